@@ -1,0 +1,46 @@
+/**
+ * Every bound of the system, named in one place. A bound that nobody named is a bug.
+ *
+ * Leaves out: enforcing them. Each is checked where the thing it bounds is decided.
+ */
+import { Context } from "effect"
+
+/** The bounds that an embedder or operator may change. */
+export interface Limits {
+  /** Nodes of one workflow, as accepted on save. */
+  readonly nodesPerWorkflow: number
+  /** Edges of one workflow, as accepted on save. */
+  readonly edgesPerWorkflow: number
+  /** Nodes of one run that execute at the same time. */
+  readonly nodesAtOnce: number
+  /** Bytes of a request body. */
+  readonly bodyBytes: number
+  /** Bytes of JSON text that one node may put out. */
+  readonly outputBytes: number
+  /** Attempts of all nodes of one run together. */
+  readonly attemptsPerRun: number
+  /** Log lines kept of one node run. */
+  readonly logLinesPerNode: number
+  /** Bytes of log messages and data kept of one node run. */
+  readonly logBytesPerNode: number
+  /** Runs that one process executes at the same time. */
+  readonly runsAtOnce: number
+}
+
+/** What holds where nothing else is said (specification, part 8, and the engine's own). */
+export const defaultLimits: Limits = {
+  nodesPerWorkflow: 500,
+  edgesPerWorkflow: 2_000,
+  nodesAtOnce: 10,
+  bodyBytes: 1_048_576,
+  outputBytes: 131_072,
+  attemptsPerRun: 1_000,
+  logLinesPerNode: 1_000,
+  logBytesPerNode: 262_144,
+  runsAtOnce: 1_000,
+}
+
+/** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */
+export const CurrentLimits = Context.Reference<Limits>("@millrace/core/domain/Limits", {
+  defaultValue: () => defaultLimits,
+})

@@ -1,0 +1,40 @@
+/**
+ * Pages of a listing, newest first. A position names the last item already seen, so that items
+ * which arrive later never shift a page.
+ *
+ * Leaves out: the opaque text of a cursor; that is the HTTP interface's.
+ */
+import type { Timestamp } from "./Timestamp.ts"
+
+/** The place after which a page begins: newest first by creation, then by identifier. */
+export interface Position {
+  readonly createdAt: Timestamp
+  readonly id: string
+}
+
+/** Which part of a listing is wanted. `skip` is for clients that count pages. */
+export interface PageRequest {
+  readonly after?: Position | undefined
+  readonly skip?: number | undefined
+  readonly limit: number
+}
+
+/** One page; `next` is `undefined` at the end of the listing. */
+export interface Page<A> {
+  readonly items: ReadonlyArray<A>
+  readonly next: Position | undefined
+}
+
+/** Cuts a page out of `limit + 1` items that a store has read. */
+export const fromOverfetch = <A extends Position>(
+  items: ReadonlyArray<A>,
+  limit: number,
+): Page<A> => {
+  if (items.length <= limit) return { items, next: undefined }
+  const page = items.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    items: page,
+    next: last === undefined ? undefined : { createdAt: last.createdAt, id: last.id },
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Request quotas of an API key: two fixed windows, the epoch's minute and the UTC day, taken
+ * together or not at all (specification, part 8).
+ *
+ * Guarantees: pure; a refused request uses nothing. Leaves out: keeping the usage.
+ */
+import { Schema } from "effect"
+import type { Timestamp } from "./Timestamp.ts"
+
+/** Requests per minute: 1 to 10,000, by default 60. */
+export const PerMinute = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000 }))
+
+/** Requests per day: 1 to 100,000, by default 1,000. */
+export const PerDay = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100_000 }))
+
+/** The limits of a key. */
+export const Quota = Schema.Struct({ perMinute: PerMinute, perDay: PerDay })
+export type Quota = typeof Quota.Type
+
+/** What a key has where nothing else was said (specification 2.8). */
+export const defaultQuota: Quota = { perMinute: 60, perDay: 1_000 }
+
+export const minuteMillis = 60_000
+export const dayMillis = 86_400_000
+
+/** Requests taken so far in the window with this number (epoch divided by the window's length). */
+export interface Usage {
+  readonly minute: number
+  readonly minuteUsed: number
+  readonly day: number
+  readonly dayUsed: number
+}
+
+/** How a window stands: what `X-RateLimit-Remaining` and `X-RateLimit-Reset` say. */
+export interface Window {
+  readonly remaining: number
+  readonly resetAt: Timestamp
+}
+
+/** The outcome of asking for one request. `window` is the tighter one, or the exceeded one. */
+export interface Taken {
+  readonly admitted: boolean
+  readonly usage: Usage
+  readonly window: Window
+}
+
+/** The usage of a key that was never used. */
+export const unused: Usage = { minute: 0, minuteUsed: 0, day: 0, dayUsed: 0 }
+
+/**
+ * The window to report: when refused the exceeded one, the day before the minute; else the one
+ * with less left, and of two equal ones the one that resets later.
+ */
+export const windowOf = (quota: Quota, usage: Usage, admitted: boolean): Window => {
+  const minute = {
+    remaining: Math.max(0, quota.perMinute - usage.minuteUsed),
+    resetAt: (usage.minute + 1) * minuteMillis,
+  }
+  const day = {
+    remaining: Math.max(0, quota.perDay - usage.dayUsed),
+    resetAt: (usage.day + 1) * dayMillis,
+  }
+  if (!admitted) return day.remaining === 0 ? day : minute
+  return day.remaining <= minute.remaining ? day : minute
+}
+
+/** Takes one request out of both windows, or out of neither. */
+export const take = (quota: Quota, usage: Usage, now: Timestamp): Taken => {
+  const minute = Math.max(usage.minute, Math.floor(now / minuteMillis))
+  const day = Math.max(usage.day, Math.floor(now / dayMillis))
+  const minuteUsed = minute > usage.minute ? 0 : usage.minuteUsed
+  const dayUsed = day > usage.day ? 0 : usage.dayUsed
+  const admitted = minuteUsed < quota.perMinute && dayUsed < quota.perDay
+  const step = admitted ? 1 : 0
+  const next = { minute, minuteUsed: minuteUsed + step, day, dayUsed: dayUsed + step }
+  return { admitted, usage: next, window: windowOf(quota, next, admitted) }
+}

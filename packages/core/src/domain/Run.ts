@@ -1,0 +1,172 @@
+/**
+ * Runs and node runs: what happened when a workflow was executed (specification 2.4 to 2.6, 3).
+ *
+ * Guarantees: a terminal status never changes. Leaves out: deciding the next status; that is the
+ * engine's, as pure functions over these records.
+ */
+import { Schema } from "effect"
+import { MicroCredits } from "./Credits.ts"
+import { AccountId, RunId, RunnerId, WorkflowId } from "./Id.ts"
+import { Json, JsonObject } from "./Json.ts"
+import { Timestamp } from "./Timestamp.ts"
+import { Edge, Node } from "./Workflow.ts"
+
+/** The states of a run (specification, part 3). */
+export const RunStatus = Schema.Literals(["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELED"])
+export type RunStatus = typeof RunStatus.Type
+
+/** The states of a node within a run. */
+export const NodeRunStatus = Schema.Literals([
+  "PENDING",
+  "RUNNING",
+  "WAITING",
+  "COMPLETED",
+  "FAILED",
+  "SKIPPED",
+  "CANCELED",
+])
+export type NodeRunStatus = typeof NodeRunStatus.Type
+
+/** True for a run that will never change again. */
+export const isTerminal = (status: RunStatus): boolean =>
+  status !== "QUEUED" && status !== "RUNNING"
+
+/** True for a node run that will never change again. */
+export const isSettled = (status: NodeRunStatus): boolean =>
+  status !== "PENDING" && status !== "RUNNING" && status !== "WAITING"
+
+/** `full`: the whole workflow. `single`: one node of it. */
+export const RunMode = Schema.Literals(["full", "single"])
+export type RunMode = typeof RunMode.Type
+
+/** Who asked for the run (specification 4.5). */
+export const RunSource = Schema.Literals(["ui", "mcp", "api"])
+export type RunSource = typeof RunSource.Type
+
+/** What part of the canvas the client showed; stored and returned, without effect. */
+export const Viewport = Schema.Struct({ x: Schema.Finite, y: Schema.Finite, zoom: Schema.Finite })
+export type Viewport = typeof Viewport.Type
+
+/** Input values for single nodes in one run: node id, then input port. */
+export const InputOverrides = Schema.Record(Schema.String, JsonObject)
+export type InputOverrides = typeof InputOverrides.Type
+
+/**
+ * The graph a run executes, frozen at its start: later edits of the workflow never reach it. Runs
+ * of the same content share one definition, so `id` names content, not a run.
+ */
+export const Definition = Schema.Struct({
+  id: Schema.String,
+  nodes: Schema.Array(Node),
+  edges: Schema.Array(Edge),
+})
+export type Definition = typeof Definition.Type
+
+/** One line of a node's log. */
+export const LogLine = Schema.Struct({
+  at: Timestamp,
+  level: Schema.Literals(["debug", "info", "warn", "error"]),
+  message: Schema.String,
+  attempt: Schema.Int,
+  data: Schema.optionalKey(Json),
+}).annotate({ identifier: "LogLine" })
+export type LogLine = typeof LogLine.Type
+
+/** One execution of a workflow. */
+export const Run = Schema.Struct({
+  id: RunId,
+  accountId: AccountId,
+  workflowId: WorkflowId,
+  workflowName: Schema.String,
+  workflowRevision: Schema.Int,
+  definitionId: Schema.String,
+  /** The engine's execution, stable across recovery (`triggerRunId` on the wire). */
+  executionId: Schema.String,
+  status: RunStatus,
+  mode: RunMode,
+  source: RunSource,
+  singleNodeId: Schema.NullOr(Schema.String),
+  createdAt: Timestamp,
+  startedAt: Schema.NullOr(Timestamp),
+  finishedAt: Schema.NullOr(Timestamp),
+  /** One sentence: the first node that failed, and how many more. */
+  error: Schema.NullOr(Schema.String),
+  values: JsonObject,
+  inputOverrides: InputOverrides,
+  viewport: Schema.NullOr(Viewport),
+  output: Schema.NullOr(Json),
+  estimatedCredits: MicroCredits,
+  actualCredits: MicroCredits,
+  /** Node runs that started. */
+  nodeRunCount: Schema.Int,
+  /** Number of the last event; events of a run are numbered from 1 without gaps. */
+  sequence: Schema.Int,
+  /** Number of commits so far; every commit moves it by one. */
+  revision: Schema.Int,
+  /** Raised by every claim; a write that carries an older fence is refused. */
+  fence: Schema.Int,
+  owner: Schema.NullOr(RunnerId),
+})
+export type Run = typeof Run.Type
+
+/** What happened to one node in a run. Absent from the store: PENDING while the run is open. */
+export const NodeRun = Schema.Struct({
+  nodeId: Schema.String,
+  nodeType: Schema.String,
+  /** The node's place in the run: topological, then by position on the canvas. */
+  ordinal: Schema.Int,
+  status: NodeRunStatus,
+  /** Number of the current or last attempt, from 1; 0 when none started. */
+  attempt: Schema.Int,
+  input: Schema.NullOr(JsonObject),
+  output: Schema.NullOr(JsonObject),
+  logs: Schema.NullOr(Schema.Array(LogLine)),
+  error: Schema.NullOr(Schema.String),
+  credits: MicroCredits,
+  startedAt: Schema.NullOr(Timestamp),
+  finishedAt: Schema.NullOr(Timestamp),
+})
+export type NodeRun = typeof NodeRun.Type
+
+/** A run with everything that is known of its nodes: what a detail view and recovery need. */
+export interface RunRecord {
+  readonly run: Run
+  readonly definition: Definition
+  /** In the order of `ordinal`; nodes that were not reached are absent. */
+  readonly nodeRuns: ReadonlyArray<NodeRun>
+}
+
+const unreached = (record: RunRecord, ordinal: number): NodeRun => {
+  const node = record.definition.nodes[ordinal]!
+  const ended = isTerminal(record.run.status)
+  return {
+    nodeId: node.id,
+    nodeType: node.type,
+    ordinal,
+    status: ended ? "CANCELED" : "PENDING",
+    attempt: 0,
+    input: null,
+    output: null,
+    logs: null,
+    error: null,
+    credits: 0,
+    startedAt: null,
+    finishedAt: ended ? record.run.finishedAt : null,
+  }
+}
+
+/**
+ * Every node of a run in order: topological, then by position on the canvas (a definition's nodes
+ * are frozen in that order). A node without a row was not reached: PENDING while the run is open,
+ * CANCELED once it has ended. A node that an ended run still shows as running was canceled with it.
+ */
+export const nodeRunsOf = (record: RunRecord): ReadonlyArray<NodeRun> => {
+  const rows = new Map(record.nodeRuns.map((row) => [row.nodeId, row]))
+  const { finishedAt, status } = record.run
+  return record.definition.nodes.map((node, ordinal) => {
+    const row = rows.get(node.id)
+    if (row === undefined) return unreached(record, ordinal)
+    if (!isTerminal(status) || isSettled(row.status)) return row
+    return { ...row, status: "CANCELED", finishedAt }
+  })
+}

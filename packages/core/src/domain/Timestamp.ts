@@ -1,0 +1,28 @@
+/**
+ * Points in time. Inside, a time is a number: milliseconds since the epoch, so that pure code can
+ * compare and add. On the wire it is ISO 8601 in UTC with milliseconds.
+ *
+ * Leaves out: reading the clock. Whoever needs `now` takes it as an argument.
+ */
+import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
+
+/** Milliseconds since the epoch, an integer. */
+export type Timestamp = number
+
+const parse = (text: string) => {
+  const millis = Date.parse(text)
+  return Number.isNaN(millis)
+    ? Effect.fail(new SchemaIssue.InvalidValue({ message: "Expected an ISO 8601 time" }, text))
+    : Effect.succeed(millis)
+}
+
+/** ISO 8601 text, UTC, with milliseconds: `2026-01-31T09:30:00.000Z`. */
+export const format = (millis: Timestamp): string => new Date(millis).toISOString()
+
+/** The codec between {@link Timestamp} and its text. */
+export const Timestamp: Schema.Codec<number, string> = Schema.String.pipe(
+  Schema.decodeTo(Schema.Int, {
+    decode: SchemaGetter.transformEffect(parse),
+    encode: SchemaGetter.transform(format),
+  }),
+)

@@ -1,0 +1,116 @@
+/**
+ * Workflows: a named graph of nodes and edges that a user drew (specification 2.1 to 2.3).
+ *
+ * Guarantees: `data` of a node comes back as it was given; the engine reads only the keys that
+ * {@link settingsOf} names. Leaves out: whether the graph makes sense; that is `graph/`.
+ */
+import { Schema } from "effect"
+import { AccountId, WorkflowId } from "./Id.ts"
+import type { JsonObject } from "./Json.ts"
+import { isJsonObject, Json } from "./Json.ts"
+import { Timestamp } from "./Timestamp.ts"
+
+/** A point on the canvas, in pixels. */
+export const Position = Schema.Struct({ x: Schema.Finite, y: Schema.Finite })
+export type Position = typeof Position.Type
+
+/** A node as drawn (specification 2.2). Its `data` is opaque. */
+export const Node = Schema.Struct({
+  id: Schema.String,
+  type: Schema.String,
+  position: Position,
+  data: Schema.optionalKey(Json),
+}).annotate({ identifier: "Node" })
+export type Node = typeof Node.Type
+
+/** An edge as drawn (specification 2.3). An absent or empty handle is the type's default port. */
+export const Edge = Schema.Struct({
+  id: Schema.String,
+  source: Schema.String,
+  target: Schema.String,
+  sourceHandle: Schema.optionalKey(Schema.String),
+  targetHandle: Schema.optionalKey(Schema.String),
+}).annotate({ identifier: "Edge" })
+export type Edge = typeof Edge.Type
+
+/** A workflow's name: 1 to 120 characters. */
+export const WorkflowName = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(120))
+
+/** A workflow's description: at most 5,000 characters, or `null`. */
+export const WorkflowDescription = Schema.NullOr(Schema.String.check(Schema.isMaxLength(5_000)))
+
+/** The address of a picture: http or https, at most 2,048 characters, or `null`. Never fetched. */
+export const ThumbnailUrl = Schema.NullOr(
+  Schema.String.check(
+    Schema.isMaxLength(2_048),
+    Schema.makeFilter(
+      (text: string) => (/^https?:/i.test(text) && URL.canParse(text)) || "expected an http(s) URL",
+      { format: "uri" },
+    ),
+  ),
+)
+
+/** A stored workflow. `revision` moves by one whenever stored content changes. */
+export const Workflow = Schema.Struct({
+  id: WorkflowId,
+  accountId: AccountId,
+  name: WorkflowName,
+  description: WorkflowDescription,
+  thumbnailUrl: ThumbnailUrl,
+  nodes: Schema.Array(Node),
+  edges: Schema.Array(Edge),
+  revision: Schema.Int,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+}).annotate({ identifier: "StoredWorkflow" })
+export type Workflow = typeof Workflow.Type
+
+/** What a listing shows of a workflow: no nodes and edges, but how many nodes there are. */
+export interface WorkflowSummary extends Omit<Workflow, "nodes" | "edges"> {
+  readonly nodeCount: number
+}
+
+/** The content of a workflow that a client may set. */
+export interface WorkflowContent {
+  readonly name: string
+  readonly description: string | null
+  readonly thumbnailUrl: string | null
+  readonly nodes: ReadonlyArray<Node>
+  readonly edges: ReadonlyArray<Edge>
+}
+
+/** The keys of a node's `data` that the engine reads; everything else there is the client's. */
+export interface NodeSettings {
+  /** Literal values by input port. */
+  readonly inputs: JsonObject
+  /** Mode of a type that has several. */
+  readonly mode: string | undefined
+  /** Version of the type the node was drawn for. */
+  readonly version: number | undefined
+  /** The name a user gave to the node. */
+  readonly label: string | undefined
+  /** True when the node must not execute. */
+  readonly disabled: boolean
+}
+
+const noInputs: JsonObject = {}
+const noSettings: NodeSettings = {
+  inputs: noInputs,
+  mode: undefined,
+  version: undefined,
+  label: undefined,
+  disabled: false,
+}
+
+/** Reads a node's settings out of its opaque `data`; a key of the wrong type counts as absent. */
+export const settingsOf = (node: Node): NodeSettings => {
+  const data = node.data
+  if (!isJsonObject(data)) return noSettings
+  return {
+    inputs: isJsonObject(data["inputs"]) ? data["inputs"] : noInputs,
+    mode: typeof data["mode"] === "string" ? data["mode"] : undefined,
+    version: typeof data["version"] === "number" ? data["version"] : undefined,
+    label: typeof data["label"] === "string" ? data["label"] : undefined,
+    disabled: data["disabled"] === true,
+  }
+}

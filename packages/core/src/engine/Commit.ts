@@ -1,0 +1,58 @@
+/**
+ * Committing through trouble: a decision that was made stays made while the store is away, and an
+ * answer that got lost is found by reading, never guessed.
+ */
+import { Duration, Effect, Option, Schedule } from "effect"
+import type { RunCommit, RunStore, StaleRun } from "../ports/RunStore.ts"
+import type { StorageError } from "../ports/StorageError.ts"
+
+/** Pauses between tries: from 50 ms, doubling to 5 s, with jitter, without an end. */
+export const patience = Schedule.exponential("50 millis").pipe(
+  Schedule.modifyDelay(({ duration }) =>
+    Effect.succeed(Duration.min(duration, Duration.seconds(5))),
+  ),
+  Schedule.jittered,
+)
+
+/** True when the stored run is exactly what this commit makes of it. */
+const hasLanded = (store: RunStore["Service"], commit: RunCommit) =>
+  Effect.map(
+    store.find(commit.run.accountId, commit.run.id),
+    Option.exists(
+      ({ run }) =>
+        run.executionId === commit.run.executionId &&
+        run.fence === commit.run.fence &&
+        run.revision === commit.run.revision,
+    ),
+  )
+
+/**
+ * Commits once, however often it takes. A refusal after a failure may be our own write, whose
+ * answer was lost: the stored row tells.
+ */
+export const commitDurably = (
+  store: RunStore["Service"],
+  commit: RunCommit,
+): Effect.Effect<void, StaleRun> => {
+  let uncertain = false
+  const once: Effect.Effect<void, StaleRun | StorageError> = Effect.suspend(() =>
+    store.commit(commit),
+  ).pipe(
+    Effect.tapError((error) =>
+      Effect.sync(() => {
+        if (error._tag === "StorageError") uncertain = true
+      }),
+    ),
+    Effect.catchTag("StaleRun", (stale) =>
+      uncertain
+        ? Effect.flatMap(hasLanded(store, commit), (landed) =>
+            landed ? Effect.void : Effect.fail(stale),
+          )
+        : Effect.fail(stale),
+    ),
+  )
+  return once.pipe(
+    Effect.retry({ schedule: patience, while: (error) => error._tag === "StorageError" }),
+    Effect.catchTag("StorageError", Effect.die),
+  )
+}

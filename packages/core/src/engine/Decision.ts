@@ -1,0 +1,131 @@
+/**
+ * The next commit of a run, as a pure function of what is known: rows, events and counters are
+ * gathered here and leave as one {@link RunCommit}. Reads no clock, writes nothing.
+ *
+ * Guarantees: events are numbered without gaps, and each node settles once with its event.
+ */
+import type { Json, JsonObject } from "../domain/Json.ts"
+import { toNumber } from "../domain/Credits.ts"
+import type { NodeRun, NodeRunStatus, Run } from "../domain/Run.ts"
+import type { RunEvent, RunEventType } from "../domain/RunEvent.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
+import type { GraphNode } from "../graph/Graph.ts"
+import type { RunCommit } from "../ports/RunStore.ts"
+
+/** The parts of a node run that a change sets; the rest comes from the graph. */
+export type NodeChange = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> & {
+  readonly status: NodeRunStatus
+}
+
+/** Gathers one commit of a run on top of its last committed row. */
+export class Decision {
+  readonly #before: Run
+  readonly #now: Timestamp
+  readonly #rows = new Map<string, NodeRun>()
+  readonly #events: Array<RunEvent> = []
+  readonly #run: { -readonly [K in keyof Run]: Run[K] }
+
+  constructor(run: Run, now: Timestamp) {
+    this.#before = run
+    this.#run = { ...run, revision: run.revision + 1 }
+    this.#now = now
+  }
+
+  /** Writes a node's row; a later write in the same commit replaces an earlier one. */
+  setNode(node: GraphNode, change: NodeChange): void {
+    this.#rows.set(node.id, {
+      nodeId: node.id,
+      nodeType: node.node.type,
+      ordinal: node.index,
+      attempt: 0,
+      input: null,
+      output: null,
+      logs: null,
+      error: null,
+      credits: 0,
+      startedAt: null,
+      finishedAt: null,
+      ...change,
+    })
+  }
+
+  /** Writes rows that are complete already. */
+  setRows(rows: ReadonlyArray<NodeRun>): void {
+    for (const row of rows) this.#rows.set(row.nodeId, row)
+  }
+
+  /** The run leaves the queue. */
+  begin(): void {
+    this.#run.status = "RUNNING"
+    this.#run.startedAt = this.#now
+    this.#emit("run.started", null, { status: "RUNNING" })
+  }
+
+  /** A node starts an attempt. */
+  startNode(node: GraphNode, attempt: number, input: JsonObject): void {
+    if (attempt === 1) this.#run.nodeRunCount += 1
+    this.setNode(node, { status: "RUNNING", attempt, input, startedAt: this.#now })
+  }
+
+  /** A node ends, well or not; its credits are added to the run's. */
+  endNode(node: GraphNode, change: NodeChange): void {
+    this.setNode(node, change)
+    this.#run.actualCredits += change.credits ?? 0
+    const data = {
+      status: change.status,
+      nodeId: node.id,
+      nodeType: node.node.type,
+      attempt: change.attempt ?? 0,
+    }
+    if (change.status === "COMPLETED") this.#emit("node.completed", null, data)
+    else this.#emit("node.failed", change.error ?? "failed", data)
+  }
+
+  /** The run ends. `counts` are over the whole run. */
+  end(
+    status: "COMPLETED" | "FAILED" | "CANCELED",
+    error: string | null,
+    output: Json,
+    counts: { readonly completed: number; readonly failed: number },
+  ): void {
+    Object.assign(this.#run, { status, error, output, finishedAt: this.#now })
+    const type = endEvents[status]
+    this.#emit(type, status === "CANCELED" ? "Run was canceled" : error, {
+      status,
+      completedNodes: counts.completed,
+      failedNodes: counts.failed,
+      estimatedCredits: toNumber(this.#run.estimatedCredits),
+      actualCredits: toNumber(this.#run.actualCredits),
+    })
+  }
+
+  /** What the store is to apply. The decision is over with this. */
+  commit(): RunCommit {
+    const { fence, revision } = this.#before
+    return {
+      expected: { _tag: "Existing", fence, revision },
+      run: this.#run,
+      nodeRuns: [...this.#rows.values()],
+      events: this.#events,
+    }
+  }
+
+  #emit(type: RunEventType, error: string | null, data: JsonObject): void {
+    const sequence = (this.#run.sequence += 1)
+    this.#events.push({
+      runId: this.#run.id,
+      workflowId: this.#run.workflowId,
+      sequence,
+      type,
+      at: this.#now,
+      error,
+      data: { ...data, sequence },
+    })
+  }
+}
+
+const endEvents = {
+  COMPLETED: "run.completed",
+  FAILED: "run.failed",
+  CANCELED: "run.canceled",
+} as const

@@ -1,0 +1,27 @@
+/**
+ * The engine put together: what an embedder or a server provides stores and node types for.
+ */
+import { Layer } from "effect"
+import type { KeyStore } from "../ports/KeyStore.ts"
+import type { RunStore } from "../ports/RunStore.ts"
+import type { StorageError } from "../ports/StorageError.ts"
+import type { WorkflowStore } from "../ports/WorkflowStore.ts"
+import { Ids } from "./Ids.ts"
+import { Keys } from "./Keys.ts"
+import type { NodeTypes } from "./NodeTypes.ts"
+import { Runner } from "./Runner.ts"
+import { Runs } from "./Runs.ts"
+import { Workflows } from "./Workflows.ts"
+
+/** What the engine offers. */
+export type Engine = Workflows | Runs | Keys | Runner | Ids
+
+/** What the engine needs. */
+export type Stores = WorkflowStore | RunStore | KeyStore
+
+/** The engine with random identifiers. Starts executing whatever the store has open. */
+export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Layer.mergeAll(
+  Workflows.layer,
+  Runs.layer,
+  Keys.layer,
+).pipe(Layer.provideMerge(Runner.layer), Layer.provideMerge(Ids.layer))

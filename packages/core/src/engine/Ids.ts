@@ -1,0 +1,39 @@
+/**
+ * New identifiers: a typed prefix and a UUID of version 7, so that they sort by time of making.
+ * The one place of the engine that makes identities.
+ */
+import { Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { IdKind } from "../domain/Id.ts"
+import { prefixes } from "../domain/Id.ts"
+
+export class Ids extends Context.Service<
+  Ids,
+  {
+    /** A new identifier, for example `run_0198…`. */
+    readonly make: (kind: IdKind) => Effect.Effect<string>
+    /** Random bytes, fit for secrets. */
+    readonly bytes: (size: number) => Effect.Effect<Uint8Array>
+  }
+>()("@millrace/core/engine/Ids") {
+  /** UUIDs and bytes from the platform's secure source. */
+  static readonly layer: Layer.Layer<Ids> = Layer.effect(
+    Ids,
+    Effect.map(SecureRandom.SecureRandom, (random) =>
+      Ids.of({
+        make: (kind) => Effect.map(random.uuidV7(), (uuid) => `${prefixes[kind]}_${uuid}`),
+        bytes: random.randomBytes,
+      }),
+    ),
+  ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+
+  /** Counts instead of drawing: for tests that must give the same identifiers every time. */
+  static readonly layerSequential: Layer.Layer<Ids> = Layer.sync(Ids, () => {
+    let count = 0
+    const next = () => (count += 1)
+    return Ids.of({
+      make: (kind) => Effect.sync(() => `${prefixes[kind]}_${String(next()).padStart(12, "0")}`),
+      bytes: (size) => Effect.sync(() => new Uint8Array(size).fill(next() % 256)),
+    })
+  })
+}

@@ -1,0 +1,220 @@
+/**
+ * Declaring a node type once, with an Effect Schema per port: ports, checks, JSON Schema, decoding
+ * and encoding all follow from the one declaration.
+ *
+ * Guarantees: a handler sees decoded inputs only, and what it returns is encoded to JSON by the
+ * schema of each port. Leaves out: whether the outputs are allowed; the execution checks that for
+ * types from every source alike.
+ */
+import { Effect, Result, Schema, SchemaAST, SchemaIssue } from "effect"
+import { fromNumber } from "../domain/Credits.ts"
+import type { Json, JsonObject } from "../domain/Json.ts"
+import type { InputPort, NodeType, OutputPort, Ports } from "../domain/NodeType.ts"
+import type { NodeSettings } from "../domain/Workflow.ts"
+import { CurrentNode, NodeError } from "./CurrentNode.ts"
+import type { Executable } from "./NodeTypes.ts"
+
+/** A schema that a port may have: no services needed to decode or encode. */
+export type PortSchema = Schema.Codec<unknown, unknown>
+
+/** One schema per port. `Schema.optionalKey` and decoding defaults make an input optional. */
+export type PortFields = { readonly [name: string]: PortSchema }
+
+type Decoded<F extends PortFields> = Schema.Struct<F>["Type"]
+
+/** Names of ports that only some nodes of a type have, by their settings. */
+export interface DynamicPorts {
+  readonly inputs?: ReadonlyArray<string>
+  readonly outputs?: ReadonlyArray<string>
+}
+
+/** What a declaration says. Only `key`, `inputs`, `outputs` and `run` are needed. */
+export interface Declaration<I extends PortFields, O extends PortFields, M extends string, R> {
+  readonly key: string
+  readonly version?: number
+  readonly name?: string
+  readonly description?: string
+  readonly category?: string
+  readonly inputs: I
+  readonly outputs: O
+  /** Inputs into which several edges may lead; their schema is an array's. */
+  readonly multiple?: ReadonlyArray<keyof I & string>
+  /** The default mode first. */
+  readonly modes?: ReadonlyArray<M>
+  readonly join?: NodeType["join"]
+  readonly role?: NodeType["role"]
+  /** Further ports of a node with these settings; their values are any JSON. */
+  readonly ports?: (settings: NodeSettings) => DynamicPorts
+  /** Expected cost of one execution in credits, from the literals and the mode. */
+  readonly credits?: number | ((literals: JsonObject, mode: M) => number)
+  /**
+   * The handler. Returning a record without some declared port means that port was not taken.
+   * Failures and defects fail the node with their message.
+   */
+  readonly run: (inputs: Decoded<I>, mode: M) => Effect.Effect<Decoded<O>, unknown, R>
+}
+
+const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const pathText = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }>): string =>
+  path.map((part) => `[${String(typeof part === "object" ? part.key : part)}]`).join("")
+
+/** The clauses of an issue, one per problem: `[2][name]: expected a string`. */
+const clausesOf = (issue: SchemaIssue.Issue): ReadonlyArray<string> =>
+  issuesOf(issue).issues.map((each) => {
+    const message = each.message.replace(/\s+/g, " ").trim()
+    const path = pathText(each.path ?? [])
+    return path === "" ? message : `${path}: ${message}`
+  })
+
+const all = { errors: "all" } as const
+
+const jsonSchemaOf = (schema: PortSchema): JsonObject => {
+  const document = Schema.toJsonSchemaDocument(schema)
+  const own = document.schema as JsonObject
+  const definitions = document.definitions as JsonObject
+  return Object.keys(definitions).length === 0 ? own : { ...own, $defs: definitions }
+}
+
+const isOptional = (schema: PortSchema): boolean =>
+  SchemaAST.isOptional(SchemaAST.toEncoded(schema.ast))
+
+const inputPort = (name: string, schema: PortSchema, multiple: boolean): InputPort => {
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
+  return {
+    name,
+    required: !isOptional(schema),
+    multiple,
+    schema: jsonSchemaOf(schema),
+    check: (value) => {
+      const result = decode(value, all)
+      return Result.isSuccess(result) ? [] : clausesOf(result.failure.issue)
+    },
+  }
+}
+
+const anyInput = (name: string): InputPort => ({
+  name,
+  required: false,
+  multiple: false,
+  schema: {},
+  check: () => [],
+})
+
+const withDynamic = (ports: Ports, dynamic: DynamicPorts): Ports => {
+  const inputs = new Map(ports.inputs)
+  const outputs = new Map(ports.outputs)
+  for (const name of dynamic.inputs ?? []) inputs.set(name, inputs.get(name) ?? anyInput(name))
+  for (const name of dynamic.outputs ?? []) {
+    outputs.set(name, outputs.get(name) ?? { name, schema: {} })
+  }
+  return { inputs, outputs }
+}
+
+const portsOf = (inputs: PortFields, outputs: PortFields, multiple: ReadonlySet<string>): Ports => ({
+  inputs: new Map(
+    Object.entries(inputs).map(([name, schema]) => [
+      name,
+      inputPort(name, schema, multiple.has(name)),
+    ]),
+  ),
+  outputs: new Map(
+    Object.entries(outputs).map(([name, schema]): [string, OutputPort] => [
+      name,
+      { name, schema: jsonSchemaOf(schema) },
+    ]),
+  ),
+})
+
+/** The sentence a failure leaves in the record, whatever was thrown. */
+export const sentenceOf = (error: unknown): string => {
+  const text = error instanceof Error ? error.message || error.name : String(error)
+  return text.trim() === "" ? "failed without a message" : text.slice(0, 2_000)
+}
+
+/** Makes any failure of a handler a {@link NodeError}. */
+export const toNodeError = (error: unknown): NodeError =>
+  error instanceof NodeError ? error : new NodeError({ message: sentenceOf(error) })
+
+const decoderOf = (fields: PortFields) => {
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(Schema.Struct(fields)))
+  return (inputs: JsonObject): Effect.Effect<unknown, NodeError> => {
+    const result = decode(inputs, all)
+    if (Result.isSuccess(result)) return Effect.succeed({ ...inputs, ...(result.success as object) })
+    const message = `input ${clausesOf(result.failure.issue).join("; ")}`
+    return Effect.fail(new NodeError({ message, retryable: false }))
+  }
+}
+
+const encoderOf = (fields: PortFields) => {
+  const encoders = new Map(
+    Object.entries(fields).map(([name, schema]) => [
+      name,
+      Schema.encodeUnknownResult(Schema.toCodecJson(schema)),
+    ]),
+  )
+  return (outputs: object): Effect.Effect<JsonObject, NodeError> => {
+    const encoded: Record<string, Json> = {}
+    for (const [port, value] of Object.entries(outputs)) {
+      if (value === undefined) continue
+      const result = encoders.get(port)?.(value, all)
+      if (result === undefined) encoded[port] = value
+      else if (Result.isSuccess(result)) encoded[port] = result.success as Json
+      else {
+        const message = `output "${port}": ${clausesOf(result.failure.issue).join("; ")}`
+        return Effect.fail(new NodeError({ message, retryable: false }))
+      }
+    }
+    return Effect.succeed(encoded)
+  }
+}
+
+const describeType = <I extends PortFields, O extends PortFields, M extends string, R>(
+  declaration: Declaration<I, O, M, R>,
+): NodeType => {
+  const { credits = 0, key, modes = [], ports: dynamic } = declaration
+  const fixed = portsOf(declaration.inputs, declaration.outputs, new Set(declaration.multiple))
+  return {
+    key,
+    version: declaration.version ?? 1,
+    name: declaration.name ?? key,
+    description: declaration.description ?? "",
+    category: declaration.category ?? "other",
+    modes,
+    join: declaration.join ?? "any",
+    role: declaration.role ?? "step",
+    portsOf: dynamic === undefined ? () => fixed : (node) => withDynamic(fixed, dynamic(node)),
+    estimate: (settings) =>
+      fromNumber(
+        typeof credits === "number"
+          ? credits
+          : credits(settings.inputs, (settings.mode ?? modes[0] ?? "") as M),
+      ),
+  }
+}
+
+/** Declares a node type: see {@link Declaration}. What the handler requires stays in the type. */
+export const define = <
+  const I extends PortFields,
+  const O extends PortFields,
+  const M extends string = string,
+  R = never,
+>(
+  declaration: Declaration<I, O, M, R>,
+): Executable<Exclude<R, CurrentNode>> => {
+  const type = describeType(declaration)
+  const decode = decoderOf(declaration.inputs)
+  const encode = encoderOf(declaration.outputs)
+  return {
+    type,
+    run: Effect.fnUntraced(function* (inputs, settings) {
+      const decoded = yield* decode(inputs)
+      const mode = (settings.mode ?? type.modes[0] ?? "") as M
+      const outputs = yield* Effect.mapError(
+        declaration.run(decoded as Decoded<I>, mode),
+        toNodeError,
+      )
+      return yield* encode(outputs as object)
+    }) as Executable<Exclude<R, CurrentNode>>["run"],
+  }
+}

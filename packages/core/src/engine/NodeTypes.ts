@@ -1,0 +1,81 @@
+/**
+ * The node types that this process can execute, by key.
+ *
+ * Guarantees: what a handler requires from the context is in the type of {@link NodeTypes.layer},
+ * so a missing service is a compile error, not a failed run. Leaves out: how a handler's effect is
+ * supervised; that is the execution's.
+ */
+import { Context, Effect, Layer, References } from "effect"
+import type { JsonObject } from "../domain/Json.ts"
+import type { NodeType, NodeTypeLookup } from "../domain/NodeType.ts"
+import type { NodeSettings } from "../domain/Workflow.ts"
+import type { CurrentNode, NodeError } from "./CurrentNode.ts"
+import { nodeLogger } from "./NodeLog.ts"
+
+/**
+ * A node type and its handler, in the form the engine executes: JSON in, JSON out. `run` decodes
+ * the inputs, calls the handler and encodes what it returns; a port that is absent was not taken.
+ */
+export interface Executable<R = never> {
+  readonly type: NodeType
+  readonly run: (
+    inputs: JsonObject,
+    settings: NodeSettings,
+  ) => Effect.Effect<JsonObject, NodeError, R | CurrentNode>
+}
+
+/** What the handlers of these types require besides the current node. */
+export type Requirements<T extends ReadonlyArray<Executable<unknown>>> = T[number] extends infer E
+  ? E extends Executable<infer R>
+    ? Exclude<R, CurrentNode>
+    : never
+  : never
+
+export class NodeTypes extends Context.Service<
+  NodeTypes,
+  {
+    /** In the order of registration. */
+    readonly all: ReadonlyArray<NodeType>
+    readonly lookup: NodeTypeLookup
+    /** The executable of a key; `undefined` when this process does not know it. */
+    readonly executable: (key: string) => Executable | undefined
+  }
+>()("@millrace/core/engine/NodeTypes") {
+  /**
+   * Registers node types. Their handlers run in the context this layer is built in. Two types with
+   * one key are a defect at start.
+   */
+  static readonly layer = <const T extends ReadonlyArray<Executable<unknown>>>(
+    ...types: T
+  ): Layer.Layer<NodeTypes, never, Requirements<T>> =>
+    Layer.effect(
+      NodeTypes,
+      Effect.map(Effect.context<Requirements<T>>(), (context) =>
+        NodeTypes.of(registry(types, context)),
+      ),
+    )
+}
+
+type Handled<R> = Effect.Effect<JsonObject, NodeError, R | CurrentNode>
+
+const registry = <R>(
+  types: ReadonlyArray<Executable<unknown>>,
+  outer: Context.Context<R>,
+): NodeTypes["Service"] => {
+  // What a handler logs belongs to its node, not to the process that happens to execute it.
+  const context = Context.add(outer, References.CurrentLoggers, new Set([nodeLogger]))
+  const byKey = new Map<string, Executable>()
+  for (const { run, type } of types) {
+    if (byKey.has(type.key)) throw new Error(`Two node types have the key "${type.key}"`)
+    byKey.set(type.key, {
+      type,
+      run: (inputs, settings) =>
+        Effect.provideContext(run(inputs, settings) as Handled<R>, context),
+    })
+  }
+  return {
+    all: types.map((each) => each.type),
+    lookup: (key) => byKey.get(key)?.type,
+    executable: (key) => byKey.get(key),
+  }
+}

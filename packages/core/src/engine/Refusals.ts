@@ -1,0 +1,56 @@
+/**
+ * What the engine refuses, as facts: each is one sentence for the caller and changes nothing.
+ */
+import { Schema } from "effect"
+
+/** The account has no such workflow. */
+export class WorkflowNotFound extends Schema.TaggedError<WorkflowNotFound>()("WorkflowNotFound", {
+  workflowId: Schema.String,
+}) {
+  override get message(): string {
+    return `Workflow ${this.workflowId} does not exist`
+  }
+}
+
+/** The account has no such run. */
+export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound", {
+  runId: Schema.String,
+}) {
+  override get message(): string {
+    return `Run ${this.runId} does not exist`
+  }
+}
+
+/** How many problems one sentence names; the rest are counted. */
+export const problemsShown = 20
+
+/** A graph, or the values for one, cannot be accepted. Each problem is a sentence of its own. */
+export class InvalidGraph extends Schema.TaggedError<InvalidGraph>()("InvalidGraph", {
+  problems: Schema.Array(Schema.String),
+}) {
+  override get message(): string {
+    const shown = this.problems.slice(0, problemsShown).join("; ")
+    const more = this.problems.length - problemsShown
+    return more > 0 ? `${shown}; and ${more} more` : shown
+  }
+}
+
+/** The workflow's revision is not the one the caller had seen. */
+export class RevisionMismatch extends Schema.TaggedError<RevisionMismatch>()("RevisionMismatch", {
+  workflowId: Schema.String,
+  revision: Schema.Int,
+}) {
+  override get message(): string {
+    return `Workflow ${this.workflowId} was changed meanwhile; it is at revision ${this.revision}`
+  }
+}
+
+/** A run that has ended cannot be canceled. */
+export class RunEnded extends Schema.TaggedError<RunEnded>()("RunEnded", {
+  runId: Schema.String,
+  status: Schema.String,
+}) {
+  override get message(): string {
+    return `Run ${this.runId} has already ended: ${this.status}`
+  }
+}

@@ -1,0 +1,283 @@
+/**
+ * Changing workflows: every write checks the graph as a draft and moves the revision.
+ *
+ * Guarantees: bad content changes nothing and every problem is named; a write is one guarded step,
+ * so two writers never mix. Leaves out: reads, which go straight to the store.
+ */
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import type { AccountId } from "../domain/Id.ts"
+import { WorkflowId } from "../domain/Id.ts"
+import type { JsonObject } from "../domain/Json.ts"
+import type { Limits } from "../domain/Limits.ts"
+import { CurrentLimits } from "../domain/Limits.ts"
+import type { NodeType } from "../domain/NodeType.ts"
+import type { Node, Position, Workflow, WorkflowContent } from "../domain/Workflow.ts"
+import { settingsOf } from "../domain/Workflow.ts"
+import { problemsOfDraft } from "../graph/Draft.ts"
+import { place } from "../graph/Placement.ts"
+import type { StorageError } from "../ports/StorageError.ts"
+import { WorkflowStore } from "../ports/WorkflowStore.ts"
+import { Ids } from "./Ids.ts"
+import { NodeTypes } from "./NodeTypes.ts"
+import { InvalidGraph, RevisionMismatch, WorkflowNotFound } from "./Refusals.ts"
+
+/** What adding a node asks for (specification 4.4). */
+export interface NewNode {
+  readonly nodeType: string
+  readonly position?: Position | undefined
+  readonly column?: number | undefined
+  readonly row?: number | undefined
+  readonly inputs?: JsonObject | undefined
+  readonly mode?: string | undefined
+}
+
+/** What was added (specification 2.7). */
+export interface AddedNode {
+  readonly nodeId: string
+  readonly type: string
+  readonly position: Position
+  readonly inputPorts: ReadonlyArray<string>
+  readonly outputPorts: ReadonlyArray<string>
+  readonly mode?: string
+  readonly inputsSet?: ReadonlyArray<string>
+}
+
+export class Workflows extends Context.Service<
+  Workflows,
+  {
+    readonly create: (
+      account: AccountId,
+      content: WorkflowContent,
+    ) => Effect.Effect<Workflow, InvalidGraph | StorageError>
+    /**
+     * Changes the given fields; without any, or with content equal to what is stored, nothing
+     * moves. With `expectedRevision` the change is refused unless it is still the stored one;
+     * without, the last write wins.
+     */
+    readonly update: (
+      account: AccountId,
+      id: WorkflowId,
+      change: Partial<WorkflowContent>,
+      expectedRevision?: number,
+    ) => Effect.Effect<
+      Workflow,
+      WorkflowNotFound | InvalidGraph | RevisionMismatch | StorageError
+    >
+    /** A new workflow with the same content, called `<name> (copy)`. */
+    readonly duplicate: (
+      account: AccountId,
+      id: WorkflowId,
+    ) => Effect.Effect<Workflow, WorkflowNotFound | StorageError>
+    readonly addNode: (
+      account: AccountId,
+      id: WorkflowId,
+      node: NewNode,
+    ) => Effect.Effect<AddedNode, WorkflowNotFound | InvalidGraph | StorageError>
+    readonly remove: (
+      account: AccountId,
+      id: WorkflowId,
+    ) => Effect.Effect<void, WorkflowNotFound | StorageError>
+  }
+>()("@millrace/core/engine/Workflows") {
+  /** Needs the store, the node types and a source of identities. */
+  static readonly layer: Layer.Layer<Workflows, never, WorkflowStore | NodeTypes | Ids> =
+    Layer.effect(
+      Workflows,
+      Effect.suspend(() => make),
+    )
+}
+
+/** How a change is decided on a stored workflow: its next content, and what the caller gets. */
+interface Change<A> {
+  readonly content: WorkflowContent
+  readonly answer: (workflow: Workflow) => A
+}
+
+const nameLength = 120
+
+const copyName = (name: string): string => {
+  const suffix = " (copy)"
+  return name.slice(0, nameLength - suffix.length) + suffix
+}
+
+const sameContent = (left: WorkflowContent, right: WorkflowContent): boolean =>
+  left.name === right.name &&
+  left.description === right.description &&
+  left.thumbnailUrl === right.thumbnailUrl &&
+  JSON.stringify(left.nodes) === JSON.stringify(right.nodes) &&
+  JSON.stringify(left.edges) === JSON.stringify(right.edges)
+
+const checkDraft = (content: WorkflowContent, limits: Limits): Effect.Effect<void, InvalidGraph> => {
+  const problems = problemsOfDraft(content, limits)
+  return problems.length === 0
+    ? Effect.void
+    : Effect.fail(new InvalidGraph({ problems: problems.map((each) => each.message) }))
+}
+
+/** Only the fields a client may set, so that nothing else can ride along. */
+const contentOf = (workflow: WorkflowContent): WorkflowContent => ({
+  name: workflow.name,
+  description: workflow.description,
+  thumbnailUrl: workflow.thumbnailUrl,
+  nodes: workflow.nodes,
+  edges: workflow.edges,
+})
+
+const given = <T extends object>(change: T): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(change).filter(([, value]) => value !== undefined),
+  ) as Partial<T>
+
+const freeId = (nodes: ReadonlyArray<Node>, nodeType: string): string => {
+  const taken = new Set(nodes.map((node) => node.id))
+  let count = 1
+  while (taken.has(`${nodeType}_${count}`)) count += 1
+  return `${nodeType}_${count}`
+}
+
+/** The node to add, without asking for anything but its type, mode and inputs. */
+const drawNode = (nodes: ReadonlyArray<Node>, wanted: NewNode): Node => ({
+  id: freeId(nodes, wanted.nodeType),
+  type: wanted.nodeType,
+  position: place(nodes, wanted),
+  data: {
+    ...(wanted.inputs === undefined ? {} : { inputs: wanted.inputs }),
+    ...(wanted.mode === undefined ? {} : { mode: wanted.mode }),
+  },
+})
+
+const problemsOfNew = (type: NodeType, node: Node): ReadonlyArray<string> => {
+  const settings = settingsOf(node)
+  const { inputs } = type.portsOf(settings)
+  const problems: Array<string> = []
+  if (settings.mode !== undefined && !type.modes.includes(settings.mode)) {
+    const modes = type.modes.length === 0 ? "it has none" : `it has ${type.modes.join(", ")}`
+    problems.push(`mode: ${type.key} has no mode "${settings.mode}"; ${modes}`)
+  }
+  for (const [name, value] of Object.entries(settings.inputs)) {
+    const port = inputs.get(name)
+    if (port !== undefined) {
+      problems.push(...port.check(value).map((clause) => `inputs.${name}: ${clause}`))
+    } else {
+      const known = [...inputs.keys()].join(", ")
+      problems.push(`inputs.${name}: ${type.key} has no such input; it has ${known}`)
+    }
+  }
+  return problems
+}
+
+const describeAdded = (type: NodeType, node: Node, wanted: NewNode): AddedNode => {
+  const settings = settingsOf(node)
+  const ports = type.portsOf(settings)
+  const mode = settings.mode ?? type.modes[0]
+  return {
+    nodeId: node.id,
+    type: node.type,
+    position: node.position,
+    inputPorts: [...ports.inputs.keys()],
+    outputPorts: [...ports.outputs.keys()],
+    ...(mode === undefined ? {} : { mode }),
+    ...(wanted.inputs === undefined ? {} : { inputsSet: Object.keys(wanted.inputs) }),
+  }
+}
+
+const make = Effect.gen(function* () {
+  const store = yield* WorkflowStore
+  const types = yield* NodeTypes
+  const ids = yield* Ids
+
+  const find = Effect.fnUntraced(function* (account: AccountId, id: WorkflowId) {
+    const found = yield* store.find(account, id)
+    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: id })
+    return found.value
+  })
+
+  const insert = Effect.fnUntraced(function* (account: AccountId, content: WorkflowContent) {
+    const now = yield* Clock.currentTimeMillis
+    const workflow: Workflow = {
+      id: WorkflowId.make(yield* ids.make("workflow")),
+      accountId: account,
+      ...content,
+      revision: 1,
+      createdAt: now,
+      updatedAt: now,
+    }
+    yield* store.insert(workflow)
+    return workflow
+  })
+
+  /** Stores decided content; `None` when the workflow changed since it was read. */
+  const replace = Effect.fnUntraced(function* (stored: Workflow, content: WorkflowContent) {
+    if (sameContent(stored, content)) return Option.some(stored)
+    yield* checkDraft(content, yield* CurrentLimits)
+    const now = yield* Clock.currentTimeMillis
+    const next: Workflow = {
+      ...stored,
+      ...contentOf(content),
+      revision: stored.revision + 1,
+      updatedAt: Math.max(now, stored.updatedAt),
+    }
+    const outcome = yield* store.replace(next, stored.revision)
+    return outcome === "replaced" ? Option.some(next) : Option.none()
+  })
+
+  /**
+   * Reads, decides and replaces, again whenever somebody else was faster: every round that fails
+   * is one in which another writer succeeded, so this ends.
+   */
+  const change = Effect.fnUntraced(function* <A, E>(
+    account: AccountId,
+    id: WorkflowId,
+    decide: (stored: Workflow) => Effect.Effect<Change<A>, E>,
+  ) {
+    while (true) {
+      const stored = yield* find(account, id)
+      const { answer, content } = yield* decide(stored)
+      const replaced = yield* replace(stored, content)
+      if (Option.isSome(replaced)) return answer(replaced.value)
+    }
+  })
+
+  return Workflows.of({
+    create: Effect.fn("Workflows.create")(function* (account, content) {
+      yield* checkDraft(content, yield* CurrentLimits)
+      return yield* insert(account, contentOf(content))
+    }),
+    update: Effect.fn("Workflows.update")((account, id, patch, expectedRevision) =>
+      change(account, id, (stored) =>
+        expectedRevision === undefined || expectedRevision === stored.revision
+          ? Effect.succeed({
+              content: contentOf({ ...stored, ...given(patch) }),
+              answer: (workflow) => workflow,
+            })
+          : Effect.fail(new RevisionMismatch({ workflowId: id, revision: stored.revision })),
+      ),
+    ),
+    duplicate: Effect.fn("Workflows.duplicate")(function* (account, id) {
+      const stored = yield* find(account, id)
+      return yield* insert(account, { ...contentOf(stored), name: copyName(stored.name) })
+    }),
+    addNode: Effect.fn("Workflows.addNode")((account, id, wanted) =>
+      change(account, id, (stored) => {
+        const type = types.lookup(wanted.nodeType)
+        if (type === undefined) {
+          return Effect.fail(
+            new InvalidGraph({ problems: [`nodeType: unknown type "${wanted.nodeType}"`] }),
+          )
+        }
+        const node = drawNode(stored.nodes, wanted)
+        const problems = problemsOfNew(type, node)
+        if (problems.length > 0) return Effect.fail(new InvalidGraph({ problems }))
+        return Effect.succeed({
+          content: { ...stored, nodes: [...stored.nodes, node] },
+          answer: () => describeAdded(type, node, wanted),
+        })
+      }),
+    ),
+    remove: Effect.fn("Workflows.remove")(function* (account, id) {
+      if (!(yield* store.remove(account, id))) {
+        return yield* new WorkflowNotFound({ workflowId: id })
+      }
+    }),
+  })
+})

@@ -1,0 +1,197 @@
+/**
+ * The graph of one run: validated, indexed and ready to be executed.
+ *
+ * Guarantees: what compiles has no cycle, no unknown type, port or value, and every node has a
+ * number that follows those of all its predecessors. O(nodes + edges), plus sorting the nodes of a
+ * layer by position; no recursion. Leaves out: everything that changes while a run executes, which
+ * is `Frontier`'s.
+ */
+import { Result } from "effect"
+import { defaultInput, defaultOutput, type NodeTypeLookup } from "../domain/NodeType.ts"
+import type { InputOverrides } from "../domain/Run.ts"
+import type { Edge, Node } from "../domain/Workflow.ts"
+import { type Adjacency, groupBy } from "./Adjacency.ts"
+import { type Drawing, indexById, problemsOfDrawing } from "./Draft.ts"
+import type { NodePlan, Wiring } from "./NodePlan.ts"
+import { planOf, problemOfInput, problemOfOutput } from "./NodePlan.ts"
+import { type Problem, quoted } from "./Problem.ts"
+
+/** A node of a compiled graph. */
+export interface GraphNode extends NodePlan {
+  /** The node's place in the graph's `nodes`, and its ordinal in the run. */
+  readonly index: number
+  readonly id: string
+}
+
+/** A compiled graph. Nodes and edges are numbers: places in `nodes` and in `edgeIds`. */
+export interface Graph {
+  /** Topological (by depth), then by position (x, then y), then as in the workflow. */
+  readonly nodes: ReadonlyArray<GraphNode>
+  readonly indexOf: ReadonlyMap<string, number>
+  /** Edges in the order of the workflow. */
+  readonly edgeIds: ReadonlyArray<string>
+  readonly edgeSource: Int32Array
+  readonly edgeTarget: Int32Array
+  /** Names of ports, default ports applied. */
+  readonly edgeOutput: ReadonlyArray<string>
+  readonly edgeInput: ReadonlyArray<string>
+  /** The in-edges of `n` are `inEdges[inStart[n]]` up to, not including, `inStart[n + 1]`. */
+  readonly inStart: Int32Array
+  readonly inEdges: Int32Array
+  /** The out-edges of `n`, likewise. */
+  readonly outStart: Int32Array
+  readonly outEdges: Int32Array
+}
+
+/**
+ * Compiles the workflow of a run, with this run's input overrides, or fails with everything that a
+ * start rejects: what a draft may not have (except its size), unknown types, versions, modes and
+ * ports, more than one request node, required inputs without a value, values that do not fit their
+ * port, overrides for what does not exist.
+ *
+ * An override replaces the literal of its port before anything is checked, so a literal that is
+ * overridden can do no harm. Several edges may end at a port that takes one value: they may be the
+ * arms of a branch, and only the run can tell whether two of them are taken.
+ */
+export const compile = (
+  definition: Drawing,
+  lookup: NodeTypeLookup,
+  overrides: InputOverrides,
+): Result.Result<Graph, ReadonlyArray<Problem>> => {
+  const { nodes } = definition
+  const problems = [...problemsOfDrawing(definition)]
+  const indexOf = indexById(nodes)
+  const edges = joinsOf(definition.edges, indexOf)
+  const wirings = wiringsOf(nodes.length, edges)
+  const plans = nodes.map((node, index) =>
+    planOf(node, lookup, overrides, wirings[index]!, problems),
+  )
+  addProblemsOfPorts(edges, plans, problems)
+  addProblemsOfRequests(plans, problems)
+  for (const id of Object.keys(overrides)) {
+    if (indexOf.has(id)) continue
+    const message = `Input overrides: the workflow has no node ${quoted(id)}`
+    problems.push({ message, nodeId: id })
+  }
+  if (problems.length > 0) return Result.fail(problems)
+  return Result.succeed(assemble(plans as ReadonlyArray<NodePlan>, edges))
+}
+
+/** The edges of a workflow as flat arrays; an end is -1 where the node is missing. */
+interface Joins {
+  readonly ids: ReadonlyArray<string>
+  readonly sources: Int32Array
+  readonly targets: Int32Array
+  readonly outputs: ReadonlyArray<string>
+  readonly inputs: ReadonlyArray<string>
+}
+
+const joinsOf = (edges: ReadonlyArray<Edge>, indexOf: ReadonlyMap<string, number>): Joins => ({
+  ids: edges.map(({ id }) => id),
+  sources: Int32Array.from(edges, ({ source }) => indexOf.get(source) ?? -1),
+  targets: Int32Array.from(edges, ({ target }) => indexOf.get(target) ?? -1),
+  // An empty handle means the default port as much as an absent one does.
+  outputs: edges.map(({ sourceHandle }) => sourceHandle || defaultOutput),
+  inputs: edges.map(({ targetHandle }) => targetHandle || defaultInput),
+})
+
+const wiringsOf = (
+  nodeCount: number,
+  { inputs, sources, targets }: Joins,
+): ReadonlyArray<Wiring> => {
+  const wired = Array.from({ length: nodeCount }, () => new Set<string>())
+  const touched = new Uint8Array(nodeCount)
+  for (const [edge, input] of inputs.entries()) {
+    const source = sources[edge]!
+    const target = targets[edge]!
+    if (source >= 0) touched[source] = 1
+    if (target < 0) continue
+    touched[target] = 1
+    wired[target]!.add(input)
+  }
+  return wired.map((set, index) => ({ inputs: set, edgeless: touched[index] === 0 }))
+}
+
+const addProblemsOfPorts = (
+  { ids, inputs, outputs, sources, targets }: Joins,
+  plans: ReadonlyArray<NodePlan | undefined>,
+  problems: Array<Problem>,
+): void => {
+  const add = (problem: Problem | undefined) => problem !== undefined && problems.push(problem)
+  for (const [edge, id] of ids.entries()) {
+    const source = plans[sources[edge]!]
+    const target = plans[targets[edge]!]
+    if (source !== undefined) add(problemOfOutput(source, outputs[edge]!, id))
+    if (target !== undefined) add(problemOfInput(target, inputs[edge]!, id))
+  }
+}
+
+const addProblemsOfRequests = (
+  plans: ReadonlyArray<NodePlan | undefined>,
+  problems: Array<Problem>,
+): void => {
+  const ids = plans.flatMap((plan) => (plan?.type.role === "request" ? [plan.node.id] : []))
+  for (const nodeId of ids.slice(1)) {
+    const rule = `a workflow has one request node, and ${quoted(ids[0]!)} is one already`
+    problems.push({ message: `Node ${quoted(nodeId)}: ${rule}`, nodeId })
+  }
+}
+
+/** Renumbers everything by ordinal. */
+const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Graph => {
+  const order = ordinalsOf(plans, edges)
+  const ordinal = new Int32Array(plans.length)
+  for (const [index, place] of order.entries()) ordinal[place] = index
+  const nodes = order.map((place, index) => {
+    const plan = plans[place]!
+    return { ...plan, index, id: plan.node.id }
+  })
+  const edgeSource = edges.sources.map((place) => ordinal[place]!)
+  const edgeTarget = edges.targets.map((place) => ordinal[place]!)
+  const into = groupBy(nodes.length, edgeTarget)
+  const out = groupBy(nodes.length, edgeSource)
+  return {
+    nodes,
+    indexOf: new Map(nodes.map(({ id, index }) => [id, index])),
+    edgeIds: edges.ids,
+    edgeSource,
+    edgeTarget,
+    edgeOutput: edges.outputs,
+    edgeInput: edges.inputs,
+    inStart: into.start,
+    inEdges: into.edges,
+    outStart: out.start,
+    outEdges: out.edges,
+  }
+}
+
+/**
+ * Places of nodes in the order of execution, layer by layer: a node is in the layer after the last
+ * of its predecessors.
+ */
+const ordinalsOf = (
+  plans: ReadonlyArray<NodePlan>,
+  { sources, targets }: Joins,
+): ReadonlyArray<number> => {
+  const out: Adjacency = groupBy(plans.length, sources)
+  const waiting = new Int32Array(plans.length)
+  for (const target of targets) waiting[target]!++
+  const order: Array<number> = []
+  let layer = Array.from(plans.keys()).filter((place) => waiting[place] === 0)
+  while (layer.length > 0) {
+    layer.sort((a, b) => byPosition(plans[a]!.node, plans[b]!.node) || a - b)
+    const next: Array<number> = []
+    for (const place of layer) {
+      order.push(place)
+      for (let at = out.start[place]!; at < out.start[place + 1]!; at++) {
+        const target = targets[out.edges[at]!]!
+        if (--waiting[target]! === 0) next.push(target)
+      }
+    }
+    layer = next
+  }
+  return order
+}
+
+const byPosition = (a: Node, b: Node): number =>
+  a.position.x - b.position.x || a.position.y - b.position.y

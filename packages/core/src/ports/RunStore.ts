@@ -1,0 +1,112 @@
+/**
+ * Where runs are kept, and the one place where their safety lives: every write of a run carries
+ * its fence and revision, and a store applies all of a commit or none of it. Stores hold no rules;
+ * what to write was decided before, by pure functions.
+ *
+ * Leases are of runners, not of runs: one heartbeat keeps everything a runner owns.
+ */
+import type { Effect, Option } from "effect"
+import { Context, Schema } from "effect"
+import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
+import type { Page, PageRequest } from "../domain/Page.ts"
+import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "../domain/Run.ts"
+import type { RunEvent } from "../domain/RunEvent.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** What a commit was decided on: a run that does not exist yet, or one fence and revision. */
+export type Expected =
+  | { readonly _tag: "New"; readonly definition: Definition }
+  | { readonly _tag: "Existing"; readonly fence: number; readonly revision: number }
+
+/**
+ * One atomic change of a run: its next row and everything that goes with it.
+ *
+ * `run.revision` is the expected revision plus one (1 for a new run).
+ */
+export interface RunCommit {
+  readonly expected: Expected
+  readonly run: Run
+  /** Rows to insert or replace, by node. */
+  readonly nodeRuns: ReadonlyArray<NodeRun>
+  /** To append. */
+  readonly events: ReadonlyArray<RunEvent>
+}
+
+/**
+ * The run is not as the decision saw it: another runner claimed it, somebody canceled it, it is
+ * terminal, or (for a new run) it exists already. Nothing was written.
+ */
+export class StaleRun extends Schema.TaggedError<StaleRun>()("StaleRun", {
+  runId: Schema.String,
+}) {
+  override get message(): string {
+    return `Run ${this.runId} was changed by somebody else`
+  }
+}
+
+/** What a claim asks for. */
+export interface ClaimRequest {
+  readonly runner: RunnerId
+  /** How long the runner's lease holds from now, by the store's clock. */
+  readonly leaseMillis: number
+  readonly limit: number
+}
+
+/** Which runs of an account to list. */
+export interface RunQuery extends PageRequest {
+  readonly account: AccountId
+  readonly workflowId?: WorkflowId | undefined
+  readonly status?: RunStatus | undefined
+  /** Part of the workflow's name or of the error, in any case; or the beginning of the run's id. */
+  readonly search?: string | undefined
+}
+
+export class RunStore extends Context.Service<
+  RunStore,
+  {
+    /** Applies all of a commit, or none of it. */
+    readonly commit: (commit: RunCommit) => Effect.Effect<void, StaleRun | StorageError>
+    /**
+     * Takes runs over for a runner and renews its lease: first open runs whose owner's lease has
+     * run out (oldest first), then queued runs without an owner (oldest first). Each claimed run's
+     * fence is raised by one and its owner set; nothing else of it changes.
+     */
+    readonly claim: (
+      request: ClaimRequest,
+    ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
+    /**
+     * Takes one open run over, whoever owns it, by raising its fence: from then on the caller is
+     * its only writer. Used to cancel. None when the account has no such run; a terminal run is
+     * returned unchanged.
+     */
+    readonly seize: (
+      account: AccountId,
+      id: RunId,
+      runner: RunnerId,
+    ) => Effect.Effect<Option.Option<RunRecord>, StorageError>
+    /** Renews the runner's lease and returns the open runs that it still owns, with their fence. */
+    readonly heartbeat: (
+      runner: RunnerId,
+      leaseMillis: number,
+    ) => Effect.Effect<ReadonlyMap<RunId, number>, StorageError>
+    /** Ends the runner's lease at once, so that others can claim what it owned. */
+    readonly release: (runner: RunnerId) => Effect.Effect<void, StorageError>
+    readonly find: (
+      account: AccountId,
+      id: RunId,
+    ) => Effect.Effect<Option.Option<RunRecord>, StorageError>
+    /** Records of those ids that the account has, in any order; the others are left out. */
+    readonly findMany: (
+      account: AccountId,
+      ids: ReadonlyArray<RunId>,
+    ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
+    /** Newest first. */
+    readonly list: (query: RunQuery) => Effect.Effect<Page<Run>, StorageError>
+    /** Events with a sequence above `after`, in order. Empty for an unknown run. */
+    readonly events: (
+      account: AccountId,
+      id: RunId,
+      after: number,
+    ) => Effect.Effect<ReadonlyArray<RunEvent>, StorageError>
+  }
+>()("@millrace/core/ports/RunStore") {}

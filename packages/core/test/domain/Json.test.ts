@@ -1,0 +1,58 @@
+// What counts as JSON, and the codecs of times and credits.
+import { fromNumber, MicroCredits, toNumber } from "@millrace/core/domain/Credits"
+import { problemOf } from "@millrace/core/domain/Json"
+import { format, Timestamp } from "@millrace/core/domain/Timestamp"
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+
+describe("Json.problemOf", () => {
+  it.prop("accepts whatever comes out of JSON text", [Schema.Json], ([value]) => {
+    assert.strictEqual(problemOf(JSON.parse(JSON.stringify(value))), undefined)
+  })
+
+  it.each([
+    [undefined, /undefined/],
+    [Number.NaN, /NaN/],
+    [[1, [Number.POSITIVE_INFINITY]], /Infinity/],
+    [{ a: { b: 1n } }, /bigint/],
+    [() => 1, /function/],
+    [{ when: new Date(0) }, /Date/],
+    [new Map(), /Map/],
+    [[undefined], /undefined/],
+  ])("refuses %o", (value, message) => assert.match(problemOf(value) ?? "", message))
+
+  it("takes a key without a value as absent, as JSON text does", () => {
+    assert.strictEqual(problemOf({ a: undefined }), undefined)
+  })
+
+  it("reports cycles and deep nesting without overflowing the stack", () => {
+    const cyclic: Array<unknown> = []
+    cyclic.push(cyclic)
+    assert.match(problemOf(cyclic) ?? "", /itself/)
+    let deep: unknown = 1
+    for (let level = 0; level < 100_000; level++) deep = [deep]
+    assert.match(problemOf(deep) ?? "", /deeper than 1000/)
+  })
+})
+
+describe("Timestamp", () => {
+  const decode = Schema.decodeUnknownResult(Timestamp)
+
+  it("reads and writes ISO 8601 in UTC with milliseconds", () => {
+    assert.strictEqual(format(0), "1970-01-01T00:00:00.000Z")
+    assert.strictEqual(Schema.encodeSync(Timestamp)(1_769_851_800_123), "2026-01-31T09:30:00.123Z")
+    const decoded = decode("2026-01-31T10:30:00.123+01:00")
+    assert.isTrue(Result.isSuccess(decoded) && decoded.success === 1_769_851_800_123)
+  })
+
+  it("refuses what is not a time", () => assert.isTrue(Result.isFailure(decode("soon"))))
+})
+
+describe("Credits", () => {
+  const Micro = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1e12 }))
+
+  it.prop("keep every amount of at most six decimals exactly", [Micro], ([micro]) => {
+    assert.strictEqual(fromNumber(toNumber(micro)), micro)
+    assert.strictEqual(Schema.decodeSync(MicroCredits)(Schema.encodeSync(MicroCredits)(micro)), micro)
+  })
+})

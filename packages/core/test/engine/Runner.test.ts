@@ -1,0 +1,174 @@
+// Ownership: what happens to a run when its process dies, stops, or only believes to own it.
+import { RunnerId } from "@millrace/core/domain/Id"
+import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import type { RunRecord } from "@millrace/core/domain/Run"
+import { Ids } from "@millrace/core/engine/Ids"
+import { execute } from "@millrace/core/engine/Execution"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { Runner } from "@millrace/core/engine/Runner"
+import { Runs } from "@millrace/core/engine/Runs"
+import { Workflows } from "@millrace/core/engine/Workflows"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import * as Memory from "@millrace/memory/Stores"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { account, byNode, edge, Gates, node, start, types } from "./TestEngine.ts"
+
+/** What several processes share: the store, the identities and the gates of the test. */
+const shared = Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)
+
+/** One process: an engine of its own over the shared store. Ends with its scope. */
+const process = Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
+  Layer.provideMerge(Runner.layer),
+  Layer.provide(NodeTypes.layer(...types)),
+)
+
+const boot = Effect.gen(function* () {
+  const scope = yield* Scope.make()
+  const context = yield* Layer.buildWithScope(Layer.fresh(process), scope)
+  const stop = Scope.close(scope, Exit.void)
+  return { context, stop }
+})
+
+const chain = [node("one", "pass", { input: 1 }), node("two", "gate"), node("three", "pass")]
+const wires = [edge("one", "two"), edge("two", "three")]
+
+const ended = (record: RunRecord) => record.run.status !== "QUEUED" && record.run.status !== "RUNNING"
+
+describe("Runner.layer", () => {
+  it.effect("continues a run of a process that stopped, without running finished nodes again", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const store = yield* RunStore
+      const first = yield* boot
+      const { id } = yield* start(chain, wires).pipe(Effect.provideContext(first.context))
+      yield* gates.untilArrived("two")
+      const before = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+      yield* first.stop
+      yield* gates.open("two")
+      yield* TestClock.adjust("5 seconds")
+      const second = yield* boot
+      yield* TestClock.adjust("1 second")
+      const after = yield* Effect.flatMap(Runs, (runs) => runs.wait(account, id)).pipe(
+        Effect.provideContext(second.context),
+      )
+      assert.strictEqual(after.run.status, "COMPLETED")
+      assert.strictEqual(after.run.executionId, before.run.executionId)
+      assert.deepStrictEqual(byNode(after)["one"], byNode(before)["one"])
+      assert.strictEqual(byNode(after)["two"]?.attempt, 2)
+      assert.isAbove(after.run.fence, before.run.fence)
+      const events = yield* store.events(account, id, 0)
+      assert.deepStrictEqual(
+        events.map((each) => [each.sequence, each.type, each.data["nodeId"]]),
+        [
+          [1, "run.started", undefined],
+          [2, "node.completed", "one"],
+          [3, "node.completed", "two"],
+          [4, "node.completed", "three"],
+          [5, "run.completed", undefined],
+        ],
+      )
+      yield* second.stop
+    }).pipe(Effect.provide(shared)),
+  )
+
+  it.effect("takes over the runs of a process that died once its lease has run out", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const store = yield* RunStore
+      const survivor = yield* boot
+      const { id } = yield* start(chain, wires).pipe(Effect.provideContext(survivor.context))
+      yield* gates.untilArrived("two")
+      // The run passes to a runner that never shows a sign of life again.
+      const dead = RunnerId.make("exe_dead")
+      yield* store.heartbeat(dead, 10_000)
+      yield* store.seize(account, id, dead)
+      yield* gates.open("two")
+      yield* TestClock.adjust("9 seconds")
+      const waiting = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+      assert.strictEqual(waiting.run.owner, dead)
+      assert.isFalse(ended(waiting))
+      yield* TestClock.adjust("3 seconds")
+      const { run } = yield* Effect.flatMap(Runs, (runs) => runs.wait(account, id)).pipe(
+        Effect.provideContext(survivor.context),
+      )
+      assert.strictEqual(run.status, "COMPLETED")
+      yield* survivor.stop
+    }).pipe(Effect.provide(shared)),
+  )
+
+  it.effect("takes queued runs that nobody owns, no more at once than it may execute", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const store = yield* RunStore
+      const server = yield* boot
+      const ids = ["a", "b", "c"]
+      const started = yield* Effect.forEach(ids, (id) => start([node(id, "gate")])).pipe(
+        Effect.provideContext(server.context),
+      )
+      yield* Effect.forEach(["a", "b"], gates.untilArrived)
+      assert.deepStrictEqual(
+        started.map((run) => run.owner !== null),
+        [true, true, false],
+      )
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(gates.arrived, ["a", "b"])
+      yield* gates.open("a")
+      yield* TestClock.adjust("3 seconds")
+      yield* gates.untilArrived("c")
+      yield* Effect.forEach(ids, gates.open)
+      yield* TestClock.adjust("3 seconds")
+      const { items } = yield* store.list({ account, limit: 10 })
+      assert.deepStrictEqual(
+        items.map((run) => run.status),
+        ["COMPLETED", "COMPLETED", "COMPLETED"],
+      )
+      yield* server.stop
+    }).pipe(
+      Effect.provide(shared),
+      Effect.provideService(CurrentLimits, { ...defaultLimits, runsAtOnce: 2 }),
+    ),
+  )
+
+  it.effect("interrupts what it executes when another runner has taken it", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const store = yield* RunStore
+      const loser = yield* boot
+      const { id } = yield* start(chain, wires).pipe(Effect.provideContext(loser.context))
+      yield* gates.untilArrived("two")
+      const winner = RunnerId.make("exe_winner")
+      yield* store.heartbeat(winner, 3_600_000)
+      yield* store.seize(account, id, winner)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(gates.interrupted, ["two"])
+      yield* loser.stop
+    }).pipe(Effect.provide(shared)),
+  )
+})
+
+describe("Execution.execute under two owners", () => {
+  it.effect("lets only the newer owner write, whatever the older one still believes", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const store = yield* RunStore
+      const server = yield* boot
+      const { id } = yield* start(chain, wires).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("two")
+      const stale = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+      const newer = RunnerId.make("exe_newer")
+      yield* store.heartbeat(newer, 3_600_000)
+      yield* store.seize(account, id, newer)
+      yield* gates.open("two")
+      const error = yield* Effect.flip(execute(stale)).pipe(
+        Effect.provide(NodeTypes.layer(...types)),
+      )
+      assert.strictEqual(error._tag, "StaleRun")
+      const now = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+      assert.deepStrictEqual(now.nodeRuns, stale.nodeRuns)
+      assert.strictEqual(now.run.revision, stale.run.revision)
+      yield* server.stop
+    }).pipe(Effect.provide(shared)),
+  )
+})

@@ -1,0 +1,243 @@
+// The engine on the in-memory store with a handful of node types, for the tests in this folder.
+import type { NodeRun, RunRecord } from "@millrace/core/domain/Run"
+import { nodeRunsOf } from "@millrace/core/domain/Run"
+import { AccountId } from "@millrace/core/domain/Id"
+import { Json } from "@millrace/core/domain/Json"
+import type { Edge, Node, Workflow } from "@millrace/core/domain/Workflow"
+import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
+import { Ids } from "@millrace/core/engine/Ids"
+import { Keys } from "@millrace/core/engine/Keys"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import type { Executable } from "@millrace/core/engine/NodeTypes"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { Runner } from "@millrace/core/engine/Runner"
+import type { StartRequest } from "@millrace/core/engine/Runs"
+import { Runs } from "@millrace/core/engine/Runs"
+import { Workflows } from "@millrace/core/engine/Workflows"
+import * as Memory from "@millrace/memory/Stores"
+import { Context, Deferred, Effect, Layer, Schema } from "effect"
+
+export const account = AccountId.make("acc_test")
+
+/** Lets a test hold a `gate` node at its execution and see which ones arrived. */
+export class Gates extends Context.Service<
+  Gates,
+  {
+    readonly arrived: Array<string>
+    readonly interrupted: Array<string>
+    readonly open: (nodeId: string) => Effect.Effect<void>
+    readonly pass: (nodeId: string) => Effect.Effect<void>
+    readonly untilArrived: (nodeId: string) => Effect.Effect<void>
+  }
+>()("test/Gates") {
+  static readonly layer = Layer.sync(Gates, () => {
+    const doors = new Map<string, { at: Deferred.Deferred<void>; open: Deferred.Deferred<void> }>()
+    const door = (nodeId: string) => {
+      const known = doors.get(nodeId)
+      if (known !== undefined) return known
+      const made = { at: Deferred.makeUnsafe<void>(), open: Deferred.makeUnsafe<void>() }
+      doors.set(nodeId, made)
+      return made
+    }
+    const arrived: Array<string> = []
+    const interrupted: Array<string> = []
+    return Gates.of({
+      arrived,
+      interrupted,
+      open: (nodeId) => Effect.asVoid(Deferred.succeed(door(nodeId).open, undefined)),
+      untilArrived: (nodeId) => Deferred.await(door(nodeId).at),
+      pass: (nodeId) =>
+        Effect.gen(function* () {
+          arrived.push(nodeId)
+          yield* Deferred.succeed(door(nodeId).at, undefined)
+          yield* Deferred.await(door(nodeId).open)
+        }).pipe(Effect.onInterrupt(() => Effect.sync(() => interrupted.push(nodeId)))),
+    })
+  })
+}
+
+const inputs = { input: Schema.optionalKey(Json), other: Schema.optionalKey(Json) }
+const outputs = { output: Schema.optionalKey(Json) }
+
+/** Passes on what arrives, or `null`. */
+const pass = define({
+  key: "pass",
+  inputs,
+  outputs,
+  run: ({ input = null }) => Effect.succeed({ output: input }),
+})
+
+/** Waits until the test opens it. */
+const gate = define({
+  key: "gate",
+  inputs,
+  outputs,
+  run: Effect.fnUntraced(function* ({ input = null }) {
+    const current = yield* CurrentNode
+    const gates = yield* Gates
+    yield* gates.pass(current.nodeId)
+    return { output: input }
+  }),
+})
+
+/** Takes the port its literal names, or none. */
+const branch = define({
+  key: "branch",
+  inputs: { input: Schema.optionalKey(Json), take: Schema.optionalKey(Schema.String) },
+  outputs: { yes: Schema.optionalKey(Json), no: Schema.optionalKey(Json) },
+  run: ({ input = null, take }) => Effect.succeed(take === undefined ? {} : { [take]: input }),
+})
+
+const add = define({
+  key: "add",
+  inputs: { left: Schema.Finite, right: Schema.Finite },
+  outputs: { output: Schema.Finite },
+  credits: 2,
+  run: ({ left, right }) => Effect.succeed({ output: left + right }),
+})
+
+const fail = define({
+  key: "fail",
+  inputs: { ...inputs, message: Schema.String },
+  outputs,
+  run: ({ message }) => Effect.fail(new NodeError({ message })),
+})
+
+const crash = define({
+  key: "crash",
+  inputs,
+  outputs,
+  run: () => Effect.die(new TypeError("handler bug")),
+})
+
+const talk = define({
+  key: "talk",
+  inputs,
+  outputs,
+  run: Effect.fnUntraced(function* () {
+    const current = yield* CurrentNode
+    yield* Effect.logInfo("hello", { from: current.nodeId })
+    yield* Effect.logError("careful")
+    yield* current.charge(1.5)
+    yield* current.charge(0.25)
+    return { output: current.idempotencyKey }
+  }),
+})
+
+/** Hands its own results over unchecked, as a handler from outside the type system would. */
+const wild = define({
+  key: "wild",
+  inputs: { kind: Schema.String },
+  outputs: { output: Json },
+  run: ({ kind }) => Effect.succeed((wildOutputs[kind] ?? (() => ({})))() as { output: Json }),
+})
+
+const cyclic = () => {
+  const value: { self?: unknown } = {}
+  value.self = value
+  return value
+}
+
+const wildOutputs: { readonly [kind: string]: () => unknown } = {
+  undeclared: () => ({ output: 1, extra: 2 }),
+  bigint: () => ({ output: 1n }),
+  nan: () => ({ output: { deep: [Number.NaN] } }),
+  date: () => ({ output: new Date(0) }),
+  cyclic: () => ({ output: cyclic() }),
+  big: () => ({ output: "x".repeat(200_000) }),
+  list: () => [1],
+  nothing: () => undefined,
+}
+
+const request = define({
+  key: "request",
+  role: "request",
+  inputs: { fields: Schema.optionalKey(Json) },
+  outputs: { values: Json },
+  run: Effect.fnUntraced(function* () {
+    const current = yield* CurrentNode
+    return { values: current.values }
+  }),
+})
+
+const response = define({
+  key: "response",
+  role: "response",
+  inputs: { input: Schema.optionalKey(Json), name: Schema.optionalKey(Schema.String) },
+  outputs: {},
+  run: () => Effect.succeed({}),
+})
+
+export const types: ReadonlyArray<Executable<Gates>> = [
+  pass,
+  gate,
+  branch,
+  add,
+  fail,
+  crash,
+  talk,
+  wild,
+  request,
+  response,
+]
+
+/** Everything the engine is made of, on one in-memory store. A new one per call. */
+export const engine = () =>
+  Layer.mergeAll(Workflows.layer, Runs.layer, Keys.layer).pipe(
+    Layer.provideMerge(Runner.layer),
+    Layer.provideMerge(NodeTypes.layer(...types)),
+    Layer.provideMerge(Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)),
+  )
+
+/** A node at a place that follows from its id, so that the order of nodes is stable. */
+export const node = (id: string, type: string, literals?: { [input: string]: Json }): Node => ({
+  id,
+  type,
+  position: { x: 0, y: 0 },
+  ...(literals === undefined ? {} : { data: { inputs: literals } }),
+})
+
+/** `edge("a.yes", "b.input")`; without a port the default one is meant. */
+export const edge = (from: string, to: string): Edge => {
+  const [source = "", sourceHandle] = from.split(".")
+  const [target = "", targetHandle] = to.split(".")
+  return {
+    id: `${from}-${to}`,
+    source,
+    target,
+    ...(sourceHandle === undefined ? {} : { sourceHandle }),
+    ...(targetHandle === undefined ? {} : { targetHandle }),
+  }
+}
+
+export const save = (
+  nodes: ReadonlyArray<Node>,
+  edges: ReadonlyArray<Edge> = [],
+): Effect.Effect<Workflow, unknown, Workflows> =>
+  Effect.flatMap(Workflows, (workflows) =>
+    workflows.create(account, { name: "Test", description: null, thumbnailUrl: null, nodes, edges }),
+  )
+
+/** Saves and starts a workflow. */
+export const start = (
+  nodes: ReadonlyArray<Node>,
+  edges: ReadonlyArray<Edge> = [],
+  request: Omit<StartRequest, "workflowId"> = {},
+) =>
+  Effect.gen(function* () {
+    const runs = yield* Runs
+    const { id } = yield* save(nodes, edges)
+    return yield* runs.start(account, { workflowId: id, ...request })
+  })
+
+/** Saves and starts a workflow, and waits for its end. */
+export const run = (...parameters: Parameters<typeof start>) =>
+  Effect.gen(function* () {
+    const runs = yield* Runs
+    const { id } = yield* start(...parameters)
+    return yield* runs.wait(account, id)
+  })
+
+/** The node runs of a record by node id, those that were not reached included. */
+export const byNode = (record: RunRecord): { readonly [nodeId: string]: NodeRun } =>
+  Object.fromEntries(nodeRunsOf(record).map((each) => [each.nodeId, each]))

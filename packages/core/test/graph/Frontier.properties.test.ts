@@ -1,0 +1,152 @@
+// Random workflows: the frontier and the bindings against the slow reference, and against
+// themselves under other orders of settlement and after restarts.
+import { describe, expect, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { Frontier } from "@millrace/core/graph/Frontier"
+import type { Graph } from "@millrace/core/graph/Graph"
+import { graphOf, nodeRun } from "./Fixture.ts"
+import { play, type Played } from "./Playback.ts"
+import { Choice, randomWorld } from "./RandomGraph.ts"
+import { Reference, type World } from "./Reference.ts"
+
+const seeds = { seed: Schema.Int }
+const many = { arbitrary: { runs: 1_000 } }
+
+const worldOf = (seed: number) => {
+  const choice = new Choice(seed)
+  const world = randomWorld(choice)
+  return { choice, world, graph: graphOf(world.nodes, world.edges, world.overrides) }
+}
+
+/** What was decided and what came of it, in a form that can be compared. */
+const summaryOf = (graph: Graph, frontier: Frontier, played: Played) =>
+  graph.nodes.map(({ id, index }) => ({
+    id,
+    decision: played.decisions.get(id),
+    inputs: played.inputs.get(id),
+    status: frontier.statusOf(index),
+    output: frontier.outputOf(index),
+  }))
+
+const expectReference = (graph: Graph, world: World, frontier: Frontier, played: Played) => {
+  const reference = new Reference(world)
+  for (const { id, index } of graph.nodes) {
+    const fate = reference.fateOf(id)
+    const decision = played.decisions.get(id)!
+    expect(`${id} ${decision._tag}`).toBe(`${id} ${fate.decision}`)
+    expect(frontier.statusOf(index)).toBe(fate.status)
+    if (decision._tag === "Pass") expect(decision.output).toEqual(fate.output)
+    if (decision._tag === "Run") expect(played.inputs.get(id)).toEqual(fate.inputs)
+  }
+}
+
+describe("Frontier over random workflows", () => {
+  it.prop(
+    "decides every node once and as the reference does",
+    seeds,
+    ({ seed }) => {
+      const { choice, graph, world } = worldOf(seed)
+      const frontier = Frontier.make(graph)
+      const played = play(graph, world, frontier, choice)
+      expect(played.decisions.size).toBe(graph.nodes.length)
+      expectReference(graph, world, frontier, played)
+    },
+    many,
+  )
+
+  it.prop(
+    "decides the same in whatever order nodes end",
+    seeds,
+    ({ seed }) => {
+      const { choice, graph, world } = worldOf(seed)
+      const summaries = Array.from({ length: 3 }, () => {
+        const frontier = Frontier.make(graph)
+        return summaryOf(graph, frontier, play(graph, world, frontier, choice))
+      })
+      expect(summaries[1]).toEqual(summaries[0])
+      expect(summaries[2]).toEqual(summaries[0])
+    },
+    many,
+  )
+
+  it.prop(
+    "goes on after a restart at any point as if there had been none",
+    seeds,
+    ({ seed }) => {
+      const { choice, graph, world } = worldOf(seed)
+      const original = Frontier.make(graph)
+      const whole = play(graph, world, original, choice)
+      for (let length = 0; length <= whole.nodeRuns.length; length++) {
+        const ended = whole.nodeRuns.slice(0, length)
+        const rest = whole.nodeRuns.slice(length).map(({ ordinal }) => ordinal)
+        const open = rest
+          .filter(() => choice.chance(0.5))
+          .map((index) => nodeRun(graph, index, choice.of(["PENDING", "RUNNING", "WAITING"]), null))
+        const frontier = Frontier.restore(graph, choice.shuffled([...ended, ...open]))
+        expect(frontier.remaining).toBe(rest.length)
+        const played = play(graph, world, frontier, choice)
+        expect(new Set(played.decisions.keys())).toEqual(
+          new Set(rest.map((index) => graph.nodes[index]!.id)),
+        )
+        for (const [id, decision] of played.decisions) {
+          expect(decision).toEqual(whole.decisions.get(id))
+          expect(played.inputs.get(id)).toEqual(whole.inputs.get(id))
+        }
+      }
+    },
+    { arbitrary: { runs: 300 } },
+  )
+
+  it.prop(
+    "answers wave by wave, each in the order of ordinals",
+    seeds,
+    ({ seed }) => {
+      const { choice, graph, world } = worldOf(seed)
+      const frontier = Frontier.make(graph)
+      const first = frontier.advance()
+      const roots = first.filter(({ index }) => graph.inStart[index] === graph.inStart[index + 1])
+      const ordinals = roots.map(({ index }) => index)
+      expect(ordinals).toEqual(ordinals.toSorted((a, b) => a - b))
+      expect(first.slice(0, roots.length)).toEqual(roots)
+      play(graph, world, Frontier.make(graph), choice)
+    },
+    { arbitrary: { runs: 300 } },
+  )
+
+  it.prop(
+    "gives reasons that stay short",
+    seeds,
+    ({ seed }) => {
+      const { choice, graph, world } = worldOf(seed)
+      const { decisions } = play(graph, world, Frontier.make(graph), choice)
+      for (const decision of decisions.values()) {
+        if (decision._tag !== "Skip") continue
+        expect(decision.reason).toMatch(/^Skipped: .+/)
+        expect(decision.reason.length).toBeLessThan(250)
+        expect(decision.reason).not.toContain("undefined")
+      }
+    },
+    { arbitrary: { runs: 300 } },
+  )
+
+  it("sees every rule at work in the first thousand seeds", () => {
+    const seen = new Map<string, number>()
+    const count = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1)
+    for (let seed = 0; seed < 1_000; seed++) {
+      const { choice, graph, world } = worldOf(seed)
+      const { decisions, inputs } = play(graph, world, Frontier.make(graph), choice)
+      for (const decision of decisions.values()) {
+        count(decision._tag)
+        if (decision._tag === "Skip")
+          count(
+            /no input|all of its|nothing arrived|has no edges|disabled/.exec(decision.reason)![0],
+          )
+      }
+      for (const bound of inputs.values()) if (bound === "conflict") count("conflict")
+    }
+    const rules = ["no input", "all of its", "nothing arrived", "has no edges", "disabled"]
+    for (const what of ["Run", "Skip", "Pass", "conflict", ...rules]) {
+      expect(seen.get(what) ?? 0, what).toBeGreaterThan(50)
+    }
+  })
+})

@@ -1,0 +1,20 @@
+/**
+ * All stores in memory, as one layer: for test suites and demonstrations.
+ *
+ * Guarantees: each build of the layer is empty and shares nothing with another one; the stores
+ * behave as the durable ones do. Leaves out: durability and sharing between processes.
+ */
+import type { KeyStore } from "@millrace/core/ports/KeyStore"
+import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Layer } from "effect"
+import * as Keys from "./KeyStore.ts"
+import * as Runs from "./RunStore.ts"
+import * as Workflows from "./WorkflowStore.ts"
+
+/** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */
+export const layer: Layer.Layer<WorkflowStore | RunStore | KeyStore> = Layer.mergeAll(
+  Workflows.layer,
+  Runs.layer,
+  Keys.layer,
+)

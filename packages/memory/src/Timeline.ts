@@ -1,0 +1,68 @@
+/**
+ * Items in order of creation, then of identifier: the order of every listing and of every claim.
+ *
+ * Guarantees: adding the newest item costs nothing much, any other change a binary search and a
+ * move of what follows. Leaves out: whose items these are; an account has its own timeline.
+ */
+import type { Page, PageRequest, Position } from "@millrace/core/domain/Page"
+import { fromOverfetch } from "@millrace/core/domain/Page"
+
+/** Negative when `a` was created before `b`. */
+export const compare = (a: Position, b: Position): number =>
+  a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+
+/** A sorted list of items, each at its own position. */
+export interface Timeline<A extends Position> {
+  readonly items: ReadonlyArray<A>
+  readonly add: (item: A) => void
+  readonly remove: (position: Position) => void
+  /** A page of what `view` shows, newest first; items for which it has nothing are left out. */
+  readonly page: <B extends Position>(
+    request: PageRequest,
+    view: (item: A) => B | undefined,
+  ) => Page<B>
+}
+
+/** An empty timeline. */
+export const make = <A extends Position>(): Timeline<A> => {
+  const items: Array<A> = []
+
+  /** How many items lie before this position. */
+  const indexOf = (position: Position): number => {
+    let low = 0
+    let high = items.length
+    if (high > 0 && compare(items[high - 1]!, position) < 0) return high
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (compare(items[middle]!, position) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  const remove = (position: Position): void => {
+    const index = indexOf(position)
+    const found = items[index]
+    if (found === undefined || compare(found, position) !== 0) return
+    if (index === 0) items.shift()
+    else items.splice(index, 1)
+  }
+
+  const page = <B extends Position>(
+    request: PageRequest,
+    view: (item: A) => B | undefined,
+  ): Page<B> => {
+    const shown: Array<B> = []
+    let skip = request.skip ?? 0
+    let index = request.after === undefined ? items.length : indexOf(request.after)
+    while (--index >= 0 && shown.length <= request.limit) {
+      const item = view(items[index]!)
+      if (item === undefined) continue
+      if (skip > 0) skip -= 1
+      else shown.push(item)
+    }
+    return fromOverfetch(shown, request.limit)
+  }
+
+  return { items, add: (item) => void items.splice(indexOf(item), 0, item), remove, page }
+}

@@ -1,0 +1,7 @@
+/**
+ * The in-memory stores against the suite of every store.
+ */
+import { conformance } from "@millrace/conformance"
+import { Stores } from "@millrace/memory"
+
+conformance("memory", Stores.layer)

@@ -1,0 +1,21 @@
+// One configuration for every package's tests: sources are read through the `@millrace/source`
+// condition, so no build is needed before a test run.
+import { readdirSync } from "node:fs"
+import { defineConfig } from "vitest/config"
+
+const conditions = ["@millrace/source", "module", "node", "development|production"]
+
+export default defineConfig({
+  test: {
+    projects: readdirSync(new URL("packages/", import.meta.url)).map((name) => ({
+      resolve: { conditions },
+      ssr: { resolve: { conditions, externalConditions: conditions } },
+      test: {
+        name,
+        root: `packages/${name}`,
+        include: ["test/**/*.test.ts"],
+        testTimeout: 30_000,
+      },
+    })),
+  },
+})
