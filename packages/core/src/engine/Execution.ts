@@ -23,7 +23,7 @@ import { RunStore } from "../ports/RunStore.ts"
 import type { Outcome } from "./Attempt.ts"
 import { attempt } from "./Attempt.ts"
 import { commitDurably } from "./Commit.ts"
-import { Decision } from "./Decision.ts"
+import { Change } from "./Change.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 
 /** A node whose turn has come, with its inputs bound. */
@@ -103,21 +103,21 @@ const note = (
 /** Records the end of a node: in the frontier, in the commit, and for the end of the run. */
 const settle = (
   progress: Progress,
-  decision: Decision,
+  change: Change,
   node: GraphNode,
   row: Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">,
 ): void => {
   progress.frontier.settle(node.index, row.status, row.output)
-  decision.endNode(node, row)
+  change.endNode(node, row)
   note(progress, node, row)
 }
 
-const settleOutcome = (progress: Progress, decision: Decision, outcome: Outcome): void => {
+const settleOutcome = (progress: Progress, change: Change, outcome: Outcome): void => {
   const node = progress.graph.nodes[outcome.index]!
   const started = progress.running.get(outcome.index)!
   progress.running.delete(outcome.index)
   const failed = outcome.error !== null
-  settle(progress, decision, node, {
+  settle(progress, change, node, {
     status: failed ? "FAILED" : "COMPLETED",
     attempt: started.attempt,
     input: started.inputs,
@@ -131,13 +131,13 @@ const settleOutcome = (progress: Progress, decision: Decision, outcome: Outcome)
 }
 
 /** Binds a node's inputs: it becomes ready, or fails for want of exactly one value at a port. */
-const bind = (progress: Progress, decision: Decision, index: number, now: number): void => {
+const bind = (progress: Progress, change: Change, index: number, now: number): void => {
   const inputs = inputsOf(progress.graph, progress.frontier, index)
   if (Result.isSuccess(inputs)) {
     progress.ready.push({ index, inputs: inputs.success })
     return
   }
-  settle(progress, decision, progress.graph.nodes[index]!, {
+  settle(progress, change, progress.graph.nodes[index]!, {
     status: "FAILED",
     attempt: 0,
     input: null,
@@ -151,18 +151,18 @@ const bind = (progress: Progress, decision: Decision, index: number, now: number
 }
 
 /** Decides all that the settled nodes release, until nothing more follows. */
-const release = (progress: Progress, decision: Decision, now: number): void => {
+const release = (progress: Progress, change: Change, now: number): void => {
   let decided = progress.frontier.advance()
   while (decided.length > 0) {
     for (const each of decided) {
       if (each._tag === "Run") {
-        bind(progress, decision, each.index, now)
+        bind(progress, change, each.index, now)
         continue
       }
       const node = progress.graph.nodes[each.index]!
       const message = each._tag === "Skip" ? each.reason : "Disabled: the input is passed through"
       const level = node.draft ? "warn" : "info"
-      decision.setNode(node, {
+      change.setNode(node, {
         status: "SKIPPED",
         output: each._tag === "Skip" ? null : each.output,
         logs: [{ at: now, level, message, attempt: 0 }],
@@ -174,7 +174,13 @@ const release = (progress: Progress, decision: Decision, now: number): void => {
 }
 
 /** Takes ready nodes into the free slots and records that they start. */
-const fill = (progress: Progress, decision: Decision, now: number): ReadonlyArray<Started> => {
+const fill = (
+  progress: Progress,
+  change: Change,
+  now: number,
+  draining: boolean,
+): ReadonlyArray<Started> => {
+  if (draining) return []
   const free = progress.limits.nodesAtOnce - progress.running.size
   const from = progress.nextReady
   progress.nextReady = Math.min(progress.ready.length, from + free)
@@ -185,49 +191,59 @@ const fill = (progress: Progress, decision: Decision, now: number): ReadonlyArra
   }))
   for (const started of next) {
     progress.running.set(started.index, started)
-    decision.startNode(progress.graph.nodes[started.index]!, started.attempt, started.inputs)
+    change.startNode(progress.graph.nodes[started.index]!, started.attempt, started.inputs)
   }
   return next
 }
 
-const finish = (progress: Progress, decision: Decision): void => {
+const finish = (progress: Progress, change: Change): void => {
   const failed = progress.failures.length
   const output = responseOf(progress.graph, progress.responses)
-  decision.end(failed === 0 ? "COMPLETED" : "FAILED", errorOf(progress.failures), output, {
+  change.end(failed === 0 ? "COMPLETED" : "FAILED", errorOf(progress.failures), output, {
     completed: progress.completed,
     failed,
   })
 }
 
 /** One turn of an execution, without effects: what to commit and what to start after that. */
-const turn = (progress: Progress, outcomes: ReadonlyArray<Outcome>, now: number) => {
-  const decision = new Decision(progress.run, now)
-  if (progress.run.status === "QUEUED") decision.begin()
-  for (const outcome of outcomes) settleOutcome(progress, decision, outcome)
-  release(progress, decision, now)
-  const started = fill(progress, decision, now)
-  if (progress.frontier.finished) finish(progress, decision)
-  return { commit: decision.commit(), started }
+const turn = (
+  progress: Progress,
+  outcomes: ReadonlyArray<Outcome>,
+  now: number,
+  draining: boolean,
+) => {
+  const change = new Change(progress.run, now)
+  if (progress.run.status === "QUEUED") change.begin()
+  for (const outcome of outcomes) settleOutcome(progress, change, outcome)
+  release(progress, change, now)
+  const started = fill(progress, change, now, draining)
+  if (progress.frontier.finished) finish(progress, change)
+  return { commit: change.commit(), started }
 }
 
 /** Fails a run whose definition this process cannot execute. */
 const refuse = (run: Run, problems: ReadonlyArray<string>, now: number) => {
-  const decision = new Decision(run, now)
-  decision.end("FAILED", `The run cannot be executed: ${problems.join("; ")}`, null, {
+  const change = new Change(run, now)
+  change.end("FAILED", `The run cannot be executed: ${problems.join("; ")}`, null, {
     completed: 0,
     failed: 0,
   })
-  return decision.commit()
+  return change.commit()
 }
 
 /**
  * Executes a run to its end. Succeeds when the run has ended; fails with `StaleRun` when somebody
  * else took it over, and nothing more was written. Interruption stops its handlers and leaves the
- * run as it was last committed.
+ * run as it was last committed. Once `draining` says so no further node is started, and the
+ * execution ends when those in progress have settled: the run stays open for the next owner.
  */
 export const execute: (
   record: RunRecord,
-) => Effect.Effect<void, StaleRun, RunStore | NodeTypes> = Effect.fnUntraced(function* (record) {
+  draining?: () => boolean,
+) => Effect.Effect<void, StaleRun, RunStore | NodeTypes> = Effect.fnUntraced(function* (
+  record,
+  draining = () => false,
+) {
   const store = yield* RunStore
   const types = yield* NodeTypes
   const limits = yield* CurrentLimits
@@ -250,10 +266,10 @@ export const execute: (
   }
   let outcomes: ReadonlyArray<Outcome> = []
   while (true) {
-    const next = turn(progress, outcomes, now())
+    const next = turn(progress, outcomes, now(), draining())
     yield* commit(next.commit)
     progress.run = next.commit.run
-    if (progress.run.finishedAt !== null) return
+    if (progress.run.finishedAt !== null || progress.running.size === 0) return
     for (const started of next.started) yield* Effect.forkChild(start(started))
     outcomes = yield* Queue.takeAll(ended)
   }

@@ -3,8 +3,9 @@
  * own, takes over what others left behind, and lets go of what it lost.
  *
  * Guarantees: safety does not depend on any of this; every write is fenced by the store. The lease
- * only decides who tries. On shutdown handlers are interrupted and the lease ends at once, so that
- * another runner, or this one after a restart, can continue.
+ * only decides who tries. On shutdown nothing new is started, nodes in progress may finish within a
+ * grace time, what is left is interrupted, and the lease ends at once, so that another runner, or
+ * this one after a restart, can continue.
  */
 import { Clock, Context, Duration, Effect, Fiber, FiberMap, Layer, Option } from "effect"
 import type { RunId } from "../domain/Id.ts"
@@ -25,19 +26,31 @@ export interface RunnerOptions {
   readonly pollMillis: number
   /** How many runs one look takes at most. */
   readonly claimLimit: number
+  /** How long nodes in progress may go on after the runner was told to stop. */
+  readonly graceMillis: number
+  /** A process whose timers fire later than this has too much to do to take more. */
+  readonly lagMillis: number
 }
 
 /** The options in force; override with `Layer.succeed` or `Effect.provideService`. */
 export const CurrentRunnerOptions = Context.Reference<RunnerOptions>(
   "@millrace/core/engine/RunnerOptions",
-  { defaultValue: () => ({ leaseMillis: 30_000, pollMillis: 1_000, claimLimit: 100 }) },
+  {
+    defaultValue: () => ({
+      leaseMillis: 30_000,
+      pollMillis: 500,
+      claimLimit: 100,
+      graceMillis: 10_000,
+      lagMillis: 250,
+    }),
+  },
 )
 
 export class Runner extends Context.Service<
   Runner,
   {
     readonly id: RunnerId
-    /** False when this process executes as many runs as it may. */
+    /** False when this process executes as many runs as it may, or is about to stop. */
     readonly hasRoom: () => boolean
     /** Executes a run that this runner owns. */
     readonly launch: (record: RunRecord) => Effect.Effect<void>
@@ -68,10 +81,15 @@ const make = Effect.gen(function* () {
   yield* store.heartbeat(id, options.leaseMillis)
   yield* Effect.addFinalizer(() => Effect.ignore(store.release(id)))
   const fibers = yield* FiberMap.make<RunId, void>()
+  let draining = false
+  yield* Effect.addFinalizer(() => {
+    draining = true
+    return Effect.ignore(Effect.timeout(FiberMap.awaitEmpty(fibers), options.graceMillis))
+  })
 
   const launch = (record: RunRecord) => {
     const { fence, id: runId } = record.run
-    const execution = execute(record).pipe(
+    const execution = execute(record, () => draining).pipe(
       Effect.provideContext(context),
       Effect.catchTag("StaleRun", () => Effect.logDebug("lost a run to somebody else", runId)),
       Effect.catchCause((cause) => Effect.logError("an execution broke off", runId, cause)),
@@ -87,7 +105,7 @@ const make = Effect.gen(function* () {
     })
   }
 
-  const hasRoom = () => fences.size < runsAtOnce
+  const hasRoom = () => !draining && fences.size < runsAtOnce
 
   const claim = Effect.gen(function* () {
     let more = true
@@ -130,8 +148,17 @@ const make = Effect.gen(function* () {
     ),
   )
 
-  const poll = Effect.catchTag(claim, "StorageError", (error) =>
-    Effect.logWarning("could not look for runs", error),
+  let expectedAt = clock.currentTimeMillisUnsafe()
+  const poll = Effect.suspend(() => {
+    const lag = clock.currentTimeMillisUnsafe() - expectedAt
+    return lag > options.lagMillis ? Effect.void : claim
+  }).pipe(
+    Effect.catchTag("StorageError", (error) => Effect.logWarning("could not look for runs", error)),
+    Effect.tap(() =>
+      Effect.sync(() => {
+        expectedAt = clock.currentTimeMillisUnsafe() + options.pollMillis
+      }),
+    ),
   )
   const every = (millis: number, effect: Effect.Effect<void>) =>
     Effect.forkScoped(Effect.forever(Effect.andThen(effect, Effect.sleep(Duration.millis(millis)))))

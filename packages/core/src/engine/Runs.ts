@@ -24,7 +24,7 @@ import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { commitDurably, patience } from "./Commit.ts"
-import { Decision } from "./Decision.ts"
+import { Change } from "./Change.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import type { Overlay, Plan } from "./Plan.ts"
@@ -86,15 +86,15 @@ const definitionOf = (workflow: Workflow, overlay: Overlay, made: Plan, runId: R
 
 /** What is left to say about a run that a user canceled. Pure. */
 const cancelation = (record: RunRecord, now: Timestamp): RunCommit => {
-  const decision = new Decision(record.run, now)
+  const change = new Change(record.run, now)
   const count = (status: string) => record.nodeRuns.filter((row) => row.status === status).length
-  decision.setRows(
+  change.setRows(
     record.nodeRuns
       .filter((row) => !isSettled(row.status))
       .map((row) => ({ ...row, status: "CANCELED", finishedAt: now })),
   )
-  decision.end("CANCELED", null, null, { completed: count("COMPLETED"), failed: count("FAILED") })
-  return decision.commit()
+  change.end("CANCELED", null, null, { completed: count("COMPLETED"), failed: count("FAILED") })
+  return change.commit()
 }
 
 const make = Effect.gen(function* () {

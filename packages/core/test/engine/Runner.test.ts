@@ -2,6 +2,7 @@
 import { RunnerId } from "@millrace/core/domain/Id"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
+import { nodeRunsOf } from "@millrace/core/domain/Run"
 import { Ids } from "@millrace/core/engine/Ids"
 import { execute } from "@millrace/core/engine/Execution"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
@@ -11,7 +12,7 @@ import { Workflows } from "@millrace/core/engine/Workflows"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import * as Memory from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Scope } from "effect"
+import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { account, byNode, edge, Gates, node, start, types } from "./TestEngine.ts"
 
@@ -45,9 +46,11 @@ describe("Runner.layer", () => {
       const { id } = yield* start(chain, wires).pipe(Effect.provideContext(first.context))
       yield* gates.untilArrived("two")
       const before = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
-      yield* first.stop
+      const stopping = yield* Effect.forkChild(first.stop)
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(stopping)
+      assert.deepStrictEqual(gates.interrupted, ["two"])
       yield* gates.open("two")
-      yield* TestClock.adjust("5 seconds")
       const second = yield* boot
       yield* TestClock.adjust("1 second")
       const after = yield* Effect.flatMap(Runs, (runs) => runs.wait(account, id)).pipe(
@@ -69,6 +72,33 @@ describe("Runner.layer", () => {
           [5, "run.completed", undefined],
         ],
       )
+      yield* second.stop
+    }).pipe(Effect.provide(shared)),
+  )
+
+  it.effect("lets nodes in progress finish when it stops, and starts no others", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const store = yield* RunStore
+      const first = yield* boot
+      const { id } = yield* start(chain, wires).pipe(Effect.provideContext(first.context))
+      yield* gates.untilArrived("two")
+      const stopping = yield* Effect.forkChild(first.stop)
+      yield* TestClock.adjust("1 second")
+      yield* gates.open("two")
+      yield* Fiber.join(stopping)
+      const left = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+      assert.deepStrictEqual(
+        nodeRunsOf(left).map((each) => each.status),
+        ["COMPLETED", "COMPLETED", "PENDING"],
+      )
+      assert.deepStrictEqual(gates.interrupted, [])
+      const second = yield* boot
+      yield* TestClock.adjust("1 second")
+      const { run } = yield* Effect.flatMap(Runs, (runs) => runs.wait(account, id)).pipe(
+        Effect.provideContext(second.context),
+      )
+      assert.strictEqual(run.status, "COMPLETED")
       yield* second.stop
     }).pipe(Effect.provide(shared)),
   )

@@ -13,12 +13,12 @@ import type { GraphNode } from "../graph/Graph.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
 
 /** The parts of a node run that a change sets; the rest comes from the graph. */
-export type NodeChange = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> & {
+export type NodeRow = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> & {
   readonly status: NodeRunStatus
 }
 
 /** Gathers one commit of a run on top of its last committed row. */
-export class Decision {
+export class Change {
   readonly #before: Run
   readonly #now: Timestamp
   readonly #rows = new Map<string, NodeRun>()
@@ -32,7 +32,7 @@ export class Decision {
   }
 
   /** Writes a node's row; a later write in the same commit replaces an earlier one. */
-  setNode(node: GraphNode, change: NodeChange): void {
+  setNode(node: GraphNode, row: NodeRow): void {
     this.#rows.set(node.id, {
       nodeId: node.id,
       nodeType: node.node.type,
@@ -45,7 +45,7 @@ export class Decision {
       credits: 0,
       startedAt: null,
       finishedAt: null,
-      ...change,
+      ...row,
     })
   }
 
@@ -68,17 +68,17 @@ export class Decision {
   }
 
   /** A node ends, well or not; its credits are added to the run's. */
-  endNode(node: GraphNode, change: NodeChange): void {
-    this.setNode(node, change)
-    this.#run.actualCredits += change.credits ?? 0
+  endNode(node: GraphNode, row: NodeRow): void {
+    this.setNode(node, row)
+    this.#run.actualCredits += row.credits ?? 0
     const data = {
-      status: change.status,
+      status: row.status,
       nodeId: node.id,
       nodeType: node.node.type,
-      attempt: change.attempt ?? 0,
+      attempt: row.attempt ?? 0,
     }
-    if (change.status === "COMPLETED") this.#emit("node.completed", null, data)
-    else this.#emit("node.failed", change.error ?? "failed", data)
+    if (row.status === "COMPLETED") this.#emit("node.completed", null, data)
+    else this.#emit("node.failed", row.error ?? "failed", data)
   }
 
   /** The run ends. `counts` are over the whole run. */
@@ -99,7 +99,7 @@ export class Decision {
     })
   }
 
-  /** What the store is to apply. The decision is over with this. */
+  /** What the store is to apply. The change is over with this. */
   commit(): RunCommit {
     const { fence, revision } = this.#before
     return {

@@ -1,0 +1,54 @@
+// Where a new node goes on the canvas.
+import { describe, expect, it } from "vitest"
+import type { Node } from "@millrace/core/domain/Workflow"
+import { place } from "@millrace/core/graph/Placement"
+import { node } from "./Fixture.ts"
+
+let count = 0
+const at = (x: number, y: number): Node => node(`n${count++}`, "step", {}, {}, { x, y })
+const cell = (column: number, row: number): Node => at(40 + 360 * column, 40 + 200 * row)
+
+describe("Placement.place", () => {
+  it("takes the exact position before column and row", () => {
+    const position = { x: -7.5, y: 3 }
+    expect(place([cell(0, 0)], { position, column: 4, row: 2 })).toEqual(position)
+  })
+
+  it("turns column and row into pixels", () => {
+    expect(place([], { column: 1, row: 0 })).toEqual({ x: 400, y: 40 })
+    expect(place([cell(3, 2)], { column: 3, row: 2 })).toEqual({ x: 1_120, y: 440 })
+  })
+
+  it("takes the first free row of a column", () => {
+    const nodes = [cell(1, 0), cell(1, 1), cell(1, 3), cell(2, 2)]
+    expect(place(nodes, { column: 1 })).toEqual({ x: 400, y: 440 })
+    expect(place(nodes, { column: 2 })).toEqual({ x: 760, y: 40 })
+  })
+
+  it("counts a cell as taken when a node is nearest to it", () => {
+    expect(place([at(400 + 179, 40 - 99)], { column: 1 })).toEqual({ x: 400, y: 240 })
+    expect(place([at(400 + 181, 40)], { column: 1 })).toEqual({ x: 400, y: 40 })
+    expect(place([at(400, 40 + 101)], { column: 1 })).toEqual({ x: 400, y: 40 })
+  })
+
+  it("goes one column right of the last, to row 0, when nothing is asked for", () => {
+    expect(place([cell(2, 5), cell(0, 0)], {})).toEqual({ x: 1_120, y: 40 })
+  })
+
+  it("keeps the row that was asked for without a column", () => {
+    expect(place([cell(2, 0)], { row: 3 })).toEqual({ x: 1_120, y: 640 })
+  })
+
+  it("begins in column 1, also right of a request node", () => {
+    expect(place([], {})).toEqual({ x: 400, y: 40 })
+    expect(place([cell(0, 0)], {})).toEqual({ x: 400, y: 40 })
+  })
+
+  it("never goes left of column 1", () => {
+    expect(place([at(-5_000, 0)], {})).toEqual({ x: 400, y: 40 })
+  })
+
+  it("stays finite beside a node that is absurdly far away", () => {
+    expect(Number.isFinite(place([at(Number.MAX_VALUE, 0)], {}).x)).toBe(true)
+  })
+})
