@@ -6,6 +6,7 @@ import type { KeyStore } from "../ports/KeyStore.ts"
 import type { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
+import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
 import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
@@ -24,4 +25,4 @@ export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Laye
   Workflows.layer,
   Runs.layer,
   Keys.layer,
-).pipe(Layer.provideMerge(Runner.layer), Layer.provideMerge(Ids.layer))
+).pipe(Layer.provideMerge(Runner.layer), Layer.provide(Graphs.layer), Layer.provideMerge(Ids.layer))

@@ -17,13 +17,13 @@ import { isSettled } from "../domain/Run.ts"
 import { inputsOf, responseOf } from "../graph/Bindings.ts"
 import { Frontier } from "../graph/Frontier.ts"
 import type { Graph, GraphNode } from "../graph/Graph.ts"
-import { compile } from "../graph/Graph.ts"
 import type { RunCommit, StaleRun } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { Outcome } from "./Attempt.ts"
 import { attempt } from "./Attempt.ts"
 import { commitDurably } from "./Commit.ts"
 import { Change } from "./Change.ts"
+import { Graphs } from "./Graphs.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 
 /** A node whose turn has come, with its inputs bound. */
@@ -240,18 +240,19 @@ const refuse = (run: Run, problems: ReadonlyArray<string>, now: number) => {
 export const execute: (
   record: RunRecord,
   draining?: () => boolean,
-) => Effect.Effect<void, StaleRun, RunStore | NodeTypes> = Effect.fnUntraced(function* (
+) => Effect.Effect<void, StaleRun, RunStore | NodeTypes | Graphs> = Effect.fnUntraced(function* (
   record,
   draining = () => false,
 ) {
   const store = yield* RunStore
   const types = yield* NodeTypes
+  const graphs = yield* Graphs
   const limits = yield* CurrentLimits
   const clock = yield* Clock.Clock
   const now = () => clock.currentTimeMillisUnsafe()
   const commit = (next: RunCommit) => commitDurably(store, next)
 
-  const compiled = compile(record.definition, types.lookup, record.run.inputOverrides)
+  const compiled = graphs.compile(record.definition, record.run.inputOverrides)
   if (Result.isFailure(compiled)) {
     const problems = compiled.failure.map((each) => each.message)
     return yield* commit(refuse(record.run, problems, now()))

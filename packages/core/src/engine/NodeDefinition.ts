@@ -111,7 +111,11 @@ const withDynamic = (ports: Ports, dynamic: DynamicPorts): Ports => {
   return { inputs, outputs }
 }
 
-const portsOf = (inputs: PortFields, outputs: PortFields, multiple: ReadonlySet<string>): Ports => ({
+const portsOf = (
+  inputs: PortFields,
+  outputs: PortFields,
+  multiple: ReadonlySet<string>,
+): Ports => ({
   inputs: new Map(
     Object.entries(inputs).map(([name, schema]) => [
       name,
@@ -140,7 +144,8 @@ const decoderOf = (fields: PortFields) => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(Schema.Struct(fields)))
   return (inputs: JsonObject): Effect.Effect<unknown, NodeError> => {
     const result = decode(inputs, all)
-    if (Result.isSuccess(result)) return Effect.succeed({ ...inputs, ...(result.success as object) })
+    if (Result.isSuccess(result))
+      return Effect.succeed({ ...inputs, ...(result.success as object) })
     const message = `input ${clausesOf(result.failure.issue).join("; ")}`
     return Effect.fail(new NodeError({ message, retryable: false }))
   }

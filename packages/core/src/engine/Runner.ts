@@ -15,8 +15,9 @@ import type { RunRecord } from "../domain/Run.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { execute } from "./Execution.ts"
+import type { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
-import { NodeTypes } from "./NodeTypes.ts"
+import type { NodeTypes } from "./NodeTypes.ts"
 
 /** How a runner keeps and looks for work. */
 export interface RunnerOptions {
@@ -61,7 +62,7 @@ export class Runner extends Context.Service<
   }
 >()("@millrace/core/engine/Runner") {
   /** Starts with a heartbeat and a claim, and keeps both up until its scope closes. */
-  static readonly layer: Layer.Layer<Runner, StorageError, RunStore | NodeTypes | Ids> =
+  static readonly layer: Layer.Layer<Runner, StorageError, RunStore | NodeTypes | Graphs | Ids> =
     Layer.effect(
       Runner,
       Effect.suspend(() => make),
@@ -74,7 +75,7 @@ const make = Effect.gen(function* () {
   const options = yield* CurrentRunnerOptions
   const { runsAtOnce } = yield* CurrentLimits
   const clock = yield* Clock.Clock
-  const context = yield* Effect.context<RunStore | NodeTypes>()
+  const context = yield* Effect.context<RunStore | NodeTypes | Graphs>()
   const id = RunnerId.make(yield* ids.make("execution"))
   const fences = new Map<RunId, number>()
 

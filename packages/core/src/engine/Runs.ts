@@ -8,14 +8,7 @@ import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { AccountId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
 import type { JsonObject } from "../domain/Json.ts"
-import type {
-  Definition,
-  InputOverrides,
-  Run,
-  RunRecord,
-  RunSource,
-  Viewport,
-} from "../domain/Run.ts"
+import type { InputOverrides, Run, RunRecord, RunSource, Viewport } from "../domain/Run.ts"
 import { isSettled, isTerminal } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
@@ -25,9 +18,9 @@ import type { StorageError } from "../ports/StorageError.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { commitDurably, patience } from "./Commit.ts"
 import { Change } from "./Change.ts"
+import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
-import { NodeTypes } from "./NodeTypes.ts"
-import type { Overlay, Plan } from "./Plan.ts"
+import type { Overlay } from "./Plan.ts"
 import { plan } from "./Plan.ts"
 import { InvalidGraph, RunEnded, RunNotFound, WorkflowNotFound } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
@@ -62,11 +55,11 @@ export class Runs extends Context.Service<
     ) => Effect.Effect<RunRecord, RunNotFound | StorageError>
   }
 >()("@millrace/core/engine/Runs") {
-  /** Needs the stores, the node types and a runner. */
+  /** Needs the stores, the compiled graphs and a runner. */
   static readonly layer: Layer.Layer<
     Runs,
     never,
-    RunStore | WorkflowStore | NodeTypes | Runner | Ids
+    RunStore | WorkflowStore | Graphs | Runner | Ids
   > = Layer.effect(
     Runs,
     Effect.suspend(() => make),
@@ -75,14 +68,6 @@ export class Runs extends Context.Service<
 
 /** How often a run that executes elsewhere is looked at while somebody waits for it. */
 const lookAgain = "100 millis"
-
-/**
- * Runs of the same revision share one stored definition; a start that replaces nodes has its own.
- */
-const definitionOf = (workflow: Workflow, overlay: Overlay, made: Plan, runId: RunId): Definition => ({
-  id: overlay.nodeOverrides.length === 0 ? `${workflow.id}@${workflow.revision}` : runId,
-  ...made.definition,
-})
 
 /** What is left to say about a run that a user canceled. Pure. */
 const cancelation = (record: RunRecord, now: Timestamp): RunCommit => {
@@ -100,7 +85,7 @@ const cancelation = (record: RunRecord, now: Timestamp): RunCommit => {
 const make = Effect.gen(function* () {
   const runs = yield* RunStore
   const workflows = yield* WorkflowStore
-  const types = yield* NodeTypes
+  const graphs = yield* Graphs
   const runner = yield* Runner
   const ids = yield* Ids
   const scope = yield* Effect.scope
@@ -110,10 +95,13 @@ const make = Effect.gen(function* () {
     workflow: Workflow,
     request: StartRequest,
     overlay: Overlay,
-    made: Plan,
   ) {
     const id = RunId.make(yield* ids.make("run"))
-    const definition = definitionOf(workflow, overlay, made, id)
+    const made = plan(workflow, overlay, id, graphs.compile)
+    if (Result.isFailure(made)) {
+      return yield* new InvalidGraph({ problems: made.failure.map((each) => each.message) })
+    }
+    const { definition, estimate, values } = made.success
     const owned = runner.hasRoom()
     const run: Run = {
       id,
@@ -131,11 +119,11 @@ const make = Effect.gen(function* () {
       startedAt: null,
       finishedAt: null,
       error: null,
-      values: made.values,
+      values,
       inputOverrides: overlay.inputOverrides,
       viewport: request.viewport ?? null,
       output: null,
-      estimatedCredits: made.estimate,
+      estimatedCredits: estimate,
       actualCredits: 0,
       nodeRunCount: 0,
       sequence: 0,
@@ -162,11 +150,7 @@ const make = Effect.gen(function* () {
       inputOverrides: request.graphInputOverrides ?? {},
       nodeOverrides: request.nodeOverrides ?? [],
     }
-    const made = plan(found.value, overlay, types.lookup)
-    if (Result.isFailure(made)) {
-      return yield* new InvalidGraph({ problems: made.failure.map((each) => each.message) })
-    }
-    const record = yield* newRun(found.value, request, overlay, made.success)
+    const record = yield* newRun(found.value, request, overlay)
     const { definition, run } = record
     yield* runs
       .commit({ expected: { _tag: "New", definition }, run, nodeRuns: [], events: [] })

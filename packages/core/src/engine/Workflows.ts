@@ -59,10 +59,7 @@ export class Workflows extends Context.Service<
       id: WorkflowId,
       change: Partial<WorkflowContent>,
       expectedRevision?: number,
-    ) => Effect.Effect<
-      Workflow,
-      WorkflowNotFound | InvalidGraph | RevisionMismatch | StorageError
-    >
+    ) => Effect.Effect<Workflow, WorkflowNotFound | InvalidGraph | RevisionMismatch | StorageError>
     /** A new workflow with the same content, called `<name> (copy)`. */
     readonly duplicate: (
       account: AccountId,
@@ -107,7 +104,10 @@ const sameContent = (left: WorkflowContent, right: WorkflowContent): boolean =>
   JSON.stringify(left.nodes) === JSON.stringify(right.nodes) &&
   JSON.stringify(left.edges) === JSON.stringify(right.edges)
 
-const checkDraft = (content: WorkflowContent, limits: Limits): Effect.Effect<void, InvalidGraph> => {
+const checkDraft = (
+  content: WorkflowContent,
+  limits: Limits,
+): Effect.Effect<void, InvalidGraph> => {
   const problems = problemsOfDraft(content, limits)
   return problems.length === 0
     ? Effect.void

@@ -71,9 +71,7 @@ export class RunStore extends Context.Service<
      * run out (oldest first), then queued runs without an owner (oldest first). Each claimed run's
      * fence is raised by one and its owner set; nothing else of it changes.
      */
-    readonly claim: (
-      request: ClaimRequest,
-    ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
+    readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
      * Takes one open run over, whoever owns it, by raising its fence: from then on the caller is
      * its only writer. Used to cancel. None when the account has no such run; a terminal run is

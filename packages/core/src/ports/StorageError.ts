@@ -14,4 +14,5 @@ export class StorageError extends Schema.TaggedError<StorageError>()("StorageErr
   }
 }
 
-const describe = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+const describe = (cause: unknown): string =>
+  cause instanceof Error ? cause.message : String(cause)

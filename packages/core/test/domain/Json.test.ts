@@ -53,6 +53,9 @@ describe("Credits", () => {
 
   it.prop("keep every amount of at most six decimals exactly", [Micro], ([micro]) => {
     assert.strictEqual(fromNumber(toNumber(micro)), micro)
-    assert.strictEqual(Schema.decodeSync(MicroCredits)(Schema.encodeSync(MicroCredits)(micro)), micro)
+    assert.strictEqual(
+      Schema.decodeSync(MicroCredits)(Schema.encodeSync(MicroCredits)(micro)),
+      micro,
+    )
   })
 })

@@ -36,7 +36,9 @@ describe("Quota.take", () => {
     assert.isTrue(take({ perMinute: 4, perDay: 5 }, used, 1).admitted)
   })
 
-  const Steps = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 40_000_000 })))
+  const Steps = Schema.Array(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 40_000_000 })),
+  )
   it.prop("admits exactly what counting by hand admits", [Steps], ([steps]) => {
     let usage = unused
     let now = 0

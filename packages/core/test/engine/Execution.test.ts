@@ -48,25 +48,27 @@ describe("Execution.execute", () => {
     }).pipe(at),
   )
 
-  it.effect("fails a run whose node failed, skips its dependents and lets other branches go on", () =>
-    Effect.gen(function* () {
-      const record = yield* run(
-        [
-          node("bad", "fail", { message: "no luck" }),
-          node("after", "pass"),
-          node("else", "pass", { input: 1 }),
-          node("more", "pass"),
-        ],
-        [edge("bad", "after"), edge("else", "more")],
-      )
-      const nodes = byNode(record)
-      assert.strictEqual(record.run.status, "FAILED")
-      assert.strictEqual(record.run.error, `Node "bad" failed: no luck`)
-      assert.deepStrictEqual(
-        ["bad", "after", "else", "more"].map((id) => nodes[id]?.status),
-        ["FAILED", "SKIPPED", "COMPLETED", "COMPLETED"],
-      )
-    }).pipe(at),
+  it.effect(
+    "fails a run whose node failed, skips its dependents and lets other branches go on",
+    () =>
+      Effect.gen(function* () {
+        const record = yield* run(
+          [
+            node("bad", "fail", { message: "no luck" }),
+            node("after", "pass"),
+            node("else", "pass", { input: 1 }),
+            node("more", "pass"),
+          ],
+          [edge("bad", "after"), edge("else", "more")],
+        )
+        const nodes = byNode(record)
+        assert.strictEqual(record.run.status, "FAILED")
+        assert.strictEqual(record.run.error, `Node "bad" failed: no luck`)
+        assert.deepStrictEqual(
+          ["bad", "after", "else", "more"].map((id) => nodes[id]?.status),
+          ["FAILED", "SKIPPED", "COMPLETED", "COMPLETED"],
+        )
+      }).pipe(at),
   )
 
   it.effect("names the first failure and counts the others", () =>

@@ -3,6 +3,7 @@ import { RunnerId } from "@millrace/core/domain/Id"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
+import { Graphs } from "@millrace/core/engine/Graphs"
 import { Ids } from "@millrace/core/engine/Ids"
 import { execute } from "@millrace/core/engine/Execution"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
@@ -22,6 +23,7 @@ const shared = Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)
 /** One process: an engine of its own over the shared store. Ends with its scope. */
 const process = Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
   Layer.provideMerge(Runner.layer),
+  Layer.provide(Graphs.layer),
   Layer.provide(NodeTypes.layer(...types)),
 )
 
@@ -35,7 +37,8 @@ const boot = Effect.gen(function* () {
 const chain = [node("one", "pass", { input: 1 }), node("two", "gate"), node("three", "pass")]
 const wires = [edge("one", "two"), edge("two", "three")]
 
-const ended = (record: RunRecord) => record.run.status !== "QUEUED" && record.run.status !== "RUNNING"
+const ended = (record: RunRecord) =>
+  record.run.status !== "QUEUED" && record.run.status !== "RUNNING"
 
 describe("Runner.layer", () => {
   it.effect("continues a run of a process that stopped, without running finished nodes again", () =>
@@ -192,7 +195,7 @@ describe("Execution.execute under two owners", () => {
       yield* store.seize(account, id, newer)
       yield* gates.open("two")
       const error = yield* Effect.flip(execute(stale)).pipe(
-        Effect.provide(NodeTypes.layer(...types)),
+        Effect.provide(Layer.provideMerge(Graphs.layer, NodeTypes.layer(...types))),
       )
       assert.strictEqual(error._tag, "StaleRun")
       const now = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)

@@ -23,7 +23,11 @@ describe("Runs.start", () => {
             node("ask", "request"),
             node("again", "request"),
           ],
-          [edge("feed", "sum.third"), edge("feed.elsewhere", "sum.left"), edge("ask.values", "odd")],
+          [
+            edge("feed", "sum.third"),
+            edge("feed.elsewhere", "sum.left"),
+            edge("ask.values", "odd"),
+          ],
         ),
       )
       const text = String((error as Error).message)

@@ -5,6 +5,7 @@ import { AccountId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
 import type { Edge, Node, Workflow } from "@millrace/core/domain/Workflow"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
+import { Graphs } from "@millrace/core/engine/Graphs"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
 import { define } from "@millrace/core/engine/NodeDefinition"
@@ -185,6 +186,7 @@ export const types: ReadonlyArray<Executable<Gates>> = [
 export const engine = () =>
   Layer.mergeAll(Workflows.layer, Runs.layer, Keys.layer).pipe(
     Layer.provideMerge(Runner.layer),
+    Layer.provide(Graphs.layer),
     Layer.provideMerge(NodeTypes.layer(...types)),
     Layer.provideMerge(Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)),
   )
@@ -215,7 +217,13 @@ export const save = (
   edges: ReadonlyArray<Edge> = [],
 ): Effect.Effect<Workflow, unknown, Workflows> =>
   Effect.flatMap(Workflows, (workflows) =>
-    workflows.create(account, { name: "Test", description: null, thumbnailUrl: null, nodes, edges }),
+    workflows.create(account, {
+      name: "Test",
+      description: null,
+      thumbnailUrl: null,
+      nodes,
+      edges,
+    }),
   )
 
 /** Saves and starts a workflow. */

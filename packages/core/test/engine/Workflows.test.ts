@@ -17,19 +17,21 @@ describe("Workflows.create", () => {
     }).pipe(at),
   )
 
-  it.effect("refuses a cycle, a dangling edge and a duplicate id, all named, and stores nothing", () =>
-    Effect.gen(function* () {
-      const store = yield* WorkflowStore
-      const error = yield* Effect.flip(
-        save(
-          [node("a", "pass"), node("b", "pass"), node("twin", "pass"), node("twin", "pass")],
-          [edge("a", "b"), edge("b", "a"), edge("a", "nowhere")],
-        ),
-      )
-      const text = String((error as Error).message)
-      for (const part of [/a -> b|b -> a/, /nowhere/, /twin/]) assert.match(text, part)
-      assert.lengthOf((yield* store.list({ account, limit: 10 })).items, 0)
-    }).pipe(at),
+  it.effect(
+    "refuses a cycle, a dangling edge and a duplicate id, all named, and stores nothing",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* WorkflowStore
+        const error = yield* Effect.flip(
+          save(
+            [node("a", "pass"), node("b", "pass"), node("twin", "pass"), node("twin", "pass")],
+            [edge("a", "b"), edge("b", "a"), edge("a", "nowhere")],
+          ),
+        )
+        const text = String((error as Error).message)
+        for (const part of [/a -> b|b -> a/, /nowhere/, /twin/]) assert.match(text, part)
+        assert.lengthOf((yield* store.list({ account, limit: 10 })).items, 0)
+      }).pipe(at),
   )
 })
 

@@ -1,0 +1,48 @@
+/**
+ * Compiled graphs, kept by definition: starting and executing a hundred runs of one revision
+ * checks its graph once.
+ *
+ * Guarantees: a graph is immutable, so sharing it is safe; the number kept is bounded. Leaves out:
+ * graphs with values laid over their inputs, which belong to one run and are not kept.
+ */
+import { Context, Effect, Layer, Result } from "effect"
+import type { Definition, InputOverrides } from "../domain/Run.ts"
+import type { Graph } from "../graph/Graph.ts"
+import { compile } from "../graph/Graph.ts"
+import type { Problem } from "../graph/Problem.ts"
+import { NodeTypes } from "./NodeTypes.ts"
+
+/** A graph that can be executed, or everything that stands against it. */
+export type Compiled = Result.Result<Graph, ReadonlyArray<Problem>>
+
+/** How many compiled graphs one process keeps. */
+export const graphsKept = 256
+
+export class Graphs extends Context.Service<
+  Graphs,
+  {
+    /** Compiles a definition; two definitions with one identifier must have the same content. */
+    readonly compile: (definition: Definition, overrides: InputOverrides) => Compiled
+  }
+>()("@millrace/core/engine/Graphs") {
+  static readonly layer: Layer.Layer<Graphs, never, NodeTypes> = Layer.effect(
+    Graphs,
+    Effect.map(NodeTypes, ({ lookup }) => {
+      // The order of a Map is that of insertion: its first key is the one unused for longest.
+      const kept = new Map<string, Compiled>()
+      const keep = (id: string, compiled: Compiled): Compiled => {
+        kept.delete(id)
+        kept.set(id, compiled)
+        if (kept.size > graphsKept) kept.delete(kept.keys().next().value!)
+        return compiled
+      }
+      return Graphs.of({
+        compile: (definition, overrides) => {
+          if (Object.keys(overrides).length > 0) return compile(definition, lookup, overrides)
+          const { id } = definition
+          return keep(id, kept.get(id) ?? compile(definition, lookup, overrides))
+        },
+      })
+    }),
+  )
+}
