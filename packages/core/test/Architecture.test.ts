@@ -214,7 +214,7 @@ const patternsFor = (row: Row): ReadonlyArray<string> => {
   return [
     "**",
     ...names.flatMap((name) => [`!${name}`, `!${name}/**`]),
-    ...(row.node === true ? ["!node:*"] : []),
+    ...(row.node === true ? ["!node:*", "!node:*/**"] : []),
     "!./**",
   ]
 }

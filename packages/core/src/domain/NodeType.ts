@@ -62,7 +62,10 @@ export interface NodeType {
    * input becomes the run's output. `step`: everything else.
    */
   readonly role: "request" | "response" | "step"
-  /** The ports of a node with these settings. Pure; called once per node of a run. */
+  /**
+   * The ports of a node with these settings. Pure and total: it is asked before the literals have
+   * been checked, so it has to put up with any JSON there. Called once per node of a graph.
+   */
   readonly portsOf: (settings: NodeSettings) => Ports
   /** What one execution is expected to cost. Pure. */
   readonly estimate: (settings: NodeSettings) => MicroCredits

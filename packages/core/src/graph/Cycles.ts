@@ -59,18 +59,19 @@ const pathTo = (last: number, parent: Int32Array): ReadonlyArray<number> => {
 
 /**
  * Tarjan's strongly connected components: a number per node, the same for nodes that reach each
- * other. `low` also tells where a node is: 0 unseen, positive on the stack, `closed` done.
+ * other. `order` counts nodes as they are entered; `low` is the lowest order that a node is known
+ * to reach among the open ones, 0 for a node not entered yet and `closed` for one that is done.
  */
 const componentsOf = (nodeCount: number, out: Adjacency, targets: Int32Array): Int32Array => {
   const closed = nodeCount + 1
   const component = new Int32Array(nodeCount)
+  const order = new Int32Array(nodeCount)
   const low = new Int32Array(nodeCount)
   const cursor = out.start.slice(0, nodeCount)
   const open: Array<number> = []
   const path: Array<number> = []
   let seen = 0
   let components = 0
-  const order = new Int32Array(nodeCount)
   const enter = (node: number) => {
     order[node] = low[node] = ++seen
     open.push(node)

@@ -50,12 +50,9 @@ export const problemsOfDrawing = ({ edges, nodes }: Drawing): ReadonlyArray<Prob
   ]
 }
 
-/** The place of each id; of several nodes with one id, the first. */
-export const indexById = (nodes: ReadonlyArray<Node>): ReadonlyMap<string, number> => {
-  const indexOf = new Map<string, number>()
-  for (const [index, { id }] of nodes.entries()) if (!indexOf.has(id)) indexOf.set(id, index)
-  return indexOf
-}
+/** The place of each id; of several nodes with one id, the last. */
+export const indexById = (nodes: ReadonlyArray<Node>): ReadonlyMap<string, number> =>
+  new Map(nodes.map(({ id }, index) => [id, index]))
 
 const problemsOfSize = (what: string, count: number, limit: number): ReadonlyArray<Problem> =>
   count <= limit

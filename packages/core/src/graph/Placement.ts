@@ -41,11 +41,8 @@ const columnOf = ({ position }: Node): number => Math.round((position.x - margin
 
 const rowOf = ({ position }: Node): number => Math.round((position.y - margin) / rowHeight)
 
-/** Bounded, so that a node drawn absurdly far away does not push the next one to infinity. */
-const columnAfterLast = (nodes: ReadonlyArray<Node>): number => {
-  const last = nodes.reduce((most, node) => Math.max(most, columnOf(node)), 0)
-  return Math.min(last + 1, Number.MAX_SAFE_INTEGER)
-}
+const columnAfterLast = (nodes: ReadonlyArray<Node>): number =>
+  nodes.reduce((most, node) => Math.max(most, columnOf(node)), 0) + 1
 
 const firstFreeRow = (nodes: ReadonlyArray<Node>, column: number): number => {
   const taken = new Set(nodes.filter((node) => columnOf(node) === column).map(rowOf))

@@ -1,8 +1,8 @@
 // Random drawings, most of them wrong: everything that is wrong is named, and nothing else.
 import { describe, expect, it } from "@effect/vitest"
-import { defaultLimits } from "@millrace/core/domain/Limits"
-import type { Edge, Node } from "@millrace/core/domain/Workflow"
-import { problemsOfDraft } from "@millrace/core/graph/Draft"
+import { defaultLimits } from "../../src/domain/Limits.ts"
+import type { Edge, Node } from "../../src/domain/Workflow.ts"
+import { problemsOfDraft } from "../../src/graph/Draft.ts"
 import { messages, node } from "./Fixture.ts"
 import { Choice, seeds } from "./RandomGraph.ts"
 import { reachable } from "./Reference.ts"

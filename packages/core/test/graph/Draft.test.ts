@@ -1,8 +1,8 @@
 // What saving a workflow rejects, rule by rule.
 import { describe, expect, it } from "vitest"
-import { defaultLimits } from "@millrace/core/domain/Limits"
-import type { Edge, Node } from "@millrace/core/domain/Workflow"
-import { problemsOfDraft } from "@millrace/core/graph/Draft"
+import { defaultLimits } from "../../src/domain/Limits.ts"
+import type { Edge, Node } from "../../src/domain/Workflow.ts"
+import { problemsOfDraft } from "../../src/graph/Draft.ts"
 import { edges, messages, node } from "./Fixture.ts"
 
 const problems = (nodes: ReadonlyArray<Node>, drawn: ReadonlyArray<Edge> = []) =>
@@ -58,11 +58,8 @@ describe("Draft.problemsOfDraft", () => {
     expect(messages(problems(steps(id)))).toEqual([`Node "${id}": this id is reserved`])
   })
 
-  it.each(["toString", "hasOwnProperty", "A-z_0.9:x", "x".repeat(128)])(
-    "accepts the id %s",
-    (id) => {
-      expect(problems(steps(id, "b"), edges(`${id.replaceAll(".", "")} -> b`).slice(1))).toEqual([])
-    },
+  it.each(["toString", "hasOwnProperty", "A-z_0.9:x", "x".repeat(128)])("accepts the id %s", (id) =>
+    expect(problems(steps(id))).toEqual([]),
   )
 
   it("cuts an absurd id in its message", () => {

@@ -5,14 +5,14 @@
  */
 import { Result } from "effect"
 import { expect } from "vitest"
-import type { Json, JsonObject } from "@millrace/core/domain/Json"
-import type { InputPort, NodeType, NodeTypeLookup } from "@millrace/core/domain/NodeType"
-import type { InputOverrides, NodeRun, NodeRunStatus } from "@millrace/core/domain/Run"
-import type { Edge, Node } from "@millrace/core/domain/Workflow"
-import type { Decision, Frontier } from "@millrace/core/graph/Frontier"
-import type { Graph } from "@millrace/core/graph/Graph"
-import { compile } from "@millrace/core/graph/Graph"
-import type { Problem } from "@millrace/core/graph/Problem"
+import type { Json, JsonObject } from "../../src/domain/Json.ts"
+import type { InputPort, NodeType, NodeTypeLookup } from "../../src/domain/NodeType.ts"
+import type { InputOverrides, NodeRun, NodeRunStatus } from "../../src/domain/Run.ts"
+import type { Edge, Node } from "../../src/domain/Workflow.ts"
+import type { Decision, Frontier } from "../../src/graph/Frontier.ts"
+import type { Graph } from "../../src/graph/Graph.ts"
+import { compile } from "../../src/graph/Graph.ts"
+import type { Problem } from "../../src/graph/Problem.ts"
 
 const checks = {
   any: () => [],

@@ -1,7 +1,7 @@
 // Where a new node goes on the canvas.
 import { describe, expect, it } from "vitest"
-import type { Node } from "@millrace/core/domain/Workflow"
-import { place } from "@millrace/core/graph/Placement"
+import type { Node } from "../../src/domain/Workflow.ts"
+import { place } from "../../src/graph/Placement.ts"
 import { node } from "./Fixture.ts"
 
 let count = 0

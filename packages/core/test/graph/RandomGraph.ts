@@ -4,9 +4,9 @@
  * Guarantees: the same seed gives the same workflow; every rule of the graph comes up often.
  */
 import { Schema } from "effect"
-import type { Json, JsonObject } from "@millrace/core/domain/Json"
-import type { NodeType } from "@millrace/core/domain/NodeType"
-import type { Edge, Node } from "@millrace/core/domain/Workflow"
+import type { Json, JsonObject } from "../../src/domain/Json.ts"
+import type { NodeType } from "../../src/domain/NodeType.ts"
+import type { Edge, Node } from "../../src/domain/Workflow.ts"
 import { lookup, types } from "./Fixture.ts"
 import type { Outcome, World } from "./Reference.ts"
 

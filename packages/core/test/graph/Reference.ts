@@ -4,11 +4,11 @@
  *
  * Leaves out: sentences. It says what happens, not why.
  */
-import type { Json, JsonObject } from "@millrace/core/domain/Json"
-import type { InputPort, NodeTypeLookup, Ports } from "@millrace/core/domain/NodeType"
-import type { InputOverrides, NodeRunStatus } from "@millrace/core/domain/Run"
-import type { Edge, Node } from "@millrace/core/domain/Workflow"
-import { settingsOf } from "@millrace/core/domain/Workflow"
+import type { Json, JsonObject } from "../../src/domain/Json.ts"
+import type { InputPort, NodeTypeLookup, Ports } from "../../src/domain/NodeType.ts"
+import type { InputOverrides, NodeRunStatus } from "../../src/domain/Run.ts"
+import type { Edge, Node } from "../../src/domain/Workflow.ts"
+import { settingsOf } from "../../src/domain/Workflow.ts"
 
 /** How a node would end if it executed. */
 export interface Outcome {

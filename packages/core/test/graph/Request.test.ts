@@ -1,9 +1,9 @@
 // The fields of a request node, and a run's values against them.
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
-import type { Json, JsonObject } from "@millrace/core/domain/Json"
-import { settingsOf } from "@millrace/core/domain/Workflow"
-import { fieldsOf, problemsOfFields, resolveValues } from "@millrace/core/graph/Request"
+import type { Json, JsonObject } from "../../src/domain/Json.ts"
+import { settingsOf } from "../../src/domain/Workflow.ts"
+import { fieldsOf, problemsOfFields, resolveValues } from "../../src/graph/Request.ts"
 import { graphOf, messages, node } from "./Fixture.ts"
 
 const settings = (fields: Json) => settingsOf(node("r", "request", { fields }))
@@ -146,8 +146,9 @@ describe("Request.resolveValues", () => {
   })
 
   it("refuses a run of malformed fields, naming them", () => {
-    expect(refusal([field("a", { type: "date" })], { a: 1 })).toEqual([
-      'Node "r": input "fields": [0].type: expected one of string, number, boolean, object, array, any',
+    expect(refusal([field("a", { type: "date" }), field("b", { default: 1 })], { c: 1 })).toEqual([
+      'Node "r": input "fields": [0].type: expected one of ' +
+        "string, number, boolean, object, array, any",
     ])
   })
 })

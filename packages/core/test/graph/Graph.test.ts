@@ -1,0 +1,317 @@
+// What starting a run rejects, and the index it executes from.
+import { Result } from "effect"
+import { describe, expect, it } from "vitest"
+import type { Json, JsonObject } from "../../src/domain/Json.ts"
+import type { NodeSettings } from "../../src/domain/Workflow.ts"
+import { compile } from "../../src/graph/Graph.ts"
+import { edges, graphOf, lookup, messages, node, problemsIn, type } from "./Fixture.ts"
+
+const at = (id: string, x: number, y: number) => node(id, "source", {}, {}, { x, y })
+
+describe("Graph.compile: what a start rejects", () => {
+  it("rejects what saving rejects, but not size", () => {
+    const found = problemsIn(
+      [node("a", "lenient"), node("a", "lenient"), node("b", "lenient")],
+      edges("a -> b", "b -> a", "b -> b", "b -> x"),
+    )
+    expect(messages(found)).toEqual([
+      'The id "a" belongs to 2 nodes',
+      'Edge "e3" joins node "b" to itself',
+      'Edge "e4" ends at node "x", which does not exist',
+      "The graph has a cycle: a -> b -> a",
+    ])
+  })
+
+  it("names an unknown type", () => {
+    expect(problemsIn([node("x", "foo")])).toEqual([
+      { message: 'Node "x": unknown type "foo"', nodeId: "x" },
+    ])
+  })
+
+  it("names an unknown version, and takes an absent one", () => {
+    expect(messages(problemsIn([node("x", "model", {}, { version: 1 })]))).toEqual([
+      'Node "x": unknown version 1 of type "model"; it has 2',
+    ])
+    expect(problemsIn([node("x", "model", {}, { version: 2 }), node("y", "model")])).toEqual([])
+  })
+
+  it("names an unknown mode, and takes an absent one", () => {
+    const nodes = [
+      node("x", "model", {}, { mode: "huge" }),
+      node("y", "model", {}, { mode: "large" }),
+      node("z", "source", {}, { mode: "" }),
+      node("ok", "model"),
+    ]
+    expect(messages(problemsIn(nodes))).toEqual([
+      'Node "x": unknown mode "huge" of type "model"; it has small, large',
+      'Node "z": unknown mode "" of type "source"; it has none',
+    ])
+  })
+
+  it("names an unknown handle on either end of an edge", () => {
+    const nodes = [node("a", "branch", { input: 1 }), node("b", "pair", { left: 1 })]
+    expect(
+      problemsIn(nodes, edges("a.maybe -> b.right", "a -> b", "a.toString -> b.left")),
+    ).toEqual([
+      {
+        message:
+          'Edge "e1": node "a" (type branch) has no output "maybe"; it has true, false, error',
+        nodeId: "a",
+        edgeId: "e1",
+        port: "maybe",
+      },
+      {
+        message:
+          'Edge "e2": node "a" (type branch) has no output "output"; it has true, false, error',
+        nodeId: "a",
+        edgeId: "e2",
+        port: "output",
+      },
+      {
+        message: 'Edge "e2": node "b" (type pair) has no input "input"; it has left, right',
+        nodeId: "b",
+        edgeId: "e2",
+        port: "input",
+      },
+      {
+        message:
+          'Edge "e3": node "a" (type branch) has no output "toString"; it has true, false, error',
+        nodeId: "a",
+        edgeId: "e3",
+        port: "toString",
+      },
+    ])
+  })
+
+  it("gives every node an error output, also a type that declares its own", () => {
+    const nodes = [node("a", "source"), node("s", "sum", { text: "" }), node("b", "lenient")]
+    expect(problemsIn(nodes, edges("a.error -> b", "s.error -> b"))).toEqual([])
+    expect(messages(problemsIn(nodes, edges("s.foo -> b")))).toEqual([
+      'Edge "e1": node "s" (type sum) has no output "foo"; it has output, error',
+    ])
+  })
+
+  it("names every request node but the first", () => {
+    const nodes = [node("a", "request"), node("b", "request"), node("c", "request")]
+    expect(messages(problemsIn(nodes))).toEqual([
+      'Node "b": a workflow has one request node, and "a" is one already',
+      'Node "c": a workflow has one request node, and "a" is one already',
+    ])
+  })
+
+  it("names every required input without edge, literal or override, by node and port", () => {
+    const nodes = [node("a", "pair"), node("b", "pair"), node("c", "pair"), node("d", "pair")]
+    const drawn = edges("a -> b.right", "a -> c.left", "a -> d.right")
+    const found = problemsIn(nodes, drawn, { d: { left: null } })
+    expect(found).toEqual([
+      {
+        message: 'Node "a": required input "left" has neither a value nor an edge',
+        nodeId: "a",
+        port: "left",
+      },
+      {
+        message: 'Node "b": required input "left" has neither a value nor an edge',
+        nodeId: "b",
+        port: "left",
+      },
+    ])
+  })
+
+  it("asks nothing of a disabled node's required inputs", () => {
+    const nodes = [node("a", "pair", {}, { disabled: true }), node("b", "lenient")]
+    expect(problemsIn(nodes, edges("a -> b"))).toEqual([])
+  })
+
+  it("names a literal that does not fit its port", () => {
+    expect(problemsIn([node("sum", "sum", { text: "a", maxWords: "7" })])).toEqual([
+      {
+        message: 'Node "sum": input "maxWords": Expected a number',
+        nodeId: "sum",
+        port: "maxWords",
+      },
+    ])
+  })
+
+  it("names an override that does not fit its port", () => {
+    const nodes = [node("sum", "sum", { text: "a", maxWords: 7 })]
+    expect(messages(problemsIn(nodes, [], { sum: { maxWords: "7" } }))).toEqual([
+      'Node "sum": input "maxWords": Expected a number',
+    ])
+  })
+
+  it("does not look at a literal that this run overrides", () => {
+    const nodes = [node("sum", "sum", { text: "a", maxWords: "7" })]
+    expect(problemsIn(nodes, [], { sum: { maxWords: 7 } })).toEqual([])
+  })
+
+  it("names literals and overrides for inputs that a node does not have", () => {
+    const literals = JSON.parse('{"foo": 1, "__proto__": 2}') as JsonObject
+    const found = problemsIn([node("sum", "sum", { text: "", ...literals })], [], {
+      sum: { bar: 1, toString: 2 },
+    })
+    expect(messages(found)).toEqual([
+      'Node "sum": has no input "foo"; it has text, maxWords',
+      'Node "sum": has no input "__proto__"; it has text, maxWords',
+      'Node "sum": has no input "bar"; it has text, maxWords',
+      'Node "sum": has no input "toString"; it has text, maxWords',
+    ])
+  })
+
+  it("names overrides for nodes that the workflow does not have", () => {
+    const overrides = { b: { input: 1 }, toString: {} }
+    expect(problemsIn([node("a", "source")], [], overrides)).toEqual([
+      { message: 'Input overrides: the workflow has no node "b"', nodeId: "b" },
+      { message: 'Input overrides: the workflow has no node "toString"', nodeId: "toString" },
+    ])
+  })
+
+  it("accepts several edges into a port that takes one value", () => {
+    const nodes = [node("c", "branch", { input: 1 }), node("m", "step")]
+    expect(problemsIn(nodes, edges("c.true -> m", "c.false -> m"))).toEqual([])
+  })
+
+  it("lists at most twenty ports", () => {
+    const outputs = Array.from({ length: 30 }, (_, index) => `case ${index}`)
+    const wide = type("wide", [], outputs)
+    const nodes = [node("a", "wide"), node("b", "lenient")]
+    const find = (key: string) => (key === "wide" ? wide : lookup(key))
+    const result = compile({ nodes, edges: edges("a -> b") }, find, {})
+    expect(Result.isFailure(result) && result.failure[0]!.message).toMatch(
+      /it has "case 0", .*, "case 19" and 11 more$/,
+    )
+  })
+})
+
+describe("Graph.compile: a node's plan", () => {
+  it("calls an edgeless node without a required input a leftover, whatever else it says", () => {
+    const graph = graphOf([node("a", "filter", { limit: "bad", unknown: 1 })])
+    expect(graph.nodes[0]!.draft).toBe(true)
+  })
+
+  it("still names what a start wants of a leftover", () => {
+    const nodes = [node("a", "filter", { limit: "bad" })]
+    expect(messages(problemsIn(nodes, [], { a: { limit: "worse", nothing: 1 } }))).toEqual([
+      'Node "a": input "limit": Expected a number',
+      'Node "a": has no input "nothing"; it has items, limit',
+    ])
+  })
+
+  it("executes an edgeless node that is complete, through a literal or an override", () => {
+    const graph = graphOf([node("a", "step", { input: null }), node("b", "step")], [], {
+      b: { input: 1 },
+    })
+    expect(graph.nodes.map(({ draft }) => draft)).toEqual([false, false])
+  })
+
+  it("calls no disabled node a leftover", () => {
+    expect(graphOf([node("a", "step", {}, { disabled: true })]).nodes[0]!.draft).toBe(false)
+  })
+
+  it.each<[string, readonly [string, string] | null]>([
+    ["step", ["input", "output"]],
+    ["gather", ["input", "output"]],
+    ["filter", ["items", "items"]],
+    ["source", null],
+    ["sink", null],
+    ["branch", null],
+    ["pair", null],
+    ["sum", null],
+  ])("joins the ports of a disabled %s node like a wire: %j", (key, wire) => {
+    const graph = graphOf([node("a", key, {}, { disabled: true }), node("b", key)])
+    expect(graph.nodes[graph.indexOf.get("a")!]!.passThrough).toEqual(wire)
+    expect(graph.nodes[graph.indexOf.get("b")!]!.passThrough).toBeUndefined()
+  })
+
+  it("joins no ports of a disabled request node, whose inputs are declarations", () => {
+    const graph = graphOf([node("r", "request", {}, { disabled: true })])
+    expect(graph.nodes[0]!.passThrough).toBeNull()
+  })
+
+  it("does not count a declared error output as an end of the wire", () => {
+    const own = type("own", ["input"], ["output", "error"])
+    const nodes = [node("a", "own", {}, { disabled: true })]
+    const graph = Result.getOrThrow(compile({ nodes, edges: [] }, () => own, {}))
+    expect(graph.nodes[0]!.passThrough).toEqual(["input", "output"])
+  })
+
+  it("derives ports from the literals with this run's overrides in place, once per node", () => {
+    const seen: Array<Json> = []
+    const portsOf = (settings: NodeSettings) => {
+      seen.push(settings.inputs["cases"]!)
+      return type("", ["cases"], settings.inputs["cases"] as Array<string>).portsOf(settings)
+    }
+    const nodes = [node("s", "switch", { cases: ["a"] }), node("b", "lenient")]
+    const find = (key: string) =>
+      key === "switch" ? type("switch", [], [], { portsOf }) : lookup(key)
+    const overrides = { s: { cases: ["b", "c"] } }
+    const graph = Result.getOrThrow(compile({ nodes, edges: edges("s.c -> b") }, find, overrides))
+    expect(seen).toEqual([["b", "c"]])
+    const [planned] = graph.nodes
+    expect([...planned!.ports.outputs.keys()]).toEqual(["b", "c"])
+    expect(planned!.overrides).toEqual({ cases: ["b", "c"] })
+    expect(planned!.settings.inputs).toEqual({ cases: ["b", "c"] })
+    expect(graph.nodes[1]!.overrides).toEqual({})
+  })
+
+  it("finds no overrides for a node that is named like a property of every object", () => {
+    const graph = graphOf([node("toString", "source"), node("valueOf", "lenient")])
+    expect(graph.nodes.map(({ overrides }) => overrides)).toEqual([{}, {}])
+  })
+})
+
+describe("Graph.compile: the index", () => {
+  it("orders nodes by depth, then x, then y, then as in the workflow", () => {
+    const nodes = [
+      node("late", "lenient", {}, {}, { x: -100, y: -100 }),
+      at("right", 10, 0),
+      at("low", 0, 10),
+      at("second", 0, 0),
+      at("third", 0, 0),
+      node("deepest", "lenient", {}, {}, { x: -900, y: 0 }),
+    ]
+    const graph = graphOf(nodes, edges("right -> late", "late -> deepest", "right -> deepest"))
+    const ids = ["second", "third", "low", "right", "late", "deepest"]
+    expect(graph.nodes.map(({ id }) => id)).toEqual(ids)
+    expect(graph.nodes.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5])
+    expect([...graph.indexOf]).toEqual(ids.map((id, index) => [id, index]))
+  })
+
+  it("keeps edges in the workflow's order, an absent or empty handle being the default", () => {
+    const drawn = [
+      { id: "z", source: "a", target: "b", sourceHandle: "", targetHandle: "" },
+      { id: "y", source: "b", target: "c", sourceHandle: "error", targetHandle: "right" },
+      { id: "x", source: "a", target: "c", targetHandle: "left" },
+    ]
+    const nodes = [node("c", "pair"), node("b", "lenient"), node("a", "source")]
+    const graph = graphOf(nodes, drawn)
+    expect(graph.edgeIds).toEqual(["z", "y", "x"])
+    expect(graph.edgeOutput).toEqual(["output", "error", "output"])
+    expect(graph.edgeInput).toEqual(["input", "right", "left"])
+    expect([...graph.edgeSource]).toEqual([0, 1, 0])
+    expect([...graph.edgeTarget]).toEqual([1, 2, 2])
+    expect([...graph.inStart]).toEqual([0, 0, 1, 3])
+    expect([...graph.inEdges]).toEqual([0, 1, 2])
+    expect([...graph.outStart]).toEqual([0, 2, 3, 3])
+    expect([...graph.outEdges]).toEqual([0, 2, 1])
+  })
+
+  it("compiles an empty workflow", () => {
+    const graph = graphOf([])
+    expect(graph.nodes).toEqual([])
+    expect([...graph.inStart]).toEqual([0])
+  })
+
+  it("compiles a chain of 10,000 nodes and a fan of 10,000", () => {
+    const ids = Array.from({ length: 10_000 }, (_, index) => `n${index}`)
+    const chain = graphOf(
+      ids.map((id) => node(id, "lenient")).toReversed(),
+      edges(...ids.slice(1).map((id, index) => `n${index} -> ${id}`)),
+    )
+    expect(chain.nodes.map(({ id }) => id)).toEqual(ids)
+    const fan = graphOf(
+      ids.map((id) => node(id, "lenient")),
+      edges(...ids.slice(1).map((id) => `n0 -> ${id}`)),
+    )
+    expect(fan.nodes.map(({ id }) => id)).toEqual(ids)
+  })
+})
