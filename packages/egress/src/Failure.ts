@@ -1,0 +1,82 @@
+/**
+ * How a call can end without an answer, in a few classes.
+ *
+ * Guarantees: messages are one sentence and name no address, so that they tell a stranger nothing
+ * about the network behind us. Leaves out: retrying.
+ */
+import { Data } from "effect"
+
+/** What went wrong with a call that was allowed. */
+export type FailureReason =
+  | "timeout"
+  | "refused"
+  | "unresolvable"
+  | "tls"
+  | "reset"
+  | "too-large"
+  | "protocol"
+
+/** The call is not allowed, now or ever: nothing was sent. */
+export class EgressRefused extends Data.TaggedError("EgressRefused")<{
+  readonly reason: "blocked"
+  readonly message: string
+}> {
+  static of(message: string): EgressRefused {
+    return new EgressRefused({ reason: "blocked", message })
+  }
+}
+
+interface Bounds {
+  readonly timeoutMillis: number
+  readonly maxBodyBytes: number
+}
+
+const sentences: { readonly [R in FailureReason]: (bounds: Bounds) => string } = {
+  timeout: ({ timeoutMillis }) => `No complete answer came within ${timeoutMillis / 1_000} s`,
+  refused: () => "The server could not be reached",
+  unresolvable: () => "The host name could not be resolved",
+  tls: () => "No secure connection could be made",
+  reset: () => "The connection was closed before the answer was complete",
+  "too-large": ({ maxBodyBytes }) => `The answer is larger than ${maxBodyBytes} bytes`,
+  protocol: () => "The answer is not valid HTTP",
+}
+
+/** The call was allowed, but no answer came of it. Something may have been sent. */
+export class EgressFailed extends Data.TaggedError("EgressFailed")<{
+  readonly reason: FailureReason
+  readonly message: string
+}> {
+  static of(reason: FailureReason, bounds: Bounds): EgressFailed {
+    return new EgressFailed({ reason, message: sentences[reason](bounds) })
+  }
+}
+
+const byCode: { readonly [code: string]: FailureReason } = {
+  EADDRNOTAVAIL: "refused",
+  EACCES: "refused",
+  ECONNREFUSED: "refused",
+  EHOSTDOWN: "refused",
+  EHOSTUNREACH: "refused",
+  ENETDOWN: "refused",
+  ENETUNREACH: "refused",
+  EPERM: "refused",
+  ETIMEDOUT: "timeout",
+  UND_ERR_CONNECT_TIMEOUT: "timeout",
+  ECONNABORTED: "reset",
+  ECONNRESET: "reset",
+  EPIPE: "reset",
+  UND_ERR_SOCKET: "reset",
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : ""
+
+/**
+ * The class of what a connection failed with. `securing`: it was still being made, with TLS, and
+ * what is no failure of the network then is one of the certificate or of the handshake.
+ */
+export const reasonOf = (error: unknown, securing: boolean): FailureReason => {
+  const code = codeOf(error)
+  const known = Object.hasOwn(byCode, code) ? byCode[code] : undefined
+  return known ?? (securing ? "tls" : "protocol")
+}

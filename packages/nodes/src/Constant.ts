@@ -1,0 +1,17 @@
+/**
+ * The constant node: a value that was drawn into the workflow.
+ */
+import { Json } from "@millrace/core/domain/Json"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Effect } from "effect"
+
+/** `constant`: puts out the value it was given. */
+export const constant = define({
+  key: "constant",
+  name: "Constant",
+  description: "Puts out a fixed value.",
+  category: "data",
+  inputs: { value: Json.annotate({ description: "Any JSON." }) },
+  outputs: { output: Json.annotate({ description: "The value." }) },
+  run: ({ value }) => Effect.succeed({ output: value }),
+})

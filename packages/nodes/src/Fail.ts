@@ -1,0 +1,29 @@
+/**
+ * The fail node: ends its branch with a failure, on purpose.
+ */
+import { Json } from "@millrace/core/domain/Json"
+import { NodeError } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Effect, Schema } from "effect"
+
+/** `fail`: always fails with its message. */
+export const fail = define({
+  key: "fail",
+  name: "Fail",
+  description: "Fails with a message, on purpose.",
+  category: "flow",
+  inputs: {
+    message: Schema.optionalKey(
+      Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_000)).annotate({
+        description: "What the failure says.",
+        default: "failed on purpose",
+      }),
+    ),
+    input: Schema.optionalKey(
+      Json.annotate({ description: "Anything: so that an edge can end here." }),
+    ),
+  },
+  outputs: {},
+  run: ({ message = "failed on purpose" }) =>
+    Effect.fail(new NodeError({ message, retryable: false })),
+})

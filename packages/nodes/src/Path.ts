@@ -1,0 +1,42 @@
+/**
+ * Paths into JSON: `user.name`, `items[0].id`, `headers["x.y"]`.
+ *
+ * Guarantees: a path reads own properties of objects and elements of arrays and nothing else: no
+ * prototype, no `length`, no characters of a text. Reading and parsing take linear time. Leaves
+ * out: writing.
+ */
+import type { Json } from "@millrace/core/domain/Json"
+import { isJsonObject } from "@millrace/core/domain/Json"
+
+/** The keys and indexes to follow, from the outside in. */
+export type Path = ReadonlyArray<string>
+
+/** Characters of a path's text. */
+export const maxPathLength = 500
+
+const whole = /^(?:[^.[\]]+|\[\d+\]|\["[^"]*"\])(?:\.[^.[\]]+|\[\d+\]|\["[^"]*"\])*$/
+const step = /\["([^"]*)"\]|\[(\d+)\]|([^.[\]]+)/g
+const index = /^(?:0|[1-9]\d*)$/
+
+/** Reads a path's text; `undefined` when it is not one. */
+export const parsePath = (text: string): Path | undefined =>
+  text.length <= maxPathLength && whole.test(text)
+    ? Array.from(text.matchAll(step), (match) => match[1] ?? match[2] ?? match[3] ?? "")
+    : undefined
+
+const child = (value: Json, key: string): Json | undefined => {
+  if (Array.isArray(value)) {
+    return index.test(key) ? (value as ReadonlyArray<Json>)[Number(key)] : undefined
+  }
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+/** The value at a path, `undefined` when there is none. The empty path is the value itself. */
+export const valueAt = (root: Json, path: Path): Json | undefined => {
+  let value: Json | undefined = root
+  for (const key of path) {
+    if (value === undefined) return undefined
+    value = child(value, key)
+  }
+  return value
+}

@@ -1,0 +1,65 @@
+/**
+ * The request node: hands a run's values to the graph (specification 4.4, "the Request node").
+ *
+ * Guarantees: one output for each field that the node declares, taken when the run has a value for
+ * it, and `values` with all of them. Leaves out: checking the values; a run that starts has checked
+ * them, and applied the fields' defaults.
+ */
+import type { Json } from "@millrace/core/domain/Json"
+import { JsonObject } from "@millrace/core/domain/Json"
+import type { NodeSettings } from "@millrace/core/domain/Workflow"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { fieldsOf, problemsOfFields } from "@millrace/core/graph/Request"
+import { Effect, Schema } from "effect"
+import { checked } from "./Checked.ts"
+
+const settingsWith = (fields: unknown): NodeSettings => ({
+  inputs: { fields: fields as Json },
+  mode: undefined,
+  version: undefined,
+  label: undefined,
+  disabled: false,
+})
+
+const FieldsInput = checked<Json>(
+  (fields) => problemsOfFields(settingsWith(fields)).map((issue) => ({ path: [], issue })),
+  {
+    description: "The values that a run takes. Each field is also an output of this node.",
+    jsonSchema: {
+      type: "array",
+      items: {
+        type: "object",
+        required: ["name"],
+        properties: {
+          name: { type: "string" },
+          type: { enum: ["string", "number", "boolean", "object", "array", "any"] },
+          required: { type: "boolean" },
+          default: {},
+          description: { type: "string" },
+        },
+      },
+    },
+  },
+)
+
+/** `request`: where a run's values enter the graph. At most one in a workflow. */
+export const request = define({
+  key: "request",
+  name: "Request",
+  description: "Hands the values that a run was started with to the graph.",
+  category: "flow",
+  role: "request",
+  inputs: { fields: Schema.optionalKey(FieldsInput) },
+  outputs: { values: JsonObject.annotate({ description: "All values of the run." }) },
+  ports: (settings) => ({ outputs: fieldsOf(settings).map(({ name }) => name) }),
+  run: ({ fields = [] }) =>
+    Effect.gen(function* () {
+      const { values } = yield* CurrentNode
+      const taken = fieldsOf(settingsWith(fields)).filter(({ name }) => Object.hasOwn(values, name))
+      return {
+        ...Object.fromEntries(taken.map(({ name }) => [name, values[name] ?? null])),
+        values,
+      }
+    }),
+})

@@ -1,0 +1,28 @@
+/**
+ * The response node: what arrives at it becomes the run's output.
+ *
+ * Guarantees: nothing goes on from here. Leaves out: putting the run's output together; that is
+ * read from what the response nodes were given.
+ */
+import { Json } from "@millrace/core/domain/Json"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Effect, Schema } from "effect"
+
+/** `response`: its input becomes the run's output. */
+export const response = define({
+  key: "response",
+  name: "Response",
+  description: "Makes its input the output of the run.",
+  category: "flow",
+  role: "response",
+  inputs: {
+    input: Schema.optionalKey(Json.annotate({ description: "What the run puts out." })),
+    name: Schema.optionalKey(
+      Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(128)).annotate({
+        description: "Its name in the run's output, where there are several response nodes.",
+      }),
+    ),
+  },
+  outputs: {},
+  run: () => Effect.succeed({}),
+})

@@ -1,0 +1,233 @@
+/**
+ * Rules: conditions over a JSON value, as data. A test compares what is found at a path with a
+ * value; `all`, `any` and `not` combine rules.
+ *
+ * Guarantees: a rule that passes {@link problemsOfRule} can be compiled, and judging a value takes
+ * time linear in rule and value: there are no patterns, and no code. A path that leads nowhere
+ * makes a test false, `notEquals` and `isEmpty` excepted. Leaves out: referring to other values.
+ */
+import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import { isJsonObject } from "@millrace/core/domain/Json"
+import type { Issue } from "./Checked.ts"
+import { below, checked, issue, oneOf, unknownKeys } from "./Checked.ts"
+import { isSame } from "./Equality.ts"
+import { parsePath, valueAt } from "./Path.ts"
+
+/** Judges what was found at the path; `undefined` when nothing was. */
+type Verdict = (actual: Json | undefined) => boolean
+
+interface Meaning {
+  /** Why a test may not have this value, `undefined` meaning that it has none. */
+  readonly problemOf: (value: Json | undefined) => string | undefined
+  readonly compile: (value: Json) => Verdict
+}
+
+const isScalar = (value: Json) => typeof value !== "object" || value === null
+const isText = (value: Json | undefined) => typeof value === "string"
+const isOrdered = (value: Json | undefined) => isText(value) || typeof value === "number"
+
+const anyValue = (value: Json | undefined) => (value === undefined ? "expected a value" : undefined)
+const noValue = (value: Json | undefined) => (value === undefined ? undefined : "expected no value")
+const textValue = (value: Json | undefined) => (isText(value) ? undefined : "expected a string")
+const orderedValue = (value: Json | undefined) =>
+  isOrdered(value) ? undefined : "expected a number or a string"
+const scalars = (value: Json | undefined) =>
+  Array.isArray(value) && (value as ReadonlyArray<Json>).every(isScalar)
+    ? undefined
+    : "expected an array of strings, numbers, booleans or nulls"
+
+/** Numbers with numbers, texts with texts by code unit; nothing else has an order. */
+const ordered =
+  (holds: (left: number | string, right: number | string) => boolean) =>
+  (expected: Json): Verdict =>
+  (actual) =>
+    typeof actual === typeof expected &&
+    isOrdered(actual) &&
+    holds(actual, expected as number | string)
+
+const textual =
+  (holds: (actual: string, expected: string) => boolean) =>
+  (expected: Json): Verdict =>
+  (actual) =>
+    typeof actual === "string" && holds(actual, expected as string)
+
+const contains =
+  (expected: Json): Verdict =>
+  (actual) =>
+    Array.isArray(actual)
+      ? (actual as ReadonlyArray<Json>).some((each) => isSame(each, expected))
+      : typeof actual === "string" && typeof expected === "string" && actual.includes(expected)
+
+const isIn = (expected: Json): Verdict => {
+  const members = new Set(expected as ReadonlyArray<Json>)
+  return (actual) => actual !== undefined && members.has(actual)
+}
+
+const isEmpty: Verdict = (actual) => {
+  if (actual === undefined || actual === null || actual === "") return true
+  return typeof actual === "object" && Object.keys(actual).length === 0
+}
+
+const equals =
+  (expected: Json): Verdict =>
+  (actual) =>
+    actual !== undefined && isSame(actual, expected)
+
+const meanings = {
+  equals: { problemOf: anyValue, compile: equals },
+  notEquals: {
+    problemOf: anyValue,
+    compile: (expected) => (actual) => !equals(expected)(actual),
+  },
+  greaterThan: { problemOf: orderedValue, compile: ordered((left, right) => left > right) },
+  greaterOrEqual: { problemOf: orderedValue, compile: ordered((left, right) => left >= right) },
+  lessThan: { problemOf: orderedValue, compile: ordered((left, right) => left < right) },
+  lessOrEqual: { problemOf: orderedValue, compile: ordered((left, right) => left <= right) },
+  contains: { problemOf: anyValue, compile: contains },
+  startsWith: {
+    problemOf: textValue,
+    compile: textual((actual, start) => actual.startsWith(start)),
+  },
+  endsWith: { problemOf: textValue, compile: textual((actual, end) => actual.endsWith(end)) },
+  in: { problemOf: scalars, compile: isIn },
+  exists: { problemOf: noValue, compile: () => (actual) => actual !== undefined },
+  isEmpty: { problemOf: noValue, compile: () => isEmpty },
+} satisfies { readonly [op: string]: Meaning }
+
+/** What a test can ask. */
+export type Operator = keyof typeof meanings
+
+/** Every operator, in the order the documentation shows them. */
+export const operators = Object.keys(meanings) as ReadonlyArray<Operator>
+
+/** Asks one thing of the value at `path`; without a path, of the whole value. */
+export interface Test {
+  readonly path?: string
+  readonly op: Operator
+  readonly value?: Json
+}
+
+/** Holds when every part that is there holds: all of `all`, one of `any`, not `not`. */
+export interface Combination {
+  readonly all?: ReadonlyArray<Rule>
+  readonly any?: ReadonlyArray<Rule>
+  readonly not?: Rule
+}
+
+/** A condition over a JSON value. */
+export type Rule = Test | Combination
+
+/** Tests and combinations of one rule together. */
+export const maxConditions = 100
+
+const isOperator = (text: unknown): text is Operator =>
+  typeof text === "string" && Object.hasOwn(meanings, text)
+
+const problemsOfTest = (test: JsonObject): ReadonlyArray<Issue> => {
+  const { op, path, value } = test
+  const issues = [...unknownKeys(test, ["path", "op", "value"])]
+  if (path !== undefined && (typeof path !== "string" || parsePath(path) === undefined)) {
+    issues.push({ path: ["path"], issue: "expected a path like user.name or items[0].id" })
+  }
+  if (!isOperator(op)) {
+    return [...issues, { path: ["op"], issue: `expected one of ${operators.join(", ")}` }]
+  }
+  const meaning: Meaning = meanings[op]
+  const problem = meaning.problemOf(value)
+  return problem === undefined ? issues : [...issues, { path: ["value"], issue: problem }]
+}
+
+interface Pending {
+  readonly rule: unknown
+  readonly path: ReadonlyArray<string | number>
+}
+
+const parts = ["all", "any", "not"]
+
+const arms = (rule: JsonObject, key: "all" | "any"): ReadonlyArray<Pending> =>
+  Array.isArray(rule[key])
+    ? (rule[key] as ReadonlyArray<Json>).map((each, at) => ({ rule: each, path: [key, at] }))
+    : []
+
+const problemsOfCombination = (rule: JsonObject): ReadonlyArray<Issue> => {
+  const notArrays = ["all", "any"].filter(
+    (key) => rule[key] !== undefined && !Array.isArray(rule[key]),
+  )
+  const named = parts.some((key) => rule[key] !== undefined)
+  return [
+    ...(named ? [] : issue(`expected ${oneOf([...parts, "op"])}`)),
+    ...unknownKeys(rule, parts),
+    ...notArrays.map((key) => ({ path: [key], issue: "expected an array of rules" })),
+  ]
+}
+
+/** The problems of one rule without those inside it, and what is inside it. */
+const inspect = (rule: unknown): [ReadonlyArray<Issue>, ReadonlyArray<Pending>] => {
+  if (!isJsonObject(rule)) return [issue(`expected an object with ${oneOf([...parts, "op"])}`), []]
+  if (rule["op"] !== undefined) return [problemsOfTest(rule), []]
+  const not = rule["not"] === undefined ? [] : [{ rule: rule["not"], path: ["not"] }]
+  return [problemsOfCombination(rule), [...arms(rule, "all"), ...arms(rule, "any"), ...not]]
+}
+
+/** Everything that is wrong with a rule; nothing when it is one. */
+export const problemsOfRule = (rule: unknown): ReadonlyArray<Issue> => {
+  const pending: Array<Pending> = [{ rule, path: [] }]
+  const issues: Array<Issue> = []
+  for (const { path, rule: each } of pending) {
+    const [own, inner] = inspect(each)
+    issues.push(...below(own, ...path))
+    if (pending.length + inner.length > maxConditions) {
+      return issue(`expected at most ${maxConditions} conditions`)
+    }
+    for (const next of inner) pending.push({ rule: next.rule, path: [...path, ...next.path] })
+  }
+  return issues
+}
+
+const compileTest = ({ op, path, value }: Test): Verdict => {
+  const meaning: Meaning = meanings[op]
+  const verdict = meaning.compile(value ?? null)
+  const steps = path === undefined ? [] : (parsePath(path) ?? [])
+  return (root) => verdict(root === undefined ? undefined : valueAt(root, steps))
+}
+
+const compileAny = (rule: Rule): Verdict => {
+  if ("op" in rule) return compileTest(rule)
+  const all = (rule.all ?? []).map(compileAny)
+  const any = rule.any?.map(compileAny)
+  const not = rule.not === undefined ? undefined : compileAny(rule.not)
+  return (value) =>
+    all.every((each) => each(value)) &&
+    (any === undefined || any.some((each) => each(value))) &&
+    (not === undefined || !not(value))
+}
+
+/** Makes a judge of a rule that nothing is wrong with. */
+export const compileRule = (rule: Rule): ((value: Json) => boolean) => compileAny(rule)
+
+const explanation =
+  'A rule: { "path": "user.age", "op": "greaterThan", "value": 17 }, or rules combined by ' +
+  '{ "all": [...] }, { "any": [...] } and { "not": {...} }. ' +
+  "Without a path the whole value is meant."
+
+const rules: JsonObject = { type: "array", items: { type: "object" } }
+
+/** What JSON Schema can say of a rule. */
+export const ruleJsonSchema: JsonObject = {
+  type: "object",
+  properties: {
+    path: { type: "string" },
+    op: { type: "string", enum: operators },
+    value: {},
+    all: rules,
+    any: rules,
+    not: { type: "object" },
+  },
+  additionalProperties: false,
+}
+
+/** The schema of a port that takes a rule. */
+export const RuleInput = checked<Rule>(problemsOfRule, {
+  description: explanation,
+  jsonSchema: ruleJsonSchema,
+})

@@ -1,0 +1,251 @@
+/**
+ * Steps over an array, as data: filter, sort, group, take, count, sum.
+ *
+ * Guarantees: steps that pass {@link problemsOfSteps} can be carried out on any array, in time
+ * n log n; sorting is stable and nothing is changed in place. Leaves out: joining two arrays.
+ */
+import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import { isJsonObject } from "@millrace/core/domain/Json"
+import type { Issue } from "./Checked.ts"
+import { below, checked, issue, unknownKeys } from "./Checked.ts"
+import { parsePath, valueAt } from "./Path.ts"
+import type { Rule } from "./Rules.ts"
+import { compileRule, problemsOfRule, ruleJsonSchema } from "./Rules.ts"
+import { sumOf } from "./Sum.ts"
+
+/** Keeps the items for which the rule holds. */
+export interface FilterStep {
+  readonly op: "filter"
+  readonly rule: Rule
+}
+
+/** Orders by what is at the path, ascending where nothing is said; items without it come last. */
+export interface SortStep {
+  readonly op: "sort"
+  readonly by?: string
+  readonly order?: "asc" | "desc"
+}
+
+/**
+ * Makes one item per value found at the path, in order of first appearance: its `key`, the `count`
+ * of its items unless that is false, and their `sums` by path if any are asked for.
+ */
+export interface GroupStep {
+  readonly op: "group"
+  readonly by: string
+  readonly sum?: ReadonlyArray<string>
+  readonly count?: boolean
+}
+
+/** Keeps the first `n` items. */
+export interface TakeStep {
+  readonly op: "take"
+  readonly n: number
+}
+
+/** Makes a number of the array: how many items it has. Nothing can follow. */
+export interface CountStep {
+  readonly op: "count"
+}
+
+/** Makes a number of the array: what its items, or the values at the path, add up to. */
+export interface SumStep {
+  readonly op: "sum"
+  readonly path?: string
+}
+
+/** One step over an array. */
+export type Step = FilterStep | SortStep | GroupStep | TakeStep | CountStep | SumStep
+
+/** Steps of one list. */
+export const maxSteps = 50
+
+/** Sums of one group step. */
+export const maxSums = 20
+
+type Check = (value: Json) => ReadonlyArray<Issue>
+
+interface Field {
+  readonly required: boolean
+  readonly check: Check
+}
+
+const field = (check: Check): Field => ({ required: true, check })
+const optional = (check: Check): Field => ({ required: false, check })
+
+const expecting =
+  (what: string, accepts: (value: Json) => boolean): Check =>
+  (value) =>
+    accepts(value) ? [] : issue(`expected ${what}`)
+
+const isPath = (value: Json) => typeof value === "string" && parsePath(value) !== undefined
+const isCount = (value: Json) => typeof value === "number" && Number.isInteger(value) && value >= 0
+const isPaths = (value: Json) =>
+  Array.isArray(value) && value.length <= maxSums && (value as ReadonlyArray<Json>).every(isPath)
+
+const path = expecting("a path like user.name or items[0].id", isPath)
+const paths = expecting(`an array of at most ${maxSums} paths`, isPaths)
+const order = expecting("asc or desc", (value) => value === "asc" || value === "desc")
+const whole = expecting("a whole number from 0", isCount)
+const flag = expecting("a boolean", (value) => typeof value === "boolean")
+
+const shapes: { readonly [O in Step["op"]]: { readonly [key: string]: Field } } = {
+  filter: { rule: field(problemsOfRule) },
+  sort: { by: optional(path), order: optional(order) },
+  group: { by: field(path), sum: optional(paths), count: optional(flag) },
+  take: { n: field(whole) },
+  count: {},
+  sum: { path: optional(path) },
+}
+
+const operations = Object.keys(shapes)
+
+const isOperation = (text: unknown): text is Step["op"] =>
+  typeof text === "string" && Object.hasOwn(shapes, text)
+
+const problemsOfField = (step: JsonObject, key: string, { check, required }: Field) => {
+  const value = step[key]
+  if (value !== undefined) return below(check(value), key)
+  return required ? below(issue("expected a value"), key) : []
+}
+
+const problemsOfStep = (step: unknown): ReadonlyArray<Issue> => {
+  const op = isJsonObject(step) ? step["op"] : undefined
+  if (!isJsonObject(step) || !isOperation(op)) {
+    return issue(`expected an object with op, one of ${operations.join(", ")}`)
+  }
+  const shape = shapes[op]
+  return [
+    ...unknownKeys(step, ["op", ...Object.keys(shape)]),
+    ...Object.entries(shape).flatMap(([key, each]) => problemsOfField(step, key, each)),
+  ]
+}
+
+/** True for a step after which there is no array any more. */
+const isLast = (step: unknown): boolean =>
+  isJsonObject(step) && (step["op"] === "count" || step["op"] === "sum")
+
+const problemsOfOrder = (steps: ReadonlyArray<unknown>): ReadonlyArray<Issue> => {
+  const last = steps.findIndex(isLast)
+  if (last < 0 || last === steps.length - 1) return []
+  return below(issue("expected no step after count or sum: there is no array any more"), last + 1)
+}
+
+/** Everything that is wrong with the steps of a list; nothing when they can be carried out. */
+export const problemsOfSteps = (steps: unknown): ReadonlyArray<Issue> => {
+  if (!Array.isArray(steps)) return issue("expected an array of steps")
+  if (steps.length > maxSteps) return issue(`expected at most ${maxSteps} steps`)
+  const inner = steps.flatMap((step, at) => below(problemsOfStep(step), at))
+  return [...inner, ...problemsOfOrder(steps)]
+}
+
+const reader = (text: string | undefined): ((item: Json) => Json | undefined) => {
+  const steps = text === undefined ? [] : (parsePath(text) ?? [])
+  return (item) => valueAt(item, steps)
+}
+
+/** The order of types; `undefined` for what has no place in an order and so comes last. */
+const ranks: { readonly [type: string]: number } = { number: 0, string: 1, boolean: 2, object: 3 }
+
+const compare = (left: Json, right: Json): number => {
+  const byType = (ranks[typeof left] ?? 0) - (ranks[typeof right] ?? 0)
+  if (byType !== 0 || typeof left === "object") return byType
+  return left === right ? 0 : left < (right as typeof left) ? -1 : 1
+}
+
+const sorted = (items: ReadonlyArray<Json>, { by, order: direction }: SortStep) => {
+  const read = reader(by)
+  const sign = direction === "desc" ? -1 : 1
+  const keyed = items.map((item) => ({ item, key: read(item) ?? null }))
+  const missing = keyed.filter(({ key }) => key === null)
+  const present = keyed.filter(({ key }) => key !== null)
+  present.sort((left, right) => sign * compare(left.key, right.key))
+  return [...present, ...missing].map(({ item }) => item)
+}
+
+const numbersOf = (items: ReadonlyArray<Json>, text: string | undefined): ReadonlyArray<number> => {
+  const read = reader(text)
+  return items.flatMap((item, at) => {
+    const value = read(item) ?? null
+    if (value === null) return []
+    if (typeof value === "number") return [value]
+    throw new Error(`item ${at}${text === undefined ? "" : `: "${text}"`} is not a number`)
+  })
+}
+
+const total = (items: ReadonlyArray<Json>, text: string | undefined): number => {
+  const sum = sumOf(numbersOf(items, text))
+  if (Number.isFinite(sum)) return sum
+  throw new Error("the sum is larger than a number can be")
+}
+
+const grouped = (items: ReadonlyArray<Json>, step: GroupStep): ReadonlyArray<JsonObject> => {
+  const read = reader(step.by)
+  const groups = new Map<string, { readonly key: Json; readonly items: Array<Json> }>()
+  for (const item of items) {
+    const key = read(item) ?? null
+    const name = JSON.stringify(key)
+    const group = groups.get(name) ?? { key, items: [] }
+    group.items.push(item)
+    groups.set(name, group)
+  }
+  return Array.from(groups.values(), ({ items: own, key }) => ({
+    key,
+    ...(step.count === false ? {} : { count: own.length }),
+    ...(step.sum === undefined
+      ? {}
+      : { sums: Object.fromEntries(step.sum.map((each) => [each, total(own, each)])) }),
+  }))
+}
+
+const perform = (items: ReadonlyArray<Json>, step: Step): ReadonlyArray<Json> | number => {
+  switch (step.op) {
+    case "filter":
+      return items.filter(compileRule(step.rule))
+    case "sort":
+      return sorted(items, step)
+    case "group":
+      return grouped(items, step)
+    case "take":
+      return items.slice(0, step.n)
+    case "count":
+      return items.length
+    case "sum":
+      return total(items, step.path)
+  }
+}
+
+/** What came of the steps, and how many items the last array had. */
+export interface Listed {
+  readonly output: ReadonlyArray<Json> | number
+  readonly count: number
+}
+
+/**
+ * Carries out steps that nothing is wrong with. Throws an `Error` whose message is one clause when
+ * a sum meets something that is not a number; missing values and nulls are left out of sums.
+ */
+export const carryOut = (items: ReadonlyArray<Json>, steps: ReadonlyArray<Step>): Listed => {
+  let current = items
+  for (const step of steps) {
+    const next = perform(current, step)
+    if (typeof next === "number") return { output: next, count: current.length }
+    current = next
+  }
+  return { output: current, count: current.length }
+}
+
+/** The schema of a port that takes steps. */
+export const StepsInput = checked<ReadonlyArray<Step>>(problemsOfSteps, {
+  description:
+    'Steps in order, each an object with "op": filter { rule }, sort { by, order }, ' +
+    "group { by, sum, count }, take { n }, and at the end count or sum { path }.",
+  jsonSchema: {
+    type: "array",
+    items: {
+      type: "object",
+      required: ["op"],
+      properties: { op: { type: "string", enum: operations }, rule: ruleJsonSchema },
+    },
+  },
+})

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "@effect/vitest"
+import { errorOutput } from "@millrace/core/domain/NodeType"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { Egress } from "@millrace/egress/Egress"
+import { Effect, Layer } from "effect"
+import { builtin, layer } from "../src/Builtin.ts"
+import { settings } from "./TestNode.ts"
+
+const keys = [
+  "request",
+  "response",
+  "condition",
+  "switch",
+  "merge",
+  "fail",
+  "constant",
+  "transform",
+  "list",
+  "http_request",
+]
+
+describe("Builtin.layer", () => {
+  it.effect("registers every built-in type under its key", () =>
+    Effect.gen(function* () {
+      const types = yield* NodeTypes
+      expect(types.all.map(({ key }) => key)).toEqual(keys)
+      for (const key of keys) expect(types.executable(key)?.type).toBe(types.lookup(key))
+    }).pipe(Effect.provide(layer.pipe(Layer.provide(Egress.layer())))),
+  )
+})
+
+describe("Builtin.builtin", () => {
+  for (const { type } of builtin) {
+    it(`tells people what ${type.key} is for, in general and port by port`, () => {
+      expect(type.name).not.toBe(type.key)
+      expect(type.description).toMatch(/\.$/)
+      expect(["flow", "data", "network"]).toContain(type.category)
+      const ports = type.portsOf(settings({}))
+      expect(ports.outputs.has(errorOutput)).toBe(false)
+      for (const port of [...ports.inputs.values(), ...ports.outputs.values()]) {
+        expect(port.schema["description"], `${type.key}.${port.name}`).toEqual(expect.any(String))
+      }
+    })
+  }
+
+  it("has one request and one response type", () => {
+    const roles = builtin.map(({ type }) => type.role).filter((role) => role !== "step")
+    expect(roles).toEqual(["request", "response"])
+  })
+})

@@ -1,0 +1,71 @@
+/**
+ * Runs one node by itself: the handler with a current node around it, as the engine would provide
+ * it, and nothing else of the engine.
+ */
+import { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
+import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import type { NodeSettings } from "@millrace/core/domain/Workflow"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import type { Executable } from "@millrace/core/engine/NodeTypes"
+import { Effect } from "effect"
+
+export interface Setting {
+  readonly mode?: string
+  /** The run's values. */
+  readonly values?: JsonObject
+}
+
+/** A node's settings with these literals. */
+export const settings = (inputs: JsonObject, mode?: string): NodeSettings => ({
+  inputs,
+  mode,
+  version: undefined,
+  label: undefined,
+  disabled: false,
+})
+
+const current = (type: string, { mode = "", values = {} }: Setting) =>
+  CurrentNode.of({
+    accountId: AccountId.make("acc_1"),
+    workflowId: WorkflowId.make("wf_1"),
+    runId: RunId.make("run_1"),
+    nodeId: "node",
+    nodeType: type,
+    mode,
+    attempt: 1,
+    idempotencyKey: "run_1:node",
+    values,
+    charge: () => Effect.void,
+    log: () => {},
+  })
+
+/** The outputs of one execution. */
+export const run = <R>(executable: Executable<R>, inputs: JsonObject, setting: Setting = {}) =>
+  Effect.provideService(
+    executable.run(inputs, settings(inputs, setting.mode)),
+    CurrentNode,
+    current(executable.type.key, setting),
+  )
+
+/** The sentence with which one execution fails. */
+export const failing = <R>(executable: Executable<R>, inputs: JsonObject, setting: Setting = {}) =>
+  Effect.map(Effect.flip(run(executable, inputs, setting)), (error) => error.message)
+
+/** What the check of an input says of a value: the clauses that a start would be refused with. */
+export const clauses = (executable: Executable<unknown>, port: string, value: Json) =>
+  executable.type
+    .portsOf(settings({ [port]: value }))
+    .inputs.get(port)
+    ?.check(value)
+
+/** The names of a node's outputs under these literals. */
+export const outputs = (executable: Executable<unknown>, inputs: JsonObject) => [
+  ...executable.type.portsOf(settings(inputs)).outputs.keys(),
+]
+
+/** Parses text, so that keys like `__proto__` are own properties, as in a request's body. */
+export const json = (text: string) => JSON.parse(text) as JsonObject
+
+/** True while nobody has managed to change what every object inherits. */
+export const isClean = () =>
+  Reflect.ownKeys(Object.prototype).length === 12 && !("polluted" in {}) && !("polluted" in [])
