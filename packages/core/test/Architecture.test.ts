@@ -101,7 +101,13 @@ const owned: ReadonlyArray<{
       /\bgetRandomValues\b/,
       /\brandom(?:UUID|Bytes|Int)\b.*"(?:node:)?crypto"/,
     ),
-    owners: ["packages/core/src/engine/Ids", "packages/conformance/src/Samples"],
+    owners: [
+      "packages/core/src/engine/Ids",
+      "packages/conformance/src/Samples",
+      "packages/http/src/Cursor",
+      "packages/http/src/Envelope",
+      "packages/postgres/src/FolderLock",
+    ],
   },
   {
     what: "the environment",
