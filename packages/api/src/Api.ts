@@ -1,0 +1,32 @@
+/**
+ * The HTTP interface `/api/v1` as data: handlers, the typed client and the OpenAPI document all
+ * follow from it, so they cannot disagree.
+ *
+ * Leaves out: what the operations do.
+ */
+import { HttpApi, OpenApi } from "effect/http-api"
+import { Authorization, RequestForm } from "./Authorization.ts"
+import { completeDocument } from "./Document.ts"
+import { NodeTypesApi } from "./NodeTypesApi.ts"
+import { RunsApi } from "./RunsApi.ts"
+import { WorkflowsApi } from "./WorkflowsApi.ts"
+
+/** The interface (specification, part 4). Checks run in this order: key, rate limit, form. */
+export class Api extends HttpApi.make("millrace")
+  .add(WorkflowsApi, RunsApi, NodeTypesApi)
+  .middleware(RequestForm)
+  .middleware(Authorization)
+  .prefix("/api/v1")
+  // What is sent was checked when it was stored: only its shape is encoded.
+  .annotate(HttpApi.SuccessParseOptions, { disableChecks: true })
+  .annotate(HttpApi.ParamsParseOptions, { errors: "all" })
+  .annotate(HttpApi.QueryParseOptions, { errors: "all" })
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Millrace",
+      version: "1",
+      description: "Draw workflows, run them, read what happened.",
+      license: { name: "MIT", identifier: "MIT" },
+      transform: completeDocument,
+    }),
+  ) {}

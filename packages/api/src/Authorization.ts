@@ -1,0 +1,46 @@
+/**
+ * What stands before every operation: the key of the caller and its rate limits (specification,
+ * parts 5 and 8), and the form of the request.
+ *
+ * Leaves out: how a key is checked; that is the server's.
+ */
+import type { AccountId, KeyId } from "@millrace/core/domain/Id"
+import { Context } from "effect"
+import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
+import {
+  BadRequest,
+  InternalError,
+  TooManyRequests,
+  Unauthorized,
+  Unavailable,
+} from "./WireError.ts"
+
+/** Whose request is being handled. */
+export class CurrentKey extends Context.Service<
+  CurrentKey,
+  { readonly accountId: AccountId; readonly keyId: KeyId }
+>()("@millrace/api/CurrentKey") {}
+
+/**
+ * Admits a request by its bearer key, and takes it out of the key's quota. Every answer to an
+ * admitted or limited request carries `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
+ */
+export class Authorization extends HttpApiMiddleware.Service<
+  Authorization,
+  { provides: CurrentKey }
+>()("@millrace/api/Authorization", {
+  security: {
+    apiKey: HttpApiSecurity.bearer.pipe(
+      HttpApiSecurity.annotateMerge(
+        OpenApi.annotations({ description: "An API key of the account." }),
+      ),
+    ),
+  },
+  error: [Unauthorized, TooManyRequests, InternalError, Unavailable],
+}) {}
+
+/** Refuses a path, a query or headers of the wrong form, in one sentence. */
+export class RequestForm extends HttpApiMiddleware.Service<RequestForm>()(
+  "@millrace/api/RequestForm",
+  { error: BadRequest },
+) {}

@@ -1,0 +1,44 @@
+/**
+ * Node types as they travel: what a palette or an assistant has to know to draw a node.
+ *
+ * The ports are those of a node in the type's default mode without any literals; some types have
+ * further ones that depend on both.
+ */
+import { MicroCredits } from "@millrace/core/domain/Credits"
+import { JsonObject } from "@millrace/core/domain/Json"
+import { Schema } from "effect"
+
+const PortSchema = JsonObject.annotate({ description: "JSON Schema of the value." })
+
+/** A named input of a node. */
+export const InputPort = Schema.Struct({
+  name: Schema.String,
+  required: Schema.Boolean,
+  multiple: Schema.Boolean.annotate({ description: "True where several edges may end." }),
+  schema: PortSchema,
+}).annotate({ identifier: "InputPort" })
+
+/** A named output of a node. */
+export const OutputPort = Schema.Struct({
+  name: Schema.String,
+  schema: PortSchema,
+}).annotate({ identifier: "OutputPort" })
+
+/** A node type. */
+export const NodeType = Schema.Struct({
+  key: Schema.String.annotate({ description: "What a node's `type` says." }),
+  version: Schema.Int,
+  name: Schema.String,
+  description: Schema.String,
+  category: Schema.String,
+  modes: Schema.Array(Schema.String).annotate({ description: "The default first; often none." }),
+  inputPorts: Schema.Array(InputPort),
+  outputPorts: Schema.Array(OutputPort),
+  creditEstimate: MicroCredits,
+}).annotate({ identifier: "NodeType" })
+export type NodeType = typeof NodeType.Type
+
+/** All node types that the server can execute. */
+export const NodeTypeList = Schema.Struct({ items: Schema.Array(NodeType) }).annotate({
+  identifier: "NodeTypeList",
+})

@@ -1,0 +1,59 @@
+/**
+ * How listings are asked for (specification 4.6): by cursor, or by page number.
+ *
+ * Guarantees: a number is written in decimal digits and within its bounds, or the request is
+ * refused; nothing is clamped. Leaves out: which of the two ways applies, and what a cursor holds.
+ */
+import { RunStatus } from "@millrace/core/domain/Run"
+import { Schema, SchemaGetter } from "effect"
+import { isStorable } from "./Text.ts"
+
+/** How many items a page has where nothing was asked for. */
+export const defaultPageSize = 20
+
+/** How many items a page has at most. */
+export const maxPageSize = 50
+
+/** The highest page number that can be asked for. */
+export const maxPage = Number.MAX_SAFE_INTEGER
+
+/** A parameter that is given once. */
+const Single = Schema.String.annotate({ message: "expected one value" })
+
+/** An integer in decimal digits: no sign, no blanks, no leading zero, no other notation. */
+const integerText = (minimum: number, maximum: number) => {
+  const expected = `an integer from ${minimum} to ${maximum}`
+  return Single.check(Schema.isPattern(/^(0|[1-9][0-9]{0,15})$/, { expected })).pipe(
+    Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum, maximum }, { expected })), {
+      decode: SchemaGetter.transform(Number),
+      encode: SchemaGetter.transform(String),
+    }),
+  )
+}
+
+/** The parameters that every listing has. */
+const paging = {
+  cursor: Schema.optionalKey(Single.check(Schema.isMinLength(1))),
+  limit: Schema.optionalKey(integerText(1, maxPageSize)),
+  page: Schema.optionalKey(integerText(1, maxPage)),
+  pageSize: Schema.optionalKey(integerText(1, maxPageSize)),
+  search: Schema.optionalKey(
+    Single.check(Schema.isMinLength(1), Schema.isMaxLength(200), isStorable),
+  ),
+}
+
+/** What every listing is asked for. */
+export const PageQuery = Schema.Struct(paging)
+export type PageQuery = typeof PageQuery.Type
+
+/** What the listing of runs is asked for (specification 4.6). */
+export const RunQuery = Schema.Struct({
+  workflowId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
+  status: Schema.optionalKey(RunStatus),
+  ...paging,
+})
+export type RunQuery = typeof RunQuery.Type
+
+/** One page of a listing; `nextCursor` is `null` at the end. */
+export const pageOf = <S extends Schema.Top>(item: S) =>
+  Schema.Struct({ items: Schema.Array(item), nextCursor: Schema.NullOr(Schema.String) })

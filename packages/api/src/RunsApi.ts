@@ -1,0 +1,79 @@
+/**
+ * The operations on runs (specification 4.5 to 4.8, and the extensions).
+ */
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { pageOf, RunQuery } from "./PageQuery.ts"
+import { RunBatch, RunDetails, RunItem, RunRead, StartedRun, StartRun } from "./RunWire.ts"
+import { IdParams } from "./Text.ts"
+import {
+  BadRequest,
+  Conflict,
+  NotFound,
+  PayloadTooLarge,
+  UnsupportedMediaType,
+} from "./WireError.ts"
+
+const list = HttpApiEndpoint.get("list", "/", {
+  query: RunQuery,
+  success: pageOf(RunItem),
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "List runs",
+    description:
+      "Newest first. By `cursor` and `limit`, or by `page` and `pageSize`, never both. `search` " +
+      "is a part of the workflow's name or of the error in any case, or the beginning of a run " +
+      "id. A cursor goes on with the filter it was made for.",
+  }),
+)
+
+const start = HttpApiEndpoint.post("start", "/", {
+  payload: StartRun,
+  success: StartedRun.pipe(HttpApiSchema.status(201)),
+  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Start a run",
+    description:
+      "Freezes the workflow as it is now. Every problem of the graph and of the given values is " +
+      "named at once, and nothing is started. The answer has a `Location`.",
+  }),
+)
+
+const batch = HttpApiEndpoint.post("batch", "/batch", {
+  payload: RunBatch,
+  success: RunDetails,
+  error: [BadRequest, PayloadTooLarge, UnsupportedMediaType],
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Read several runs",
+    description: "Unknown ids are left out, repeated ones come once.",
+  }),
+)
+
+const get = HttpApiEndpoint.get("get", "/:id", {
+  params: IdParams,
+  success: RunRead,
+  error: NotFound,
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Read a run",
+    description: "Everything that is known of the run and of each of its nodes.",
+  }),
+)
+
+const cancel = HttpApiEndpoint.post("cancel", "/:id/cancel", {
+  params: IdParams,
+  success: RunItem,
+  error: [NotFound, Conflict],
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Cancel a run",
+    description: "At once. Canceling a canceled run changes nothing; other ended runs conflict.",
+  }),
+)
+
+/** `/runs`. */
+export class RunsApi extends HttpApiGroup.make("runs")
+  .add(list, start, batch, get, cancel)
+  .prefix("/runs")
+  .annotateMerge(OpenApi.annotations({ title: "Runs", description: "Executions of workflows." })) {}

@@ -1,0 +1,19 @@
+/**
+ * Text that a client gives and a store keeps or looks up: what holds for every one of them.
+ *
+ * Guarantees: a store gets no text that some database cannot keep unchanged. Leaves out: opaque
+ * JSON, which may hold any string and comes back as it was given.
+ */
+import { Schema } from "effect"
+
+/** Refuses NUL and lone surrogates: SQL databases refuse the one and alter the other. */
+export const isStorable = Schema.makeFilter(
+  (text: string | null) => text === null || (text.isWellFormed() && !text.includes("\0")),
+  { expected: "text without NUL or lone surrogates" },
+)
+
+/** An identifier as clients send it: opaque, at least one character. */
+export const Identifier = Schema.String.check(Schema.isMinLength(1), isStorable)
+
+/** Path parameter `id` of a workflow or a run. */
+export const IdParams = Schema.Struct({ id: Identifier })

@@ -1,0 +1,89 @@
+/**
+ * Workflows as they travel (specification 2.1 to 2.3 and 2.7): the domain's schemas, less what is
+ * no business of a client's.
+ *
+ * Leaves out: whether a graph makes sense; the engine says so.
+ */
+import { JsonObject } from "@millrace/core/domain/Json"
+import {
+  Edge,
+  Node,
+  Position,
+  ThumbnailUrl,
+  Workflow as StoredWorkflow,
+  WorkflowDescription,
+  WorkflowName,
+} from "@millrace/core/domain/Workflow"
+import { Schema, Struct } from "effect"
+import { isStorable } from "./Text.ts"
+
+/** A workflow (specification 2.1). */
+export const Workflow = StoredWorkflow.mapFields(
+  Struct.pick(["id", "name", "description", "thumbnailUrl", "nodes", "edges", "updatedAt"]),
+).annotate({ identifier: "Workflow" })
+export type Workflow = typeof Workflow.Type
+
+/** A workflow in a listing: how many nodes it has instead of nodes and edges. */
+export const WorkflowItem = Schema.Struct({
+  ...Struct.omit(Workflow.fields, ["nodes", "edges"]),
+  nodeCount: Schema.Int,
+}).annotate({ identifier: "WorkflowItem" })
+export type WorkflowItem = typeof WorkflowItem.Type
+
+const content = {
+  name: WorkflowName.check(isStorable),
+  description: WorkflowDescription.check(isStorable),
+  thumbnailUrl: ThumbnailUrl.check(isStorable),
+  nodes: Schema.Array(Node),
+  edges: Schema.Array(Edge),
+}
+
+/** Body of a change: the fields to set; `nodes` and `edges` replace whole (specification 4.2). */
+export const UpdateWorkflow = Schema.Struct(Struct.map(content, Schema.optionalKey)).annotate({
+  identifier: "UpdateWorkflow",
+})
+export type UpdateWorkflow = typeof UpdateWorkflow.Type
+
+/** Body of a creation: a name, and whatever else there is already. */
+export const CreateWorkflow = Schema.Struct({
+  ...UpdateWorkflow.fields,
+  name: content.name,
+}).annotate({ identifier: "CreateWorkflow" })
+export type CreateWorkflow = typeof CreateWorkflow.Type
+
+/** Body of adding a node (specification 4.4). */
+export const AddNode = Schema.Struct({
+  nodeType: Schema.String.check(Schema.isMinLength(1)).annotate({
+    description: "Key of a node type.",
+  }),
+  position: Schema.optionalKey(
+    Position.annotate({ description: "Place on the canvas; wins over column and row." }),
+  ),
+  column: Schema.optionalKey(
+    Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({
+      description: "Processing batch; 1 is the first one after the request node.",
+    }),
+  ),
+  row: Schema.optionalKey(
+    Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
+      description: "Place within the column, from 0.",
+    }),
+  ),
+  inputs: Schema.optionalKey(JsonObject.annotate({ description: "Literal values by input port." })),
+  mode: Schema.optionalKey(
+    Schema.String.annotate({ description: "Mode of a type that has several." }),
+  ),
+}).annotate({ identifier: "AddNode" })
+export type AddNode = typeof AddNode.Type
+
+/** What was added (specification 2.7). */
+export const AddedNode = Schema.Struct({
+  nodeId: Schema.String,
+  type: Schema.String,
+  position: Position,
+  inputPorts: Schema.Array(Schema.String),
+  outputPorts: Schema.Array(Schema.String),
+  mode: Schema.optionalKey(Schema.String),
+  inputsSet: Schema.optionalKey(Schema.Array(Schema.String)),
+}).annotate({ identifier: "AddedNode" })
+export type AddedNode = typeof AddedNode.Type

@@ -1,0 +1,12 @@
+/**
+ * The definition of the HTTP interface: operations, wire forms, errors, and a client made from it.
+ */
+export * as Api from "./Api.ts"
+export * as Authorization from "./Authorization.ts"
+export * as Client from "./Client.ts"
+export * as NodeTypeWire from "./NodeTypeWire.ts"
+export * as PageQuery from "./PageQuery.ts"
+export * as RunWire from "./RunWire.ts"
+export * as Sentence from "./Sentence.ts"
+export * as WireError from "./WireError.ts"
+export * as WorkflowWire from "./WorkflowWire.ts"

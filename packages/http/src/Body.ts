@@ -1,0 +1,76 @@
+/**
+ * Reading the JSON body of a request: the one place that decides what a body may be.
+ *
+ * Guarantees: at most `bodyBytes` are read; the text is valid UTF-8 and JSON whose numbers are
+ * finite and whose nesting is bounded, so whatever is kept of it can be written again; an empty
+ * body counts as `{}`. Refuses in this order: media type, size, encoding, syntax, form.
+ */
+import { sentenceOf } from "@millrace/api/Sentence"
+import { problemOf } from "@millrace/core/domain/Json"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
+import { ByteSize, Effect, Result, Schema } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { BodyTooLarge, InvalidRequest, NotJson, refuse } from "./Errors.ts"
+
+/** Beyond so many characters only the first problem of a body is named: naming costs time. */
+const fullReportLength = 65_536
+
+const isJson = (contentType: string): boolean => {
+  const [type, ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase())
+  const charset = parameters.find((each) => each.startsWith("charset="))
+  return type === "application/json" && /^charset="?utf-8"?$/.test(charset ?? "charset=utf-8")
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+const invalid = (message: string) =>
+  Result.fail(new InvalidRequest({ message: `body: ${message}` }))
+
+const parse = (bytes: ArrayBuffer): Result.Result<unknown, InvalidRequest> => {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    return invalid("expected text in UTF-8")
+  }
+  try {
+    const value: unknown = text.trim() === "" ? {} : JSON.parse(text)
+    const problem = problemOf(value)
+    return problem === undefined ? Result.succeed(value) : invalid(problem)
+  } catch {
+    return invalid("expected valid JSON")
+  }
+}
+
+const readBytes = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  const { bodyBytes } = yield* CurrentLimits
+  return yield* request.arrayBuffer.pipe(
+    Effect.provideService(HttpServerRequest.MaxBodySize, ByteSize.bytes(bodyBytes)),
+    Effect.catch(({ reason }) => {
+      const tooLarge = reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+      return refuse(
+        tooLarge
+          ? new BodyTooLarge({ limit: bodyBytes })
+          : new InvalidRequest({ message: "body: could not be read" }),
+      )
+    }),
+  )
+})
+
+/** A reader of bodies of this form. A content type that is not given counts as JSON. */
+export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
+  return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    if (!isJson(request.headers["content-type"] ?? "application/json")) {
+      return yield* refuse(new NotJson())
+    }
+    const bytes = yield* readBytes(request)
+    const value = parse(bytes)
+    if (Result.isFailure(value)) return yield* refuse(value.failure)
+    const errors = bytes.byteLength > fullReportLength ? "first" : "all"
+    const decoded = decode(value.success, { errors })
+    if (Result.isSuccess(decoded)) return decoded.success
+    const message = sentenceOf(decoded.failure.issue, "body")
+    return yield* refuse(new InvalidRequest({ message }))
+  })
+}

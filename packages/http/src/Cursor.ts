@@ -1,0 +1,105 @@
+/**
+ * The opaque cursor of a listing: where the next page begins, and the filter it belongs to.
+ *
+ * Guarantees: a cursor that was edited, cut, or made for another account or listing is refused. It
+ * is signed (HMAC-SHA256) with a key derived from the account, which no answer shows: enough
+ * against mistakes and mix-ups. That key is no secret of the deployment, so a cursor grants
+ * nothing: what it holds is checked like any input and only selects from the caller's own account.
+ */
+import { isStorable } from "@millrace/api/Text"
+import type { AccountId } from "@millrace/core/domain/Id"
+import type { Position } from "@millrace/core/domain/Page"
+import { RunStatus } from "@millrace/core/domain/Run"
+import { Context, Effect, Layer, Option, Result, Schema } from "effect"
+import { Mac, SecureRandom } from "effect/crypto"
+import { Base64Url } from "effect/encoding"
+import { InvalidRequest } from "./Errors.ts"
+
+/** Which listing a cursor belongs to. */
+export type Listing = "workflows" | "runs"
+
+const StorableText = Schema.String.check(isStorable)
+
+/** What a listing is narrowed to. */
+export const Filter = Schema.Struct({
+  workflowId: Schema.optionalKey(StorableText),
+  status: Schema.optionalKey(RunStatus),
+  search: Schema.optionalKey(StorableText),
+})
+export type Filter = typeof Filter.Type
+
+/** What a cursor says. */
+export interface Bookmark {
+  readonly filter: Filter
+  readonly after: Position
+}
+
+const Content = Schema.fromJsonString(
+  Schema.Tuple([Schema.Literals(["workflows", "runs"]), Filter, Schema.Int, StorableText]),
+)
+const write = Schema.encodeEffect(Content)
+const read = Schema.decodeOption(Content)
+
+const tagLength = 16
+const utf8 = new TextEncoder()
+const text = new TextDecoder()
+
+const join = (tag: Uint8Array, content: Uint8Array): string => {
+  const bytes = new Uint8Array(tagLength + content.length)
+  bytes.set(tag)
+  bytes.set(content, tagLength)
+  return Base64Url.encode(bytes)
+}
+
+const refused = Effect.fail(new InvalidRequest({ message: "cursor: is not one of this listing" }))
+
+/** Writes and reads cursors. */
+export class Cursors extends Context.Service<
+  Cursors,
+  {
+    readonly write: (
+      account: AccountId,
+      listing: Listing,
+      bookmark: Bookmark,
+    ) => Effect.Effect<string>
+    readonly read: (
+      account: AccountId,
+      listing: Listing,
+      cursor: string,
+    ) => Effect.Effect<Bookmark, InvalidRequest>
+  }
+>()("@millrace/http/Cursors") {
+  /** Signs with the platform's WebCrypto. */
+  static readonly layer: Layer.Layer<Cursors> = Layer.effect(
+    Cursors,
+    Effect.suspend(() => make),
+  ).pipe(Layer.provide(Mac.layerWebCrypto), Layer.provide(SecureRandom.layerWebCrypto))
+}
+
+const make = Effect.gen(function* () {
+  const mac = yield* Mac.Mac
+
+  const tagOf = Effect.fnUntraced(function* (account: AccountId, content: Uint8Array) {
+    const key = yield* Mac.key(Mac.hmacSha256, utf8.encode(`millrace cursor v1 ${account}`))
+    return (yield* mac.sign(key, content)).subarray(0, tagLength)
+  }, Effect.orDie)
+
+  return Cursors.of({
+    write: Effect.fnUntraced(function* (account, listing, { after, filter }) {
+      const line = yield* Effect.orDie(write([listing, filter, after.createdAt, after.id]))
+      const content = utf8.encode(line)
+      return join(yield* tagOf(account, content), content)
+    }),
+    read: Effect.fnUntraced(function* (account, listing, cursor) {
+      const bytes = Base64Url.decode(cursor)
+      if (Result.isFailure(bytes)) return yield* refused
+      const content = bytes.success.subarray(tagLength)
+      // Compared as text, so that two spellings of the same bytes are not two cursors.
+      if (join(yield* tagOf(account, content), content) !== cursor) return yield* refused
+      const said = read(text.decode(content))
+      if (Option.isNone(said) || said.value[0] !== listing) return yield* refused
+      const [, filter, createdAt, id] = said.value
+      return { filter, after: { createdAt, id } }
+    }),
+  })
+})

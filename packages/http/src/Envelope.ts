@@ -1,0 +1,109 @@
+/**
+ * What holds for every request and every answer of the server, whatever route it took: the one
+ * outermost place.
+ *
+ * Guarantees: an address with another method answers 405 with `Allow`; an error without a body gets
+ * one, `{ "error": "..." }`; every answer has an `X-Request-Id`; what broke is in the log under
+ * that id and nowhere in the answer. Leaves out: errors of operations; those have their form.
+ */
+import { Api } from "@millrace/api/Api"
+import type { Cause, Types } from "effect"
+import { Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import {
+  FindMyWay,
+  HttpEffect,
+  HttpRouter,
+  HttpServerRequest,
+  HttpServerResponse,
+} from "effect/http"
+import { HttpApi } from "effect/http-api"
+import { docsPath, healthPath, openapiPath, readyPath, routerConfig } from "./Addresses.ts"
+import {
+  answerOf,
+  Fault,
+  InvalidRequest,
+  ShuttingDown,
+  UnknownRoute,
+  WrongMethod,
+} from "./Errors.ts"
+import { CurrentRequestId, makeSource } from "./RequestId.ts"
+
+/** The methods of every address, in order of declaration. */
+const methodsByPath = (): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const methods = new Map<string, Array<string>>()
+  const add = (path: string, ...names: ReadonlyArray<string>) =>
+    methods.set(path, [...(methods.get(path) ?? []), ...names])
+  for (const path of [openapiPath, docsPath, healthPath, readyPath]) add(path, "GET", "HEAD")
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) =>
+      add(endpoint.path, ...(endpoint.method === "GET" ? ["GET", "HEAD"] : [endpoint.method])),
+  })
+  return methods
+}
+
+const anyMethod = "ANY"
+
+/** Finds the methods of an address; none for an address that is not ours. */
+const makeMethodsOf = () => {
+  const router = FindMyWay.make<ReadonlyArray<string>>(routerConfig)
+  for (const [path, methods] of methodsByPath()) {
+    router.on(anyMethod, path as FindMyWay.PathInput, methods)
+  }
+  return (url: string) => router.find(anyMethod, url)?.handler
+}
+
+/** The answer in place of an error without a body; none where it is not ours to say. */
+const bodyOf = (status: number): HttpServerResponse.HttpServerResponse | undefined => {
+  switch (status) {
+    case 400:
+      return answerOf(new InvalidRequest({ message: "The request is malformed" }), status)
+    case 404:
+      return answerOf(new UnknownRoute(), status)
+    case 500:
+      return answerOf(new Fault(), status)
+    case 503:
+      return answerOf(new ShuttingDown(), status)
+    default:
+      return undefined
+  }
+}
+
+const complete = (response: HttpServerResponse.HttpServerResponse) =>
+  response.status < 400 || response.body._tag !== "Empty"
+    ? response
+    : (bodyOf(response.status) ?? response)
+
+const isDefect = (reason: Cause.Reason<unknown>): boolean =>
+  reason._tag === "Die" && !HttpServerResponse.isHttpServerResponse(reason.defect)
+
+const logDefects = (id: string) => (cause: Cause.Cause<unknown>) =>
+  cause.reasons.some(isDefect) ? Effect.logError(`Request ${id} broke`, cause) : Effect.void
+
+const make = Effect.gen(function* () {
+  const nextId = yield* makeSource
+  const methodsOf = makeMethodsOf()
+
+  return (route: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+      const id = nextId()
+      const headers = { "x-request-id": id, "x-content-type-options": "nosniff" }
+      const allowed = methodsOf(request.url)
+      const answered =
+        allowed === undefined || allowed.includes(request.method)
+          ? Effect.tapCause(route, logDefects(id))
+          : Effect.succeed(answerOf(new WrongMethod({ method: request.method, allowed }), 405))
+      return answered.pipe(
+        Effect.provideService(CurrentRequestId, id),
+        HttpEffect.withPreResponseHandler((_, response) =>
+          Effect.succeed(HttpServerResponse.setHeaders(complete(response), headers)),
+        ),
+      )
+    })
+})
+
+/** Puts every route of the router into the envelope, those of others too. */
+export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.middleware(make, {
+  global: true,
+}).pipe(Layer.provide(SecureRandom.layerWebCrypto))

@@ -1,0 +1,197 @@
+/**
+ * The one table from what is refused to what travels: status, sentence, machine code, headers.
+ *
+ * Guarantees: every refusal has exactly one form on the wire; what a fault was caused by goes to
+ * the log and never to a client. Leaves out: the wording of the engine's refusals, which is theirs.
+ */
+import * as Wire from "@millrace/api/WireError"
+import type {
+  InvalidGraph,
+  RevisionMismatch,
+  RunEnded,
+  RunNotFound,
+  WorkflowNotFound,
+} from "@millrace/core/engine/Refusals"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import { Data, Effect } from "effect"
+import { HttpEffect, HttpServerResponse } from "effect/http"
+import type { HttpServerRequest } from "effect/http"
+import { CurrentRequestId } from "./RequestId.ts"
+
+/** The request has the wrong form; the sentence names the place. */
+export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
+  readonly message: string
+}> {}
+
+/** The request carries no key that admits it. Why is deliberately not said. */
+export class KeyRefused extends Data.TaggedError("KeyRefused") {}
+
+/** The key has used up a rate limit. */
+export class LimitExceeded extends Data.TaggedError("LimitExceeded")<{
+  readonly retryAfterSeconds: number
+}> {}
+
+/** The body has more bytes than allowed. */
+export class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{ readonly limit: number }> {}
+
+/** The body is announced as something else than JSON. */
+export class NotJson extends Data.TaggedError("NotJson") {}
+
+/** There is nothing at this address. */
+export class UnknownRoute extends Data.TaggedError("UnknownRoute") {}
+
+/** There is something at this address, but not with this method. */
+export class WrongMethod extends Data.TaggedError("WrongMethod")<{
+  readonly method: string
+  readonly allowed: ReadonlyArray<string>
+}> {}
+
+/** The request was given up because the server is shutting down. */
+export class ShuttingDown extends Data.TaggedError("ShuttingDown") {}
+
+/** Something broke. */
+export class Fault extends Data.TaggedError("Fault") {}
+
+/** Everything that can be refused. */
+export type Refusal =
+  | WorkflowNotFound
+  | RunNotFound
+  | InvalidGraph
+  | RevisionMismatch
+  | RunEnded
+  | StorageError
+  | InvalidRequest
+  | KeyRefused
+  | LimitExceeded
+  | BodyTooLarge
+  | NotJson
+  | UnknownRoute
+  | WrongMethod
+  | ShuttingDown
+  | Fault
+
+type Tag = Refusal["_tag"]
+type Of<T extends Tag> = Extract<Refusal, { readonly _tag: T }>
+type Headers = Readonly<Record<string, string>>
+
+/** The form of one refusal: its code for machines, its error, and headers if it has any. */
+interface Form<R, E extends Wire.WireError> {
+  readonly code: string
+  readonly error: (refusal: R) => E
+  readonly headers?: (refusal: R) => Headers
+}
+
+const form = <T extends Tag, E extends Wire.WireError>(_tag: T, row: Form<Of<T>, E>) => row
+
+const forms = {
+  WorkflowNotFound: form("WorkflowNotFound", {
+    code: "workflow_not_found",
+    error: ({ message }) => new Wire.NotFound({ error: message }),
+  }),
+  RunNotFound: form("RunNotFound", {
+    code: "run_not_found",
+    error: ({ message }) => new Wire.NotFound({ error: message }),
+  }),
+  InvalidGraph: form("InvalidGraph", {
+    code: "invalid_graph",
+    error: ({ message }) => new Wire.BadRequest({ error: message }),
+  }),
+  RevisionMismatch: form("RevisionMismatch", {
+    code: "revision_mismatch",
+    error: ({ message }) => new Wire.PreconditionFailed({ error: message }),
+  }),
+  RunEnded: form("RunEnded", {
+    code: "run_ended",
+    error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
+  StorageError: form("StorageError", {
+    code: "store_unavailable",
+    error: () => new Wire.Unavailable({ error: "The store is unavailable; try again" }),
+  }),
+  InvalidRequest: form("InvalidRequest", {
+    code: "invalid_request",
+    error: ({ message }) => new Wire.BadRequest({ error: message }),
+  }),
+  KeyRefused: form("KeyRefused", {
+    code: "key_refused",
+    error: () => new Wire.Unauthorized({ error: "API key is missing, invalid or expired" }),
+    headers: () => ({ "www-authenticate": "Bearer" }),
+  }),
+  LimitExceeded: form("LimitExceeded", {
+    code: "limit_exceeded",
+    error: ({ retryAfterSeconds }) =>
+      new Wire.TooManyRequests({
+        error: `The rate limit of the API key is exceeded; retry in ${retryAfterSeconds} s`,
+      }),
+    headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
+  }),
+  BodyTooLarge: form("BodyTooLarge", {
+    code: "body_too_large",
+    error: ({ limit }) =>
+      new Wire.PayloadTooLarge({ error: `The body is larger than ${limit} bytes` }),
+    // The rest of the body is not read, so the connection cannot be used again.
+    headers: () => ({ connection: "close" }),
+  }),
+  NotJson: form("NotJson", {
+    code: "unsupported_media_type",
+    error: () => new Wire.UnsupportedMediaType({ error: "Content-Type must be application/json" }),
+  }),
+  UnknownRoute: form("UnknownRoute", {
+    code: "unknown_route",
+    error: () => new Wire.NotFound({ error: "There is nothing at this address" }),
+  }),
+  WrongMethod: form("WrongMethod", {
+    code: "method_not_allowed",
+    error: ({ allowed, method }) =>
+      new Wire.MethodNotAllowed({
+        error: `${method} is not possible here; allowed: ${allowed.join(", ")}`,
+      }),
+    headers: ({ allowed }) => ({ allow: allowed.join(", ") }),
+  }),
+  ShuttingDown: form("ShuttingDown", {
+    code: "shutting_down",
+    error: () => new Wire.Unavailable({ error: "The server is shutting down; try again" }),
+  }),
+  Fault: form("Fault", {
+    code: "internal_error",
+    error: () => new Wire.InternalError({ error: "Internal error" }),
+  }),
+} satisfies { readonly [T in Tag]: Form<Of<T>, Wire.WireError> }
+
+/** The error that a refusal becomes. */
+export type ErrorOf<R extends Refusal> = ReturnType<(typeof forms)[R["_tag"]]["error"]>
+
+const formOf = <R extends Refusal>(refusal: R): Form<R, ErrorOf<R>> =>
+  forms[refusal._tag] as unknown as Form<R, ErrorOf<R>>
+
+const headersOf = (refusal: Refusal): Headers => {
+  const { code, headers } = formOf(refusal)
+  return { ...headers?.(refusal), "x-error-code": code }
+}
+
+/** Adds headers to the answer, whatever becomes of the request from here on. */
+export const addHeaders = (
+  headers: Headers,
+): Effect.Effect<void, never, HttpServerRequest.HttpServerRequest> =>
+  HttpEffect.appendPreResponseHandler((_, response) =>
+    Effect.succeed(HttpServerResponse.setHeaders(response, headers)),
+  )
+
+/** Tells the operator why the store did not do its work. */
+export const logStorage = Effect.fnUntraced(function* (error: StorageError) {
+  yield* Effect.logError(`Request ${yield* CurrentRequestId}: ${error.message}`, error.cause)
+})
+
+/** Fails with the error that a refusal becomes; a failure of the store goes to the log. */
+export const refuse = Effect.fnUntraced(function* <R extends Refusal>(refusal: R) {
+  if (refusal._tag === "StorageError") yield* logStorage(refusal)
+  yield* addHeaders(headersOf(refusal))
+  return yield* Effect.fail(formOf(refusal).error(refusal))
+})
+
+/** A whole answer, for what is refused outside of every operation. */
+export const answerOf = (refusal: Refusal, status: number): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(
+    { error: formOf(refusal).error(refusal).error },
+    { status, headers: headersOf(refusal) },
+  )

@@ -1,0 +1,52 @@
+/**
+ * The whole HTTP interface as a layer of routes: for a server of one's own, or to serve it beside
+ * other routes.
+ *
+ * Leaves out: listening, and the services behind it. Serve it with {@link routerConfig}, and with
+ * `disableLogger` unless a line per request is wanted: it costs a third of the throughput.
+ */
+import type { Keys } from "@millrace/core/engine/Keys"
+import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import type { Runs } from "@millrace/core/engine/Runs"
+import type { Workflows } from "@millrace/core/engine/Workflows"
+import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Api } from "@millrace/api/Api"
+import type { Etag, HttpPlatform, HttpRouter } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { FileSystem, Path } from "effect"
+import { Layer } from "effect"
+import * as Authorization from "./Authorization.ts"
+import { Cursors } from "./Cursor.ts"
+import * as Docs from "./Docs.ts"
+import * as Envelope from "./Envelope.ts"
+import * as Health from "./Health.ts"
+import * as NodeTypeHandlers from "./NodeTypeHandlers.ts"
+import * as RunHandlers from "./RunHandlers.ts"
+import * as WorkflowHandlers from "./WorkflowHandlers.ts"
+
+export { BasePath, routerConfig } from "./Addresses.ts"
+
+/** What the interface is made of. Limits are read from `CurrentLimits`. */
+export type Services = Workflows | Runs | Keys | NodeTypes | WorkflowStore | RunStore
+
+/** What any server of routes brings along. */
+export type Platform =
+  | Etag.Generator
+  | FileSystem.FileSystem
+  | HttpPlatform.HttpPlatform
+  | HttpRouter.HttpRouter
+  | Path.Path
+
+const operations = HttpApiBuilder.layer(Api).pipe(
+  Layer.provide([WorkflowHandlers.layer, RunHandlers.layer, NodeTypeHandlers.layer]),
+  Layer.provide([Authorization.layer, Authorization.layerRequestForm, Cursors.layer]),
+)
+
+/** Every route: the interface, its documents, health, and the envelope around them. */
+export const layer: Layer.Layer<never, never, Services | Platform> = Layer.mergeAll(
+  operations,
+  Docs.layer,
+  Health.layer,
+  Envelope.layer,
+)

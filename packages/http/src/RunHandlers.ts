@@ -1,0 +1,146 @@
+/**
+ * The operations on runs: reads go to the store, decisions to the engine.
+ */
+import { Api } from "@millrace/api/Api"
+import { CurrentKey } from "@millrace/api/Authorization"
+import type { RunQuery } from "@millrace/api/PageQuery"
+import type { RunDetail, RunItem, RunRead, StartRun } from "@millrace/api/RunWire"
+import { RunBatch as BatchBody, StartRun as StartBody } from "@millrace/api/RunWire"
+import { RunId, WorkflowId } from "@millrace/core/domain/Id"
+import type { Run, RunRecord } from "@millrace/core/domain/Run"
+import { nodeRunsOf } from "@millrace/core/domain/Run"
+import { RunNotFound } from "@millrace/core/engine/Refusals"
+import { Runs } from "@millrace/core/engine/Runs"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { Effect, Option } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { BasePath, runAddress } from "./Addresses.ts"
+import { reader } from "./Body.ts"
+import { addHeaders, InvalidRequest, refuse } from "./Errors.ts"
+import { makePaginate } from "./Paging.ts"
+
+const readStart = reader(StartBody)
+const readBatch = reader(BatchBody)
+
+const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
+  singleNodeId === null ? run : { ...run, singleNodeId }
+
+const detailOf = (record: RunRecord): RunDetail => {
+  const { run } = record
+  return {
+    id: run.id,
+    status: run.status,
+    workflowId: run.workflowId,
+    triggerRunId: run.executionId,
+    createdAt: run.createdAt,
+    startedAt: run.startedAt,
+    finishedAt: run.finishedAt,
+    error: run.error,
+    context: {
+      values: run.values,
+      output: run.output,
+      viewport: run.viewport,
+      workflowRevision: run.workflowRevision,
+    },
+    nodeRuns: nodeRunsOf(record),
+  }
+}
+
+const readOf = (record: RunRecord): RunRead => ({ ...itemOf(record.run), ...detailOf(record) })
+
+/** What a start may say in its form but cannot have yet. */
+const notYet: ReadonlyArray<readonly [keyof StartRun, string]> = [
+  ["webhook", "webhook: deliveries are not available yet; start without a webhook"],
+  ["singleNodeId", "singleNodeId: runs of one node are not available yet; start without it"],
+]
+
+const refuseNotYet = (body: StartRun) => {
+  const asked = notYet.filter(([field]) => body[field] !== undefined).map(([, why]) => why)
+  return asked.length === 0
+    ? Effect.void
+    : refuse(new InvalidRequest({ message: asked.join("; ") }))
+}
+
+/** The records asked for, in the order in which each was first asked for. */
+const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) => {
+  const byId = new Map<string, RunRecord>(records.map((record) => [record.run.id, record]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/** A request that names a run. */
+interface ById {
+  readonly params: { readonly id: string }
+}
+
+/** A request whose body is read here. */
+interface WithBody {
+  readonly request: HttpServerRequest.HttpServerRequest
+}
+
+const makeReads = Effect.gen(function* () {
+  const store = yield* RunStore
+  const paginate = yield* makePaginate
+  return {
+    list: Effect.fnUntraced(function* ({ query }: { readonly query: RunQuery }) {
+      const { accountId: account } = yield* CurrentKey
+      const found = yield* paginate(account, "runs", query, ({ search, status, ...rest }, page) => {
+        const workflowId =
+          rest.workflowId === undefined ? undefined : WorkflowId.make(rest.workflowId)
+        return Effect.catch(store.list({ account, workflowId, status, search, ...page }), refuse)
+      })
+      return { ...found, items: found.items.map(itemOf) }
+    }),
+    batch: Effect.fnUntraced(function* ({ request }: WithBody) {
+      const { accountId } = yield* CurrentKey
+      const body = yield* readBatch(request)
+      const ids = [...new Set(body.ids)].filter((id) => id !== "").map((id) => RunId.make(id))
+      if (ids.length === 0) return { runs: [] }
+      const found = yield* Effect.catch(store.findMany(accountId, ids), refuse)
+      return { runs: inOrder(ids, found).map(detailOf) }
+    }),
+    get: Effect.fnUntraced(function* ({ params }: ById) {
+      const { accountId } = yield* CurrentKey
+      const id = RunId.make(params.id)
+      const found = yield* Effect.catch(store.find(accountId, id), refuse)
+      if (Option.isNone(found)) return yield* refuse(new RunNotFound({ runId: id }))
+      return readOf(found.value)
+    }),
+  }
+})
+
+const makeWrites = Effect.gen(function* () {
+  const runs = yield* Runs
+  const basePath = yield* BasePath
+  return {
+    start: Effect.fnUntraced(function* ({ request }: WithBody) {
+      const { accountId } = yield* CurrentKey
+      const body = yield* readStart(request)
+      yield* refuseNotYet(body)
+      const workflowId = WorkflowId.make(body.workflowId)
+      const run = yield* Effect.catch(runs.start(accountId, { ...body, workflowId }), refuse)
+      yield* addHeaders({ location: runAddress(basePath, run.id) })
+      return { runId: run.id }
+    }),
+    cancel: Effect.fnUntraced(function* ({ params }: ById) {
+      const { accountId } = yield* CurrentKey
+      return itemOf(yield* Effect.catch(runs.cancel(accountId, RunId.make(params.id)), refuse))
+    }),
+  }
+})
+
+/** The handlers of the group `runs`. */
+export const layer = HttpApiBuilder.group(
+  Api,
+  "runs",
+  Effect.fnUntraced(function* (handlers) {
+    const reads = yield* makeReads
+    const writes = yield* makeWrites
+    return handlers
+      .handle("list", reads.list)
+      .handleRaw("batch", reads.batch)
+      .handle("get", reads.get)
+      .handleRaw("start", writes.start)
+      .handle("cancel", writes.cancel)
+  }),
+)

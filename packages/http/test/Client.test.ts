@@ -1,0 +1,107 @@
+/**
+ * The typed client against the real interface, in one process.
+ */
+import { assert, describe, layer } from "@effect/vitest"
+import * as Client from "@millrace/api/Client"
+import { Runs } from "@millrace/core/engine/Runs"
+import { Effect, Layer } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { Harness } from "./Harness.ts"
+import { chain } from "./Samples.ts"
+
+/** `fetch`, but into the handler. */
+const inProcess = FetchHttpClient.layer.pipe(
+  Layer.provide(
+    Layer.effect(
+      FetchHttpClient.Fetch,
+      Effect.map(
+        Harness,
+        ({ handler }): typeof fetch =>
+          (input, init) =>
+            handler(new Request(input, init)),
+      ),
+    ),
+  ),
+)
+
+const baseUrl = "http://localhost"
+
+layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
+  describe("Client.make", () => {
+    it.effect("has every operation, typed", () =>
+      Effect.gen(function* () {
+        const { accountId, key } = yield* (yield* Harness).tenant()
+        const { nodeTypes, runs, workflows } = yield* Client.make({ baseUrl, apiKey: key })
+        const made = yield* workflows.create({ payload: chain })
+        const params = { id: made.id }
+        assert.deepStrictEqual(yield* workflows.get({ params }), made)
+        const changed = yield* workflows.update({
+          params,
+          headers: { "if-match": '"1"' },
+          payload: { name: "New" },
+        })
+        assert.strictEqual(changed.name, "New")
+        assert.isNumber(changed.updatedAt)
+        const copy = yield* workflows.duplicate({ params })
+        const payload = { nodeType: "echo", column: 3 }
+        const added = yield* workflows.addNode({ params: { id: copy.id }, payload })
+        assert.deepStrictEqual(added.inputPorts, ["input", "text"])
+        const listed = yield* workflows.list({ query: { limit: 50 } })
+        assert.sameMembers(
+          listed.items.map(({ nodeCount }) => nodeCount),
+          [2, 3],
+        )
+        yield* workflows.remove({ params: { id: copy.id } })
+
+        const { runId } = yield* runs.start({ payload: { workflowId: made.id, values: { a: 1 } } })
+        yield* (yield* Runs).wait(accountId, runId)
+        const run = yield* runs.get({ params: { id: runId } })
+        assert.deepStrictEqual([run.status, run.workflowName], ["COMPLETED", "New"])
+        const batch = yield* runs.batch({ payload: { ids: [runId] } })
+        assert.deepStrictEqual(batch.runs[0]?.nodeRuns, run.nodeRuns)
+        const page = yield* runs.list({ query: { status: "COMPLETED", page: 1, pageSize: 5 } })
+        assert.deepStrictEqual(
+          page.items.map(({ id }) => id),
+          [runId],
+        )
+        assert.strictEqual((yield* nodeTypes.list()).items.length, 4)
+      }),
+    )
+
+    it.effect("turns errors into tagged classes with the sentence", () =>
+      Effect.gen(function* () {
+        const { key } = yield* (yield* Harness).tenant()
+        const { runs, workflows } = yield* Client.make({ baseUrl, apiKey: key })
+        const missing = yield* Effect.flip(workflows.get({ params: { id: "wf_none" } }))
+        assert.strictEqual(missing._tag, "NotFound")
+        assert.strictEqual(missing.message, "Workflow wf_none does not exist")
+        const made = yield* workflows.create({ payload: { name: "N" } })
+        const outdated = yield* workflows
+          .update({ params: made, headers: { "if-match": '"9"' }, payload: {} })
+          .pipe(Effect.flip)
+        assert.strictEqual(outdated._tag, "PreconditionFailed")
+        const cursor = yield* runs.list({ query: { cursor: "x" } }).pipe(
+          Effect.as("accepted"),
+          Effect.catchTag("BadRequest", ({ error }) => Effect.succeed(error)),
+        )
+        assert.strictEqual(cursor, "cursor: is not one of this listing")
+        const { runs: stranger } = yield* Client.make({ baseUrl, apiKey: "mr_nobody" })
+        const refused = yield* Effect.flip(stranger.get({ params: { id: "run_1" } }))
+        assert.strictEqual(refused._tag, "Unauthorized")
+      }),
+    )
+
+    it.effect("tells a 429 and shows the headers where they are asked for", () =>
+      Effect.gen(function* () {
+        const { key } = yield* (yield* Harness).tenant({ perMinute: 1, perDay: 10 })
+        const { runs } = yield* Client.make({ baseUrl, apiKey: key })
+        const [, response] = yield* runs.list({
+          query: {},
+          responseMode: "decoded-and-response",
+        })
+        assert.strictEqual(response.headers["x-ratelimit-remaining"], "0")
+        assert.strictEqual((yield* Effect.flip(runs.list({ query: {} })))._tag, "TooManyRequests")
+      }),
+    )
+  })
+})

@@ -1,0 +1,130 @@
+/**
+ * The whole interface in one process for tests: the real engine over stores in memory, requests
+ * through the web handler, time by the test clock.
+ */
+import type { AccountId } from "@millrace/core/domain/Id"
+import type { Quota } from "@millrace/core/domain/Quota"
+import * as Engine from "@millrace/core/engine/Engine"
+import { Keys } from "@millrace/core/engine/Keys"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import * as WebHandler from "@millrace/http/WebHandler"
+import * as Stores from "@millrace/memory/Stores"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+
+/** Hands its input on. */
+const echo = define({
+  key: "echo",
+  name: "Echo",
+  description: "Hands its input on.",
+  category: "data",
+  inputs: { input: Schema.optionalKey(Schema.Any), text: Schema.optionalKey(Schema.String) },
+  outputs: { output: Schema.Any },
+  credits: 0.25,
+  run: ({ input, text }) => Effect.succeed({ output: input ?? text ?? null }),
+})
+
+/** Cannot execute without its input; has modes. */
+const measure = define({
+  key: "measure",
+  modes: ["length", "words"],
+  inputs: { text: Schema.String },
+  outputs: { count: Schema.Int },
+  run: ({ text }, mode) =>
+    Effect.succeed({ count: mode === "words" ? text.split(" ").length : text.length }),
+})
+
+/** Never ends by itself. */
+const hang = define({ key: "hang", inputs: {}, outputs: {}, run: () => Effect.never })
+
+/** Always fails. */
+const broken = define({
+  key: "broken",
+  inputs: {},
+  outputs: {},
+  run: () => Effect.fail(new Error("broken on purpose")),
+})
+
+/** The node types of the tests. */
+export const types = NodeTypes.layer(echo, measure, hang, broken)
+
+/** Engine and stores. */
+export const services = Engine.layer.pipe(Layer.provideMerge(Layer.mergeAll(Stores.layer, types)))
+
+/** An answer, read. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The text as JSON; `undefined` when it is empty. */
+  readonly body: any
+}
+
+/** What a request is made of besides method and path. */
+export interface Parts {
+  readonly key?: string | undefined
+  /** Sent as JSON text. */
+  readonly json?: unknown
+  /** Sent as it is. */
+  readonly raw?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
+  readonly headers?: Record<string, string>
+}
+
+/** An account and one of its keys. */
+export interface Tenant {
+  readonly accountId: AccountId
+  readonly key: string
+}
+
+const bodyOf = ({ json, raw }: Parts) => (json === undefined ? (raw ?? null) : JSON.stringify(json))
+
+const requestOf = (method: string, path: string, parts: Parts): Request =>
+  new Request(`http://localhost${path}`, {
+    method,
+    body: bodyOf(parts),
+    headers: {
+      ...(parts.key === undefined ? {} : { authorization: `Bearer ${parts.key}` }),
+      ...(parts.json === undefined ? {} : { "content-type": "application/json" }),
+      ...parts.headers,
+    },
+    ...(parts.raw instanceof ReadableStream ? { duplex: "half" } : {}),
+  })
+
+const read = async (response: Response): Promise<Answer> => {
+  const text = await response.text()
+  const { headers, status } = response
+  const isJson = headers.get("content-type")?.startsWith("application/json") === true
+  return { status, headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined }
+}
+
+/** The interface under test. */
+export class Harness extends Context.Service<
+  Harness,
+  {
+    readonly handler: WebHandler.Handler
+    readonly send: (method: string, path: string, parts?: Parts) => Effect.Effect<Answer>
+    /** A new account with a key. */
+    readonly tenant: (quota?: Partial<Quota>) => Effect.Effect<Tenant>
+  }
+>()("@millrace/http/test/Harness") {
+  /** Over services that the test brings. */
+  static readonly layerNoDeps = Layer.effect(
+    Harness,
+    Effect.gen(function* () {
+      const handler = yield* WebHandler.make()
+      const keys = yield* Keys
+      return Harness.of({
+        handler,
+        send: (method, path, parts = {}) =>
+          Effect.promise(async () => read(await handler(requestOf(method, path, parts)))),
+        tenant: Effect.fnUntraced(function* (quota = { perMinute: 10_000, perDay: 100_000 }) {
+          const { id } = yield* keys.createAccount("Test")
+          const { secret } = yield* keys.create(id, { label: "first", ...quota })
+          return { accountId: id, key: Redacted.value(secret) }
+        }, Effect.orDie),
+      })
+    }),
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provideMerge(services))
+}

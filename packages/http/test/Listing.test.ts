@@ -1,0 +1,315 @@
+/**
+ * Ways through a listing: cursor, page number, filters, search (specification 4.6).
+ */
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import type { Answer, Tenant } from "./Harness.ts"
+import { Harness } from "./Harness.ts"
+import { create, failing, finish, hello, start } from "./Samples.ts"
+
+const list = Effect.fnUntraced(function* (
+  { key }: Tenant,
+  query: Record<string, string | number>,
+  noun = "runs",
+) {
+  const { send } = yield* Harness
+  const text = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  )
+  return yield* send("GET", `/api/v1/${noun}?${text}`, { key })
+})
+
+const idsOf = ({ body }: Answer): ReadonlyArray<string> =>
+  body.items.map((item: { id: string }) => item.id)
+
+/** So many runs, each a millisecond after the other; newest first, as a listing has them. */
+const startMany = Effect.fnUntraced(function* (owner: Tenant, workflowId: string, count: number) {
+  const ids: Array<string> = []
+  for (let index = 0; index < count; index++) {
+    ids.unshift(yield* start(owner, workflowId))
+    yield* TestClock.adjust(1)
+  }
+  return ids
+})
+
+const begin = Effect.fnUntraced(function* (count: number) {
+  const { tenant } = yield* Harness
+  const owner = yield* tenant()
+  const workflowId = yield* create(owner, hello)
+  return { owner, workflowId, ids: yield* startMany(owner, workflowId, count) }
+})
+
+/** All pages of a listing by its cursors. */
+const follow = Effect.fnUntraced(function* (
+  owner: Tenant,
+  query: Record<string, string | number>,
+  noun = "runs",
+) {
+  const pages: Array<ReadonlyArray<string>> = []
+  let cursor: string | null = null
+  do {
+    const answer: Answer = yield* list(owner, cursor === null ? query : { ...query, cursor }, noun)
+    assert.strictEqual(answer.status, 200, answer.text)
+    pages.push(idsOf(answer))
+    cursor = answer.body.nextCursor
+  } while (cursor !== null)
+  return pages
+})
+
+layer(Harness.layer)("listing by cursor", (it) => {
+  describe("GET /v1/runs with a cursor", () => {
+    it.effect("gives 20 items where no limit is given, newest first", () =>
+      Effect.gen(function* () {
+        const { ids, owner } = yield* begin(22)
+        const first = yield* list(owner, {})
+        assert.deepStrictEqual(idsOf(first), ids.slice(0, 20))
+        const rest = yield* list(owner, { cursor: first.body.nextCursor })
+        assert.deepStrictEqual(idsOf(rest), ids.slice(20))
+        assert.isNull(rest.body.nextCursor)
+      }),
+    )
+
+    it.effect("visits every item exactly once, also while new ones arrive", () =>
+      Effect.gen(function* () {
+        const { ids, owner, workflowId } = yield* begin(5)
+        const first = yield* list(owner, { limit: 2 })
+        yield* startMany(owner, workflowId, 3)
+        const rest = yield* follow(owner, { limit: 2, cursor: first.body.nextCursor })
+        assert.deepStrictEqual([...idsOf(first), ...rest.flat()], ids)
+      }),
+    )
+
+    it.effect("says null at the end, also when the last page is full", () =>
+      Effect.gen(function* () {
+        const { ids, owner } = yield* begin(4)
+        assert.deepStrictEqual(yield* follow(owner, { limit: 2 }), [ids.slice(0, 2), ids.slice(2)])
+      }),
+    )
+
+    it.effect("goes on with the filter it was made for", () =>
+      Effect.gen(function* () {
+        const { owner } = yield* begin(3)
+        const other = yield* create(owner, { ...hello, name: "Other" })
+        const wanted = yield* startMany(owner, other, 3)
+        const first = yield* list(owner, { workflowId: other, limit: 1 })
+        const cursor: string = first.body.nextCursor
+        const silent = yield* list(owner, { cursor, limit: 50 })
+        assert.deepStrictEqual(idsOf(silent), wanted.slice(1))
+        const named = yield* list(owner, { cursor, workflowId: other, limit: 50 })
+        assert.deepStrictEqual(idsOf(named), wanted.slice(1))
+      }),
+    )
+
+    it.effect("refuses a cursor with another filter with 400", () =>
+      Effect.gen(function* () {
+        const { owner, workflowId } = yield* begin(3)
+        const { nextCursor: plain } = (yield* list(owner, { limit: 1 })).body
+        const { nextCursor: narrow } = (yield* list(owner, { limit: 1, workflowId })).body
+        const queries = [
+          { cursor: plain, workflowId },
+          { cursor: plain, status: "FAILED" },
+          { cursor: plain, search: "x" },
+          { cursor: narrow, workflowId: "wf_other" },
+        ]
+        for (const query of queries) {
+          const { body, status } = yield* list(owner, query)
+          assert.strictEqual(status, 400)
+          assert.deepStrictEqual(body, { error: "cursor: was made for another filter" })
+        }
+      }),
+    )
+
+    it.effect("refuses a cursor together with page or pageSize with 400", () =>
+      Effect.gen(function* () {
+        const { owner } = yield* begin(2)
+        const { nextCursor: cursor } = (yield* list(owner, { limit: 1 })).body
+        for (const more of [{ page: 1 }, { pageSize: 5 }, { page: 2, pageSize: 5 }]) {
+          const { body, status } = yield* list(owner, { cursor, ...more })
+          assert.strictEqual(status, 400)
+          assert.deepStrictEqual(body, {
+            error: "cursor: cannot be combined with page or pageSize",
+          })
+        }
+      }),
+    )
+
+    it.effect("refuses a cursor that was changed in any place, cut or invented, with 400", () =>
+      Effect.gen(function* () {
+        const { owner } = yield* begin(2)
+        const cursor: string = (yield* list(owner, { limit: 1 })).body.nextCursor
+        const changed = Array.from(cursor, (letter, place) => {
+          const other = letter === "A" ? "B" : "A"
+          return cursor.slice(0, place) + other + cursor.slice(place + 1)
+        })
+        const invented = ["x", "AAAA", cursor.slice(1), cursor.slice(0, -1), `${cursor}A`, "*"]
+        for (const text of [...changed, ...invented]) {
+          const { body, status } = yield* list(owner, { cursor: text })
+          assert.strictEqual(status, 400, text)
+          assert.deepStrictEqual(body, { error: "cursor: is not one of this listing" })
+        }
+      }),
+    )
+
+    it.effect("refuses a cursor of another account or another listing with 400", () =>
+      Effect.gen(function* () {
+        const { tenant } = yield* Harness
+        const { owner } = yield* begin(2)
+        yield* create(owner, hello)
+        const runs = (yield* list(owner, { limit: 1 })).body.nextCursor
+        const workflows = (yield* list(owner, { limit: 1 }, "workflows")).body.nextCursor
+        assert.strictEqual((yield* list(yield* tenant(), { cursor: runs })).status, 400)
+        assert.strictEqual((yield* list(owner, { cursor: workflows })).status, 400)
+        assert.strictEqual((yield* list(owner, { cursor: runs }, "workflows")).status, 400)
+      }),
+    )
+  })
+
+  describe("GET /v1/workflows with a cursor", () => {
+    it.effect("visits every workflow exactly once, newest first", () =>
+      Effect.gen(function* () {
+        const { tenant } = yield* Harness
+        const owner = yield* tenant()
+        const ids: Array<string> = []
+        for (const name of ["one", "two", "three", "four", "five"]) {
+          ids.unshift(yield* create(owner, { name }))
+          yield* TestClock.adjust(1)
+        }
+        const pages = yield* follow(owner, { limit: 2 }, "workflows")
+        assert.deepStrictEqual(pages, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)])
+        const found = yield* follow(owner, { limit: 1, search: "O" }, "workflows")
+        assert.deepStrictEqual(found.flat(), [ids[1], ids[3], ids[4]])
+      }),
+    )
+  })
+})
+
+layer(Harness.layer)("listing by page", (it) => {
+  describe("GET /v1/runs with page or pageSize", () => {
+    it.effect("counts pages from 1 and gives a cursor to go on with", () =>
+      Effect.gen(function* () {
+        const { ids, owner } = yield* begin(5)
+        const second = yield* list(owner, { page: 2, pageSize: 2 })
+        assert.deepStrictEqual(idsOf(second), ids.slice(2, 4))
+        const rest = yield* list(owner, { cursor: second.body.nextCursor })
+        assert.deepStrictEqual(idsOf(rest), ids.slice(4))
+        const last = yield* list(owner, { page: 3, pageSize: 2 })
+        assert.deepStrictEqual(idsOf(last), ids.slice(4))
+        assert.isNull(last.body.nextCursor)
+      }),
+    )
+
+    it.effect("takes page 1 and 20 items where only the other is given", () =>
+      Effect.gen(function* () {
+        const { ids, owner } = yield* begin(22)
+        assert.deepStrictEqual(idsOf(yield* list(owner, { pageSize: 3 })), ids.slice(0, 3))
+        assert.deepStrictEqual(idsOf(yield* list(owner, { page: 2 })), ids.slice(20))
+      }),
+    )
+
+    it.effect("is empty past the end, however far", () =>
+      Effect.gen(function* () {
+        const { owner } = yield* begin(1)
+        for (const page of ["2", "200001", "500001", "9007199254740991"]) {
+          for (const pageSize of [1, 50]) {
+            const { body, status } = yield* list(owner, { page, pageSize })
+            assert.strictEqual(status, 200)
+            assert.deepStrictEqual(body, { items: [], nextCursor: null })
+          }
+        }
+      }),
+    )
+  })
+
+  describe("GET /v1/runs with parameters out of range", () => {
+    const refused: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
+      ["limit", ["0", "51", "-1", "1.5", "", "0x10", "1e1", "NaN", "Infinity", " 5", "+5", "05"]],
+      ["pageSize", ["0", "51", "ten", ""]],
+      ["page", ["0", "-1", "9007199254740992", "99999999999999999999", "1e3", ""]],
+      ["search", ["", "x".repeat(201), "a\0b"]],
+      ["status", ["", "DONE", "completed", "QUEUED,FAILED"]],
+      ["workflowId", ["", "a\0"]],
+      ["cursor", [""]],
+    ]
+    for (const [name, values] of refused) {
+      it.effect(`refuses ${name} outside its form with 400, never clamps`, () =>
+        Effect.gen(function* () {
+          const { tenant } = yield* Harness
+          const owner = yield* tenant()
+          for (const value of values) {
+            const { body, status } = yield* list(owner, { [name]: value })
+            assert.strictEqual(status, 400, `${name}=${value}`)
+            assert.deepStrictEqual(Object.keys(body), ["error"])
+            assert.isTrue(body.error.startsWith(`${name}: `), body.error)
+          }
+        }),
+      )
+    }
+
+    it.effect("refuses a parameter that is given twice with 400", () =>
+      Effect.gen(function* () {
+        const { send, tenant } = yield* Harness
+        const { key } = yield* tenant()
+        const { body, status } = yield* send("GET", "/api/v1/runs?limit=1&limit=2", { key })
+        assert.strictEqual(status, 400)
+        assert.deepStrictEqual(body, { error: "limit: expected one value" })
+      }),
+    )
+
+    it.effect("ignores unknown parameters", () =>
+      Effect.gen(function* () {
+        const { ids, owner } = yield* begin(1)
+        assert.deepStrictEqual(idsOf(yield* list(owner, { nonsense: "1", LIMIT: "x" })), ids)
+      }),
+    )
+
+    it.effect.prop(
+      "accepts a limit exactly when it is an integer from 1 to 50 in decimal digits",
+      { limit: Schema.Union([Schema.Int, Schema.Finite, Schema.String]) },
+      ({ limit }) =>
+        Effect.gen(function* () {
+          const { tenant } = yield* Harness
+          const valid = /^[1-9][0-9]?$/.test(String(limit)) && Number(limit) <= 50
+          const { status } = yield* list(yield* tenant(), { limit })
+          assert.strictEqual(status, valid ? 200 : 400)
+        }),
+      { arbitrary: { runs: 100 } },
+    )
+  })
+})
+
+layer(Harness.layer)("filtering", (it) => {
+  describe("GET /v1/runs with filters", () => {
+    it.effect("narrows by workflow, status and both", () =>
+      Effect.gen(function* () {
+        const { ids, owner, workflowId } = yield* begin(2)
+        const bad = yield* create(owner, failing)
+        const failed = yield* finish(owner, bad)
+        assert.deepStrictEqual(idsOf(yield* list(owner, { workflowId })), ids)
+        assert.deepStrictEqual(idsOf(yield* list(owner, { status: "FAILED" })), [failed])
+        assert.deepStrictEqual(idsOf(yield* list(owner, { status: "FAILED", workflowId })), [])
+      }),
+    )
+
+    it.effect("searches the name and the error in any case, and the beginning of the id", () =>
+      Effect.gen(function* () {
+        const { ids, owner } = yield* begin(1)
+        const failed = yield* finish(owner, yield* create(owner, failing))
+        const search = (text: string) => Effect.map(list(owner, { search: text }), idsOf)
+        assert.deepStrictEqual(yield* search("hELL"), ids)
+        assert.deepStrictEqual(yield* search("ON PURPOSE"), [failed])
+        assert.deepStrictEqual(yield* search(failed), [failed])
+        assert.deepStrictEqual(yield* search(failed.slice(4)), [])
+        assert.deepStrictEqual(yield* search("%"), [])
+      }),
+    )
+
+    it.effect("finds nothing for a workflow that does not exist", () =>
+      Effect.gen(function* () {
+        const { owner } = yield* begin(1)
+        const { body } = yield* list(owner, { workflowId: "wf_none" })
+        assert.deepStrictEqual(body, { items: [], nextCursor: null })
+      }),
+    )
+  })
+})

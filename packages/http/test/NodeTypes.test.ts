@@ -1,0 +1,41 @@
+/**
+ * The catalogue of node types.
+ */
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Harness } from "./Harness.ts"
+
+layer(Harness.layer)("node types", (it) => {
+  describe("GET /v1/node-types", () => {
+    it.effect("answers 200 with every type, its ports, modes, schemas and estimate", () =>
+      Effect.gen(function* () {
+        const { send, tenant } = yield* Harness
+        const { key } = yield* tenant()
+        const { body, status } = yield* send("GET", "/api/v1/node-types", { key })
+        assert.strictEqual(status, 200)
+        assert.deepStrictEqual(Object.keys(body), ["items"])
+        assert.deepStrictEqual(
+          body.items.map((type: { key: string }) => type.key),
+          ["echo", "measure", "hang", "broken"],
+        )
+        assert.deepStrictEqual(body.items[0], {
+          key: "echo",
+          version: 1,
+          name: "Echo",
+          description: "Hands its input on.",
+          category: "data",
+          modes: [],
+          inputPorts: [
+            { name: "input", required: false, multiple: false, schema: {} },
+            { name: "text", required: false, multiple: false, schema: { type: "string" } },
+          ],
+          outputPorts: [{ name: "output", schema: {} }],
+          creditEstimate: 0.25,
+        })
+        const { inputPorts, modes } = body.items[1]
+        assert.deepStrictEqual(modes, ["length", "words"])
+        assert.isTrue(inputPorts[0].required)
+      }),
+    )
+  })
+})

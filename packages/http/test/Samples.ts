@@ -1,0 +1,70 @@
+/**
+ * Small workflows for the tests of the interface, and short ways to store and start them.
+ */
+import type { RunId } from "@millrace/core/domain/Id"
+import { Runs } from "@millrace/core/engine/Runs"
+import { Effect } from "effect"
+import { Harness } from "./Harness.ts"
+import type { Tenant } from "./Harness.ts"
+
+const at = (x: number) => ({ x, y: 0 })
+
+/** One node, complete: it runs at once. */
+export const hello = {
+  name: "Hello",
+  nodes: [{ id: "say", type: "echo", position: at(0), data: { inputs: { text: "hi" } } }],
+}
+
+/** Two nodes in a row; the second counts the words of the first. */
+export const chain = {
+  name: "Chain",
+  description: "Counts words",
+  thumbnailUrl: "https://example.com/chain.png",
+  nodes: [
+    { id: "say", type: "echo", position: at(0), data: { inputs: { text: "one two" } } },
+    { id: "count", type: "measure", position: at(360), data: { mode: "words" } },
+  ],
+  edges: [{ id: "e1", source: "say", target: "count", targetHandle: "text" }],
+}
+
+/** One node that never ends by itself. */
+export const endless = {
+  name: "Endless",
+  nodes: [{ id: "wait", type: "hang", position: at(0) }],
+}
+
+/** One node that fails. */
+export const failing = {
+  name: "Failing",
+  nodes: [{ id: "bad", type: "broken", position: at(0) }],
+}
+
+/** Stores a workflow through the interface and answers with its id. */
+export const create = Effect.fnUntraced(function* (tenant: Tenant, content: object) {
+  const { send } = yield* Harness
+  const { body, status } = yield* send("POST", "/api/v1/workflows", {
+    key: tenant.key,
+    json: content,
+  })
+  if (status !== 201) return yield* Effect.die(new Error(JSON.stringify(body)))
+  return body.id as string
+})
+
+/** Starts a run through the interface and answers with its id. */
+export const start = Effect.fnUntraced(function* (tenant: Tenant, workflowId: string, rest = {}) {
+  const { send } = yield* Harness
+  const { body, status } = yield* send("POST", "/api/v1/runs", {
+    key: tenant.key,
+    json: { workflowId, ...rest },
+  })
+  if (status !== 201) return yield* Effect.die(new Error(JSON.stringify(body)))
+  return body.runId as RunId
+})
+
+/** Starts a run and waits for its end. */
+export const finish = Effect.fnUntraced(function* (tenant: Tenant, workflowId: string, rest = {}) {
+  const runs = yield* Runs
+  const id = yield* start(tenant, workflowId, rest)
+  yield* Effect.orDie(runs.wait(tenant.accountId, id))
+  return id
+})
