@@ -89,7 +89,7 @@ export const complete = (workflowId: WorkflowId, count: number, atOnce: number) 
     })
   })
 
-/** Starts a workflow `count` times, `atOnce` at a time, and gives the runs without awaiting them. */
+/** Starts a workflow `count` times, `atOnce` at a time, and gives the runs without waiting. */
 export const accept = (workflowId: WorkflowId, count: number, atOnce: number) =>
   Effect.gen(function* () {
     const runs = yield* Runs

@@ -12,7 +12,7 @@ const sizes = [100, 1_000, 10_000]
 const rounds = 5
 
 const median = (values: ReadonlyArray<number>): number =>
-  [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
+  values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 
 const samples = new Map<string, Array<number>>()
 for (let round = -1; round < rounds; round++) {

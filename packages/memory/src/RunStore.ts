@@ -34,6 +34,8 @@ const advance = (run: Run, next: Run): Run => ({
   output: next.output,
   actualCredits: next.actualCredits,
   nodeRunCount: next.nodeRunCount,
+  active: next.active,
+  claims: next.claims,
   sequence: next.sequence,
   revision: next.revision,
   fence: next.fence,
@@ -154,9 +156,19 @@ class Runs {
     return true
   }
 
-  take(entry: Entry, runner: RunnerId): RunRecord {
-    this.places.update(entry, { ...entry.run, fence: entry.run.fence + 1, owner: runner })
+  take(entry: Entry, runner: RunnerId, claims: number): RunRecord {
+    const { run } = entry
+    const next = { ...run, fence: run.fence + 1, claims: run.claims + claims, owner: runner }
+    this.places.update(entry, next)
     return recordOf(entry)
+  }
+
+  abandon(runner: RunnerId, ids: ReadonlyArray<RunId>): void {
+    for (const id of ids) {
+      const entry = this.places.owned.get(runner)?.get(id)
+      if (entry === undefined) continue
+      this.places.update(entry, { ...entry.run, fence: entry.run.fence + 1, owner: null })
+    }
   }
 
   /** Open runs whose owner's lease has run out, oldest first. */
@@ -172,13 +184,13 @@ class Runs {
     const expired = this.expired(now).slice(0, limit)
     const unowned = this.places.unowned.items.slice(0, limit - expired.length)
     this.leases.set(runner, now + leaseMillis)
-    return [...expired, ...unowned].map((entry) => this.take(entry, runner))
+    return [...expired, ...unowned].map((entry) => this.take(entry, runner, 1))
   }
 
   seize(account: AccountId, id: RunId, runner: RunnerId): RunRecord | undefined {
     const entry = this.find(account, id)
     if (entry === undefined) return undefined
-    return isTerminal(entry.run.status) ? recordOf(entry) : this.take(entry, runner)
+    return isTerminal(entry.run.status) ? recordOf(entry) : this.take(entry, runner, 0)
   }
 
   heartbeat(runner: RunnerId, until: Timestamp): ReadonlyMap<RunId, number> {
@@ -215,6 +227,7 @@ const make = () => {
       Effect.sync(() => Option.fromUndefinedOr(runs.seize(account, id, runner))),
     heartbeat: (runner, leaseMillis) =>
       Effect.map(now, (millis) => runs.heartbeat(runner, millis + leaseMillis)),
+    abandon: (runner, ids) => Effect.sync(() => runs.abandon(runner, ids)),
     release: (runner) => Effect.sync(() => void runs.leases.delete(runner)),
     find: (account, id) =>
       Effect.sync(() => Option.map(Option.fromUndefinedOr(runs.find(account, id)), recordOf)),

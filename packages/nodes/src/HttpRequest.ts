@@ -125,8 +125,8 @@ const callOf = (inputs: Inputs): Call => {
 }
 
 const outputsOf = (answer: Answer) => {
-  const body = decoded(answer)
-  return { response: { status: answer.status, headers: answer.headers, body }, body }
+  const { headers, status } = answer
+  return { response: { status, headers }, body: decoded(answer) }
 }
 
 const call = Effect.fnUntraced(function* (inputs: Inputs, acceptAnyStatus: boolean) {
@@ -174,9 +174,8 @@ export const httpRequest = define({
     response: Schema.Struct({
       status: Schema.Int,
       headers: Schema.Record(Schema.String, Schema.String),
-      body: Json,
-    }).annotate({ description: "The whole answer; names of headers are in lower case." }),
-    body: Json.annotate({ description: "The answer's body alone." }),
+    }).annotate({ description: "Status and headers; names of headers are in lower case." }),
+    body: Json.annotate({ description: "The answer's body; JSON is parsed." }),
   },
   run: ({ acceptAnyStatus = false, ...inputs }) => call(inputs, acceptAnyStatus),
 })

@@ -59,7 +59,7 @@ describe("http_request", () => {
       const url = yield* answering("application/json; charset=utf-8", '{"orders": [1, 2]}')
       const { body, response } = yield* call({ url })
       expect(body).toEqual({ orders: [1, 2] })
-      expect(response).toMatchObject({ status: 200, body: { orders: [1, 2] } })
+      expect(response).toMatchObject({ status: 200 })
       expect(response).toHaveProperty(["headers", "content-type"])
     }),
   )
@@ -123,8 +123,9 @@ describe("http_request", () => {
   it.live("asks with HEAD and gets no body", () =>
     Effect.gen(function* () {
       const url = yield* answering("application/json", '{"a":1}')
-      const { response } = yield* call({ url, method: "HEAD" })
-      expect(response).toMatchObject({ status: 200, body: null })
+      const { body, response } = yield* call({ url, method: "HEAD" })
+      expect(response).toMatchObject({ status: 200 })
+      expect(body).toBe(null)
     }),
   )
 

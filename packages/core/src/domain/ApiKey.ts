@@ -2,7 +2,8 @@
  * API keys (specification 2.8 and part 5): a secret that is shown once, of which only a hash stays.
  *
  * The secret is `mr_`, 43 base62 digits of 32 random bytes, and 6 base62 digits of the CRC-32 of
- * those 43, so that junk is refused without a look-up. Leaves out: randomness and hashing; both are services.
+ * those 43, so that junk is refused without a look-up. Leaves out: randomness and hashing; both are
+ * services.
  */
 import { Schema } from "effect"
 import { AccountId, KeyId } from "./Id.ts"
@@ -27,7 +28,7 @@ export const ApiKey = Schema.Struct({
 })
 export type ApiKey = typeof ApiKey.Type
 
-/** At most so many live keys (neither revoked nor expired) in one account (specification, part 8). */
+/** At most so many keys of an account are neither revoked nor expired (specification, part 8). */
 export const liveKeysPerAccount = 10
 
 /** What every secret begins with. */

@@ -78,3 +78,17 @@ export const problemOf = (root: unknown, maxDepth = 1_000): string | undefined =
   }
   return undefined
 }
+
+/** Freezes a value and everything in it, so that it can be shared. Walks with a worklist. */
+export const freeze = <A extends Json>(root: A): A => {
+  const values: Array<Json> = [root]
+  while (values.length > 0) {
+    const value = values.pop()!
+    if (typeof value !== "object" || value === null) continue
+    Object.freeze(value)
+    for (const child of Object.values(value)) {
+      if (typeof child === "object" && child !== null) values.push(child)
+    }
+  }
+  return root
+}

@@ -71,5 +71,18 @@ export interface NodeType {
   readonly estimate: (settings: NodeSettings) => MicroCredits
 }
 
+/**
+ * What one execution is expected to cost; `undefined` when the type's author gave something that
+ * is no amount.
+ */
+export const estimateOf = (type: NodeType, settings: NodeSettings): MicroCredits | undefined => {
+  try {
+    const estimate = type.estimate(settings)
+    return Number.isSafeInteger(estimate) && estimate >= 0 ? estimate : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Finds a type by key; `undefined` when this process does not know it. */
 export type NodeTypeLookup = (key: string) => NodeType | undefined

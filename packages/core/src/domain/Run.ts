@@ -72,6 +72,16 @@ export const LogLine = Schema.Struct({
 }).annotate({ identifier: "LogLine" })
 export type LogLine = typeof LogLine.Type
 
+/** An attempt in progress: recorded before its handler is called. */
+export const ActiveNode = Schema.Struct({
+  /** The node's place in the run. */
+  ordinal: Schema.Int,
+  /** From 1. */
+  attempt: Schema.Int,
+  startedAt: Timestamp,
+})
+export type ActiveNode = typeof ActiveNode.Type
+
 /** One execution of a workflow. */
 export const Run = Schema.Struct({
   id: RunId,
@@ -99,17 +109,24 @@ export const Run = Schema.Struct({
   actualCredits: MicroCredits,
   /** Node runs that started. */
   nodeRunCount: Schema.Int,
+  /** Attempts in progress; in an ended run those that the end broke off. */
+  active: Schema.Array(ActiveNode),
   /** Number of the last event; events of a run are numbered from 1 without gaps. */
   sequence: Schema.Int,
   /** Number of commits so far; every commit moves it by one. */
   revision: Schema.Int,
   /** Raised by every claim; a write that carries an older fence is refused. */
   fence: Schema.Int,
+  /** Claims since a node last settled: a run that only ever gets claimed kills its runners. */
+  claims: Schema.Int,
   owner: Schema.NullOr(RunnerId),
 })
 export type Run = typeof Run.Type
 
-/** What happened to one node in a run. Absent from the store: PENDING while the run is open. */
+/**
+ * What happened to one node in a run. Stored once, when the node settles; what is said of a node
+ * before that follows from the run: see {@link nodeRunsOf}.
+ */
 export const NodeRun = Schema.Struct({
   nodeId: Schema.String,
   nodeType: Schema.String,
@@ -136,37 +153,36 @@ export interface RunRecord {
   readonly nodeRuns: ReadonlyArray<NodeRun>
 }
 
-const unreached = (record: RunRecord, ordinal: number): NodeRun => {
+/** What can be said of a node without a row: in progress, not reached, or never to be. */
+const unsettled = (record: RunRecord, ordinal: number): NodeRun => {
   const node = record.definition.nodes[ordinal]!
-  const ended = isTerminal(record.run.status)
+  const { active, finishedAt, status } = record.run
+  const attempt = active.find((each) => each.ordinal === ordinal)
+  const open = attempt === undefined ? "PENDING" : "RUNNING"
   return {
     nodeId: node.id,
     nodeType: node.type,
     ordinal,
-    status: ended ? "CANCELED" : "PENDING",
-    attempt: 0,
+    status: isTerminal(status) ? "CANCELED" : open,
+    attempt: attempt?.attempt ?? 0,
     input: null,
     output: null,
     logs: null,
     error: null,
     credits: 0,
-    startedAt: null,
-    finishedAt: ended ? record.run.finishedAt : null,
+    startedAt: attempt?.startedAt ?? null,
+    finishedAt: isTerminal(status) ? finishedAt : null,
   }
 }
 
 /**
  * Every node of a run in order: topological, then by position on the canvas (a definition's nodes
- * are frozen in that order). A node without a row was not reached: PENDING while the run is open,
- * CANCELED once it has ended. A node that an ended run still shows as running was canceled with it.
+ * are frozen in that order). A node without a row is RUNNING or PENDING while the run is open, and
+ * CANCELED once it has ended.
  */
 export const nodeRunsOf = (record: RunRecord): ReadonlyArray<NodeRun> => {
   const rows = new Map(record.nodeRuns.map((row) => [row.nodeId, row]))
-  const { finishedAt, status } = record.run
-  return record.definition.nodes.map((node, ordinal) => {
-    const row = rows.get(node.id)
-    if (row === undefined) return unreached(record, ordinal)
-    if (!isTerminal(status) || isSettled(row.status)) return row
-    return { ...row, status: "CANCELED", finishedAt }
-  })
+  return record.definition.nodes.map(
+    ({ id }, ordinal) => rows.get(id) ?? unsettled(record, ordinal),
+  )
 }

@@ -9,8 +9,8 @@
 import { Cause, Clock, Effect, Exit, Option } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import { fromNumber } from "../domain/Credits.ts"
-import type { Json, JsonObject } from "../domain/Json.ts"
-import { isJsonObject, problemOf } from "../domain/Json.ts"
+import type { JsonObject } from "../domain/Json.ts"
+import { freeze, isJsonObject, problemOf } from "../domain/Json.ts"
 import type { Limits } from "../domain/Limits.ts"
 import type { Ports } from "../domain/NodeType.ts"
 import type { LogLine, Run } from "../domain/Run.ts"
@@ -40,20 +40,6 @@ export interface AttemptRequest {
   readonly attempt: number
   readonly inputs: JsonObject
   readonly limits: Limits
-}
-
-/** Freezes JSON that nobody else holds, with a worklist. */
-const freeze = <A extends Json>(root: A): A => {
-  const values: Array<Json> = [root]
-  while (values.length > 0) {
-    const value = values.pop()!
-    if (typeof value !== "object" || value === null) continue
-    Object.freeze(value)
-    for (const child of Object.values(value)) {
-      if (typeof child === "object" && child !== null) values.push(child)
-    }
-  }
-  return root
 }
 
 /** Says why something cannot be a node's output, or `undefined` when it can. */
@@ -134,7 +120,7 @@ export const attempt = (request: AttemptRequest): Effect.Effect<Outcome> =>
         index: node.index,
         output: failed ? null : checked.value,
         error: failed ? sentenceOfCause(checked.cause) : null,
-        logs: log.lines(),
+        logs: log.close(),
         charged,
         finishedAt: now(),
       }

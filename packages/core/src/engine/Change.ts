@@ -6,7 +6,7 @@
  */
 import type { Json, JsonObject } from "../domain/Json.ts"
 import { toNumber } from "../domain/Credits.ts"
-import type { NodeRun, NodeRunStatus, Run } from "../domain/Run.ts"
+import type { ActiveNode, NodeRun, NodeRunStatus, Run } from "../domain/Run.ts"
 import type { RunEvent, RunEventType } from "../domain/RunEvent.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { GraphNode } from "../graph/Graph.ts"
@@ -21,7 +21,7 @@ export type NodeRow = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> 
 export class Change {
   readonly #before: Run
   readonly #now: Timestamp
-  readonly #rows = new Map<string, NodeRun>()
+  readonly #rows: Array<NodeRun> = []
   readonly #events: Array<RunEvent> = []
   readonly #run: { -readonly [K in keyof Run]: Run[K] }
 
@@ -31,9 +31,9 @@ export class Change {
     this.#now = now
   }
 
-  /** Writes a node's row; a later write in the same commit replaces an earlier one. */
+  /** Writes the row of a node that has settled. */
   setNode(node: GraphNode, row: NodeRow): void {
-    this.#rows.set(node.id, {
+    this.#rows.push({
       nodeId: node.id,
       nodeType: node.node.type,
       ordinal: node.index,
@@ -49,11 +49,6 @@ export class Change {
     })
   }
 
-  /** Writes rows that are complete already. */
-  setRows(rows: ReadonlyArray<NodeRun>): void {
-    for (const row of rows) this.#rows.set(row.nodeId, row)
-  }
-
   /** The run leaves the queue. */
   begin(): void {
     this.#run.status = "RUNNING"
@@ -61,15 +56,16 @@ export class Change {
     this.#emit("run.started", null, { status: "RUNNING" })
   }
 
-  /** A node starts an attempt. */
-  startNode(node: GraphNode, attempt: number, input: JsonObject): void {
-    if (attempt === 1) this.#run.nodeRunCount += 1
-    this.setNode(node, { status: "RUNNING", attempt, input, startedAt: this.#now })
+  /** Says which attempts are in progress once this is committed, and which of them are new. */
+  setActive(active: ReadonlyArray<ActiveNode>, started: ReadonlyArray<ActiveNode>): void {
+    this.#run.active = active
+    for (const { attempt } of started) if (attempt === 1) this.#run.nodeRunCount += 1
   }
 
   /** A node ends, well or not; its credits are added to the run's. */
   endNode(node: GraphNode, row: NodeRow): void {
     this.setNode(node, row)
+    this.#run.claims = 0
     this.#run.actualCredits += row.credits ?? 0
     const data = {
       status: row.status,
@@ -105,7 +101,7 @@ export class Change {
     return {
       expected: { _tag: "Existing", fence, revision },
       run: this.#run,
-      nodeRuns: [...this.#rows.values()],
+      nodeRuns: this.#rows,
       events: this.#events,
     }
   }

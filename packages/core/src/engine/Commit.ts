@@ -4,10 +4,9 @@
  */
 import { Duration, Effect, Option, Schedule } from "effect"
 import type { RunCommit, RunStore, StaleRun } from "../ports/RunStore.ts"
-import type { StorageError } from "../ports/StorageError.ts"
 
 /** Pauses between tries: from 50 ms, doubling to 5 s, with jitter, without an end. */
-export const patience = Schedule.exponential("50 millis").pipe(
+const patience = Schedule.exponential("50 millis").pipe(
   Schedule.modifyDelay(({ duration }) =>
     Effect.succeed(Duration.min(duration, Duration.seconds(5))),
   ),
@@ -26,6 +25,18 @@ const hasLanded = (store: RunStore["Service"], commit: RunCommit) =>
     ),
   )
 
+/** What is left to do after a first try that failed in the store: try on, and read in doubt. */
+const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<void, StaleRun> =>
+  Effect.suspend(() => store.commit(commit)).pipe(
+    Effect.catchTag("StaleRun", (stale) =>
+      Effect.flatMap(hasLanded(store, commit), (landed) =>
+        landed ? Effect.void : Effect.fail(stale),
+      ),
+    ),
+    Effect.retry({ schedule: patience, while: (error) => error._tag === "StorageError" }),
+    Effect.catchTag("StorageError", Effect.die),
+  )
+
 /**
  * Commits once, however often it takes. A refusal after a failure may be our own write, whose
  * answer was lost: the stored row tells.
@@ -33,26 +44,5 @@ const hasLanded = (store: RunStore["Service"], commit: RunCommit) =>
 export const commitDurably = (
   store: RunStore["Service"],
   commit: RunCommit,
-): Effect.Effect<void, StaleRun> => {
-  let uncertain = false
-  const once: Effect.Effect<void, StaleRun | StorageError> = Effect.suspend(() =>
-    store.commit(commit),
-  ).pipe(
-    Effect.tapError((error) =>
-      Effect.sync(() => {
-        if (error._tag === "StorageError") uncertain = true
-      }),
-    ),
-    Effect.catchTag("StaleRun", (stale) =>
-      uncertain
-        ? Effect.flatMap(hasLanded(store, commit), (landed) =>
-            landed ? Effect.void : Effect.fail(stale),
-          )
-        : Effect.fail(stale),
-    ),
-  )
-  return once.pipe(
-    Effect.retry({ schedule: patience, while: (error) => error._tag === "StorageError" }),
-    Effect.catchTag("StorageError", Effect.die),
-  )
-}
+): Effect.Effect<void, StaleRun> =>
+  Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit))

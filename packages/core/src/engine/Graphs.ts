@@ -6,6 +6,7 @@
  * graphs with values laid over their inputs, which belong to one run and are not kept.
  */
 import { Context, Effect, Layer, Result } from "effect"
+import { freeze } from "../domain/Json.ts"
 import type { Definition, InputOverrides } from "../domain/Run.ts"
 import type { Graph } from "../graph/Graph.ts"
 import { compile } from "../graph/Graph.ts"
@@ -28,6 +29,14 @@ export class Graphs extends Context.Service<
   static readonly layer: Layer.Layer<Graphs, never, NodeTypes> = Layer.effect(
     Graphs,
     Effect.map(NodeTypes, ({ lookup }) => {
+      const shareable = (definition: Definition, overrides: InputOverrides): Compiled => {
+        const compiled = compile(definition, lookup, overrides)
+        // Handlers are given these values, and must not be able to change what the next run gets.
+        if (Result.isSuccess(compiled)) {
+          for (const { settings } of compiled.success.nodes) freeze(settings.inputs)
+        }
+        return compiled
+      }
       // The order of a Map is that of insertion: its first key is the one unused for longest.
       const kept = new Map<string, Compiled>()
       const keep = (id: string, compiled: Compiled): Compiled => {
@@ -38,9 +47,9 @@ export class Graphs extends Context.Service<
       }
       return Graphs.of({
         compile: (definition, overrides) => {
-          if (Object.keys(overrides).length > 0) return compile(definition, lookup, overrides)
+          if (Object.keys(overrides).length > 0) return shareable(definition, overrides)
           const { id } = definition
-          return keep(id, kept.get(id) ?? compile(definition, lookup, overrides))
+          return keep(id, kept.get(id) ?? shareable(definition, overrides))
         },
       })
     }),

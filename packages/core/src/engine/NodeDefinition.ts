@@ -11,7 +11,8 @@ import { fromNumber } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import type { InputPort, NodeType, OutputPort, Ports } from "../domain/NodeType.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
-import { CurrentNode, NodeError } from "./CurrentNode.ts"
+import type { CurrentNode } from "./CurrentNode.ts"
+import { NodeError } from "./CurrentNode.ts"
 import type { Executable } from "./NodeTypes.ts"
 
 /** A schema that a port may have: no services needed to decode or encode. */
@@ -159,18 +160,18 @@ const encoderOf = (fields: PortFields) => {
     ]),
   )
   return (outputs: object): Effect.Effect<JsonObject, NodeError> => {
-    const encoded: Record<string, Json> = {}
+    const encoded: Array<[port: string, value: Json]> = []
     for (const [port, value] of Object.entries(outputs)) {
       if (value === undefined) continue
       const result = encoders.get(port)?.(value, all)
-      if (result === undefined) encoded[port] = value
-      else if (Result.isSuccess(result)) encoded[port] = result.success as Json
+      if (result === undefined) encoded.push([port, value])
+      else if (Result.isSuccess(result)) encoded.push([port, result.success])
       else {
         const message = `output "${port}": ${clausesOf(result.failure.issue).join("; ")}`
         return Effect.fail(new NodeError({ message, retryable: false }))
       }
     }
-    return Effect.succeed(encoded)
+    return Effect.succeed(Object.fromEntries(encoded))
   }
 }
 
@@ -219,7 +220,7 @@ export const define = <
         declaration.run(decoded as Decoded<I>, mode),
         toNodeError,
       )
-      return yield* encode(outputs as object)
+      return yield* encode(outputs)
     }) as Executable<Exclude<R, CurrentNode>>["run"],
   }
 }

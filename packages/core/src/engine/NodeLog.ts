@@ -42,8 +42,9 @@ export class NodeLog {
     this.#push(level, message, hasData ? data : undefined)
   }
 
-  /** The lines so far, `null` when there are none. */
-  lines(): ReadonlyArray<LogLine> | null {
+  /** The lines so far, `null` when there are none. What comes later belongs to nobody. */
+  close(): ReadonlyArray<LogLine> | null {
+    this.#full = true
     return this.#lines.length === 0 ? null : this.#lines
   }
 

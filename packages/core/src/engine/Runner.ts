@@ -7,14 +7,16 @@
  * grace time, what is left is interrupted, and the lease ends at once, so that another runner, or
  * this one after a restart, can continue.
  */
-import { Clock, Context, Duration, Effect, Fiber, FiberMap, Layer, Option } from "effect"
-import type { RunId } from "../domain/Id.ts"
+import { Clock, Context, Duration, Effect, Exit, Fiber, FiberMap, Layer, Option } from "effect"
+import type { AccountId, RunId } from "../domain/Id.ts"
 import { RunnerId } from "../domain/Id.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
-import type { RunRecord } from "../domain/Run.ts"
+import type { Run, RunRecord } from "../domain/Run.ts"
+import type { StaleRun } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
-import { execute } from "./Execution.ts"
+import type { Ended, Prepared } from "./Execution.ts"
+import { execute, proceed } from "./Execution.ts"
 import type { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
@@ -53,12 +55,15 @@ export class Runner extends Context.Service<
     readonly id: RunnerId
     /** False when this process executes as many runs as it may, or is about to stop. */
     readonly hasRoom: () => boolean
-    /** Executes a run that this runner owns. */
-    readonly launch: (record: RunRecord) => Effect.Effect<void>
+    /** Executes a run that this runner owns, from a first turn whose commit is stored. */
+    readonly launch: (run: Run, prepared: Prepared) => Effect.Effect<void>
     /** Interrupts the execution of a run, if it is here. */
     readonly stop: (id: RunId) => Effect.Effect<void>
-    /** Waits until the execution of a run that is here has ended; none when it is not here. */
-    readonly ended: (id: RunId) => Option.Option<Effect.Effect<void>>
+    /**
+     * Waits until an execution that is here is over, and gives the run if it has ended with it.
+     * None when the account has none here.
+     */
+    readonly ended: (account: AccountId, id: RunId) => Option.Option<Effect.Effect<Ended>>
   }
 >()("@millrace/core/engine/Runner") {
   /** Starts with a heartbeat and a claim, and keeps both up until its scope closes. */
@@ -69,109 +74,178 @@ export class Runner extends Context.Service<
     )
 }
 
-const make = Effect.gen(function* () {
-  const store = yield* RunStore
-  const ids = yield* Ids
-  const options = yield* CurrentRunnerOptions
-  const { runsAtOnce } = yield* CurrentLimits
-  const clock = yield* Clock.Clock
-  const context = yield* Effect.context<RunStore | NodeTypes | Graphs>()
-  const id = RunnerId.make(yield* ids.make("execution"))
-  const fences = new Map<RunId, number>()
+/** What executions need besides their run. */
+type Needs = RunStore | NodeTypes | Graphs
 
-  yield* store.heartbeat(id, options.leaseMillis)
-  yield* Effect.addFinalizer(() => Effect.ignore(store.release(id)))
-  const fibers = yield* FiberMap.make<RunId, void>()
-  let draining = false
-  yield* Effect.addFinalizer(() => {
-    draining = true
-    return Effect.ignore(Effect.timeout(FiberMap.awaitEmpty(fibers), options.graceMillis))
-  })
+/** What this process executes at the moment. Mutable; every method is one synchronous step. */
+class Executions {
+  readonly runs = new Map<RunId, Run>()
+  readonly #fibers: FiberMap.FiberMap<RunId, Ended>
+  readonly #context: Context.Context<Needs>
+  isDraining = false
 
-  const launch = (record: RunRecord) => {
-    const { fence, id: runId } = record.run
-    const execution = execute(record, () => draining).pipe(
-      Effect.provideContext(context),
-      Effect.catchTag("StaleRun", () => Effect.logDebug("lost a run to somebody else", runId)),
-      Effect.catchCause((cause) => Effect.logError("an execution broke off", runId, cause)),
+  constructor(fibers: FiberMap.FiberMap<RunId, Ended>, context: Context.Context<Needs>) {
+    this.#fibers = fibers
+    this.#context = context
+  }
+
+  /** Executes a run in a fiber of its own, in place of an older execution of the same run. */
+  launch(run: Run, execution: Effect.Effect<Ended, StaleRun, Needs>): Effect.Effect<void> {
+    const supervised = execution.pipe(
+      Effect.provideContext(this.#context),
+      Effect.catchTag("StaleRun", () =>
+        Effect.as(Effect.logDebug("lost a run to somebody else", run.id), undefined),
+      ),
+      Effect.catchCause((cause) =>
+        Effect.as(Effect.logError("an execution broke off", run.id, cause), undefined),
+      ),
       Effect.ensuring(
         Effect.sync(() => {
-          if (fences.get(runId) === fence) fences.delete(runId)
+          if (this.runs.get(run.id) === run) this.runs.delete(run.id)
         }),
       ),
     )
     return Effect.suspend(() => {
-      fences.set(runId, fence)
-      return Effect.asVoid(FiberMap.run(fibers, runId, execution))
+      this.runs.set(run.id, run)
+      return Effect.asVoid(FiberMap.run(this.#fibers, run.id, supervised))
     })
   }
 
-  const hasRoom = () => !draining && fences.size < runsAtOnce
+  proceed(run: Run, prepared: Prepared): Effect.Effect<void> {
+    return this.launch(
+      run,
+      proceed(prepared, () => this.isDraining),
+    )
+  }
+
+  takeOver(record: RunRecord): Effect.Effect<void> {
+    return this.launch(
+      record.run,
+      execute(record, () => this.isDraining),
+    )
+  }
+
+  stop(ids: Iterable<RunId>): Effect.Effect<void> {
+    return Effect.forEach(ids, (id) => FiberMap.remove(this.#fibers, id), { discard: true })
+  }
+
+  stopAll(): Effect.Effect<void> {
+    return FiberMap.clear(this.#fibers)
+  }
+
+  /** Starts nothing new and waits until nodes in progress have settled, for so long at most. */
+  drain(graceMillis: number): Effect.Effect<void> {
+    this.isDraining = true
+    return Effect.ignore(Effect.timeout(FiberMap.awaitEmpty(this.#fibers), graceMillis))
+  }
+
+  ended(account: AccountId, id: RunId): Option.Option<Effect.Effect<Ended>> {
+    if (this.runs.get(id)?.accountId !== account) return Option.none()
+    const fiber = FiberMap.getUnsafe(this.#fibers, id)
+    return Option.map(fiber, (each) =>
+      Effect.map(Fiber.await(each), (exit) => (Exit.isSuccess(exit) ? exit.value : undefined)),
+    )
+  }
+}
+
+/** Keeps the lease, and brings what is executed here in line with what the store says is ours. */
+const heartbeat = (
+  id: RunnerId,
+  store: RunStore["Service"],
+  executions: Executions,
+  clock: Clock.Clock,
+  { leaseMillis }: RunnerOptions,
+): Effect.Effect<void> => {
+  let confirmedAt = clock.currentTimeMillisUnsafe()
+  // What we own and do not execute: an answer got lost, or an execution broke off. Only one that
+  // is found twice in a row is not just on its way to us.
+  let strays: ReadonlySet<RunId> = new Set()
+
+  const beat = Effect.gen(function* () {
+    // Runs that are launched while the store answers are not in its answer.
+    const before = [...executions.runs.values()]
+    const at = clock.currentTimeMillisUnsafe()
+    const owned = yield* store.heartbeat(id, leaseMillis)
+    confirmedAt = at
+    const lost = before.filter(
+      (run) => executions.runs.get(run.id) === run && owned.get(run.id) !== run.fence,
+    )
+    yield* executions.stop(lost.map((run) => run.id))
+    const idle = [...owned.keys()].filter((runId) => !executions.runs.has(runId))
+    const astray = idle.filter((runId) => strays.has(runId))
+    strays = new Set(idle)
+    if (astray.length > 0) yield* store.abandon(id, astray)
+  })
+
+  const without = (error: StorageError) =>
+    clock.currentTimeMillisUnsafe() - confirmedAt < (leaseMillis * 2) / 3
+      ? Effect.logWarning("no heartbeat", error)
+      : Effect.andThen(
+          Effect.logError("no heartbeat for two thirds of the lease: stopping all runs", error),
+          executions.stopAll(),
+        )
+  return Effect.catchTag(beat, "StorageError", without)
+}
+
+/** Takes runs that nobody executes, as long as there is room and the process keeps up. */
+const claiming = (
+  id: RunnerId,
+  store: RunStore["Service"],
+  executions: Executions,
+  clock: Clock.Clock,
+  options: RunnerOptions & { readonly room: () => number },
+): Effect.Effect<void> => {
+  const { claimLimit, lagMillis, leaseMillis, pollMillis, room } = options
+  let expectedAt = clock.currentTimeMillisUnsafe()
 
   const claim = Effect.gen(function* () {
     let more = true
-    while (more && hasRoom()) {
-      const limit = Math.min(options.claimLimit, runsAtOnce - fences.size)
-      const { leaseMillis } = options
+    while (more && room() > 0) {
+      const limit = Math.min(claimLimit, room())
       const claimed = yield* store.claim({ runner: id, leaseMillis, limit })
-      yield* Effect.forEach(claimed, launch, { discard: true })
+      for (const record of claimed) yield* executions.takeOver(record)
       more = claimed.length === limit
     }
   })
 
-  /** Lets go of runs that the store says are not ours any more. */
-  const letGo = (owned: ReadonlyMap<RunId, number>, before: ReadonlyMap<RunId, number>) =>
-    Effect.forEach(
-      [...before].filter(([runId, fence]) => {
-        const still = fences.get(runId) === fence
-        return still && owned.get(runId) !== fence
-      }),
-      ([runId]) => FiberMap.remove(fibers, runId),
-      { discard: true },
-    )
-
-  let confirmedAt = clock.currentTimeMillisUnsafe()
-  const beat = Effect.gen(function* () {
-    // Runs that were launched while the store answered are not in its answer.
-    const before = new Map(fences)
-    const at = clock.currentTimeMillisUnsafe()
-    const owned = yield* store.heartbeat(id, options.leaseMillis)
-    confirmedAt = at
-    yield* letGo(owned, before)
-  }).pipe(
-    Effect.catchTag("StorageError", (error) =>
-      clock.currentTimeMillisUnsafe() - confirmedAt < (options.leaseMillis * 2) / 3
-        ? Effect.logWarning("no heartbeat", error)
-        : Effect.andThen(
-            Effect.logError("no heartbeat for two thirds of the lease: stopping all runs", error),
-            FiberMap.clear(fibers),
-          ),
-    ),
-  )
-
-  let expectedAt = clock.currentTimeMillisUnsafe()
-  const poll = Effect.suspend(() => {
+  return Effect.suspend(() => {
     const lag = clock.currentTimeMillisUnsafe() - expectedAt
-    return lag > options.lagMillis ? Effect.void : claim
+    return lag > lagMillis ? Effect.void : claim
   }).pipe(
     Effect.catchTag("StorageError", (error) => Effect.logWarning("could not look for runs", error)),
     Effect.tap(() =>
       Effect.sync(() => {
-        expectedAt = clock.currentTimeMillisUnsafe() + options.pollMillis
+        expectedAt = clock.currentTimeMillisUnsafe() + pollMillis
       }),
     ),
   )
-  const every = (millis: number, effect: Effect.Effect<void>) =>
-    Effect.forkScoped(Effect.forever(Effect.andThen(effect, Effect.sleep(Duration.millis(millis)))))
-  yield* every(options.leaseMillis / 4, beat)
-  yield* every(options.pollMillis, poll)
+}
+
+const every = (millis: number, effect: Effect.Effect<void>) =>
+  Effect.forkScoped(Effect.forever(Effect.andThen(effect, Effect.sleep(Duration.millis(millis)))))
+
+const make = Effect.gen(function* () {
+  const store = yield* RunStore
+  const options = yield* CurrentRunnerOptions
+  const { runsAtOnce } = yield* CurrentLimits
+  const clock = yield* Clock.Clock
+  const id = RunnerId.make(yield* Effect.flatMap(Ids, (ids) => ids.make("execution")))
+
+  yield* store.heartbeat(id, options.leaseMillis)
+  yield* Effect.addFinalizer(() => Effect.ignore(store.release(id)))
+  const fibers = yield* FiberMap.make<RunId, Ended>()
+  const executions = new Executions(fibers, yield* Effect.context<Needs>())
+  yield* Effect.addFinalizer(() => executions.drain(options.graceMillis))
+
+  const room = () => (executions.isDraining ? 0 : runsAtOnce - executions.runs.size)
+  yield* every(options.leaseMillis / 4, heartbeat(id, store, executions, clock, options))
+  yield* every(options.pollMillis, claiming(id, store, executions, clock, { ...options, room }))
 
   return Runner.of({
     id,
-    hasRoom,
-    launch,
-    stop: (runId) => FiberMap.remove(fibers, runId),
-    ended: (runId) =>
-      Option.map(FiberMap.getUnsafe(fibers, runId), (fiber) => Effect.asVoid(Fiber.await(fiber))),
+    hasRoom: () => room() > 0,
+    launch: (run, prepared) => executions.proceed(run, prepared),
+    stop: (runId) => executions.stop([runId]),
+    ended: (account, runId) => executions.ended(account, runId),
   })
 })

@@ -8,19 +8,29 @@ import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { AccountId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
 import type { JsonObject } from "../domain/Json.ts"
-import type { InputOverrides, Run, RunRecord, RunSource, Viewport } from "../domain/Run.ts"
-import { isSettled, isTerminal } from "../domain/Run.ts"
+import { CurrentLimits } from "../domain/Limits.ts"
+import type {
+  Definition,
+  InputOverrides,
+  Run,
+  RunRecord,
+  RunSource,
+  Viewport,
+} from "../domain/Run.ts"
+import { isTerminal } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
-import { commitDurably, patience } from "./Commit.ts"
 import { Change } from "./Change.ts"
+import { commitDurably } from "./Commit.ts"
+import { prepare } from "./Execution.ts"
+import type { Compiled } from "./Graphs.ts"
 import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
-import type { Overlay } from "./Plan.ts"
+import type { Overlay, Plan } from "./Plan.ts"
 import { plan } from "./Plan.ts"
 import { InvalidGraph, RunEnded, RunNotFound, WorkflowNotFound } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
@@ -38,7 +48,10 @@ export interface StartRequest {
 export class Runs extends Context.Service<
   Runs,
   {
-    /** Freezes the workflow as it is now and stores the run; it executes from then on. */
+    /**
+     * Freezes the workflow as it is now and stores the run, in one atomic step. Where this process
+     * has room the run is RUNNING from its birth; else it is QUEUED until some process takes it.
+     */
     readonly start: (
       account: AccountId,
       request: StartRequest,
@@ -73,96 +86,114 @@ const lookAgain = "100 millis"
 const cancelation = (record: RunRecord, now: Timestamp): RunCommit => {
   const change = new Change(record.run, now)
   const count = (status: string) => record.nodeRuns.filter((row) => row.status === status).length
-  change.setRows(
-    record.nodeRuns
-      .filter((row) => !isSettled(row.status))
-      .map((row) => ({ ...row, status: "CANCELED", finishedAt: now })),
-  )
   change.end("CANCELED", null, null, { completed: count("COMPLETED"), failed: count("FAILED") })
   return change.commit()
 }
 
-const make = Effect.gen(function* () {
-  const runs = yield* RunStore
-  const workflows = yield* WorkflowStore
-  const graphs = yield* Graphs
-  const runner = yield* Runner
-  const ids = yield* Ids
-  const scope = yield* Effect.scope
+/** What all operations work with. */
+interface Services {
+  readonly runs: RunStore["Service"]
+  readonly workflows: WorkflowStore["Service"]
+  readonly graphs: Graphs["Service"]
+  readonly runner: Runner["Service"]
+  readonly ids: Ids["Service"]
+}
 
-  /** The row of a new run. Owned by this runner from its birth where there is room for it. */
-  const newRun = Effect.fnUntraced(function* (
-    workflow: Workflow,
-    request: StartRequest,
-    overlay: Overlay,
-  ) {
-    const id = RunId.make(yield* ids.make("run"))
-    const made = plan(workflow, overlay, id, graphs.compile)
-    if (Result.isFailure(made)) {
-      return yield* new InvalidGraph({ problems: made.failure.map((each) => each.message) })
-    }
-    const { definition, estimate, values } = made.success
-    const owned = runner.hasRoom()
-    const run: Run = {
-      id,
-      accountId: workflow.accountId,
-      workflowId: workflow.id,
-      workflowName: workflow.name,
-      workflowRevision: workflow.revision,
-      definitionId: definition.id,
-      executionId: yield* ids.make("execution"),
-      status: "QUEUED",
-      mode: "full",
-      source: request.source ?? "api",
-      singleNodeId: null,
-      createdAt: yield* Clock.currentTimeMillis,
-      startedAt: null,
-      finishedAt: null,
-      error: null,
-      values,
-      inputOverrides: overlay.inputOverrides,
-      viewport: request.viewport ?? null,
-      output: null,
-      estimatedCredits: estimate,
-      actualCredits: 0,
-      nodeRunCount: 0,
-      sequence: 0,
-      revision: 1,
-      fence: owned ? 1 : 0,
-      owner: owned ? runner.id : null,
-    }
-    return { run, definition, nodeRuns: [] } satisfies RunRecord
+/** A run as it is before anything has happened to it, owned by nobody. */
+const unborn = (
+  workflow: Workflow,
+  request: StartRequest,
+  made: Plan,
+  born: Pick<Run, "id" | "executionId" | "createdAt" | "inputOverrides">,
+): Run => ({
+  ...born,
+  accountId: workflow.accountId,
+  workflowId: workflow.id,
+  workflowName: workflow.name,
+  workflowRevision: workflow.revision,
+  definitionId: made.definition.id,
+  status: "QUEUED",
+  mode: "full",
+  source: request.source ?? "api",
+  singleNodeId: null,
+  startedAt: null,
+  finishedAt: null,
+  error: null,
+  values: made.values,
+  viewport: request.viewport ?? null,
+  output: null,
+  estimatedCredits: made.estimate,
+  actualCredits: 0,
+  nodeRunCount: 0,
+  active: [],
+  sequence: 0,
+  revision: 0,
+  fence: 0,
+  claims: 0,
+  owner: null,
+})
+
+/** Puts a start together, or names every problem. Stores nothing. */
+const draw = Effect.fnUntraced(function* (
+  { graphs, ids }: Services,
+  workflow: Workflow,
+  request: StartRequest,
+) {
+  const overlay: Overlay = {
+    values: request.values ?? {},
+    inputOverrides: request.graphInputOverrides ?? {},
+    nodeOverrides: request.nodeOverrides ?? [],
+  }
+  const id = RunId.make(yield* ids.make("run"))
+  const made = plan(workflow, overlay, id, graphs.compile)
+  if (Result.isFailure(made)) {
+    return yield* new InvalidGraph({ problems: made.failure.map((each) => each.message) })
+  }
+  const run = unborn(workflow, request, made.success, {
+    id,
+    executionId: yield* ids.make("execution"),
+    createdAt: yield* Clock.currentTimeMillis,
+    inputOverrides: overlay.inputOverrides,
   })
+  const { definition, graph } = made.success
+  return { graph, record: { run, definition, nodeRuns: [] } }
+})
 
-  /** Finds out whether a start whose answer was lost is stored, and executes it if so. */
-  const settleStart = (record: RunRecord) =>
-    Effect.gen(function* () {
-      const { accountId, id } = record.run
-      const found = yield* Effect.retry(runs.find(accountId, id), patience)
-      if (Option.isSome(found) && record.run.owner !== null) yield* runner.launch(record)
-    }).pipe(Effect.orDie, Effect.forkIn(scope))
+/** Stores a new run with what was decided about it so far. */
+const insert = ({ runs }: Services, definition: Definition, commit: RunCommit) =>
+  runs
+    .commit({ ...commit, expected: { _tag: "New", definition } })
+    .pipe(Effect.catchTag("StaleRun", Effect.die))
 
-  const start = Effect.fn("Runs.start")(function* (account: AccountId, request: StartRequest) {
-    const found = yield* workflows.find(account, request.workflowId)
+/** Stores a run for whoever has room for it. */
+const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord) {
+  const commit = new Change(record.run, record.run.createdAt).commit()
+  yield* insert(services, record.definition, commit)
+  return commit.run
+})
+
+/** Stores a run together with its first turn, owned by this process from its birth. */
+const begin = Effect.fnUntraced(function* (services: Services, record: RunRecord, graph: Compiled) {
+  const { runner } = services
+  const owned = { ...record, run: { ...record.run, owner: runner.id, fence: 1 } }
+  const prepared = prepare(owned, graph, yield* CurrentLimits, record.run.createdAt)
+  yield* insert(services, record.definition, prepared.first.commit)
+  yield* runner.launch(owned.run, prepared)
+  return prepared.first.commit.run
+})
+
+const start = (services: Services): Runs["Service"]["start"] =>
+  Effect.fn("Runs.start")(function* (account, request) {
+    const found = yield* services.workflows.find(account, request.workflowId)
     if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-    const overlay: Overlay = {
-      values: request.values ?? {},
-      inputOverrides: request.graphInputOverrides ?? {},
-      nodeOverrides: request.nodeOverrides ?? [],
-    }
-    const record = yield* newRun(found.value, request, overlay)
-    const { definition, run } = record
-    yield* runs
-      .commit({ expected: { _tag: "New", definition }, run, nodeRuns: [], events: [] })
-      .pipe(
-        Effect.catchTag("StaleRun", Effect.die),
-        Effect.tapError(() => settleStart(record)),
-      )
-    if (run.owner !== null) yield* runner.launch(record)
-    return run
+    const { graph, record } = yield* draw(services, found.value, request)
+    return yield* services.runner.hasRoom()
+      ? begin(services, record, graph)
+      : queue(services, record)
   }, Effect.uninterruptible)
 
-  const cancel = Effect.fn("Runs.cancel")(function* (account: AccountId, id: RunId) {
+const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
+  Effect.fn("Runs.cancel")(function* (account, id) {
     while (true) {
       // From here on nobody else can write the run, so what is decided is what happens.
       const seized = yield* runs.seize(account, id, runner.id)
@@ -178,16 +209,26 @@ const make = Effect.gen(function* () {
     }
   }, Effect.uninterruptible)
 
-  const wait = Effect.fnUntraced(function* (account: AccountId, id: RunId) {
+const wait = ({ runner, runs }: Services): Runs["Service"]["wait"] =>
+  Effect.fnUntraced(function* (account, id) {
     while (true) {
-      // Looked up before the read, so that an end in between is not missed.
-      const ended = runner.ended(id)
+      const here = runner.ended(account, id)
+      const ended = Option.isSome(here) ? yield* here.value : undefined
+      if (ended !== undefined) return ended
       const found = yield* runs.find(account, id)
       if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
       if (isTerminal(found.value.run.status)) return found.value
-      yield* Option.getOrElse(ended, () => Effect.sleep(lookAgain))
+      if (Option.isNone(here)) yield* Effect.sleep(lookAgain)
     }
   })
 
-  return Runs.of({ start, cancel, wait })
+const make = Effect.gen(function* () {
+  const services: Services = {
+    runs: yield* RunStore,
+    workflows: yield* WorkflowStore,
+    graphs: yield* Graphs,
+    runner: yield* Runner,
+    ids: yield* Ids,
+  }
+  return Runs.of({ start: start(services), cancel: cancel(services), wait: wait(services) })
 })

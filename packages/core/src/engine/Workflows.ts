@@ -181,103 +181,125 @@ const describeAdded = (type: NodeType, node: Node, wanted: NewNode): AddedNode =
   }
 }
 
+/** What all operations work with. */
+interface Services {
+  readonly store: WorkflowStore["Service"]
+  readonly types: NodeTypes["Service"]
+  readonly ids: Ids["Service"]
+}
+
+const find = Effect.fnUntraced(function* ({ store }: Services, account: AccountId, id: WorkflowId) {
+  const found = yield* store.find(account, id)
+  if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: id })
+  return found.value
+})
+
+const insert = Effect.fnUntraced(function* (
+  { ids, store }: Services,
+  account: AccountId,
+  content: WorkflowContent,
+) {
+  const now = yield* Clock.currentTimeMillis
+  const workflow: Workflow = {
+    id: WorkflowId.make(yield* ids.make("workflow")),
+    accountId: account,
+    ...content,
+    revision: 1,
+    createdAt: now,
+    updatedAt: now,
+  }
+  yield* store.insert(workflow)
+  return workflow
+})
+
+/** Stores decided content; `None` when the workflow changed since it was read. */
+const replace = Effect.fnUntraced(function* (
+  { store }: Services,
+  stored: Workflow,
+  content: WorkflowContent,
+) {
+  if (sameContent(stored, content)) return Option.some(stored)
+  yield* checkDraft(content, yield* CurrentLimits)
+  const now = yield* Clock.currentTimeMillis
+  const next: Workflow = {
+    ...stored,
+    ...contentOf(content),
+    revision: stored.revision + 1,
+    updatedAt: Math.max(now, stored.updatedAt),
+  }
+  const outcome = yield* store.replace(next, stored.revision)
+  return outcome === "replaced" ? Option.some(next) : Option.none()
+})
+
+/**
+ * Reads, decides and replaces, again whenever somebody else was faster: every round that fails is
+ * one in which another writer succeeded, so this ends.
+ */
+const change = Effect.fnUntraced(function* <A, E>(
+  services: Services,
+  account: AccountId,
+  id: WorkflowId,
+  decide: (stored: Workflow) => Effect.Effect<Change<A>, E>,
+) {
+  while (true) {
+    const stored = yield* find(services, account, id)
+    const { answer, content } = yield* decide(stored)
+    const replaced = yield* replace(services, stored, content)
+    if (Option.isSome(replaced)) return answer(replaced.value)
+  }
+})
+
+const decideUpdate =
+  (patch: Partial<WorkflowContent>, expectedRevision: number | undefined) =>
+  (stored: Workflow): Effect.Effect<Change<Workflow>, RevisionMismatch> =>
+    expectedRevision === undefined || expectedRevision === stored.revision
+      ? Effect.succeed({
+          content: contentOf({ ...stored, ...given(patch) }),
+          answer: (workflow) => workflow,
+        })
+      : Effect.fail(new RevisionMismatch({ workflowId: stored.id, revision: stored.revision }))
+
+const decideAddition =
+  ({ types }: Services, wanted: NewNode) =>
+  (stored: Workflow): Effect.Effect<Change<AddedNode>, InvalidGraph> => {
+    const type = types.lookup(wanted.nodeType)
+    if (type === undefined) {
+      const problems = [`nodeType: unknown type "${wanted.nodeType}"`]
+      return Effect.fail(new InvalidGraph({ problems }))
+    }
+    const node = drawNode(stored.nodes, wanted)
+    const problems = problemsOfNew(type, node)
+    if (problems.length > 0) return Effect.fail(new InvalidGraph({ problems }))
+    return Effect.succeed({
+      content: { ...stored, nodes: [...stored.nodes, node] },
+      answer: () => describeAdded(type, node, wanted),
+    })
+  }
+
 const make = Effect.gen(function* () {
-  const store = yield* WorkflowStore
-  const types = yield* NodeTypes
-  const ids = yield* Ids
-
-  const find = Effect.fnUntraced(function* (account: AccountId, id: WorkflowId) {
-    const found = yield* store.find(account, id)
-    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: id })
-    return found.value
-  })
-
-  const insert = Effect.fnUntraced(function* (account: AccountId, content: WorkflowContent) {
-    const now = yield* Clock.currentTimeMillis
-    const workflow: Workflow = {
-      id: WorkflowId.make(yield* ids.make("workflow")),
-      accountId: account,
-      ...content,
-      revision: 1,
-      createdAt: now,
-      updatedAt: now,
-    }
-    yield* store.insert(workflow)
-    return workflow
-  })
-
-  /** Stores decided content; `None` when the workflow changed since it was read. */
-  const replace = Effect.fnUntraced(function* (stored: Workflow, content: WorkflowContent) {
-    if (sameContent(stored, content)) return Option.some(stored)
-    yield* checkDraft(content, yield* CurrentLimits)
-    const now = yield* Clock.currentTimeMillis
-    const next: Workflow = {
-      ...stored,
-      ...contentOf(content),
-      revision: stored.revision + 1,
-      updatedAt: Math.max(now, stored.updatedAt),
-    }
-    const outcome = yield* store.replace(next, stored.revision)
-    return outcome === "replaced" ? Option.some(next) : Option.none()
-  })
-
-  /**
-   * Reads, decides and replaces, again whenever somebody else was faster: every round that fails
-   * is one in which another writer succeeded, so this ends.
-   */
-  const change = Effect.fnUntraced(function* <A, E>(
-    account: AccountId,
-    id: WorkflowId,
-    decide: (stored: Workflow) => Effect.Effect<Change<A>, E>,
-  ) {
-    while (true) {
-      const stored = yield* find(account, id)
-      const { answer, content } = yield* decide(stored)
-      const replaced = yield* replace(stored, content)
-      if (Option.isSome(replaced)) return answer(replaced.value)
-    }
-  })
-
+  const services: Services = {
+    store: yield* WorkflowStore,
+    types: yield* NodeTypes,
+    ids: yield* Ids,
+  }
   return Workflows.of({
     create: Effect.fn("Workflows.create")(function* (account, content) {
       yield* checkDraft(content, yield* CurrentLimits)
-      return yield* insert(account, contentOf(content))
+      return yield* insert(services, account, contentOf(content))
     }),
     update: Effect.fn("Workflows.update")((account, id, patch, expectedRevision) =>
-      change(account, id, (stored) =>
-        expectedRevision === undefined || expectedRevision === stored.revision
-          ? Effect.succeed({
-              content: contentOf({ ...stored, ...given(patch) }),
-              answer: (workflow) => workflow,
-            })
-          : Effect.fail(new RevisionMismatch({ workflowId: id, revision: stored.revision })),
-      ),
+      change(services, account, id, decideUpdate(patch, expectedRevision)),
     ),
     duplicate: Effect.fn("Workflows.duplicate")(function* (account, id) {
-      const stored = yield* find(account, id)
-      return yield* insert(account, { ...contentOf(stored), name: copyName(stored.name) })
+      const stored = yield* find(services, account, id)
+      return yield* insert(services, account, { ...contentOf(stored), name: copyName(stored.name) })
     }),
     addNode: Effect.fn("Workflows.addNode")((account, id, wanted) =>
-      change(account, id, (stored) => {
-        const type = types.lookup(wanted.nodeType)
-        if (type === undefined) {
-          return Effect.fail(
-            new InvalidGraph({ problems: [`nodeType: unknown type "${wanted.nodeType}"`] }),
-          )
-        }
-        const node = drawNode(stored.nodes, wanted)
-        const problems = problemsOfNew(type, node)
-        if (problems.length > 0) return Effect.fail(new InvalidGraph({ problems }))
-        return Effect.succeed({
-          content: { ...stored, nodes: [...stored.nodes, node] },
-          answer: () => describeAdded(type, node, wanted),
-        })
-      }),
+      change(services, account, id, decideAddition(services, wanted)),
     ),
     remove: Effect.fn("Workflows.remove")(function* (account, id) {
-      if (!(yield* store.remove(account, id))) {
-        return yield* new WorkflowNotFound({ workflowId: id })
-      }
+      const removed = yield* services.store.remove(account, id)
+      if (!removed) return yield* new WorkflowNotFound({ workflowId: id })
     }),
   })
 })

@@ -26,7 +26,7 @@ export type Expected =
 export interface RunCommit {
   readonly expected: Expected
   readonly run: Run
-  /** Rows to insert or replace, by node. */
+  /** Rows of nodes that settled; a node's row is written once. */
   readonly nodeRuns: ReadonlyArray<NodeRun>
   /** To append. */
   readonly events: ReadonlyArray<RunEvent>
@@ -68,8 +68,8 @@ export class RunStore extends Context.Service<
     readonly commit: (commit: RunCommit) => Effect.Effect<void, StaleRun | StorageError>
     /**
      * Takes runs over for a runner and renews its lease: first open runs whose owner's lease has
-     * run out (oldest first), then queued runs without an owner (oldest first). Each claimed run's
-     * fence is raised by one and its owner set; nothing else of it changes.
+     * run out (oldest first), then open runs without an owner (oldest first). Each claimed run's
+     * fence and count of claims are raised by one and its owner set; nothing else of it changes.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
@@ -87,6 +87,14 @@ export class RunStore extends Context.Service<
       runner: RunnerId,
       leaseMillis: number,
     ) => Effect.Effect<ReadonlyMap<RunId, number>, StorageError>
+    /**
+     * Gives back those of these runs that are open and the runner's own: their fence is raised and
+     * they have no owner, so that whoever claims next can have them.
+     */
+    readonly abandon: (
+      runner: RunnerId,
+      ids: ReadonlyArray<RunId>,
+    ) => Effect.Effect<void, StorageError>
     /** Ends the runner's lease at once, so that others can claim what it owned. */
     readonly release: (runner: RunnerId) => Effect.Effect<void, StorageError>
     readonly find: (

@@ -236,6 +236,23 @@ describe("Execution.execute", () => {
     }).pipe(at),
   )
 
+  it.effect("keeps literals and logs as they were, whatever a handler does to them", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save([node("r", "rude", { input: { list: [1] } })])
+      for (let round = 0; round < 2; round++) {
+        const { id } = yield* runs.start(account, { workflowId })
+        const { input, logs } = byNode(yield* runs.wait(account, id))["r"]!
+        assert.deepStrictEqual(input, { input: { list: [1] } })
+        yield* Effect.promise(() => Promise.resolve())
+        assert.deepStrictEqual(
+          logs?.map((line) => line.message),
+          ["in time"],
+        )
+      }
+    }).pipe(at),
+  )
+
   it.effect("completes an empty workflow at once", () =>
     Effect.gen(function* () {
       const { run: ended } = yield* run([])

@@ -1,12 +1,11 @@
 // Starting and canceling: what is refused, what a start freezes, and what a cancel stops.
-import { RunId, WorkflowId } from "@millrace/core/domain/Id"
+import { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { account, byNode, edge, engine, Gates, node, run, save, start } from "./TestEngine.ts"
-import { AccountId } from "@millrace/core/domain/Id"
 
 const at = <A, E, R>(effect: Effect.Effect<A, E, R>) => effect.pipe(Effect.provide(engine()))
 const stranger = AccountId.make("acc_stranger")
@@ -30,7 +29,7 @@ describe("Runs.start", () => {
           ],
         ),
       )
-      const text = String((error as Error).message)
+      const text = (error as Error).message
       for (const part of [
         /"sum".*"right"/,
         /"odd".*nonsense/,
@@ -51,7 +50,14 @@ describe("Runs.start", () => {
       const nodes = ["p", "q"].map((id) => node(id, "add"))
       const edges = [edge("src", "p.left"), edge("src", "q.right")]
       const error = yield* Effect.flip(start([node("src", "pass"), ...nodes], edges))
-      assert.match(String((error as Error).message), /"p".*"right".*; .*"q".*"left"/)
+      assert.match((error as Error).message, /"p".*"right".*; .*"q".*"left"/)
+    }).pipe(at),
+  )
+
+  it.effect("refuses a node whose type gives no valid estimate, by name", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(start([node("dear", "pricey")]))
+      assert.match((error as Error).message, /"dear".*pricey.*estimate/)
     }).pipe(at),
   )
 
@@ -83,7 +89,7 @@ describe("Runs.start", () => {
       assert.strictEqual(yield* start([node("sum", "add", { left: 20, right: 1 })]), 21)
       assert.strictEqual(yield* start([]), 2)
       const error = yield* Effect.flip(start([node("ghost", "pass")]))
-      assert.match(String((error as Error).message), /ghost/)
+      assert.match((error as Error).message, /ghost/)
     }).pipe(at),
   )
 

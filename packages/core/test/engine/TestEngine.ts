@@ -150,6 +150,30 @@ const wildOutputs: { readonly [kind: string]: () => unknown } = {
   nothing: () => undefined,
 }
 
+/** Tries to change what it was given, and logs after it has returned. */
+const rude = define({
+  key: "rude",
+  inputs,
+  outputs,
+  run: Effect.fnUntraced(function* ({ input }) {
+    const current = yield* CurrentNode
+    yield* Effect.sync(() => {
+      ;(input as { list: Array<number> }).list.push(2)
+    }).pipe(Effect.catchDefect(() => Effect.void))
+    queueMicrotask(() => current.log("info", "too late"))
+    current.log("info", "in time")
+    return { output: input ?? null }
+  }),
+})
+
+const pricey = define({
+  key: "pricey",
+  inputs,
+  outputs,
+  credits: () => Number.NaN,
+  run: () => Effect.succeed({}),
+})
+
 const request = define({
   key: "request",
   role: "request",
@@ -178,6 +202,8 @@ export const types: ReadonlyArray<Executable<Gates>> = [
   crash,
   talk,
   wild,
+  rude,
+  pricey,
   request,
   response,
 ]

@@ -1,0 +1,380 @@
+/**
+ * The commands that a random script is made of, and how a seed draws them.
+ *
+ * A command is plain data and names things by their slot, so that it means something in every
+ * state: a script stays a script when any of its commands is left out. What fits the state, such as
+ * the right fence, is said as a distance from it.
+ *
+ * Guarantees: the same seed draws the same script. Leaves out: doing it.
+ */
+import type { RunStatus } from "@millrace/core/domain/Run"
+import * as Dice from "./ModelDice.ts"
+
+/** How many things of each kind a script knows. */
+export const slots = {
+  accounts: 3,
+  runners: 3,
+  workflows: 7,
+  runs: 9,
+  keys: 16,
+  definitions: 3,
+  labels: 13,
+} as const
+
+/** Who asks: the account that owns the thing, or the one in a slot, be it a stranger or not. */
+export type Asker = "own" | number
+
+/** Which part of a listing. `after` names the item in a slot, which need not be there. */
+export interface Listing {
+  readonly account: number
+  readonly search?: string
+  readonly after?: { readonly slot: number; readonly age: number }
+  readonly skip?: number
+  readonly limit: number
+}
+
+/** A run's first commit. `age` is when it was created, `flavor` picks its opaque content. */
+export interface Begin {
+  readonly _tag: "Begin"
+  readonly run: number
+  readonly account: number
+  readonly workflow: number
+  readonly definition: number
+  readonly owner: number | null
+  readonly status: RunStatus
+  readonly name: string
+  readonly age: number
+  readonly nodes: number
+  readonly events: number
+  readonly flavor: number
+}
+
+/** A run's further commit, decided on a fence and a revision so far from the right ones. */
+export interface Advance {
+  readonly _tag: "Advance"
+  readonly run: number
+  readonly as: Asker
+  readonly fence: number
+  readonly revision: number
+  readonly status: RunStatus | "same"
+  readonly owner: number | null | "same"
+  readonly nodes: number
+  readonly events: number
+  readonly flavor: number
+}
+
+export type KeyCommand =
+  | { readonly _tag: "InsertAccount"; readonly account: number; readonly age: number }
+  | { readonly _tag: "ListAccounts" }
+  | {
+      readonly _tag: "InsertKey"
+      readonly key: number
+      readonly hash: number
+      readonly account: number
+      readonly label: string
+      readonly perMinute: number
+      readonly perDay: number
+      readonly expires: "never" | "past" | "future"
+      readonly age: number
+    }
+  | {
+      readonly _tag: "UpdateKey"
+      readonly key: number
+      readonly as: Asker
+      readonly label?: string
+      readonly perMinute?: number
+      readonly perDay?: number
+    }
+  | { readonly _tag: "RevokeKey"; readonly key: number; readonly as: Asker }
+  | { readonly _tag: "ListKeys"; readonly account: number }
+  | { readonly _tag: "Admit"; readonly hash: number }
+
+export type WorkflowCommand =
+  | {
+      readonly _tag: "InsertWorkflow"
+      readonly workflow: number
+      readonly account: number
+      readonly name: string
+      readonly age: number
+      readonly flavor: number
+    }
+  | {
+      readonly _tag: "ReplaceWorkflow"
+      readonly workflow: number
+      readonly as: Asker
+      readonly revision: number
+      readonly name: string
+      readonly flavor: number
+    }
+  | { readonly _tag: "RemoveWorkflow"; readonly workflow: number; readonly as: Asker }
+  | { readonly _tag: "FindWorkflow"; readonly workflow: number; readonly as: Asker }
+  | ({ readonly _tag: "ListWorkflows" } & Listing)
+  | ({ readonly _tag: "WalkWorkflows" } & Listing)
+
+interface RunFilter {
+  readonly workflow?: number
+  readonly status?: RunStatus
+}
+
+export type RunCommand =
+  | Begin
+  | Advance
+  | { readonly _tag: "Together"; readonly commits: ReadonlyArray<Begin | Advance> }
+  | {
+      readonly _tag: "Claim"
+      readonly runner: number
+      readonly leaseMillis: number
+      readonly limit: number
+    }
+  | {
+      readonly _tag: "Seize"
+      readonly run: number
+      readonly as: Asker
+      readonly runner: number
+    }
+  | { readonly _tag: "Heartbeat"; readonly runner: number; readonly leaseMillis: number }
+  | { readonly _tag: "Abandon"; readonly runner: number; readonly runs: ReadonlyArray<number> }
+  | { readonly _tag: "Release"; readonly runner: number }
+  | { readonly _tag: "FindRun"; readonly run: number; readonly as: Asker }
+  | { readonly _tag: "FindRuns"; readonly account: number; readonly runs: ReadonlyArray<number> }
+  | ({ readonly _tag: "ListRuns" } & Listing & RunFilter)
+  | ({ readonly _tag: "WalkRuns" } & Listing & RunFilter)
+  | {
+      readonly _tag: "Events"
+      readonly run: number
+      readonly as: Asker
+      readonly after: number
+    }
+
+/** One step of a script. `Wait` moves a clock that can be moved, and does nothing to a real one. */
+export type Command =
+  | KeyCommand
+  | WorkflowCommand
+  | RunCommand
+  | { readonly _tag: "Wait"; readonly millis: number }
+
+const names = [
+  "Invoice",
+  "invoice 100%",
+  "100 % Invoices",
+  "snake_case",
+  "snakeXcase",
+  "back\\slash",
+  "\\%_",
+  "ÄRGER über 'alles'",
+  "ärger",
+  "😀 smile",
+  "a",
+  "A; DROP TABLE runs --",
+]
+
+/** `~` stands for the beginning that the identifiers of a script's runs have in common. */
+const searches = [
+  "",
+  "a",
+  "A",
+  "INVOICE",
+  "voice",
+  "%",
+  "_",
+  "\\",
+  "\\%",
+  "e_c",
+  "i%e",
+  "ÄRGER",
+  "ärg",
+  "'",
+  "😀",
+  "node",
+  "\u0000",
+  "nothing has this",
+  "~",
+  "~a",
+  "~B",
+  "run_",
+]
+
+const hourMillis = 3_600_000
+const leases = [0, hourMillis]
+const waits = [1_000, 59_000, 60_000, hourMillis, 24 * hourMillis]
+
+type Draw = (dice: Dice.Dice) => Command
+
+const ageOf = (dice: Dice.Dice) => dice.below(8)
+const flavorOf = (dice: Dice.Dice) => dice.below(6)
+const slotOf = (dice: Dice.Dice, kind: keyof typeof slots) => dice.below(slots[kind])
+const somebody = (dice: Dice.Dice): Asker => (dice.chance(80) ? "own" : slotOf(dice, "accounts"))
+
+const someRuns = (dice: Dice.Dice): ReadonlyArray<number> =>
+  Array.from({ length: dice.below(7) }, () => slotOf(dice, "runs"))
+
+/** A distance from what is right, mostly none. */
+const distance = (dice: Dice.Dice): number => (dice.chance(85) ? 0 : dice.of([-1, 1, 2]))
+
+const labelOf = (dice: Dice.Dice): string => {
+  const label = `Größe ${slotOf(dice, "labels")}`
+  return dice.of([label, label, label.toUpperCase(), label.toLowerCase()])
+}
+
+const listing = (dice: Dice.Dice, kind: "workflows" | "runs"): Listing => ({
+  account: slotOf(dice, "accounts"),
+  ...(dice.chance(50) ? { search: dice.of(searches) } : {}),
+  ...(dice.chance(40) ? { after: { slot: slotOf(dice, kind), age: ageOf(dice) } } : {}),
+  ...(dice.chance(30) ? { skip: dice.of([0, 1, 2, 5, 1e9]) } : {}),
+  limit: 1 + dice.below(5),
+})
+
+const walk = (dice: Dice.Dice): Listing => ({
+  account: slotOf(dice, "accounts"),
+  ...(dice.chance(30) ? { search: dice.of(searches) } : {}),
+  limit: 1 + dice.below(3),
+})
+
+const filter = (dice: Dice.Dice): RunFilter => ({
+  ...(dice.chance(20) ? { workflow: slotOf(dice, "workflows") } : {}),
+  ...(dice.chance(20) ? { status: dice.of(["QUEUED", "RUNNING", "COMPLETED", "FAILED"]) } : {}),
+})
+
+const begin = (dice: Dice.Dice): Begin => ({
+  _tag: "Begin",
+  run: slotOf(dice, "runs"),
+  account: slotOf(dice, "accounts"),
+  workflow: slotOf(dice, "workflows"),
+  definition: slotOf(dice, "definitions"),
+  owner: dice.chance(50) ? null : slotOf(dice, "runners"),
+  status: dice.chance(90) ? dice.of(["QUEUED", "RUNNING"]) : dice.of(["COMPLETED", "FAILED"]),
+  name: dice.of(names),
+  age: ageOf(dice),
+  nodes: dice.below(3),
+  events: dice.below(4),
+  flavor: flavorOf(dice),
+})
+
+const advance = (dice: Dice.Dice): Advance => ({
+  _tag: "Advance",
+  run: slotOf(dice, "runs"),
+  as: dice.chance(93) ? "own" : slotOf(dice, "accounts"),
+  fence: distance(dice),
+  revision: distance(dice),
+  status: dice.of(["same", "same", "RUNNING", "RUNNING", "COMPLETED", "FAILED", "CANCELED"]),
+  owner: dice.chance(85) ? "same" : dice.of([null, slotOf(dice, "runners")]),
+  nodes: dice.below(3),
+  events: dice.below(4),
+  flavor: flavorOf(dice),
+})
+
+/** Commits of different runs, so that their outcomes do not depend on their order. */
+const together: Draw = (dice) => {
+  const runs = dice.some([...Array(slots.runs).keys()], 2 + dice.below(4))
+  const commits = runs.map((run) => ({ ...dice.of([begin, advance])(dice), run }))
+  return { _tag: "Together", commits }
+}
+
+const keyDraws: ReadonlyArray<Draw> = [
+  (dice) => ({ _tag: "InsertAccount", account: slotOf(dice, "accounts"), age: ageOf(dice) }),
+  () => ({ _tag: "ListAccounts" }),
+  (dice) => {
+    const key = slotOf(dice, "keys")
+    return {
+      _tag: "InsertKey",
+      key,
+      hash: dice.chance(95) ? key : slotOf(dice, "keys"),
+      account: dice.chance(70) ? 0 : slotOf(dice, "accounts"),
+      label: labelOf(dice),
+      perMinute: 1 + dice.below(4),
+      perDay: 1 + dice.below(6),
+      expires: dice.of(["never", "never", "never", "never", "past", "future"]),
+      age: ageOf(dice),
+    }
+  },
+  (dice) => ({
+    _tag: "UpdateKey",
+    key: slotOf(dice, "keys"),
+    as: somebody(dice),
+    ...(dice.chance(60) ? { label: labelOf(dice) } : {}),
+    ...(dice.chance(30) ? { perMinute: 1 + dice.below(4) } : {}),
+    ...(dice.chance(30) ? { perDay: 1 + dice.below(6) } : {}),
+  }),
+  (dice) => ({ _tag: "RevokeKey", key: slotOf(dice, "keys"), as: somebody(dice) }),
+  (dice) => ({ _tag: "ListKeys", account: slotOf(dice, "accounts") }),
+  // Few keys, so that their windows are used up.
+  (dice) => ({ _tag: "Admit", hash: dice.chance(80) ? dice.below(3) : slotOf(dice, "keys") }),
+]
+
+const workflowDraws: ReadonlyArray<Draw> = [
+  (dice) => ({
+    _tag: "InsertWorkflow",
+    workflow: slotOf(dice, "workflows"),
+    account: dice.chance(60) ? 0 : slotOf(dice, "accounts"),
+    name: dice.of(names),
+    age: ageOf(dice),
+    flavor: flavorOf(dice),
+  }),
+  (dice) => ({
+    _tag: "ReplaceWorkflow",
+    workflow: slotOf(dice, "workflows"),
+    as: somebody(dice),
+    revision: distance(dice),
+    name: dice.of(names),
+    flavor: flavorOf(dice),
+  }),
+  (dice) => ({
+    _tag: "RemoveWorkflow",
+    workflow: slotOf(dice, "workflows"),
+    as: somebody(dice),
+  }),
+  (dice) => ({ _tag: "FindWorkflow", workflow: slotOf(dice, "workflows"), as: somebody(dice) }),
+  (dice) => ({ _tag: "ListWorkflows", ...listing(dice, "workflows") }),
+  (dice) => ({ _tag: "WalkWorkflows", ...walk(dice) }),
+]
+
+const runDraws: ReadonlyArray<Draw> = [
+  begin,
+  advance,
+  advance,
+  together,
+  (dice) => ({
+    _tag: "Claim",
+    runner: slotOf(dice, "runners"),
+    leaseMillis: dice.of(leases),
+    limit: dice.below(5),
+  }),
+  (dice) => ({
+    _tag: "Seize",
+    run: slotOf(dice, "runs"),
+    as: somebody(dice),
+    runner: slotOf(dice, "runners"),
+  }),
+  (dice) => ({
+    _tag: "Heartbeat",
+    runner: slotOf(dice, "runners"),
+    leaseMillis: dice.of(leases),
+  }),
+  (dice) => ({ _tag: "Abandon", runner: slotOf(dice, "runners"), runs: someRuns(dice) }),
+  (dice) => ({ _tag: "Release", runner: slotOf(dice, "runners") }),
+  (dice) => ({ _tag: "FindRun", run: slotOf(dice, "runs"), as: somebody(dice) }),
+  (dice) => ({ _tag: "FindRuns", account: slotOf(dice, "accounts"), runs: someRuns(dice) }),
+  (dice) => ({ _tag: "ListRuns", ...listing(dice, "runs"), ...filter(dice) }),
+  (dice) => ({ _tag: "WalkRuns", ...walk(dice), ...filter(dice) }),
+  (dice) => ({
+    _tag: "Events",
+    run: slotOf(dice, "runs"),
+    as: somebody(dice),
+    after: dice.below(6) - 1,
+  }),
+]
+
+const wait: Draw = (dice) => ({ _tag: "Wait", millis: dice.of(waits) })
+
+/**
+ * The script of a seed. Each seed has its own taste: it draws some commands often and others
+ * never, which reaches states that an even mixture does not.
+ */
+export const scriptOf = (seed: number, length: number): ReadonlyArray<Command> => {
+  const dice = Dice.make(seed)
+  const draws = [...keyDraws, ...workflowDraws, ...runDraws, wait]
+  const taste = draws.flatMap((draw) => Array.from({ length: dice.of([0, 1, 2, 4]) }, () => draw))
+  const drawn = taste.length === 0 ? draws : taste
+  const prologue: ReadonlyArray<Command> = [{ _tag: "InsertAccount", account: 0, age: 3 }]
+  return [...prologue, ...Array.from({ length: length - 1 }, () => dice.of(drawn)(dice))]
+}

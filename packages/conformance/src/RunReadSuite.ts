@@ -1,0 +1,174 @@
+/**
+ * What every run store must do when it is read: single records, batches, listings and events.
+ */
+import { assert, describe, type Vitest } from "@effect/vitest"
+import { RunId, WorkflowId } from "@millrace/core/domain/Id"
+import { type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
+import { Effect, Option } from "effect"
+import * as Samples from "./Samples.ts"
+
+type Tests = Vitest.MethodsNonLive<RunStore>
+
+const strange = RunId.make("run_a\u0000b\ud800'%")
+
+const find = (it: Tests): void => {
+  it.effect("finds nothing under an unknown or a foreign identifier", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run()
+      yield* store.commit(Samples.birth(run))
+      const { account, stranger } = samples
+      assert.isTrue(Option.isSome(yield* store.find(account, run.id)))
+      assert.isTrue(Option.isNone(yield* store.find(stranger, run.id)))
+      assert.isTrue(Option.isNone(yield* store.find(account, RunId.make("run_unknown"))))
+      assert.isTrue(Option.isNone(yield* store.find(account, strange)))
+    }),
+  )
+}
+
+const findMany = (it: Tests): void => {
+  it.effect("returns each known run once and leaves the others out", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [a, b, c] = [samples.run(), samples.run(), samples.run()]
+      const foreign = samples.run({ accountId: samples.stranger })
+      const nodeRuns = [Samples.nodeRun("y", { ordinal: 1 }), Samples.nodeRun("x")]
+      for (const run of [a, b, c, foreign]) {
+        yield* store.commit(Samples.birth(run, { nodeRuns }))
+      }
+      const ids = [b.id, foreign.id, RunId.make("run_unknown"), strange, a.id, b.id]
+      const records = yield* store.findMany(samples.account, ids)
+      const byId = records.toSorted((one, two) => (one.run.id < two.run.id ? -1 : 1))
+      const recordOf = (run: typeof a) => ({
+        run,
+        definition: Samples.definitionFor(run),
+        nodeRuns: nodeRuns.toReversed(),
+      })
+      assert.deepStrictEqual(byId, [recordOf(a), recordOf(b)])
+      assert.deepStrictEqual(yield* store.findMany(samples.account, []), [])
+      assert.deepStrictEqual(yield* store.findMany(samples.stranger, [a.id]), [])
+    }),
+  )
+}
+
+const events = (it: Tests): void => {
+  it.effect("returns the events after a sequence, and none of an unknown run", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run({ sequence: 3 })
+      const all = [1, 2, 3].map((sequence) => Samples.event(run, sequence))
+      yield* store.commit(Samples.birth(run, { events: all }))
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 0), all)
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 1), all.slice(1))
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 3), [])
+      assert.deepStrictEqual(yield* store.events(samples.stranger, run.id, 0), [])
+      assert.deepStrictEqual(yield* store.events(samples.account, strange, 0), [])
+    }),
+  )
+}
+
+const listed = Effect.fnUntraced(function* (samples: Samples.Samples, query: Partial<RunQuery>) {
+  const store = yield* RunStore
+  const page = yield* store.list({ account: samples.account, limit: 20, ...query })
+  return page.items
+})
+
+const list = (it: Tests): void => {
+  it.effect("shows whole runs as they are now, and no foreign one", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [older, newer] = [samples.run({ values: { a: 1 } }), samples.run()]
+      yield* store.commit(Samples.birth(newer))
+      yield* store.commit(Samples.birth(older))
+      yield* store.commit(Samples.birth(samples.run({ accountId: samples.stranger })))
+      const next = Samples.step(older, { status: "CANCELED", error: "Canceled" })
+      yield* store.commit(next)
+      assert.deepStrictEqual(yield* listed(samples, {}), [newer, next.run])
+    }),
+  )
+
+  it.effect("filters by workflow and by status, also together", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const workflowId = WorkflowId.make(`wf-one-of-${samples.account}`)
+      const a = samples.run({ workflowId, status: "FAILED" })
+      const b = samples.run({ workflowId })
+      const c = samples.run({ status: "FAILED" })
+      for (const run of [a, b, c]) yield* store.commit(Samples.birth(run))
+      assert.deepStrictEqual(yield* listed(samples, { workflowId }), [b, a])
+      assert.deepStrictEqual(yield* listed(samples, { status: "FAILED" }), [c, a])
+      assert.deepStrictEqual(yield* listed(samples, { workflowId, status: "FAILED" }), [a])
+      assert.deepStrictEqual(yield* listed(samples, { status: "COMPLETED" }), [])
+      assert.deepStrictEqual(yield* listed(samples, { status: "FAILED", limit: 1, skip: 1 }), [a])
+    }),
+  )
+}
+
+const search = (it: Tests): void => {
+  it.effect("finds a part of name or error in any case, and takes no wildcard", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const invoice = samples.run({ workflowName: "Invoice ÄRGER 100%" })
+      const failed = samples.run({ error: "snake_case: Not Found \\ \u0000" })
+      const plain = samples.run({ workflowName: "plain" })
+      for (const run of [invoice, failed, plain]) yield* store.commit(Samples.birth(run))
+      const matching = (text: string) => listed(samples, { search: text })
+      assert.deepStrictEqual(yield* matching("iNVOICE"), [invoice])
+      assert.deepStrictEqual(yield* matching("ärger"), [invoice])
+      assert.deepStrictEqual(yield* matching("not FOUND"), [failed])
+      assert.deepStrictEqual(yield* matching("%"), [invoice])
+      assert.deepStrictEqual(yield* matching("_case"), [failed])
+      assert.deepStrictEqual(yield* matching("\\"), [failed])
+      assert.deepStrictEqual(yield* matching("i%e"), [])
+      assert.deepStrictEqual(yield* matching("PLAI"), [plain])
+    }),
+  )
+
+  it.effect("searches an error that came with a later commit", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run()
+      yield* store.commit(Samples.birth(run))
+      assert.deepStrictEqual(yield* listed(samples, { search: "timeout" }), [])
+      const next = Samples.step(run, { status: "FAILED", error: "Timeout in b" })
+      yield* store.commit(next)
+      assert.deepStrictEqual(yield* listed(samples, { search: "timeout" }), [next.run])
+    }),
+  )
+
+  it.effect("finds the beginning of an identifier, not its middle", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [a, b] = [samples.run(), samples.run()]
+      for (const run of [a, b]) yield* store.commit(Samples.birth(run))
+      assert.deepStrictEqual(yield* listed(samples, { search: a.id }), [a])
+      assert.deepStrictEqual(yield* listed(samples, { search: a.id.slice(0, -5) }), [b, a])
+      assert.deepStrictEqual(yield* listed(samples, { search: a.id.slice(4) }), [])
+    }),
+  )
+}
+
+/** Registers the tests of reading runs. */
+export const runReadSuite = (it: Tests): void => {
+  describe("RunStore.find", () => {
+    find(it)
+  })
+  describe("RunStore.findMany", () => {
+    findMany(it)
+  })
+  describe("RunStore.events", () => {
+    events(it)
+  })
+  describe("RunStore.list", () => {
+    list(it)
+    search(it)
+  })
+}

@@ -1,0 +1,7 @@
+/**
+ * The published suites of Millrace: what an adapter must do, as tests.
+ *
+ * Leaves out: a database to test against; `@millrace/conformance/TestPostgres` starts one.
+ */
+export { conformance } from "./Conformance.ts"
+export * as Samples from "./Samples.ts"

@@ -1,0 +1,82 @@
+/**
+ * What a declaration of a node type says, and what its handler is called with. Types only: they
+ * carry what the schemas of the ports know to the handler's author.
+ */
+import type { Drawn, PortSchemas, Read, Written } from "./Port.ts"
+
+/** What a handler finds at its inputs, by port. */
+export type Inputs<I extends PortSchemas> = { readonly [P in keyof I]: Read<I[P]> }
+
+/** Literal inputs of a node as a workflow holds them, by port. */
+export type Literals<I extends PortSchemas> = { readonly [P in keyof I]?: Drawn<I[P]> }
+
+type OptionalKeys<O extends PortSchemas> = {
+  [P in keyof O]: undefined extends Written<O[P]> ? P : never
+}[keyof O]
+
+/** What a handler returns, by port. A port whose schema accepts `undefined` may be left out. */
+export type Outputs<O extends PortSchemas> = {
+  readonly [P in Exclude<keyof O, OptionalKeys<O>>]: Written<O[P]>
+} & { readonly [P in OptionalKeys<O>]?: Written<O[P]> }
+
+/** A type without an output that must be there may return nothing. */
+type Returned<O extends PortSchemas> = [Exclude<keyof O, OptionalKeys<O>>] extends [never]
+  ? Outputs<O> | void
+  : Outputs<O>
+
+/** Writes into the log of the node run. `data` is kept when it is JSON. */
+export interface NodeLog {
+  debug(message: string, data?: unknown): void
+  info(message: string, data?: unknown): void
+  warn(message: string, data?: unknown): void
+  error(message: string, data?: unknown): void
+}
+
+/** What a handler is called with. */
+export interface NodeContext<I extends PortSchemas, M extends string> {
+  readonly inputs: Inputs<I>
+  /** The mode in force; the empty string for a type without modes. */
+  readonly mode: M
+  readonly runId: string
+  readonly nodeId: string
+  /** From 1. */
+  readonly attempt: number
+  /** Aborted when the run is canceled or the engine closes: hand it on to `fetch` and the like. */
+  readonly signal: AbortSignal
+  /** The same on every attempt: hand it to whatever must not happen twice. */
+  readonly idempotencyKey: string
+  readonly log: NodeLog
+  /** Adds to what this node run costs, in credits. Replaces the estimate once called. */
+  readonly credits: { add(amount: number): void }
+}
+
+/** What {@link defineNode} needs to know. Only `type`, `inputs`, `outputs` and `run` are needed. */
+export interface NodeOptions<
+  T extends string,
+  I extends PortSchemas,
+  O extends PortSchemas,
+  M extends string,
+> {
+  /** What a node's `type` says. */
+  readonly type: T
+  /** Moves when a change would alter what existing nodes do; from 1. */
+  readonly version?: number
+  /** A title for people. */
+  readonly title?: string
+  readonly description?: string
+  /** Where a palette shows it: `flow`, `data`, `network`, or your own word. */
+  readonly category?: string
+  readonly inputs: I
+  readonly outputs: O
+  /** Inputs into which several edges may lead; their schema is an array's. */
+  readonly multiple?: ReadonlyArray<keyof I & string>
+  /** The default mode first. */
+  readonly modes?: ReadonlyArray<M>
+  /** Expected cost of one execution in credits. A function sees literals, not what edges bring. */
+  readonly credits?: number | ((node: { readonly inputs: Literals<I>; readonly mode: M }) => number)
+  /**
+   * The handler. A throw fails the node with the error's message. An optional output that is left
+   * out was not taken: what only it leads to is skipped.
+   */
+  readonly run: (context: NodeContext<I, M>) => Returned<O> | Promise<Returned<O>>
+}

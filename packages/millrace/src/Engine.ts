@@ -1,0 +1,169 @@
+/**
+ * The engine for applications without Effect: one object, promises, and a handler to mount.
+ *
+ * Guarantees: everything that can go wrong at the start rejects `createEngine`; several engines in
+ * one process share nothing; `close` leaves no timer, handle or lock behind. Leaves out: rules of
+ * any kind. They are the engine's, and this is a thin front of it.
+ */
+import { Account } from "@millrace/core/domain/Account"
+import type { AccountId } from "@millrace/core/domain/Id"
+import type { Limits } from "@millrace/core/domain/Limits"
+import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import type { Engine as CoreEngine, Stores } from "@millrace/core/engine/Engine"
+import { layer as coreLayer } from "@millrace/core/engine/Engine"
+import { Keys as CoreKeys } from "@millrace/core/engine/Keys"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { CurrentRunnerOptions } from "@millrace/core/engine/Runner"
+import { KeyStore } from "@millrace/core/ports/KeyStore"
+import { Egress } from "@millrace/egress/Egress"
+import { openWeb } from "@millrace/egress/Policy"
+import { Cursors } from "@millrace/http/Cursor"
+import type { Handler } from "@millrace/http/WebHandler"
+import { make as makeHandler } from "@millrace/http/WebHandler"
+import { builtin } from "@millrace/nodes/Builtin"
+import { Context, Effect, Layer, Logger, LogLevel } from "effect"
+import type { Duration } from "./Duration.ts"
+import { millisOf } from "./Duration.ts"
+import { reader } from "./Json.ts"
+import type { Keys } from "./Key.ts"
+import * as Key from "./Key.ts"
+import type { NodeType } from "./Node.ts"
+import type { Runs } from "./Run.ts"
+import * as Run from "./Run.ts"
+import type { Runtime } from "./Runtime.ts"
+import { open } from "./Runtime.ts"
+import type { Store } from "./Store.ts"
+import { memory } from "./Store.ts"
+import type { Workflows } from "./Workflow.ts"
+import * as Workflow from "./Workflow.ts"
+import type { WorkflowBuilder } from "./WorkflowBuilder.ts"
+import { empty } from "./WorkflowBuilder.ts"
+
+/** What an engine is made of. Nothing is needed. */
+export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
+  /** Where everything is kept; in memory where nothing is said. */
+  readonly store?: Store
+  /** Your own node types, beside the built-in ones. */
+  readonly nodes?: N
+  /** False: without the built-in node types. */
+  readonly builtin?: boolean
+  /**
+   * Name of the account whose workflows, runs and keys these are, made when there is none. Where
+   * nothing is said, the store's first account, called `default` when it has to be made.
+   */
+  readonly account?: string
+  /** What stands before `/api/v1` in the addresses that reach `fetch`: `/automation`. */
+  readonly basePath?: string
+  /** How long `close` lets nodes in progress go on; 10 seconds where nothing is said. */
+  readonly grace?: Duration
+  /** Bounds other than the defaults. */
+  readonly limits?: Partial<Limits>
+}
+
+/** A running engine. */
+export interface Engine<
+  N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeType>,
+> extends AsyncDisposable {
+  readonly workflows: Workflows
+  readonly runs: Runs
+  readonly keys: Keys
+  /** Draws a workflow in code; nothing is stored before `workflows.create`. */
+  workflow(name: string): WorkflowBuilder<N>
+  /**
+   * The HTTP interface, to mount in any application. Never rejects: once the engine is closed it
+   * answers 503.
+   */
+  readonly fetch: (request: Request) => Promise<Response>
+  /**
+   * Stops and resolves when everything has stopped. No further node is started; handlers that are
+   * not done within `grace` see their signal aborted. A durable store continues open runs when it
+   * is opened again. Every other call rejects from here on, also those that are waiting.
+   */
+  close(): Promise<void>
+}
+
+class Mount extends Context.Service<Mount, Handler>()("millrace/Mount") {}
+
+type Services = CoreEngine | Stores | Cursors | Mount
+
+const stderr = Logger.withConsoleError(Logger.formatLogFmt)
+
+/** An embedded library speaks up only when something is wrong. */
+const warnings: Logger.Logger<unknown, void> = Logger.make((entry) => {
+  if (LogLevel.isGreaterThanOrEqualTo(entry.logLevel, "Warn")) stderr.log(entry)
+})
+
+/** What an embedder may set, over the defaults. */
+const settingsOf = ({ grace, limits }: EngineOptions<ReadonlyArray<NodeType>>) => {
+  const runner = CurrentRunnerOptions.defaultValue()
+  return Layer.mergeAll(
+    Layer.succeed(CurrentLimits, { ...defaultLimits, ...limits }),
+    Layer.succeed(CurrentRunnerOptions, {
+      ...runner,
+      graceMillis: grace === undefined ? runner.graceMillis : millisOf(grace),
+    }),
+    Logger.layer([warnings]),
+  )
+}
+
+const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
+  const own = (options.nodes ?? []).map((type) => type.executable)
+  const types = NodeTypes.layer(...(options.builtin === false ? [] : builtin), ...own)
+  const mount = Layer.effect(Mount, makeHandler({ basePath: options.basePath }))
+  return mount.pipe(
+    Layer.provideMerge(coreLayer),
+    Layer.provide(Layer.provide(types, Egress.layer(openWeb))),
+    Layer.provideMerge(Layer.merge((options.store ?? memory()).layer, Cursors.layer)),
+    Layer.provideMerge(settingsOf(options)),
+  )
+}
+
+const readName = reader(Account.fields.name, "account")
+
+const accountOf = Effect.fnUntraced(function* (wanted: string | undefined) {
+  const store = yield* KeyStore
+  const keys = yield* CoreKeys
+  const accounts = yield* store.listAccounts
+  const name = wanted === undefined ? undefined : yield* readName(wanted)
+  const known = accounts.find((each) => name === undefined || each.name === name)
+  return (known ?? (yield* keys.createAccount(name ?? "default"))).id
+})
+
+const answerClosed = (): Response =>
+  Response.json({ error: "The engine is closed" }, { status: 503 })
+
+const engineOf = <N extends ReadonlyArray<NodeType>>(
+  runtime: Runtime<Services>,
+  account: AccountId,
+): Engine<N> => ({
+  workflows: Workflow.make(runtime, account),
+  runs: Run.make(runtime, account),
+  keys: Key.make(runtime, account),
+  workflow: (name) => empty(name),
+  fetch: (request) =>
+    runtime
+      .call(Mount.use((handler) => Effect.promise(() => handler(request))))
+      .catch(answerClosed),
+  close: runtime.close,
+  [Symbol.asyncDispose]: runtime.close,
+})
+
+/**
+ * Opens an engine. Rejects with one sentence when it cannot start: the store does not open, or two
+ * node types have one key.
+ *
+ * ```ts
+ * await using engine = await createEngine({ store: pglite("./data"), nodes: [shout] })
+ * ```
+ */
+export const createEngine = async <const N extends ReadonlyArray<NodeType> = readonly []>(
+  options: EngineOptions<N> = {},
+): Promise<Engine<N>> => {
+  const runtime = await open(layerOf(options))
+  try {
+    return engineOf(runtime, await runtime.call(accountOf(options.account)))
+  } catch (error) {
+    await runtime.close()
+    throw error
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * The front door of Millrace for applications without Effect.
+ *
+ * Leaves out: the Effect interface; that is `@millrace/core` and its neighbours.
+ */
+export { createEngine } from "./Engine.ts"
+export type { Engine, EngineOptions } from "./Engine.ts"
+export { defineNode } from "./Node.ts"
+export type { NodeType } from "./Node.ts"
+export type { Inputs, Literals, NodeContext, NodeLog, NodeOptions, Outputs } from "./Declaration.ts"
+export { NodeError } from "./NodeError.ts"
+export type { EffectSchema, PortSchema, PortSchemas } from "./Port.ts"
+export { memory, pglite } from "./Store.ts"
+export type { Store } from "./Store.ts"
+export { MillraceError } from "./MillraceError.ts"
+export type { ErrorCode } from "./MillraceError.ts"
+export type {
+  AddedNode,
+  DrawnEdge,
+  DrawnNode,
+  NewNode,
+  Workflow,
+  WorkflowDocument,
+  WorkflowItem,
+  WorkflowQuery,
+  Workflows,
+} from "./Workflow.ts"
+export type { BuiltinType, NodePlacing, WorkflowBuilder } from "./WorkflowBuilder.ts"
+export type { Duration } from "./Duration.ts"
+export type {
+  NodeRun,
+  RunHandle,
+  RunItem,
+  RunQuery,
+  RunResult,
+  Runs,
+  StartRequest,
+  WaitOptions,
+} from "./Run.ts"
+export type { CreatedKey, Key, Keys, NewKey } from "./Key.ts"
+export type { Listing, Page, PageQuery } from "./Listing.ts"

@@ -1,0 +1,48 @@
+/**
+ * What the READMEs show compiles, runs, and prints what they say it prints.
+ */
+import { execFile } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { promisify } from "node:util"
+import { describe, expect, it } from "vitest"
+
+const exec = promisify(execFile)
+
+const packageFolder = resolve(import.meta.dirname, "..")
+const repository = resolve(packageFolder, "../..")
+
+/** The first block of TypeScript in a text that imports from "millrace". */
+const blockOf = (markdown: string): string | undefined =>
+  [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)]
+    .map((match) => match[1] ?? "")
+    .find((code) => code.includes('from "millrace"'))
+
+/** What the comment at the end of the block says will be printed. */
+const promised = (code: string): string => /\/\/ (.*)\s*$/.exec(code)?.[1] ?? "no such comment"
+
+/** Compiles and runs a program in this package; gives what it prints. */
+const compileAndRun = async (code: string): Promise<string> => {
+  const folder = mkdtempSync(join(packageFolder, ".readme-"))
+  try {
+    writeFileSync(join(folder, "example.ts"), code)
+    const settings = { extends: join(repository, "tsconfig.tests.json"), include: ["example.ts"] }
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
+    const compiler = join(repository, "node_modules/typescript/bin/tsc")
+    await exec(process.execPath, [compiler, "-p", folder])
+    const program = ["--conditions=@millrace/source", "example.ts"]
+    return (await exec(process.execPath, program, { cwd: folder })).stdout.trim()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+describe.each([
+  ["the repository", join(repository, "README.md")],
+  ["this package", join(packageFolder, "README.md")],
+])("The README of %s", (_, file) => {
+  it("shows embedding code that does what it says", async () => {
+    const code = blockOf(readFileSync(file, "utf8")) ?? "no example"
+    expect(await compileAndRun(code)).toBe(promised(code))
+  })
+})

@@ -1,0 +1,106 @@
+/**
+ * An embedded database: PGlite in a folder or in memory, through the driver of Postgres itself.
+ *
+ * Guarantees: what was acknowledged survives the death of the process. Leaves out: surviving a
+ * power failure (PGlite does not wait for the disk), more than one process, and statements that
+ * run beside each other: there is one session, and a statement holds up the whole process.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import { Effect, type Layer, type Scope } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import * as DataFolder from "./DataFolder.ts"
+import { orStorageError } from "./Failure.ts"
+import * as PgliteStream from "./PgliteStream.ts"
+
+const operation = "Pglite.open"
+
+const millisToOpen = 120_000
+
+/** Loaded only when it is used, so that nobody has to install it for a Postgres server. */
+const loadPglite = Effect.tryPromise({
+  try: () => import("@electric-sql/pglite"),
+  catch: (cause) => new StorageError({ operation, cause }),
+})
+
+/** What PGlite wrote last about a failure; its own error says only that there was one. */
+const isTelling = (line: string): boolean => /\b(?:FATAL|PANIC|ERROR):|could not/.test(line)
+
+const withoutTimestamp = (line: string): string => line.replace(/^.*?(?=FATAL|PANIC|ERROR)/, "")
+
+/** Opens a database; fails with the reason in one line. */
+const open = Effect.fnUntraced(function* (
+  dataDir: string | undefined,
+): Effect.fn.Return<PgliteStream.Session, StorageError, Scope.Scope> {
+  const { PGlite } = yield* loadPglite
+  let reason: string | undefined
+  const onStderr = (line: string): boolean => {
+    if (isTelling(line)) reason = withoutTimestamp(line)
+    return false
+  }
+  const options = { onStderr, ...(dataDir === undefined ? {} : { dataDir }) }
+  const create = Effect.tryPromise({
+    try: () => PGlite.create(options),
+    catch: (cause) =>
+      new StorageError({ operation, cause: reason === undefined ? cause : new Error(reason) }),
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: millisToOpen,
+      orElse: () =>
+        Effect.fail(new StorageError({ operation, cause: new Error("it does not answer") })),
+    }),
+  )
+  return yield* Effect.acquireRelease(create, (db) =>
+    Effect.ignore(Effect.promise(() => db.close())),
+  )
+})
+
+/** The driver's client over the one session that a database has. */
+const clientOf = Effect.fnUntraced(function* (session: PgliteStream.Session) {
+  const client = yield* orStorageError(operation)(
+    PgClient.make({
+      stream: () => PgliteStream.connect(session),
+      username: "postgres",
+      database: "postgres",
+      applicationName: "millrace",
+      maxConnections: 1,
+      idleTimeout: "10000 days",
+      maxMessageSize: 256 * 1_024 * 1_024,
+    }),
+  )
+  return Object.assign(client, { driver: "pglite" })
+})
+
+/** An empty database in memory, for tests and for trying things out. */
+export const layerMemory: Layer.Layer<PgClient.PgClient | SqlClient, StorageError> =
+  PgClient.layerFrom(Effect.flatMap(open(undefined), clientOf))
+
+const openFolder = Effect.fnUntraced(function* (path: string) {
+  const folder = yield* DataFolder.open(path)
+  yield* loadPglite
+  const session = yield* open(folder.database).pipe(
+    Effect.mapError(
+      ({ cause }) =>
+        new DataFolder.DataFolderDamaged({
+          folder: path,
+          problem: cause instanceof Error ? cause.message : String(cause),
+        }),
+    ),
+  )
+  yield* folder.complete
+  return yield* clientOf(session)
+})
+
+/**
+ * The database in a folder, which is made where there is none and belongs to this process until
+ * the scope closes.
+ */
+export const layer = (
+  folder: string,
+): Layer.Layer<
+  PgClient.PgClient | SqlClient,
+  | DataFolder.DataFolderLocked
+  | DataFolder.DataFolderForeign
+  | DataFolder.DataFolderDamaged
+  | StorageError
+> => PgClient.layerFrom(openFolder(folder))

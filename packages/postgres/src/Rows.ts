@@ -1,0 +1,243 @@
+/**
+ * The tables as data: which part of a stored thing is kept in which column, and how.
+ *
+ * Rows are encoded here, as one array parameter per column, and decoded here: a query builds a
+ * JSON object per row in the shape of the domain, so that 64-bit numbers arrive as numbers and
+ * opaque JSON arrives untouched.
+ *
+ * Guarantees: whatever is in a row, it can be encoded; text without U+0000, which Postgres cannot
+ * store (it becomes U+FFFD; what must come back exactly is kept as JSON). Leaves out: any query.
+ */
+import { PgTypes } from "@effect/sql-pg"
+import type { Account } from "@millrace/core/domain/Account"
+import type { ApiKey } from "@millrace/core/domain/ApiKey"
+import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
+import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import type { Workflow } from "@millrace/core/domain/Workflow"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
+import { Result } from "effect"
+
+type Kind = "text" | "bytea" | "int4" | "int8" | "json"
+
+/** One column. Without a `property` it is written and searched, but not read back. */
+interface Column<Row> {
+  readonly name: string
+  readonly kind: Kind
+  readonly property: string | undefined
+  readonly of: (row: Row) => unknown
+}
+
+/** The columns of one kind of row. */
+export type Table<Row> = ReadonlyArray<Column<Row>>
+
+/** Text as Postgres can store it. */
+export const text = (value: string): string =>
+  value.includes("\u0000") ? value.replaceAll("\u0000", "\ufffd") : value
+
+/** Text in the form in which it is searched: any case is the same, whatever the database's locale. */
+export const folded = (value: string): string => text(value.toLowerCase())
+
+const wireTypes: Record<Kind, number> = {
+  text: PgTypes.OID.text,
+  bytea: PgTypes.OID.bytea,
+  int4: PgTypes.OID.int4,
+  // A float carries every safe integer exactly, without a detour through BigInt.
+  int8: PgTypes.OID.float8,
+  json: PgTypes.OID.text,
+}
+
+const encode = (kind: Kind, value: unknown): unknown => {
+  if (value === null || value === undefined) return null
+  if (kind === "json") return JSON.stringify(value)
+  return typeof value === "string" ? text(value) : value
+}
+
+const columns =
+  (kind: Kind) =>
+  <Row extends object>(names: Partial<Record<keyof Row & string, string>>): Table<Row> =>
+    Object.entries<string | undefined>(names as Record<string, string>).map(
+      ([property, name]): Column<Row> => ({
+        name: name ?? property,
+        kind,
+        property,
+        of: (row) => (row as Record<string, unknown>)[property],
+      }),
+    )
+
+const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown): Column<Row> => ({
+  name,
+  kind,
+  property: undefined,
+  of,
+})
+
+const texts = columns("text")
+const jsons = columns("json")
+const int4s = columns("int4")
+const int8s = columns("int8")
+
+export const accounts: Table<Account> = [
+  ...texts<Account>({ id: "id", name: "name" }),
+  ...int8s<Account>({ createdAt: "created_at" }),
+]
+
+/** A key together with its hash, which only its row knows. */
+export interface HashedKey extends ApiKey {
+  readonly hash: Uint8Array
+}
+
+export const keys: Table<HashedKey> = [
+  ...texts<HashedKey>({ id: "id", accountId: "account_id", label: "label", prefix: "prefix" }),
+  ...int4s<HashedKey>({ perMinute: "per_minute", perDay: "per_day" }),
+  ...int8s<HashedKey>({
+    expiresAt: "expires_at",
+    revokedAt: "revoked_at",
+    createdAt: "created_at",
+  }),
+  derived("hash", "bytea", (key) => key.hash),
+]
+
+const workflowHead: Table<Workflow> = [
+  ...texts<Workflow>({
+    id: "id",
+    accountId: "account_id",
+    name: "name",
+    description: "description",
+    thumbnailUrl: "thumbnail_url",
+  }),
+  ...int4s<Workflow>({ revision: "revision" }),
+  ...int8s<Workflow>({ createdAt: "created_at", updatedAt: "updated_at" }),
+]
+
+export const workflows: Table<Workflow> = [
+  ...workflowHead,
+  ...jsons<Workflow>({ nodes: "nodes", edges: "edges" }),
+  derived("node_count", "int4", ({ nodes }) => nodes.length),
+  derived("name_folded", "text", ({ name }) => folded(name)),
+]
+
+/** What a listing reads of a workflow. */
+export const workflowSummaries: Table<Workflow> = [
+  ...workflowHead,
+  { ...derived("node_count", "int4", () => null), property: "nodeCount" },
+]
+
+export const definitions: Table<Definition> = [
+  ...texts<Definition>({ id: "id" }),
+  ...jsons<Definition>({ nodes: "nodes", edges: "edges" }),
+]
+
+/** What a run is born with: written once, and left out of every later commit. */
+const birth: Table<Run> = [
+  ...texts<Run>({
+    workflowId: "workflow_id",
+    workflowName: "workflow_name",
+    definitionId: "definition_id",
+    executionId: "execution_id",
+    mode: "mode",
+    source: "source",
+    singleNodeId: "single_node_id",
+  }),
+  ...int4s<Run>({ workflowRevision: "workflow_revision" }),
+  ...int8s<Run>({ createdAt: "created_at", estimatedCredits: "estimated_credits" }),
+  ...jsons<Run>({
+    values: "input_values",
+    inputOverrides: "input_overrides",
+    viewport: "viewport",
+  }),
+  derived("workflow_name_folded", "text", ({ workflowName }) => folded(workflowName)),
+]
+
+/** What every commit writes of a run. */
+export const progress: Table<Run> = [
+  ...texts<Run>({ status: "status", owner: "owner" }),
+  ...int4s<Run>({
+    nodeRunCount: "node_run_count",
+    sequence: "sequence",
+    revision: "revision",
+    fence: "fence",
+    claims: "claims",
+  }),
+  ...int8s<Run>({
+    startedAt: "started_at",
+    finishedAt: "finished_at",
+    actualCredits: "actual_credits",
+  }),
+  ...jsons<Run>({ active: "active", error: "error", output: "output" }),
+  derived("error_folded", "text", ({ error }) => (error === null ? null : folded(error))),
+]
+
+const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
+
+export const runs: Table<Run> = [...runIds, ...birth, ...progress]
+
+/** The next rows of runs that exist, and what their commits expect of the present ones. */
+export const steps: Table<RunCommit> = [
+  ...[...runIds, ...progress].map((column) => ({
+    ...column,
+    of: ({ run }: RunCommit) => column.of(run),
+  })),
+  derived("expected", "text", ({ expected }) => expected._tag),
+  derived("expected_fence", "int4", ({ expected }) =>
+    expected._tag === "New" ? null : expected.fence,
+  ),
+  derived("expected_revision", "int4", ({ expected }) =>
+    expected._tag === "New" ? null : expected.revision,
+  ),
+]
+
+/** A node run together with its run, which only its row knows. */
+export interface OwnedNodeRun extends NodeRun {
+  readonly runId: string
+}
+
+export const nodeRuns: Table<OwnedNodeRun> = [
+  derived("run_id", "text", ({ runId }) => runId),
+  ...texts<OwnedNodeRun>({ nodeId: "node_id", nodeType: "node_type", status: "status" }),
+  ...int4s<OwnedNodeRun>({ ordinal: "ordinal", attempt: "attempt" }),
+  ...int8s<OwnedNodeRun>({
+    credits: "credits",
+    startedAt: "started_at",
+    finishedAt: "finished_at",
+  }),
+  ...jsons<OwnedNodeRun>({ input: "input", output: "output", logs: "logs", error: "error" }),
+]
+
+export const events: Table<RunEvent> = [
+  ...texts<RunEvent>({ runId: "run_id", workflowId: "workflow_id", type: "type" }),
+  ...int4s<RunEvent>({ sequence: "sequence" }),
+  ...int8s<RunEvent>({ at: "at" }),
+  ...jsons<RunEvent>({ error: "error", data: "data" }),
+]
+
+/** The names of a table's columns, each behind an alias where one is given. */
+export const names = <Row>(table: Table<Row>, alias?: string): string =>
+  table.map(({ name }) => (alias === undefined ? name : `${alias}.${name}`)).join(", ")
+
+/** An expression that builds the domain's object out of a row. */
+export const object = <Row>(table: Table<Row>, alias: string): string => {
+  const parts = table.flatMap(({ name, property }) =>
+    property === undefined ? [] : [`'${property}', ${alias}.${name}`],
+  )
+  return `json_build_object(${parts.join(", ")})`
+}
+
+/** A source of rows in a FROM, whose first parameter has the given number. */
+export const source = <Row>(table: Table<Row>, alias: string, first: number): string => {
+  const arrays = table.map(({ kind }, index) => `$${first + index}::${kind}[]`)
+  return `unnest(${arrays.join(", ")}) AS ${alias} (${names(table)})`
+}
+
+/** The parameters of a {@link source}. */
+export const parameters = <Row>(
+  table: Table<Row>,
+  rows: ReadonlyArray<Row>,
+): ReadonlyArray<PgTypes.Parameter> =>
+  table.map(({ kind, of }) =>
+    Result.getOrThrow(
+      PgTypes.array(
+        rows.map((row) => encode(kind, of(row))),
+        wireTypes[kind],
+      ),
+    ),
+  )

@@ -1,0 +1,105 @@
+/**
+ * How runs are written: the commits of many runs as one statement, each with its own outcome.
+ *
+ * Guarantees: a commit is applied as a whole or not at all; the guard is part of the statement, so
+ * whoever was fenced off writes nothing. Leaves out: gathering commits.
+ */
+import type { RunCommit } from "@millrace/core/ports/RunStore"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Rows from "./Rows.ts"
+
+const firstBirth = 1
+const firstStep = firstBirth + Rows.runs.length
+const firstDefinition = firstStep + Rows.steps.length
+const firstNodeRun = firstDefinition + Rows.definitions.length
+const firstEvent = firstNodeRun + Rows.nodeRuns.length
+
+const changes = Rows.progress.map(({ name }) => `${name} = s.${name}`).join(", ")
+
+// Comparing `expected` with a text tells the planner to expect few rows, so that it looks runs up
+// by their key, also in a plan that was made when the table was empty.
+const statement = `
+WITH created AS (
+  INSERT INTO runs (${Rows.names(Rows.runs)})
+  SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.runs, "b", firstBirth)}
+  ON CONFLICT (id) DO NOTHING
+  RETURNING id, definition_id
+), advanced AS (
+  UPDATE runs r
+  SET ${changes}
+  FROM ${Rows.source(Rows.steps, "s", firstStep)}
+  WHERE s.expected = 'Existing' AND r.id = s.id AND r.account_id = s.account_id
+    AND r.fence = s.expected_fence AND r.revision = s.expected_revision
+    AND r.status IN ('QUEUED', 'RUNNING')
+  RETURNING r.id
+), applied AS (
+  SELECT id FROM created UNION ALL SELECT id FROM advanced
+), defined AS (
+  INSERT INTO definitions (${Rows.names(Rows.definitions)})
+  SELECT ${Rows.names(Rows.definitions, "d")}
+  FROM ${Rows.source(Rows.definitions, "d", firstDefinition)}
+  WHERE d.id IN (SELECT definition_id FROM created)
+  ON CONFLICT (id) DO NOTHING
+), noted AS (
+  INSERT INTO node_runs (${Rows.names(Rows.nodeRuns)})
+  SELECT ${Rows.names(Rows.nodeRuns, "n")}
+  FROM ${Rows.source(Rows.nodeRuns, "n", firstNodeRun)}
+  JOIN applied a ON a.id = n.run_id
+), told AS (
+  INSERT INTO run_events (${Rows.names(Rows.events)})
+  SELECT ${Rows.names(Rows.events, "e")}
+  FROM ${Rows.source(Rows.events, "e", firstEvent)}
+  JOIN applied a ON a.id = e.run_id
+)
+SELECT id FROM applied`
+
+const nodeRunsOf = ({ nodeRuns, run }: RunCommit): ReadonlyArray<Rows.OwnedNodeRun> =>
+  nodeRuns.map((nodeRun) => ({ runId: run.id, ...nodeRun }))
+
+/** In one order for every server, so that two of them never wait for each other in a circle. */
+const ordered = <A>(rows: Iterable<A>, idOf: (row: A) => string): ReadonlyArray<A> =>
+  [...rows].toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+
+const definitionsOf = (commits: ReadonlyArray<RunCommit>) => {
+  const byId = new Map(
+    commits.flatMap(({ expected }) =>
+      expected._tag === "New" ? [[expected.definition.id, expected.definition] as const] : [],
+    ),
+  )
+  return ordered(byId.values(), ({ id }) => id)
+}
+
+const parametersOf = (commits: ReadonlyArray<RunCommit>) => {
+  const inOrder = ordered(commits, ({ run }) => run.id)
+  const births = inOrder.filter(({ expected }) => expected._tag === "New")
+  return [
+    ...Rows.parameters(
+      Rows.runs,
+      births.map(({ run }) => run),
+    ),
+    ...Rows.parameters(
+      Rows.steps,
+      inOrder.filter(({ expected }) => expected._tag === "Existing"),
+    ),
+    ...Rows.parameters(Rows.definitions, definitionsOf(births)),
+    ...Rows.parameters(Rows.nodeRuns, commits.flatMap(nodeRunsOf)),
+    ...Rows.parameters(
+      Rows.events,
+      commits.flatMap(({ events }) => events),
+    ),
+  ]
+}
+
+/** Applies commits of different runs; true for those that were applied. */
+export const write = (
+  sql: SqlClient,
+  commits: ReadonlyArray<RunCommit>,
+): Effect.Effect<ReadonlyArray<boolean>, SqlError> =>
+  Effect.suspend(() => sql.unsafe<{ readonly id: string }>(statement, parametersOf(commits))).pipe(
+    Effect.map((rows) => {
+      const applied = new Set(rows.map(({ id }) => id))
+      return commits.map(({ run }) => applied.has(Rows.text(run.id)))
+    }),
+  )

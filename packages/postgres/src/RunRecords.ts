@@ -1,0 +1,114 @@
+/**
+ * How runs are read: whole records, pages of runs, and events.
+ *
+ * Guarantees: a record is read by one statement, so its parts fit together. Leaves out: who may
+ * write what was read.
+ */
+import type { AccountId, RunId } from "@millrace/core/domain/Id"
+import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import { fromOverfetch, type Page } from "@millrace/core/domain/Page"
+import type { RunQuery } from "@millrace/core/ports/RunStore"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Listing from "./Listing.ts"
+import * as Rows from "./Rows.ts"
+
+/** One part of a record: exactly one of the three is there. */
+interface Part {
+  readonly id: string
+  readonly run: Run | null
+  readonly definition: Definition | null
+  readonly node: NodeRun | null
+}
+
+// OFFSET 0 keeps each look-up by key as it is, instead of as a join that might read whole tables.
+const parts = `
+WITH chosen AS MATERIALIZED (
+  SELECT r.* FROM unnest($1::text[]) AS wanted (id) CROSS JOIN LATERAL (
+    SELECT * FROM runs r
+    WHERE r.id = wanted.id AND ($2::text IS NULL OR r.account_id = $2) OFFSET 0
+  ) r
+)
+SELECT r.id, ${Rows.object(Rows.runs, "r")} AS run, NULL::json AS definition, NULL::json AS node
+FROM chosen r
+UNION ALL
+SELECT d.id, NULL, ${Rows.object(Rows.definitions, "d")}, NULL
+FROM (SELECT DISTINCT definition_id FROM chosen) c CROSS JOIN LATERAL (
+  SELECT * FROM definitions d WHERE d.id = c.definition_id OFFSET 0
+) d
+UNION ALL
+SELECT r.id, NULL, NULL, ${Rows.object(Rows.nodeRuns, "n")}
+FROM chosen r CROSS JOIN LATERAL (
+  SELECT * FROM node_runs n WHERE n.run_id = r.id OFFSET 0
+) n`
+
+const assemble = (rows: ReadonlyArray<Part>): ReadonlyArray<RunRecord> => {
+  const definitions = new Map<string, Definition>()
+  const nodeRuns = new Map<string, Array<NodeRun>>()
+  const runs: Array<Run> = []
+  for (const { definition, id, node, run } of rows) {
+    if (run !== null) runs.push(run)
+    if (definition !== null) definitions.set(id, definition)
+    if (node === null) continue
+    const known = nodeRuns.get(id)
+    if (known === undefined) nodeRuns.set(id, [node])
+    else known.push(node)
+  }
+  return runs.map((run) => ({
+    run,
+    definition: definitions.get(run.definitionId)!,
+    nodeRuns: (nodeRuns.get(run.id) ?? []).toSorted((a, b) => a.ordinal - b.ordinal),
+  }))
+}
+
+/** The records of runs, each once; of one account, or of those that the caller has just claimed. */
+export const read = (
+  sql: SqlClient,
+  account: AccountId | null,
+  ids: ReadonlyArray<RunId>,
+): Effect.Effect<ReadonlyArray<RunRecord>, SqlError> => {
+  const unique = [...new Set(ids.map(Rows.text))]
+  return Effect.map(sql.unsafe<Part>(parts, [unique, account]), assemble)
+}
+
+/** A page of an account's runs. */
+export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, SqlError> => {
+  const { search, status, workflowId } = query
+  const conditions = Listing.conditions(sql, query)
+  if (workflowId !== undefined) conditions.push(sql`workflow_id = ${Rows.text(workflowId)}`)
+  if (status !== undefined) conditions.push(sql`status = ${status}`)
+  if (search !== undefined) {
+    const part = Rows.folded(search)
+    conditions.push(sql`(strpos(workflow_name_folded, ${part}) > 0
+      OR strpos(error_folded, ${part}) > 0 OR starts_with(id, ${Rows.text(search)}))`)
+  }
+  return Effect.map(
+    sql<{ readonly run: Run }>`
+      SELECT ${sql.literal(Rows.object(Rows.runs, "r"))} AS run FROM runs r
+      WHERE ${sql.and(conditions)} ${Listing.slice(sql, query)}`,
+    (rows) =>
+      fromOverfetch(
+        rows.map(({ run }) => run),
+        query.limit,
+      ),
+  )
+}
+
+/** The events of a run behind a sequence, in order. */
+export const events = (
+  sql: SqlClient,
+  account: AccountId,
+  id: RunId,
+  after: number,
+): Effect.Effect<ReadonlyArray<RunEvent>, SqlError> =>
+  Effect.map(
+    sql<{ readonly event: RunEvent }>`
+      SELECT ${sql.literal(Rows.object(Rows.events, "e"))} AS event
+      FROM run_events e
+      WHERE e.run_id = ${Rows.text(id)} AND e.sequence > ${after}
+        AND EXISTS (SELECT FROM runs r WHERE r.id = ${Rows.text(id)} AND r.account_id = ${account})
+      ORDER BY e.sequence`,
+    (rows) => rows.map(({ event }) => event),
+  )

@@ -1,0 +1,106 @@
+/**
+ * The run store on Postgres.
+ *
+ * Guarantees: commits that arrive together go out together, and a commit that is made within a
+ * transaction of the caller takes part in it. Leaves out: the statements, which are next door.
+ */
+import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { Run, RunRecord } from "@millrace/core/domain/Run"
+import type { ClaimRequest, RunCommit } from "@millrace/core/ports/RunStore"
+import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import { Context, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { ConnectionError, SqlError } from "effect/sql/SqlError"
+import { orStorageError } from "./Failure.ts"
+import * as GroupCommit from "./GroupCommit.ts"
+import * as RunClaims from "./RunClaims.ts"
+import * as RunCommits from "./RunCommits.ts"
+import * as RunRecords from "./RunRecords.ts"
+
+/** How many commits one statement applies at most. */
+const commitsPerFlush = 256
+
+const closed = new SqlError({
+  reason: new ConnectionError({ cause: new Error("The store is closed"), operation: "commit" }),
+})
+
+/** The server has answered with an error, so nothing was written, and one commit may be why. */
+const isOneMembers = ({ reason }: SqlError): boolean =>
+  reason._tag !== "ConnectionError" && reason._tag !== "StatementTimeoutError"
+
+const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
+  const submit = yield* GroupCommit.make<RunCommit, boolean, SqlError>({
+    keyOf: ({ run }) => run.id,
+    flush: (commits) => RunCommits.write(sql, commits),
+    isOneMembers,
+    closed,
+    maxMembers: commitsPerFlush,
+  })
+  const apply = (commit: RunCommit) =>
+    Effect.contextWith((context: Context.Context<never>) =>
+      Option.isSome(Context.getOption(context, sql.transactionService))
+        ? Effect.map(RunCommits.write(sql, [commit]), (outcomes) => outcomes[0] === true)
+        : submit(commit),
+    )
+  return (commit: RunCommit): Effect.Effect<void, StaleRun | StorageError> =>
+    apply(commit).pipe(
+      orStorageError("RunStore.commit"),
+      Effect.flatMap((isApplied) =>
+        isApplied ? Effect.void : Effect.fail(new StaleRun({ runId: commit.run.id })),
+      ),
+    )
+})
+
+/** Records of runs as they were claimed, whatever has happened to their rows since. */
+const recordsOf = Effect.fnUntraced(function* (sql: SqlClient, claimed: ReadonlyArray<Run>) {
+  if (claimed.length === 0) return []
+  const ids = claimed.map(({ id }) => id)
+  const records = new Map<RunId, RunRecord>()
+  for (const record of yield* RunRecords.read(sql, null, ids)) records.set(record.run.id, record)
+  return claimed.flatMap((run): ReadonlyArray<RunRecord> => {
+    const record = records.get(run.id)
+    return record === undefined ? [] : [{ ...record, run }]
+  })
+})
+
+const claim = (sql: SqlClient, request: ClaimRequest) =>
+  Effect.flatMap(RunClaims.claim(sql, request), (runs) => recordsOf(sql, runs))
+
+const find = (sql: SqlClient, account: AccountId, id: RunId) =>
+  Effect.map(RunRecords.read(sql, account, [id]), (records) => Option.fromUndefinedOr(records[0]))
+
+const seize = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  account: AccountId,
+  id: RunId,
+  runner: RunnerId,
+) {
+  const run = yield* RunClaims.seize(sql, account, id, runner)
+  if (run === undefined) return yield* find(sql, account, id)
+  return Option.fromUndefinedOr((yield* recordsOf(sql, [run]))[0])
+})
+
+const make = Effect.gen(function* () {
+  const sql = (yield* SqlClient).withoutTransforms()
+  return RunStore.of({
+    commit: yield* makeCommit(sql),
+    claim: (request) => orStorageError("RunStore.claim")(claim(sql, request)),
+    seize: (account, id, runner) =>
+      orStorageError("RunStore.seize")(seize(sql, account, id, runner)),
+    heartbeat: (runner, leaseMillis) =>
+      orStorageError("RunStore.heartbeat")(RunClaims.heartbeat(sql, runner, leaseMillis)),
+    abandon: (runner, ids) =>
+      orStorageError("RunStore.abandon")(RunClaims.abandon(sql, runner, ids)),
+    release: (runner) => orStorageError("RunStore.release")(RunClaims.release(sql, runner)),
+    find: (account, id) => orStorageError("RunStore.find")(find(sql, account, id)),
+    findMany: (account, ids) =>
+      orStorageError("RunStore.findMany")(RunRecords.read(sql, account, ids)),
+    list: (query) => orStorageError("RunStore.list")(RunRecords.list(sql, query)),
+    events: (account, id, after) =>
+      orStorageError("RunStore.events")(RunRecords.events(sql, account, id, after)),
+  })
+})
+
+/** The run store over an existing client; the tables must be there. */
+export const layer: Layer.Layer<RunStore, never, SqlClient> = Layer.effect(RunStore, make)

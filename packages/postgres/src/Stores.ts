@@ -1,0 +1,28 @@
+/**
+ * All stores on Postgres, as layers over the ambient SQL client.
+ *
+ * Guarantees: who works within a transaction of that client has the stores take part in it. Leaves
+ * out: connecting; see `Postgres` and `Pglite`.
+ */
+import type { KeyStore } from "@millrace/core/ports/KeyStore"
+import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Layer } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import * as Keys from "./KeyStore.ts"
+import { migrate } from "./Migrations.ts"
+import * as Runs from "./RunStore.ts"
+import * as Workflows from "./WorkflowStore.ts"
+
+/** The stores over tables that are there already; sends no DDL. */
+export const layerStorage: Layer.Layer<WorkflowStore | RunStore | KeyStore, never, SqlClient> =
+  Layer.mergeAll(Workflows.layer, Runs.layer, Keys.layer)
+
+/** Brings the tables up to date; servers that start together wait for each other. */
+export const layerMigrations: Layer.Layer<never, StorageError, SqlClient> =
+  Layer.effectDiscard(migrate)
+
+/** Brings the tables up to date, then provides the stores. */
+export const layer: Layer.Layer<WorkflowStore | RunStore | KeyStore, StorageError, SqlClient> =
+  layerStorage.pipe(Layer.provide(layerMigrations))

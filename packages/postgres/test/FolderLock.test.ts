@@ -1,0 +1,75 @@
+/**
+ * The lock of a folder: who gets it, and what the dead leave behind.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as FolderLock from "@millrace/postgres/FolderLock"
+import { Effect } from "effect"
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as Child from "./Child.ts"
+
+const temporary = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "millrace-lock-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
+)
+
+describe("FolderLock.acquire", () => {
+  const holder = (pid: number, startedAt: string | null) =>
+    JSON.stringify({ pid, startedAt, token: "somebody" })
+
+  const take = (folder: string) => Effect.scoped(FolderLock.acquire(folder))
+
+  it.live("takes over from a process that is no more", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporary
+      const child = yield* Child.start("./LockRacer.ts", folder)
+      yield* child.kill
+      // A number that nobody has, a number that somebody else has now, and what nobody can read.
+      for (const text of [holder(child.pid, null), holder(process.pid, "long ago"), "", "{"]) {
+        writeFileSync(join(folder, "lock"), text)
+        assert.isUndefined(yield* take(folder))
+        assert.deepStrictEqual(readdirSync(folder), [])
+      }
+    }),
+  )
+
+  it.live("takes over from a process that died while it took over", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporary
+      const dead = (token: string) => JSON.stringify({ pid: 2 ** 30, startedAt: null, token })
+      writeFileSync(join(folder, "lock"), dead("first"))
+      writeFileSync(join(folder, "lock.first"), dead("second"))
+      writeFileSync(join(folder, "lock.second"), dead("third"))
+      assert.isUndefined(yield* take(folder))
+      assert.deepStrictEqual(readdirSync(folder), [])
+    }),
+  )
+
+  it.live("leaves the lock to a process that is alive", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporary
+      writeFileSync(join(folder, "lock"), holder(process.pid, null))
+      assert.strictEqual((yield* take(folder))?.pid, process.pid)
+      assert.deepStrictEqual(readdirSync(folder), ["lock"])
+    }),
+  )
+
+  it.live("gives a dead process's lock to exactly one of many that start together", () =>
+    Effect.gen(function* () {
+      const root = yield* temporary
+      const names = Array.from({ length: 300 }, (_, n) => `folder-${n}`)
+      for (const name of names) {
+        mkdirSync(join(root, name))
+        writeFileSync(join(root, name, "lock"), holder(2 ** 30, null))
+      }
+      const racers = yield* Effect.forEach([1, 2, 3, 4], () => Child.start("./LockRacer.ts", root))
+      yield* Effect.forEach(racers, (racer) => racer.printed(1))
+      yield* Effect.forEach(racers, (racer) => racer.send("go"))
+      const outputs = yield* Effect.forEach(racers, (racer) => racer.printed(2))
+      const taken = outputs.map((lines) => JSON.parse(lines[1] ?? "") as Array<string>)
+      assert.deepStrictEqual(taken.flat().toSorted(), names.toSorted())
+      assert.isAbove(taken.filter((own) => own.length > 0).length, 1)
+    }),
+  )
+})

@@ -1,0 +1,148 @@
+/**
+ * Group commit over a flush that the test lets through by hand.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as GroupCommit from "@millrace/postgres/GroupCommit"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+
+/** A store of members that records each flush and holds it until the gate is opened. */
+const make = Effect.fnUntraced(function* (
+  check: (members: ReadonlyArray<string>) => Effect.Effect<void, string> = () => Effect.void,
+  maxMembers = 100,
+) {
+  const flushes: Array<ReadonlyArray<string>> = []
+  const gates: Array<Deferred.Deferred<void>> = []
+  const submit = yield* GroupCommit.make<string, string, string>({
+    keyOf: (member) => member.slice(0, 1),
+    flush: Effect.fnUntraced(function* (members: ReadonlyArray<string>) {
+      flushes.push(members)
+      const gate = Deferred.makeUnsafe<void>()
+      gates.push(gate)
+      yield* Deferred.await(gate)
+      yield* check(members)
+      return members.map((member) => `did ${member}`)
+    }),
+    isOneMembers: (error) => error === "bad member",
+    closed: "closed",
+    maxMembers,
+  })
+  const settle = Effect.gen(function* () {
+    for (let n = 0; n < 10; n++) yield* Effect.yieldNow
+  })
+  return {
+    flushes,
+    /** Submits, and waits until the member is where it has to be. */
+    start: (member: string) => Effect.tap(Effect.forkChild(submit(member)), () => settle),
+    /** Lets the flush in flight through. */
+    open: Effect.suspend(() => Deferred.succeed(gates.shift()!, undefined)).pipe(
+      Effect.andThen(settle),
+    ),
+    submit,
+  }
+})
+
+describe("GroupCommit.submit", () => {
+  it.effect("sends one member at once, and the others together behind it", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make()
+      const fibers = [yield* start("a"), yield* start("b"), yield* start("c")]
+      assert.deepStrictEqual(flushes, [["a"]])
+      yield* open
+      assert.deepStrictEqual(flushes, [["a"], ["b", "c"]])
+      yield* open
+      const outcomes = yield* Effect.forEach(fibers, Fiber.join)
+      assert.deepStrictEqual(outcomes, ["did a", "did b", "did c"])
+    }),
+  )
+
+  it.effect("never puts two members of one key into a flush, and keeps their order", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make()
+      for (const member of ["x", "a1", "a2", "b1", "a3"]) yield* start(member)
+      for (let n = 0; n < 4; n++) yield* open
+      assert.deepStrictEqual(flushes, [["x"], ["a1", "b1"], ["a2"], ["a3"]])
+    }),
+  )
+
+  it.effect("sends no more members together than it may", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make(undefined, 2)
+      for (const member of ["x", "a", "b", "c", "d", "e"]) yield* start(member)
+      for (let n = 0; n < 4; n++) yield* open
+      assert.deepStrictEqual(flushes, [["x"], ["a", "b"], ["c", "d"], ["e"]])
+    }),
+  )
+
+  it.effect("takes back what an interrupted caller had waiting, and nothing else", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make()
+      const inFlight = yield* start("a")
+      const waiting = yield* start("b")
+      const other = yield* start("c")
+      yield* Fiber.interrupt(waiting)
+      yield* Fiber.interrupt(inFlight)
+      yield* open
+      yield* open
+      assert.strictEqual(yield* Fiber.join(other), "did c")
+      assert.deepStrictEqual(flushes, [["a"], ["c"]])
+    }),
+  )
+
+  it.effect("tells every member when a flush fails as a whole", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make((members) =>
+        members.length > 1 ? Effect.fail("no connection") : Effect.void,
+      )
+      yield* start("x")
+      const fibers = [yield* start("a"), yield* start("b")]
+      yield* open
+      yield* open
+      const exits = yield* Effect.forEach(fibers, Fiber.await)
+      assert.deepStrictEqual(exits, [Exit.fail("no connection"), Exit.fail("no connection")])
+      const later = yield* start("c")
+      yield* open
+      assert.strictEqual(yield* Fiber.join(later), "did c")
+      assert.deepStrictEqual(flushes, [["x"], ["a", "b"], ["c"]])
+    }),
+  )
+
+  it.effect("lets a member that cannot be written spoil only its own outcome", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make((members) =>
+        members.includes("b") ? Effect.fail("bad member") : Effect.void,
+      )
+      yield* start("x")
+      const fibers = [yield* start("a"), yield* start("b"), yield* start("c")]
+      for (let n = 0; n < 5; n++) yield* open
+      const exits = yield* Effect.forEach(fibers, Fiber.await)
+      const expected = [Exit.succeed("did a"), Exit.fail("bad member"), Exit.succeed("did c")]
+      assert.deepStrictEqual(exits, expected)
+      assert.deepStrictEqual(flushes, [["x"], ["a", "b", "c"], ["a"], ["b"], ["c"]])
+    }),
+  )
+
+  it.effect("lets a member that cannot be encoded spoil only its own outcome", () =>
+    Effect.gen(function* () {
+      const { open, start } = yield* make((members) =>
+        members.includes("b") ? Effect.die("cannot encode") : Effect.void,
+      )
+      yield* start("x")
+      const fibers = [yield* start("a"), yield* start("b")]
+      for (let n = 0; n < 4; n++) yield* open
+      const exits = yield* Effect.forEach(fibers, Fiber.await)
+      assert.deepStrictEqual(exits, [Exit.succeed("did a"), Exit.die("cannot encode")])
+    }),
+  )
+
+  it.effect("lets nobody wait for ever when the scope closes", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { start, submit } = yield* Scope.provide(make(), scope)
+      const fibers = [yield* start("a"), yield* start("b")]
+      yield* Scope.close(scope, Exit.void)
+      const exits = yield* Effect.forEach(fibers, Fiber.await)
+      assert.deepStrictEqual(exits, [Exit.fail("closed"), Exit.fail("closed")])
+      assert.deepStrictEqual(yield* Effect.exit(submit("c")), Exit.fail("closed"))
+    }),
+  )
+})

@@ -1,0 +1,200 @@
+/**
+ * What is particular to the stores on Postgres: migrations, transactions of the caller, and that a
+ * commit that cannot be stored harms no other.
+ */
+import { assert, describe, it, layer, type Vitest } from "@effect/vitest"
+import { Samples } from "@millrace/conformance"
+import { KeyStore } from "@millrace/core/ports/KeyStore"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Postgres, Stores } from "@millrace/postgres"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as TestPostgres from "./TestPostgres.ts"
+
+/** The address of one database for all tests of the file. */
+class Address extends Context.Service<Address, Redacted.Redacted>()("Address") {
+  static readonly layer = Layer.effect(Address, TestPostgres.url)
+}
+
+/** One connection, so that its plans and its statistics are seen from within. */
+const layerDatabase = Stores.layer.pipe(
+  Layer.provideMerge(
+    Layer.unwrap(Effect.map(Address, (url) => Postgres.layer({ url, maxConnections: 1 }))),
+  ),
+  Layer.provideMerge(Address.layer),
+)
+
+type Services = Layer.Success<typeof layerDatabase>
+
+type Tests = Vitest.MethodsNonLive<Services>
+
+const transactions = (test: Tests): void => {
+  test.effect("take part in a transaction of the caller", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [sql, runs, keys] = [yield* SqlClient, yield* RunStore, yield* KeyStore]
+      const run = samples.run()
+      const work = Effect.gen(function* () {
+        yield* runs.commit(Samples.birth(run))
+        yield* keys.insertAccount(samples.accountOf())
+        yield* keys.insert(samples.key(), samples.hash())
+        const within = yield* runs.find(samples.account, run.id)
+        return yield* Effect.fail(Option.isSome(within))
+      })
+      assert.isTrue(yield* Effect.flip(sql.withTransaction(work)))
+      assert.isTrue(Option.isNone(yield* runs.find(samples.account, run.id)))
+      assert.deepStrictEqual(yield* keys.list(samples.account), [])
+    }),
+  )
+
+  test.effect("keep a refused commit from spoiling the transaction", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [sql, runs] = [yield* SqlClient, yield* RunStore]
+      const run = samples.run()
+      const work = Effect.gen(function* () {
+        yield* runs.commit(Samples.birth(run))
+        const again = yield* Effect.flip(runs.commit(Samples.birth(run)))
+        assert.strictEqual(again._tag, "StaleRun")
+        yield* runs.commit(Samples.step(run, { status: "CANCELED" }))
+      })
+      yield* sql.withTransaction(work)
+      const record = Option.getOrThrow(yield* runs.find(samples.account, run.id))
+      assert.strictEqual(record.run.status, "CANCELED")
+    }),
+  )
+}
+
+const groups = (test: Tests): void => {
+  test.effect("let a commit that cannot be stored fail alone", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const runs = Array.from({ length: 30 }, () => samples.run())
+      const outcomes = yield* Effect.forEach(
+        runs,
+        (run, n) => {
+          const event = Samples.event(run, 1)
+          // Two events of one number are what no database takes; a cycle is what no JSON is.
+          const cycle: Record<string, never> = {}
+          if (n === 20) Object.assign(cycle, { cycle })
+          const commit = Samples.birth(
+            { ...run, values: cycle },
+            {
+              events: n === 10 ? [event, event] : [event],
+            },
+          )
+          return Effect.exit(store.commit(commit))
+        },
+        { concurrency: "unbounded" },
+      )
+      const failed = outcomes.flatMap((exit, n) => (exit._tag === "Failure" ? [n] : []))
+      assert.deepStrictEqual(failed, [10, 20])
+      const ids = runs.map(({ id }) => id)
+      const stored = yield* store.findMany(samples.account, ids)
+      assert.strictEqual(stored.length, 28)
+    }),
+  )
+}
+
+const scansOf = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`SELECT pg_stat_force_next_flush()`
+  yield* sql`SELECT pg_stat_clear_snapshot()`
+  const rows = yield* sql<{ readonly scans: number }>`
+    SELECT coalesce(sum(seq_scan), 0)::int AS scans FROM pg_stat_user_tables
+    WHERE relname IN ('runs', 'node_runs', 'run_events', 'definitions', 'workflows', 'api_keys')`
+  return rows[0]?.scans
+})
+
+const plans = (test: Tests): void => {
+  test.effect("never read a whole table, even with plans made when it was empty", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [runs, workflows, keys] = [yield* RunStore, yield* WorkflowStore, yield* KeyStore]
+      const { account } = samples
+      const [runner, hash, key] = [samples.runner(), samples.hash(), samples.key()]
+      const before = yield* scansOf
+      yield* keys.insertAccount(samples.accountOf())
+      yield* keys.insert(key, hash)
+      for (let n = 0; n < 12; n++) {
+        const run = samples.run()
+        const nodeRuns = [Samples.nodeRun("a")]
+        yield* runs.commit(Samples.birth(run, { nodeRuns, events: [Samples.event(run, 1)] }))
+        yield* runs.commit(Samples.step(run, {}))
+        yield* runs.findMany(account, [run.id])
+        yield* runs.events(account, run.id, 0)
+        yield* runs.list({ account, limit: 5, after: run })
+        yield* runs.list({ account, limit: 5, status: "QUEUED", workflowId: run.workflowId })
+        yield* runs.claim({ runner, leaseMillis: 1_000, limit: 5 })
+        yield* runs.heartbeat(runner, 1_000)
+        yield* runs.seize(account, run.id, runner)
+        yield* runs.abandon(runner, [run.id])
+        const workflow = samples.workflow()
+        yield* workflows.insert(workflow)
+        yield* workflows.replace(workflow, 1)
+        yield* workflows.list({ account, limit: 5 })
+        yield* workflows.remove(account, workflow.id)
+        yield* keys.admit(hash)
+        yield* keys.update(account, key.id, { perMinute: 5 })
+      }
+      assert.strictEqual(yield* scansOf, before)
+    }),
+  )
+}
+
+describe("Stores.layerMigrations", () => {
+  it.live("lets many servers start at the same time over an empty schema", () =>
+    Effect.gen(function* () {
+      const url = yield* TestPostgres.url
+      const server = Layer.build(Stores.layer.pipe(Layer.provide(Postgres.layer({ url }))))
+      yield* Effect.all(
+        Array.from({ length: 10 }, () => Effect.scoped(server)),
+        {
+          concurrency: "unbounded",
+        },
+      )
+      const rows = yield* Effect.provide(
+        SqlClient.use((sql) => sql`SELECT name FROM millrace_migrations`),
+        Postgres.layer({ url }),
+      )
+      assert.deepStrictEqual(rows, [{ name: "tables" }])
+    }),
+  )
+
+  it.live("sends no DDL without layerMigrations", () =>
+    Effect.gen(function* () {
+      const url = yield* TestPostgres.url
+      const samples = yield* Samples.make
+      const find = WorkflowStore.use((store) => store.find(samples.account, samples.workflow().id))
+      const stores = Stores.layerStorage.pipe(Layer.provide(Postgres.layer({ url })))
+      const error = yield* Effect.flip(Effect.provide(find, stores))
+      assert.strictEqual(
+        error.message,
+        `The store failed in WorkflowStore.find: relation "workflows" does not exist`,
+      )
+    }),
+  )
+})
+
+describe("Postgres.layer", () => {
+  it.live("tells at start-up that there is no server, without the password", () =>
+    Effect.gen(function* () {
+      const url = Redacted.make("postgres://somebody:hidden@127.0.0.1:1/nowhere")
+      const error = yield* Effect.flip(Effect.scoped(Layer.build(Postgres.layer({ url }))))
+      assert.strictEqual(error._tag, "StorageError")
+      assert.match(error.message, /^The store failed in Postgres\.connect: .*ECONNREFUSED/)
+      assert.notInclude(error.message, "hidden")
+    }),
+  )
+})
+
+layer(layerDatabase, { timeout: "60 seconds", excludeTestServices: true })(
+  "Stores.layerStorage",
+  (test) => {
+    transactions(test)
+    groups(test)
+    plans(test)
+  },
+)

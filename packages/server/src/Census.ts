@@ -1,0 +1,81 @@
+/**
+ * What a store holds when the server starts: how much was kept, and whose runs were interrupted.
+ *
+ * Leaves out: what becomes of interrupted runs; the engine takes them over by itself.
+ */
+import type { Account } from "@millrace/core/domain/Account"
+import type { RunnerId } from "@millrace/core/domain/Id"
+import type { Page, PageRequest } from "@millrace/core/domain/Page"
+import type { Run, RunStatus } from "@millrace/core/domain/Run"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Effect } from "effect"
+
+/** Nobody needs to know more exactly than this how much there is. */
+export const countedAtMost = 1_000
+
+const pageSize = 100
+
+/** Items of a listing, page by page, at most so many. */
+const gather = Effect.fnUntraced(function* <A, E, R>(
+  list: (request: PageRequest) => Effect.Effect<Page<A>, E, R>,
+  atMost = Infinity,
+) {
+  const items: Array<A> = []
+  let after: PageRequest["after"]
+  do {
+    const page = yield* list({ after, limit: pageSize })
+    items.push(...page.items)
+    after = page.next
+  } while (after !== undefined && items.length < atMost)
+  return items.slice(0, atMost)
+})
+
+/** How many workflows and runs an account has; {@link countedAtMost} stands for that or more. */
+export const countOf: (
+  account: Account,
+) => Effect.Effect<
+  { readonly workflows: number; readonly runs: number },
+  StorageError,
+  WorkflowStore | RunStore
+> = Effect.fnUntraced(function* ({ id }) {
+  const workflows = yield* WorkflowStore
+  const runs = yield* RunStore
+  const ofAccount = (request: PageRequest) => ({ ...request, account: id })
+  const found = {
+    workflows: yield* gather((page) => workflows.list(ofAccount(page)), countedAtMost),
+    runs: yield* gather((page) => runs.list(ofAccount(page)), countedAtMost),
+  }
+  return { workflows: found.workflows.length, runs: found.runs.length }
+})
+
+const open: ReadonlyArray<RunStatus> = ["RUNNING", "QUEUED"]
+
+/** The runs of these accounts that have not ended. */
+export const unfinishedOf: (
+  accounts: ReadonlyArray<Account>,
+) => Effect.Effect<ReadonlyArray<Run>, StorageError, RunStore> = Effect.fnUntraced(
+  function* (accounts) {
+    const runs = yield* RunStore
+    const found: Array<Run> = []
+    for (const { id } of accounts) {
+      for (const status of open) {
+        found.push(...(yield* gather((page) => runs.list({ ...page, account: id, status }))))
+      }
+    }
+    return found
+  },
+)
+
+/**
+ * Ends the leases under which these runs are owned, so that they go on at once instead of after
+ * the lease. Only right where the owners are known to be dead: a data folder has one process.
+ */
+export const releaseOwners: (
+  runs: ReadonlyArray<Run>,
+) => Effect.Effect<void, StorageError, RunStore> = Effect.fnUntraced(function* (runs) {
+  const store = yield* RunStore
+  const owners = new Set(runs.map((run) => run.owner).filter((owner) => owner !== null))
+  yield* Effect.forEach(owners, (owner: RunnerId) => store.release(owner), { discard: true })
+})

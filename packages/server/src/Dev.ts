@@ -1,0 +1,104 @@
+/**
+ * `millrace dev`: everything in one process, for development.
+ *
+ * The port is taken first and the store is opened second, so that a start which is refused has
+ * changed nothing; only then come the engine, which goes on with what was interrupted, and the
+ * routes.
+ *
+ * Guarantees: interrupted, it stops in the opposite order and leaves no lock behind. Leaves out:
+ * everything that a server on the internet needs.
+ */
+import "effect/schema/SchemaJITCompiler/enable"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as Engine from "@millrace/core/engine/Engine"
+import { KeyStore } from "@millrace/core/ports/KeyStore"
+import { docsPath } from "@millrace/http/Addresses"
+import * as HttpApp from "@millrace/http/HttpApp"
+import * as Builtin from "@millrace/nodes/Builtin"
+import type { LogLevel } from "effect"
+import { Console, Effect, Layer, References } from "effect"
+import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
+import * as Census from "./Census.ts"
+import type { DevSettings } from "./Config.ts"
+import { warnings } from "./Config.ts"
+import * as Orders from "./demo/Orders.ts"
+import type { Listener } from "./Listener.ts"
+import * as Listening from "./Listener.ts"
+import * as OwnAddress from "./OwnAddress.ts"
+import * as Paint from "./Paint.ts"
+import { StartRefused } from "./StartRefused.ts"
+import * as Storage from "./Storage.ts"
+import { welcome } from "./Welcome.ts"
+
+/** Whoever opens the bare address in a browser lands on the reference. */
+const frontDoor = HttpRouter.add("GET", "/", HttpServerResponse.redirect(docsPath))
+
+/** The engine and the routes on top of the stores. */
+const serverLayer = (settings: DevSettings, { address, server }: Listener) =>
+  HttpRouter.serve(Layer.mergeAll(HttpApp.layer, Orders.layer, frontDoor), {
+    routerConfig: HttpApp.routerConfig,
+    disableLogger: true,
+    disableListenLog: true,
+  }).pipe(
+    Layer.provideMerge(Engine.layer),
+    Layer.provide(Builtin.layer),
+    Layer.provide(OwnAddress.layer(address, settings.egressAllow)),
+    Layer.provide(NodeHttpServer.layerHttpServices),
+    Layer.provide(Layer.succeed(HttpServer.HttpServer, server)),
+  )
+
+/** From the moment everything answers. */
+const running = Effect.fnUntraced(function* (
+  settings: DevSettings,
+  { address, ready }: Listener,
+  unfinished: number,
+) {
+  yield* ready
+  yield* Effect.forEach(yield* warnings, (line) => Console.error(line), { discard: true })
+  const origin = OwnAddress.originOf(address)
+  yield* welcome({ settings, origin, paint: yield* Paint.current, unfinished })
+  return yield* Effect.never
+})
+
+/** From the moment the stores are open. */
+const opened = Effect.fnUntraced(function* (settings: DevSettings, listener: Listener) {
+  const { listAccounts } = yield* KeyStore
+  const unfinished = yield* Census.unfinishedOf(yield* listAccounts)
+  yield* Census.releaseOwners(unfinished)
+  return yield* Effect.provide(
+    running(settings, listener, unfinished.length),
+    serverLayer(settings, listener),
+  )
+})
+
+/** What keeps a server from starting through no fault of ours. */
+const refusals = [
+  "DataFolderLocked",
+  "DataFolderForeign",
+  "DataFolderDamaged",
+  "StorageError",
+] as const
+
+const refuseStart = ({ message }: Storage.Problem) =>
+  Effect.fail(new StartRefused({ message, reason: "failed" }))
+
+/**
+ * Runs the server until it is interrupted, and says so then. Refused, in one line, when the port or
+ * the data folder is not to be had. Logs go to standard error, from `logLevel` on.
+ */
+export const dev = (
+  settings: DevSettings,
+  logLevel: LogLevel.LogLevel,
+): Effect.Effect<never, StartRefused> =>
+  Effect.gen(function* () {
+    const listener = yield* Listening.open(settings.host, settings.port)
+    return yield* Effect.provide(opened(settings, listener), Storage.layer(settings))
+  }).pipe(
+    Effect.scoped,
+    Effect.catchTag(refusals, refuseStart),
+    // The examples are valid and were just stored.
+    Effect.catchTag(["InvalidGraph", "WorkflowNotFound"], Effect.die),
+    Effect.onInterrupt(() => Console.log("stopped")),
+    Effect.provideService(References.LogToStderr, true),
+    Effect.provideService(References.MinimumLogLevel, logLevel),
+  )

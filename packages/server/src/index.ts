@@ -1,0 +1,8 @@
+/**
+ * The development server, to be started by code instead of the command line.
+ *
+ * Leaves out: the command line itself; that is `main`.
+ */
+export * as Config from "./Config.ts"
+export * as Dev from "./Dev.ts"
+export { StartRefused } from "./StartRefused.ts"

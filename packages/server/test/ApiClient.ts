@@ -1,0 +1,63 @@
+/**
+ * Requests to a server as any client would make them.
+ */
+
+/** A run as a client reads it, as far as the tests look. */
+export interface RunView {
+  readonly id: string
+  readonly status: string
+  readonly workflowName: string
+  readonly error: string | null
+  readonly context: { readonly output: unknown }
+  readonly nodeRuns: ReadonlyArray<{
+    readonly nodeId: string
+    readonly status: string
+    readonly startedAt: string | null
+    readonly finishedAt: string | null
+  }>
+}
+
+/** Calls a server with a key. */
+export class ApiClient {
+  readonly #origin: string
+  readonly #secret: string
+
+  constructor(origin: string, secret: string) {
+    this.#origin = origin
+    this.#secret = secret
+  }
+
+  /** The answer's JSON; fails unless the status is 2xx. */
+  async call<A>(method: "GET" | "POST", path: string, body?: unknown): Promise<A> {
+    const response = await fetch(`${this.#origin}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#secret}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (!response.ok)
+      throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as A
+  }
+
+  /** Starts a run and returns its id. */
+  async start(workflowId: string, values: object = {}): Promise<string> {
+    const { runId } = await this.call<{ runId: string }>("POST", "/runs", { workflowId, values })
+    return runId
+  }
+
+  /** Asks for a run, a few times a second, until it is as wanted. */
+  async runWhen(id: string, wanted: (run: RunView) => boolean): Promise<RunView> {
+    for (let tries = 0; tries < 40; tries++) {
+      const run = await this.call<RunView>("GET", `/runs/${id}`)
+      if (wanted(run)) return run
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    throw new Error(`Run ${id} did not become as expected`)
+  }
+}
+
+/** True for a run that has ended. */
+export const hasEnded = ({ status }: RunView): boolean => !["QUEUED", "RUNNING"].includes(status)

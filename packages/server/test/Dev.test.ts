@@ -1,0 +1,191 @@
+/**
+ * `millrace dev` as a person meets it: the command itself, in a process of its own.
+ */
+import { existsSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import type { RunView } from "./ApiClient.ts"
+import { ApiClient, hasEnded } from "./ApiClient.ts"
+import { expectedOf, orders } from "./OrderFile.ts"
+import type { ServerProcess } from "./ServerProcess.ts"
+import { ready, Workshop } from "./ServerProcess.ts"
+
+const workshop = new Workshop()
+
+interface Page<A> {
+  readonly items: ReadonlyArray<A>
+}
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+const secretPattern = /\bmr_[0-9A-Za-z]{49}\b/g
+
+/** Does what a pasted `curl` line does. */
+const pasted = (line: string): Promise<Response> => {
+  const url = /(http:\S+)$/.exec(line)?.[1] ?? ""
+  const headers = [...line.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(
+    ([, name = "", value = ""]) => [name, value] as [string, string],
+  )
+  const body = / -d '([^']+)'/.exec(line)?.[1]
+  return fetch(url, body === undefined ? { headers } : { method: "POST", headers, body })
+}
+
+const curlsOf = (server: ServerProcess): ReadonlyArray<string> =>
+  server.stdout.split("\n").filter((line) => line.trim().startsWith("curl "))
+
+// The steps of one story: each goes on in the folder that the one before it left.
+describe("dev with a folder", () => {
+  const folder = join(workshop.folder(), "data")
+  const args = ["dev", "--port", "0", "--data", folder]
+  let server: ServerProcess
+  let client: ApiClient
+  let secret = ""
+  let origin = ""
+
+  const digestId = async () => {
+    const { items } = await client.call<Page<Named>>("GET", "/workflows")
+    return items.find(({ name }) => name === "Order digest")?.id ?? ""
+  }
+
+  it("shows the order digest node by node, and its result, on the first start", async () => {
+    server = workshop.start(args)
+    origin = await ready(server)
+    const nodeLines = server.stdout.split("\n").filter((line) => /COMPLETED +\d+ ms$/.test(line))
+    expect(nodeLines.map((line) => line.trim().split(" ")[0])).toEqual([
+      "request",
+      "fetch",
+      "paid",
+      "countries",
+      "total",
+      "is_good_day",
+      "good_day",
+      "parts",
+      "digest",
+      "response",
+    ])
+    expect(server.stdout).toMatch(/slow_day +transform +– SKIPPED /)
+    expect(server.stdout).toMatch(/Order digest: COMPLETED in \d+ ms/)
+    const { orders: paid, total } = expectedOf(orders)
+    expect(server.stdout).toContain(`A good day: ${total} euro from ${paid} paid orders`)
+    expect(server.stderr).toBe("")
+  })
+
+  it("prints a key on the first start, and requests that work as they are printed", async () => {
+    const printed = new Set(server.stdout.match(secretPattern))
+    expect(printed.size).toBe(1)
+    secret = [...printed].join("")
+    client = new ApiClient(origin, secret)
+    const [list = "", start = ""] = curlsOf(server)
+    const listed = await pasted(list)
+    expect(listed.status).toBe(200)
+    const { items } = (await listed.json()) as Page<RunView>
+    expect(items.map((run) => [run.workflowName, run.status])).toEqual([
+      ["Order digest", "COMPLETED"],
+    ])
+    const started = await pasted(start)
+    expect(started.status).toBe(201)
+    const { runId } = (await started.json()) as { readonly runId: string }
+    const run = await client.runWhen(runId, hasEnded)
+    expect(run.context.output).toBe("Hello, world!")
+  })
+
+  it("gives the API the same digest that it shows", async () => {
+    const { items } = await client.call<Page<RunView>>("GET", "/runs?search=Order")
+    const run = await client.call<RunView>("GET", `/runs/${items[0]?.id}`)
+    expect(run.context.output).toMatchObject(expectedOf(orders))
+  })
+
+  it("answers for health and documents without a key", async () => {
+    const paths = ["/healthz", "/readyz", "/api/openapi.json", "/api/docs", "/demo/orders.json"]
+    const statuses = await Promise.all(
+      paths.map(async (path) => {
+        const response = await fetch(origin + path)
+        await response.arrayBuffer()
+        return response.status
+      }),
+    )
+    expect(statuses).toEqual(paths.map(() => 200))
+    expect((await fetch(`${origin}/api/v1/runs`)).status).toBe(401)
+  })
+
+  it("refuses a second server on the same folder, in one line that names the first", async () => {
+    const second = workshop.start(args)
+    expect(await second.ended).toEqual({ code: 1, signal: null })
+    expect(second.stdout).toBe("")
+    expect(second.stderr.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(new RegExp(`${folder} is in use by process ${server.pid}\\b`)),
+    ])
+    expect((await fetch(`${origin}/healthz`)).status).toBe(200)
+  })
+
+  it("refuses a busy port in one line, and touches no folder", async () => {
+    const { port } = new URL(origin)
+    const untouched = join(workshop.folder(), "data")
+    const second = workshop.start(["dev", "--port", port, "--data", untouched])
+    expect(await second.ended).toEqual({ code: 1, signal: null })
+    expect(second.stdout).toBe("")
+    expect(second.stderr).toBe(`Port ${port} is in use; choose another with --port\n`)
+    expect(existsSync(untouched)).toBe(false)
+  })
+
+  it("stops cleanly on Ctrl-C: code 0, one line, no lock left", async () => {
+    const before = server.stdout
+    expect(await server.end("SIGINT")).toEqual({ code: 0, signal: null })
+    expect(server.stdout).toBe(`${before}stopped\n`)
+    expect(server.stderr).toBe("")
+    expect(readdirSync(folder).toSorted()).toEqual([".gitignore", "database", "millrace.json"])
+  })
+
+  it("keeps everything when it starts again, and prints no key", async () => {
+    server = workshop.start(args)
+    origin = await ready(server)
+    expect(server.stdout).toMatch(/kept: +3 workflows, 2 runs$/m)
+    expect(server.stdout).not.toMatch(secretPattern)
+    expect(server.stdout).not.toContain("COMPLETED")
+    const [health = ""] = curlsOf(server)
+    expect((await pasted(health)).status).toBe(200)
+    client = new ApiClient(origin, secret)
+    const { items } = await client.call<Page<RunView>>("GET", "/runs")
+    expect(items.map((run) => [run.workflowName, run.status])).toEqual([
+      ["Hello", "COMPLETED"],
+      ["Order digest", "COMPLETED"],
+    ])
+  })
+
+  it("still finds the orders after a restart on another port", async () => {
+    const run = await client.runWhen(await client.start(await digestId()), hasEnded)
+    expect(run.error).toBeNull()
+    expect(run.context.output).toMatchObject(expectedOf(orders))
+    expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null })
+  })
+})
+
+describe("dev in memory", () => {
+  it("makes no examples with --no-seed, but a key, without which nobody could use it", async () => {
+    const server = workshop.start(["dev", "--memory", "--no-seed", "--port", "0"])
+    const origin = await ready(server)
+    expect(server.stdout).not.toContain("Order digest")
+    const [list = "", ...more] = curlsOf(server)
+    expect(more).toEqual([])
+    expect(await (await pasted(list)).json()).toEqual({ items: [], nextCursor: null })
+    const [secret = ""] = server.stdout.match(secretPattern) ?? []
+    const client = new ApiClient(origin, secret)
+    expect((await client.call<Page<Named>>("GET", "/workflows")).items).toEqual([])
+    expect(await server.end("SIGINT")).toEqual({ code: 0, signal: null })
+  })
+
+  it("begins anew every time", async () => {
+    const folder = workshop.folder()
+    const env = { MILLRACE_DATA: folder, MILLRACE_PROT: "1" }
+    const server = workshop.start(["dev", "--memory", "--port=0"], env)
+    await ready(server)
+    expect(server.stdout).toMatch(/Order digest: COMPLETED/)
+    expect(server.stdout).toMatch(secretPattern)
+    expect(readdirSync(folder)).toEqual([])
+    expect(server.stderr).toBe(
+      "MILLRACE_PROT is not read by anything; did you mean MILLRACE_PORT?\n",
+    )
+  })
+})

@@ -1,0 +1,77 @@
+import { it } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
+import { connect } from "node:net"
+import { assert, describe } from "vitest"
+import * as Listener from "../src/Listener.ts"
+import { originOf } from "../src/OwnAddress.ts"
+
+const text = (url: string) => Effect.promise(async () => (await fetch(url)).text())
+
+/** Serves one route on a listener. */
+const serve = (listener: Listener.Listener) =>
+  Layer.build(
+    HttpRouter.serve(HttpRouter.add("GET", "/", HttpServerResponse.text("here")), {
+      disableLogger: true,
+      disableListenLog: true,
+    }).pipe(Layer.provide(Layer.succeed(HttpServer.HttpServer, listener.server))),
+  )
+
+/** Everything that comes back for these bytes until the connection is closed. */
+const exchange = (port: number, bytes: string) =>
+  Effect.callback<string>((resume) => {
+    let answer = ""
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes))
+    socket.setEncoding("utf8").on("data", (part: string) => (answer += part))
+    socket.on("close", () => resume(Effect.succeed(answer)))
+  })
+
+describe("Listener.open", () => {
+  it.live("keeps requests waiting until the server is ready", () =>
+    Effect.gen(function* () {
+      const listener = yield* Listener.open("127.0.0.1", 0)
+      const origin = originOf(listener.address)
+      const early = yield* Effect.forkChild(text(origin), { startImmediately: true })
+      // A connection that is refused right away comes after the request that waits.
+      yield* exchange(listener.address.port, "nothing\r\n\r\n")
+      assert.isUndefined(early.pollUnsafe())
+      yield* serve(listener)
+      yield* listener.ready
+      assert.strictEqual(yield* Fiber.join(early), "here")
+      assert.strictEqual(yield* text(origin), "here")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("answers what is not HTTP in the form of every error", () =>
+    Effect.gen(function* () {
+      const { address } = yield* Listener.open("127.0.0.1", 0)
+      const malformed = yield* exchange(address.port, "nothing\r\n\r\n")
+      assert.match(malformed, /^HTTP\/1\.1 400 Bad Request\r\ncontent-type: application\/json\r\n/)
+      assert.match(malformed, /\r\n\r\n\{"error":"The request is not HTTP"\}$/)
+      const large = `GET / HTTP/1.1\r\nhost: a\r\nx: ${"x".repeat(20_000)}\r\n\r\n`
+      assert.match(yield* exchange(address.port, large), /^HTTP\/1\.1 431 /)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("refuses a port that is taken, and gives it back when the scope closes", () =>
+    Effect.gen(function* () {
+      const port = yield* Effect.gen(function* () {
+        const first = yield* Listener.open("127.0.0.1", 0)
+        const refused = yield* Effect.flip(Listener.open("127.0.0.1", first.address.port))
+        assert.strictEqual(
+          refused.message,
+          `Port ${first.address.port} is in use; choose another with --port`,
+        )
+        return first.address.port
+      }).pipe(Effect.scoped)
+      assert.strictEqual((yield* Listener.open("127.0.0.1", port)).address.port, port)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is called by an address of this machine when it listens on all of them", () =>
+    Effect.gen(function* () {
+      const { address } = yield* Listener.open("0.0.0.0", 0)
+      assert.deepInclude(address, { host: "127.0.0.1", family: "IPv4" })
+    }).pipe(Effect.scoped),
+  )
+})
