@@ -48,7 +48,7 @@ export const contentOf = (flavor: number): JsonObject => {
 
 /** What some flavor says went wrong. */
 export const errorOf = (flavor: number): string => {
-  const errors = ["Node a failed", "100% \\ of_it", "NOT found: Ärger", "a\u0000b", "Timeout", "_"]
+  const errors = ["Node a failed", "100% \\ of_it", "NOT found: Ärger", "a\u0000b", "Timeout"]
   return errors[flavor % errors.length]!
 }
 
@@ -155,7 +155,7 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
 
 const nodeStatuses = ["COMPLETED", "FAILED", "SKIPPED"] as const
 
-/** The row of a node that has settled. */
+/** The row of a node that has settled, and of whose end no event tells. */
 export const nodeRunOf = (nodeId: string, flavor: number): NodeRun => ({
   nodeId,
   nodeType: "text",
@@ -170,13 +170,14 @@ export const nodeRunOf = (nodeId: string, flavor: number): NodeRun => ({
       : [{ at: timeOf(flavor), level: "info", message: errorOf(flavor), attempt: 1 }],
   error: flavor % 3 === 1 ? errorOf(flavor) : null,
   credits: flavor * 250_000,
+  sequence: null,
   startedAt: timeOf(flavor),
   finishedAt: timeOf(flavor + 1),
 })
 
-const eventTypes = ["run.started", "node.completed", "node.failed"] as const
+const eventTypes = ["run.started", "run.completed", "run.failed", "run.canceled"] as const
 
-/** An event of a run. */
+/** An event that a run itself goes through. */
 export const eventOf = (run: Run, sequence: number, flavor: number): RunEvent => ({
   runId: run.id,
   workflowId: run.workflowId,

@@ -18,7 +18,7 @@ export const slots = {
   runs: 9,
   keys: 16,
   definitions: 3,
-  labels: 13,
+  labels: 24,
 } as const
 
 /** Who asks: the account that owns the thing, or the one in a slot, be it a stranger or not. */
@@ -57,7 +57,8 @@ export interface Advance {
   readonly fence: number
   readonly revision: number
   readonly status: RunStatus | "same"
-  readonly owner: number | null | "same"
+  /** Whether the row also has what no commit may change, in vain. */
+  readonly isCareless: boolean
   readonly nodes: number
   readonly events: number
   readonly flavor: number
@@ -87,7 +88,7 @@ export type KeyCommand =
     }
   | { readonly _tag: "RevokeKey"; readonly key: number; readonly as: Asker }
   | { readonly _tag: "ListKeys"; readonly account: number }
-  | { readonly _tag: "Admit"; readonly hash: number }
+  | { readonly _tag: "Admit"; readonly hash: number; readonly times: number }
 
 export type WorkflowCommand =
   | {
@@ -185,7 +186,10 @@ const searches = [
   "ärg",
   "'",
   "😀",
-  "node",
+  "node A",
+  "not FOUND",
+  "F_I",
+  "b",
   "\u0000",
   "nothing has this",
   "~",
@@ -196,13 +200,15 @@ const searches = [
 
 const hourMillis = 3_600_000
 const leases = [0, hourMillis]
-const waits = [1_000, 59_000, 60_000, hourMillis, 24 * hourMillis]
+const pauses = [1_000, 59_000, 60_000, hourMillis, 24 * hourMillis]
 
 type Draw = (dice: Dice.Dice) => Command
 
 const ageOf = (dice: Dice.Dice) => dice.below(8)
 const flavorOf = (dice: Dice.Dice) => dice.below(6)
 const slotOf = (dice: Dice.Dice, kind: keyof typeof slots) => dice.below(slots[kind])
+/** Mostly the first one: there is more to see in an account that has much. */
+const accountOf = (dice: Dice.Dice) => (dice.chance(70) ? 0 : slotOf(dice, "accounts"))
 const somebody = (dice: Dice.Dice): Asker => (dice.chance(80) ? "own" : slotOf(dice, "accounts"))
 
 const someRuns = (dice: Dice.Dice): ReadonlyArray<number> =>
@@ -217,7 +223,7 @@ const labelOf = (dice: Dice.Dice): string => {
 }
 
 const listing = (dice: Dice.Dice, kind: "workflows" | "runs"): Listing => ({
-  account: slotOf(dice, "accounts"),
+  account: accountOf(dice),
   ...(dice.chance(50) ? { search: dice.of(searches) } : {}),
   ...(dice.chance(40) ? { after: { slot: slotOf(dice, kind), age: ageOf(dice) } } : {}),
   ...(dice.chance(30) ? { skip: dice.of([0, 1, 2, 5, 1e9]) } : {}),
@@ -225,7 +231,7 @@ const listing = (dice: Dice.Dice, kind: "workflows" | "runs"): Listing => ({
 })
 
 const walk = (dice: Dice.Dice): Listing => ({
-  account: slotOf(dice, "accounts"),
+  account: accountOf(dice),
   ...(dice.chance(30) ? { search: dice.of(searches) } : {}),
   limit: 1 + dice.below(3),
 })
@@ -238,7 +244,7 @@ const filter = (dice: Dice.Dice): RunFilter => ({
 const begin = (dice: Dice.Dice): Begin => ({
   _tag: "Begin",
   run: slotOf(dice, "runs"),
-  account: slotOf(dice, "accounts"),
+  account: accountOf(dice),
   workflow: slotOf(dice, "workflows"),
   definition: slotOf(dice, "definitions"),
   owner: dice.chance(50) ? null : slotOf(dice, "runners"),
@@ -256,8 +262,10 @@ const advance = (dice: Dice.Dice): Advance => ({
   as: dice.chance(93) ? "own" : slotOf(dice, "accounts"),
   fence: distance(dice),
   revision: distance(dice),
-  status: dice.of(["same", "same", "RUNNING", "RUNNING", "COMPLETED", "FAILED", "CANCELED"]),
-  owner: dice.chance(85) ? "same" : dice.of([null, slotOf(dice, "runners")]),
+  status: dice.chance(75)
+    ? dice.of(["same", "RUNNING"])
+    : dice.of(["COMPLETED", "FAILED", "CANCELED"]),
+  isCareless: dice.chance(10),
   nodes: dice.below(3),
   events: dice.below(4),
   flavor: flavorOf(dice),
@@ -270,23 +278,24 @@ const together: Draw = (dice) => {
   return { _tag: "Together", commits }
 }
 
+const insertKey: Draw = (dice) => {
+  const key = slotOf(dice, "keys")
+  return {
+    _tag: "InsertKey",
+    key,
+    hash: dice.chance(95) ? key : slotOf(dice, "keys"),
+    account: accountOf(dice),
+    label: labelOf(dice),
+    perMinute: 1 + dice.below(4),
+    perDay: 1 + dice.below(6),
+    expires: dice.of(["never", "never", "never", "never", "past", "future"]),
+    age: ageOf(dice),
+  }
+}
+
 const keyDraws: ReadonlyArray<Draw> = [
   (dice) => ({ _tag: "InsertAccount", account: slotOf(dice, "accounts"), age: ageOf(dice) }),
   () => ({ _tag: "ListAccounts" }),
-  (dice) => {
-    const key = slotOf(dice, "keys")
-    return {
-      _tag: "InsertKey",
-      key,
-      hash: dice.chance(95) ? key : slotOf(dice, "keys"),
-      account: dice.chance(70) ? 0 : slotOf(dice, "accounts"),
-      label: labelOf(dice),
-      perMinute: 1 + dice.below(4),
-      perDay: 1 + dice.below(6),
-      expires: dice.of(["never", "never", "never", "never", "past", "future"]),
-      age: ageOf(dice),
-    }
-  },
   (dice) => ({
     _tag: "UpdateKey",
     key: slotOf(dice, "keys"),
@@ -296,20 +305,20 @@ const keyDraws: ReadonlyArray<Draw> = [
     ...(dice.chance(30) ? { perDay: 1 + dice.below(6) } : {}),
   }),
   (dice) => ({ _tag: "RevokeKey", key: slotOf(dice, "keys"), as: somebody(dice) }),
-  (dice) => ({ _tag: "ListKeys", account: slotOf(dice, "accounts") }),
-  // Few keys, so that their windows are used up.
-  (dice) => ({ _tag: "Admit", hash: dice.chance(80) ? dice.below(3) : slotOf(dice, "keys") }),
+  (dice) => ({ _tag: "ListKeys", account: accountOf(dice) }),
+  (dice) => ({ _tag: "Admit", hash: slotOf(dice, "keys"), times: 1 + dice.below(4) }),
 ]
 
+const insertWorkflow: Draw = (dice) => ({
+  _tag: "InsertWorkflow",
+  workflow: slotOf(dice, "workflows"),
+  account: accountOf(dice),
+  name: dice.of(names),
+  age: ageOf(dice),
+  flavor: flavorOf(dice),
+})
+
 const workflowDraws: ReadonlyArray<Draw> = [
-  (dice) => ({
-    _tag: "InsertWorkflow",
-    workflow: slotOf(dice, "workflows"),
-    account: dice.chance(60) ? 0 : slotOf(dice, "accounts"),
-    name: dice.of(names),
-    age: ageOf(dice),
-    flavor: flavorOf(dice),
-  }),
   (dice) => ({
     _tag: "ReplaceWorkflow",
     workflow: slotOf(dice, "workflows"),
@@ -329,9 +338,6 @@ const workflowDraws: ReadonlyArray<Draw> = [
 ]
 
 const runDraws: ReadonlyArray<Draw> = [
-  begin,
-  advance,
-  advance,
   together,
   (dice) => ({
     _tag: "Claim",
@@ -353,7 +359,7 @@ const runDraws: ReadonlyArray<Draw> = [
   (dice) => ({ _tag: "Abandon", runner: slotOf(dice, "runners"), runs: someRuns(dice) }),
   (dice) => ({ _tag: "Release", runner: slotOf(dice, "runners") }),
   (dice) => ({ _tag: "FindRun", run: slotOf(dice, "runs"), as: somebody(dice) }),
-  (dice) => ({ _tag: "FindRuns", account: slotOf(dice, "accounts"), runs: someRuns(dice) }),
+  (dice) => ({ _tag: "FindRuns", account: accountOf(dice), runs: someRuns(dice) }),
   (dice) => ({ _tag: "ListRuns", ...listing(dice, "runs"), ...filter(dice) }),
   (dice) => ({ _tag: "WalkRuns", ...walk(dice), ...filter(dice) }),
   (dice) => ({
@@ -364,17 +370,40 @@ const runDraws: ReadonlyArray<Draw> = [
   }),
 ]
 
-const wait: Draw = (dice) => ({ _tag: "Wait", millis: dice.of(waits) })
+const wait: Draw = (dice) => ({ _tag: "Wait", millis: dice.of(pauses) })
+
+/** A port's commands. The first ones bring things into being, and are drawn in every script. */
+interface Port {
+  readonly always: ReadonlyArray<Draw>
+  readonly sometimes: ReadonlyArray<Draw>
+}
+
+const ports: ReadonlyArray<Port> = [
+  { always: [insertKey], sometimes: keyDraws },
+  { always: [insertWorkflow], sometimes: workflowDraws },
+  { always: [begin, advance], sometimes: runDraws },
+]
+
+const often = 3
+
+const tasteOf = (dice: Dice.Dice, { always, sometimes }: Port): ReadonlyArray<Draw> => [
+  ...always.flatMap((draw) => Array.from({ length: often }, () => draw)),
+  ...sometimes.flatMap((draw) => Array.from({ length: dice.of([0, 0, 1, 2]) }, () => draw)),
+]
 
 /**
- * The script of a seed. Each seed has its own taste: it draws some commands often and others
- * never, which reaches states that an even mixture does not.
+ * The script of a seed. Each seed has its own taste: it is about some of the ports, and draws some
+ * of their commands often and others never, which reaches states that an even mixture does not.
  */
 export const scriptOf = (seed: number, length: number): ReadonlyArray<Command> => {
   const dice = Dice.make(seed)
-  const draws = [...keyDraws, ...workflowDraws, ...runDraws, wait]
-  const taste = draws.flatMap((draw) => Array.from({ length: dice.of([0, 1, 2, 4]) }, () => draw))
-  const drawn = taste.length === 0 ? draws : taste
-  const prologue: ReadonlyArray<Command> = [{ _tag: "InsertAccount", account: 0, age: 3 }]
-  return [...prologue, ...Array.from({ length: length - 1 }, () => dice.of(drawn)(dice))]
+  const focus = dice.some([...ports, ports[2]!], dice.of([1, 1, 1, 2, 3]))
+  const waits = dice.chance(50) ? [wait] : []
+  const draws = [...focus.flatMap((port) => tasteOf(dice, port)), ...waits]
+  const prologue: ReadonlyArray<Command> = [
+    { _tag: "InsertAccount", account: 0, age: 3 },
+    { _tag: "InsertAccount", account: 1, age: dice.below(5) },
+  ]
+  const rest = Array.from({ length: length - prologue.length }, () => dice.of(draws)(dice))
+  return [...prologue, ...rest]
 }

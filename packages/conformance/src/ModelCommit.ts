@@ -2,8 +2,8 @@
  * The commits of a script, made out of the state of the model.
  *
  * Guarantees: a commit keeps the contract of the port (a node's row is written once, events are
- * numbered without gaps, what a run was born with stays); only its expectation may be wrong. One
- * that must be refused carries rows and numbers that are there already, so that a trace of it shows.
+ * numbered without gaps); only its expectation may be wrong. One that must be refused carries rows
+ * and numbers that are there already, so that a trace of it shows.
  */
 import type { Run } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
@@ -12,18 +12,37 @@ import type { Advance, Begin } from "./ModelCommands.ts"
 import type { StoreModel } from "./StoreModel.ts"
 import { isOpen } from "./StoreModelRuns.ts"
 
-const rowsOf = (nodeIds: ReadonlyArray<string>, { flavor, nodes }: Begin | Advance) =>
-  nodeIds
+/** What a commit carries beside the run's row. */
+interface Cargo {
+  readonly nodeRuns: RunCommit["nodeRuns"]
+  readonly events: RunCommit["events"]
+  /** The number of the last event, be it one of its own or one that a node's row tells of. */
+  readonly sequence: number
+}
+
+/** Rows of some of these nodes and events, numbered behind the last event so far. */
+const cargoOf = (
+  run: Run,
+  { events, flavor, nodes }: Begin | Advance,
+  nodeIds: ReadonlyArray<string>,
+  before: number,
+): Cargo => {
+  const rows = nodeIds
     .slice(0, nodes)
     .toReversed()
     .map((id, n) => Cast.nodeRunOf(id, (flavor + n) % 6))
-
-const eventsOf = (run: Run, before: number, { events, flavor }: Begin | Advance) =>
-  Array.from({ length: events }, (_, n) => Cast.eventOf(run, before + 1 + n, (flavor + n) % 6))
+  const told = rows.filter(({ status }) => status !== "SKIPPED").length
+  let [ofRow, ofEvent] = flavor % 2 === 0 ? [before, before + told] : [before + events, before]
+  return {
+    nodeRuns: rows.map((row) => (row.status === "SKIPPED" ? row : { ...row, sequence: ++ofRow })),
+    events: Array.from({ length: events }, () => Cast.eventOf(run, ++ofEvent, flavor)),
+    sequence: before + told + events,
+  }
+}
 
 const ending = (flavor: number): Partial<Run> => ({
   finishedAt: Cast.timeOf(20 + flavor),
-  error: flavor % 2 === 0 ? null : Cast.errorOf(flavor),
+  error: flavor === 5 ? null : Cast.errorOf(flavor),
   output: [Cast.contentOf(flavor)],
 })
 
@@ -41,22 +60,35 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
     values: Cast.contentOf(flavor),
     inputOverrides: { n0: Cast.contentOf(flavor + 1) },
     viewport: flavor === 0 ? { x: -1.5, y: 2, zoom: 0.25 } : null,
-    sequence: begin.events,
     fence: flavor % 2,
     owner: owner === null ? null : cast.runners[owner]!,
     ...(status === "COMPLETED" || status === "FAILED" ? ending(flavor) : {}),
   })
   const nodeIds = definition.nodes.map(({ id }) => id)
-  return {
-    expected: { _tag: "New", definition },
-    run,
-    nodeRuns: rowsOf(nodeIds, begin),
-    events: eventsOf(run, 0, begin),
-  }
+  const { events, nodeRuns, sequence } = cargoOf(run, begin, nodeIds, 0)
+  return { expected: { _tag: "New", definition }, run: { ...run, sequence }, nodeRuns, events }
 }
 
+/** Other values of all that a commit leaves as it is. */
+const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
+  owner: owner === null ? cast.runners[0]! : null,
+  fence: fence + 7,
+  workflowId: cast.workflows[1]!,
+  workflowName: "Another name",
+  workflowRevision: 99,
+  executionId: "another",
+  mode: "single",
+  source: "ui",
+  singleNodeId: "n0",
+  createdAt: Cast.timeOf(30),
+  estimatedCredits: 1,
+  values: { another: true },
+  inputOverrides: {},
+  viewport: { x: 9, y: 9, zoom: 9 },
+})
+
 const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
-  const { flavor, owner, status } = advance
+  const { flavor, isCareless, status } = advance
   const isEnd = status === "COMPLETED" || status === "FAILED" || status === "CANCELED"
   return {
     status: status === "same" ? run.status : status,
@@ -65,7 +97,7 @@ const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
     nodeRunCount: run.nodeRunCount + advance.nodes,
     active: flavor % 2 === 0 ? [] : [{ ordinal: 1, attempt: flavor, startedAt: Cast.timeOf(9) }],
     claims: advance.nodes > 0 ? 0 : run.claims,
-    ...(owner === "same" ? {} : { owner: owner === null ? null : cast.runners[owner]! }),
+    ...(isCareless ? strange(cast, run) : {}),
     ...(isEnd ? ending(flavor) : {}),
   }
 }
@@ -81,22 +113,19 @@ const stepOf = (cast: Cast.Cast, { runs }: StoreModel, advance: Advance): RunCom
   const fits = known !== undefined && isOpen(run) && isRight
   const written = new Set(runs.nodeRuns(id).map(({ nodeId }) => nodeId))
   const definition = cast.definitions.find((each) => each.id === run.definitionId)!
-  const nodeIds = definition.nodes.map((node) => node.id)
-  const before = fits ? run.sequence : 0
+  const nodeIds = definition.nodes
+    .map((node) => node.id)
+    .filter((each) => !fits || !written.has(each))
   const next: Run = {
     ...run,
+    fence,
     ...nextOf(cast, run, advance),
     accountId,
-    fence,
     revision: revision + 1,
-    sequence: before + advance.events,
   }
-  return {
-    expected: { _tag: "Existing", fence, revision },
-    run: next,
-    nodeRuns: rowsOf(fits ? nodeIds.filter((each) => !written.has(each)) : nodeIds, advance),
-    events: eventsOf(next, before, advance),
-  }
+  const { events, nodeRuns, sequence } = cargoOf(run, advance, nodeIds, fits ? run.sequence : 0)
+  const expected = { _tag: "Existing", fence, revision } as const
+  return { expected, run: { ...next, sequence }, nodeRuns, events }
 }
 
 /** What the store is asked to apply. */

@@ -15,14 +15,32 @@ const shown = (value: unknown): string => {
   return text.length <= shownLength ? text : `${text.slice(0, shownLength)}...`
 }
 
-/** The first difference of two answers, or `undefined` when there is none. */
-export const between = (model: unknown, store: unknown, path = "answer"): string | undefined => {
+/** What the clock of a store decides. */
+const clockTimes = new Set(["revokedAt", "retryAfterMillis"])
+
+const isClose = (key: string, model: unknown, store: unknown, slackMillis: number): boolean =>
+  clockTimes.has(key) &&
+  typeof model === "number" &&
+  typeof store === "number" &&
+  Math.abs(model - store) <= slackMillis
+
+/**
+ * The first difference of two answers, or `undefined` when there is none. Times that the clock of a
+ * store decides may be so far apart.
+ */
+export const between = (
+  model: unknown,
+  store: unknown,
+  slackMillis: number,
+  path = "answer",
+): string | undefined => {
   if (Object.is(model, store)) return undefined
   const isComparable =
     isObject(model) && isObject(store) && Array.isArray(model) === Array.isArray(store)
   if (!isComparable) return `at ${path}: the model has ${shown(model)}, the store ${shown(store)}`
   for (const key of new Set([...Object.keys(model), ...Object.keys(store)])) {
-    const difference = between(model[key], store[key], `${path}.${key}`)
+    if (isClose(key, model[key], store[key], slackMillis)) continue
+    const difference = between(model[key], store[key], slackMillis, `${path}.${key}`)
     if (difference !== undefined) return difference
   }
   return undefined

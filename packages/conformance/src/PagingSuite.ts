@@ -109,7 +109,7 @@ const counting = <E, R>(it: Vitest.MethodsNonLive<R>, listing: Listing<E, R>): v
     Effect.gen(function* () {
       const samples = yield* Samples.make
       yield* insertMany(listing, samples, [10])
-      for (const skip of [1, 1e9, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER * 50]) {
+      for (const skip of [1, 1e9, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE]) {
         const page = yield* listing.list(samples.account, { skip, limit: 50 })
         assert.deepStrictEqual(page, { items: [], next: undefined })
       }

@@ -165,16 +165,14 @@ const steps = (it: Tests): void => {
         nodeRunCount: 3,
         active: [{ ordinal: 1, attempt: 2, startedAt: Samples.epoch }],
         sequence: 4,
-        fence: 5,
         claims: 6,
-        owner: samples.runner(),
       })
       yield* store.commit(next)
       assert.deepStrictEqual((yield* everything(run)).record?.run, next.run)
     }),
   )
 
-  it.effect("keeps what a run was born with", () =>
+  it.effect("keeps what a run was born with, and who may write it", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* RunStore
@@ -183,7 +181,8 @@ const steps = (it: Tests): void => {
       const other = samples.run({ accountId: run.accountId, values: { c: 3 }, mode: "single" })
       const change = { workflowId: other.workflowId, workflowName: "Other", values: other.values }
       const more = { createdAt: 1, mode: other.mode, estimatedCredits: 1, executionId: "other" }
-      yield* store.commit(Samples.step(run, { ...change, ...more, nodeRunCount: 1 }))
+      const taken = { owner: samples.runner(), fence: 7 }
+      yield* store.commit(Samples.step(run, { ...change, ...more, ...taken, nodeRunCount: 1 }))
       const expected = { ...run, revision: 2, nodeRunCount: 1 }
       assert.deepStrictEqual((yield* everything(run)).record?.run, expected)
     }),

@@ -3,6 +3,7 @@
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
+import { ofNode } from "@millrace/core/domain/RunEvent"
 import { type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
 import * as Samples from "./Samples.ts"
@@ -66,6 +67,28 @@ const events = (it: Tests): void => {
       assert.deepStrictEqual(yield* store.events(samples.account, run.id, 3), [])
       assert.deepStrictEqual(yield* store.events(samples.stranger, run.id, 0), [])
       assert.deepStrictEqual(yield* store.events(samples.account, strange, 0), [])
+    }),
+  )
+}
+
+const eventsOfNodes = (it: Tests): void => {
+  it.effect("tells of the ends of nodes between the run's own events", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run({ sequence: 4 })
+      const [first, last] = [Samples.event(run, 1), Samples.event(run, 4)]
+      const nodeRuns = [
+        Samples.nodeRun("c", { sequence: 3, status: "FAILED", error: "It \u0000 broke \ud800" }),
+        Samples.nodeRun("a", { sequence: 2, attempt: 3 }),
+        Samples.nodeRun("b", { sequence: null, status: "SKIPPED" }),
+      ]
+      yield* store.commit(Samples.birth(run, { nodeRuns, events: [last, first] }))
+      const [failed, completed] = nodeRuns.map((nodeRun) => ofNode(run, nodeRun)!)
+      const all = [first, completed!, failed!, last]
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 0), all)
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 2), all.slice(2))
+      assert.deepStrictEqual(yield* store.events(samples.stranger, run.id, 0), [])
     }),
   )
 }
@@ -166,6 +189,7 @@ export const runReadSuite = (it: Tests): void => {
   })
   describe("RunStore.events", () => {
     events(it)
+    eventsOfNodes(it)
   })
   describe("RunStore.list", () => {
     list(it)

@@ -177,20 +177,21 @@ export const nodeRun = (nodeId: string, change?: Partial<NodeRun>): NodeRun => (
   logs: null,
   error: null,
   credits: 250_000,
+  sequence: null,
   startedAt: epoch + 10,
   finishedAt: epoch + 20,
   ...change,
 })
 
-/** An event of a run. */
+/** An event that the run itself goes through. */
 export const event = (run: Run, sequence: number, change?: Partial<RunEvent>): RunEvent => ({
   runId: run.id,
   workflowId: run.workflowId,
   sequence,
-  type: "node.completed",
+  type: "run.started",
   at: epoch + sequence,
   error: null,
-  data: { status: "COMPLETED", nodeId: "a" },
+  data: { status: "RUNNING", sequence },
   ...change,
 })
 

@@ -9,6 +9,7 @@ import type { Page } from "@millrace/core/domain/Page"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import { merged } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
@@ -38,8 +39,6 @@ const advance = (run: Run, next: Run): Run => ({
   claims: next.claims,
   sequence: next.sequence,
   revision: next.revision,
-  fence: next.fence,
-  owner: next.owner,
 })
 
 const recordOf = (entry: Entry): RunRecord => ({
@@ -234,7 +233,11 @@ const make = () => {
     findMany: (account, ids) => Effect.sync(() => runs.findMany(account, ids)),
     list: (query) => Effect.sync(() => runs.list(query)),
     events: (account, id, after) =>
-      Effect.sync(() => runs.find(account, id)?.events.filter((e) => e.sequence > after) ?? []),
+      Effect.sync(() => {
+        const entry = runs.find(account, id)
+        if (entry === undefined) return []
+        return merged(entry.run, entry.events, entry.nodeRuns.values(), after)
+      }),
   })
 }
 

@@ -10,8 +10,8 @@ import { Effect, Exit, Latch, type Scope } from "effect"
 
 /** How members are gathered and written. */
 export interface Options<Member, Outcome, E> {
-  /** Members of one key depend on each other. */
-  readonly keyOf: (member: Member) => string
+  /** Members of one key depend on each other; a member without a key depends on nothing. */
+  readonly keyOf: (member: Member) => string | undefined
   /** Writes members in one atomic step, and returns their outcomes in the same order. */
   readonly flush: (members: ReadonlyArray<Member>) => Effect.Effect<ReadonlyArray<Outcome>, E>
   /**
@@ -22,6 +22,10 @@ export interface Options<Member, Outcome, E> {
   readonly isOneMembers: (error: E) => boolean
   /** What callers get that still wait when the scope closes. */
   readonly closed: E
+  /** What members get whose flush takes too long; it is not known whether they were written. */
+  readonly late: E
+  /** How long a flush may take: one that nobody answers would hold up everything behind it. */
+  readonly flushMillis: number
   /** How many members go out together at most. */
   readonly maxMembers: number
 }
@@ -43,13 +47,23 @@ const takeNext = <Member, Outcome, E>(
   for (const one of waiting) {
     if (one.isAbandoned) continue
     const key = keyOf(one.member)
-    const fits = next.length < maxMembers && !keys.has(key)
-    keys.add(key)
+    const fits = next.length < maxMembers && (key === undefined || !keys.has(key))
+    if (key !== undefined) keys.add(key)
     if (fits) next.push(one)
     else rest.push(one)
   }
   return { next, rest }
 }
+
+/** Writes members, but does not wait for ever. */
+const flushInTime = <Member, Outcome, E>(
+  batch: ReadonlyArray<Waiting<Member, Outcome, E>>,
+  { flush, flushMillis, late }: Options<Member, Outcome, E>,
+): Effect.Effect<ReadonlyArray<Outcome>, E> =>
+  Effect.timeoutOrElse(flush(batch.map(({ member }) => member)), {
+    duration: flushMillis,
+    orElse: () => Effect.fail(late),
+  })
 
 /**
  * Writes members and tells each its outcome. Never fails: the outcome says whether it did.
@@ -58,7 +72,7 @@ const write = <Member, Outcome, E>(
   batch: ReadonlyArray<Waiting<Member, Outcome, E>>,
   options: Options<Member, Outcome, E>,
 ): Effect.Effect<void> =>
-  Effect.flatMap(Effect.exit(options.flush(batch.map(({ member }) => member))), (exit) => {
+  Effect.flatMap(Effect.exit(flushInTime(batch, options)), (exit) => {
     if (Exit.isSuccess(exit)) {
       for (const [index, one] of batch.entries()) one.settle(Exit.succeed(exit.value[index]!))
       return Effect.void

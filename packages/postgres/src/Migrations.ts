@@ -11,7 +11,7 @@
  */
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { StorageError as Failure } from "@millrace/core/ports/StorageError"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import { orStorageError } from "./Failure.ts"
@@ -72,8 +72,11 @@ const runTables = [
     nodes json NOT NULL,
     edges json NOT NULL
   )`,
+  // What changes with every commit stands together at the end, in no index: such an update stays in
+  // its page, and its log record holds little more than what changed.
   `CREATE TABLE runs (
-    id ${id} PRIMARY KEY,
+    number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id ${id} NOT NULL UNIQUE,
     account_id ${id} NOT NULL,
     workflow_id ${id} NOT NULL,
     workflow_name text NOT NULL,
@@ -89,29 +92,34 @@ const runTables = [
     input_values json NOT NULL,
     input_overrides json NOT NULL,
     viewport json,
+    owner ${id},
+    fence int4 NOT NULL,
+    started_at int8,
     status text NOT NULL
       CHECK (status IN ('QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELED')),
-    owner ${id},
+    claims int4 NOT NULL,
     node_run_count int4 NOT NULL,
     sequence int4 NOT NULL,
     revision int4 NOT NULL,
-    fence int4 NOT NULL,
-    claims int4 NOT NULL,
-    started_at int8,
-    finished_at int8,
     actual_credits int8 NOT NULL,
     active json NOT NULL,
+    finished_at int8,
+    trouble text,
     error json,
     error_folded text,
     output json
-  ) WITH (fillfactor = 70)`,
+  ) WITH (fillfactor = 60)`,
   `CREATE INDEX runs_listing ON runs (account_id, created_at, id)`,
   `CREATE INDEX runs_by_workflow ON runs (account_id, workflow_id, created_at, id)`,
-  `CREATE INDEX runs_by_status ON runs (account_id, status, created_at, id)`,
-  `CREATE INDEX runs_owned ON runs (owner, created_at, id)
-    WHERE status IN ('QUEUED', 'RUNNING') AND owner IS NOT NULL`,
-  `CREATE INDEX runs_unowned ON runs (created_at, id)
-    WHERE status IN ('QUEUED', 'RUNNING') AND owner IS NULL`,
+  `CREATE INDEX runs_in_trouble ON runs (account_id, trouble, created_at, id)
+    WHERE trouble IS NOT NULL`,
+  // The runs that are to be worked on, and by whom. A run leaves it when it ends.
+  `CREATE TABLE open_runs (
+    run int8 PRIMARY KEY,
+    owner ${id},
+    created_at int8 NOT NULL
+  )`,
+  `CREATE INDEX open_runs_by_owner ON open_runs (owner, created_at, run)`,
   `CREATE TABLE runners (
     id ${id} PRIMARY KEY,
     lease_until int8 NOT NULL
@@ -120,30 +128,30 @@ const runTables = [
 
 const historyTables = [
   `CREATE TABLE node_runs (
-    run_id ${id} NOT NULL,
-    node_id ${id} NOT NULL,
-    node_type text NOT NULL,
+    run int8 NOT NULL,
     ordinal int4 NOT NULL,
-    status text NOT NULL,
     attempt int4 NOT NULL,
+    sequence int4,
     credits int8 NOT NULL,
     started_at int8,
     finished_at int8,
+    node_id ${id} NOT NULL,
+    node_type text NOT NULL,
+    status text NOT NULL,
     input json,
     output json,
     logs json,
     error json,
-    PRIMARY KEY (run_id, node_id)
+    PRIMARY KEY (run, node_id)
   )`,
   `CREATE TABLE run_events (
-    run_id ${id} NOT NULL,
-    workflow_id ${id} NOT NULL,
+    run int8 NOT NULL,
     sequence int4 NOT NULL,
-    type text NOT NULL,
     at int8 NOT NULL,
+    type text NOT NULL,
     error json,
     data json NOT NULL,
-    PRIMARY KEY (run_id, sequence)
+    PRIMARY KEY (run, sequence)
   )`,
 ]
 
@@ -152,12 +160,44 @@ const all = (statements: ReadonlyArray<string>) =>
     Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
   )
 
-const migrator = Migrator.make({})({
-  loader: Migrator.fromRecord({
-    "0001_tables": all([...keyTables, ...workflowTables, ...runTables, ...historyTables]),
-  }),
-  table: "millrace_migrations",
-})
+const migrations = {
+  "0001_tables": all([...keyTables, ...workflowTables, ...runTables, ...historyTables]),
+}
+
+const table = "millrace_migrations"
+
+const migrator = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })
+
+/** The tables are missing, or older or newer than this version of the software. */
+export class SchemaMismatch extends Schema.TaggedError<SchemaMismatch>()("SchemaMismatch", {
+  found: Schema.Int,
+  expected: Schema.Int,
+}) {
+  override get message(): string {
+    const state =
+      this.found === 0
+        ? "The database has no tables of ours"
+        : `The database has schema ${this.found}, this version needs ${this.expected}`
+    return `${state}; start once with migrations`
+  }
+}
+
+/** Fails unless the connection's schema is exactly what this version needs. Sends no DDL. */
+export const check: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> = SqlClient.use(
+  (sql) =>
+    Effect.gen(function* () {
+      const present = yield* sql`SELECT FROM pg_tables
+        WHERE tablename = ${table} AND schemaname = current_schema()`
+      const rows =
+        present.length === 0
+          ? []
+          : yield* sql<{ readonly id: number }>`
+              SELECT max(migration_id)::int AS id FROM ${sql(table)}`
+      const found = rows[0]?.id ?? 0
+      const expected = Math.max(...Object.keys(migrations).map((key) => Number.parseInt(key, 10)))
+      if (found !== expected) return yield* new SchemaMismatch({ found, expected })
+    }),
+).pipe(orStorageError("Migrations.check"))
 
 /** Brings the tables in the connection's schema up to date. */
 export const migrate: Effect.Effect<void, StorageError, SqlClient> = SqlClient.use((sql) => {

@@ -34,7 +34,7 @@ export type Table<Row> = ReadonlyArray<Column<Row>>
 export const text = (value: string): string =>
   value.includes("\u0000") ? value.replaceAll("\u0000", "\ufffd") : value
 
-/** Text in the form in which it is searched: any case is the same, whatever the database's locale. */
+/** Text in the form in which it is searched: any case is the same, whatever the locale. */
 export const folded = (value: string): string => text(value.toLowerCase())
 
 const wireTypes: Record<Kind, number> = {
@@ -150,13 +150,12 @@ const birth: Table<Run> = [
 
 /** What every commit writes of a run. */
 export const progress: Table<Run> = [
-  ...texts<Run>({ status: "status", owner: "owner" }),
+  ...texts<Run>({ status: "status" }),
   ...int4s<Run>({
+    claims: "claims",
     nodeRunCount: "node_run_count",
     sequence: "sequence",
     revision: "revision",
-    fence: "fence",
-    claims: "claims",
   }),
   ...int8s<Run>({
     startedAt: "started_at",
@@ -165,11 +164,17 @@ export const progress: Table<Run> = [
   }),
   ...jsons<Run>({ active: "active", error: "error", output: "output" }),
   derived("error_folded", "text", ({ error }) => (error === null ? null : folded(error))),
+  derived("trouble", "text", ({ status }) =>
+    status === "FAILED" || status === "CANCELED" ? status : null,
+  ),
 ]
+
+/** Who may write a run: changed by those who take runs over, not by commits. */
+const ownership: Table<Run> = [...texts<Run>({ owner: "owner" }), ...int4s<Run>({ fence: "fence" })]
 
 const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
 
-export const runs: Table<Run> = [...runIds, ...birth, ...progress]
+export const runs: Table<Run> = [...runIds, ...birth, ...ownership, ...progress]
 
 /** The next rows of runs that exist, and what their commits expect of the present ones. */
 export const steps: Table<RunCommit> = [
@@ -186,28 +191,35 @@ export const steps: Table<RunCommit> = [
   ),
 ]
 
-/** A node run together with its run, which only its row knows. */
-export interface OwnedNodeRun extends NodeRun {
-  readonly runId: string
-}
-
-export const nodeRuns: Table<OwnedNodeRun> = [
-  derived("run_id", "text", ({ runId }) => runId),
-  ...texts<OwnedNodeRun>({ nodeId: "node_id", nodeType: "node_type", status: "status" }),
-  ...int4s<OwnedNodeRun>({ ordinal: "ordinal", attempt: "attempt" }),
-  ...int8s<OwnedNodeRun>({
+export const nodeRuns: Table<NodeRun> = [
+  ...int4s<NodeRun>({ ordinal: "ordinal", attempt: "attempt", sequence: "sequence" }),
+  ...int8s<NodeRun>({
     credits: "credits",
     startedAt: "started_at",
     finishedAt: "finished_at",
   }),
-  ...jsons<OwnedNodeRun>({ input: "input", output: "output", logs: "logs", error: "error" }),
+  ...texts<NodeRun>({ nodeId: "node_id", nodeType: "node_type", status: "status" }),
+  ...jsons<NodeRun>({ input: "input", output: "output", logs: "logs", error: "error" }),
 ]
 
+/** An event without what its run knows: it is read together with that. */
 export const events: Table<RunEvent> = [
-  ...texts<RunEvent>({ runId: "run_id", workflowId: "workflow_id", type: "type" }),
   ...int4s<RunEvent>({ sequence: "sequence" }),
   ...int8s<RunEvent>({ at: "at" }),
+  ...texts<RunEvent>({ type: "type" }),
   ...jsons<RunEvent>({ error: "error", data: "data" }),
+]
+
+/** A row and the identifier of the run it belongs to. */
+export interface Owned<Row> {
+  readonly runId: string
+  readonly row: Row
+}
+
+/** The columns of rows that travel with a commit, behind the identifier of their run. */
+export const owned = <Row>(table: Table<Row>): Table<Owned<Row>> => [
+  derived("run_id", "text", ({ runId }) => runId),
+  ...table.map((column) => ({ ...column, of: ({ row }: Owned<Row>) => column.of(row) })),
 ]
 
 /** The names of a table's columns, each behind an alias where one is given. */

@@ -10,11 +10,14 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Rows from "./Rows.ts"
 
+const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
+const ownedEvents = Rows.owned(Rows.events)
+
 const firstBirth = 1
 const firstStep = firstBirth + Rows.runs.length
 const firstDefinition = firstStep + Rows.steps.length
 const firstNodeRun = firstDefinition + Rows.definitions.length
-const firstEvent = firstNodeRun + Rows.nodeRuns.length
+const firstEvent = firstNodeRun + ownedNodeRuns.length
 
 const changes = Rows.progress.map(({ name }) => `${name} = s.${name}`).join(", ")
 
@@ -25,7 +28,7 @@ WITH created AS (
   INSERT INTO runs (${Rows.names(Rows.runs)})
   SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.runs, "b", firstBirth)}
   ON CONFLICT (id) DO NOTHING
-  RETURNING id, definition_id
+  RETURNING number, id, definition_id, owner, created_at, status
 ), advanced AS (
   UPDATE runs r
   SET ${changes}
@@ -33,9 +36,15 @@ WITH created AS (
   WHERE s.expected = 'Existing' AND r.id = s.id AND r.account_id = s.account_id
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
     AND r.status IN ('QUEUED', 'RUNNING')
-  RETURNING r.id
+  RETURNING r.number, r.id, r.status
 ), applied AS (
-  SELECT id FROM created UNION ALL SELECT id FROM advanced
+  SELECT number, id FROM created UNION ALL SELECT number, id FROM advanced
+), opened AS (
+  INSERT INTO open_runs (run, owner, created_at)
+  SELECT number, owner, created_at FROM created WHERE status IN ('QUEUED', 'RUNNING')
+), closed AS (
+  DELETE FROM open_runs o USING advanced a
+  WHERE o.run = a.number AND a.status IN ('COMPLETED', 'FAILED', 'CANCELED')
 ), defined AS (
   INSERT INTO definitions (${Rows.names(Rows.definitions)})
   SELECT ${Rows.names(Rows.definitions, "d")}
@@ -43,20 +52,22 @@ WITH created AS (
   WHERE d.id IN (SELECT definition_id FROM created)
   ON CONFLICT (id) DO NOTHING
 ), noted AS (
-  INSERT INTO node_runs (${Rows.names(Rows.nodeRuns)})
-  SELECT ${Rows.names(Rows.nodeRuns, "n")}
-  FROM ${Rows.source(Rows.nodeRuns, "n", firstNodeRun)}
+  INSERT INTO node_runs (run, ${Rows.names(Rows.nodeRuns)})
+  SELECT a.number, ${Rows.names(Rows.nodeRuns, "n")}
+  FROM ${Rows.source(ownedNodeRuns, "n", firstNodeRun)}
   JOIN applied a ON a.id = n.run_id
 ), told AS (
-  INSERT INTO run_events (${Rows.names(Rows.events)})
-  SELECT ${Rows.names(Rows.events, "e")}
-  FROM ${Rows.source(Rows.events, "e", firstEvent)}
+  INSERT INTO run_events (run, ${Rows.names(Rows.events)})
+  SELECT a.number, ${Rows.names(Rows.events, "e")}
+  FROM ${Rows.source(ownedEvents, "e", firstEvent)}
   JOIN applied a ON a.id = e.run_id
 )
 SELECT id FROM applied`
 
-const nodeRunsOf = ({ nodeRuns, run }: RunCommit): ReadonlyArray<Rows.OwnedNodeRun> =>
-  nodeRuns.map((nodeRun) => ({ runId: run.id, ...nodeRun }))
+const owned =
+  <Row>(rowsOf: (commit: RunCommit) => ReadonlyArray<Row>) =>
+  (commit: RunCommit): ReadonlyArray<Rows.Owned<Row>> =>
+    rowsOf(commit).map((row) => ({ runId: commit.run.id, row }))
 
 /** In one order for every server, so that two of them never wait for each other in a circle. */
 const ordered = <A>(rows: Iterable<A>, idOf: (row: A) => string): ReadonlyArray<A> =>
@@ -84,11 +95,8 @@ const parametersOf = (commits: ReadonlyArray<RunCommit>) => {
       inOrder.filter(({ expected }) => expected._tag === "Existing"),
     ),
     ...Rows.parameters(Rows.definitions, definitionsOf(births)),
-    ...Rows.parameters(Rows.nodeRuns, commits.flatMap(nodeRunsOf)),
-    ...Rows.parameters(
-      Rows.events,
-      commits.flatMap(({ events }) => events),
-    ),
+    ...Rows.parameters(ownedNodeRuns, commits.flatMap(owned(({ nodeRuns }) => nodeRuns))),
+    ...Rows.parameters(ownedEvents, commits.flatMap(owned(({ events }) => events))),
   ]
 }
 

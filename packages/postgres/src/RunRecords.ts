@@ -4,9 +4,11 @@
  * Guarantees: a record is read by one statement, so its parts fit together. Leaves out: who may
  * write what was read.
  */
-import type { AccountId, RunId } from "@millrace/core/domain/Id"
-import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
+import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "@millrace/core/domain/Run"
+import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import { merged } from "@millrace/core/domain/RunEvent"
 import { fromOverfetch, type Page } from "@millrace/core/domain/Page"
 import type { RunQuery } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
@@ -41,7 +43,7 @@ FROM (SELECT DISTINCT definition_id FROM chosen) c CROSS JOIN LATERAL (
 UNION ALL
 SELECT r.id, NULL, NULL, ${Rows.object(Rows.nodeRuns, "n")}
 FROM chosen r CROSS JOIN LATERAL (
-  SELECT * FROM node_runs n WHERE n.run_id = r.id OFFSET 0
+  SELECT * FROM node_runs n WHERE n.run = r.number OFFSET 0
 ) n`
 
 const assemble = (rows: ReadonlyArray<Part>): ReadonlyArray<RunRecord> => {
@@ -73,12 +75,23 @@ export const read = (
   return Effect.map(sql.unsafe<Part>(parts, [unique, account]), assemble)
 }
 
+/**
+ * Most runs are COMPLETED, so those are found in the listing as it is; the others have an index or
+ * a table of their own.
+ */
+const statusIs = (sql: SqlClient, status: RunStatus) => {
+  const same = sql`status = ${status}`
+  if (status === "COMPLETED") return [same]
+  if (isTerminal(status)) return [sql`trouble = ${status}`]
+  return [same, sql`EXISTS (SELECT FROM open_runs o WHERE o.run = r.number)`]
+}
+
 /** A page of an account's runs. */
 export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, SqlError> => {
   const { search, status, workflowId } = query
   const conditions = Listing.conditions(sql, query)
   if (workflowId !== undefined) conditions.push(sql`workflow_id = ${Rows.text(workflowId)}`)
-  if (status !== undefined) conditions.push(sql`status = ${status}`)
+  if (status !== undefined) conditions.push(...statusIs(sql, status))
   if (search !== undefined) {
     const part = Rows.folded(search)
     conditions.push(sql`(strpos(workflow_name_folded, ${part}) > 0
@@ -96,6 +109,13 @@ export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, 
   )
 }
 
+/** One event of a run: its own, or the row of a node that tells of one. */
+interface Told {
+  readonly workflow: WorkflowId
+  readonly event: Omit<RunEvent, "runId" | "workflowId"> | null
+  readonly node: NodeRun | null
+}
+
 /** The events of a run behind a sequence, in order. */
 export const events = (
   sql: SqlClient,
@@ -104,11 +124,28 @@ export const events = (
   after: number,
 ): Effect.Effect<ReadonlyArray<RunEvent>, SqlError> =>
   Effect.map(
-    sql<{ readonly event: RunEvent }>`
-      SELECT ${sql.literal(Rows.object(Rows.events, "e"))} AS event
-      FROM run_events e
-      WHERE e.run_id = ${Rows.text(id)} AND e.sequence > ${after}
-        AND EXISTS (SELECT FROM runs r WHERE r.id = ${Rows.text(id)} AND r.account_id = ${account})
-      ORDER BY e.sequence`,
-    (rows) => rows.map(({ event }) => event),
+    sql<Told>`
+      WITH chosen AS MATERIALIZED (
+        SELECT number, workflow_id FROM runs
+        WHERE id = ${Rows.text(id)} AND account_id = ${account}
+      )
+      SELECT c.workflow_id AS workflow,
+        ${sql.literal(Rows.object(Rows.events, "e"))} AS event, NULL::json AS node
+      FROM chosen c CROSS JOIN LATERAL (
+        SELECT * FROM run_events e WHERE e.run = c.number AND e.sequence > ${after} OFFSET 0
+      ) e
+      UNION ALL
+      SELECT c.workflow_id, NULL, ${sql.literal(Rows.object(Rows.nodeRuns, "n"))}
+      FROM chosen c CROSS JOIN LATERAL (
+        SELECT * FROM node_runs n WHERE n.run = c.number AND n.sequence > ${after} OFFSET 0
+      ) n`,
+    (rows) => {
+      if (rows.length === 0) return []
+      const run = { id, workflowId: rows[0]!.workflow }
+      const own = rows.flatMap(({ event }) =>
+        event === null ? [] : [{ ...event, runId: id, workflowId: run.workflowId }],
+      )
+      const nodes = rows.flatMap(({ node }) => node ?? [])
+      return merged(run, own, nodes, after)
+    },
   )

@@ -9,42 +9,25 @@ import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import type { ClaimRequest, RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { ConnectionError, SqlError } from "effect/sql/SqlError"
 import { orStorageError } from "./Failure.ts"
-import * as GroupCommit from "./GroupCommit.ts"
 import * as RunClaims from "./RunClaims.ts"
 import * as RunCommits from "./RunCommits.ts"
 import * as RunRecords from "./RunRecords.ts"
+import * as Statements from "./Statements.ts"
 
 /** How many commits one statement applies at most. */
 const commitsPerFlush = 256
 
-const closed = new SqlError({
-  reason: new ConnectionError({ cause: new Error("The store is closed"), operation: "commit" }),
-})
-
-/** The server has answered with an error, so nothing was written, and one commit may be why. */
-const isOneMembers = ({ reason }: SqlError): boolean =>
-  reason._tag !== "ConnectionError" && reason._tag !== "StatementTimeoutError"
-
 const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
-  const submit = yield* GroupCommit.make<RunCommit, boolean, SqlError>({
+  const submit = yield* Statements.gather<RunCommit, boolean>(sql, {
     keyOf: ({ run }) => run.id,
     flush: (commits) => RunCommits.write(sql, commits),
-    isOneMembers,
-    closed,
     maxMembers: commitsPerFlush,
   })
-  const apply = (commit: RunCommit) =>
-    Effect.contextWith((context: Context.Context<never>) =>
-      Option.isSome(Context.getOption(context, sql.transactionService))
-        ? Effect.map(RunCommits.write(sql, [commit]), (outcomes) => outcomes[0] === true)
-        : submit(commit),
-    )
   return (commit: RunCommit): Effect.Effect<void, StaleRun | StorageError> =>
-    apply(commit).pipe(
+    submit(commit).pipe(
       orStorageError("RunStore.commit"),
       Effect.flatMap((isApplied) =>
         isApplied ? Effect.void : Effect.fail(new StaleRun({ runId: commit.run.id })),

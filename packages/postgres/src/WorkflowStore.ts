@@ -1,7 +1,8 @@
 /**
  * The workflow store on Postgres.
  *
- * Guarantees: every method is one statement. Leaves out: any rule about what is stored.
+ * Guarantees: every method is one statement; look-ups that arrive together share one. Leaves out:
+ * any rule about what is stored.
  */
 import { fromOverfetch } from "@millrace/core/domain/Page"
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
@@ -10,9 +11,11 @@ import type { Replaced, WorkflowQuery } from "@millrace/core/ports/WorkflowStore
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { orStorageError } from "./Failure.ts"
 import * as Listing from "./Listing.ts"
 import * as Rows from "./Rows.ts"
+import * as Statements from "./Statements.ts"
 
 const kept = new Set(["id", "account_id", "created_at"])
 
@@ -30,13 +33,42 @@ FROM ${Rows.source(Rows.workflows, "n", 4)}
 WHERE w.id = $1 AND w.account_id = $2 AND w.revision = $3
 RETURNING w.id`
 
-const find = (sql: SqlClient, account: AccountId, id: WorkflowId) =>
-  Effect.map(
-    sql<{ readonly workflow: Workflow }>`
-      SELECT ${sql.literal(Rows.object(Rows.workflows, "w"))} AS workflow
-      FROM workflows w WHERE w.id = ${Rows.text(id)} AND w.account_id = ${account}`,
-    (rows) => Option.fromUndefinedOr(rows[0]?.workflow),
+/** What a look-up asks for. */
+interface Wanted {
+  readonly account: AccountId
+  readonly id: WorkflowId
+}
+
+/** How many look-ups one statement serves at most. */
+const findsPerStatement = 1_000
+
+const findStatement = `
+SELECT found.workflow FROM unnest($1::text[], $2::text[]) AS w (account, id) CROSS JOIN LATERAL (
+  SELECT ${Rows.object(Rows.workflows, "w2")} AS workflow FROM workflows w2
+  WHERE w2.id = w.id AND w2.account_id = w.account OFFSET 0
+) found`
+
+const placeOf = (account: string, id: string): string => `${account}\n${id}`
+
+/** Looks up many at once; each is read once, however many ask for it. */
+const findAll = (
+  sql: SqlClient,
+  wanted: ReadonlyArray<Wanted>,
+): Effect.Effect<ReadonlyArray<Option.Option<Workflow>>, SqlError> => {
+  const places = wanted.map(({ account, id }) => placeOf(account, Rows.text(id)))
+  const unique = new Map(wanted.map((one, index) => [places[index]!, one]))
+  const accounts = Array.from(unique.values(), ({ account }) => Rows.text(account))
+  const ids = Array.from(unique.values(), ({ id }) => Rows.text(id))
+  return Effect.map(
+    sql.unsafe<{ readonly workflow: Workflow }>(findStatement, [accounts, ids]),
+    (rows) => {
+      const found = new Map(
+        rows.map(({ workflow }) => [placeOf(workflow.accountId, workflow.id), workflow]),
+      )
+      return places.map((place) => Option.fromUndefinedOr(found.get(place)))
+    },
   )
+}
 
 const insert = (sql: SqlClient, workflow: Workflow) =>
   Effect.suspend(() =>
@@ -78,8 +110,13 @@ const list = (sql: SqlClient, query: WorkflowQuery) => {
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
+  const find = yield* Statements.gather<Wanted, Option.Option<Workflow>>(sql, {
+    keyOf: () => undefined,
+    flush: (wanted) => findAll(sql, wanted),
+    maxMembers: findsPerStatement,
+  })
   return WorkflowStore.of({
-    find: (account, id) => orStorageError("WorkflowStore.find")(find(sql, account, id)),
+    find: (account, id) => orStorageError("WorkflowStore.find")(find({ account, id })),
     insert: (workflow) => orStorageError("WorkflowStore.insert")(insert(sql, workflow)),
     replace: (workflow, expectedRevision) =>
       orStorageError("WorkflowStore.replace")(replace(sql, workflow, expectedRevision)),

@@ -4,6 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as GroupCommit from "@millrace/postgres/GroupCommit"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { TestClock } from "effect/testing"
 
 /** A store of members that records each flush and holds it until the gate is opened. */
 const make = Effect.fnUntraced(function* (
@@ -24,6 +25,8 @@ const make = Effect.fnUntraced(function* (
     }),
     isOneMembers: (error) => error === "bad member",
     closed: "closed",
+    late: "late",
+    flushMillis: 1_000,
     maxMembers,
   })
   const settle = Effect.gen(function* () {
@@ -131,6 +134,21 @@ describe("GroupCommit.submit", () => {
       for (let n = 0; n < 4; n++) yield* open
       const exits = yield* Effect.forEach(fibers, Fiber.await)
       assert.deepStrictEqual(exits, [Exit.succeed("did a"), Exit.die("cannot encode")])
+    }),
+  )
+
+  it.effect("gives a flush up that nobody answers, and goes on with the next", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make()
+      const fibers = [yield* start("a"), yield* start("b")]
+      yield* TestClock.adjust("999 millis")
+      assert.deepStrictEqual(flushes, [["a"]])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(flushes, [["a"], ["b"]])
+      yield* open
+      yield* open
+      const exits = yield* Effect.forEach(fibers, Fiber.await)
+      assert.deepStrictEqual(exits, [Exit.fail("late"), Exit.succeed("did b")])
     }),
   )
 

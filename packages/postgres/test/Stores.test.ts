@@ -8,6 +8,7 @@ import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Postgres, Stores } from "@millrace/postgres"
+import { check, migrate } from "@millrace/postgres/Migrations"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as TestPostgres from "./TestPostgres.ts"
@@ -174,6 +175,23 @@ describe("Stores.layerMigrations", () => {
         error.message,
         `The store failed in WorkflowStore.find: relation "workflows" does not exist`,
       )
+    }),
+  )
+})
+
+describe("Migrations.check", () => {
+  it.live("refuses a database without tables or with those of another version, in a sentence", () =>
+    Effect.gen(function* () {
+      const url = yield* TestPostgres.url
+      const messageOf = Effect.map(Effect.flip(check), (error) => error.message)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient
+        assert.match(yield* messageOf, /no tables of ours/)
+        yield* migrate
+        yield* check
+        yield* sql`INSERT INTO millrace_migrations (migration_id, name) VALUES (999, 'later')`
+        assert.match(yield* messageOf, /schema 999, this version needs 1/)
+      }).pipe(Effect.provide(Postgres.layer({ url })))
     }),
   )
 })

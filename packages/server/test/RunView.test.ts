@@ -15,6 +15,7 @@ const completed: NodeRun = {
   logs: null,
   error: null,
   credits: 0,
+  sequence: null,
   startedAt: 1_000,
   finishedAt: 1_023,
 }

@@ -140,6 +140,8 @@ export const NodeRun = Schema.Struct({
   logs: Schema.NullOr(Schema.Array(LogLine)),
   error: Schema.NullOr(Schema.String),
   credits: MicroCredits,
+  /** Number of the event that tells of its end; `null` for an end that no event tells of. */
+  sequence: Schema.NullOr(Schema.Int),
   startedAt: Schema.NullOr(Timestamp),
   finishedAt: Schema.NullOr(Timestamp),
 })
@@ -170,6 +172,7 @@ const unsettled = (record: RunRecord, ordinal: number): NodeRun => {
     logs: null,
     error: null,
     credits: 0,
+    sequence: null,
     startedAt: attempt?.startedAt ?? null,
     finishedAt: isTerminal(status) ? finishedAt : null,
   }

@@ -43,6 +43,7 @@ export class Change {
       logs: null,
       error: null,
       credits: 0,
+      sequence: null,
       startedAt: null,
       finishedAt: null,
       ...row,
@@ -62,19 +63,11 @@ export class Change {
     for (const { attempt } of started) if (attempt === 1) this.#run.nodeRunCount += 1
   }
 
-  /** A node ends, well or not; its credits are added to the run's. */
+  /** A node ends, well or not: its row tells of it, and its credits are added to the run's. */
   endNode(node: GraphNode, row: NodeRow): void {
-    this.setNode(node, row)
+    this.setNode(node, { ...row, sequence: (this.#run.sequence += 1) })
     this.#run.claims = 0
     this.#run.actualCredits += row.credits ?? 0
-    const data = {
-      status: row.status,
-      nodeId: node.id,
-      nodeType: node.node.type,
-      attempt: row.attempt ?? 0,
-    }
-    if (row.status === "COMPLETED") this.#emit("node.completed", null, data)
-    else this.#emit("node.failed", row.error ?? "failed", data)
   }
 
   /** The run ends. `counts` are over the whole run. */

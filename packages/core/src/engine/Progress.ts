@@ -104,7 +104,7 @@ const settle = (
   progress: Progress,
   change: Change,
   node: GraphNode,
-  row: Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">,
+  row: Omit<NodeRun, "nodeId" | "nodeType" | "ordinal" | "sequence">,
 ): void => {
   progress.frontier.settle(node.index, row.status, row.output)
   change.endNode(node, row)

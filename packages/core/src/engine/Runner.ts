@@ -82,17 +82,25 @@ class Executions {
   readonly runs = new Map<RunId, Run>()
   readonly #fibers: FiberMap.FiberMap<RunId, Ended>
   readonly #context: Context.Context<Needs>
+  readonly #giveBack: (id: RunId) => Effect.Effect<void>
   isDraining = false
 
-  constructor(fibers: FiberMap.FiberMap<RunId, Ended>, context: Context.Context<Needs>) {
+  constructor(
+    fibers: FiberMap.FiberMap<RunId, Ended>,
+    context: Context.Context<Needs>,
+    giveBack: (id: RunId) => Effect.Effect<void>,
+  ) {
     this.#fibers = fibers
     this.#context = context
+    this.#giveBack = giveBack
   }
 
   /** Executes a run in a fiber of its own, in place of an older execution of the same run. */
   launch(run: Run, execution: Effect.Effect<Ended, StaleRun, Needs>): Effect.Effect<void> {
     const supervised = execution.pipe(
       Effect.provideContext(this.#context),
+      // Left open because we drain: others need not wait until we are gone.
+      Effect.tap((ended) => (ended === undefined ? this.#giveBack(run.id) : Effect.void)),
       Effect.catchTag("StaleRun", () =>
         Effect.as(Effect.logDebug("lost a run to somebody else", run.id), undefined),
       ),
@@ -234,11 +242,14 @@ const make = Effect.gen(function* () {
   yield* store.heartbeat(id, options.leaseMillis)
   yield* Effect.addFinalizer(() => Effect.ignore(store.release(id)))
   const fibers = yield* FiberMap.make<RunId, Ended>()
-  const executions = new Executions(fibers, yield* Effect.context<Needs>())
-  yield* Effect.addFinalizer(() => executions.drain(options.graceMillis))
-
+  const giveBack = (runId: RunId) => Effect.ignore(store.abandon(id, [runId]))
+  const executions = new Executions(fibers, yield* Effect.context<Needs>(), giveBack)
   const room = () => (executions.isDraining ? 0 : runsAtOnce - executions.runs.size)
+
+  // A scope closes in the opposite order: no more claims, then the nodes in progress finish under a
+  // living lease, then the lease ends.
   yield* every(options.leaseMillis / 4, heartbeat(id, store, executions, clock, options))
+  yield* Effect.addFinalizer(() => executions.drain(options.graceMillis))
   yield* every(options.pollMillis, claiming(id, store, executions, clock, { ...options, room }))
 
   return Runner.of({

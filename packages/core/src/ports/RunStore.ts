@@ -19,7 +19,9 @@ export type Expected =
   | { readonly _tag: "Existing"; readonly fence: number; readonly revision: number }
 
 /**
- * One atomic change of a run: its next row and everything that goes with it.
+ * One atomic change of a run: its next row and everything that goes with it. Of a run that exists
+ * it changes neither what the run was born with nor its owner and fence; those change hands by
+ * `claim`, `seize` and `abandon` alone.
  *
  * `run.revision` is the expected revision plus one (1 for a new run).
  */
@@ -28,7 +30,7 @@ export interface RunCommit {
   readonly run: Run
   /** Rows of nodes that settled; a node's row is written once. */
   readonly nodeRuns: ReadonlyArray<NodeRun>
-  /** To append. */
+  /** To append: what the run itself goes through. The end of a node is told by its row. */
   readonly events: ReadonlyArray<RunEvent>
 }
 
@@ -108,7 +110,10 @@ export class RunStore extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /** Newest first. */
     readonly list: (query: RunQuery) => Effect.Effect<Page<Run>, StorageError>
-    /** Events with a sequence above `after`, in order. Empty for an unknown run. */
+    /**
+     * Events with a sequence above `after`, in order: the run's own and, as `RunEvent.ofNode` has
+     * it, those that its node runs tell of. Empty for an unknown run.
+     */
     readonly events: (
       account: AccountId,
       id: RunId,

@@ -13,7 +13,7 @@ import { Workflows } from "@millrace/core/engine/Workflows"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import * as Memory from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { account, byNode, edge, Gates, node, start, types } from "./TestEngine.ts"
 
@@ -162,6 +162,48 @@ describe("Runner.layer", () => {
       Effect.provide(shared),
       Effect.provideService(CurrentLimits, { ...defaultLimits, runsAtOnce: 2 }),
     ),
+  )
+
+  it.effect("gives back what it owns and does not execute, so that the run goes on", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const server = yield* boot
+      const runs = Context.get(server.context, Runs)
+      const runner = Context.get(server.context, Runner)
+      const { id } = yield* start([node("one", "gate")]).pipe(Effect.provideContext(server.context))
+      const gates = yield* Gates
+      yield* gates.untilArrived("one")
+      // As after an answer that got lost: the runner owns the run and knows nothing of it.
+      yield* store.seize(account, id, runner.id)
+      yield* runner.stop(id)
+      yield* gates.open("one")
+      yield* TestClock.adjust("20 seconds")
+      const { run } = yield* runs.wait(account, id)
+      assert.strictEqual(run.status, "COMPLETED")
+      yield* server.stop
+    }).pipe(Effect.provide(shared)),
+  )
+
+  it.effect("gives up a run whose owners all stop before any node has settled", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const server = yield* boot
+      const { id } = yield* start([node("one", "gate")]).pipe(Effect.provideContext(server.context))
+      for (let owner = 0; owner < 5; owner++) {
+        const dead = RunnerId.make(`exe_dead_${owner}`)
+        yield* store.heartbeat(dead, 0)
+        yield* store.seize(account, id, dead)
+        yield* TestClock.adjust("1 second")
+      }
+      const last = RunnerId.make("exe_dead_last")
+      yield* store.heartbeat(last, 0)
+      yield* store.seize(account, id, last)
+      yield* TestClock.adjust("1 second")
+      const { run } = yield* Context.get(server.context, Runs).wait(account, id)
+      assert.strictEqual(run.status, "FAILED")
+      assert.match(run.error ?? "", /given up: its runner stopped 5 times/)
+      yield* server.stop
+    }).pipe(Effect.provide(shared)),
   )
 
   it.effect("interrupts what it executes when another runner has taken it", () =>

@@ -156,6 +156,7 @@ export const nodeRun = (
     logs: null,
     error: null,
     credits: 0,
+    sequence: null,
     startedAt: null,
     finishedAt: null,
   }

@@ -1,0 +1,228 @@
+/**
+ * What a run store means, in the plainest way that is right: part of the model of the stores.
+ *
+ * Leaves out: speed. Runs, rows and events are flat lists that every method reads from the
+ * beginning.
+ */
+import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
+import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
+import { Clock, Effect, Option } from "effect"
+import { contains, pageOf } from "./StoreModelPage.ts"
+
+/** A run store, and what it holds. */
+export interface RunModel {
+  readonly store: RunStore["Service"]
+  readonly runs: () => ReadonlyArray<Run>
+  readonly nodeRuns: (id: RunId) => ReadonlyArray<NodeRun>
+  /**
+   * Which runs a claim takes first of those that were created at the same time: that is a store's
+   * own choice.
+   */
+  readonly favor: (ids: ReadonlyArray<RunId>) => void
+}
+
+/** The parts of a run that a commit never changes: how it was born, and who has it. */
+type Kept =
+  | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
+  | ("executionId" | "mode" | "source" | "singleNodeId" | "createdAt" | "estimatedCredits")
+  | ("values" | "inputOverrides" | "viewport" | "owner" | "fence")
+
+const keptOf = (run: Run): Pick<Run, Kept> => ({
+  id: run.id,
+  accountId: run.accountId,
+  workflowId: run.workflowId,
+  workflowName: run.workflowName,
+  workflowRevision: run.workflowRevision,
+  definitionId: run.definitionId,
+  executionId: run.executionId,
+  mode: run.mode,
+  source: run.source,
+  singleNodeId: run.singleNodeId,
+  createdAt: run.createdAt,
+  estimatedCredits: run.estimatedCredits,
+  values: run.values,
+  inputOverrides: run.inputOverrides,
+  viewport: run.viewport,
+  owner: run.owner,
+  fence: run.fence,
+})
+
+interface Row {
+  readonly runId: RunId
+  readonly nodeRun: NodeRun
+}
+
+/** True for a run that can still change. */
+export const isOpen = ({ status }: Run): boolean => status === "QUEUED" || status === "RUNNING"
+
+const isFound = (run: Run, { account, search, status, workflowId }: RunQuery): boolean =>
+  run.accountId === account &&
+  (workflowId === undefined || run.workflowId === workflowId) &&
+  (status === undefined || run.status === status) &&
+  (search === undefined ||
+    contains(run.workflowName, search) ||
+    (run.error !== null && contains(run.error, search)) ||
+    run.id.startsWith(search))
+
+/** The event that the row of a node tells of, if it tells of one. */
+const eventOf = ({ id, workflowId }: Run, row: NodeRun): ReadonlyArray<RunEvent> => {
+  const { attempt, error, finishedAt, nodeId, nodeType, sequence, status } = row
+  if (sequence === null || finishedAt === null) return []
+  const type = status === "COMPLETED" ? "node.completed" : "node.failed"
+  const data = { status, nodeId, nodeType, attempt, sequence }
+  return [{ runId: id, workflowId, sequence, type, at: finishedAt, error, data }]
+}
+
+/** All lists of the model, and the questions and changes that its methods are made of. */
+class Lists {
+  runs: ReadonlyArray<Run> = []
+  definitions: ReadonlyArray<Definition> = []
+  rows: ReadonlyArray<Row> = []
+  events: ReadonlyArray<RunEvent> = []
+  favorites: ReadonlyArray<RunId> = []
+  readonly leases = new Map<RunnerId, Timestamp>()
+
+  find(account: AccountId, id: RunId): Run | undefined {
+    return this.runs.find((run) => run.accountId === account && run.id === id)
+  }
+
+  nodeRuns(id: RunId): ReadonlyArray<NodeRun> {
+    const own = this.rows.filter(({ runId }) => runId === id).map(({ nodeRun }) => nodeRun)
+    return own.toSorted((a, b) => a.ordinal - b.ordinal)
+  }
+
+  record(run: Run): RunRecord {
+    const definition = this.definitions.find(({ id }) => id === run.definitionId)!
+    return { run, definition, nodeRuns: this.nodeRuns(run.id) }
+  }
+
+  /** Gives a run its next row, and returns that. */
+  set(next: Run): Run {
+    this.runs = [...this.runs.filter(({ id }) => id !== next.id), next]
+    return next
+  }
+
+  fits({ expected, run }: RunCommit): boolean {
+    if (expected._tag === "New") return this.runs.every(({ id }) => id !== run.id)
+    const present = this.find(run.accountId, run.id)
+    return (
+      present !== undefined &&
+      isOpen(present) &&
+      present.fence === expected.fence &&
+      present.revision === expected.revision
+    )
+  }
+
+  apply({ events, expected, nodeRuns, run }: RunCommit): void {
+    const present = this.find(run.accountId, run.id)
+    this.set(present === undefined ? run : { ...run, ...keptOf(present) })
+    if (expected._tag === "New") this.definitions = [...this.definitions, expected.definition]
+    this.rows = [...this.rows, ...nodeRuns.map((nodeRun) => ({ runId: run.id, nodeRun }))]
+    this.events = [...this.events, ...events]
+  }
+
+  hasRunOut(owner: RunnerId, now: Timestamp): boolean {
+    const until = this.leases.get(owner)
+    return until === undefined || until <= now
+  }
+
+  /** The runs that a claim may take, in its order. */
+  claimable(now: Timestamp): ReadonlyArray<Run> {
+    const places = [...this.favorites, ...this.runs.map(({ id }) => id)]
+    const open = this.runs
+      .filter(isOpen)
+      .toSorted((a, b) => a.createdAt - b.createdAt || places.indexOf(a.id) - places.indexOf(b.id))
+    const expired = open.filter(({ owner }) => owner !== null && this.hasRunOut(owner, now))
+    return [...expired, ...open.filter(({ owner }) => owner === null)]
+  }
+
+  ownedBy(runner: RunnerId): ReadonlyArray<Run> {
+    return this.runs.filter((run) => isOpen(run) && run.owner === runner)
+  }
+}
+
+/** What moves runs from hand to hand. */
+const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "abandon"> => ({
+  claim: ({ leaseMillis, limit, runner }) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const taken = lists.claimable(now).slice(0, limit)
+      lists.leases.set(runner, now + leaseMillis)
+      return taken.map((run) => {
+        const { claims, fence } = run
+        return lists.record(
+          lists.set({ ...run, fence: fence + 1, claims: claims + 1, owner: runner }),
+        )
+      })
+    }),
+  seize: (account, id, runner) =>
+    Effect.sync(() => {
+      const run = lists.find(account, id)
+      if (run === undefined) return Option.none()
+      if (isOpen(run)) lists.set({ ...run, fence: run.fence + 1, owner: runner })
+      return Option.some(lists.record(lists.find(account, id)!))
+    }),
+  abandon: (runner, ids) =>
+    Effect.sync(() => {
+      for (const run of lists.ownedBy(runner)) {
+        if (ids.includes(run.id)) lists.set({ ...run, fence: run.fence + 1, owner: null })
+      }
+    }),
+})
+
+/** An empty run store. */
+export const make = (): RunModel => {
+  const lists = new Lists()
+  const store = RunStore.of({
+    ...handing(lists),
+    commit: (commit) =>
+      Effect.suspend(() => {
+        if (!lists.fits(commit)) return new StaleRun({ runId: commit.run.id })
+        lists.apply(commit)
+        return Effect.void
+      }),
+    heartbeat: (runner, leaseMillis) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        lists.leases.set(runner, now + leaseMillis)
+        return new Map(lists.ownedBy(runner).map(({ fence, id }) => [id, fence]))
+      }),
+    release: (runner) => Effect.sync(() => void lists.leases.delete(runner)),
+    find: (account, id) =>
+      Effect.sync(() => {
+        const run = lists.find(account, id)
+        return run === undefined ? Option.none() : Option.some(lists.record(run))
+      }),
+    findMany: (account, ids) =>
+      Effect.sync(() =>
+        lists.runs
+          .filter((run) => run.accountId === account && ids.includes(run.id))
+          .map((run) => lists.record(run)),
+      ),
+    list: (query) =>
+      Effect.sync(() =>
+        pageOf(
+          lists.runs.filter((run) => isFound(run, query)),
+          query,
+        ),
+      ),
+    events: (account, id, after) =>
+      Effect.sync(() => {
+        const run = lists.find(account, id)
+        if (run === undefined) return []
+        const own = lists.events.filter(({ runId }) => runId === id)
+        const ofNodes = lists.nodeRuns(id).flatMap((row) => eventOf(run, row))
+        return [...own, ...ofNodes]
+          .filter(({ sequence }) => sequence > after)
+          .toSorted((a, b) => a.sequence - b.sequence)
+      }),
+  })
+  return {
+    store,
+    runs: () => lists.runs,
+    nodeRuns: (id) => lists.nodeRuns(id),
+    favor: (ids) => void (lists.favorites = ids),
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * What a workflow store means, in the plainest way that is right: part of the model of the stores.
+ *
+ * Leaves out: speed. Every method reads a list of all workflows from its beginning.
+ */
+import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
+import type { Workflow, WorkflowSummary } from "@millrace/core/domain/Workflow"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Effect, Option } from "effect"
+import { contains, pageOf } from "./StoreModelPage.ts"
+
+/** A workflow store, and what it holds. */
+export interface WorkflowModel {
+  readonly store: WorkflowStore["Service"]
+  readonly workflows: () => ReadonlyArray<Workflow>
+}
+
+const summaryOf = ({ edges: _, nodes, ...rest }: Workflow): WorkflowSummary => ({
+  ...rest,
+  nodeCount: nodes.length,
+})
+
+/** An empty workflow store. */
+export const make = (): WorkflowModel => {
+  let workflows: ReadonlyArray<Workflow> = []
+  const find = (account: AccountId, id: WorkflowId) =>
+    workflows.find((workflow) => workflow.accountId === account && workflow.id === id)
+
+  const store = WorkflowStore.of({
+    find: (account, id) => Effect.sync(() => Option.fromUndefinedOr(find(account, id))),
+    insert: (workflow) =>
+      Effect.suspend(() => {
+        if (workflows.some(({ id }) => id === workflow.id)) {
+          return new StorageError({ operation: "insert", cause: new Error("not a new workflow") })
+        }
+        workflows = [...workflows, workflow]
+        return Effect.void
+      }),
+    replace: (workflow, expectedRevision) =>
+      Effect.sync(() => {
+        const present = find(workflow.accountId, workflow.id)
+        if (present?.revision !== expectedRevision) return "conflict"
+        workflows = workflows.map((each) => (each === present ? workflow : each))
+        return "replaced"
+      }),
+    remove: (account, id) =>
+      Effect.sync(() => {
+        const present = find(account, id)
+        workflows = workflows.filter((each) => each !== present)
+        return present !== undefined
+      }),
+    list: (query) =>
+      Effect.sync(() => {
+        const found = workflows.filter(
+          ({ accountId, name }) =>
+            accountId === query.account &&
+            (query.search === undefined || contains(name, query.search)),
+        )
+        return pageOf(found.map(summaryOf), query)
+      }),
+  })
+  return { store, workflows: () => workflows }
+}

@@ -1,0 +1,66 @@
+/**
+ * The in-memory stores against the model of the stores, and what gives that weight: the model
+ * passes the suite of every store, and stores with a fault are told from it.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { conformance } from "@millrace/conformance"
+import { differenceOf, modelOnTestClock } from "@millrace/conformance/ModelSuite"
+import * as StoreModel from "@millrace/conformance/StoreModel"
+import { Stores } from "@millrace/memory"
+import { Effect, Layer } from "effect"
+
+modelOnTestClock("the stores in memory", Stores.layer, { seeds: 500 })
+
+conformance("the model of the stores", StoreModel.layer)
+
+/** Good stores, of which something is changed. */
+const faulty = (change: (good: StoreModel.Stores) => Partial<StoreModel.Stores>) =>
+  Layer.effectContext(
+    Effect.map(StoreModel.current, (good) => StoreModel.contextOf({ ...good, ...change(good) })),
+  ).pipe(Layer.provide(Stores.layer))
+
+const faults = {
+  "claims one run more than it was asked for": faulty(({ runs }) => ({
+    runs: { ...runs, claim: (request) => runs.claim({ ...request, limit: request.limit + 1 }) },
+  })),
+  "takes stale commits for done": faulty(({ runs }) => ({
+    runs: { ...runs, commit: (commit) => Effect.ignore(runs.commit(commit)) },
+  })),
+  "forgets node runs": faulty(({ runs }) => ({
+    runs: { ...runs, commit: (commit) => runs.commit({ ...commit, nodeRuns: [] }) },
+  })),
+  "keeps no lease": faulty(({ runs }) => ({
+    runs: { ...runs, heartbeat: (runner) => runs.heartbeat(runner, 0) },
+  })),
+  "skips nothing": faulty(({ runs }) => ({
+    runs: { ...runs, list: (query) => runs.list({ ...query, skip: 0 }) },
+  })),
+  "replaces whatever revision there is": faulty(({ workflows }) => ({
+    workflows: {
+      ...workflows,
+      replace: (workflow, revision) => Effect.as(workflows.replace(workflow, revision), "replaced"),
+    },
+  })),
+  "knows no limit on live keys": faulty(({ keys }) => ({
+    keys: {
+      ...keys,
+      insert: (key, hash) =>
+        Effect.catchTag(keys.insert(key, hash), "TooManyKeys", () => Effect.void),
+    },
+  })),
+  "counts every request twice": faulty(({ keys }) => ({
+    keys: { ...keys, admit: (hash) => Effect.andThen(keys.admit(hash), keys.admit(hash)) },
+  })),
+}
+
+describe("differenceOf", () => {
+  for (const [fault, stores] of Object.entries(faults)) {
+    it.effect(`tells a store that ${fault} from a good one`, () =>
+      Effect.gen(function* () {
+        const report = yield* differenceOf(stores, { seeds: 500 })
+        assert.match(report ?? "", /^seed=\d+ step=\d+ command=\{.*\}\nat answer\./)
+        assert.match(report ?? "", /MODEL_SEED=\d+$/)
+      }),
+    )
+  }
+})

@@ -1,0 +1,47 @@
+/**
+ * Statements that serve many callers at once: what arrives while one is under way goes out as the
+ * next one.
+ *
+ * Guarantees: within a transaction of the caller a statement goes out alone and takes part in it; a
+ * database that does not answer holds nobody up for ever. Leaves out: the statements themselves.
+ */
+import { Context, Effect, Option, type Scope } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import { ConnectionError, SqlError } from "effect/sql/SqlError"
+import * as GroupCommit from "./GroupCommit.ts"
+
+/** How long one statement for many callers may take; then its connection counts as broken. */
+const millisPerFlush = 10_000
+
+const broken = (message: string): SqlError =>
+  new SqlError({ reason: new ConnectionError({ cause: new Error(message), operation: "flush" }) })
+
+/** The server has answered with an error, so nothing was written, and one member may be why. */
+const isOneMembers = ({ reason }: SqlError): boolean =>
+  reason._tag !== "ConnectionError" && reason._tag !== "StatementTimeoutError"
+
+/** What a statement serves: see `GroupCommit`. */
+export type Options<Member, Outcome> = Pick<
+  GroupCommit.Options<Member, Outcome, SqlError>,
+  "keyOf" | "flush" | "maxMembers"
+>
+
+/** Gathers calls into statements, and returns how to call. */
+export const gather = Effect.fnUntraced(function* <Member, Outcome>(
+  sql: SqlClient,
+  options: Options<Member, Outcome>,
+): Effect.fn.Return<(member: Member) => Effect.Effect<Outcome, SqlError>, never, Scope.Scope> {
+  const submit = yield* GroupCommit.make<Member, Outcome, SqlError>({
+    ...options,
+    isOneMembers,
+    closed: broken("The store is closed"),
+    late: broken(`The database did not answer within ${millisPerFlush} ms`),
+    flushMillis: millisPerFlush,
+  })
+  return (member) =>
+    Effect.contextWith((context: Context.Context<never>) =>
+      Option.isSome(Context.getOption(context, sql.transactionService))
+        ? Effect.map(options.flush([member]), (outcomes) => outcomes[0]!)
+        : submit(member),
+    )
+})
