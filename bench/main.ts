@@ -1,45 +1,98 @@
-// `npm run bench`: how the cost of a node depends on the size of its workflow, in memory.
+// `npm run bench`: what the engine costs, as tables and as JSON in `bench/results.json`.
 //
-// Prints a table and writes the same figures as JSON to `bench/results.json`. Figures are of this
-// machine and this moment: compare only figures of one run. Rounds are interleaved, so that a
-// machine that slows down slows every size alike; the median of the rounds is reported.
+// 1. In memory, how the cost of a node depends on the size of its workflow.
+// 2. On Postgres with fsync on, each workload beside its ceiling: a bare loop over the same driver
+//    that writes the same rows without an engine. And the same workloads in memory.
+//
+// Figures are of this machine and this moment: compare only those of one run. Rounds are interleaved,
+// so that a machine that slows down slows everything alike; medians are reported.
+// `npm run bench -- scaling` and `npm run bench -- durable` run one part.
 import { writeFileSync } from "node:fs"
+import * as Durable from "./Durable.ts"
 import type { Shape } from "./Scaling.ts"
 import { measure } from "./Scaling.ts"
 
-const shapes: ReadonlyArray<Shape> = ["chain", "fan"]
-const sizes = [100, 1_000, 10_000]
 const rounds = 5
 
 const median = (values: ReadonlyArray<number>): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 
-const samples = new Map<string, Array<number>>()
-for (let round = -1; round < rounds; round++) {
-  for (const shape of shapes) {
-    for (const size of sizes) {
-      const figure = await measure(shape, size)
-      // Round -1 warms up the compiler and does not count.
-      if (round < 0) continue
-      const key = `${shape} ${size}`
-      samples.set(key, [...(samples.get(key) ?? []), figure])
+const scaling = async () => {
+  const shapes: ReadonlyArray<Shape> = ["chain", "fan"]
+  const sizes = [100, 1_000, 10_000]
+  const samples = new Map<string, Array<number>>()
+  for (let round = -1; round < rounds; round++) {
+    for (const shape of shapes) {
+      for (const size of sizes) {
+        const figure = await measure(shape, size)
+        // Round -1 warms up the compiler and does not count.
+        if (round < 0) continue
+        const key = `${shape} ${size}`
+        samples.set(key, [...(samples.get(key) ?? []), figure])
+      }
     }
+    process.stderr.write(round < 0 ? "warmed up\n" : `round ${round + 1} of ${rounds}\n`)
   }
-  process.stderr.write(round < 0 ? "warmed up\n" : `round ${round + 1} of ${rounds}\n`)
+  const results = shapes.flatMap((shape) =>
+    sizes.map((nodes) => {
+      const nodesPerSecond = Math.round(median(samples.get(`${shape} ${nodes}`) ?? []))
+      return { shape, nodes, nodesPerSecond }
+    }),
+  )
+  console.table(results)
+  for (const shape of shapes) {
+    const [, thousand, tenThousand] = results.filter((each) => each.shape === shape)
+    const ratio = (tenThousand?.nodesPerSecond ?? 0) / (thousand?.nodesPerSecond ?? 1)
+    console.log(`${shape}: nodes per second at 10,000 / at 1,000 = ${ratio.toFixed(2)}`)
+  }
+  return results
 }
 
-const results = shapes.flatMap((shape) =>
-  sizes.map((size) => ({
-    shape,
-    nodes: size,
-    nodesPerSecond: Math.round(median(samples.get(`${shape} ${size}`) ?? [])),
-  })),
-)
-console.table(results)
-for (const shape of shapes) {
-  const of = (size: number) =>
-    results.find((each) => each.shape === shape && each.nodes === size)?.nodesPerSecond ?? 0
-  const ratio = (of(10_000) / of(1_000)).toFixed(2)
-  console.log(`${shape}: nodes per second at 10,000 / at 1,000 = ${ratio} (at least 0.8)`)
+const units = { W1: "nodes/s", W2: "nodes/s", W4: "starts/s" } as const
+
+const durable = async () => {
+  const samples = await Durable.measure(rounds)
+  const rows = (["W1", "W2", "W4"] as const).flatMap((name) => {
+    const engine = Durable.median(samples, name)
+    const ceiling = Durable.median(samples, `${name} ceiling`)
+    return [
+      {
+        name: `${name} ${units[name]}`,
+        figure: engine,
+        ratio: engine.perSecond / ceiling.perSecond,
+      },
+      { name: `${name} ceiling`, figure: ceiling, ratio: 1 },
+    ]
+  })
+  const memory = ["W5 chain", "W5 fan"].map((name) => ({
+    name: `${name} nodes/s, in memory`,
+    figure: Durable.median(samples, name),
+    ratio: undefined,
+  }))
+  console.table(
+    [...rows, ...memory].map(({ figure, name, ratio }) => ({
+      workload: name,
+      "per second": Math.round(figure.perSecond),
+      "of ceiling": ratio === undefined ? "" : ratio.toFixed(2),
+      "WAL B/node": Math.round(figure.walBytesPerNode ?? 0),
+      "tx/node": Number((figure.transactionsPerNode ?? 0).toFixed(3)),
+      "CPU s/1,000": Number(figure.cpu.toFixed(3)),
+      "Postgres CPU s/1,000": Number((figure.postgresCpu ?? 0).toFixed(3)),
+    })),
+  )
+  const latency = ["W3 p50", "W3 ceiling p50", "W3 p99", "W3 ceiling p99"].map((name) => ({
+    name,
+    millis: Number(Durable.median(samples, name).perSecond.toFixed(2)),
+  }))
+  console.table(latency)
+  const [p50, bare] = latency
+  console.log(`W3 p50 / ceiling = ${((p50?.millis ?? 0) / (bare?.millis ?? 1)).toFixed(2)}`)
+  return { rows: [...rows, ...memory], latency }
+}
+
+const wanted = process.argv[2]
+const results = {
+  scaling: wanted === "durable" ? undefined : await scaling(),
+  durable: wanted === "scaling" ? undefined : await durable(),
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")

