@@ -1,5 +1,5 @@
-// The engine on Postgres with fsync on, beside what a bare loop over the same driver reaches, and the
-// engine in memory. All of it in one process, in interleaved rounds.
+// The engine on Postgres with fsync on, beside what a bare loop over the same driver reaches, and
+// the engine in memory. All of it in one process, in interleaved rounds.
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import * as Engine from "@millrace/core/engine/Engine"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"

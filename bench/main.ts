@@ -4,8 +4,8 @@
 // 2. On Postgres with fsync on, each workload beside its ceiling: a bare loop over the same driver
 //    that writes the same rows without an engine. And the same workloads in memory.
 //
-// Figures are of this machine and this moment: compare only those of one run. Rounds are interleaved,
-// so that a machine that slows down slows everything alike; medians are reported.
+// Figures are of this machine and this moment: compare only those of one run. Rounds are
+// interleaved, so that a machine that slows down slows everything alike; medians are reported.
 // `npm run bench -- scaling` and `npm run bench -- durable` run one part.
 import { writeFileSync } from "node:fs"
 import * as Durable from "./Durable.ts"

@@ -3,7 +3,7 @@
  *
  * A seed draws a script, which is played on the model of the stores and on the stores under test.
  * The first difference fails the test and is told with its seed, its step, its command and the
- * shortest script found that still shows it. `MODEL_SEED=17` in the environment plays only that one.
+ * shortest script found that still shows it. `MODEL_SEED=17` in the environment plays only it.
  *
  * Leaves out: durability and races within one run; scripts are sequential but for commits of
  * different runs.
@@ -114,7 +114,7 @@ const playAll = Effect.fnUntraced(function* <R>({ seeds, steps }: ModelOptions, 
   if (report !== undefined) assert.fail(report)
 })
 
-const title = ({ seeds }: ModelOptions) => `answer ${seeds} random scripts as the model does`
+const title = ({ seeds }: ModelOptions) => `give the same answers to ${seeds} random scripts`
 
 /** A play on stores of its own, on a clock that it moves. */
 const onTestClock =
@@ -129,8 +129,8 @@ const onTestClock =
     )
 
 /**
- * What is told of the first difference that seeds from 1 to the given one find in stores that follow
- * Effect's clock, or `undefined`. For tests of this suite; it needs the test clock.
+ * What is told of the first difference that the seeds find in stores that follow Effect's clock, or
+ * `undefined`. For tests of this suite; it needs the test clock.
  */
 export const differenceOf = <E>(
   stores: Layer.Layer<AllStores, E>,
@@ -146,7 +146,7 @@ export const modelOnTestClock = <E>(
   stores: Layer.Layer<AllStores, E>,
   options: ModelOptions,
 ): void => {
-  describe(name, () => {
+  describe(`${name} and the model`, () => {
     it.effect(title(options), () => playAll(options, onTestClock(stores)), {
       timeout: options.timeoutMillis ?? defaultTimeoutMillis,
     })
@@ -162,10 +162,13 @@ export const modelOnRealClock = <E>(
   stores: Layer.Layer<AllStores, E>,
   options: ModelOptions,
 ): void =>
-  layer(stores, { timeout: "60 seconds", excludeTestServices: true })(name, (tests) => {
-    const clock: StoreClock = { wait: () => Effect.void, slackMillis: 5_000 }
-    const once = playWithin((script) => play(script, clock))
-    tests.effect(title(options), () => playAll(options, once), {
-      timeout: options.timeoutMillis ?? defaultTimeoutMillis,
-    })
-  })
+  layer(stores, { timeout: "60 seconds", excludeTestServices: true })(
+    `${name} and the model`,
+    (tests) => {
+      const clock: StoreClock = { wait: () => Effect.void, slackMillis: 5_000 }
+      const once = playWithin((script) => play(script, clock))
+      tests.effect(title(options), () => playAll(options, once), {
+        timeout: options.timeoutMillis ?? defaultTimeoutMillis,
+      })
+    },
+  )

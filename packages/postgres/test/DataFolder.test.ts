@@ -29,7 +29,7 @@ const temporary = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
 )
 
-/** A folder with an empty database in it, made once: making one takes seconds, copying it does not. */
+/** A folder with an empty database in it, made once: making one takes seconds, copying does not. */
 class Template extends Context.Service<Template, string>()("Template") {
   static readonly layer = Layer.effect(
     Template,

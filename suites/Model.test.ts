@@ -1,0 +1,13 @@
+/**
+ * The stores against the model of the stores, over many more random scripts than the packages' own
+ * tests play.
+ */
+import { modelOnRealClock, modelOnTestClock } from "@millrace/conformance/ModelSuite"
+import { Stores } from "@millrace/memory"
+import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
+
+const timeoutMillis = 600_000
+
+modelOnTestClock("the stores in memory", Stores.layer, { seeds: 10_000, timeoutMillis })
+
+modelOnRealClock("the stores on Postgres", TestPostgres.layerStores, { seeds: 200, timeoutMillis })
