@@ -1,5 +1,6 @@
 // What the machine allows: a bare loop over the same driver that writes the same rows as the
-// engine, in groups, and does nothing else. No graph, no handlers, no fence, no outcomes to tell apart.
+// engine, in groups, and does nothing else. No graph, no handlers, no fence, no outcomes to tell
+// apart.
 //
 // It schedules in memory. Whatever is due while a statement is on its way goes out as the next one,
 // and what follows from a row is due only once the statement that holds it is durable.
