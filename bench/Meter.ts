@@ -1,5 +1,5 @@
 // What a piece of work cost: time, processor time of this process and of Postgres, and what
-// Postgres wrote to its log. Its processor time is read from /proc and left out where there is none.
+// Postgres wrote to its log. Its processor time comes from /proc, where there is one.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { readFileSync } from "node:fs"
