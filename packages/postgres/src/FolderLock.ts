@@ -49,11 +49,18 @@ const unless = <A>(code: string, run: () => A): A | undefined => {
   }
 }
 
-/** The 22nd field of the process's status; the second one may contain anything, also brackets. */
+/** States of a process that has ended and that its parent has not asked after yet. */
+const ended = new Set(["Z", "X"])
+
+/**
+ * The 22nd field of the process's status, where it is alive; the second field may contain anything,
+ * also brackets.
+ */
 const startOf = (pid: number): string | null => {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, "utf8")
-    return status.slice(status.lastIndexOf(")") + 2).split(" ")[19] ?? null
+    const [state = "", ...fields] = status.slice(status.lastIndexOf(")") + 2).split(" ")
+    return ended.has(state) ? null : (fields[18] ?? null)
   } catch {
     return null
   }

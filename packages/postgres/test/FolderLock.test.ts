@@ -4,7 +4,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FolderLock from "@millrace/postgres/FolderLock"
 import { Effect } from "effect"
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Child from "./Child.ts"
@@ -32,6 +33,30 @@ describe("FolderLock.acquire", () => {
         assert.deepStrictEqual(readdirSync(folder), [])
       }
     }),
+  )
+
+  // Where the first process of a container asks after nobody, the dead stay in the list of processes.
+  it.live.skipIf(process.platform !== "linux")(
+    "takes over from a process that has ended and that nobody has asked after",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporary
+        const parent = yield* Effect.acquireRelease(
+          Effect.sync(() => spawn("sh", ["-c", "true & echo $!; exec sleep 60"])),
+          (child) => Effect.sync(() => child.kill("SIGKILL")),
+        )
+        const pid = yield* Effect.promise(
+          () =>
+            new Promise<number>((resolve) => {
+              parent.stdout.once("data", (data) => resolve(Number(String(data))))
+            }),
+        )
+        const statusOf = () => readFileSync(`/proc/${pid}/stat`, "utf8")
+        while (!statusOf().includes(") Z ")) yield* Effect.sleep("5 millis")
+        const startedAt = statusOf().split(") ")[1]!.split(" ")[19]!
+        writeFileSync(join(folder, "lock"), holder(pid, startedAt))
+        assert.isUndefined(yield* take(folder))
+      }),
   )
 
   it.live("takes over from a process that died while it took over", () =>
