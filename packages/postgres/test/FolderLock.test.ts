@@ -35,7 +35,7 @@ describe("FolderLock.acquire", () => {
     }),
   )
 
-  // Where the first process of a container asks after nobody, the dead stay in the list of processes.
+  // Where the first process of a container asks after nobody, the dead stay listed.
   it.live.skipIf(process.platform !== "linux")(
     "takes over from a process that has ended and that nobody has asked after",
     () =>
