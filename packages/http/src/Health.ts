@@ -1,30 +1,83 @@
 /**
  * Whether the process lives and whether it can work, for whatever watches it. No key needed.
+ *
+ * Guarantees: an answer within a second, whatever the store does. Leaves out: what a process that
+ * cannot work does about it.
  */
+import { secretOf } from "@millrace/core/domain/ApiKey"
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
+import { Keys } from "@millrace/core/engine/Keys"
+import { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { healthPath, readyPath } from "./Addresses.ts"
-import { answerOf, logStorage } from "./Errors.ts"
+import { answerOf, logStorage, ShuttingDown } from "./Errors.ts"
+
+/**
+ * True once the process is about to stop and wants no more requests, though it answers them still.
+ * By default never; whoever stops servers provides it.
+ */
+export const IsDraining = Context.Reference<() => boolean>("@millrace/http/IsDraining", {
+  defaultValue: () => () => false,
+})
+
+/** How long the store may take to answer, to count as reachable. */
+const reachableMillis = 1_000
+
+/**
+ * The outcome of an effect, or that of `other` if it comes first. The effect is then interrupted,
+ * and not waited for: a database that does not answer does not answer to an interruption either.
+ * If the caller is interrupted, so is the effect.
+ */
+export const orFirst =
+  <B, E2, R2>(other: Effect.Effect<B, E2, R2>) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A | B, E | E2, R | R2> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.forkDetach(self, { startImmediately: true }), (fiber) => {
+        const exit = fiber.pollUnsafe()
+        if (exit !== undefined) return exit
+        return Effect.ensuring(
+          restore(Effect.raceFirst(Fiber.join(fiber), other)),
+          Effect.sync(() => fiber.interruptUnsafe()),
+        )
+      }),
+    )
 
 const ok = HttpServerResponse.jsonUnsafe({ status: "ok" })
 
-/** Nobody's account: asking for something of it costs one look-up and finds nothing. */
+/** Nobody's account, and nobody's key: asking with them finds nothing and changes nothing. */
 const nobody = AccountId.make("acc_nobody")
 const nothing = WorkflowId.make("wf_nothing")
+const noKey = Redacted.make(secretOf(new Uint8Array(32)))
+
+const unreachable = Effect.fail(
+  new StorageError({
+    operation: "Health.ready",
+    cause: new Error(`no answer within ${reachableMillis} ms`),
+  }),
+)
 
 const ready = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const store = yield* WorkflowStore
-    const probe = store.find(nobody, nothing).pipe(
+    const keys = yield* Keys
+    const isDraining = yield* IsDraining
+    // Admission is what every request begins with, and a store that only reads refuses it.
+    const reach = Effect.andThen(keys.admit(noKey), store.find(nobody, nothing)).pipe(
+      orFirst(Effect.delay(unreachable, reachableMillis)),
       Effect.as(ok),
       Effect.catch((error) => Effect.as(logStorage(error), answerOf(error, 503))),
     )
+    const draining = answerOf(new ShuttingDown(), 503)
+    const probe = Effect.suspend(() => (isDraining() ? Effect.succeed(draining) : reach))
     yield* router.add("GET", readyPath, probe)
   }),
 )
 
-/** `/healthz`: 200 as long as the process answers. `/readyz`: 503 while the store does not. */
-export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter | WorkflowStore> =
+/**
+ * `/healthz`: 200 as long as the process answers. `/readyz`: 200 while the process can work; 503
+ * with the reason while the store does not answer, and once the process is about to stop.
+ */
+export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter | Keys | WorkflowStore> =
   Layer.mergeAll(HttpRouter.add("GET", healthPath, ok), ready)

@@ -10,6 +10,7 @@ import { getFailures } from "effect/Array"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import { StartRefused } from "./StartRefused.ts"
 
@@ -21,37 +22,81 @@ export interface AllowedNetwork {
   readonly port?: number
 }
 
-/** What `millrace dev` goes by. */
-export interface DevSettings {
+/** Where a server listens, and what its workflows may call. */
+interface ServerSettings {
   /** 0: any free port. */
   readonly port: number
   readonly host: string
+  readonly egressAllow: ReadonlyArray<AllowedNetwork>
+}
+
+/** What `millrace dev` goes by. */
+export interface DevSettings extends ServerSettings {
   /** The folder of the embedded store, as given. */
   readonly data: string
   /** True: keep nothing, and touch no folder. */
   readonly memory: boolean
   /** False: no example workflows and no demonstration. */
   readonly seed: boolean
-  readonly egressAllow: ReadonlyArray<AllowedNetwork>
+}
+
+/** Which database to use, and how. */
+export interface DatabaseSettings {
+  readonly databaseUrl: Redacted.Redacted
+  /** Connections at most, beside the one that keeps the lease. */
+  readonly connections: number
+  /** False: the tables are brought up to date by somebody else. */
+  readonly migrate: boolean
+}
+
+/** What `millrace serve` goes by. */
+export interface ServeSettings extends ServerSettings, DatabaseSettings {
+  /** How long runs stay with a server that gives no sign of life. */
+  readonly leaseMillis: number
+  /** How long nodes in progress may go on once the server was told to stop. */
+  readonly graceMillis: number
+  /** How long a request that has arrived may take to be answered. */
+  readonly requestMillis: number
 }
 
 /** What the command line says; what it leaves out is `undefined`. */
-export type DevFlags = { readonly [K in keyof DevSettings]?: DevSettings[K] | undefined }
+type Flags<S> = { readonly [K in keyof S]?: S[K] | undefined }
+export type DevFlags = Flags<DevSettings>
+export type DatabaseFlags = Flags<DatabaseSettings>
+export type ServeFlags = Flags<ServeSettings>
 
 /** What holds where nothing is said. */
 export const defaults: DevSettings = {
   port: 7411,
   host: "127.0.0.1",
+  egressAllow: [],
   data: "./.millrace",
   memory: false,
   seed: true,
+}
+
+/** What holds for a database where nothing is said; its address has to be. */
+export const databaseDefaults: Omit<DatabaseSettings, "databaseUrl"> = {
+  connections: 10,
+  migrate: true,
+}
+
+/** What holds for `millrace serve` where nothing is said. */
+export const serveDefaults: Omit<ServeSettings, "databaseUrl"> = {
+  ...databaseDefaults,
+  port: defaults.port,
+  host: defaults.host,
   egressAllow: [],
+  leaseMillis: 30_000,
+  graceMillis: 10_000,
+  requestMillis: 1_500,
 }
 
 /** Reads a variable's text; `undefined` when it makes no sense. */
 type Read<A> = (text: string) => A | undefined
 
-interface Variable<A> {
+/** A setting's variable, and how its text is read. */
+export interface Variable<A> {
   readonly name: string
   readonly expected: string
   readonly read: Read<A>
@@ -88,12 +133,32 @@ const readNetworks: Read<ReadonlyArray<AllowedNetwork>> = (text) => {
   return networks.every((each) => each !== undefined) ? networks : undefined
 }
 
-const variables: { readonly [K in keyof DevSettings]: Variable<DevSettings[K]> } = {
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** Reads a duration such as `500ms`, `1.5s` or `2m`; `undefined` when it is none of these. */
+export const readDuration: Read<number> = (text) => {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?) ?(ms|s|m|h)$/.exec(text.trim()) ?? []
+  return unit === undefined ? undefined : Number(amount) * units[unit as keyof typeof units]
+}
+
+const readBetween =
+  <A extends number>(read: Read<A>, least: number, most: number): Read<A> =>
+  (text) => {
+    const value = read(text)
+    return value !== undefined && value >= least && value <= most ? value : undefined
+  }
+
+/** Reads a whole number; `undefined` when it is none. */
+export const readCount: Read<number> = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined)
+
+type Variables<S> = { readonly [K in keyof S]-?: Variable<S[K]> }
+
+const listenVariables: Variables<Pick<ServerSettings, "port" | "host">> = {
   port: { name: "MILLRACE_PORT", expected: "a port from 0 to 65535", read: readPort },
   host: { name: "MILLRACE_HOST", expected: "a host name or an address", read: String },
-  data: { name: "MILLRACE_DATA", expected: "a path", read: String },
-  memory: { name: "MILLRACE_MEMORY", expected: "true or false", read: readBoolean },
-  seed: { name: "MILLRACE_SEED", expected: "true or false", read: readBoolean },
+}
+
+const egressVariables: Variables<Pick<ServerSettings, "egressAllow">> = {
   egressAllow: {
     name: "MILLRACE_EGRESS_ALLOW",
     expected: "networks such as 127.0.0.1/32:8080,[::1]/128, separated by commas",
@@ -101,41 +166,112 @@ const variables: { readonly [K in keyof DevSettings]: Variable<DevSettings[K]> }
   },
 }
 
-const known: ReadonlyArray<string> = Object.values(variables).map(({ name }) => name)
+/** What `millrace dev` reads. */
+export const devVariables: Variables<DevSettings> = {
+  ...listenVariables,
+  data: { name: "MILLRACE_DATA", expected: "a path", read: String },
+  memory: { name: "MILLRACE_MEMORY", expected: "true or false", read: readBoolean },
+  seed: { name: "MILLRACE_SEED", expected: "true or false", read: readBoolean },
+  ...egressVariables,
+}
+
+const addressForm = "an address such as postgres://user:password@host:5432/database"
+
+/** What a command reads that works on a database. */
+export const databaseVariables: Variables<DatabaseSettings> = {
+  databaseUrl: { name: "DATABASE_URL", expected: addressForm, read: Redacted.make },
+  connections: {
+    name: "MILLRACE_DATABASE_CONNECTIONS",
+    expected: "a number from 1 to 1000",
+    read: readBetween(readCount, 1, 1_000),
+  },
+  migrate: { name: "MILLRACE_MIGRATE", expected: "true or false", read: readBoolean },
+}
+
+/** What `millrace serve` reads. */
+export const serveVariables: Variables<ServeSettings> = {
+  ...listenVariables,
+  ...databaseVariables,
+  leaseMillis: {
+    name: "MILLRACE_LEASE",
+    expected: "a duration from 1s to 1h",
+    read: readBetween(readDuration, 1_000, units.h),
+  },
+  graceMillis: {
+    name: "MILLRACE_GRACE",
+    expected: "a duration from 0s to 1h",
+    read: readBetween(readDuration, 0, units.h),
+  },
+  requestMillis: {
+    name: "MILLRACE_REQUEST_TIMEOUT",
+    expected: "a duration from 100ms to 10m",
+    read: readBetween(readDuration, 100, 10 * units.m),
+  },
+  ...egressVariables,
+}
+
+const known: ReadonlyArray<string> = Object.values({ ...devVariables, ...serveVariables }).map(
+  ({ name }) => name,
+)
 
 /** A setting: from the flag, else from its variable, else the default; or what is wrong with it. */
-const resolve = <K extends keyof DevSettings>(
-  flags: DevFlags,
-  key: K,
-): Effect.Effect<DevSettings[K], string> =>
-  Effect.gen(function* () {
-    const flag: DevSettings[K] | undefined = flags[key]
-    if (flag !== undefined) return flag
-    const { expected, name, read } = variables[key]
-    const text = yield* Effect.orDie(Config.option(Config.String(name)))
-    if (Option.isNone(text)) return defaults[key]
-    const value = read(text.value)
-    return value === undefined ? yield* Effect.fail(`${name}: expected ${expected}`) : value
-  })
+const resolve = Effect.fnUntraced(function* <A>(
+  flag: A | undefined,
+  { expected, name, read }: Variable<A>,
+  fallback: A | undefined,
+): Effect.fn.Return<A, string> {
+  if (flag !== undefined) return flag
+  const text = yield* Effect.orDie(Config.option(Config.String(name)))
+  const value = Option.isNone(text) ? fallback : read(text.value)
+  return value === undefined ? yield* Effect.fail(`${name}: expected ${expected}`) : value
+})
 
 /** The settings in force. Refused, with every problem, when a variable makes no sense. */
-export const resolveDev: (flags: DevFlags) => Effect.Effect<DevSettings, StartRefused> =
-  Effect.fnUntraced(function* (flags) {
-    const settings = {
-      port: resolve(flags, "port"),
-      host: resolve(flags, "host"),
-      data: resolve(flags, "data"),
-      memory: resolve(flags, "memory"),
-      seed: resolve(flags, "seed"),
-      egressAllow: resolve(flags, "egressAllow"),
-    }
-    const results = yield* Effect.all(settings, { mode: "result" })
-    const message = getFailures(Object.values(results)).join("; ")
-    return yield* Effect.mapError(
-      Effect.fromResult(Result.all(results)),
-      () => new StartRefused({ message, reason: "usage" }),
-    )
-  })
+const resolveAll = Effect.fnUntraced(function* <S extends object>(
+  flags: Flags<S>,
+  variables: Variables<S>,
+  fallbacks: Flags<S>,
+): Effect.fn.Return<S, StartRefused> {
+  const each = (key: keyof S & string) => resolve(flags[key], variables[key], fallbacks[key])
+  const keys = Object.keys(variables) as unknown as ReadonlyArray<keyof S & string>
+  const results = yield* Effect.forEach(keys, (key) => Effect.result(each(key)))
+  const message = getFailures(results).join("; ")
+  if (message !== "") return yield* new StartRefused({ message, reason: "usage" })
+  const values = results.map((result) => Result.getOrThrow(result))
+  return Object.fromEntries(keys.map((key, index) => [key, values[index]])) as unknown as S
+})
+
+/** The settings of `millrace dev` in force; refused when a variable makes no sense. */
+export const resolveDev = (flags: DevFlags): Effect.Effect<DevSettings, StartRefused> =>
+  resolveAll(flags, devVariables, defaults)
+
+const isDatabaseUrl = (url: Redacted.Redacted): boolean =>
+  /^postgres(?:ql)?:\/\/./.test(Redacted.value(url))
+
+/** Refuses to guess where the database is; never repeats an address, because it has a password. */
+const needDatabase = Effect.fnUntraced(function* (
+  flags: DatabaseFlags,
+): Effect.fn.Return<void, StartRefused> {
+  const variable = yield* Effect.orDie(Config.option(Config.Redacted("DATABASE_URL")))
+  const url = flags.databaseUrl ?? Option.getOrUndefined(variable)
+  if (url !== undefined && isDatabaseUrl(url)) return
+  const message =
+    url === undefined
+      ? `No database is named: set DATABASE_URL (or --database-url) to ${addressForm}, ` +
+        "or run millrace dev, which brings its own"
+      : `DATABASE_URL (or --database-url): expected ${addressForm}`
+  return yield* new StartRefused({ message, reason: "usage" })
+})
+
+/** The settings of `millrace serve` in force; refused without a database. */
+export const resolveServe = (flags: ServeFlags): Effect.Effect<ServeSettings, StartRefused> =>
+  Effect.andThen(needDatabase(flags), resolveAll(flags, serveVariables, serveDefaults))
+
+/** Which database a command works on; refused without one. */
+export const resolveDatabase = (
+  flags: DatabaseFlags,
+): Effect.Effect<DatabaseSettings, StartRefused> =>
+  Effect.andThen(needDatabase(flags), resolveAll(flags, databaseVariables, databaseDefaults))
 
 /** How many letters must be put in, taken out or changed to make one word of the other. */
 const distance = (left: string, right: string): number => {

@@ -9,15 +9,11 @@
  * everything that a server on the internet needs.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Engine from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
-import { docsPath } from "@millrace/http/Addresses"
-import * as HttpApp from "@millrace/http/HttpApp"
 import * as Builtin from "@millrace/nodes/Builtin"
 import type { LogLevel } from "effect"
 import { Console, Effect, Layer, References } from "effect"
-import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import * as Census from "./Census.ts"
 import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
@@ -26,25 +22,17 @@ import type { Listener } from "./Listener.ts"
 import * as Listening from "./Listener.ts"
 import * as OwnAddress from "./OwnAddress.ts"
 import * as Paint from "./Paint.ts"
+import * as Routes from "./Routes.ts"
 import { StartRefused } from "./StartRefused.ts"
 import * as Storage from "./Storage.ts"
 import { welcome } from "./Welcome.ts"
 
-/** Whoever opens the bare address in a browser lands on the reference. */
-const frontDoor = HttpRouter.add("GET", "/", HttpServerResponse.redirect(docsPath))
-
 /** The engine and the routes on top of the stores. */
-const serverLayer = (settings: DevSettings, { address, server }: Listener) =>
-  HttpRouter.serve(Layer.mergeAll(HttpApp.layer, Orders.layer, frontDoor), {
-    routerConfig: HttpApp.routerConfig,
-    disableLogger: true,
-    disableListenLog: true,
-  }).pipe(
+const serverLayer = (settings: DevSettings, listener: Listener) =>
+  Routes.layer(listener, Orders.layer).pipe(
     Layer.provideMerge(Engine.layer),
     Layer.provide(Builtin.layer),
-    Layer.provide(OwnAddress.layer(address, settings.egressAllow)),
-    Layer.provide(NodeHttpServer.layerHttpServices),
-    Layer.provide(Layer.succeed(HttpServer.HttpServer, server)),
+    Layer.provide(OwnAddress.layer(listener.address, settings.egressAllow)),
   )
 
 /** From the moment everything answers. */

@@ -1,8 +1,9 @@
 /**
- * The development server, to be started by code instead of the command line.
+ * The servers, to be started by code instead of the command line.
  *
  * Leaves out: the command line itself; that is `main`.
  */
 export * as Config from "./Config.ts"
 export * as Dev from "./Dev.ts"
+export * as Serve from "./Serve.ts"
 export { StartRefused } from "./StartRefused.ts"

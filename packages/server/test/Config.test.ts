@@ -1,15 +1,17 @@
 import { it } from "@effect/vitest"
-import { ConfigProvider, Effect } from "effect"
+import { ConfigProvider, Effect, Redacted } from "effect"
 import { assert, describe } from "vitest"
-import type { DevFlags } from "../src/Config.ts"
-import { defaults, resolveDev, unknownVariables } from "../src/Config.ts"
+import type { DevFlags, ServeFlags } from "../src/Config.ts"
+import { defaults, readDuration, resolveDev, resolveServe } from "../src/Config.ts"
+import { serveDefaults, unknownVariables } from "../src/Config.ts"
 
-const resolved = (flags: DevFlags, env: Readonly<Record<string, string>>) =>
-  Effect.provideService(
-    resolveDev(flags),
-    ConfigProvider.ConfigProvider,
-    ConfigProvider.fromEnv({ env }),
-  )
+type Env = Readonly<Record<string, string>>
+
+const within = (env: Env) =>
+  Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))
+
+const resolved = (flags: DevFlags, env: Env) => within(env)(resolveDev(flags))
+const served = (flags: ServeFlags, env: Env) => within(env)(resolveServe(flags))
 
 describe("Config.resolveDev", () => {
   it.effect("takes the defaults where nothing is said", () =>
@@ -63,6 +65,86 @@ describe("Config.resolveDev", () => {
       }
     }),
   )
+})
+
+describe("Config.resolveServe", () => {
+  const url = "postgres://me:hunter2@db.example/flows"
+
+  it.effect("takes the defaults where only the database is named", () =>
+    Effect.gen(function* () {
+      const { databaseUrl, ...rest } = yield* served({}, { DATABASE_URL: url })
+      assert.strictEqual(Redacted.value(databaseUrl), url)
+      assert.deepStrictEqual(rest, serveDefaults)
+    }),
+  )
+
+  it.effect("takes a flag over a variable", () =>
+    Effect.gen(function* () {
+      const env = { DATABASE_URL: "postgres://other/", MILLRACE_LEASE: "5s", MILLRACE_GRACE: "0s" }
+      const flags = { databaseUrl: Redacted.make(url), leaseMillis: 60_000, migrate: false }
+      const settings = yield* served(flags, env)
+      assert.strictEqual(Redacted.value(settings.databaseUrl), url)
+      assert.deepInclude(settings, { leaseMillis: 60_000, graceMillis: 0, migrate: false })
+    }),
+  )
+
+  it.effect("says what to do without a database, and names the way without one", () =>
+    Effect.gen(function* () {
+      for (const env of [{}, { DATABASE_URL: "" }]) {
+        const refused = yield* Effect.flip(served({}, env))
+        assert.strictEqual(refused.reason, "usage")
+        assert.match(refused.message, /^No database is named: set DATABASE_URL.*millrace dev/)
+        assert.notInclude(refused.message, "\n")
+      }
+    }),
+  )
+
+  it.effect("never repeats the address of a database", () =>
+    Effect.gen(function* () {
+      const { message } = yield* Effect.flip(served({}, { DATABASE_URL: "mysql://me:hunter2@db" }))
+      assert.match(message, /^DATABASE_URL \(or --database-url\): expected an address/)
+      assert.notInclude(message, "hunter2")
+    }),
+  )
+
+  it.effect("names every duration and number that makes no sense", () =>
+    Effect.gen(function* () {
+      const { message } = yield* Effect.flip(
+        served(
+          {},
+          {
+            DATABASE_URL: url,
+            MILLRACE_LEASE: "999ms",
+            MILLRACE_GRACE: "soon",
+            MILLRACE_REQUEST_TIMEOUT: "0s",
+            MILLRACE_DATABASE_CONNECTIONS: "0",
+          },
+        ),
+      )
+      assert.deepStrictEqual(
+        message.split("; ").map((part) => part.split(":")[0]),
+        [
+          "MILLRACE_DATABASE_CONNECTIONS",
+          "MILLRACE_LEASE",
+          "MILLRACE_GRACE",
+          "MILLRACE_REQUEST_TIMEOUT",
+        ],
+      )
+    }),
+  )
+})
+
+describe("Config.readDuration", () => {
+  it("reads an amount and a unit, and nothing else", () => {
+    const texts = ["500ms", "1.5s", " 2 m ", "1h", "", "5", "s", "-1s", "1d", "1s 2s", "1e3ms"]
+    assert.deepStrictEqual(texts.map(readDuration), [
+      500,
+      1_500,
+      120_000,
+      3_600_000,
+      ...Array.from({ length: 7 }, () => undefined),
+    ])
+  })
 })
 
 describe("Config.unknownVariables", () => {

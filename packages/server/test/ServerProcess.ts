@@ -29,8 +29,12 @@ export class ServerProcess {
   stdout = ""
   stderr = ""
 
-  constructor(args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) {
-    this.#child = spawn(process.execPath, ["--conditions=@millrace/source", main, ...args], {
+  constructor(
+    args: ReadonlyArray<string>,
+    env: Readonly<Record<string, string>> = {},
+    entry: string = main,
+  ) {
+    this.#child = spawn(process.execPath, ["--conditions=@millrace/source", entry, ...args], {
       // Nothing of the surroundings may speak to the server.
       env: { PATH: process.env["PATH"], NO_COLOR: "1", ...env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -44,6 +48,11 @@ export class ServerProcess {
 
   get pid(): number {
     return this.#child.pid ?? Number.NaN
+  }
+
+  /** True as long as it has not ended. */
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
   /** Everything that was printed, for messages. */
@@ -73,6 +82,11 @@ export class ServerProcess {
       look()
       if (this.#child.exitCode !== null) ended()
     })
+  }
+
+  /** Sends a signal. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
   }
 
   /** Sends a signal and waits for the end. */

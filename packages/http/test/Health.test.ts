@@ -1,0 +1,98 @@
+import { assert, describe, it } from "@effect/vitest"
+import { IsDraining, orFirst } from "@millrace/http/Health"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Harness, services } from "./Harness.ts"
+
+/** The interface over a store of workflows that never answers. */
+const overSilence = Harness.layerNoDeps.pipe(
+  Layer.provideMerge(
+    Layer.effect(
+      WorkflowStore,
+      Effect.map(WorkflowStore, (store) =>
+        WorkflowStore.of({ ...store, find: () => Effect.uninterruptible(Effect.never) }),
+      ),
+    ),
+  ),
+  Layer.provideMerge(services),
+)
+
+describe("Health.layer", () => {
+  it.effect("says within a second that the store does not answer", () =>
+    Effect.gen(function* () {
+      const { send } = yield* Harness
+      const asked = yield* Effect.forkChild(send("GET", "/readyz"), { startImmediately: true })
+      // The handler runs in the web's own time; once it sleeps, the clock goes on, once.
+      const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      yield* Effect.repeat(turn, { times: 50 })
+      assert.isUndefined(asked.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      const { body, status } = yield* Fiber.join(asked)
+      assert.strictEqual(status, 503)
+      assert.deepStrictEqual(body, { error: "The store is unavailable; try again" })
+      assert.strictEqual((yield* send("GET", "/healthz")).status, 200)
+    }).pipe(Effect.provide(overSilence)),
+  )
+
+  it.effect("says that it is about to stop, and lives until then", () => {
+    let isDraining = false
+    return Effect.gen(function* () {
+      const { send } = yield* Harness
+      assert.strictEqual((yield* send("GET", "/readyz")).status, 200)
+      isDraining = true
+      const { body, headers, status } = yield* send("GET", "/readyz")
+      assert.strictEqual(status, 503)
+      assert.deepStrictEqual(body, { error: "The server is shutting down; try again" })
+      assert.strictEqual(headers.get("x-error-code"), "shutting_down")
+      assert.strictEqual((yield* send("GET", "/healthz")).status, 200)
+    }).pipe(
+      Effect.provide(
+        Layer.provide(
+          Harness.layer,
+          Layer.succeed(IsDraining, () => isDraining),
+        ),
+      ),
+    )
+  })
+})
+
+describe("Health.orFirst", () => {
+  const silence = Effect.uninterruptible(Effect.never)
+
+  it.effect("gives the outcome that comes first", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* orFirst(Effect.never)(Effect.succeed("mine")), "mine")
+      assert.strictEqual(yield* Effect.flip(orFirst(Effect.never)(Effect.fail("mine"))), "mine")
+      assert.strictEqual(yield* orFirst(Effect.succeed("other"))(silence), "other")
+    }),
+  )
+
+  it.effect("interrupts what comes later, without waiting for it", () =>
+    Effect.gen(function* () {
+      let wasInterrupted = false
+      const later = Effect.onInterrupt(Effect.never, () =>
+        Effect.andThen(
+          Effect.sync(() => (wasInterrupted = true)),
+          Effect.never,
+        ),
+      )
+      assert.strictEqual(yield* orFirst(Effect.succeed("other"))(later), "other")
+      yield* Effect.yieldNow
+      assert.isTrue(wasInterrupted)
+    }),
+  )
+
+  it.effect("is interrupted together with its effect", () =>
+    Effect.gen(function* () {
+      let wasInterrupted = false
+      const mine = Effect.onInterrupt(Effect.never, () =>
+        Effect.sync(() => (wasInterrupted = true)),
+      )
+      const fiber = yield* Effect.forkChild(orFirst(Effect.never)(mine), { startImmediately: true })
+      yield* Fiber.interrupt(fiber)
+      yield* Effect.yieldNow
+      assert.isTrue(wasInterrupted)
+    }),
+  )
+})

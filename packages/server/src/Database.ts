@@ -1,0 +1,67 @@
+/**
+ * The stores of a server: in a Postgres that others may use at the same time.
+ *
+ * The lease is kept on a connection of its own, so that it does not wait behind the work that it is
+ * for. Guarantees: a database that cannot be used is refused at the start, in one sentence. Leaves
+ * out: the embedded database; that is a development server's.
+ */
+import { RunStore } from "@millrace/core/ports/RunStore"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import { check, migrate } from "@millrace/postgres/Migrations"
+import * as Postgres from "@millrace/postgres/Postgres"
+import * as Runs from "@millrace/postgres/RunStore"
+import * as Stores from "@millrace/postgres/Stores"
+import type { Scope } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { DatabaseSettings } from "./Config.ts"
+import { limitedRuns } from "./Deadline.ts"
+import { StartRefused } from "./StartRefused.ts"
+import type { Stores as Kept } from "./Storage.ts"
+
+const refused = (message: string) => new StartRefused({ message, reason: "failed" })
+
+const explain = ({ cause }: StorageError): StartRefused =>
+  refused(`The database cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`)
+
+const connectionOf = (settings: DatabaseSettings): Postgres.Options => ({
+  url: settings.databaseUrl,
+  maxConnections: settings.connections,
+})
+
+/** Builds a layer for as long as the scope lasts; what is wrong with the database is a refusal. */
+const build = <A>(layer: Layer.Layer<A, StorageError>) =>
+  Effect.mapError(Layer.build(layer), explain)
+
+/** The stores over the main connections, with tables that fit. */
+const openMain = Effect.fnUntraced(function* (settings: DatabaseSettings) {
+  const client = yield* build(Postgres.layer(connectionOf(settings)))
+  const prepare = settings.migrate ? migrate : check
+  yield* Effect.provideContext(prepare, client).pipe(
+    Effect.catchTags({
+      StorageError: (error) => Effect.fail(explain(error)),
+      SchemaMismatch: ({ message }) => Effect.fail(refused(`${message}: leave out --no-migrate`)),
+    }),
+  )
+  return yield* build(Layer.provide(Stores.layerStorage, Layer.succeedContext(client)))
+})
+
+/** The runs, over connections of their own; the second one is for when the first one hangs. */
+const openBeat = Effect.fnUntraced(function* ({ databaseUrl }: DatabaseSettings) {
+  const client = Postgres.layer({ url: databaseUrl, maxConnections: 2 })
+  // Fresh, or it would be the one over the main connections.
+  const beat = Layer.provide(Layer.fresh(Runs.layer), client)
+  return Context.get(yield* build(beat), RunStore)
+})
+
+/** Opens the stores for commands that execute nothing. */
+export const open: (
+  settings: DatabaseSettings,
+) => Effect.Effect<Context.Context<Kept>, StartRefused, Scope.Scope> = openMain
+
+/** Opens the stores for a server, which keeps its lease apart from its work. */
+export const openForServer: typeof open = Effect.fnUntraced(function* (settings) {
+  const stores = yield* openMain(settings)
+  const { heartbeat, release } = yield* openBeat(settings)
+  const runs = limitedRuns({ ...Context.get(stores, RunStore), heartbeat, release })
+  return Context.add(stores, RunStore, runs)
+})

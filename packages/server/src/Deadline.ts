@@ -1,0 +1,79 @@
+/**
+ * How long anybody waits for a database that does not answer.
+ *
+ * Guarantees: what is given up is interrupted, but its interruption is not waited for, because a
+ * frozen database does not answer to that either. Leaves out: whether what was given up still
+ * happens; a write carries what it expects, and whoever needs to know reads.
+ */
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import { answerOf, logStorage } from "@millrace/http/Errors"
+import { orFirst } from "@millrace/http/Health"
+import type { Layer } from "effect"
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import type { IncomingMessage } from "node:http"
+
+const noAnswer = (operation: string, millis: number): StorageError =>
+  new StorageError({ operation, cause: new Error(`no answer within ${millis} ms`) })
+
+/** Sleeps for so long once the whole request is here: what its client takes does not count. */
+const patience = (request: HttpServerRequest.HttpServerRequest, millis: number) => {
+  const message = request.source as IncomingMessage
+  const sleep = Effect.suspend((): Effect.Effect<void> => {
+    const hasArrived = message.complete
+    return Effect.andThen(Effect.sleep(millis), hasArrived ? Effect.void : sleep)
+  })
+  // A request of one packet is complete a moment after its handler was called.
+  return Effect.andThen(Effect.yieldNow, sleep)
+}
+
+const giveUp = Effect.fnUntraced(function* (millis: number) {
+  const error = noAnswer("request", millis)
+  yield* logStorage(error)
+  return answerOf(error, 503)
+})
+
+/**
+ * Answers every request within so many milliseconds of its arrival: 503 where its operation takes
+ * longer. To be added after whatever dresses answers.
+ */
+export const layerRequests = (millis: number): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
+  HttpRouter.middleware(
+    (route) =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+        Effect.interruptible(
+          orFirst(Effect.andThen(patience(request, millis), giveUp(millis)))(route),
+        ),
+      ),
+    { global: true },
+  )
+
+/** A runner acts on a missing answer well before its lease is over, but not on every hiccup. */
+const beatMillis = (leaseMillis: number): number => Math.max(500, leaseMillis / 6)
+
+/** For everything else a runner asks: long enough for a busy database. */
+const askMillis = 10_000
+
+const limited =
+  (operation: string, millis: number) =>
+  <A, E>(self: Effect.Effect<A, E>): Effect.Effect<A, E | StorageError> => {
+    const late = Effect.suspend(() => Effect.fail(noAnswer(operation, millis)))
+    return orFirst(Effect.delay(late, millis))(self)
+  }
+
+/**
+ * The same runs; but what a runner asks fails when it is not answered. Listings are asked for by
+ * requests only, and bounded with those. A commit is waited for: until it is known what became of
+ * it, nothing else can be done about its run.
+ */
+export const limitedRuns = (store: RunStore["Service"]): RunStore["Service"] =>
+  RunStore.of({
+    ...store,
+    heartbeat: (runner, leaseMillis) =>
+      limited("RunStore.heartbeat", beatMillis(leaseMillis))(store.heartbeat(runner, leaseMillis)),
+    claim: (request) => limited("RunStore.claim", askMillis)(store.claim(request)),
+    abandon: (runner, ids) => limited("RunStore.abandon", askMillis)(store.abandon(runner, ids)),
+    find: (account, id) => limited("RunStore.find", askMillis)(store.find(account, id)),
+    release: (runner) => limited("RunStore.release", askMillis)(store.release(runner)),
+  })

@@ -1,0 +1,118 @@
+/**
+ * `millrace serve`: a server for operators, on a Postgres that it may share with others.
+ *
+ * The port is taken first and the database is opened second, so that a start which is refused has
+ * changed nothing. It stops in the opposite order, with one exception: the engine comes to rest
+ * before the listener closes, so that whoever watches can see that it does.
+ *
+ * Guarantees: told to stop, it says at once that it wants no more requests, takes no more runs,
+ * lets nodes in progress finish within the grace time, hands its runs back, answers what it was
+ * asked, and ends well. Leaves out: TLS, and making accounts and keys.
+ */
+import "effect/schema/SchemaJITCompiler/enable"
+import * as Engine from "@millrace/core/engine/Engine"
+import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import type { RunnerOptions } from "@millrace/core/engine/Runner"
+import { CurrentRunnerOptions } from "@millrace/core/engine/Runner"
+import { Egress } from "@millrace/egress/Egress"
+import { openWeb } from "@millrace/egress/Policy"
+import { IsDraining } from "@millrace/http/Health"
+import * as Builtin from "@millrace/nodes/Builtin"
+import type { LogLevel, Stdio } from "effect"
+import { Effect, Exit, Layer, Scope } from "effect"
+import type { ServeSettings } from "./Config.ts"
+import { warnings } from "./Config.ts"
+import * as Database from "./Database.ts"
+import * as Deadline from "./Deadline.ts"
+import * as Listening from "./Listener.ts"
+import * as Logs from "./Logs.ts"
+import { originOf } from "./OwnAddress.ts"
+import * as Routes from "./Routes.ts"
+import { StartRefused } from "./StartRefused.ts"
+import { version } from "./Version.ts"
+
+/** What else a server is made of. */
+export interface ServeOptions {
+  /** From which level on something is logged. */
+  readonly logLevel: LogLevel.LogLevel
+  /** What its workflows may consist of; the built-in node types by default. */
+  readonly nodeTypes?: Layer.Layer<NodeTypes, never, Egress>
+}
+
+/** How long a server that stops goes on listening at least, for those who watch to notice. */
+const noticeMillis = 1_000
+
+const runnerOptions = ({ graceMillis, leaseMillis }: ServeSettings) =>
+  Layer.effect(
+    CurrentRunnerOptions,
+    Effect.map(CurrentRunnerOptions, (options): RunnerOptions => ({
+      ...options,
+      graceMillis,
+      leaseMillis,
+    })),
+  )
+
+/** The engine over stores that are open. */
+const engineLayer = (
+  settings: ServeSettings,
+  stores: Layer.Layer<Engine.Stores>,
+  nodeTypes: Layer.Layer<NodeTypes, never, Egress>,
+) =>
+  Engine.layer.pipe(
+    Layer.provideMerge(nodeTypes),
+    Layer.provide(Egress.layer({ ...openWeb, allow: settings.egressAllow })),
+    Layer.provide(runnerOptions(settings)),
+    Layer.provideMerge(stores),
+  )
+
+/** Comes to rest while the listener still answers. */
+const drain = (engine: Scope.Closeable, markDraining: () => void) =>
+  Effect.gen(function* () {
+    markDraining()
+    yield* Effect.logInfo("stopping: runs are handed back")
+    const rest = Scope.close(engine, Exit.void)
+    yield* Effect.all([rest, Effect.sleep(noticeMillis)], { concurrency: 2, discard: true })
+    yield* Effect.logInfo("runs are handed back")
+  })
+
+const start = Effect.fnUntraced(function* (
+  settings: ServeSettings,
+  nodeTypes: Layer.Layer<NodeTypes, never, Egress>,
+) {
+  const listener = yield* Listening.open(settings.host, settings.port)
+  const stores = Layer.succeedContext(yield* Database.openForServer(settings))
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const engine = yield* Layer.buildWithScope(engineLayer(settings, stores, nodeTypes), scope)
+  let isDraining = false
+  yield* Layer.build(
+    Routes.layer(listener, Deadline.layerRequests(settings.requestMillis)).pipe(
+      Layer.provide(Layer.succeed(IsDraining, () => isDraining)),
+      Layer.provide(Layer.succeedContext(engine)),
+    ),
+  )
+  yield* Effect.addFinalizer(() => drain(scope, () => (isDraining = true)))
+  yield* listener.ready
+  return originOf(listener.address)
+})
+
+/**
+ * Runs the server until it is interrupted. Refused, in one sentence, when the port or the database
+ * is not to be had.
+ */
+export const serve = (
+  settings: ServeSettings,
+  { logLevel, nodeTypes = Builtin.layer }: ServeOptions,
+): Effect.Effect<never, StartRefused, Stdio.Stdio> =>
+  Effect.gen(function* () {
+    yield* Effect.forEach(yield* warnings, (line) => Effect.logWarning(line), { discard: true })
+    const origin = yield* start(settings, nodeTypes)
+    yield* Effect.logInfo(`millrace ${version} listens on ${origin}`)
+    return yield* Effect.never
+  }).pipe(
+    Effect.scoped,
+    Effect.catchTag("StorageError", ({ message }) =>
+      Effect.fail(new StartRefused({ message, reason: "failed" })),
+    ),
+    Effect.onInterrupt(() => Effect.logInfo("stopped")),
+    Effect.provide(Logs.layer(logLevel)),
+  )

@@ -1,0 +1,56 @@
+/**
+ * Two servers on one database, one of which is killed now and then: a small part of what the long
+ * suite does, in a few seconds.
+ */
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { Arena } from "./kill/Arena.ts"
+import { seedOf } from "./kill/Dice.ts"
+import { wreak } from "./kill/Havoc.ts"
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+let arena: Arena | undefined
+afterEach(() => arena?.close())
+
+describe("two servers on one database", () => {
+  it("execute every run once, though they are killed and the database restarts", async () => {
+    arena = await Arena.open({ seed: seedOf(), size: 2, env: { MILLRACE_LEASE: "1s" } })
+    const { dice, fleet, postgres, traffic } = arena
+    const workflow = await arena.workflow("flow", 20, 250)
+    const watching = traffic.watch()
+    await Promise.all([
+      wreak(fleet, postgres, dice, { kills: 2, terminations: 8, restarts: 1, overMillis: 3_000 }),
+      traffic.startMany(40, 3_000, [workflow]),
+    ])
+    await arena.settled(60_000)
+    traffic.end()
+    await watching
+    expect(traffic.acknowledged.length).toBe(40)
+    expect(await arena.problems()).toEqual([])
+    const ends = await fleet.stop()
+    expect(ends).toEqual(ends.map(() => ({ code: 0, signal: null })))
+  })
+
+  it("follow each other: soon after a kill, at once after a stop", async () => {
+    const leaseMillis = 1_000
+    arena = await Arena.open({ seed: seedOf(), size: 2, env: { MILLRACE_LEASE: "1s" } })
+    const { fleet, traffic } = arena
+    const workflow = await arena.workflow("flow", 20, 400)
+    for (const [signal, limit] of [
+      ["SIGKILL", leaseMillis + 2_000],
+      ["SIGTERM", 1_500],
+    ] as const) {
+      await fleet.ready()
+      const runId = await traffic.start(...workflow)
+      const { pid } = await arena.begun(0, (each) => each.runId === runId)
+      const owner = fleet.seats.find(({ server }) => server.pid === pid)!
+      const before = arena.journal().length
+      const signaled = Date.now()
+      owner.server.signal(signal)
+      await arena.begun(before, (each) => each.runId === runId && each.pid !== pid)
+      expect(Date.now() - signaled).toBeLessThan(limit)
+    }
+    await arena.settled(60_000)
+    expect(await arena.problems()).toEqual([])
+  })
+})

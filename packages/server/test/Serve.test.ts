@@ -1,0 +1,190 @@
+/**
+ * `millrace serve` and `millrace keys` as an operator meets them: the commands themselves, on a
+ * real Postgres.
+ */
+import { request } from "node:http"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { ApiClient, hasEnded } from "./ApiClient.ts"
+import { PostgresServer } from "./PostgresServer.ts"
+import { query } from "./kill/Sql.ts"
+import type { ServerProcess } from "./ServerProcess.ts"
+import { Workshop } from "./ServerProcess.ts"
+
+const workshop = new Workshop()
+let postgres: PostgresServer
+
+beforeAll(async () => {
+  postgres = await PostgresServer.create()
+})
+afterAll(() => postgres.remove())
+
+/** Runs a command that ends by itself. */
+const outcome = async (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>) => {
+  const command = workshop.start(args, { DATABASE_URL: postgres.url, ...env })
+  const { code } = await command.ended
+  return { code, out: command.stdout, err: command.stderr.trimEnd() }
+}
+
+/** A database of its own on the same server. */
+const database = async (name: string): Promise<string> => {
+  await query(postgres.url, `CREATE DATABASE ${name}`)
+  return postgres.url.replace(/\/postgres$/, `/${name}`)
+}
+
+const secretPattern = /^mr_[0-9A-Za-z]{49}$/
+
+const listening = async (server: ServerProcess): Promise<string> => {
+  const [, origin = ""] = await server.waitFor(/listens on (http:[^" ]+)/)
+  return origin
+}
+
+describe("serve on the command line", () => {
+  it("needs a database, and says how to name one and what works without", async () => {
+    const { code, err, out } = await outcome(["serve"], { DATABASE_URL: "" })
+    expect([code, out]).toEqual([2, ""])
+    expect(err).toMatch(/^No database is named: set DATABASE_URL .*, or run millrace dev.*$/)
+  })
+
+  it("refuses a database that is not there, in one line without its password", async () => {
+    const env = { DATABASE_URL: "postgres://me:hunter2@127.0.0.1:1/flows" }
+    const { code, err, out } = await outcome(["serve", "--port", "0"], env)
+    expect([code, out]).toEqual([1, ""])
+    expect(err).toBe("The database cannot be used: connect ECONNREFUSED 127.0.0.1:1")
+  })
+
+  it("refuses tables that are missing or of another version, with --no-migrate", async () => {
+    const env = { DATABASE_URL: await database("bare") }
+    const missing = await outcome(["serve", "--no-migrate", "--port", "0"], env)
+    expect([missing.code, missing.out]).toEqual([1, ""])
+    expect(missing.err).toMatch(/^The database has no tables of ours.*leave out --no-migrate$/)
+    const count = "SELECT count(*)::int AS count FROM pg_tables WHERE schemaname = 'public'"
+    expect(await query(env.DATABASE_URL, count)).toEqual([{ count: 0 }])
+
+    await outcome(["keys", "create", "--label", "first"], env)
+    await query(env.DATABASE_URL, "UPDATE millrace_migrations SET migration_id = 9999")
+    const other = await outcome(["serve", "--no-migrate", "--port", "0"], env)
+    expect([other.code, other.out]).toEqual([1, ""])
+    expect(other.err).toMatch(/^The database has schema 9999, this version needs \d+; /)
+  })
+})
+
+describe("keys create", () => {
+  it("prints the secret alone, and makes the account once", async () => {
+    const url = await database("keys")
+    const env = { DATABASE_URL: url }
+    const args = ["keys", "create", "--account", "Acme", "--label"]
+    const first = await outcome([...args, "one", "--per-minute", "600"], env)
+    expect(first.code).toBe(0)
+    expect(first.out.trimEnd()).toMatch(secretPattern)
+    expect(first.err).toMatch(/^Key "one" of account "Acme", for 600 requests a minute and 1000 /)
+    const second = await outcome([...args, "two"], env)
+    expect(second.out.trimEnd()).toMatch(secretPattern)
+    expect(second.out).not.toBe(first.out)
+    expect(await query(url, "SELECT name FROM accounts")).toEqual([{ name: "Acme" }])
+  })
+
+  it("refuses in one line what cannot be", async () => {
+    const env = { DATABASE_URL: await database("no_keys") }
+    const create = ["keys", "create", "--label", "one"]
+    await outcome(create, env)
+    const refusals = [
+      [create, 'The account already has a key labelled "one"'],
+      [["keys", "create", "--label", " "], "label: expected 1 to 100 characters"],
+      [[...create, "--account", " "], "account: expected 1 to 120 characters"],
+      [[...create, "--per-minute", "10001"], "per-minute: expected 1 to 10000"],
+      [[...create, "--per-day", "0"], "per-day: expected 1 to 100000"],
+    ] as const
+    for (const [args, sentence] of refusals) {
+      expect(await outcome(args, env)).toEqual({ code: 1, out: "", err: sentence })
+    }
+  })
+})
+
+describe("serve", () => {
+  it("makes no account, logs JSON, and admits with a key of keys create", async () => {
+    const url = await database("served")
+    const server = workshop.start(["serve", "--port", "0"], { DATABASE_URL: url })
+    const origin = await listening(server)
+    expect(await query(url, "SELECT id FROM accounts")).toEqual([])
+    const { out } = await outcome(["keys", "create", "--label", "ci", "--no-migrate"], {
+      DATABASE_URL: url,
+    })
+    const client = new ApiClient(origin, out.trimEnd())
+    const data = { inputs: { value: 1 } }
+    const { id } = await client.call<{ id: string }>("POST", "/workflows", {
+      name: "One",
+      nodes: [{ id: "one", type: "constant", position: { x: 0, y: 0 }, data }],
+      edges: [],
+    })
+    const runId = await client.start(id)
+    expect((await client.runWhen(runId, hasEnded)).status).toBe("COMPLETED")
+    expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null })
+    const lines = server.stdout.trimEnd().split("\n")
+    for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level: "INFO" })
+    expect(server.stdout).not.toContain(out.trimEnd())
+    expect(server.stderr).toBe("")
+  })
+
+  it("does not call itself for a workflow", async () => {
+    const url = await database("no_self")
+    const { out } = await outcome(["keys", "create", "--label", "ci"], { DATABASE_URL: url })
+    const server = workshop.start(["serve", "--port", "0"], { DATABASE_URL: url })
+    const origin = await listening(server)
+    const client = new ApiClient(origin, out.trimEnd())
+    const node = { id: "f", type: "http_request", position: { x: 0, y: 0 } }
+    for (const target of [`${origin}/healthz`, "http://millrace.internal/healthz"]) {
+      const { id } = await client.call<{ id: string }>("POST", "/workflows", {
+        name: "Self",
+        nodes: [{ ...node, data: { inputs: { url: target } } }],
+        edges: [],
+      })
+      const run = await client.runWhen(await client.start(id), hasEnded)
+      expect(run.status).toBe("FAILED")
+    }
+    expect(await server.end("SIGINT")).toEqual({ code: 0, signal: null })
+  })
+
+  it("says that it stops while it still answers", async () => {
+    const url = await database("stopping")
+    const server = workshop.start(["serve", "--port", "0"], { DATABASE_URL: url })
+    const origin = await listening(server)
+    expect((await fetch(`${origin}/readyz`)).status).toBe(200)
+    server.signal("SIGTERM")
+    await server.waitFor(/stopping: /)
+    const ready = await fetch(`${origin}/readyz`)
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      { error: "The server is shutting down; try again" },
+    ])
+    expect((await fetch(`${origin}/healthz`)).status).toBe(200)
+    expect((await fetch(`${origin}/api/v1/runs`)).status).toBe(401)
+    expect(await server.ended).toEqual({ code: 0, signal: null })
+  })
+
+  it("answers a request that was still arriving when it was told to stop", async () => {
+    const url = await database("arriving")
+    const { out } = await outcome(["keys", "create", "--label", "ci"], { DATABASE_URL: url })
+    const server = workshop.start(["serve", "--port", "0"], { DATABASE_URL: url })
+    const origin = await listening(server)
+    const body = JSON.stringify({ name: "Late", nodes: [], edges: [] })
+    const headers = {
+      authorization: `Bearer ${out.trimEnd()}`,
+      "content-type": "application/json",
+      "content-length": body.length,
+    }
+    const sent = request(`${origin}/api/v1/workflows`, { method: "POST", headers })
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      sent.on("response", (response) => resolve(response.resume().statusCode))
+      sent.on("error", reject)
+    })
+    sent.write(body.slice(0, 10))
+    // The server has it once it has admitted it.
+    const used = "SELECT minute_used AS used FROM key_usage"
+    while ((await query(url, used)).length === 0);
+    server.signal("SIGTERM")
+    await server.waitFor(/handed back","level/)
+    sent.end(body.slice(10))
+    expect(await answered).toBe(201)
+    expect(await server.ended).toEqual({ code: 0, signal: null })
+  })
+})

@@ -1,0 +1,145 @@
+/**
+ * A database, a fleet on it and clients of that, for one test.
+ *
+ * Guarantees: nothing of it is left afterwards. Leaves out: what is done to them.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { PostgresServer } from "../PostgresServer.ts"
+import { ServerProcess } from "../ServerProcess.ts"
+import { Dice } from "./Dice.ts"
+import { countOpen, problemsOf, readStories } from "./Evidence.ts"
+import { Fleet } from "./Fleet.ts"
+import { Traffic } from "./Traffic.ts"
+import type { Attempt, Drawing } from "./Work.ts"
+import { draw, line, readJournal } from "./Work.ts"
+
+/** What a test needs. */
+export interface ArenaOptions {
+  readonly seed: number
+  /** Servers. */
+  readonly size: number
+  readonly env?: Readonly<Record<string, string>>
+  readonly maxConnections?: number
+}
+
+/** A workflow that can be started. */
+export type Stored = readonly [id: string, drawing: Drawing]
+
+/** Makes a key with the real command. */
+export const createKey = async (url: string): Promise<string> => {
+  const args = ["keys", "create", "--label", "test", "--per-minute", "10000", "--per-day", "100000"]
+  const command = new ServerProcess(args, { DATABASE_URL: url })
+  const { code } = await command.ended
+  if (code !== 0) throw new Error(command.output)
+  return command.stdout.trim()
+}
+
+/** Where a test takes place. */
+export class Arena {
+  readonly postgres: PostgresServer
+  readonly fleet: Fleet
+  readonly traffic: Traffic
+  readonly dice: Dice
+  readonly #folder: string
+  readonly #journal: string
+  readonly #drawings = new Map<string, Drawing>()
+
+  private constructor(parts: {
+    readonly postgres: PostgresServer
+    readonly fleet: Fleet
+    readonly traffic: Traffic
+    readonly dice: Dice
+    readonly folder: string
+    readonly journal: string
+  }) {
+    this.postgres = parts.postgres
+    this.fleet = parts.fleet
+    this.traffic = parts.traffic
+    this.dice = parts.dice
+    this.#folder = parts.folder
+    this.#journal = parts.journal
+  }
+
+  /** Starts everything, and waits until every server listens. */
+  static async open({ env, maxConnections, seed, size }: ArenaOptions): Promise<Arena> {
+    console.log(`seed ${seed}; KILL_SEED=${seed} repeats it`)
+    const folder = mkdtempSync(join(tmpdir(), "millrace-arena-"))
+    const journal = join(folder, "journal")
+    writeFileSync(journal, "")
+    const postgres = await PostgresServer.create(maxConnections)
+    const secret = await createKey(postgres.url)
+    const fleet = new Fleet({
+      url: postgres.url,
+      journal,
+      size,
+      ...(env === undefined ? {} : { env }),
+    })
+    const dice = new Dice(seed)
+    const traffic = new Traffic(fleet, secret, new Dice(seed + 1))
+    const arena = new Arena({ postgres, fleet, traffic, dice, folder, journal })
+    await fleet.ready().catch(async (cause: unknown) => {
+      await arena.close()
+      throw cause
+    })
+    return arena
+  }
+
+  /** Draws and stores a workflow. */
+  workflow(name: string, size: number, maxMillis: number): Promise<Stored> {
+    return this.#store(draw(name, size, maxMillis, this.dice))
+  }
+
+  /** Stores a workflow of nodes in a line that take so long each. */
+  line(name: string, size: number, millis: number): Promise<Stored> {
+    return this.#store(line(name, size, millis))
+  }
+
+  /** Waits until every run has ended, and fails when that takes too long. */
+  async settled(withinMillis: number): Promise<void> {
+    const until = Date.now() + withinMillis
+    for (;;) {
+      const open = await countOpen(this.postgres.url)
+      if (open === 0) return
+      if (Date.now() > until) throw new Error(`${open} runs are still open\n${this.fleet.output}`)
+      await sleep(200)
+    }
+  }
+
+  /** Every attempt that began so far, in order. */
+  journal(): ReadonlyArray<Attempt> {
+    return readJournal(this.#journal)
+  }
+
+  /** Waits for an attempt that began later than the first `after` of them. */
+  async begun(after: number, wanted: (attempt: Attempt) => boolean): Promise<Attempt> {
+    const until = Date.now() + 60_000
+    for (;;) {
+      const found = this.journal().slice(after).find(wanted)
+      if (found !== undefined) return found
+      if (Date.now() > until) throw new Error(`Nothing of this kind began\n${this.fleet.output}`)
+      await sleep(10)
+    }
+  }
+
+  /** Everything that is wrong with what is stored and with what clients have seen. */
+  async problems(): Promise<ReadonlyArray<string>> {
+    const stories = await readStories(this.postgres.url)
+    const { acknowledged, scandals } = this.traffic
+    return [...scandals, ...problemsOf(stories, acknowledged, this.journal(), this.#drawings)]
+  }
+
+  async #store(drawing: Drawing): Promise<Stored> {
+    this.#drawings.set(drawing.name, drawing)
+    return [await this.traffic.store(drawing), drawing]
+  }
+
+  /** Leaves nothing behind. */
+  async close(): Promise<void> {
+    await this.fleet.clear()
+    await this.postgres.remove()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}

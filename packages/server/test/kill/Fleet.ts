@@ -1,0 +1,111 @@
+/**
+ * Several servers on one database, each started again when it ends, as a supervisor would.
+ *
+ * Leaves out: what they are asked.
+ */
+import { fileURLToPath } from "node:url"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Ended } from "../ServerProcess.ts"
+import { ServerProcess } from "../ServerProcess.ts"
+
+const entry = fileURLToPath(new URL("./Server.ts", import.meta.url))
+
+/** How long a supervisor waits before it starts a server again. */
+const againMillis = 100
+
+const listens = /listens on (http:[^" ]+)/
+
+/** One place of a fleet: the server that has it now, and what became of the ones before. */
+class Seat {
+  readonly #env: Readonly<Record<string, string>>
+  readonly ends: Array<Ended & { readonly output: string }> = []
+  #isWanted = true
+  #origin: string | undefined
+  server: ServerProcess
+
+  constructor(env: Readonly<Record<string, string>>) {
+    this.#env = env
+    this.server = this.#start()
+  }
+
+  /** Where its server listens; `undefined` while it does not. */
+  get origin(): string | undefined {
+    return this.server.isRunning ? this.#origin : undefined
+  }
+
+  async stop(): Promise<Ended> {
+    this.#isWanted = false
+    return this.server.end("SIGTERM")
+  }
+
+  async clear(): Promise<void> {
+    this.#isWanted = false
+    this.server.signal("SIGKILL")
+    await this.server.ended
+  }
+
+  #start(): ServerProcess {
+    this.#origin = undefined
+    const server = new ServerProcess([], this.#env, entry)
+    server.waitFor(listens).then(
+      ([, origin]) => (this.#origin = this.server === server ? origin : this.#origin),
+      () => undefined,
+    )
+    void server.ended.then(async (ended) => {
+      this.ends.push({ ...ended, output: server.output })
+      await sleep(againMillis)
+      if (this.#isWanted) this.server = this.#start()
+    })
+    return server
+  }
+}
+
+/** What all servers of a fleet are told. */
+export interface FleetOptions {
+  readonly url: string
+  readonly journal: string
+  readonly size: number
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Servers that share a database. */
+export class Fleet {
+  readonly seats: ReadonlyArray<Seat>
+
+  constructor({ env, journal, size, url }: FleetOptions) {
+    const all = { DATABASE_URL: url, KILL_JOURNAL: journal, MILLRACE_PORT: "0", ...env }
+    this.seats = Array.from({ length: size }, () => new Seat(all))
+  }
+
+  /** Where servers listen at the moment. */
+  origins(): ReadonlyArray<string> {
+    return this.seats.flatMap(({ origin }) => origin ?? [])
+  }
+
+  /** Waits until every server listens. */
+  async ready(): Promise<void> {
+    while (this.origins().length < this.seats.length) {
+      const failed = this.seats.find(({ ends }) => ends.length > 20)
+      if (failed !== undefined)
+        throw new Error(`A server does not start\n${failed.ends[0]?.output}`)
+      await sleep(20)
+    }
+  }
+
+  /** Stops every server in order, and tells how each ended. */
+  stop(): Promise<ReadonlyArray<Ended>> {
+    return Promise.all(this.seats.map((seat) => seat.stop()))
+  }
+
+  /** Leaves nothing behind. */
+  async clear(): Promise<void> {
+    await Promise.all(this.seats.map((seat) => seat.clear()))
+  }
+
+  /** What every server printed, for messages. */
+  get output(): string {
+    return this.seats
+      .flatMap(({ ends, server }) => [...ends.map(({ output }) => output), server.output])
+      .join("\n")
+  }
+}
