@@ -24,7 +24,7 @@ describe("FolderLock.acquire", () => {
   it.live("takes over from a process that is no more", () =>
     Effect.gen(function* () {
       const folder = yield* temporary
-      const child = yield* Child.start("./LockRacer.ts", folder)
+      const child = yield* Child.start("./LockRacer.ts")
       yield* child.kill
       // A number that nobody has, a number that somebody else has now, and what nobody can read.
       for (const text of [holder(child.pid, null), holder(process.pid, "long ago"), "", "{"]) {
@@ -82,19 +82,25 @@ describe("FolderLock.acquire", () => {
 
   it.live("gives a dead process's lock to exactly one of many that start together", () =>
     Effect.gen(function* () {
-      const root = yield* temporary
-      const names = Array.from({ length: 300 }, (_, n) => `folder-${n}`)
-      for (const name of names) {
-        mkdirSync(join(root, name))
-        writeFileSync(join(root, name, "lock"), holder(2 ** 30, null))
-      }
-      const racers = yield* Effect.forEach([1, 2, 3, 4], () => Child.start("./LockRacer.ts", root))
+      const names = Array.from({ length: 100 }, (_, n) => `folder-${n}`)
+      const start = Child.start("./LockRacer.ts")
+      const racers = yield* Effect.forEach([1, 2, 3, 4], () => start, { concurrency: 4 })
       yield* Effect.forEach(racers, (racer) => racer.printed(1))
-      yield* Effect.forEach(racers, (racer) => racer.send("go"))
-      const outputs = yield* Effect.forEach(racers, (racer) => racer.printed(2))
-      const taken = outputs.map((lines) => JSON.parse(lines[1] ?? "") as Array<string>)
-      assert.deepStrictEqual(taken.flat().toSorted(), names.toSorted())
-      assert.isAbove(taken.filter((own) => own.length > 0).length, 1)
+      // A busy machine may let one of them finish before another begins: that was no race then.
+      let contested = 0
+      for (let round = 1; contested < 5 && round <= 100; round++) {
+        const root = yield* temporary
+        for (const name of names) {
+          mkdirSync(join(root, name))
+          writeFileSync(join(root, name, "lock"), holder(2 ** 30, null))
+        }
+        yield* Effect.forEach(racers, (racer) => racer.send(root))
+        const outputs = yield* Effect.forEach(racers, (racer) => racer.printed(round + 1))
+        const taken = outputs.map((lines) => JSON.parse(lines[round] ?? "") as Array<string>)
+        assert.deepStrictEqual(taken.flat().toSorted(), names.toSorted())
+        if (taken.filter((own) => own.length > 0).length > 1) contested += 1
+      }
+      assert.strictEqual(contested, 5)
     }),
   )
 })

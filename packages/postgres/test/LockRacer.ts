@@ -1,8 +1,8 @@
 /**
  * A process that tries to take the locks of many folders and tells which ones it got.
  *
- * Run by the tests with a folder of folders; says `ready`, begins when a line comes in, answers
- * with the folders that it took, and holds them until its input ends.
+ * Run by the tests; says `ready`, takes each line that comes in as a folder of folders, answers with
+ * those that it took, and holds them until its input ends.
  */
 import * as FolderLock from "@millrace/postgres/FolderLock"
 import { Effect } from "effect"
@@ -10,19 +10,21 @@ import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 
-const root = process.argv[2] ?? ""
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const nextLine = Effect.promise(() => lines.next())
 
 const main = Effect.gen(function* () {
   process.stdout.write("ready\n")
-  yield* nextLine
-  const taken: Array<string> = []
-  for (const name of readdirSync(root)) {
-    if ((yield* FolderLock.acquire(join(root, name))) === undefined) taken.push(name)
+  let line = yield* nextLine
+  while (line.done !== true) {
+    const root = line.value
+    const taken: Array<string> = []
+    for (const name of readdirSync(root)) {
+      if ((yield* FolderLock.acquire(join(root, name))) === undefined) taken.push(name)
+    }
+    process.stdout.write(`${JSON.stringify(taken)}\n`)
+    line = yield* nextLine
   }
-  process.stdout.write(`${JSON.stringify(taken)}\n`)
-  yield* nextLine
 })
 
 await Effect.runPromise(Effect.scoped(main))
