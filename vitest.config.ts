@@ -7,6 +7,8 @@ const conditions = ["@millrace/source", "module", "node", "development|productio
 
 export default defineConfig({
   test: {
+    // Two also on two cores: much of a test run waits for processes and disks.
+    maxWorkers: 2,
     projects: readdirSync(new URL("packages/", import.meta.url)).map((name) => ({
       resolve: { conditions },
       ssr: { resolve: { conditions, externalConditions: conditions } },

@@ -37,10 +37,11 @@ describe("three servers under kill -9", () => {
     traffic.end()
     await watching
     const taken = arena.journal().filter(({ attempt }) => attempt > 1).length
+    const answers = [...traffic.answers].map(([status, count]) => `${count} x ${status}`)
     console.log(
       `${traffic.acknowledged.length} runs in ${seconds.toFixed(0)} s, ${taken} nodes again;`,
       done,
-      `answers: ${[...traffic.answers].map(([status, count]) => `${count} x ${status}`).join(", ")}`,
+      `answers: ${answers.join(", ")}`,
     )
     expect(await arena.problems()).toEqual([])
     expect(traffic.acknowledged.length).toBe(runs)

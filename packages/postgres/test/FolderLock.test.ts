@@ -42,7 +42,7 @@ describe("FolderLock.acquire", () => {
       Effect.gen(function* () {
         const folder = yield* temporary
         const parent = yield* Effect.acquireRelease(
-          Effect.sync(() => spawn("sh", ["-c", "true & echo $!; exec sleep 60"])),
+          Effect.sync(() => spawn("sh", ["-c", "sleep 0.3 & echo $!; exec sleep 60"])),
           (child) => Effect.sync(() => child.kill("SIGKILL")),
         )
         const pid = yield* Effect.promise(

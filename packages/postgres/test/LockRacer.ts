@@ -1,8 +1,8 @@
 /**
  * A process that tries to take the locks of many folders and tells which ones it got.
  *
- * Run by the tests; says `ready`, takes each line that comes in as a folder of folders, answers with
- * those that it took, and holds them until its input ends.
+ * Run by the tests; says `ready`, takes each line that comes in as a folder of folders, answers
+ * with those that it took, and holds them until its input ends.
  */
 import * as FolderLock from "@millrace/postgres/FolderLock"
 import { Effect } from "effect"
