@@ -110,7 +110,7 @@ export const StartRun = Schema.Struct({
   source: Schema.optionalKey(RunSource),
   singleNodeId: Schema.optionalKey(
     Schema.String.annotate({
-      description: "Refused so far: runs of one node are not available yet.",
+      description: "Run this node alone, on what the nodes before it last put out.",
     }),
   ),
 }).annotate({ identifier: "StartRun" })

@@ -13,19 +13,23 @@ import {
   Workflow as StoredWorkflow,
   WorkflowDescription,
   WorkflowName,
+  WorkflowSettings,
 } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
 import { isStorable } from "./Text.ts"
 
 /** A workflow (specification 2.1). */
 export const Workflow = StoredWorkflow.mapFields(
-  Struct.pick(["id", "name", "description", "thumbnailUrl", "nodes", "edges", "updatedAt"]),
+  Struct.pick([
+    ...(["id", "name", "description", "thumbnailUrl", "nodes", "edges"] as const),
+    ...(["settings", "updatedAt"] as const),
+  ]),
 ).annotate({ identifier: "Workflow" })
 export type Workflow = typeof Workflow.Type
 
 /** A workflow in a listing: how many nodes it has instead of nodes and edges. */
 export const WorkflowItem = Schema.Struct({
-  ...Struct.omit(Workflow.fields, ["nodes", "edges"]),
+  ...Struct.omit(Workflow.fields, ["nodes", "edges", "settings"]),
   nodeCount: Schema.Int,
 }).annotate({ identifier: "WorkflowItem" })
 export type WorkflowItem = typeof WorkflowItem.Type
@@ -36,6 +40,9 @@ const content = {
   thumbnailUrl: ThumbnailUrl.check(isStorable),
   nodes: Schema.Array(Node),
   edges: Schema.Array(Edge),
+  settings: WorkflowSettings.annotate({
+    description: "What holds for all its runs: what a failure stops, and how long a run may take.",
+  }),
 }
 
 /** Body of a change: the fields to set; `nodes` and `edges` replace whole (specification 4.2). */

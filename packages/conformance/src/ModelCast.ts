@@ -67,6 +67,7 @@ const definitionOf = (id: string, slot: number): Definition => ({
   id,
   nodes: nodesOf(slot + 1),
   edges: [{ id: "e", source: "n0", target: "n1" }],
+  settings: {},
 })
 
 /** A fresh cast. */
@@ -115,6 +116,7 @@ export const workflowOf = (
   thumbnailUrl: of.flavor % 3 === 0 ? null : "https://example.com/a.png",
   nodes: nodesOf(of.flavor),
   edges: [{ id: "e", source: "n0", target: "n1", sourceHandle: "output" }],
+  settings: of.flavor % 2 === 0 ? {} : { onFailure: "stop", timeoutMillis: 1_000 + of.flavor },
   revision: 1,
   createdAt: timeOf(of.age),
   updatedAt: timeOf(of.age),
@@ -144,7 +146,10 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   estimatedCredits: 1_500_000,
   actualCredits: 0,
   nodeRunCount: 0,
+  attempts: 0,
   active: [],
+  waiting: [],
+  dueAt: null,
   sequence: 0,
   revision: 1,
   fence: 0,

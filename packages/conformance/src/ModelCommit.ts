@@ -66,7 +66,8 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
   })
   const nodeIds = definition.nodes.map(({ id }) => id)
   const { events, nodeRuns, sequence } = cargoOf(run, begin, nodeIds, 0)
-  return { expected: { _tag: "New", definition }, run: { ...run, sequence }, nodeRuns, events }
+  const expected = { _tag: "New", definition } as const
+  return { expected, run: { ...run, sequence }, nodeRuns, rewritten: [], events }
 }
 
 /** Other values of all that a commit leaves as it is. */
@@ -125,7 +126,7 @@ const stepOf = (cast: Cast.Cast, { runs }: StoreModel, advance: Advance): RunCom
   }
   const { events, nodeRuns, sequence } = cargoOf(run, advance, nodeIds, fits ? run.sequence : 0)
   const expected = { _tag: "Existing", fence, revision } as const
-  return { expected, run: { ...next, sequence }, nodeRuns, events }
+  return { expected, run: { ...next, sequence }, nodeRuns, rewritten: [], events }
 }
 
 /** What the store is asked to apply. */

@@ -314,7 +314,7 @@ const abandons = (it: Tests): void => {
       const unknown = RunId.make("run_\u0000unknown")
       yield* store.abandon(owner, [mine.id, done.id, other.id, unknown, mine.id])
       yield* store.abandon(owner, [])
-      const given = { ...mine, fence: 5, owner: null }
+      const given = { ...mine, fence: 5, claims: 0, owner: null }
       assert.deepStrictEqual(yield* runOf(mine), given)
       for (const run of [kept, done, other]) assert.deepStrictEqual(yield* runOf(run), run)
       const late = yield* Effect.flip(store.commit(Samples.step(mine, { nodeRunCount: 1 })))

@@ -343,7 +343,7 @@ const opaque = (it: Tests): void => {
       const run = samples.run({ values: json, inputOverrides: { a: json }, sequence: 1 })
       const position = { x: 0.1, y: -0.1 }
       const nodes = [{ id: "a", type: "text", position, data: json }]
-      const definition = { id: run.definitionId, nodes, edges: [] }
+      const definition = { id: run.definitionId, nodes, edges: [], settings: {} }
       const at = Samples.epoch
       const logs = [{ at, level: "warn" as const, message: text, attempt: 1, data: json }]
       const nodeRuns = [Samples.nodeRun("a", { input: json, output: json, logs, error: text })]

@@ -42,6 +42,7 @@ const graph: Omit<Definition, "id"> = {
     { id: "b", type: "log", position: { x: 400, y: 40 } },
   ],
   edges: [{ id: "a-b", source: "a", target: "b" }],
+  settings: {},
 }
 
 const workflowOf = (id: WorkflowId, accountId: AccountId, createdAt: Timestamp): Workflow => ({
@@ -79,6 +80,9 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   estimatedCredits: 1_500_000,
   actualCredits: 0,
   nodeRunCount: 0,
+  attempts: 0,
+  waiting: [],
+  dueAt: null,
   sequence: 0,
   revision: 1,
   fence: 0,
@@ -148,6 +152,7 @@ export const birth = (run: Run, change?: Partial<RunCommit>): RunCommit => ({
   expected: { _tag: "New", definition: definitionFor(run) },
   run,
   nodeRuns: [],
+  rewritten: [],
   events: [],
   ...change,
 })
@@ -161,6 +166,7 @@ export const step = (
   expected: { _tag: "Existing", fence: run.fence, revision: run.revision },
   run: { ...run, ...change, revision: run.revision + 1 },
   nodeRuns: [],
+  rewritten: [],
   events: [],
   ...more,
 })

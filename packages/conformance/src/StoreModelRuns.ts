@@ -168,7 +168,9 @@ const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "a
   abandon: (runner, ids) =>
     Effect.sync(() => {
       for (const run of lists.ownedBy(runner)) {
-        if (ids.includes(run.id)) lists.set({ ...run, fence: run.fence + 1, owner: null })
+        const { claims, fence } = run
+        if (!ids.includes(run.id)) continue
+        lists.set({ ...run, fence: fence + 1, claims: Math.max(0, claims - 1), owner: null })
       }
     }),
 })
@@ -201,6 +203,23 @@ export const make = (): RunModel => {
           .filter((run) => run.accountId === account && ids.includes(run.id))
           .map((run) => lists.record(run)),
       ),
+    latestOutputs: (account, workflowId, nodeIds) =>
+      Effect.sync(() => {
+        const newestFirst = lists.runs
+          .filter((run) => run.accountId === account && run.workflowId === workflowId)
+          .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+        const outputs = newestFirst.flatMap(({ id }) =>
+          lists
+            .nodeRuns(id)
+            .flatMap(({ nodeId, output, status }) =>
+              status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
+                ? [[nodeId, output] as const]
+                : [],
+            ),
+        )
+        // Of several entries for one key a map keeps the last: the newest comes last here.
+        return new Map(outputs.toReversed())
+      }),
     list: (query) =>
       Effect.sync(() =>
         pageOf(

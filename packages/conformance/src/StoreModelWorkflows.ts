@@ -16,7 +16,12 @@ export interface WorkflowModel {
   readonly workflows: () => ReadonlyArray<Workflow>
 }
 
-const summaryOf = ({ edges: _, nodes, ...rest }: Workflow): WorkflowSummary => ({
+const summaryOf = ({
+  edges: _,
+  nodes,
+  settings: _settings,
+  ...rest
+}: Workflow): WorkflowSummary => ({
   ...rest,
   nodeCount: nodes.length,
 })

@@ -162,10 +162,12 @@ const list = (it: Tests): void => {
       yield* store.insert(older)
       yield* store.insert(samples.workflow({ accountId: samples.stranger }))
       const page = yield* store.list({ account: samples.account, limit: 10 })
-      const expected = [newer, older].map(({ edges: _, nodes, ...summary }) => ({
-        ...summary,
-        nodeCount: nodes.length,
-      }))
+      const expected = [newer, older].map(
+        ({ edges: _, nodes, settings: _settings, ...summary }) => ({
+          ...summary,
+          nodeCount: nodes.length,
+        }),
+      )
       assert.deepStrictEqual(page, { items: expected, next: undefined })
     }),
   )

@@ -52,7 +52,6 @@ const readOf = (record: RunRecord): RunRead => ({ ...itemOf(record.run), ...deta
 /** What a start may say in its form but cannot have yet. */
 const notYet: ReadonlyArray<readonly [keyof StartRun, string]> = [
   ["webhook", "webhook: deliveries are not available yet; start without a webhook"],
-  ["singleNodeId", "singleNodeId: runs of one node are not available yet; start without it"],
 ]
 
 const refuseNotYet = (body: StartRun) => {

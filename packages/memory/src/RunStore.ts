@@ -4,8 +4,9 @@
  * Guarantees: every method is one synchronous step, so a commit is applied as a whole or not at
  * all; leases follow Effect's clock. Leaves out: durability; what it holds ends with the process.
  */
-import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
-import type { Page } from "@millrace/core/domain/Page"
+import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
+import type { JsonObject } from "@millrace/core/domain/Json"
+import type { Page, Position } from "@millrace/core/domain/Page"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
@@ -25,6 +26,9 @@ interface Entry {
   run: Run
 }
 
+/** How many of a workflow's runs are searched for the latest outputs of its nodes. */
+const searched = 1_000
+
 /** What a commit changes of a run; the rest is as the run was born. */
 const advance = (run: Run, next: Run): Run => ({
   ...run,
@@ -35,7 +39,11 @@ const advance = (run: Run, next: Run): Run => ({
   output: next.output,
   actualCredits: next.actualCredits,
   nodeRunCount: next.nodeRunCount,
+  attempts: next.attempts,
   active: next.active,
+  waiting: next.waiting,
+  dueAt: next.dueAt,
+  owner: next.dueAt === null ? run.owner : null,
   claims: next.claims,
   sequence: next.sequence,
   revision: next.revision,
@@ -61,37 +69,105 @@ const matcher = (query: RunQuery): ((run: Run) => boolean) => {
     found(run)
 }
 
+/** A parked run at its place in time. */
+interface Parked extends Position {
+  readonly entry: Entry
+}
+
+const parkedOf = (entry: Entry, dueAt: Timestamp): Parked => ({
+  createdAt: dueAt,
+  id: entry.id,
+  entry,
+})
+
 /**
- * The open runs by who is to work on them: per owner, and in one line those without any. A run is
- * in exactly one place, and in none once it is terminal.
+ * The open runs by who is to work on them: per owner, parked until their time, or queued in the
+ * line of their account. A run is in exactly one place, and in none once it is terminal.
  */
 class Places {
-  readonly unowned = Timeline.make<Entry>()
+  readonly queued = new Map<AccountId, Timeline.Timeline<Entry>>()
+  readonly parked = Timeline.make<Parked>()
   readonly owned = new Map<RunnerId, Map<RunId, Entry>>()
 
   add(entry: Entry): void {
-    const { id, owner, status } = entry.run
+    const { accountId, dueAt, id, owner, status } = entry.run
     if (isTerminal(status)) return
-    if (owner === null) return this.unowned.add(entry)
-    const entries = this.owned.get(owner)
-    if (entries === undefined) this.owned.set(owner, new Map([[id, entry]]))
-    else entries.set(id, entry)
+    if (owner !== null) {
+      const entries = this.owned.get(owner)
+      if (entries === undefined) this.owned.set(owner, new Map([[id, entry]]))
+      else entries.set(id, entry)
+    } else if (dueAt !== null) this.parked.add(parkedOf(entry, dueAt))
+    else {
+      const line = this.queued.get(accountId) ?? Timeline.make<Entry>()
+      this.queued.set(accountId, line)
+      line.add(entry)
+    }
   }
 
   remove(entry: Entry): void {
-    const { id, owner } = entry.run
-    if (owner === null) return this.unowned.remove(entry)
-    const entries = this.owned.get(owner)
-    entries?.delete(id)
-    if (entries?.size === 0) this.owned.delete(owner)
+    const { accountId, dueAt, id, owner } = entry.run
+    if (owner !== null) {
+      const entries = this.owned.get(owner)
+      entries?.delete(id)
+      if (entries?.size === 0) this.owned.delete(owner)
+    } else if (dueAt !== null) this.parked.remove(parkedOf(entry, dueAt))
+    else {
+      const line = this.queued.get(accountId)
+      line?.remove(entry)
+      if (line?.items.length === 0) this.queued.delete(accountId)
+    }
+  }
+
+  /** How many runs with an owner there are of an account or a workflow. */
+  *ownedRuns(): Iterable<Run> {
+    for (const entries of this.owned.values()) for (const { run } of entries.values()) yield run
   }
 
   /** Gives an entry its next run, and its place where that moves it. */
   update(entry: Entry, run: Run): void {
-    const moves = run.owner !== entry.run.owner || isTerminal(run.status)
+    const moves =
+      run.owner !== entry.run.owner || run.dueAt !== entry.run.dueAt || isTerminal(run.status)
     if (moves) this.remove(entry)
     entry.run = run
     if (moves) this.add(entry)
+  }
+}
+
+/** Lets runs pass as long as fewer than `limit` of their kind have an owner. */
+const gate = (limit: number, kindOf: (run: Run) => string, owned: Iterable<Run>) => {
+  const counts = new Map<string, number>()
+  const add = (run: Run) => counts.set(kindOf(run), (counts.get(kindOf(run)) ?? 0) + 1)
+  for (const run of owned) add(run)
+  return { isOpen: (run: Run) => (counts.get(kindOf(run)) ?? 0) < limit, add }
+}
+
+/** Queued runs in the order in which they are handed out: the oldest of each account, and again. */
+function* inTurn(places: Places, request: ClaimRequest): Iterable<Entry> {
+  const { after = "", runsPerAccount = Infinity, runsPerWorkflow = Infinity } = request
+  const excepted = new Set(request.except)
+  const gates = [
+    gate(runsPerAccount, ({ accountId }) => accountId, places.ownedRuns()),
+    gate(runsPerWorkflow, ({ workflowId }) => workflowId, places.ownedRuns()),
+  ]
+  const accounts = [...places.queued.keys()].toSorted()
+  const behind = accounts.filter((account) => account > after)
+  const lines = [...behind, ...accounts.slice(0, accounts.length - behind.length)].map((account) =>
+    places.queued.get(account)!.items.filter(({ id }) => !excepted.has(id)),
+  )
+  const next = lines.map(() => 0)
+  let found = true
+  while (found) {
+    found = false
+    for (const [place, line] of lines.entries()) {
+      while (next[place]! < line.length) {
+        const entry = line[next[place]!++]!
+        if (!gates.every(({ isOpen }) => isOpen(entry.run))) continue
+        for (const { add } of gates) add(entry.run)
+        found = true
+        yield entry
+        break
+      }
+    }
   }
 }
 
@@ -144,13 +220,14 @@ class Runs {
   }
 
   /** False when the run is not as the commit expects it. */
-  commit({ events, expected, nodeRuns, run }: RunCommit): boolean {
+  commit({ events, expected, nodeRuns, rewritten, run }: RunCommit): boolean {
     const entry =
       expected._tag === "New"
         ? this.begin(run, expected.definition)
         : this.proceed(run, expected.fence, expected.revision)
     if (entry === undefined) return false
     for (const nodeRun of nodeRuns) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
+    for (const nodeRun of rewritten) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
     for (const event of events) entry.events.push(event)
     return true
   }
@@ -166,7 +243,9 @@ class Runs {
     for (const id of ids) {
       const entry = this.places.owned.get(runner)?.get(id)
       if (entry === undefined) continue
-      this.places.update(entry, { ...entry.run, fence: entry.run.fence + 1, owner: null })
+      const { claims, fence } = entry.run
+      const next = { fence: fence + 1, claims: Math.max(0, claims - 1), owner: null }
+      this.places.update(entry, { ...entry.run, ...next })
     }
   }
 
@@ -179,11 +258,29 @@ class Runs {
     return found.toSorted(Timeline.compare)
   }
 
-  claim({ leaseMillis, limit, runner }: ClaimRequest, now: Timestamp): ReadonlyArray<RunRecord> {
-    const expired = this.expired(now).slice(0, limit)
-    const unowned = this.places.unowned.items.slice(0, limit - expired.length)
+  /** Parked runs whose time has come, longest due first. */
+  *due(now: Timestamp): Iterable<Entry> {
+    for (const { createdAt, entry } of this.places.parked.items) {
+      if (createdAt > now) return
+      yield entry
+    }
+  }
+
+  claim(request: ClaimRequest, now: Timestamp): ReadonlyArray<RunRecord> {
+    const { except = [], leaseMillis, limit, runner } = request
+    const excepted = new Set(except)
+    const taken: Array<Entry> = []
+    const take = (entries: Iterable<Entry>) => {
+      for (const entry of entries) {
+        if (taken.length >= limit) return
+        if (!excepted.has(entry.id)) taken.push(entry)
+      }
+    }
+    take(this.expired(now))
+    take(this.due(now))
+    take(inTurn(this.places, request))
     this.leases.set(runner, now + leaseMillis)
-    return [...expired, ...unowned].map((entry) => this.take(entry, runner, 1))
+    return taken.map((entry) => this.take(entry, runner, 1))
   }
 
   seize(account: AccountId, id: RunId, runner: RunnerId): RunRecord | undefined {
@@ -205,6 +302,23 @@ class Runs {
       const entry = this.find(account, id)
       return entry === undefined ? [] : [recordOf(entry)]
     })
+  }
+
+  latestOutputs(
+    account: AccountId,
+    workflowId: WorkflowId,
+    nodeIds: ReadonlyArray<string>,
+  ): ReadonlyMap<string, JsonObject> {
+    const runs = this.timelineOf(account).items.filter(({ run }) => run.workflowId === workflowId)
+    const outputs = new Map<string, JsonObject>()
+    for (const entry of runs.slice(-searched).toReversed()) {
+      for (const id of nodeIds) {
+        const row = entry.nodeRuns.get(id)
+        if (outputs.has(id) || row?.status !== "COMPLETED" || row.output === null) continue
+        outputs.set(id, row.output)
+      }
+    }
+    return outputs
   }
 
   list(query: RunQuery): Page<Run> {
@@ -231,6 +345,8 @@ const make = () => {
     find: (account, id) =>
       Effect.sync(() => Option.map(Option.fromUndefinedOr(runs.find(account, id)), recordOf)),
     findMany: (account, ids) => Effect.sync(() => runs.findMany(account, ids)),
+    latestOutputs: (account, workflowId, nodeIds) =>
+      Effect.sync(() => runs.latestOutputs(account, workflowId, nodeIds)),
     list: (query) => Effect.sync(() => runs.list(query)),
     events: (account, id, after) =>
       Effect.sync(() => {

@@ -18,7 +18,12 @@ interface Entry {
   workflow: Workflow
 }
 
-const summaryOf = ({ edges: _, nodes, ...rest }: Workflow): WorkflowSummary => ({
+const summaryOf = ({
+  edges: _,
+  nodes,
+  settings: _settings,
+  ...rest
+}: Workflow): WorkflowSummary => ({
   ...rest,
   nodeCount: nodes.length,
 })

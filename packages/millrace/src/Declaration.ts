@@ -2,6 +2,7 @@
  * What a declaration of a node type says, and what its handler is called with. Types only: they
  * carry what the schemas of the ports know to the handler's author.
  */
+import type { Duration } from "effect"
 import type { Drawn, PortSchemas, Read, Written } from "./Port.ts"
 
 /** What a handler finds at its inputs, by port. */
@@ -41,13 +42,33 @@ export interface NodeContext<I extends PortSchemas, M extends string> {
   readonly nodeId: string
   /** From 1. */
   readonly attempt: number
-  /** Aborted when the run is canceled or the engine closes: hand it on to `fetch` and the like. */
+  /**
+   * Aborted on a timeout, and when the run is canceled or the engine closes: hand it on to `fetch`
+   * and the like.
+   */
   readonly signal: AbortSignal
   /** The same on every attempt: hand it to whatever must not happen twice. */
   readonly idempotencyKey: string
   readonly log: NodeLog
   /** Adds to what this node run costs, in credits. Replaces the estimate once called. */
   readonly credits: { add(amount: number): void }
+}
+
+/** A length of time: milliseconds, or text such as `10 seconds`. */
+export type Time = Duration.Input
+
+/** How often a node is attempted, and how long it waits in between. */
+export interface Retry {
+  /** Attempts in all, from 1. */
+  readonly attempts: number
+  /** The wait after the first attempt; 1 second where nothing is said. */
+  readonly initial?: Time
+  /** By how much each wait is longer than the one before; 2 where nothing is said. */
+  readonly factor?: number
+  /** No wait is longer; 1 minute where nothing is said. */
+  readonly max?: Time
+  /** How far a wait may be off, as a part of it; 0.1 where nothing is said. */
+  readonly jitter?: number
 }
 
 /** What {@link defineNode} needs to know. Only `type`, `inputs`, `outputs` and `run` are needed. */
@@ -74,6 +95,15 @@ export interface NodeOptions<
   readonly modes?: ReadonlyArray<M>
   /** Expected cost of one execution in credits. A function sees literals, not what edges bring. */
   readonly credits?: number | ((node: { readonly inputs: Literals<I>; readonly mode: M }) => number)
+  /** For nodes that say nothing about it themselves; without it a node is attempted once. */
+  readonly retry?: Retry
+  /** How long one attempt may take, for nodes that say nothing about it themselves. */
+  readonly timeout?: Time
+  /**
+   * What a crash in mid-attempt means: another attempt (`at-least-once`, the default), or a failure
+   * because nobody knows the outcome (`at-most-once`).
+   */
+  readonly delivery?: "at-least-once" | "at-most-once"
   /**
    * The handler. A throw fails the node with the error's message. An optional output that is left
    * out was not taken: what only it leads to is skipped.

@@ -9,11 +9,13 @@ import { fromNumber } from "@millrace/core/domain/Credits"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
 import type { NodeType, Ports } from "@millrace/core/domain/NodeType"
+import type { TypePolicy } from "@millrace/core/domain/Policy"
+import { problemsOfType } from "@millrace/core/domain/Policy"
 import * as Core from "@millrace/core/engine/CurrentNode"
 import { sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
-import { Effect } from "effect"
-import type { NodeContext, NodeLog, NodeOptions } from "./Declaration.ts"
+import { Duration, Effect } from "effect"
+import type { NodeContext, NodeLog, NodeOptions, Time } from "./Declaration.ts"
 import { NodeError } from "./NodeError.ts"
 import type { Port, PortSchema, PortSchemas } from "./Port.ts"
 import { check, clausesOf, make } from "./Port.ts"
@@ -104,10 +106,34 @@ const contextOf = (
 
 const failureOf = (current: Core.CurrentNode["Service"], error: unknown): Core.NodeError => {
   if (!(error instanceof NodeError)) return toNodeError(error)
-  const { code, retryable } = error
+  const { code, retryable, retryAfter } = error
   const message = sentenceOf(error)
   if (code !== undefined) current.log("error", message, { code })
-  return new Core.NodeError(retryable === undefined ? { message } : { message, retryable })
+  return new Core.NodeError({
+    message,
+    ...(retryable === undefined ? {} : { retryable }),
+    ...(retryAfter === undefined ? {} : { retryAfterMillis: millisOf(retryAfter) }),
+  })
+}
+
+const millisOf = (time: Time): number => Duration.toMillis(Duration.fromInputUnsafe(time))
+
+const policyOf = ({ retry, timeout, type }: AnyOptions): TypePolicy => {
+  const { attempts, factor, initial, jitter, max } = retry ?? {}
+  const given = {
+    attempts,
+    factor,
+    jitter,
+    initialMillis: initial === undefined ? undefined : millisOf(initial),
+    maxMillis: max === undefined ? undefined : millisOf(max),
+  }
+  const policy: TypePolicy = {
+    retry: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    timeoutMillis: timeout === undefined ? undefined : millisOf(timeout),
+  }
+  const problems = problemsOfType(policy)
+  if (problems.length > 0) throw new TypeError(`Node type "${type}": ${problems.join("; ")}`)
+  return policy
 }
 
 const typeOf = (options: AnyOptions, ports: Ports): NodeType => {
@@ -121,6 +147,8 @@ const typeOf = (options: AnyOptions, ports: Ports): NodeType => {
     modes,
     join: "any",
     role: "step",
+    delivery: options.delivery ?? "at-least-once",
+    policy: policyOf(options),
     portsOf: () => ports,
     estimate: ({ inputs, mode }) =>
       fromNumber(

@@ -5,7 +5,7 @@
 import { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import type { NodeSettings } from "@millrace/core/domain/Workflow"
-import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { CurrentNode, Suspension } from "@millrace/core/engine/CurrentNode"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { Effect } from "effect"
 
@@ -34,6 +34,8 @@ const current = (type: string, { mode = "", values = {} }: Setting) =>
     mode,
     attempt: 1,
     idempotencyKey: "run_1:node",
+    resumed: undefined,
+    suspend: (due, state) => Effect.die(new Suspension(due, state)),
     values,
     charge: () => Effect.void,
     log: () => {},

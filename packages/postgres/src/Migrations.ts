@@ -58,6 +58,7 @@ const workflowTables = [
     thumbnail_url text,
     nodes json NOT NULL,
     edges json NOT NULL,
+    settings json NOT NULL,
     node_count int4 NOT NULL,
     revision int4 NOT NULL,
     created_at int8 NOT NULL,
@@ -70,7 +71,8 @@ const runTables = [
   `CREATE TABLE definitions (
     id ${id} PRIMARY KEY,
     nodes json NOT NULL,
-    edges json NOT NULL
+    edges json NOT NULL,
+    settings json NOT NULL
   )`,
   // What changes with every commit stands together at the end, in no index: such an update stays in
   // its page, and its log record holds little more than what changed.
@@ -99,10 +101,13 @@ const runTables = [
       CHECK (status IN ('QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELED')),
     claims int4 NOT NULL,
     node_run_count int4 NOT NULL,
+    attempts int4 NOT NULL,
     sequence int4 NOT NULL,
     revision int4 NOT NULL,
     actual_credits int8 NOT NULL,
     active json NOT NULL,
+    waiting json NOT NULL,
+    due_at int8,
     finished_at int8,
     trouble text,
     error json,
@@ -113,13 +118,20 @@ const runTables = [
   `CREATE INDEX runs_by_workflow ON runs (account_id, workflow_id, created_at, id)`,
   `CREATE INDEX runs_in_trouble ON runs (account_id, trouble, created_at, id)
     WHERE trouble IS NOT NULL`,
-  // The runs that are to be worked on, and by whom. A run leaves it when it ends.
+  // The runs that are to be worked on, and by whom. A run leaves it when it ends. It has an owner,
+  // or is parked until it is due, or is queued; only of a queued one is the account noted.
   `CREATE TABLE open_runs (
     run int8 PRIMARY KEY,
     owner ${id},
-    created_at int8 NOT NULL
+    due_at int8,
+    created_at int8 NOT NULL,
+    account_id ${id}
   )`,
-  `CREATE INDEX open_runs_by_owner ON open_runs (owner, created_at, run)`,
+  `CREATE INDEX open_runs_owned ON open_runs (owner, created_at, run) WHERE owner IS NOT NULL`,
+  `CREATE INDEX open_runs_parked ON open_runs (due_at, run)
+    WHERE owner IS NULL AND due_at IS NOT NULL`,
+  `CREATE INDEX open_runs_queued ON open_runs (account_id, created_at, run)
+    WHERE owner IS NULL AND due_at IS NULL`,
   `CREATE TABLE runners (
     id ${id} PRIMARY KEY,
     lease_until int8 NOT NULL

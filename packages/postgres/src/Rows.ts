@@ -111,7 +111,7 @@ const workflowHead: Table<Workflow> = [
 
 export const workflows: Table<Workflow> = [
   ...workflowHead,
-  ...jsons<Workflow>({ nodes: "nodes", edges: "edges" }),
+  ...jsons<Workflow>({ nodes: "nodes", edges: "edges", settings: "settings" }),
   derived("node_count", "int4", ({ nodes }) => nodes.length),
   derived("name_folded", "text", ({ name }) => folded(name)),
 ]
@@ -124,7 +124,7 @@ export const workflowSummaries: Table<Workflow> = [
 
 export const definitions: Table<Definition> = [
   ...texts<Definition>({ id: "id" }),
-  ...jsons<Definition>({ nodes: "nodes", edges: "edges" }),
+  ...jsons<Definition>({ nodes: "nodes", edges: "edges", settings: "settings" }),
 ]
 
 /** What a run is born with: written once, and left out of every later commit. */
@@ -154,6 +154,7 @@ export const progress: Table<Run> = [
   ...int4s<Run>({
     claims: "claims",
     nodeRunCount: "node_run_count",
+    attempts: "attempts",
     sequence: "sequence",
     revision: "revision",
   }),
@@ -161,8 +162,9 @@ export const progress: Table<Run> = [
     startedAt: "started_at",
     finishedAt: "finished_at",
     actualCredits: "actual_credits",
+    dueAt: "due_at",
   }),
-  ...jsons<Run>({ active: "active", error: "error", output: "output" }),
+  ...jsons<Run>({ active: "active", waiting: "waiting", error: "error", output: "output" }),
   derived("error_folded", "text", ({ error }) => (error === null ? null : folded(error))),
   derived("trouble", "text", ({ status }) =>
     status === "FAILED" || status === "CANCELED" ? status : null,

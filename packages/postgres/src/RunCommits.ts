@@ -17,9 +17,11 @@ const firstBirth = 1
 const firstStep = firstBirth + Rows.runs.length
 const firstDefinition = firstStep + Rows.steps.length
 const firstNodeRun = firstDefinition + Rows.definitions.length
-const firstEvent = firstNodeRun + ownedNodeRuns.length
+const firstRewritten = firstNodeRun + ownedNodeRuns.length
+const firstEvent = firstRewritten + ownedNodeRuns.length
 
-const changes = Rows.progress.map(({ name }) => `${name} = s.${name}`).join(", ")
+const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
+  table.map(({ name }) => `${name} = ${alias}.${name}`).join(", ")
 
 // Comparing `expected` with a text tells the planner to expect few rows, so that it looks runs up
 // by their key, also in a plan that was made when the table was empty.
@@ -28,20 +30,24 @@ WITH created AS (
   INSERT INTO runs (${Rows.names(Rows.runs)})
   SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.runs, "b", firstBirth)}
   ON CONFLICT (id) DO NOTHING
-  RETURNING number, id, definition_id, owner, created_at, status
+  RETURNING number, id, definition_id, account_id, owner, created_at, status
 ), advanced AS (
   UPDATE runs r
-  SET ${changes}
+  SET ${copied(Rows.progress, "s")}, owner = CASE WHEN s.due_at IS NULL THEN r.owner END
   FROM ${Rows.source(Rows.steps, "s", firstStep)}
   WHERE s.expected = 'Existing' AND r.id = s.id AND r.account_id = s.account_id
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
     AND r.status IN ('QUEUED', 'RUNNING')
-  RETURNING r.number, r.id, r.status
+  RETURNING r.number, r.id, r.status, r.due_at
 ), applied AS (
   SELECT number, id FROM created UNION ALL SELECT number, id FROM advanced
 ), opened AS (
-  INSERT INTO open_runs (run, owner, created_at)
-  SELECT number, owner, created_at FROM created WHERE status IN ('QUEUED', 'RUNNING')
+  INSERT INTO open_runs (run, owner, created_at, account_id)
+  SELECT number, owner, created_at, CASE WHEN owner IS NULL THEN account_id END
+  FROM created WHERE status IN ('QUEUED', 'RUNNING')
+), parked AS (
+  UPDATE open_runs o SET owner = NULL, due_at = a.due_at FROM advanced a
+  WHERE o.run = a.number AND a.due_at IS NOT NULL
 ), closed AS (
   DELETE FROM open_runs o USING advanced a
   WHERE o.run = a.number AND a.status IN ('COMPLETED', 'FAILED', 'CANCELED')
@@ -56,6 +62,11 @@ WITH created AS (
   SELECT a.number, ${Rows.names(Rows.nodeRuns, "n")}
   FROM ${Rows.source(ownedNodeRuns, "n", firstNodeRun)}
   JOIN applied a ON a.id = n.run_id
+), rewritten AS (
+  UPDATE node_runs n SET ${copied(Rows.nodeRuns, "w")}
+  FROM ${Rows.source(ownedNodeRuns, "w", firstRewritten)}
+  JOIN applied a ON a.id = w.run_id
+  WHERE n.run = a.number AND n.node_id = w.node_id
 ), told AS (
   INSERT INTO run_events (run, ${Rows.names(Rows.events)})
   SELECT a.number, ${Rows.names(Rows.events, "e")}
@@ -96,6 +107,7 @@ const parametersOf = (commits: ReadonlyArray<RunCommit>) => {
     ),
     ...Rows.parameters(Rows.definitions, definitionsOf(births)),
     ...Rows.parameters(ownedNodeRuns, commits.flatMap(owned(({ nodeRuns }) => nodeRuns))),
+    ...Rows.parameters(ownedNodeRuns, commits.flatMap(owned(({ rewritten }) => rewritten))),
     ...Rows.parameters(ownedEvents, commits.flatMap(owned(({ events }) => events))),
   ]
 }

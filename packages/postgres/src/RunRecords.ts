@@ -9,6 +9,7 @@ import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "@millrace/c
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
+import type { JsonObject } from "@millrace/core/domain/Json"
 import { fromOverfetch, type Page } from "@millrace/core/domain/Page"
 import type { RunQuery } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
@@ -74,6 +75,32 @@ export const read = (
   const unique = [...new Set(ids.map(Rows.text))]
   return Effect.map(sql.unsafe<Part>(parts, [unique, account]), assemble)
 }
+
+/** How many of a workflow's runs are searched for the latest outputs of its nodes. */
+const searched = 1_000
+
+/** The latest output of each of these nodes in any run of the workflow. */
+export const latestOutputs = (
+  sql: SqlClient,
+  account: AccountId,
+  workflowId: WorkflowId,
+  nodeIds: ReadonlyArray<string>,
+): Effect.Effect<ReadonlyMap<string, JsonObject>, SqlError> =>
+  Effect.map(
+    sql<{ readonly id: string; readonly output: JsonObject }>`
+      WITH recent AS MATERIALIZED (
+        SELECT number, created_at, id FROM runs
+        WHERE account_id = ${account} AND workflow_id = ${Rows.text(workflowId)}
+        ORDER BY created_at DESC, id DESC LIMIT ${searched}
+      )
+      SELECT wanted.id, latest.output
+      FROM unnest(${nodeIds.map(Rows.text)}::text[]) AS wanted (id) CROSS JOIN LATERAL (
+        SELECT n.output FROM recent r JOIN node_runs n ON n.run = r.number
+        WHERE n.node_id = wanted.id AND n.status = 'COMPLETED' AND n.output IS NOT NULL
+        ORDER BY r.created_at DESC, r.id DESC LIMIT 1
+      ) latest`,
+    (rows) => new Map(rows.map(({ id, output }) => [id, output])),
+  )
 
 /**
  * Most runs are COMPLETED, so those are found in the listing as it is; the others have an index or

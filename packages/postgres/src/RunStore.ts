@@ -79,6 +79,10 @@ const make = Effect.gen(function* () {
     find: (account, id) => orStorageError("RunStore.find")(find(sql, account, id)),
     findMany: (account, ids) =>
       orStorageError("RunStore.findMany")(RunRecords.read(sql, account, ids)),
+    latestOutputs: (account, workflowId, nodeIds) =>
+      orStorageError("RunStore.latestOutputs")(
+        RunRecords.latestOutputs(sql, account, workflowId, nodeIds),
+      ),
     list: (query) => orStorageError("RunStore.list")(RunRecords.list(sql, query)),
     events: (account, id, after) =>
       orStorageError("RunStore.events")(RunRecords.events(sql, account, id, after)),

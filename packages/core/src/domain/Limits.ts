@@ -17,7 +17,7 @@ export interface Limits {
   readonly bodyBytes: number
   /** Bytes of JSON text that one node may put out. */
   readonly outputBytes: number
-  /** Attempts of all nodes of one run together. */
+  /** Attempts of all nodes of one run together, beyond which no node is tried again. */
   readonly attemptsPerRun: number
   /** Log lines kept of one node run. */
   readonly logLinesPerNode: number
@@ -25,6 +25,10 @@ export interface Limits {
   readonly logBytesPerNode: number
   /** Runs that one process executes at the same time. */
   readonly runsAtOnce: number
+  /** Runs of one account that execute at the same time, anywhere; more of them stay QUEUED. */
+  readonly runsPerAccount: number
+  /** Runs of one workflow that execute at the same time, anywhere; more of them stay QUEUED. */
+  readonly runsPerWorkflow: number
 }
 
 /** What holds where nothing else is said (specification, part 8, and the engine's own). */
@@ -38,6 +42,8 @@ export const defaultLimits: Limits = {
   logLinesPerNode: 1_000,
   logBytesPerNode: 262_144,
   runsAtOnce: 1_000,
+  runsPerAccount: Number.POSITIVE_INFINITY,
+  runsPerWorkflow: Number.POSITIVE_INFINITY,
 }
 
 /** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */

@@ -5,6 +5,7 @@
  */
 import type { MicroCredits } from "./Credits.ts"
 import type { Json, JsonObject } from "./Json.ts"
+import type { TypePolicy } from "./Policy.ts"
 import type { NodeSettings } from "./Workflow.ts"
 
 /** The port an edge means when its `sourceHandle` is absent or empty. */
@@ -62,6 +63,13 @@ export interface NodeType {
    * input becomes the run's output. `step`: everything else.
    */
   readonly role: "request" | "response" | "step"
+  /**
+   * What a crash in mid-attempt means. `at-least-once`: the node is attempted again, also where its
+   * policy has no attempt left. `at-most-once`: it fails, because its outcome is unknown.
+   */
+  readonly delivery: "at-least-once" | "at-most-once"
+  /** What holds for nodes that say nothing about retries and time. */
+  readonly policy: TypePolicy
   /**
    * The ports of a node with these settings. Pure and total: it is asked before the literals have
    * been checked, so it has to put up with any JSON there. Called once per node of a graph.

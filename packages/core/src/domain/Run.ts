@@ -9,7 +9,7 @@ import { MicroCredits } from "./Credits.ts"
 import { AccountId, RunId, RunnerId, WorkflowId } from "./Id.ts"
 import { Json, JsonObject } from "./Json.ts"
 import { Timestamp } from "./Timestamp.ts"
-import { Edge, Node } from "./Workflow.ts"
+import { Edge, Node, WorkflowSettings } from "./Workflow.ts"
 
 /** The states of a run (specification, part 3). */
 export const RunStatus = Schema.Literals(["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELED"])
@@ -59,6 +59,7 @@ export const Definition = Schema.Struct({
   id: Schema.String,
   nodes: Schema.Array(Node),
   edges: Schema.Array(Edge),
+  settings: WorkflowSettings,
 })
 export type Definition = typeof Definition.Type
 
@@ -78,9 +79,25 @@ export const ActiveNode = Schema.Struct({
   ordinal: Schema.Int,
   /** From 1. */
   attempt: Schema.Int,
+  /** When the node's first attempt began. */
   startedAt: Timestamp,
+  /** What the handler left behind when it suspended itself; absent where it did not. */
+  state: Schema.optionalKey(Json),
 })
 export type ActiveNode = typeof ActiveNode.Type
+
+/** A node between two attempts, or suspended within one. Holds no slot and no memory. */
+export const WaitingNode = Schema.Struct({
+  /** The node's place in the run. */
+  ordinal: Schema.Int,
+  /** The attempt that comes next; of a suspended node the one it is in. */
+  attempt: Schema.Int,
+  startedAt: Timestamp,
+  /** When it goes on. */
+  due: Timestamp,
+  state: Schema.optionalKey(Json),
+})
+export type WaitingNode = typeof WaitingNode.Type
 
 /** One execution of a workflow. */
 export const Run = Schema.Struct({
@@ -109,8 +126,17 @@ export const Run = Schema.Struct({
   actualCredits: MicroCredits,
   /** Node runs that started. */
   nodeRunCount: Schema.Int,
+  /** Attempts that started, of all nodes together. */
+  attempts: Schema.Int,
   /** Attempts in progress; in an ended run those that the end broke off. */
   active: Schema.Array(ActiveNode),
+  /** Nodes that wait for their time. */
+  waiting: Schema.Array(WaitingNode),
+  /**
+   * Of a parked run, when it goes on by itself: it has no owner until then. `null` for every other
+   * run.
+   */
+  dueAt: Schema.NullOr(Timestamp),
   /** Number of the last event; events of a run are numbered from 1 without gaps. */
   sequence: Schema.Int,
   /** Number of commits so far; every commit moves it by one. */
@@ -124,8 +150,9 @@ export const Run = Schema.Struct({
 export type Run = typeof Run.Type
 
 /**
- * What happened to one node in a run. Stored once, when the node settles; what is said of a node
- * before that follows from the run: see {@link nodeRunsOf}.
+ * What happened to one node in a run. Stored when the node settles, and before that whenever it has
+ * to wait, so that what earlier attempts left behind outlives their process. What is said of a node
+ * without a row follows from the run: see {@link nodeRunsOf}.
  */
 export const NodeRun = Schema.Struct({
   nodeId: Schema.String,
@@ -155,17 +182,22 @@ export interface RunRecord {
   readonly nodeRuns: ReadonlyArray<NodeRun>
 }
 
-/** What can be said of a node without a row: in progress, not reached, or never to be. */
-const unsettled = (record: RunRecord, ordinal: number): NodeRun => {
+/** What can be said of a node that has not settled: in progress, not reached, or never to be. */
+const unsettled = (record: RunRecord, ordinal: number, row: NodeRun | undefined): NodeRun => {
   const node = record.definition.nodes[ordinal]!
   const { active, finishedAt, status } = record.run
   const attempt = active.find((each) => each.ordinal === ordinal)
-  const open = attempt === undefined ? "PENDING" : "RUNNING"
+  const open = attempt === undefined ? (row?.status ?? "PENDING") : "RUNNING"
+  const known = {
+    status: isTerminal(status) ? ("CANCELED" as const) : open,
+    finishedAt: isTerminal(status) ? finishedAt : null,
+  }
+  if (row !== undefined) return { ...row, ...known, attempt: attempt?.attempt ?? row.attempt }
   return {
+    ...known,
     nodeId: node.id,
     nodeType: node.type,
     ordinal,
-    status: isTerminal(status) ? "CANCELED" : open,
     attempt: attempt?.attempt ?? 0,
     input: null,
     output: null,
@@ -174,18 +206,18 @@ const unsettled = (record: RunRecord, ordinal: number): NodeRun => {
     credits: 0,
     sequence: null,
     startedAt: attempt?.startedAt ?? null,
-    finishedAt: isTerminal(status) ? finishedAt : null,
   }
 }
 
 /**
  * Every node of a run in order: topological, then by position on the canvas (a definition's nodes
- * are frozen in that order). A node without a row is RUNNING or PENDING while the run is open, and
- * CANCELED once it has ended.
+ * are frozen in that order). A node that has not settled is RUNNING, WAITING or PENDING while the
+ * run is open, and CANCELED once it has ended.
  */
 export const nodeRunsOf = (record: RunRecord): ReadonlyArray<NodeRun> => {
   const rows = new Map(record.nodeRuns.map((row) => [row.nodeId, row]))
-  return record.definition.nodes.map(
-    ({ id }, ordinal) => rows.get(id) ?? unsettled(record, ordinal),
-  )
+  return record.definition.nodes.map(({ id }, ordinal) => {
+    const row = rows.get(id)
+    return row !== undefined && isSettled(row.status) ? row : unsettled(record, ordinal, row)
+  })
 }

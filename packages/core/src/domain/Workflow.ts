@@ -50,6 +50,18 @@ export const ThumbnailUrl = Schema.NullOr(
   ),
 )
 
+/**
+ * What holds for all runs of a workflow. `onFailure` says what becomes of the other nodes once one
+ * has failed: they go on (`continue`, the default), nothing new is started (`stop`), or what is in
+ * progress is broken off as well (`abort`). `timeoutMillis` is how long a run may take, from its
+ * start, before it fails; absent for as long as it likes.
+ */
+export const WorkflowSettings = Schema.Struct({
+  onFailure: Schema.optionalKey(Schema.Literals(["continue", "stop", "abort"])),
+  timeoutMillis: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))),
+}).annotate({ identifier: "WorkflowSettings" })
+export type WorkflowSettings = typeof WorkflowSettings.Type
+
 /** A stored workflow. `revision` moves by one whenever stored content changes. */
 export const Workflow = Schema.Struct({
   id: WorkflowId,
@@ -59,6 +71,7 @@ export const Workflow = Schema.Struct({
   thumbnailUrl: ThumbnailUrl,
   nodes: Schema.Array(Node),
   edges: Schema.Array(Edge),
+  settings: WorkflowSettings,
   revision: Schema.Int,
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -66,7 +79,7 @@ export const Workflow = Schema.Struct({
 export type Workflow = typeof Workflow.Type
 
 /** What a listing shows of a workflow: no nodes and edges, but how many nodes there are. */
-export interface WorkflowSummary extends Omit<Workflow, "nodes" | "edges"> {
+export interface WorkflowSummary extends Omit<Workflow, "nodes" | "edges" | "settings"> {
   readonly nodeCount: number
 }
 
@@ -77,6 +90,8 @@ export interface WorkflowContent {
   readonly thumbnailUrl: string | null
   readonly nodes: ReadonlyArray<Node>
   readonly edges: ReadonlyArray<Edge>
+  /** Absent for all defaults. */
+  readonly settings?: WorkflowSettings | undefined
 }
 
 /** The keys of a node's `data` that the engine reads; everything else there is the client's. */

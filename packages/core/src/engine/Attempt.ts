@@ -6,31 +6,47 @@
  * Guarantees: an output is plain JSON within the size limit, on declared ports only, and frozen, so
  * that no handler can change what another one sees. Leaves out: what the outcome means for the run.
  */
-import { Cause, Clock, Effect, Exit, Option } from "effect"
+import type { Clock } from "effect"
+import { Cause, Effect, Exit, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import { fromNumber } from "../domain/Credits.ts"
-import type { JsonObject } from "../domain/Json.ts"
+import type { Json, JsonObject } from "../domain/Json.ts"
 import { freeze, isJsonObject, problemOf } from "../domain/Json.ts"
 import type { Limits } from "../domain/Limits.ts"
 import type { Ports } from "../domain/NodeType.ts"
 import type { LogLine, Run } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { GraphNode } from "../graph/Graph.ts"
-import { CurrentNode } from "./CurrentNode.ts"
+import { CurrentNode, NodeError, Suspension } from "./CurrentNode.ts"
 import { sentenceOf } from "./NodeDefinition.ts"
 import { NodeLog } from "./NodeLog.ts"
 import type { Executable } from "./NodeTypes.ts"
 
-/** How an attempt ended: with an output, or with an error. */
-export interface Outcome {
+/** What every end of an attempt tells. */
+interface Ended {
   readonly index: number
-  readonly output: JsonObject | null
-  readonly error: string | null
+  readonly attempt: number
   readonly logs: ReadonlyArray<LogLine> | null
   /** What the handler charged; `null` when it charged nothing itself. */
   readonly charged: MicroCredits | null
-  readonly finishedAt: Timestamp
+  readonly at: Timestamp
 }
+
+/** An attempt that failed, and what that says about another one. */
+export interface FailedAttempt extends Ended {
+  readonly _tag: "Failed"
+  readonly error: string
+  /** False where another attempt would fail alike. */
+  readonly retryable: boolean
+  /** The handler's own wish for the wait before the next attempt. */
+  readonly retryAfterMillis: number | undefined
+}
+
+/** How an attempt ended: with an output, with an error, or suspended until some time. */
+export type Outcome =
+  | (Ended & { readonly _tag: "Completed"; readonly output: JsonObject })
+  | (Ended & { readonly _tag: "Suspended"; readonly due: Timestamp; readonly state: Json })
+  | FailedAttempt
 
 /** What an attempt needs to know. */
 export interface AttemptRequest {
@@ -39,6 +55,10 @@ export interface AttemptRequest {
   readonly executable: Executable
   readonly attempt: number
   readonly inputs: JsonObject
+  /** What the attempt left behind when it suspended itself. */
+  readonly state: Json | undefined
+  /** What earlier attempts of the node have logged. */
+  readonly earlier: ReadonlyArray<LogLine> | null
   readonly limits: Limits
 }
 
@@ -61,25 +81,59 @@ export const checkOutput = (
   ports: Ports,
   output: unknown,
   limits: Limits,
-): Exit.Exit<JsonObject, string> => {
+): Result.Result<JsonObject, string> => {
   const problem = problemOfOutput(ports, output)
-  if (problem !== undefined) return Exit.fail(problem)
+  if (problem !== undefined) return Result.fail(problem)
   const text = JSON.stringify(output)
   const bytes = text.length > limits.outputBytes / 4 ? byteLength(text) : text.length
   if (bytes > limits.outputBytes) {
-    return Exit.fail(`the output has ${bytes} bytes; the limit is ${limits.outputBytes}`)
+    return Result.fail(`the output has ${bytes} bytes; the limit is ${limits.outputBytes}`)
   }
-  return Exit.succeed(freeze(JSON.parse(text) as JsonObject))
+  return Result.succeed(freeze(JSON.parse(text) as JsonObject))
 }
 
 const encoder = new TextEncoder()
 const byteLength = (text: string): number => encoder.encode(text).length
 
-/** The sentence a failed attempt leaves in the record. */
-const sentenceOfCause = (cause: Cause.Cause<unknown>): string =>
-  Cause.hasInterruptsOnly(cause)
-    ? "the handler interrupted itself"
-    : sentenceOf(Option.getOrElse(Cause.findErrorOption(cause), () => Cause.squash(cause)))
+/** Why an attempt failed, as its node run and its policy need to know. */
+type Failure = Pick<FailedAttempt, "error" | "retryable" | "retryAfterMillis">
+
+const failureOf = (cause: Cause.Cause<unknown>): Failure => {
+  if (Cause.hasInterruptsOnly(cause)) {
+    return { error: "the handler interrupted itself", retryable: true, retryAfterMillis: undefined }
+  }
+  const error = Option.getOrElse(Cause.findErrorOption(cause), () => Cause.squash(cause))
+  const own = error instanceof NodeError ? error : undefined
+  return {
+    error: sentenceOf(error),
+    retryable: own?.retryable ?? true,
+    retryAfterMillis: own?.retryAfterMillis,
+  }
+}
+
+const suspensionOf = (cause: Cause.Cause<unknown>): Suspension | undefined => {
+  const defect = Option.getOrUndefined(Cause.findDefect(cause).pipe(Result.getSuccess))
+  return defect instanceof Suspension ? defect : undefined
+}
+
+/** What a handler's end means, before anybody asks what that means for the run. */
+const outcomeOf = (
+  exit: Exit.Exit<JsonObject, unknown>,
+  ports: Ports,
+  limits: Limits,
+  ended: Ended,
+): Outcome => {
+  if (Exit.isSuccess(exit)) {
+    const checked = checkOutput(ports, exit.value, limits)
+    if (Result.isSuccess(checked)) return { _tag: "Completed", ...ended, output: checked.success }
+    const failure = { error: checked.failure, retryable: false, retryAfterMillis: undefined }
+    return { _tag: "Failed", ...ended, ...failure }
+  }
+  const suspension = suspensionOf(exit.cause)
+  if (suspension === undefined) return { _tag: "Failed", ...ended, ...failureOf(exit.cause) }
+  const { due, state } = suspension
+  return { _tag: "Suspended", ...ended, due, state }
+}
 
 const chargeOf = (credits: number): MicroCredits => {
   const micro = fromNumber(credits)
@@ -89,42 +143,80 @@ const chargeOf = (credits: number): MicroCredits => {
   return micro
 }
 
-/** Runs one attempt. Never fails; interrupted when the run no longer wants it. */
-export const attempt = (request: AttemptRequest): Effect.Effect<Outcome> =>
-  Effect.withFiber((fiber) => {
-    const { executable, inputs, limits, node, run } = request
-    const clock = fiber.getRef(Clock.Clock)
-    const now = () => clock.currentTimeMillisUnsafe()
-    const log = new NodeLog(limits, request.attempt, now)
-    let charged: MicroCredits | null = null
-    const current = CurrentNode.of({
-      accountId: run.accountId,
-      workflowId: run.workflowId,
-      runId: run.id,
-      nodeId: node.id,
-      nodeType: node.type.key,
-      mode: node.settings.mode ?? node.type.modes[0] ?? "",
-      attempt: request.attempt,
-      idempotencyKey: `${run.id}:${node.id}`,
-      values: run.values,
-      charge: (credits) =>
-        Effect.sync(() => {
-          charged = (charged ?? 0) + chargeOf(credits)
-        }),
-      log: (level, message, data) => log.add(level, message, data),
-    })
-    const outcome = (exit: Exit.Exit<JsonObject, unknown>): Outcome => {
-      const checked = Exit.isSuccess(exit) ? checkOutput(node.ports, exit.value, limits) : exit
-      const failed = Exit.isFailure(checked)
-      return {
-        index: node.index,
-        output: failed ? null : checked.value,
-        error: failed ? sentenceOfCause(checked.cause) : null,
-        logs: log.close(),
-        charged,
-        finishedAt: now(),
-      }
-    }
-    const handled = Effect.suspend(() => executable.run(inputs, node.settings))
-    return Effect.map(Effect.exit(Effect.provideService(handled, CurrentNode, current)), outcome)
+/** The most JSON text that a suspended handler may leave behind: it travels with its run. */
+export const maxStateLength = 4_096
+
+const problemOfState = (due: Timestamp, state: Json): string | undefined => {
+  if (!Number.isFinite(due)) return `${due} is no time`
+  const problem = problemOf(state)
+  if (problem !== undefined) return problem
+  const { length } = JSON.stringify(state)
+  return length <= maxStateLength
+    ? undefined
+    : `its state has ${length} characters; the limit is ${maxStateLength}`
+}
+
+/** Leaves a handler until later. */
+const suspend = (due: Timestamp, state: Json): Effect.Effect<never> => {
+  const problem = problemOfState(due, state)
+  if (problem !== undefined) return Effect.die(new Error(`cannot be suspended: ${problem}`))
+  const copy = JSON.parse(JSON.stringify(state)) as Json
+  return Effect.die(new Suspension(Math.ceil(due), freeze(copy)))
+}
+
+/** An attempt that is about to begin. */
+export interface Attempt {
+  /** Calls the handler. Never fails; interrupted when the run no longer wants it. */
+  readonly run: Effect.Effect<Outcome>
+  /**
+   * Ends the attempt as failed, whatever its handler is doing: with the log and the charges so far.
+   * What the handler still says later belongs to nobody.
+   */
+  readonly giveUp: (error: string) => Outcome
+}
+
+/** Prepares one attempt. */
+export const make = (request: AttemptRequest, clock: Clock.Clock): Attempt => {
+  const { executable, inputs, limits, node, run } = request
+  const now = () => clock.currentTimeMillisUnsafe()
+  const log = new NodeLog(limits, request.attempt, now, request.earlier)
+  let charged: MicroCredits | null = null
+  const current = CurrentNode.of({
+    accountId: run.accountId,
+    workflowId: run.workflowId,
+    runId: run.id,
+    nodeId: node.id,
+    nodeType: node.type.key,
+    mode: node.settings.mode ?? node.type.modes[0] ?? "",
+    attempt: request.attempt,
+    idempotencyKey: `${run.id}:${node.id}`,
+    values: run.values,
+    resumed: request.state,
+    suspend,
+    charge: (credits) =>
+      Effect.sync(() => {
+        charged = (charged ?? 0) + chargeOf(credits)
+      }),
+    log: (level, message, data) => log.add(level, message, data),
   })
+  const end = (): Ended => ({
+    index: node.index,
+    attempt: request.attempt,
+    logs: log.close(),
+    charged,
+    at: now(),
+  })
+  const handled = Effect.suspend(() => executable.run(inputs, node.settings))
+  return {
+    run: Effect.map(Effect.exit(Effect.provideService(handled, CurrentNode, current)), (exit) =>
+      outcomeOf(exit, node.ports, limits, end()),
+    ),
+    giveUp: (error) => ({
+      _tag: "Failed",
+      ...end(),
+      error,
+      retryable: true,
+      retryAfterMillis: undefined,
+    }),
+  }
+}

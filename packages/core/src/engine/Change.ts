@@ -5,8 +5,9 @@
  * Guarantees: events are numbered without gaps, and each node settles once with its event.
  */
 import type { Json, JsonObject } from "../domain/Json.ts"
+import type { MicroCredits } from "../domain/Credits.ts"
 import { toNumber } from "../domain/Credits.ts"
-import type { ActiveNode, NodeRun, NodeRunStatus, Run } from "../domain/Run.ts"
+import type { ActiveNode, NodeRun, NodeRunStatus, Run, WaitingNode } from "../domain/Run.ts"
 import type { RunEvent, RunEventType } from "../domain/RunEvent.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { GraphNode } from "../graph/Graph.ts"
@@ -22,6 +23,7 @@ export class Change {
   readonly #before: Run
   readonly #now: Timestamp
   readonly #rows: Array<NodeRun> = []
+  readonly #rewritten: Array<NodeRun> = []
   readonly #events: Array<RunEvent> = []
   readonly #run: { -readonly [K in keyof Run]: Run[K] }
 
@@ -31,9 +33,10 @@ export class Change {
     this.#now = now
   }
 
-  /** Writes the row of a node that has settled. */
-  setNode(node: GraphNode, row: NodeRow): void {
-    this.#rows.push({
+  /** Writes the row of a node that settled, or waits; `rewrites` says that it has one already. */
+  setNode(node: GraphNode, row: NodeRow, rewrites = false): void {
+    const rows = rewrites ? this.#rewritten : this.#rows
+    rows.push({
       nodeId: node.id,
       nodeType: node.node.type,
       ordinal: node.index,
@@ -57,17 +60,39 @@ export class Change {
     this.#emit("run.started", null, { status: "RUNNING" })
   }
 
-  /** Says which attempts are in progress once this is committed, and which of them are new. */
-  setActive(active: ReadonlyArray<ActiveNode>, started: ReadonlyArray<ActiveNode>): void {
+  /** Says which attempts are in progress once this is committed, and how many of them are new. */
+  setActive(active: ReadonlyArray<ActiveNode>, attempts: number, nodes: number): void {
     this.#run.active = active
-    for (const { attempt } of started) if (attempt === 1) this.#run.nodeRunCount += 1
+    this.#run.attempts += attempts
+    this.#run.nodeRunCount += nodes
   }
 
-  /** A node ends, well or not: its row tells of it, and its credits are added to the run's. */
-  endNode(node: GraphNode, row: NodeRow): void {
-    this.setNode(node, { ...row, sequence: (this.#run.sequence += 1) })
+  /** Says which nodes wait once this is committed. */
+  setWaiting(waiting: ReadonlyArray<WaitingNode>): void {
+    this.#run.waiting = waiting
+  }
+
+  /** Says that the run has an owner who goes on with it. */
+  keep(): void {
+    this.#run.dueAt = null
+  }
+
+  /** The run has nothing to do before `dueAt`: nobody owns it until then. */
+  park(dueAt: Timestamp): void {
+    this.#run.dueAt = dueAt
+    this.#run.owner = null
     this.#run.claims = 0
-    this.#run.actualCredits += row.credits ?? 0
+  }
+
+  /** Adds what an attempt has charged. */
+  charge(credits: MicroCredits): void {
+    this.#run.actualCredits += credits
+  }
+
+  /** A node ends, well or not: its row tells of it. */
+  endNode(node: GraphNode, row: NodeRow, rewrites: boolean): void {
+    this.setNode(node, { ...row, sequence: (this.#run.sequence += 1) }, rewrites)
+    this.#run.claims = 0
   }
 
   /** The run ends. `counts` are over the whole run. */
@@ -77,7 +102,7 @@ export class Change {
     output: Json,
     counts: { readonly completed: number; readonly failed: number },
   ): void {
-    Object.assign(this.#run, { status, error, output, finishedAt: this.#now })
+    Object.assign(this.#run, { status, error, output, finishedAt: this.#now, dueAt: null })
     const type = endEvents[status]
     this.#emit(type, status === "CANCELED" ? "Run was canceled" : error, {
       status,
@@ -95,6 +120,7 @@ export class Change {
       expected: { _tag: "Existing", fence, revision },
       run: this.#run,
       nodeRuns: this.#rows,
+      rewritten: this.#rewritten,
       events: this.#events,
     }
   }

@@ -9,13 +9,30 @@ import { Context, Schema } from "effect"
 import type { AccountId, RunId, WorkflowId } from "../domain/Id.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import type { LogLine } from "../domain/Run.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
 
 /** A handler's own, expected failure: one sentence for the run's record. */
 export class NodeError extends Schema.TaggedError<NodeError>()("NodeError", {
   message: Schema.String,
   /** False: another attempt would fail alike. */
   retryable: Schema.optionalKey(Schema.Boolean),
+  /** Wait so long before the next attempt, instead of what the node's policy says. */
+  retryAfterMillis: Schema.optionalKey(Schema.Number),
 }) {}
+
+/**
+ * How a handler leaves before its work is done: to be called again, in the same attempt, once its
+ * time has come. It travels as a defect, so that no handler catches it by accident.
+ */
+export class Suspension {
+  readonly due: Timestamp
+  readonly state: Json
+
+  constructor(due: Timestamp, state: Json) {
+    this.due = due
+    this.state = state
+  }
+}
 
 export class CurrentNode extends Context.Service<
   CurrentNode,
@@ -33,6 +50,13 @@ export class CurrentNode extends Context.Service<
     readonly idempotencyKey: string
     /** The run's values, defaults applied. */
     readonly values: JsonObject
+    /** What the node left behind when it suspended itself; `undefined` where it did not. */
+    readonly resumed: Json | undefined
+    /**
+     * Leaves the handler without an outcome. It is called again at `due` or later, in this process
+     * or another one, with `state` in `resumed`. Until then the node holds no slot and no memory.
+     */
+    readonly suspend: (due: Timestamp, state: Json) => Effect.Effect<never>
     /** Adds to what this node run costs, in credits. Replaces the estimate once called. */
     readonly charge: (credits: number) => Effect.Effect<void>
     /** Adds a line to the node's log. `Effect.log` inside a handler does the same. */

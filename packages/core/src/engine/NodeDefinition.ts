@@ -10,6 +10,8 @@ import { Effect, Result, Schema, SchemaAST, SchemaIssue } from "effect"
 import { fromNumber } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import type { InputPort, NodeType, OutputPort, Ports } from "../domain/NodeType.ts"
+import type { RetryPolicy } from "../domain/Policy.ts"
+import { problemsOfType } from "../domain/Policy.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
 import type { CurrentNode } from "./CurrentNode.ts"
 import { NodeError } from "./CurrentNode.ts"
@@ -44,6 +46,12 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly modes?: ReadonlyArray<M>
   readonly join?: NodeType["join"]
   readonly role?: NodeType["role"]
+  /** What a crash in mid-attempt means; `at-least-once` where nothing is said. */
+  readonly delivery?: NodeType["delivery"]
+  /** How often nodes are attempted that do not say so themselves; once where nothing is said. */
+  readonly retry?: Partial<RetryPolicy>
+  /** How long one attempt may take, where a node does not say so itself. */
+  readonly timeoutMillis?: number
   /** Further ports of a node with these settings; their values are any JSON. */
   readonly ports?: (settings: NodeSettings) => DynamicPorts
   /** Expected cost of one execution in credits, from the literals and the mode. */
@@ -179,6 +187,9 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
   declaration: Declaration<I, O, M, R>,
 ): NodeType => {
   const { credits = 0, key, modes = [], ports: dynamic } = declaration
+  const policy = { retry: declaration.retry, timeoutMillis: declaration.timeoutMillis }
+  const nonsense = problemsOfType(policy)
+  if (nonsense.length > 0) throw new Error(`Node type "${key}": ${nonsense.join("; ")}`)
   const fixed = portsOf(declaration.inputs, declaration.outputs, new Set(declaration.multiple))
   return {
     key,
@@ -189,6 +200,8 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
     modes,
     join: declaration.join ?? "any",
     role: declaration.role ?? "step",
+    delivery: declaration.delivery ?? "at-least-once",
+    policy,
     portsOf: dynamic === undefined ? () => fixed : (node) => withDynamic(fixed, dynamic(node)),
     estimate: (settings) =>
       fromNumber(

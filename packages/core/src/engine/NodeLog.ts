@@ -12,26 +12,38 @@ import type { LogLine } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import { CurrentNode } from "./CurrentNode.ts"
 
+const sizeOf = (message: string, data: Json | undefined): number =>
+  message.length + (data === undefined ? 0 : JSON.stringify(data).length)
+
 /** Collects the lines of one node run. */
 export class NodeLog {
   readonly #limits: Limits
   readonly #attempt: number
   readonly #now: () => Timestamp
-  readonly #lines: Array<LogLine> = []
+  readonly #lines: Array<LogLine>
   #bytes = 0
   #full = false
 
-  constructor(limits: Limits, attempt: number, now: () => Timestamp) {
+  /** `earlier` are the lines of earlier attempts; they count against the same limits. */
+  constructor(
+    limits: Limits,
+    attempt: number,
+    now: () => Timestamp,
+    earlier: ReadonlyArray<LogLine> | null,
+  ) {
     this.#limits = limits
     this.#attempt = attempt
     this.#now = now
+    this.#lines = earlier === null ? [] : [...earlier]
+    for (const { data, message } of this.#lines) this.#bytes += sizeOf(message, data)
+    this.#full = this.#lines.length >= limits.logLinesPerNode
   }
 
   /** Adds a line, or drops it once the log is full; the last line kept then says so. */
   add(level: LogLine["level"], message: string, data?: Json): void {
     if (this.#full) return
     const hasData = data !== undefined && problemOf(data) === undefined
-    const size = message.length + (hasData ? JSON.stringify(data).length : 0)
+    const size = sizeOf(message, hasData ? data : undefined)
     const { logBytesPerNode, logLinesPerNode } = this.#limits
     this.#full = this.#lines.length + 1 >= logLinesPerNode || this.#bytes + size > logBytesPerNode
     if (this.#full) {

@@ -5,9 +5,9 @@
 import { Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import type { RunId } from "../domain/Id.ts"
-import type { JsonObject } from "../domain/Json.ts"
+import type { Json, JsonObject } from "../domain/Json.ts"
 import { freeze } from "../domain/Json.ts"
-import { estimateOf as estimateOfNode } from "../domain/NodeType.ts"
+import { defaultInput, defaultOutput, estimateOf as estimateOfNode } from "../domain/NodeType.ts"
 import type { Definition, InputOverrides } from "../domain/Run.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../graph/Graph.ts"
@@ -29,6 +29,8 @@ export interface Plan {
   readonly graph: Compiled
   readonly values: JsonObject
   readonly estimate: MicroCredits
+  /** Values for inputs that the run keeps, because its graph is compiled with them. */
+  readonly inputOverrides: InputOverrides
 }
 
 const willExecute = (node: GraphNode): boolean => !node.draft && node.passThrough === undefined
@@ -52,6 +54,75 @@ const estimateOf = (graph: Graph): Result.Result<MicroCredits, ReadonlyArray<Pro
 const definitionIdOf = (workflow: Workflow, overlay: Overlay, runId: RunId): string =>
   overlay.nodeOverrides.length === 0 ? `${workflow.id}@${workflow.revision}` : runId
 
+/** Where the inputs of a node come from that is to run alone: the outputs of these nodes. */
+export const upstreamOf = (workflow: Workflow, nodeId: string): ReadonlyArray<string> => [
+  ...new Set(workflow.edges.filter(({ target }) => target === nodeId).map(({ source }) => source)),
+]
+
+/** What the latest outputs of the nodes before it bring to each input of a node. */
+const arrivals = (
+  workflow: Workflow,
+  node: GraphNode,
+  outputs: ReadonlyMap<string, JsonObject>,
+): JsonObject => {
+  const arrived = new Map<string, Array<Json>>()
+  for (const { source, sourceHandle, target, targetHandle } of workflow.edges) {
+    const output = outputs.get(source)
+    const port = sourceHandle || defaultOutput
+    if (target !== node.id || output === undefined || !Object.hasOwn(output, port)) continue
+    const input = targetHandle || defaultInput
+    arrived.set(input, [...(arrived.get(input) ?? []), output[port]!])
+  }
+  return Object.fromEntries(
+    [...arrived].map(([input, values]) => [
+      input,
+      node.ports.inputs.get(input)?.multiple === true ? values : values.at(-1)!,
+    ]),
+  )
+}
+
+const alone = (nodeId: string, why: string): Result.Result<never, ReadonlyArray<Problem>> =>
+  Result.fail([{ nodeId, message: `Node "${nodeId}" cannot run alone: ${why}` }])
+
+/**
+ * Puts the start of a single node together: its inputs are this start's overrides, else its
+ * literals, else the latest outputs of the nodes before it; or names everything that is missing.
+ */
+export const planSingle = (
+  workflow: Workflow,
+  overlay: Overlay,
+  nodeId: string,
+  outputs: ReadonlyMap<string, JsonObject>,
+  runId: RunId,
+  compile: (definition: Definition, overrides: InputOverrides) => Compiled,
+): Result.Result<Plan, ReadonlyArray<Problem>> =>
+  Result.gen(function* () {
+    const nodes = yield* withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
+    const found = nodes.find(({ id }) => id === nodeId)
+    if (found === undefined) return yield* alone(nodeId, "the workflow has no such node")
+    const settings = workflow.settings
+    const drawn = { id: runId, nodes: [found], edges: [], settings }
+    // First without what arrives, to know its ports; what is missing is no problem yet.
+    const node = (yield* compile(drawn, overlay.inputOverrides)).nodes[0]!
+    const arrived = arrivals(workflow, node, outputs)
+    const own = overlay.inputOverrides[nodeId] ?? {}
+    const inputOverrides = { [nodeId]: { ...arrived, ...node.settings.inputs, ...own } }
+    const compiled = compile(drawn, inputOverrides)
+    const graph = yield* compiled
+    const complete = graph.nodes[0]!
+    if (complete.settings.disabled) return yield* alone(nodeId, "it is disabled")
+    if (complete.draft) {
+      const missing = [...complete.ports.inputs.values()].filter(
+        ({ name, required }) => required && !Object.hasOwn(complete.settings.inputs, name),
+      )
+      const names = missing.map(({ name }) => `"${name}"`).join(", ")
+      return yield* alone(nodeId, `no value for ${names}, and no earlier run brought one`)
+    }
+    const values = freeze(yield* resolveValues(graph, overlay.values))
+    const estimate = yield* estimateOf(graph)
+    return { definition: drawn, graph: compiled, values, estimate, inputOverrides }
+  })
+
 /** Puts a start together, or names everything that stands against it. */
 export const plan = (
   workflow: Workflow,
@@ -61,7 +132,8 @@ export const plan = (
 ): Result.Result<Plan, ReadonlyArray<Problem>> =>
   Result.gen(function* () {
     const nodes = yield* withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
-    const drawn = { id: definitionIdOf(workflow, overlay, runId), nodes, edges: workflow.edges }
+    const { edges, settings } = workflow
+    const drawn = { id: definitionIdOf(workflow, overlay, runId), nodes, edges, settings }
     const compiled = compile(drawn, overlay.inputOverrides)
     const graph = yield* compiled
     const values = freeze(yield* resolveValues(graph, overlay.values))
@@ -72,5 +144,6 @@ export const plan = (
       graph: compiled,
       values,
       estimate,
+      inputOverrides: overlay.inputOverrides,
     }
   })

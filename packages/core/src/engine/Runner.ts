@@ -7,19 +7,33 @@
  * grace time, what is left is interrupted, and the lease ends at once, so that another runner, or
  * this one after a restart, can continue.
  */
-import { Clock, Context, Duration, Effect, Exit, Fiber, FiberMap, Layer, Option } from "effect"
+import {
+  Clock,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  FiberMap,
+  Layer,
+  Option,
+  Queue,
+} from "effect"
 import type { AccountId, RunId } from "../domain/Id.ts"
 import { RunnerId } from "../domain/Id.ts"
+import type { Limits } from "../domain/Limits.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
 import type { Run, RunRecord } from "../domain/Run.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
+import { settingsOf } from "../domain/Workflow.ts"
 import type { StaleRun } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
-import type { Ended, Prepared } from "./Execution.ts"
+import type { Drain, Over, Prepared } from "./Execution.ts"
 import { execute, proceed } from "./Execution.ts"
 import type { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
-import type { NodeTypes } from "./NodeTypes.ts"
+import { NodeTypes } from "./NodeTypes.ts"
 
 /** How a runner keeps and looks for work. */
 export interface RunnerOptions {
@@ -53,8 +67,10 @@ export class Runner extends Context.Service<
   Runner,
   {
     readonly id: RunnerId
-    /** False when this process executes as many runs as it may, or is about to stop. */
+    /** False where a start has to queue: too many runs, caps on runs, or about to stop. */
     readonly hasRoom: () => boolean
+    /** Says that there may be a run to claim, so that nobody waits for the next poll. */
+    readonly look: Effect.Effect<void>
     /** Executes a run that this runner owns, from a first turn whose commit is stored. */
     readonly launch: (run: Run, prepared: Prepared) => Effect.Effect<void>
     /** Interrupts the execution of a run, if it is here. */
@@ -63,7 +79,7 @@ export class Runner extends Context.Service<
      * Waits until an execution that is here is over, and gives the run if it has ended with it.
      * None when the account has none here.
      */
-    readonly ended: (account: AccountId, id: RunId) => Option.Option<Effect.Effect<Ended>>
+    readonly ended: (account: AccountId, id: RunId) => Option.Option<Effect.Effect<Over>>
   }
 >()("@millrace/core/engine/Runner") {
   /** Starts with a heartbeat and a claim, and keeps both up until its scope closes. */
@@ -78,15 +94,18 @@ export class Runner extends Context.Service<
 type Needs = RunStore | NodeTypes | Graphs
 
 /** What this process executes at the moment. Mutable; every method is one synchronous step. */
-class Executions {
+class Executions implements Drain {
   readonly runs = new Map<RunId, Run>()
-  readonly #fibers: FiberMap.FiberMap<RunId, Ended>
+  /** When the first of the runs goes on that this process has parked. */
+  nextDue = Number.POSITIVE_INFINITY
+  readonly #fibers: FiberMap.FiberMap<RunId, Over>
   readonly #context: Context.Context<Needs>
   readonly #giveBack: (id: RunId) => Effect.Effect<void>
-  isDraining = false
+  readonly #notify = new Set<() => void>()
+  #draining = false
 
   constructor(
-    fibers: FiberMap.FiberMap<RunId, Ended>,
+    fibers: FiberMap.FiberMap<RunId, Over>,
     context: Context.Context<Needs>,
     giveBack: (id: RunId) => Effect.Effect<void>,
   ) {
@@ -95,12 +114,18 @@ class Executions {
     this.#giveBack = giveBack
   }
 
+  readonly isDraining = (): boolean => this.#draining
+
+  readonly onDrain = (notify: () => void): (() => void) => {
+    this.#notify.add(notify)
+    return () => this.#notify.delete(notify)
+  }
+
   /** Executes a run in a fiber of its own, in place of an older execution of the same run. */
-  launch(run: Run, execution: Effect.Effect<Ended, StaleRun, Needs>): Effect.Effect<void> {
+  launch(run: Run, execution: Effect.Effect<Over, StaleRun, Needs>): Effect.Effect<void> {
     const supervised = execution.pipe(
       Effect.provideContext(this.#context),
-      // Left open because we drain: others need not wait until we are gone.
-      Effect.tap((ended) => (ended === undefined ? this.#giveBack(run.id) : Effect.void)),
+      Effect.tap((over) => this.#leave(run.id, over)),
       Effect.catchTag("StaleRun", () =>
         Effect.as(Effect.logDebug("lost a run to somebody else", run.id), undefined),
       ),
@@ -120,17 +145,11 @@ class Executions {
   }
 
   proceed(run: Run, prepared: Prepared): Effect.Effect<void> {
-    return this.launch(
-      run,
-      proceed(prepared, () => this.isDraining),
-    )
+    return this.launch(run, proceed(prepared, this))
   }
 
   takeOver(record: RunRecord): Effect.Effect<void> {
-    return this.launch(
-      record.run,
-      execute(record, () => this.isDraining),
-    )
+    return this.launch(record.run, execute(record, this))
   }
 
   stop(ids: Iterable<RunId>): Effect.Effect<void> {
@@ -143,16 +162,31 @@ class Executions {
 
   /** Starts nothing new and waits until nodes in progress have settled, for so long at most. */
   drain(graceMillis: number): Effect.Effect<void> {
-    this.isDraining = true
-    return Effect.ignore(Effect.timeout(FiberMap.awaitEmpty(this.#fibers), graceMillis))
+    return Effect.suspend(() => {
+      this.#draining = true
+      for (const notify of this.#notify) notify()
+      return Effect.ignore(Effect.timeout(FiberMap.awaitEmpty(this.#fibers), graceMillis))
+    })
   }
 
-  ended(account: AccountId, id: RunId): Option.Option<Effect.Effect<Ended>> {
+  ended(account: AccountId, id: RunId): Option.Option<Effect.Effect<Over>> {
     if (this.runs.get(id)?.accountId !== account) return Option.none()
     const fiber = FiberMap.getUnsafe(this.#fibers, id)
     return Option.map(fiber, (each) =>
-      Effect.map(Fiber.await(each), (exit) => (Exit.isSuccess(exit) ? exit.value : undefined)),
+      Effect.map(Fiber.await(each), (exit) => {
+        const over = Exit.isSuccess(exit) ? exit.value : undefined
+        return over?.run.finishedAt === null ? undefined : over
+      }),
     )
+  }
+
+  /** Remembers when a parked run goes on, and gives back one that was left open. */
+  #leave(id: RunId, over: Over): Effect.Effect<void> {
+    if (over === undefined || over.run.finishedAt !== null) return Effect.void
+    const { dueAt } = over.run
+    if (dueAt === null) return this.#giveBack(id)
+    this.nextDue = Math.min(this.nextDue, dueAt)
+    return Effect.void
   }
 }
 
@@ -195,38 +229,105 @@ const heartbeat = (
   return Effect.catchTag(beat, "StorageError", without)
 }
 
-/** Takes runs that nobody executes, as long as there is room and the process keeps up. */
-const claiming = (
-  id: RunnerId,
-  store: RunStore["Service"],
-  executions: Executions,
-  clock: Clock.Clock,
-  options: RunnerOptions & { readonly room: () => number },
-): Effect.Effect<void> => {
-  const { claimLimit, lagMillis, leaseMillis, pollMillis, room } = options
-  let expectedAt = clock.currentTimeMillisUnsafe()
+/** How long a runner leaves alone what it cannot execute, before it looks again. */
+const refusalMillis = 30_000
 
-  const claim = Effect.gen(function* () {
+/** How many runs a runner remembers that it cannot execute. */
+const refusalsKept = 1_000
+
+/** Runs that this process cannot execute, because it does not know a type of theirs. */
+class Refusals {
+  readonly #until = new Map<RunId, Timestamp>()
+
+  add(id: RunId, now: Timestamp): void {
+    this.#until.set(id, now + refusalMillis)
+    if (this.#until.size > refusalsKept) this.#until.delete(this.#until.keys().next().value!)
+  }
+
+  at(now: Timestamp): ReadonlyArray<RunId> {
+    for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id)
+    return [...this.#until.keys()]
+  }
+}
+
+/** The first type of a run that this process does not know, in the version that was drawn. */
+const unknownType = ({ definition }: RunRecord, { lookup }: NodeTypes["Service"]) =>
+  definition.nodes.find((node) => {
+    const type = lookup(node.type)
+    const { version } = settingsOf(node)
+    return type === undefined || (version !== undefined && version !== type.version)
+  })?.type
+
+/** What looking for runs needs. */
+interface Claiming {
+  readonly id: RunnerId
+  readonly store: RunStore["Service"]
+  readonly types: NodeTypes["Service"]
+  readonly executions: Executions
+  readonly clock: Clock.Clock
+  readonly options: RunnerOptions
+  readonly limits: Limits
+  readonly room: () => number
+}
+
+const capOf = (limit: number): number | undefined => (Number.isFinite(limit) ? limit : undefined)
+
+/** Takes runs that nobody executes, as long as there is room. */
+const claims = ({ clock, executions, id, limits, options, room, store, types }: Claiming) => {
+  const refusals = new Refusals()
+  let after: AccountId | undefined
+  const take = Effect.fnUntraced(function* (record: RunRecord) {
+    const { run } = record
+    after = run.accountId
+    const unknown = unknownType(record, types)
+    if (unknown === undefined) return yield* executions.takeOver(record)
+    refusals.add(run.id, clock.currentTimeMillisUnsafe())
+    yield* Effect.logWarning(`run ${run.id} needs node type ${unknown}, which is not known here`)
+    yield* store.abandon(id, [run.id])
+  })
+  return Effect.gen(function* () {
+    executions.nextDue = Number.POSITIVE_INFINITY
     let more = true
     while (more && room() > 0) {
-      const limit = Math.min(claimLimit, room())
-      const claimed = yield* store.claim({ runner: id, leaseMillis, limit })
-      for (const record of claimed) yield* executions.takeOver(record)
+      const limit = Math.min(options.claimLimit, room())
+      const claimed = yield* store.claim({
+        runner: id,
+        leaseMillis: options.leaseMillis,
+        limit,
+        except: refusals.at(clock.currentTimeMillisUnsafe()),
+        after,
+        runsPerAccount: capOf(limits.runsPerAccount),
+        runsPerWorkflow: capOf(limits.runsPerWorkflow),
+      })
+      for (const record of claimed) yield* take(record)
       more = claimed.length === limit
     }
   })
+}
 
-  return Effect.suspend(() => {
+/** Looks for runs whenever it is time, somebody says so, or a parked run goes on. */
+const claiming = (needs: Claiming, pokes: Queue.Dequeue<void>): Effect.Effect<never, never> => {
+  const { clock, executions, options } = needs
+  const { lagMillis, pollMillis } = options
+  const claim = claims(needs)
+  let expectedAt = clock.currentTimeMillisUnsafe()
+
+  const look = Effect.suspend(() => {
     const lag = clock.currentTimeMillisUnsafe() - expectedAt
     return lag > lagMillis ? Effect.void : claim
   }).pipe(
     Effect.catchTag("StorageError", (error) => Effect.logWarning("could not look for runs", error)),
-    Effect.tap(() =>
-      Effect.sync(() => {
-        expectedAt = clock.currentTimeMillisUnsafe() + pollMillis
-      }),
-    ),
   )
+  const pause = Effect.suspend(() => {
+    const now = clock.currentTimeMillisUnsafe()
+    const millis = Math.max(0, Math.min(pollMillis, executions.nextDue - now))
+    expectedAt = now + millis
+    return Effect.timeoutOrElse(Queue.take(pokes), {
+      duration: millis,
+      orElse: () => Effect.void,
+    })
+  })
+  return Effect.forever(Effect.andThen(look, pause))
 }
 
 const every = (millis: number, effect: Effect.Effect<void>) =>
@@ -234,27 +335,33 @@ const every = (millis: number, effect: Effect.Effect<void>) =>
 
 const make = Effect.gen(function* () {
   const store = yield* RunStore
+  const types = yield* NodeTypes
   const options = yield* CurrentRunnerOptions
-  const { runsAtOnce } = yield* CurrentLimits
+  const limits = yield* CurrentLimits
   const clock = yield* Clock.Clock
   const id = RunnerId.make(yield* Effect.flatMap(Ids, (ids) => ids.make("execution")))
 
   yield* store.heartbeat(id, options.leaseMillis)
   yield* Effect.addFinalizer(() => Effect.ignore(store.release(id)))
-  const fibers = yield* FiberMap.make<RunId, Ended>()
+  const fibers = yield* FiberMap.make<RunId, Over>()
   const giveBack = (runId: RunId) => Effect.ignore(store.abandon(id, [runId]))
   const executions = new Executions(fibers, yield* Effect.context<Needs>(), giveBack)
-  const room = () => (executions.isDraining ? 0 : runsAtOnce - executions.runs.size)
+  const room = () => (executions.isDraining() ? 0 : limits.runsAtOnce - executions.runs.size)
+  const pokes = yield* Queue.sliding<void>(1)
 
   // A scope closes in the opposite order: no more claims, then the nodes in progress finish under a
   // living lease, then the lease ends.
   yield* every(options.leaseMillis / 4, heartbeat(id, store, executions, clock, options))
   yield* Effect.addFinalizer(() => executions.drain(options.graceMillis))
-  yield* every(options.pollMillis, claiming(id, store, executions, clock, { ...options, room }))
+  const needs = { id, store, types, executions, clock, options, limits, room }
+  yield* Effect.forkScoped(claiming(needs, pokes))
 
+  // Where runs are capped, only a claim can tell whether there is room for one more.
+  const capped = Number.isFinite(limits.runsPerAccount) || Number.isFinite(limits.runsPerWorkflow)
   return Runner.of({
     id,
-    hasRoom: () => room() > 0,
+    hasRoom: () => !capped && room() > 0,
+    look: Effect.sync(() => void Queue.offerUnsafe(pokes, undefined)),
     launch: (run, prepared) => executions.proceed(run, prepared),
     stop: (runId) => executions.stop([runId]),
     ended: (account, runId) => executions.ended(account, runId),

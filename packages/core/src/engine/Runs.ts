@@ -8,7 +8,6 @@ import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { AccountId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
 import type { JsonObject } from "../domain/Json.ts"
-import { CurrentLimits } from "../domain/Limits.ts"
 import type {
   Definition,
   InputOverrides,
@@ -18,7 +17,6 @@ import type {
   Viewport,
 } from "../domain/Run.ts"
 import { isTerminal } from "../domain/Run.ts"
-import type { Timestamp } from "../domain/Timestamp.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
@@ -26,14 +24,15 @@ import type { StorageError } from "../ports/StorageError.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Change } from "./Change.ts"
 import { commitDurably } from "./Commit.ts"
-import { prepare } from "./Execution.ts"
+import { circumstancesOf, prepare } from "./Execution.ts"
 import type { Compiled } from "./Graphs.ts"
 import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
 import type { Overlay, Plan } from "./Plan.ts"
-import { plan } from "./Plan.ts"
+import { plan, planSingle, upstreamOf } from "./Plan.ts"
 import { InvalidGraph, RunEnded, RunNotFound, WorkflowNotFound } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
+import { cancel as cancelation } from "./Turn.ts"
 
 /** What a start asks for (specification 4.5). */
 export interface StartRequest {
@@ -43,6 +42,8 @@ export interface StartRequest {
   readonly nodeOverrides?: ReadonlyArray<Node> | undefined
   readonly viewport?: Viewport | undefined
   readonly source?: RunSource | undefined
+  /** Runs this node alone, on what the nodes before it put out when they last completed. */
+  readonly singleNodeId?: string | undefined
 }
 
 export class Runs extends Context.Service<
@@ -82,14 +83,6 @@ export class Runs extends Context.Service<
 /** How often a run that executes elsewhere is looked at while somebody waits for it. */
 const lookAgain = "100 millis"
 
-/** What is left to say about a run that a user canceled. Pure. */
-const cancelation = (record: RunRecord, now: Timestamp): RunCommit => {
-  const change = new Change(record.run, now)
-  const count = (status: string) => record.nodeRuns.filter((row) => row.status === status).length
-  change.end("CANCELED", null, null, { completed: count("COMPLETED"), failed: count("FAILED") })
-  return change.commit()
-}
-
 /** What all operations work with. */
 interface Services {
   readonly runs: RunStore["Service"]
@@ -104,7 +97,7 @@ const unborn = (
   workflow: Workflow,
   request: StartRequest,
   made: Plan,
-  born: Pick<Run, "id" | "executionId" | "createdAt" | "inputOverrides">,
+  born: Pick<Run, "id" | "executionId" | "createdAt">,
 ): Run => ({
   ...born,
   accountId: workflow.accountId,
@@ -113,19 +106,23 @@ const unborn = (
   workflowRevision: workflow.revision,
   definitionId: made.definition.id,
   status: "QUEUED",
-  mode: "full",
+  mode: request.singleNodeId === undefined ? "full" : "single",
   source: request.source ?? "api",
-  singleNodeId: null,
+  singleNodeId: request.singleNodeId ?? null,
   startedAt: null,
   finishedAt: null,
   error: null,
   values: made.values,
+  inputOverrides: made.inputOverrides,
   viewport: request.viewport ?? null,
   output: null,
   estimatedCredits: made.estimate,
   actualCredits: 0,
   nodeRunCount: 0,
+  attempts: 0,
   active: [],
+  waiting: [],
+  dueAt: null,
   sequence: 0,
   revision: 0,
   fence: 0,
@@ -135,17 +132,32 @@ const unborn = (
 
 /** Puts a start together, or names every problem. Stores nothing. */
 const draw = Effect.fnUntraced(function* (
-  { graphs, ids }: Services,
+  { graphs, ids, runs }: Services,
   workflow: Workflow,
   request: StartRequest,
 ) {
+  const { singleNodeId } = request
   const overlay: Overlay = {
     values: request.values ?? {},
     inputOverrides: request.graphInputOverrides ?? {},
     nodeOverrides: request.nodeOverrides ?? [],
   }
   const id = RunId.make(yield* ids.make("run"))
-  const made = plan(workflow, overlay, id, graphs.compile)
+  const made =
+    singleNodeId === undefined
+      ? plan(workflow, overlay, id, graphs.compile)
+      : planSingle(
+          workflow,
+          overlay,
+          singleNodeId,
+          yield* runs.latestOutputs(
+            workflow.accountId,
+            workflow.id,
+            upstreamOf(workflow, singleNodeId),
+          ),
+          id,
+          graphs.compile,
+        )
   if (Result.isFailure(made)) {
     return yield* new InvalidGraph({ problems: made.failure.map((each) => each.message) })
   }
@@ -153,7 +165,6 @@ const draw = Effect.fnUntraced(function* (
     id,
     executionId: yield* ids.make("execution"),
     createdAt: yield* Clock.currentTimeMillis,
-    inputOverrides: overlay.inputOverrides,
   })
   const { definition, graph } = made.success
   return { graph, record: { run, definition, nodeRuns: [] } }
@@ -169,6 +180,7 @@ const insert = ({ runs }: Services, definition: Definition, commit: RunCommit) =
 const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord) {
   const commit = new Change(record.run, record.run.createdAt).commit()
   yield* insert(services, record.definition, commit)
+  yield* services.runner.look
   return commit.run
 })
 
@@ -176,7 +188,8 @@ const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord
 const begin = Effect.fnUntraced(function* (services: Services, record: RunRecord, graph: Compiled) {
   const { runner } = services
   const owned = { ...record, run: { ...record.run, owner: runner.id, fence: 1 } }
-  const prepared = prepare(owned, graph, yield* CurrentLimits, record.run.createdAt)
+  const circumstances = { ...(yield* circumstancesOf), now: record.run.createdAt }
+  const prepared = prepare(owned, graph, circumstances)
   yield* insert(services, record.definition, prepared.first.commit)
   yield* runner.launch(owned.run, prepared)
   return prepared.first.commit.run

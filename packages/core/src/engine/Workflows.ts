@@ -102,7 +102,8 @@ const sameContent = (left: WorkflowContent, right: WorkflowContent): boolean =>
   left.description === right.description &&
   left.thumbnailUrl === right.thumbnailUrl &&
   JSON.stringify(left.nodes) === JSON.stringify(right.nodes) &&
-  JSON.stringify(left.edges) === JSON.stringify(right.edges)
+  JSON.stringify(left.edges) === JSON.stringify(right.edges) &&
+  JSON.stringify(left.settings ?? {}) === JSON.stringify(right.settings ?? {})
 
 const checkDraft = (
   content: WorkflowContent,
@@ -115,12 +116,13 @@ const checkDraft = (
 }
 
 /** Only the fields a client may set, so that nothing else can ride along. */
-const contentOf = (workflow: WorkflowContent): WorkflowContent => ({
+const contentOf = (workflow: WorkflowContent): WorkflowContent & Pick<Workflow, "settings"> => ({
   name: workflow.name,
   description: workflow.description,
   thumbnailUrl: workflow.thumbnailUrl,
   nodes: workflow.nodes,
   edges: workflow.edges,
+  settings: workflow.settings ?? {},
 })
 
 const given = <T extends object>(change: T): Partial<T> =>
@@ -203,7 +205,7 @@ const insert = Effect.fnUntraced(function* (
   const workflow: Workflow = {
     id: WorkflowId.make(yield* ids.make("workflow")),
     accountId: account,
-    ...content,
+    ...contentOf(content),
     revision: 1,
     createdAt: now,
     updatedAt: now,
@@ -285,7 +287,7 @@ const make = Effect.gen(function* () {
   return Workflows.of({
     create: Effect.fn("Workflows.create")(function* (account, content) {
       yield* checkDraft(content, yield* CurrentLimits)
-      return yield* insert(services, account, contentOf(content))
+      return yield* insert(services, account, content)
     }),
     update: Effect.fn("Workflows.update")((account, id, patch, expectedRevision) =>
       change(services, account, id, decideUpdate(patch, expectedRevision)),

@@ -7,7 +7,8 @@
  * is `Frontier`'s.
  */
 import { Result } from "effect"
-import { defaultInput, defaultOutput, type NodeTypeLookup } from "../domain/NodeType.ts"
+import { defaultInput, defaultOutput, errorOutput } from "../domain/NodeType.ts"
+import type { NodeTypeLookup } from "../domain/NodeType.ts"
 import type { InputOverrides } from "../domain/Run.ts"
 import type { Edge, Node } from "../domain/Workflow.ts"
 import { type Adjacency, groupBy } from "./Adjacency.ts"
@@ -97,19 +98,25 @@ const joinsOf = (edges: ReadonlyArray<Edge>, indexOf: ReadonlyMap<string, number
 
 const wiringsOf = (
   nodeCount: number,
-  { inputs, sources, targets }: Joins,
+  { inputs, outputs, sources, targets }: Joins,
 ): ReadonlyArray<Wiring> => {
   const wired = Array.from({ length: nodeCount }, () => new Set<string>())
   const touched = new Uint8Array(nodeCount)
+  const routed = new Uint8Array(nodeCount)
   for (const [edge, input] of inputs.entries()) {
     const source = sources[edge]!
     const target = targets[edge]!
     if (source >= 0) touched[source] = 1
+    if (source >= 0 && outputs[edge] === errorOutput) routed[source] = 1
     if (target < 0) continue
     touched[target] = 1
     wired[target]!.add(input)
   }
-  return wired.map((set, index) => ({ inputs: set, edgeless: touched[index] === 0 }))
+  return wired.map((set, index) => ({
+    inputs: set,
+    routesErrors: routed[index] === 1,
+    edgeless: touched[index] === 0,
+  }))
 }
 
 const addProblemsOfPorts = (

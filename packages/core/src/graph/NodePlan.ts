@@ -7,6 +7,8 @@
 import type { JsonObject } from "../domain/Json.ts"
 import type { NodeType, NodeTypeLookup, Ports } from "../domain/NodeType.ts"
 import { errorOutput } from "../domain/NodeType.ts"
+import type { NodePolicy } from "../domain/Policy.ts"
+import { readPolicy } from "../domain/Policy.ts"
 import type { InputOverrides } from "../domain/Run.ts"
 import type { Node, NodeSettings } from "../domain/Workflow.ts"
 import { settingsOf } from "../domain/Workflow.ts"
@@ -22,6 +24,8 @@ export interface NodePlan {
   readonly ports: Ports
   /** This run's values for inputs of this node, by port; they win over edges and literals. */
   readonly overrides: JsonObject
+  /** What becomes of the node when an attempt fails. */
+  readonly policy: NodePolicy
   /** True for a leftover: a node without edges that lacks a required input. It is skipped. */
   readonly draft: boolean
   /**
@@ -35,6 +39,8 @@ export interface NodePlan {
 export interface Wiring {
   /** Inputs at which an edge ends. */
   readonly inputs: ReadonlySet<string>
+  /** True when an edge starts at the reserved `error` output. */
+  readonly routesErrors: boolean
   /** True when no edge touches the node at all. */
   readonly edgeless: boolean
 }
@@ -69,8 +75,30 @@ export const planOf = (
   }
   // Nothing reads a leftover's literals, so only what this start asked for can be wrong with it.
   addProblemsOfValues(node.id, ports, draft ? overrides : settings.inputs, problems)
+  const policy = policyOf(node, type, ports, wiring.routesErrors, problems)
   const passThrough = settings.disabled ? wireOf(type, ports) : undefined
-  return { node, settings, type, ports, overrides, draft, passThrough }
+  return { node, settings, type, ports, overrides, policy, draft, passThrough }
+}
+
+const policyOf = (
+  node: Node,
+  type: NodeType,
+  { outputs }: Ports,
+  routesErrors: boolean,
+  problems: Array<Problem>,
+): NodePolicy => {
+  const read = readPolicy(node.data, type.policy, routesErrors)
+  const subject = `Node ${quoted(node.id)}:`
+  for (const reason of read.problems) {
+    problems.push({ message: `${subject} ${reason}`, nodeId: node.id })
+  }
+  for (const port of Object.keys(read.policy.fallback ?? {})) {
+    if (port === errorOutput || outputs.has(port)) continue
+    const known = listed(outputs.keys())
+    const message = `${subject} default: has no output ${quoted(port)}; it has ${known}`
+    problems.push({ message, nodeId: node.id, port })
+  }
+  return read.policy
 }
 
 /** The node's type, if this process knows it in the node's version and mode. */

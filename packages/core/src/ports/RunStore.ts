@@ -8,6 +8,7 @@
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
 import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "../domain/Run.ts"
 import type { RunEvent } from "../domain/RunEvent.ts"
@@ -20,16 +21,19 @@ export type Expected =
 
 /**
  * One atomic change of a run: its next row and everything that goes with it. Of a run that exists
- * it changes neither what the run was born with nor its owner and fence; those change hands by
- * `claim`, `seize` and `abandon` alone.
+ * it changes neither what the run was born with nor its fence. Its owner it changes only where it
+ * parks the run (`dueAt` is set): from then on it has none. Otherwise runs change hands by `claim`,
+ * `seize` and `abandon` alone.
  *
  * `run.revision` is the expected revision plus one (1 for a new run).
  */
 export interface RunCommit {
   readonly expected: Expected
   readonly run: Run
-  /** Rows of nodes that settled; a node's row is written once. */
+  /** First rows of nodes: they settled, or have to wait. */
   readonly nodeRuns: ReadonlyArray<NodeRun>
+  /** Rows that take the place of the one their node has, because it had to wait. */
+  readonly rewritten: ReadonlyArray<NodeRun>
   /** To append: what the run itself goes through. The end of a node is told by its row. */
   readonly events: ReadonlyArray<RunEvent>
 }
@@ -52,6 +56,14 @@ export interface ClaimRequest {
   /** How long the runner's lease holds from now, by the store's clock. */
   readonly leaseMillis: number
   readonly limit: number
+  /** Runs that the runner cannot execute; left to others. */
+  readonly except?: ReadonlyArray<RunId> | undefined
+  /** Among the accounts whose runs are queued, those behind this one are first in turn. */
+  readonly after?: AccountId | undefined
+  /** An account that has as many runs with an owner gets no further one out of the queue. */
+  readonly runsPerAccount?: number | undefined
+  /** Likewise for a workflow. */
+  readonly runsPerWorkflow?: number | undefined
 }
 
 /** Which runs of an account to list. */
@@ -70,8 +82,13 @@ export class RunStore extends Context.Service<
     readonly commit: (commit: RunCommit) => Effect.Effect<void, StaleRun | StorageError>
     /**
      * Takes runs over for a runner and renews its lease: first open runs whose owner's lease has
-     * run out (oldest first), then open runs without an owner (oldest first). Each claimed run's
-     * fence and count of claims are raised by one and its owner set; nothing else of it changes.
+     * run out (oldest first), then parked runs whose time has come by the store's clock (longest
+     * due first), then queued runs, turn by turn: the oldest of each account, then the second
+     * oldest of each, and so on. Each claimed run's fence and count of claims are raised by one and
+     * its owner set; nothing else of it changes.
+     *
+     * The caps hold exactly, over all runners that ask for the same ones; they do not hold back
+     * runs that have been out of the queue before.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
@@ -90,8 +107,8 @@ export class RunStore extends Context.Service<
       leaseMillis: number,
     ) => Effect.Effect<ReadonlyMap<RunId, number>, StorageError>
     /**
-     * Gives back those of these runs that are open and the runner's own: their fence is raised and
-     * they have no owner, so that whoever claims next can have them.
+     * Gives back those of these runs that are open and the runner's own: their fence is raised, the
+     * claim no longer counts, and they have no owner, so that whoever claims next can have them.
      */
     readonly abandon: (
       runner: RunnerId,
@@ -108,6 +125,15 @@ export class RunStore extends Context.Service<
       account: AccountId,
       ids: ReadonlyArray<RunId>,
     ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
+    /**
+     * For each of these nodes the output of its latest COMPLETED node run in any run of the
+     * workflow (by the run's creation; among the last thousand runs). Nodes without one are absent.
+     */
+    readonly latestOutputs: (
+      account: AccountId,
+      workflowId: WorkflowId,
+      nodeIds: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyMap<string, JsonObject>, StorageError>
     /** Newest first. */
     readonly list: (query: RunQuery) => Effect.Effect<Page<Run>, StorageError>
     /**

@@ -43,6 +43,8 @@ export const type = (
   modes: [],
   join: "any",
   role: "step",
+  delivery: "at-least-once",
+  policy: {},
   portsOf: () => ({
     inputs: new Map(inputs.map(input).map((port) => [port.name, port])),
     outputs: new Map(outputs.map((name) => [name, { name, schema: {} }])),

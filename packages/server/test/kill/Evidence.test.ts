@@ -35,7 +35,7 @@ const good: Story = {
     active: [],
     sequence: 5,
   } as unknown as Run,
-  definition: { id: "d", nodes: [], edges: [] },
+  definition: { id: "d", nodes: [], edges: [], settings: {} },
   nodeRuns: [nodeRun("w0", 2), nodeRun("w1", 3), nodeRun("answer", 4)],
   events: [
     event(1, "run.started"),

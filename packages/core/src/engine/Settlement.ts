@@ -1,0 +1,164 @@
+/**
+ * What the end of an attempt means for its node: done, done in spite of an error, waiting for
+ * another attempt, or failed.
+ *
+ * Guarantees: pure; a node settles once, and what its attempts charged is counted once. Leaves out:
+ * what a settled node releases, which is `Turn`'s.
+ */
+import type { MicroCredits } from "../domain/Credits.ts"
+import type { Json, JsonObject } from "../domain/Json.ts"
+import { estimateOf } from "../domain/NodeType.ts"
+import { errorOutput } from "../domain/NodeType.ts"
+import { delayMillis } from "../domain/Policy.ts"
+import type { ActiveNode, LogLine, NodeRun } from "../domain/Run.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
+import type { GraphNode } from "../graph/Graph.ts"
+import type { FailedAttempt, Outcome } from "./Attempt.ts"
+import type { Change } from "./Change.ts"
+import type { Progress, Started } from "./Progress.ts"
+import { isHalted, note } from "./Progress.ts"
+
+/** Records the end of a node: in the frontier, in the commit, and for the end of the run. */
+export const settle = (
+  progress: Progress,
+  change: Change,
+  node: GraphNode,
+  row: Omit<NodeRun, "nodeId" | "nodeType" | "ordinal" | "sequence">,
+): void => {
+  progress.frontier.settle(node.index, row.status, row.output)
+  progress.again.delete(node.index)
+  change.endNode(node, row, progress.leftovers.delete(node.index))
+  note(progress, node, row)
+}
+
+/** What this attempt adds to what earlier ones of its node charged. */
+const account = (
+  { leftovers }: Progress,
+  change: Change,
+  { charged, index }: Outcome,
+  otherwise: MicroCredits,
+): MicroCredits => {
+  const earlier = leftovers.get(index)?.credits ?? 0
+  const added = charged ?? (earlier > 0 ? 0 : otherwise)
+  change.charge(added)
+  return earlier + added
+}
+
+const complete = (
+  progress: Progress,
+  change: Change,
+  started: Started,
+  outcome: Outcome,
+  output: JsonObject,
+  logs: ReadonlyArray<LogLine> | null = outcome.logs,
+): void => {
+  const node = progress.graph.nodes[outcome.index]!
+  const estimate = estimateOf(node.type, node.settings) ?? 0
+  settle(progress, change, node, {
+    status: "COMPLETED",
+    attempt: started.attempt,
+    input: started.inputs,
+    output,
+    logs,
+    error: null,
+    credits: account(progress, change, outcome, estimate),
+    startedAt: started.startedAt,
+    finishedAt: outcome.at,
+  })
+}
+
+/** The node goes on later; what its attempts left behind so far is stored with it. */
+const wait = (
+  progress: Progress,
+  change: Change,
+  started: Started,
+  outcome: Outcome,
+  next: Pick<ActiveNode, "attempt"> & { readonly due: Timestamp; readonly state?: Json },
+): void => {
+  const { index, logs } = outcome
+  const credits = account(progress, change, outcome, 0)
+  const { startedAt } = started
+  const row = {
+    status: "WAITING" as const,
+    attempt: started.attempt,
+    input: started.inputs,
+    logs,
+    error: outcome._tag === "Failed" ? outcome.error : null,
+    credits,
+    startedAt,
+  }
+  change.setNode(progress.graph.nodes[index]!, row, progress.leftovers.has(index))
+  progress.waiting.set(index, { ordinal: index, startedAt, ...next })
+  progress.leftovers.set(index, { logs, credits })
+}
+
+/** True when a failed attempt is followed by another one; else why it would have been. */
+const mayRetry = (
+  { limits, run }: Progress,
+  node: GraphNode,
+  { attempt, retryable }: FailedAttempt,
+): boolean | string => {
+  if (!retryable || attempt >= node.policy.retry.attempts) return false
+  return run.attempts < limits.attemptsPerRun
+    ? true
+    : ` (not tried again: the run has made ${run.attempts} attempts; ` +
+        `the limit is ${limits.attemptsPerRun})`
+}
+
+const handled = (error: string, { at, attempt, logs }: FailedAttempt): ReadonlyArray<LogLine> => [
+  ...(logs ?? []),
+  { at, level: "error", message: error, attempt },
+]
+
+const fail = (
+  progress: Progress,
+  change: Change,
+  started: Started,
+  outcome: FailedAttempt,
+): void => {
+  const node = progress.graph.nodes[outcome.index]!
+  const { attempt, at } = outcome
+  const retried = !isHalted(progress) && mayRetry(progress, node, outcome)
+  if (retried === true) {
+    const { retry } = node.policy
+    const pause = delayMillis(retry, attempt, progress.luck(), outcome.retryAfterMillis)
+    return wait(progress, change, started, outcome, { attempt: attempt + 1, due: at + pause })
+  }
+  const error = outcome.error + (retried === false ? "" : retried)
+  const { fallback, onError } = node.policy
+  if (onError === "default") {
+    return complete(progress, change, started, outcome, fallback!, handled(error, outcome))
+  }
+  if (onError === "route") {
+    const output = { [errorOutput]: { message: error, nodeId: node.id, attempt } }
+    return complete(progress, change, started, outcome, output, handled(error, outcome))
+  }
+  settle(progress, change, node, {
+    status: "FAILED",
+    attempt,
+    input: started.inputs,
+    output: null,
+    logs: outcome.logs,
+    error,
+    credits: account(progress, change, outcome, 0),
+    startedAt: started.startedAt,
+    finishedAt: at,
+  })
+}
+
+/** Records how an attempt ended. One that nobody waits for any more is left alone. */
+export const settleOutcome = (progress: Progress, change: Change, outcome: Outcome): void => {
+  const started = progress.running.get(outcome.index)
+  if (started === undefined || started.attempt !== outcome.attempt) return
+  progress.running.delete(outcome.index)
+  switch (outcome._tag) {
+    case "Completed":
+      return complete(progress, change, started, outcome, outcome.output)
+    case "Failed":
+      return fail(progress, change, started, outcome)
+    case "Suspended": {
+      const { attempt, due, state } = outcome
+      return wait(progress, change, started, outcome, { attempt, due, state })
+    }
+  }
+}

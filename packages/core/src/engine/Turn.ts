@@ -1,0 +1,216 @@
+/**
+ * The next turn of a run: what has ended is settled, what that releases is decided, and all of it
+ * becomes one commit together with the attempts that start after it.
+ *
+ * Guarantees: pure, so that a turn is the same live and after a crash; nothing is started twice.
+ * Leaves out: committing, calling handlers, and telling the time.
+ */
+import { Duration, Result } from "effect"
+import type { NodeRun, Run, RunRecord } from "../domain/Run.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
+import { inputsOf, responseOf } from "../graph/Bindings.ts"
+import type { RunCommit } from "../ports/RunStore.ts"
+import type { Outcome } from "./Attempt.ts"
+import { Change } from "./Change.ts"
+import type { Progress, Started } from "./Progress.ts"
+import { activeOf, isHalted, nextDue } from "./Progress.ts"
+import { settle, settleOutcome } from "./Settlement.ts"
+
+/** What can move a run: an attempt ended, a node's wait is over, or the run's time is up. */
+export type Signal =
+  | Outcome
+  | { readonly _tag: "Due"; readonly index: number }
+  | { readonly _tag: "Expired" }
+
+/** How a turn is to be taken. */
+export interface Manner {
+  /** True when nothing new is to be started, because the process is about to stop. */
+  readonly draining: boolean
+  /** A run that has nothing to do for longer than this is parked. */
+  readonly parkAfterMillis: number
+}
+
+/** What one turn asks for: a commit, and what to do once that is stored. */
+export interface Turn {
+  readonly commit: RunCommit
+  readonly started: ReadonlyArray<Started>
+  /** Nodes whose attempts are to be broken off. */
+  readonly stopped: ReadonlyArray<number>
+}
+
+/** How a failed run reads: the first failure, and how many more. */
+const errorOf = (failures: Progress["failures"]): string | null => {
+  const first = failures[0]
+  if (first === undefined) return null
+  const more = failures.length - 1
+  const rest = more === 0 ? "" : more === 1 ? " (and 1 more node)" : ` (and ${more} more nodes)`
+  return `Node "${first.node.id}" failed: ${first.error}${rest}`
+}
+
+/** Binds a node's inputs: it becomes ready, or fails for want of exactly one value at a port. */
+const bind = (progress: Progress, change: Change, index: number, now: Timestamp): void => {
+  const inputs = inputsOf(progress.graph, progress.frontier, index)
+  if (Result.isSuccess(inputs)) {
+    progress.ready.push({ index, inputs: inputs.success })
+    return
+  }
+  settle(progress, change, progress.graph.nodes[index]!, {
+    status: "FAILED",
+    attempt: 0,
+    input: null,
+    output: null,
+    logs: null,
+    error: inputs.failure,
+    credits: 0,
+    startedAt: null,
+    finishedAt: now,
+  })
+}
+
+/** Ends the wait of a node: it needs a slot now. */
+const wake = (progress: Progress, change: Change, index: number, now: Timestamp): void => {
+  const waiting = progress.waiting.get(index)
+  if (waiting === undefined) return
+  progress.waiting.delete(index)
+  progress.again.set(index, activeOf(waiting))
+  bind(progress, change, index, now)
+}
+
+/** Decides all that the settled nodes release, until nothing more follows. */
+const release = (progress: Progress, change: Change, now: Timestamp): void => {
+  let decided = progress.frontier.advance()
+  while (decided.length > 0) {
+    for (const each of decided) {
+      if (each._tag === "Run") {
+        // After a restart this is also said of nodes that have begun already.
+        const begun = progress.waiting.has(each.index) || progress.running.has(each.index)
+        if (!begun) bind(progress, change, each.index, now)
+        continue
+      }
+      const node = progress.graph.nodes[each.index]!
+      const message = each._tag === "Skip" ? each.reason : "Disabled: the input is passed through"
+      const level = node.draft ? "warn" : "info"
+      change.setNode(node, {
+        status: "SKIPPED",
+        output: each._tag === "Skip" ? null : each.output,
+        logs: [{ at: now, level, message, attempt: 0 }],
+        finishedAt: now,
+      })
+    }
+    decided = progress.frontier.advance()
+  }
+}
+
+/** Takes ready nodes into the free slots. */
+const fill = (progress: Progress, now: Timestamp): ReadonlyArray<Started> => {
+  const free = progress.limits.nodesAtOnce - progress.running.size
+  const from = progress.nextReady
+  progress.nextReady = Math.min(progress.ready.length, from + free)
+  const next = progress.ready.slice(from, progress.nextReady).map((ready): Started => {
+    const first = { ordinal: ready.index, attempt: 1, startedAt: now }
+    return { ...ready, ...(progress.again.get(ready.index) ?? first) }
+  })
+  for (const started of next) progress.running.set(started.index, started)
+  return next
+}
+
+/** Records what is in progress and what waits, and how much of that is new. */
+const keepBooks = (progress: Progress, change: Change, started: ReadonlyArray<Started>): void => {
+  const attempts = started.filter(({ state }) => state === undefined).length
+  const nodes = started.filter(({ index }) => !progress.again.has(index)).length
+  for (const { index } of started) progress.again.delete(index)
+  change.setActive([...progress.running.values()].map(activeOf), attempts, nodes)
+  change.setWaiting(
+    progress.waiting.size === 0 ? [] : [...progress.waiting.values()].toSorted(byOrdinal),
+  )
+}
+
+const byOrdinal = (a: { ordinal: number }, b: { ordinal: number }): number => a.ordinal - b.ordinal
+
+const finish = (progress: Progress, change: Change, timedOut: boolean): void => {
+  const failed = progress.failures.length
+  const millis = progress.definition.settings.timeoutMillis ?? 0
+  const late = `The run timed out after ${Duration.format(Duration.millis(millis))}`
+  const error = timedOut ? late : errorOf(progress.failures)
+  const output = responseOf(progress.graph, progress.responses)
+  change.end(error === null ? "COMPLETED" : "FAILED", error, output, {
+    completed: progress.completed,
+    failed,
+  })
+}
+
+/** Lets go of the run when it has nothing to do for long enough. */
+const parkOrKeep = (
+  progress: Progress,
+  change: Change,
+  now: Timestamp,
+  { draining, parkAfterMillis }: Manner,
+): void => {
+  const due = nextDue(progress)
+  const idle = progress.running.size === 0 && progress.nextReady === progress.ready.length
+  if (due === undefined || !idle || (!draining && due - now <= parkAfterMillis)) {
+    return change.keep()
+  }
+  change.park(Math.min(due, progress.deadline ?? due))
+}
+
+/** Takes the next turn. */
+export const turn = (
+  progress: Progress,
+  signals: ReadonlyArray<Signal>,
+  now: Timestamp,
+  manner: Manner,
+): Turn => {
+  const change = new Change(progress.run, now)
+  if (progress.run.status === "QUEUED") change.begin()
+  let expired = false
+  for (const signal of signals) {
+    if (signal._tag === "Expired") expired = true
+    else if (signal._tag === "Due") wake(progress, change, signal.index, now)
+    else settleOutcome(progress, change, signal)
+  }
+  release(progress, change, now)
+  const timedOut = expired && !progress.frontier.finished
+  const halted = timedOut || isHalted(progress)
+  const aborted = timedOut || (halted && progress.definition.settings.onFailure === "abort")
+  const stopped = aborted ? [...progress.running.keys()] : []
+  const started = halted || manner.draining ? [] : fill(progress, now)
+  keepBooks(progress, change, started)
+  for (const index of stopped) progress.running.delete(index)
+  if (progress.frontier.finished || (halted && progress.running.size === 0)) {
+    finish(progress, change, timedOut)
+  } else parkOrKeep(progress, change, now, manner)
+  const commit = change.commit()
+  progress.run = commit.run
+  for (const row of commit.nodeRuns) progress.rows.set(row.ordinal, row)
+  for (const row of commit.rewritten) progress.rows.set(row.ordinal, row)
+  return { commit, started, stopped }
+}
+
+/** True while the run is this process's to go on with. */
+export const goesOn = ({ run, running, waiting }: Progress): boolean =>
+  run.finishedAt === null && run.dueAt === null && (running.size > 0 || waiting.size > 0)
+
+const countOf = (rows: ReadonlyArray<NodeRun>, status: NodeRun["status"]): number =>
+  rows.filter((row) => row.status === status).length
+
+/** The commit that ends a run from outside, whatever its nodes are doing. */
+const breakOff = (
+  { nodeRuns, run }: RunRecord,
+  status: Extract<Run["status"], "FAILED" | "CANCELED">,
+  error: string | null,
+  now: Timestamp,
+): RunCommit => {
+  const change = new Change(run, now)
+  const completed = countOf(nodeRuns, "COMPLETED")
+  change.end(status, error, null, { completed, failed: countOf(nodeRuns, "FAILED") })
+  return change.commit()
+}
+
+/** The commit that gives up a run which cannot be executed. */
+export const giveUp = (record: RunRecord, error: string, now: Timestamp): RunCommit =>
+  breakOff(record, "FAILED", error, now)
+
+/** The commit that cancels a run. */
+export const cancel = (record: RunRecord, now: Timestamp): RunCommit =>
+  breakOff(record, "CANCELED", null, now)
