@@ -8,6 +8,7 @@ import type { Egress } from "@millrace/egress/Egress"
 import type { Layer } from "effect"
 import { condition } from "./Condition.ts"
 import { constant } from "./Constant.ts"
+import { delay } from "./Delay.ts"
 import { fail } from "./Fail.ts"
 import { httpRequest } from "./HttpRequest.ts"
 import { list } from "./List.ts"
@@ -24,6 +25,7 @@ export const builtin = [
   condition,
   switchNode,
   merge,
+  delay,
   fail,
   constant,
   transform,

@@ -12,6 +12,7 @@ const keys = [
   "condition",
   "switch",
   "merge",
+  "delay",
   "fail",
   "constant",
   "transform",

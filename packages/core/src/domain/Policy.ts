@@ -84,8 +84,11 @@ export const delayMillis = (
   return Math.round(Math.min(jittered, policy.maxMillis))
 }
 
-/** A length of time as people write it: milliseconds, or text such as `30 seconds`. */
-const millisOf = (value: unknown): number | undefined => {
+/**
+ * A length of time as people write it, in milliseconds: a number of them, or text such as
+ * `30 seconds`. `undefined` for what is no length of time.
+ */
+export const millisOf = (value: unknown): number | undefined => {
   if (typeof value !== "number" && typeof value !== "string") return undefined
   const duration = Duration.fromInput(value as Duration.Input)
   const millis = duration._tag === "Some" ? Duration.toMillis(duration.value) : Number.NaN
@@ -93,6 +96,12 @@ const millisOf = (value: unknown): number | undefined => {
 }
 
 const durationRule = `a number of milliseconds or text such as "30 seconds"`
+
+/** Why a value is no length of time from `least` milliseconds to a year; `undefined` if it is. */
+export const durationProblem = (value: unknown, least: number): string | undefined => {
+  const result = durationFrom(least)(value)
+  return typeof result === "string" ? result : undefined
+}
 
 type Reader<A> = (value: unknown) => A | string
 

@@ -149,7 +149,7 @@ class Workshop {
 
   /** Interrupts every handler, without waiting for any. */
   close(): void {
-    for (const index of [...this.#running.keys()]) this.#interrupt(index)
+    for (const index of this.#running.keys()) this.#interrupt(index)
   }
 
   /** Offers a signal after a time that no change of the wall clock makes longer or shorter. */

@@ -7,61 +7,23 @@
  * grace time, what is left is interrupted, and the lease ends at once, so that another runner, or
  * this one after a restart, can continue.
  */
-import {
-  Clock,
-  Context,
-  Duration,
-  Effect,
-  Exit,
-  Fiber,
-  FiberMap,
-  Layer,
-  Option,
-  Queue,
-} from "effect"
+import { Clock, Context, Duration, Effect, FiberMap, Layer, Queue } from "effect"
+import type { Option } from "effect"
 import type { AccountId, RunId } from "../domain/Id.ts"
 import { RunnerId } from "../domain/Id.ts"
-import type { Limits } from "../domain/Limits.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
-import type { Run, RunRecord } from "../domain/Run.ts"
-import type { Timestamp } from "../domain/Timestamp.ts"
-import { settingsOf } from "../domain/Workflow.ts"
-import type { StaleRun } from "../ports/RunStore.ts"
+import type { Run } from "../domain/Run.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
-import type { Drain, Over, Prepared } from "./Execution.ts"
-import { execute, proceed } from "./Execution.ts"
+import { claiming } from "./Claiming.ts"
+import type { Over, Prepared } from "./Execution.ts"
+import type { Needs } from "./Executions.ts"
+import { Executions } from "./Executions.ts"
 import type { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
-
-/** How a runner keeps and looks for work. */
-export interface RunnerOptions {
-  /** How long a runner's ownership outlives its last sign of life. */
-  readonly leaseMillis: number
-  /** How often it looks for runs that nobody executes. */
-  readonly pollMillis: number
-  /** How many runs one look takes at most. */
-  readonly claimLimit: number
-  /** How long nodes in progress may go on after the runner was told to stop. */
-  readonly graceMillis: number
-  /** A process whose timers fire later than this has too much to do to take more. */
-  readonly lagMillis: number
-}
-
-/** The options in force; override with `Layer.succeed` or `Effect.provideService`. */
-export const CurrentRunnerOptions = Context.Reference<RunnerOptions>(
-  "@millrace/core/engine/RunnerOptions",
-  {
-    defaultValue: () => ({
-      leaseMillis: 30_000,
-      pollMillis: 500,
-      claimLimit: 100,
-      graceMillis: 10_000,
-      lagMillis: 250,
-    }),
-  },
-)
+import type { RunnerOptions } from "./RunnerOptions.ts"
+import { CurrentRunnerOptions } from "./RunnerOptions.ts"
 
 export class Runner extends Context.Service<
   Runner,
@@ -88,106 +50,6 @@ export class Runner extends Context.Service<
       Runner,
       Effect.suspend(() => make),
     )
-}
-
-/** What executions need besides their run. */
-type Needs = RunStore | NodeTypes | Graphs
-
-/** What this process executes at the moment. Mutable; every method is one synchronous step. */
-class Executions implements Drain {
-  readonly runs = new Map<RunId, Run>()
-  /** When the first of the runs goes on that this process has parked. */
-  nextDue = Number.POSITIVE_INFINITY
-  readonly #fibers: FiberMap.FiberMap<RunId, Over>
-  readonly #context: Context.Context<Needs>
-  readonly #giveBack: (id: RunId) => Effect.Effect<void>
-  readonly #notify = new Set<() => void>()
-  #draining = false
-
-  constructor(
-    fibers: FiberMap.FiberMap<RunId, Over>,
-    context: Context.Context<Needs>,
-    giveBack: (id: RunId) => Effect.Effect<void>,
-  ) {
-    this.#fibers = fibers
-    this.#context = context
-    this.#giveBack = giveBack
-  }
-
-  readonly isDraining = (): boolean => this.#draining
-
-  readonly onDrain = (notify: () => void): (() => void) => {
-    this.#notify.add(notify)
-    return () => this.#notify.delete(notify)
-  }
-
-  /** Executes a run in a fiber of its own, in place of an older execution of the same run. */
-  launch(run: Run, execution: Effect.Effect<Over, StaleRun, Needs>): Effect.Effect<void> {
-    const supervised = execution.pipe(
-      Effect.provideContext(this.#context),
-      Effect.tap((over) => this.#leave(run.id, over)),
-      Effect.catchTag("StaleRun", () =>
-        Effect.as(Effect.logDebug("lost a run to somebody else", run.id), undefined),
-      ),
-      Effect.catchCause((cause) =>
-        Effect.as(Effect.logError("an execution broke off", run.id, cause), undefined),
-      ),
-      Effect.ensuring(
-        Effect.sync(() => {
-          if (this.runs.get(run.id) === run) this.runs.delete(run.id)
-        }),
-      ),
-    )
-    return Effect.suspend(() => {
-      this.runs.set(run.id, run)
-      return Effect.asVoid(FiberMap.run(this.#fibers, run.id, supervised))
-    })
-  }
-
-  proceed(run: Run, prepared: Prepared): Effect.Effect<void> {
-    return this.launch(run, proceed(prepared, this))
-  }
-
-  takeOver(record: RunRecord): Effect.Effect<void> {
-    return this.launch(record.run, execute(record, this))
-  }
-
-  stop(ids: Iterable<RunId>): Effect.Effect<void> {
-    return Effect.forEach(ids, (id) => FiberMap.remove(this.#fibers, id), { discard: true })
-  }
-
-  stopAll(): Effect.Effect<void> {
-    return FiberMap.clear(this.#fibers)
-  }
-
-  /** Starts nothing new and waits until nodes in progress have settled, for so long at most. */
-  drain(graceMillis: number): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      this.#draining = true
-      for (const notify of this.#notify) notify()
-      return Effect.ignore(Effect.timeout(FiberMap.awaitEmpty(this.#fibers), graceMillis))
-    })
-  }
-
-  ended(account: AccountId, id: RunId): Option.Option<Effect.Effect<Over>> {
-    if (this.runs.get(id)?.accountId !== account) return Option.none()
-    const fiber = FiberMap.getUnsafe(this.#fibers, id)
-    return Option.map(fiber, (each) =>
-      Effect.map(Fiber.await(each), (exit) => {
-        const over = Exit.isSuccess(exit) ? exit.value : undefined
-        return over?.run.finishedAt === null ? undefined : over
-      }),
-    )
-  }
-
-  /** Remembers when a parked run goes on, and gives back one that was left open. */
-  #leave(id: RunId, over: Over): Effect.Effect<void> {
-    if (over === undefined || over.run.finishedAt !== null) return Effect.void
-    const { dueAt } = over.run
-    if (dueAt === null) return this.#giveBack(id)
-    this.nextDue = Math.min(this.nextDue, dueAt)
-    return Effect.void
-  }
 }
 
 /** Keeps the lease, and brings what is executed here in line with what the store says is ours. */
@@ -227,107 +89,6 @@ const heartbeat = (
           executions.stopAll(),
         )
   return Effect.catchTag(beat, "StorageError", without)
-}
-
-/** How long a runner leaves alone what it cannot execute, before it looks again. */
-const refusalMillis = 30_000
-
-/** How many runs a runner remembers that it cannot execute. */
-const refusalsKept = 1_000
-
-/** Runs that this process cannot execute, because it does not know a type of theirs. */
-class Refusals {
-  readonly #until = new Map<RunId, Timestamp>()
-
-  add(id: RunId, now: Timestamp): void {
-    this.#until.set(id, now + refusalMillis)
-    if (this.#until.size > refusalsKept) this.#until.delete(this.#until.keys().next().value!)
-  }
-
-  at(now: Timestamp): ReadonlyArray<RunId> {
-    for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id)
-    return [...this.#until.keys()]
-  }
-}
-
-/** The first type of a run that this process does not know, in the version that was drawn. */
-const unknownType = ({ definition }: RunRecord, { lookup }: NodeTypes["Service"]) =>
-  definition.nodes.find((node) => {
-    const type = lookup(node.type)
-    const { version } = settingsOf(node)
-    return type === undefined || (version !== undefined && version !== type.version)
-  })?.type
-
-/** What looking for runs needs. */
-interface Claiming {
-  readonly id: RunnerId
-  readonly store: RunStore["Service"]
-  readonly types: NodeTypes["Service"]
-  readonly executions: Executions
-  readonly clock: Clock.Clock
-  readonly options: RunnerOptions
-  readonly limits: Limits
-  readonly room: () => number
-}
-
-const capOf = (limit: number): number | undefined => (Number.isFinite(limit) ? limit : undefined)
-
-/** Takes runs that nobody executes, as long as there is room. */
-const claims = ({ clock, executions, id, limits, options, room, store, types }: Claiming) => {
-  const refusals = new Refusals()
-  let after: AccountId | undefined
-  const take = Effect.fnUntraced(function* (record: RunRecord) {
-    const { run } = record
-    after = run.accountId
-    const unknown = unknownType(record, types)
-    if (unknown === undefined) return yield* executions.takeOver(record)
-    refusals.add(run.id, clock.currentTimeMillisUnsafe())
-    yield* Effect.logWarning(`run ${run.id} needs node type ${unknown}, which is not known here`)
-    yield* store.abandon(id, [run.id])
-  })
-  return Effect.gen(function* () {
-    executions.nextDue = Number.POSITIVE_INFINITY
-    let more = true
-    while (more && room() > 0) {
-      const limit = Math.min(options.claimLimit, room())
-      const claimed = yield* store.claim({
-        runner: id,
-        leaseMillis: options.leaseMillis,
-        limit,
-        except: refusals.at(clock.currentTimeMillisUnsafe()),
-        after,
-        runsPerAccount: capOf(limits.runsPerAccount),
-        runsPerWorkflow: capOf(limits.runsPerWorkflow),
-      })
-      for (const record of claimed) yield* take(record)
-      more = claimed.length === limit
-    }
-  })
-}
-
-/** Looks for runs whenever it is time, somebody says so, or a parked run goes on. */
-const claiming = (needs: Claiming, pokes: Queue.Dequeue<void>): Effect.Effect<never, never> => {
-  const { clock, executions, options } = needs
-  const { lagMillis, pollMillis } = options
-  const claim = claims(needs)
-  let expectedAt = clock.currentTimeMillisUnsafe()
-
-  const look = Effect.suspend(() => {
-    const lag = clock.currentTimeMillisUnsafe() - expectedAt
-    return lag > lagMillis ? Effect.void : claim
-  }).pipe(
-    Effect.catchTag("StorageError", (error) => Effect.logWarning("could not look for runs", error)),
-  )
-  const pause = Effect.suspend(() => {
-    const now = clock.currentTimeMillisUnsafe()
-    const millis = Math.max(0, Math.min(pollMillis, executions.nextDue - now))
-    expectedAt = now + millis
-    return Effect.timeoutOrElse(Queue.take(pokes), {
-      duration: millis,
-      orElse: () => Effect.void,
-    })
-  })
-  return Effect.forever(Effect.andThen(look, pause))
 }
 
 const every = (millis: number, effect: Effect.Effect<void>) =>

@@ -4,35 +4,15 @@ import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
 import { Graphs } from "@millrace/core/engine/Graphs"
-import { Ids } from "@millrace/core/engine/Ids"
 import { execute } from "@millrace/core/engine/Execution"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
-import { Workflows } from "@millrace/core/engine/Workflows"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import * as Memory from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { account, byNode, edge, Gates, node, start, types } from "./TestEngine.ts"
-
-/** What several processes share: the store, the identities and the gates of the test. */
-const shared = Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)
-
-/** One process: an engine of its own over the shared store. Ends with its scope. */
-const process = Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
-  Layer.provideMerge(Runner.layer),
-  Layer.provide(Graphs.layer),
-  Layer.provide(NodeTypes.layer(...types)),
-)
-
-const boot = Effect.gen(function* () {
-  const scope = yield* Scope.make()
-  const context = yield* Layer.buildWithScope(Layer.fresh(process), scope)
-  const stop = Scope.close(scope, Exit.void)
-  return { context, stop }
-})
+import { account, boot, byNode, edge, Gates, node, shared, start, types } from "./TestEngine.ts"
 
 const chain = [node("one", "pass", { input: 1 }), node("two", "gate"), node("three", "pass")]
 const wires = [edge("one", "two"), edge("two", "three")]
@@ -45,7 +25,7 @@ describe("Runner.layer", () => {
     Effect.gen(function* () {
       const gates = yield* Gates
       const store = yield* RunStore
-      const first = yield* boot
+      const first = yield* boot()
       const { id } = yield* start(chain, wires).pipe(Effect.provideContext(first.context))
       yield* gates.untilArrived("two")
       const before = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
@@ -54,7 +34,7 @@ describe("Runner.layer", () => {
       yield* Fiber.join(stopping)
       assert.deepStrictEqual(gates.interrupted, ["two"])
       yield* gates.open("two")
-      const second = yield* boot
+      const second = yield* boot()
       yield* TestClock.adjust("1 second")
       const after = yield* Effect.flatMap(Runs, (runs) => runs.wait(account, id)).pipe(
         Effect.provideContext(second.context),
@@ -76,14 +56,14 @@ describe("Runner.layer", () => {
         ],
       )
       yield* second.stop
-    }).pipe(Effect.provide(shared)),
+    }).pipe(Effect.provide(shared())),
   )
 
   it.effect("lets nodes in progress finish when it stops, and starts no others", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
       const store = yield* RunStore
-      const first = yield* boot
+      const first = yield* boot()
       const { id } = yield* start(chain, wires).pipe(Effect.provideContext(first.context))
       yield* gates.untilArrived("two")
       const stopping = yield* Effect.forkChild(first.stop)
@@ -96,21 +76,21 @@ describe("Runner.layer", () => {
         ["COMPLETED", "COMPLETED", "PENDING"],
       )
       assert.deepStrictEqual(gates.interrupted, [])
-      const second = yield* boot
+      const second = yield* boot()
       yield* TestClock.adjust("1 second")
       const { run } = yield* Effect.flatMap(Runs, (runs) => runs.wait(account, id)).pipe(
         Effect.provideContext(second.context),
       )
       assert.strictEqual(run.status, "COMPLETED")
       yield* second.stop
-    }).pipe(Effect.provide(shared)),
+    }).pipe(Effect.provide(shared())),
   )
 
   it.effect("takes over the runs of a process that died once its lease has run out", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
       const store = yield* RunStore
-      const survivor = yield* boot
+      const survivor = yield* boot()
       const { id } = yield* start(chain, wires).pipe(Effect.provideContext(survivor.context))
       yield* gates.untilArrived("two")
       // The run passes to a runner that never shows a sign of life again.
@@ -128,14 +108,14 @@ describe("Runner.layer", () => {
       )
       assert.strictEqual(run.status, "COMPLETED")
       yield* survivor.stop
-    }).pipe(Effect.provide(shared)),
+    }).pipe(Effect.provide(shared())),
   )
 
   it.effect("takes queued runs that nobody owns, no more at once than it may execute", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
       const store = yield* RunStore
-      const server = yield* boot
+      const server = yield* boot()
       const ids = ["a", "b", "c"]
       const started = yield* Effect.forEach(ids, (id) => start([node(id, "gate")])).pipe(
         Effect.provideContext(server.context),
@@ -159,7 +139,7 @@ describe("Runner.layer", () => {
       )
       yield* server.stop
     }).pipe(
-      Effect.provide(shared),
+      Effect.provide(shared()),
       Effect.provideService(CurrentLimits, { ...defaultLimits, runsAtOnce: 2 }),
     ),
   )
@@ -167,7 +147,7 @@ describe("Runner.layer", () => {
   it.effect("gives back what it owns and does not execute, so that the run goes on", () =>
     Effect.gen(function* () {
       const store = yield* RunStore
-      const server = yield* boot
+      const server = yield* boot()
       const runs = Context.get(server.context, Runs)
       const runner = Context.get(server.context, Runner)
       const { id } = yield* start([node("one", "gate")]).pipe(Effect.provideContext(server.context))
@@ -181,13 +161,13 @@ describe("Runner.layer", () => {
       const { run } = yield* runs.wait(account, id)
       assert.strictEqual(run.status, "COMPLETED")
       yield* server.stop
-    }).pipe(Effect.provide(shared)),
+    }).pipe(Effect.provide(shared())),
   )
 
   it.effect("gives up a run whose owners all stop before any node has settled", () =>
     Effect.gen(function* () {
       const store = yield* RunStore
-      const server = yield* boot
+      const server = yield* boot()
       const { id } = yield* start([node("one", "gate")]).pipe(Effect.provideContext(server.context))
       for (let owner = 0; owner < 5; owner++) {
         const dead = RunnerId.make(`exe_dead_${owner}`)
@@ -203,14 +183,14 @@ describe("Runner.layer", () => {
       assert.strictEqual(run.status, "FAILED")
       assert.match(run.error ?? "", /given up: its runner stopped 5 times/)
       yield* server.stop
-    }).pipe(Effect.provide(shared)),
+    }).pipe(Effect.provide(shared())),
   )
 
   it.effect("interrupts what it executes when another runner has taken it", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
       const store = yield* RunStore
-      const loser = yield* boot
+      const loser = yield* boot()
       const { id } = yield* start(chain, wires).pipe(Effect.provideContext(loser.context))
       yield* gates.untilArrived("two")
       const winner = RunnerId.make("exe_winner")
@@ -219,7 +199,7 @@ describe("Runner.layer", () => {
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(gates.interrupted, ["two"])
       yield* loser.stop
-    }).pipe(Effect.provide(shared)),
+    }).pipe(Effect.provide(shared())),
   )
 })
 
@@ -228,7 +208,7 @@ describe("Execution.execute under two owners", () => {
     Effect.gen(function* () {
       const gates = yield* Gates
       const store = yield* RunStore
-      const server = yield* boot
+      const server = yield* boot()
       const { id } = yield* start(chain, wires).pipe(Effect.provideContext(server.context))
       yield* gates.untilArrived("two")
       const stale = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
@@ -244,6 +224,6 @@ describe("Execution.execute under two owners", () => {
       assert.deepStrictEqual(now.nodeRuns, stale.nodeRuns)
       assert.strictEqual(now.run.revision, stale.run.revision)
       yield* server.stop
-    }).pipe(Effect.provide(shared)),
+    }).pipe(Effect.provide(shared())),
   )
 })

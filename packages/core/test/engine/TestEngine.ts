@@ -3,7 +3,7 @@ import type { NodeRun, RunRecord } from "@millrace/core/domain/Run"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
 import { AccountId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
-import type { Edge, Node, Workflow } from "@millrace/core/domain/Workflow"
+import type { Edge, Node, Workflow, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { Graphs } from "@millrace/core/engine/Graphs"
 import { Ids } from "@millrace/core/engine/Ids"
@@ -16,7 +16,7 @@ import type { StartRequest } from "@millrace/core/engine/Runs"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import * as Memory from "@millrace/memory/Stores"
-import { Context, Deferred, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Layer, Schema, Scope } from "effect"
 
 export const account = AccountId.make("acc_test")
 
@@ -174,6 +174,82 @@ const pricey = define({
   run: () => Effect.succeed({}),
 })
 
+/** Fails as often as it is told to, charging for each attempt, then passes on what arrives. */
+const flaky = define({
+  key: "flaky",
+  inputs: {
+    ...inputs,
+    failures: Schema.Int,
+    retryable: Schema.optionalKey(Schema.Boolean),
+    retryAfterMillis: Schema.optionalKey(Schema.Int),
+  },
+  outputs,
+  run: Effect.fnUntraced(function* ({ failures, input = null, ...error }) {
+    const { attempt, charge, idempotencyKey, log } = yield* CurrentNode
+    yield* charge(1)
+    log("info", `attempt ${attempt} of ${idempotencyKey}`)
+    if (attempt > failures) return { output: input }
+    return yield* new NodeError({ message: `failure ${attempt}`, ...error })
+  }),
+})
+
+/** Takes its time, and says in the gates when it is interrupted. */
+const sleepy = define({
+  key: "sleepy",
+  inputs: { ...inputs, millis: Schema.Int },
+  outputs,
+  run: Effect.fnUntraced(function* ({ input = null, millis }) {
+    const { log, nodeId } = yield* CurrentNode
+    const gates = yield* Gates
+    gates.arrived.push(nodeId)
+    log("info", "asleep")
+    yield* Effect.onInterrupt(Effect.sleep(millis), () =>
+      Effect.sync(() => gates.interrupted.push(nodeId)),
+    )
+    return { output: input }
+  }),
+})
+
+/** Ignores every attempt to interrupt it. */
+const stubborn = define({
+  key: "stubborn",
+  inputs,
+  outputs,
+  run: () => Effect.uninterruptible(Effect.never),
+})
+
+/** As a gate, but must never be called twice. */
+const once = define({
+  key: "once",
+  delivery: "at-most-once",
+  inputs,
+  outputs,
+  run: Effect.fnUntraced(function* ({ input = null }) {
+    const { nodeId } = yield* CurrentNode
+    yield* Effect.flatMap(Gates, (gates) => gates.pass(nodeId))
+    return { output: input }
+  }),
+})
+
+/** Suspends itself for as long as its literal says, once, and charges before and after. */
+const nap = define({
+  key: "nap",
+  inputs: { ...inputs, millis: Schema.Int },
+  outputs,
+  run: Effect.fnUntraced(function* ({ input = null, millis }) {
+    const { charge, log, nodeId, resumed, suspend } = yield* CurrentNode
+    const gates = yield* Gates
+    gates.arrived.push(nodeId)
+    yield* charge(1)
+    if (resumed === undefined) {
+      log("info", "good night")
+      return yield* suspend((yield* Clock.currentTimeMillis) + millis, { slept: millis })
+    }
+    log("info", "good morning")
+    return { output: { input, resumed } }
+  }),
+})
+
 const request = define({
   key: "request",
   role: "request",
@@ -204,6 +280,11 @@ export const types: ReadonlyArray<Executable<Gates>> = [
   wild,
   rude,
   pricey,
+  flaky,
+  sleepy,
+  stubborn,
+  once,
+  nap,
   request,
   response,
 ]
@@ -216,6 +297,32 @@ export const engine = () =>
     Layer.provideMerge(NodeTypes.layer(...types)),
     Layer.provideMerge(Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)),
   )
+
+/** What several processes share: the store, the identities and the gates of the test. */
+export const shared = () => Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)
+
+/** One process: an engine of its own over the shared store, with these node types. */
+const processOf = (known: ReadonlyArray<Executable<Gates>>) =>
+  Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
+    Layer.provideMerge(Runner.layer),
+    Layer.provide(Graphs.layer),
+    Layer.provide(NodeTypes.layer(...known)),
+  )
+
+/** Starts a process over the shared store. It runs until it is stopped. */
+export const boot = Effect.fnUntraced(function* (known = types) {
+  const scope = yield* Scope.make()
+  const context = yield* Layer.buildWithScope(Layer.fresh(processOf(known)), scope)
+  return { context, stop: Scope.close(scope, Exit.void) }
+})
+
+/** A node with literals and whatever else its data is to say. */
+export const nodeWith = (
+  id: string,
+  type: string,
+  literals: { [input: string]: Json },
+  data: { [key: string]: Json },
+): Node => ({ id, type, position: { x: 0, y: 0 }, data: { inputs: literals, ...data } })
 
 /** A node at a place that follows from its id, so that the order of nodes is stable. */
 export const node = (id: string, type: string, literals?: { [input: string]: Json }): Node => ({
@@ -241,6 +348,7 @@ export const edge = (from: string, to: string): Edge => {
 export const save = (
   nodes: ReadonlyArray<Node>,
   edges: ReadonlyArray<Edge> = [],
+  settings: WorkflowSettings = {},
 ): Effect.Effect<Workflow, unknown, Workflows> =>
   Effect.flatMap(Workflows, (workflows) =>
     workflows.create(account, {
@@ -249,6 +357,7 @@ export const save = (
       thumbnailUrl: null,
       nodes,
       edges,
+      settings,
     }),
   )
 
@@ -256,11 +365,11 @@ export const save = (
 export const start = (
   nodes: ReadonlyArray<Node>,
   edges: ReadonlyArray<Edge> = [],
-  request: Omit<StartRequest, "workflowId"> = {},
+  request: Omit<StartRequest, "workflowId"> & { readonly settings?: WorkflowSettings } = {},
 ) =>
   Effect.gen(function* () {
     const runs = yield* Runs
-    const { id } = yield* save(nodes, edges)
+    const { id } = yield* save(nodes, edges, request.settings)
     return yield* runs.start(account, { workflowId: id, ...request })
   })
 

@@ -1,0 +1,115 @@
+/**
+ * What this process executes at the moment: one fiber per run, supervised.
+ *
+ * Guarantees: an execution that breaks off or loses its run takes nothing else with it; what is
+ * left open when it is over is given back at once. Leaves out: which runs to execute.
+ */
+import type { Context } from "effect"
+import { Effect, Exit, Fiber, FiberMap, Option } from "effect"
+import type { AccountId, RunId } from "../domain/Id.ts"
+import type { Run, RunRecord } from "../domain/Run.ts"
+import type { RunStore, StaleRun } from "../ports/RunStore.ts"
+import type { Drain, Over, Prepared } from "./Execution.ts"
+import { execute, proceed } from "./Execution.ts"
+import type { Graphs } from "./Graphs.ts"
+import type { NodeTypes } from "./NodeTypes.ts"
+
+/** What executions need besides their run. */
+export type Needs = RunStore | NodeTypes | Graphs
+
+/** What this process executes at the moment. Mutable; every method is one synchronous step. */
+export class Executions implements Drain {
+  readonly runs = new Map<RunId, Run>()
+  /** When the first of the runs goes on that this process has parked. */
+  nextDue = Number.POSITIVE_INFINITY
+  readonly #fibers: FiberMap.FiberMap<RunId, Over>
+  readonly #context: Context.Context<Needs>
+  readonly #giveBack: (id: RunId) => Effect.Effect<void>
+  readonly #notify = new Set<() => void>()
+  #draining = false
+
+  constructor(
+    fibers: FiberMap.FiberMap<RunId, Over>,
+    context: Context.Context<Needs>,
+    giveBack: (id: RunId) => Effect.Effect<void>,
+  ) {
+    this.#fibers = fibers
+    this.#context = context
+    this.#giveBack = giveBack
+  }
+
+  readonly isDraining = (): boolean => this.#draining
+
+  readonly onDrain = (notify: () => void): (() => void) => {
+    this.#notify.add(notify)
+    return () => this.#notify.delete(notify)
+  }
+
+  /** Executes a run in a fiber of its own, in place of an older execution of the same run. */
+  launch(run: Run, execution: Effect.Effect<Over, StaleRun, Needs>): Effect.Effect<void> {
+    const supervised = execution.pipe(
+      Effect.provideContext(this.#context),
+      Effect.tap((over) => this.#leave(run.id, over)),
+      Effect.catchTag("StaleRun", () =>
+        Effect.as(Effect.logDebug("lost a run to somebody else", run.id), undefined),
+      ),
+      Effect.catchCause((cause) =>
+        Effect.as(Effect.logError("an execution broke off", run.id, cause), undefined),
+      ),
+      Effect.ensuring(
+        Effect.sync(() => {
+          if (this.runs.get(run.id) === run) this.runs.delete(run.id)
+        }),
+      ),
+    )
+    return Effect.suspend(() => {
+      this.runs.set(run.id, run)
+      return Effect.asVoid(FiberMap.run(this.#fibers, run.id, supervised))
+    })
+  }
+
+  proceed(run: Run, prepared: Prepared): Effect.Effect<void> {
+    return this.launch(run, proceed(prepared, this))
+  }
+
+  takeOver(record: RunRecord): Effect.Effect<void> {
+    return this.launch(record.run, execute(record, this))
+  }
+
+  stop(ids: Iterable<RunId>): Effect.Effect<void> {
+    return Effect.forEach(ids, (id) => FiberMap.remove(this.#fibers, id), { discard: true })
+  }
+
+  stopAll(): Effect.Effect<void> {
+    return FiberMap.clear(this.#fibers)
+  }
+
+  /** Starts nothing new and waits until nodes in progress have settled, for so long at most. */
+  drain(graceMillis: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.#draining = true
+      for (const notify of this.#notify) notify()
+      return Effect.ignore(Effect.timeout(FiberMap.awaitEmpty(this.#fibers), graceMillis))
+    })
+  }
+
+  ended(account: AccountId, id: RunId): Option.Option<Effect.Effect<Over>> {
+    if (this.runs.get(id)?.accountId !== account) return Option.none()
+    const fiber = FiberMap.getUnsafe(this.#fibers, id)
+    return Option.map(fiber, (each) =>
+      Effect.map(Fiber.await(each), (exit) => {
+        const over = Exit.isSuccess(exit) ? exit.value : undefined
+        return over?.run.finishedAt === null ? undefined : over
+      }),
+    )
+  }
+
+  /** Remembers when a parked run goes on, and gives back one that was left open. */
+  #leave(id: RunId, over: Over): Effect.Effect<void> {
+    if (over === undefined || over.run.finishedAt !== null) return Effect.void
+    const { dueAt } = over.run
+    if (dueAt === null) return this.#giveBack(id)
+    this.nextDue = Math.min(this.nextDue, dueAt)
+    return Effect.void
+  }
+}

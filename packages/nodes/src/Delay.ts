@@ -1,0 +1,66 @@
+/**
+ * The delay node: lets its input out later, after seconds or after months.
+ *
+ * Guarantees: goes on once, at its time or as soon as a process is there, however often processes
+ * stopped meanwhile; while it waits it holds no slot and no memory. Leaves out: repeating.
+ */
+import { Json } from "@millrace/core/domain/Json"
+import { durationProblem, millisOf } from "@millrace/core/domain/Policy"
+import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Clock, Effect, Schema } from "effect"
+import { checked, issue } from "./Checked.ts"
+
+/** How long to wait: milliseconds, or text such as `10 minutes`. */
+export type Wait = number | string
+
+const problemsOfWait = (value: unknown) => {
+  const problem = durationProblem(value, 0)
+  return problem === undefined ? [] : issue(problem)
+}
+
+const problemsOfTime = (value: unknown) =>
+  typeof value === "string" && !Number.isNaN(Date.parse(value))
+    ? []
+    : issue("expected an ISO 8601 time such as 2026-01-31T09:30:00Z")
+
+const wait = checked<Wait>(problemsOfWait, {
+  description: "How long to wait: milliseconds, or text such as `10 minutes`; at most a year.",
+  jsonSchema: { anyOf: [{ type: "number", minimum: 0 }, { type: "string" }] },
+})
+
+const time = checked<string>(problemsOfTime, {
+  description: "When to go on, as an ISO 8601 time; a time that has passed does not wait.",
+  jsonSchema: { type: "string", format: "date-time" },
+})
+
+const dueOf = (given: Wait | undefined, until: string | undefined, now: number) => {
+  if ((given === undefined) === (until === undefined)) return undefined
+  return until === undefined ? now + millisOf(given)! : Date.parse(until)
+}
+
+/** `delay`: passes its input on after `for`, or at `until`. */
+export const delay = define({
+  key: "delay",
+  name: "Delay",
+  description: "Waits for a while, or until a time, and passes its input on.",
+  category: "flow",
+  inputs: {
+    input: Schema.optionalKey(Json.annotate({ description: "What is passed on." })),
+    for: Schema.optionalKey(wait),
+    until: Schema.optionalKey(time),
+  },
+  outputs: { output: Json.annotate({ description: "The input, when the time has come." }) },
+  run: Effect.fnUntraced(function* ({ for: given, input = null, until }) {
+    const node = yield* CurrentNode
+    const now = yield* Clock.currentTimeMillis
+    // What was decided once stays decided: a restart does not make the wait any longer.
+    const due = typeof node.resumed === "number" ? node.resumed : dueOf(given, until, now)
+    if (due === undefined) {
+      const message = "a delay needs either for or until, and not both"
+      return yield* new NodeError({ message, retryable: false })
+    }
+    if (node.resumed === undefined && due > now) return yield* node.suspend(due, due)
+    return { output: input }
+  }),
+})
