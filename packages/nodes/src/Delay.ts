@@ -51,16 +51,17 @@ export const delay = define({
     until: Schema.optionalKey(time),
   },
   outputs: { output: Json.annotate({ description: "The input, when the time has come." }) },
-  run: Effect.fnUntraced(function* ({ for: given, input = null, until }) {
-    const node = yield* CurrentNode
-    const now = yield* Clock.currentTimeMillis
-    // What was decided once stays decided: a restart does not make the wait any longer.
-    const due = typeof node.resumed === "number" ? node.resumed : dueOf(given, until, now)
-    if (due === undefined) {
-      const message = "a delay needs either for or until, and not both"
-      return yield* new NodeError({ message, retryable: false })
-    }
-    if (node.resumed === undefined && due > now) return yield* node.suspend(due, due)
-    return { output: input }
-  }),
+  run: ({ for: given, input = null, until }) =>
+    Effect.gen(function* () {
+      const node = yield* CurrentNode
+      const now = yield* Clock.currentTimeMillis
+      // What was decided once stays decided: a restart does not make the wait any longer.
+      const due = typeof node.resumed === "number" ? node.resumed : dueOf(given, until, now)
+      if (due === undefined) {
+        const message = "a delay needs either for or until, and not both"
+        return yield* new NodeError({ message, retryable: false })
+      }
+      if (node.resumed === undefined && due > now) return yield* node.suspend(due, due)
+      return { output: input }
+    }),
 })

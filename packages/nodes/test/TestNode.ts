@@ -13,6 +13,8 @@ export interface Setting {
   readonly mode?: string
   /** The run's values. */
   readonly values?: JsonObject
+  /** What the node left behind when it suspended itself. */
+  readonly resumed?: Json
 }
 
 /** A node's settings with these literals. */
@@ -24,7 +26,7 @@ export const settings = (inputs: JsonObject, mode?: string): NodeSettings => ({
   disabled: false,
 })
 
-const current = (type: string, { mode = "", values = {} }: Setting) =>
+const current = (type: string, { mode = "", resumed, values = {} }: Setting) =>
   CurrentNode.of({
     accountId: AccountId.make("acc_1"),
     workflowId: WorkflowId.make("wf_1"),
@@ -34,7 +36,7 @@ const current = (type: string, { mode = "", values = {} }: Setting) =>
     mode,
     attempt: 1,
     idempotencyKey: "run_1:node",
-    resumed: undefined,
+    resumed,
     suspend: (due, state) => Effect.die(new Suspension(due, state)),
     values,
     charge: () => Effect.void,

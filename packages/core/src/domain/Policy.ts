@@ -196,6 +196,13 @@ export const problemsOfType = ({ retry, timeoutMillis }: TypePolicy): ReadonlyAr
   return problems
 }
 
+/** What was said, completed: a first wait that is longer than usual is not cut. */
+const retryOf = (given: Partial<RetryPolicy>): RetryPolicy => {
+  const { initialMillis = defaultRetry.initialMillis } = given
+  const maxMillis = Math.max(defaultRetry.maxMillis, initialMillis)
+  return { ...defaultRetry, maxMillis, ...given }
+}
+
 /**
  * Reads the policy of a node out of its data, over what its type says. An edge that starts at the
  * port `error` means `route` where the node does not say otherwise.
@@ -203,7 +210,7 @@ export const problemsOfType = ({ retry, timeoutMillis }: TypePolicy): ReadonlyAr
 export const readPolicy = (data: unknown, type: TypePolicy, routed: boolean): ReadPolicy => {
   const problems: Array<string> = []
   const own: JsonObject = isJsonObject(data) ? data : {}
-  const retry = { ...defaultRetry, ...type.retry, ...readRetry(own["retry"], problems) }
+  const retry = retryOf({ ...type.retry, ...readRetry(own["retry"], problems) })
   const timeoutMillis = readTimeout(own["timeout"], problems) ?? type.timeoutMillis
   const onError = readOnError(own["onError"], problems) ?? (routed ? "route" : "fail")
   const fallback = readFallback(own["default"], problems)

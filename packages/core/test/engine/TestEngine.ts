@@ -68,6 +68,23 @@ const pass = define({
   run: ({ input = null }) => Effect.succeed({ output: input }),
 })
 
+/** One input, one output: what arrives is passed on. */
+const relay = define({
+  key: "relay",
+  inputs: { input: Json },
+  outputs: { output: Json },
+  run: ({ input }) => Effect.succeed({ output: input }),
+})
+
+/** Passes on all that arrives, as an array. */
+const gather = define({
+  key: "gather",
+  inputs: { input: Schema.Array(Json) },
+  multiple: ["input"],
+  outputs: { output: Json },
+  run: ({ input }) => Effect.succeed({ output: input }),
+})
+
 /** Waits until the test opens it. */
 const gate = define({
   key: "gate",
@@ -271,6 +288,8 @@ const response = define({
 
 export const types: ReadonlyArray<Executable<Gates>> = [
   pass,
+  relay,
+  gather,
   gate,
   branch,
   add,
