@@ -4,7 +4,7 @@
  * Guarantees: `fromUnknown` accepts exactly what survives a round trip through JSON text.
  * Leaves out: any schema for the meaning of a value; that belongs to the port it arrives at.
  */
-import { Schema } from "effect"
+import { Result, Schema } from "effect"
 
 /** Any JSON value. */
 export type Json =
@@ -37,6 +37,9 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null
 }
 
+/** How deep a value may be nested. */
+const mostLevels = 1_000
+
 const scalarProblem = (value: unknown): string | undefined => {
   switch (typeof value) {
     case "string":
@@ -55,7 +58,7 @@ const scalarProblem = (value: unknown): string | undefined => {
  * Walks with a worklist, so a deep value cannot overflow the stack; a cycle is reported as nesting
  * beyond `maxDepth`. A key whose value is `undefined` counts as absent, as in JSON text.
  */
-export const problemOf = (root: unknown, maxDepth = 1_000): string | undefined => {
+export const problemOf = (root: unknown, maxDepth = mostLevels): string | undefined => {
   const values: Array<unknown> = [root]
   const depths: Array<number> = [0]
   while (values.length > 0) {
@@ -77,6 +80,82 @@ export const problemOf = (root: unknown, maxDepth = 1_000): string | undefined =
     }
   }
   return undefined
+}
+
+/** A copy that nobody can change, and how many characters its JSON text has at least. */
+export interface FrozenCopy {
+  readonly value: Json
+  /** Counts every character of texts and keys once, and a few for everything else. */
+  readonly size: number
+}
+
+/** Copies one value after another, in one walk that also checks and freezes. */
+class Copier {
+  size = 0
+  problem: string | undefined
+
+  copy(value: unknown, depth: number): Json {
+    switch (typeof value) {
+      case "string":
+        this.size += value.length + 2
+        return value
+      case "number":
+        this.size += 8
+        if (!Number.isFinite(value)) this.problem ??= `${value} is not a JSON number`
+        // As in JSON text, which knows no negative zero.
+        return value === 0 ? 0 : value
+      case "boolean":
+        this.size += 5
+        return value
+      case "object":
+        return value === null ? this.#null() : this.#nested(value, depth)
+      default:
+        this.problem ??= `a value of type ${typeof value} is not JSON`
+        return null
+    }
+  }
+
+  #null(): null {
+    this.size += 4
+    return null
+  }
+
+  #nested(value: object, depth: number): Json {
+    this.size += 2
+    if (depth >= mostLevels) {
+      this.problem ??= `it is nested deeper than ${mostLevels} levels, or refers to itself`
+    } else if (!Array.isArray(value) && !isPlain(value)) {
+      this.problem ??= `an instance of ${value.constructor?.name ?? "a class"} is not JSON`
+    }
+    if (this.problem !== undefined) return null
+    if (!Array.isArray(value)) return this.#object(value, depth + 1)
+    const items: Array<Json> = []
+    for (const item of value as Array<unknown>) items.push(this.copy(item, depth + 1))
+    return Object.freeze(items)
+  }
+
+  #object(value: object, depth: number): Json {
+    const copy: Record<string, Json> = {}
+    for (const key of Object.keys(value)) {
+      const child = (value as Record<string, unknown>)[key]
+      if (child === undefined) continue
+      this.size += key.length + 3
+      const item = this.copy(child, depth)
+      // Assigning to this key would set the prototype.
+      if (key === "__proto__") Object.defineProperty(copy, key, { value: item, enumerable: true })
+      else copy[key] = item
+    }
+    return Object.freeze(copy)
+  }
+}
+
+/** A frozen copy of a value, or why it is not JSON. */
+export const frozenCopy = (value: unknown): Result.Result<FrozenCopy, string> => {
+  const copier = new Copier()
+  const copy = copier.copy(value, 0)
+  return copier.problem === undefined
+    ? Result.succeed({ value: copy, size: copier.size })
+    : Result.fail(copier.problem)
 }
 
 /** Freezes a value and everything in it, so that it can be shared. Walks with a worklist. */

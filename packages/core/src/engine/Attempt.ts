@@ -7,11 +7,11 @@
  * that no handler can change what another one sees. Leaves out: what the outcome means for the run.
  */
 import type { Clock } from "effect"
-import { Cause, Effect, Exit, Option, Result } from "effect"
+import { Cause, Context, Effect, Exit, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import { fromNumber } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
-import { freeze, isJsonObject, problemOf } from "../domain/Json.ts"
+import { freeze, frozenCopy, isJsonObject, problemOf } from "../domain/Json.ts"
 import type { Limits } from "../domain/Limits.ts"
 import type { Ports } from "../domain/NodeType.ts"
 import type { LogLine, Run } from "../domain/Run.ts"
@@ -52,7 +52,7 @@ export type Outcome =
 export interface AttemptRequest {
   readonly run: Run
   readonly node: GraphNode
-  readonly executable: Executable
+  readonly executable: Executable<unknown>
   readonly attempt: number
   readonly inputs: JsonObject
   /** What the attempt left behind when it suspended itself. */
@@ -62,16 +62,13 @@ export interface AttemptRequest {
   readonly limits: Limits
 }
 
-/** Says why something cannot be a node's output, or `undefined` when it can. */
-const problemOfOutput = (ports: Ports, output: unknown): string | undefined => {
+/** Why something cannot be a node's output, apart from what its values are. */
+const problemOfPorts = (ports: Ports, output: unknown): string | undefined => {
   if (!isJsonObject(output)) return "the handler returned something that is not a record of ports"
-  for (const [port, value] of Object.entries(output)) {
-    if (!ports.outputs.has(port)) {
-      const known = [...ports.outputs.keys()].join(", ") || "none"
-      return `the handler returned output "${port}", which is not declared; declared: ${known}`
-    }
-    const problem = value === undefined ? undefined : problemOf(value)
-    if (problem !== undefined) return `output "${port}" is not JSON: ${problem}`
+  for (const port of Object.keys(output)) {
+    if (ports.outputs.has(port)) continue
+    const known = [...ports.outputs.keys()].join(", ") || "none"
+    return `the handler returned output "${port}", which is not declared; declared: ${known}`
   }
   return undefined
 }
@@ -82,18 +79,33 @@ export const checkOutput = (
   output: unknown,
   limits: Limits,
 ): Result.Result<JsonObject, string> => {
-  const problem = problemOfOutput(ports, output)
+  const problem = problemOfPorts(ports, output)
   if (problem !== undefined) return Result.fail(problem)
-  const text = JSON.stringify(output)
-  const bytes = text.length > limits.outputBytes / 4 ? byteLength(text) : text.length
-  if (bytes > limits.outputBytes) {
-    return Result.fail(`the output has ${bytes} bytes; the limit is ${limits.outputBytes}`)
+  const copy: Record<string, Json> = {}
+  let size = 0
+  for (const [port, value] of Object.entries(output as object)) {
+    if (value === undefined) continue
+    const frozen = frozenCopy(value)
+    if (Result.isFailure(frozen)) {
+      return Result.fail(`output "${port}" is not JSON: ${frozen.failure}`)
+    }
+    copy[port] = frozen.success.value
+    size += port.length + frozen.success.size
   }
-  return Result.succeed(freeze(JSON.parse(text) as JsonObject))
+  const tooBig = problemOfSize(copy, size, limits.outputBytes)
+  return tooBig === undefined ? Result.succeed(Object.freeze(copy)) : Result.fail(tooBig)
 }
 
 const encoder = new TextEncoder()
-const byteLength = (text: string): number => encoder.encode(text).length
+
+/** No character takes more bytes of JSON text than so many, so that most outputs need no count. */
+const mostBytesPerCharacter = 6
+
+const problemOfSize = (output: JsonObject, size: number, limit: number): string | undefined => {
+  if (size * mostBytesPerCharacter <= limit) return undefined
+  const bytes = encoder.encode(JSON.stringify(output)).length
+  return bytes <= limit ? undefined : `the output has ${bytes} bytes; the limit is ${limit}`
+}
 
 /** Why an attempt failed, as its node run and its policy need to know. */
 type Failure = Pick<FailedAttempt, "error" | "retryable" | "retryAfterMillis">
@@ -166,8 +178,12 @@ const suspend = (due: Timestamp, state: Json): Effect.Effect<never> => {
 
 /** An attempt that is about to begin. */
 export interface Attempt {
-  /** Calls the handler. Never fails; interrupted when the run no longer wants it. */
-  readonly run: Effect.Effect<Outcome>
+  /** Calls the handler. */
+  readonly run: Effect.Effect<JsonObject, unknown, unknown>
+  /** What the handler runs in. */
+  readonly context: Context.Context<unknown>
+  /** What the handler's end means. */
+  readonly end: (exit: Exit.Exit<JsonObject, unknown>) => Outcome
   /**
    * Ends the attempt as failed, whatever its handler is doing: with the log and the charges so far.
    * What the handler still says later belongs to nobody.
@@ -175,8 +191,12 @@ export interface Attempt {
   readonly giveUp: (error: string) => Outcome
 }
 
-/** Prepares one attempt. */
-export const make = (request: AttemptRequest, clock: Clock.Clock): Attempt => {
+/** Prepares one attempt, with what its handler runs in. */
+export const make = (
+  request: AttemptRequest,
+  outer: Context.Context<unknown>,
+  clock: Clock.Clock,
+): Attempt => {
   const { executable, inputs, limits, node, run } = request
   const now = () => clock.currentTimeMillisUnsafe()
   const log = new NodeLog(limits, request.attempt, now, request.earlier)
@@ -199,7 +219,7 @@ export const make = (request: AttemptRequest, clock: Clock.Clock): Attempt => {
       }),
     log: (level, message, data) => log.add(level, message, data),
   })
-  const end = (): Ended => ({
+  const ended = (): Ended => ({
     index: node.index,
     attempt: request.attempt,
     logs: log.close(),
@@ -208,12 +228,12 @@ export const make = (request: AttemptRequest, clock: Clock.Clock): Attempt => {
   })
   const handled = Effect.suspend(() => executable.run(inputs, node.settings))
   return {
-    run: Effect.map(Effect.exit(Effect.provideService(handled, CurrentNode, current)), (exit) =>
-      outcomeOf(exit, node.ports, limits, end()),
-    ),
+    run: handled,
+    context: Context.add(outer, CurrentNode, current),
+    end: (exit) => outcomeOf(exit, node.ports, limits, ended()),
     giveUp: (error) => ({
       _tag: "Failed",
-      ...end(),
+      ...ended(),
       error,
       retryable: true,
       retryAfterMillis: undefined,

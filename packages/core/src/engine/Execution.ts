@@ -9,22 +9,22 @@
  * without a trace; no handler can hold up its run by ignoring that it is interrupted. Leaves out:
  * who owns a run; that is the runner's.
  */
-import type { Fiber } from "effect"
-import { Clock, Duration, Effect, Queue, Random, Result } from "effect"
+import { Clock, Effect, Queue, Random, Result } from "effect"
 import { CurrentLimits } from "../domain/Limits.ts"
 import type { RunRecord } from "../domain/Run.ts"
 import type { StaleRun } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { Outcome } from "./Attempt.ts"
-import * as Attempt from "./Attempt.ts"
 import { commitDurably } from "./Commit.ts"
 import type { Compiled } from "./Graphs.ts"
 import { Graphs } from "./Graphs.ts"
 import { NodeTypes } from "./NodeTypes.ts"
-import type { Circumstances, Progress, Started } from "./Progress.ts"
+import type { Circumstances, Progress } from "./Progress.ts"
 import { recordOf, resume } from "./Progress.ts"
 import type { Signal, Turn } from "./Turn.ts"
 import { giveUp, goesOn, turn } from "./Turn.ts"
+import type { News } from "./Workshop.ts"
+import { Workshop } from "./Workshop.ts"
 
 /** A run of which so many owners have died without any progress is not given to another one. */
 export const claimsWithoutProgress = 5
@@ -100,120 +100,6 @@ export const prepare = (
   return { progress, first: turn(progress, signals, circumstances.now, manner) }
 }
 
-/** An attempt in progress. */
-interface Running {
-  readonly attempt: number
-  readonly fiber: Fiber.Fiber<unknown>
-  timer: Fiber.Fiber<unknown> | undefined
-}
-
-/** A signal, or the word that it is time to look whether the process is stopping. */
-type News = Signal | { readonly _tag: "Drain" }
-
-/** Calls handlers and sets timers for one run. Everything that happens arrives in one queue. */
-class Workshop {
-  readonly #progress: Progress
-  readonly #types: NodeTypes["Service"]
-  readonly #clock: Clock.Clock
-  readonly #news: Queue.Queue<News>
-  readonly #running = new Map<number, Running>()
-  readonly #armed = new Set<number>()
-
-  constructor(
-    progress: Progress,
-    types: NodeTypes["Service"],
-    clock: Clock.Clock,
-    news: Queue.Queue<News>,
-  ) {
-    this.#progress = progress
-    this.#types = types
-    this.#clock = clock
-    this.#news = news
-  }
-
-  /** Does what a turn asks for. */
-  begin({ started, stopped }: Turn): Effect.Effect<void> {
-    for (const index of stopped) this.#interrupt(index)
-    const work = [...started.map((each) => this.#start(each)), ...this.#waits()]
-    return Effect.all(work, { discard: true })
-  }
-
-  /** What has happened since the last call; waits until something has that matters. */
-  next(): Effect.Effect<ReadonlyArray<Signal>> {
-    return Effect.flatMap(Queue.takeAll(this.#news), (news) => {
-      const signals = news.filter((each): each is Signal => this.#matters(each))
-      const stopping = news.some(({ _tag }) => _tag === "Drain")
-      return signals.length > 0 || stopping ? Effect.succeed(signals) : this.next()
-    })
-  }
-
-  /** Interrupts every handler, without waiting for any. */
-  close(): void {
-    for (const index of this.#running.keys()) this.#interrupt(index)
-  }
-
-  /** Offers a signal after a time that no change of the wall clock makes longer or shorter. */
-  after(millis: number, signal: () => Signal): Effect.Effect<Fiber.Fiber<unknown>> {
-    const offer = Effect.sync(() => Queue.offerUnsafe(this.#news, signal()))
-    return Effect.forkChild(Effect.andThen(Effect.sleep(Math.max(0, millis)), offer), {
-      startImmediately: true,
-    })
-  }
-
-  /** False for an outcome that comes too late: its attempt was ended by somebody else. */
-  #matters(news: News): boolean {
-    if (news._tag === "Drain") return false
-    if (news._tag === "Expired") return true
-    if (news._tag === "Due") return this.#armed.delete(news.index)
-    if (this.#running.get(news.index)?.attempt !== news.attempt) return false
-    this.#interrupt(news.index)
-    return true
-  }
-
-  #interrupt(index: number): void {
-    const running = this.#running.get(index)
-    running?.timer?.interruptUnsafe()
-    running?.fiber.interruptUnsafe()
-    this.#running.delete(index)
-  }
-
-  #start({ attempt: number, index, inputs, state }: Started): Effect.Effect<void> {
-    const { graph, leftovers, limits, run } = this.#progress
-    const node = graph.nodes[index]!
-    const executable = this.#types.executable(node.type.key)!
-    const earlier = leftovers.get(index)?.logs ?? null
-    const request = { run, node, executable, attempt: number, inputs, state, earlier, limits }
-    const attempt = Attempt.make(request, this.#clock)
-    const offered = Effect.map(attempt.run, (outcome) => Queue.offerUnsafe(this.#news, outcome))
-    // At once, because a handler that does not wait has then ended before anybody looks. Detached,
-    // because nobody must have to wait for a handler that does not let itself be interrupted.
-    return Effect.flatMap(Effect.forkDetach(offered, { startImmediately: true }), (fiber) => {
-      const running: Running = { attempt: number, fiber, timer: undefined }
-      this.#running.set(index, running)
-      const millis = node.policy.timeoutMillis
-      if (millis === undefined || fiber.pollUnsafe() !== undefined) return Effect.void
-      const late = `timed out after ${Duration.format(Duration.millis(millis))}`
-      return Effect.map(
-        this.after(millis, () => attempt.giveUp(late)),
-        (timer) => void (running.timer = timer),
-      )
-    })
-  }
-
-  #waits(): ReadonlyArray<Effect.Effect<unknown>> {
-    const { run, waiting } = this.#progress
-    if (run.dueAt !== null || waiting.size === 0) return []
-    const now = this.#clock.currentTimeMillisUnsafe()
-    const timers: Array<Effect.Effect<unknown>> = []
-    for (const [index, { due }] of waiting) {
-      if (this.#armed.has(index)) continue
-      this.#armed.add(index)
-      timers.push(this.after(due - now, () => ({ _tag: "Due", index })))
-    }
-    return timers
-  }
-}
-
 /**
  * Executes a run from a first turn whose commit is stored, until it has ended, is parked or was
  * left open, and gives it as it is stored then. Fails with `StaleRun` when somebody else took it
@@ -234,18 +120,13 @@ export const proceed: (
   const store = yield* RunStore
   const types = yield* NodeTypes
   const clock = yield* Clock.Clock
-  const news = yield* Queue.unbounded<News>()
-  const workshop = new Workshop(progress, types, clock, news)
-  const forget = drain.onDrain(() => void Queue.offerUnsafe(news, { _tag: "Drain" }))
+  const workshop = new Workshop(progress, types, clock, yield* Queue.unbounded<News>())
+  const forget = drain.onDrain(() => workshop.nudge())
   const work = Effect.gen(function* () {
-    const { deadline } = progress
-    if (deadline !== undefined && goesOn(progress)) {
-      const millis = deadline - clock.currentTimeMillisUnsafe()
-      yield* workshop.after(millis, () => ({ _tag: "Expired" }))
-    }
+    if (progress.deadline !== undefined && goesOn(progress)) workshop.limit(progress.deadline)
     let next = first
     while (goesOn(progress) && (progress.running.size > 0 || !drain.isDraining())) {
-      yield* workshop.begin(next)
+      workshop.begin(next)
       const signals = yield* workshop.next()
       const draining = drain.isDraining()
       next = turn(progress, signals, clock.currentTimeMillisUnsafe(), { draining, parkAfterMillis })

@@ -23,7 +23,7 @@ export class Executions implements Drain {
   /** When the first of the runs goes on that this process has parked. */
   nextDue = Number.POSITIVE_INFINITY
   readonly #fibers: FiberMap.FiberMap<RunId, Over>
-  readonly #context: Context.Context<Needs>
+  readonly #fork: ReturnType<typeof Effect.runForkWith<Needs>>
   readonly #giveBack: (id: RunId) => Effect.Effect<void>
   readonly #notify = new Set<() => void>()
   #draining = false
@@ -34,7 +34,7 @@ export class Executions implements Drain {
     giveBack: (id: RunId) => Effect.Effect<void>,
   ) {
     this.#fibers = fibers
-    this.#context = context
+    this.#fork = Effect.runForkWith(context)
     this.#giveBack = giveBack
   }
 
@@ -48,7 +48,6 @@ export class Executions implements Drain {
   /** Executes a run in a fiber of its own, in place of an older execution of the same run. */
   launch(run: Run, execution: Effect.Effect<Over, StaleRun, Needs>): Effect.Effect<void> {
     const supervised = execution.pipe(
-      Effect.provideContext(this.#context),
       Effect.tap((over) => this.#leave(run.id, over)),
       Effect.catchTag("StaleRun", () =>
         Effect.as(Effect.logDebug("lost a run to somebody else", run.id), undefined),
@@ -62,9 +61,9 @@ export class Executions implements Drain {
         }),
       ),
     )
-    return Effect.suspend(() => {
+    return Effect.sync(() => {
       this.runs.set(run.id, run)
-      return Effect.asVoid(FiberMap.run(this.#fibers, run.id, supervised))
+      FiberMap.setUnsafe(this.#fibers, run.id, this.#fork(supervised))
     })
   }
 

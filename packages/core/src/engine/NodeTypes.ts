@@ -38,7 +38,9 @@ export class NodeTypes extends Context.Service<
     readonly all: ReadonlyArray<NodeType>
     readonly lookup: NodeTypeLookup
     /** The executable of a key; `undefined` when this process does not know it. */
-    readonly executable: (key: string) => Executable | undefined
+    readonly executable: (key: string) => Executable<unknown> | undefined
+    /** What handlers run in, besides their {@link CurrentNode}. */
+    readonly context: Context.Context<unknown>
   }
 >()("@millrace/core/engine/NodeTypes") {
   /**
@@ -56,26 +58,25 @@ export class NodeTypes extends Context.Service<
     )
 }
 
-type Handled<R> = Effect.Effect<JsonObject, NodeError, R | CurrentNode>
-
 const registry = <R>(
   types: ReadonlyArray<Executable<unknown>>,
   outer: Context.Context<R>,
 ): NodeTypes["Service"] => {
-  // What a handler logs belongs to its node, not to the process that happens to execute it.
-  const context = Context.add(outer, References.CurrentLoggers, new Set([nodeLogger]))
-  const byKey = new Map<string, Executable>()
-  for (const { run, type } of types) {
-    if (byKey.has(type.key)) throw new Error(`Two node types have the key "${type.key}"`)
-    byKey.set(type.key, {
-      type,
-      run: (inputs, settings) =>
-        Effect.provideContext(run(inputs, settings) as Handled<R>, context),
-    })
+  const byKey = new Map<string, Executable<unknown>>()
+  for (const executable of types) {
+    const { key } = executable.type
+    if (byKey.has(key)) throw new Error(`Two node types have the key "${key}"`)
+    byKey.set(key, executable)
   }
   return {
     all: types.map((each) => each.type),
     lookup: (key) => byKey.get(key)?.type,
     executable: (key) => byKey.get(key),
+    // What a handler logs belongs to its node, not to the process that happens to execute it.
+    context: Context.add(
+      outer,
+      References.CurrentLoggers,
+      new Set([nodeLogger]),
+    ) as Context.Context<unknown>,
   }
 }

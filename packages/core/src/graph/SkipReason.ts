@@ -35,9 +35,9 @@ export const skipReasonOf = (
 ): string | undefined => {
   const node = graph.nodes[index]!
   if (node.draft) return leftoverReason(node)
+  if (isAllLive(graph, progress, index)) return undefined
   const edges = graph.inEdges.subarray(graph.inStart[index], graph.inStart[index + 1])
   const dead = edges.filter((edge) => !isLive(graph, progress, edge))
-  if (dead.length === 0) return undefined
   const id = quoted(node.id)
   const because = (what: string, causes: Int32Array) =>
     `Skipped: ${what} (${causesOf(graph, progress, causes)})`
@@ -47,6 +47,14 @@ export const skipReasonOf = (
   if (port === undefined) return undefined
   const causes = dead.filter((edge) => graph.edgeInput[edge] === port)
   return because(`nothing arrived at the required input ${quoted(port)} of ${id}`, causes)
+}
+
+/** The usual case, told apart without making anything. */
+const isAllLive = (graph: Graph, progress: Progress, index: number): boolean => {
+  for (let at = graph.inStart[index]!; at < graph.inStart[index + 1]!; at++) {
+    if (!isLive(graph, progress, graph.inEdges[at]!)) return false
+  }
+  return true
 }
 
 const leftoverReason = ({ id, ports, settings }: GraphNode): string => {

@@ -1,25 +1,27 @@
 // What counts as JSON, and the codecs of times and credits.
 import { fromNumber, MicroCredits, toNumber } from "@millrace/core/domain/Credits"
-import { problemOf } from "@millrace/core/domain/Json"
+import { frozenCopy, problemOf } from "@millrace/core/domain/Json"
 import { format, Timestamp } from "@millrace/core/domain/Timestamp"
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
+
+const noJson: ReadonlyArray<readonly [unknown, RegExp]> = [
+  [undefined, /undefined/],
+  [Number.NaN, /NaN/],
+  [[1, [Number.POSITIVE_INFINITY]], /Infinity/],
+  [{ a: { b: 1n } }, /bigint/],
+  [() => 1, /function/],
+  [{ when: new Date(0) }, /Date/],
+  [new Map(), /Map/],
+  [[undefined], /undefined/],
+]
 
 describe("Json.problemOf", () => {
   it.prop("accepts whatever comes out of JSON text", [Schema.Json], ([value]) => {
     assert.strictEqual(problemOf(JSON.parse(JSON.stringify(value))), undefined)
   })
 
-  it.each([
-    [undefined, /undefined/],
-    [Number.NaN, /NaN/],
-    [[1, [Number.POSITIVE_INFINITY]], /Infinity/],
-    [{ a: { b: 1n } }, /bigint/],
-    [() => 1, /function/],
-    [{ when: new Date(0) }, /Date/],
-    [new Map(), /Map/],
-    [[undefined], /undefined/],
-  ])("refuses %o", (value, message) => assert.match(problemOf(value) ?? "", message))
+  it.each(noJson)("refuses %o", (value, message) => assert.match(problemOf(value) ?? "", message))
 
   it("takes a key without a value as absent, as JSON text does", () => {
     assert.strictEqual(problemOf({ a: undefined }), undefined)
@@ -32,6 +34,65 @@ describe("Json.problemOf", () => {
     let deep: unknown = 1
     for (let level = 0; level < 100_000; level++) deep = [deep]
     assert.match(problemOf(deep) ?? "", /deeper than 1000/)
+  })
+})
+
+describe("Json.frozenCopy", () => {
+  const copyOf = (value: unknown) => Result.getOrThrow(frozenCopy(value)).value
+
+  const isFrozen = (value: unknown): boolean =>
+    typeof value !== "object" ||
+    value === null ||
+    (Object.isFrozen(value) && Object.values(value).every(isFrozen))
+
+  it.prop(
+    "copies as a trip through JSON text does, and freezes all of it",
+    [Schema.Json],
+    ([value]) => {
+      const copy = copyOf(value)
+      const text = JSON.stringify(value)
+      assert.deepStrictEqual(copy, JSON.parse(text))
+      assert.strictEqual(JSON.stringify(copy), text)
+      assert.isTrue(isFrozen(copy))
+    },
+  )
+
+  it("leaves the original as it was, and is not reached through it", () => {
+    const original = { list: [1, { deep: true }], none: undefined, zero: -0 }
+    const copy = copyOf(original)
+    original.list.push(2)
+    assert.isFalse(Object.isFrozen(original))
+    assert.deepStrictEqual(copy, { list: [1, { deep: true }], zero: 0 })
+  })
+
+  it("keeps a key __proto__ as a key", () => {
+    const text = '{"__proto__":{"polluted":1},"a":2}'
+    const copy = copyOf(JSON.parse(text))
+    assert.strictEqual(JSON.stringify(copy), text)
+    assert.strictEqual((copy as { polluted?: number }).polluted, undefined)
+  })
+
+  it("never counts more characters than a sixth of the bytes it could take", () => {
+    for (const value of ["", "\u0000\u0001", { ä: ["\ud800", 1e-300, null, true] }, "😀😀"]) {
+      const { size } = Result.getOrThrow(frozenCopy(value))
+      assert.isAtLeast(size * 6, new TextEncoder().encode(JSON.stringify(value)).length)
+    }
+  })
+
+  it.each(noJson)("refuses %o", (value, message) => {
+    const refusal = frozenCopy(value)
+    assert.match(Result.isFailure(refusal) ? refusal.failure : "", message)
+  })
+
+  it("reports cycles and deep nesting without overflowing the stack", () => {
+    const cyclic: Array<unknown> = []
+    cyclic.push(cyclic)
+    let deep: unknown = 1
+    for (let level = 0; level < 100_000; level++) deep = [deep]
+    for (const value of [cyclic, deep]) {
+      const refusal = frozenCopy(value)
+      assert.match(Result.isFailure(refusal) ? refusal.failure : "", /deeper than 1000/)
+    }
   })
 })
 

@@ -1,0 +1,139 @@
+/**
+ * Where one run's handlers are called and its timers are set: everything that happens to the run
+ * arrives here, in one queue.
+ *
+ * Guarantees: whatever a handler does, nobody waits for it; what it says after its attempt was
+ * ended is dropped. Leaves out: what any of it means for the run.
+ */
+import type { Clock, Fiber } from "effect"
+import { Duration, Effect, Queue } from "effect"
+import * as Attempt from "./Attempt.ts"
+import type { NodeTypes } from "./NodeTypes.ts"
+import type { Progress, Started } from "./Progress.ts"
+import type { Signal, Turn } from "./Turn.ts"
+
+/** An attempt in progress. */
+interface Running {
+  readonly attempt: number
+  readonly fiber: Fiber.Fiber<unknown, unknown>
+  readonly timer: Fiber.Fiber<unknown> | undefined
+}
+
+/** A signal, or the word that it is time to look whether the process is stopping. */
+export type News = Signal | { readonly _tag: "Drain" }
+
+/** Calls handlers and sets timers for one run. */
+export class Workshop {
+  readonly #progress: Progress
+  readonly #types: NodeTypes["Service"]
+  readonly #clock: Clock.Clock
+  readonly #news: Queue.Queue<News>
+  readonly #fork: ReturnType<typeof Effect.runForkWith<unknown>>
+  readonly #running = new Map<number, Running>()
+  readonly #waits = new Map<number, Fiber.Fiber<unknown>>()
+  #limit: Fiber.Fiber<unknown> | undefined
+
+  constructor(
+    progress: Progress,
+    types: NodeTypes["Service"],
+    clock: Clock.Clock,
+    news: Queue.Queue<News>,
+  ) {
+    this.#progress = progress
+    this.#types = types
+    this.#clock = clock
+    this.#news = news
+    this.#fork = Effect.runForkWith(types.context)
+  }
+
+  /** Makes sure that the run ends when its time is up. */
+  limit(deadline: number): void {
+    this.#limit = this.#at(deadline, () => ({ _tag: "Expired" }))
+  }
+
+  /** Does what a turn asks for. */
+  begin({ started, stopped }: Turn): void {
+    for (const index of stopped) this.#interrupt(index)
+    for (const each of started) this.#start(each)
+    if (this.#progress.run.dueAt !== null) return
+    for (const [index, { due }] of this.#progress.waiting) {
+      if (this.#waits.has(index)) continue
+      this.#waits.set(
+        index,
+        this.#at(due, () => ({ _tag: "Due", index })),
+      )
+    }
+  }
+
+  /** What has happened since the last call; waits until something has that matters. */
+  next(): Effect.Effect<ReadonlyArray<Signal>> {
+    return Effect.flatMap(Queue.takeAll(this.#news), (news) => {
+      const signals = news.filter((each): each is Signal => this.#matters(each))
+      const stopping = news.some(({ _tag }) => _tag === "Drain")
+      return signals.length > 0 || stopping ? Effect.succeed(signals) : this.next()
+    })
+  }
+
+  /** Has whoever waits in {@link next} look whether the process is stopping. */
+  nudge(): void {
+    Queue.offerUnsafe(this.#news, { _tag: "Drain" })
+  }
+
+  /** Interrupts every handler and every timer, without waiting for any. */
+  close(): void {
+    for (const index of this.#running.keys()) this.#interrupt(index)
+    for (const timer of this.#waits.values()) timer.interruptUnsafe()
+    this.#limit?.interruptUnsafe()
+  }
+
+  /** Sends a signal at a time. No change of the wall clock makes the way there longer. */
+  #at(time: number, signal: () => Signal): Fiber.Fiber<unknown> {
+    const millis = Math.max(0, time - this.#clock.currentTimeMillisUnsafe())
+    return this.#after(millis, signal)
+  }
+
+  #after(millis: number, signal: () => Signal): Fiber.Fiber<unknown> {
+    const offer = Effect.sync(() => Queue.offerUnsafe(this.#news, signal()))
+    return this.#fork(Effect.andThen(Effect.sleep(millis), offer))
+  }
+
+  /** False for an outcome that comes too late: its attempt was ended by somebody else. */
+  #matters(news: News): boolean {
+    if (news._tag === "Drain") return false
+    if (news._tag === "Expired") return true
+    if (news._tag === "Due") return this.#waits.delete(news.index)
+    if (this.#running.get(news.index)?.attempt !== news.attempt) return false
+    this.#interrupt(news.index)
+    return true
+  }
+
+  #interrupt(index: number): void {
+    const running = this.#running.get(index)
+    this.#running.delete(index)
+    running?.timer?.interruptUnsafe()
+    running?.fiber.interruptUnsafe()
+  }
+
+  /** Calls a handler at once: one that does not wait has then ended before anybody looks. */
+  #start({ attempt: number, index, inputs, state }: Started): void {
+    const { graph, leftovers, limits, run } = this.#progress
+    const node = graph.nodes[index]!
+    const executable = this.#types.executable(node.type.key)!
+    const earlier = leftovers.get(index)?.logs ?? null
+    const request = { run, node, executable, attempt: number, inputs, state, earlier, limits }
+    const attempt = Attempt.make(request, this.#types.context, this.#clock)
+    const fiber = Effect.runForkWith(attempt.context)(attempt.run)
+    const millis = node.policy.timeoutMillis
+    const late = `timed out after ${Duration.format(Duration.millis(millis ?? 0))}`
+    const timer =
+      millis === undefined || fiber.pollUnsafe() !== undefined
+        ? undefined
+        : this.#after(millis, () => attempt.giveUp(late))
+    this.#running.set(index, { attempt: number, fiber, timer })
+    fiber.addObserver((exit) => {
+      if (this.#running.get(index)?.fiber === fiber) {
+        Queue.offerUnsafe(this.#news, attempt.end(exit))
+      }
+    })
+  }
+}
