@@ -8,10 +8,11 @@ import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
-import type { RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
+import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Effect, Option } from "effect"
 import { contains, pageOf } from "./StoreModelPage.ts"
+import { claimed } from "./StoreModelTurns.ts"
 
 /** A run store, and what it holds. */
 export interface RunModel {
@@ -19,17 +20,17 @@ export interface RunModel {
   readonly runs: () => ReadonlyArray<Run>
   readonly nodeRuns: (id: RunId) => ReadonlyArray<NodeRun>
   /**
-   * Which runs a claim takes first of those that were created at the same time: that is a store's
-   * own choice.
+   * Which runs a claim takes first of those that were created, or are due, at the same time: that is
+   * a store's own choice.
    */
   readonly favor: (ids: ReadonlyArray<RunId>) => void
 }
 
-/** The parts of a run that a commit never changes: how it was born, and who has it. */
+/** The parts of a run that a commit never changes: how it was born, and its fence. */
 type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
   | ("executionId" | "mode" | "source" | "singleNodeId" | "createdAt" | "estimatedCredits")
-  | ("values" | "inputOverrides" | "viewport" | "owner" | "fence")
+  | ("values" | "inputOverrides" | "viewport" | "fence")
 
 const keptOf = (run: Run): Pick<Run, Kept> => ({
   id: run.id,
@@ -47,7 +48,6 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   values: run.values,
   inputOverrides: run.inputOverrides,
   viewport: run.viewport,
-  owner: run.owner,
   fence: run.fence,
 })
 
@@ -117,11 +117,16 @@ class Lists {
     )
   }
 
-  apply({ events, expected, nodeRuns, run }: RunCommit): void {
+  apply({ events, expected, nodeRuns, rewritten, run }: RunCommit): void {
     const present = this.find(run.accountId, run.id)
-    this.set(present === undefined ? run : { ...run, ...keptOf(present) })
+    const owner = run.dueAt === null ? (present?.owner ?? null) : null
+    this.set(present === undefined ? run : { ...run, ...keptOf(present), owner })
     if (expected._tag === "New") this.definitions = [...this.definitions, expected.definition]
-    this.rows = [...this.rows, ...nodeRuns.map((nodeRun) => ({ runId: run.id, nodeRun }))]
+    const replaced = new Set(rewritten.map(({ nodeId }) => nodeId))
+    this.rows = [
+      ...this.rows.filter(({ nodeRun, runId }) => runId !== run.id || !replaced.has(nodeRun.nodeId)),
+      ...[...nodeRuns, ...rewritten].map((nodeRun) => ({ runId: run.id, nodeRun })),
+    ]
     this.events = [...this.events, ...events]
   }
 
@@ -130,14 +135,25 @@ class Lists {
     return until === undefined || until <= now
   }
 
-  /** The runs that a claim may take, in its order. */
-  claimable(now: Timestamp): ReadonlyArray<Run> {
+  /** Open runs in the order in which they were created. */
+  openByAge(): ReadonlyArray<Run> {
     const places = [...this.favorites, ...this.runs.map(({ id }) => id)]
-    const open = this.runs
+    return this.runs
       .filter(isOpen)
       .toSorted((a, b) => a.createdAt - b.createdAt || places.indexOf(a.id) - places.indexOf(b.id))
-    const expired = open.filter(({ owner }) => owner !== null && this.hasRunOut(owner, now))
-    return [...expired, ...open.filter(({ owner }) => owner === null)]
+  }
+
+  /** The runs that a claim takes, in its order. */
+  claim(request: ClaimRequest, now: Timestamp): ReadonlyArray<Run> {
+    const open = this.openByAge()
+    return claimed(request, {
+      expired: open.filter(({ owner }) => owner !== null && this.hasRunOut(owner, now)),
+      due: open
+        .filter(({ dueAt, owner }) => owner === null && dueAt !== null && dueAt <= now)
+        .toSorted((a, b) => a.dueAt! - b.dueAt!),
+      queued: open.filter(({ dueAt, owner }) => owner === null && dueAt === null),
+      owned: open.filter(({ owner }) => owner !== null),
+    })
   }
 
   ownedBy(runner: RunnerId): ReadonlyArray<Run> {
@@ -147,9 +163,10 @@ class Lists {
 
 /** What moves runs from hand to hand. */
 const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "abandon"> => ({
-  claim: ({ leaseMillis, limit, runner }) =>
+  claim: (request) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      const taken = lists.claimable(now).slice(0, limit)
+      const { leaseMillis, runner } = request
+      const taken = lists.claim(request, now)
       lists.leases.set(runner, now + leaseMillis)
       return taken.map((run) => {
         const { claims, fence } = run

@@ -118,7 +118,7 @@ class Places {
     }
   }
 
-  /** How many runs with an owner there are of an account or a workflow. */
+  /** Open runs with an owner. */
   *ownedRuns(): Iterable<Run> {
     for (const entries of this.owned.values()) for (const { run } of entries.values()) yield run
   }
@@ -133,7 +133,7 @@ class Places {
   }
 }
 
-/** Lets runs pass as long as fewer than `limit` of their kind have an owner. */
+/** Lets runs pass as long as fewer than `limit` of their kind have an owner or have passed. */
 const gate = (limit: number, kindOf: (run: Run) => string, owned: Iterable<Run>) => {
   const counts = new Map<string, number>()
   const add = (run: Run) => counts.set(kindOf(run), (counts.get(kindOf(run)) ?? 0) + 1)
@@ -141,33 +141,18 @@ const gate = (limit: number, kindOf: (run: Run) => string, owned: Iterable<Run>)
   return { isOpen: (run: Run) => (counts.get(kindOf(run)) ?? 0) < limit, add }
 }
 
-/** Queued runs in the order in which they are handed out: the oldest of each account, and again. */
-function* inTurn(places: Places, request: ClaimRequest): Iterable<Entry> {
-  const { after = "", runsPerAccount = Infinity, runsPerWorkflow = Infinity } = request
-  const excepted = new Set(request.except)
-  const gates = [
-    gate(runsPerAccount, ({ accountId }) => accountId, places.ownedRuns()),
-    gate(runsPerWorkflow, ({ workflowId }) => workflowId, places.ownedRuns()),
-  ]
-  const accounts = [...places.queued.keys()].toSorted()
-  const behind = accounts.filter((account) => account > after)
-  const lines = [...behind, ...accounts.slice(0, accounts.length - behind.length)].map((account) =>
-    places.queued.get(account)!.items.filter(({ id }) => !excepted.has(id)),
-  )
-  const next = lines.map(() => 0)
-  let found = true
-  while (found) {
-    found = false
-    for (const [place, line] of lines.entries()) {
-      while (next[place]! < line.length) {
-        const entry = line[next[place]!++]!
-        if (!gates.every(({ isOpen }) => isOpen(entry.run))) continue
-        for (const { add } of gates) add(entry.run)
-        found = true
-        yield entry
-        break
-      }
+/** One item of each sequence, then the next of each, as long as there are any. */
+function* byTurns<A>(sequences: Iterable<Iterable<A>>): Iterable<A> {
+  let going = [...sequences].map((each) => each[Symbol.iterator]())
+  while (going.length > 0) {
+    const left: typeof going = []
+    for (const sequence of going) {
+      const next = sequence.next()
+      if (next.done === true) continue
+      left.push(sequence)
+      yield next.value
     }
+    going = left
   }
 }
 
@@ -266,8 +251,33 @@ class Runs {
     }
   }
 
+  /** Queued runs turn by turn, as the caps allow. What was taken before counts as owned. */
+  queued(request: ClaimRequest, taken: ReadonlyArray<Entry>): Iterable<Entry> {
+    const { after = "", except, runsPerAccount, runsPerWorkflow } = request
+    const excepted = new Set(except)
+    const back = taken.filter(({ run }) => run.owner === null).map(({ run }) => run)
+    const { places } = this
+    const gateOf = (limit: number | undefined, kindOf: (run: Run) => string) =>
+      limit === undefined ? [] : [gate(limit, kindOf, [...places.ownedRuns(), ...back])]
+    const gates = [
+      ...gateOf(runsPerAccount, ({ accountId }) => accountId),
+      ...gateOf(runsPerWorkflow, ({ accountId, workflowId }) => `${accountId} ${workflowId}`),
+    ]
+    const line = function* (account: AccountId): Iterable<Entry> {
+      for (const entry of places.queued.get(account)!.items) {
+        if (excepted.has(entry.id) || !gates.every(({ isOpen }) => isOpen(entry.run))) continue
+        for (const { add } of gates) add(entry.run)
+        yield entry
+      }
+    }
+    const accounts = [...places.queued.keys()].toSorted()
+    const behind = accounts.filter((account) => account > after)
+    const before = accounts.slice(0, accounts.length - behind.length)
+    return byTurns([...behind, ...before].map(line))
+  }
+
   claim(request: ClaimRequest, now: Timestamp): ReadonlyArray<RunRecord> {
-    const { except = [], leaseMillis, limit, runner } = request
+    const { except, leaseMillis, limit, runner } = request
     const excepted = new Set(except)
     const taken: Array<Entry> = []
     const take = (entries: Iterable<Entry>) => {
@@ -278,7 +288,7 @@ class Runs {
     }
     take(this.expired(now))
     take(this.due(now))
-    take(inTurn(this.places, request))
+    take(this.queued(request, taken))
     this.leases.set(runner, now + leaseMillis)
     return taken.map((entry) => this.take(entry, runner, 1))
   }

@@ -125,12 +125,15 @@ const runTables = [
     owner ${id},
     due_at int8,
     created_at int8 NOT NULL,
-    account_id ${id}
+    account_id ${id},
+    workflow_id ${id}
   )`,
   `CREATE INDEX open_runs_owned ON open_runs (owner, created_at, run) WHERE owner IS NOT NULL`,
   `CREATE INDEX open_runs_parked ON open_runs (due_at, run)
     WHERE owner IS NULL AND due_at IS NOT NULL`,
   `CREATE INDEX open_runs_queued ON open_runs (account_id, created_at, run)
+    WHERE owner IS NULL AND due_at IS NULL`,
+  `CREATE INDEX open_runs_lined_up ON open_runs (account_id, workflow_id, created_at, run)
     WHERE owner IS NULL AND due_at IS NULL`,
   `CREATE TABLE runners (
     id ${id} PRIMARY KEY,

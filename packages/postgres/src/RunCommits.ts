@@ -23,14 +23,14 @@ const firstEvent = firstRewritten + ownedNodeRuns.length
 const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
   table.map(({ name }) => `${name} = ${alias}.${name}`).join(", ")
 
-// Comparing `expected` with a text tells the planner to expect few rows, so that it looks runs up
-// by their key, also in a plan that was made when the table was empty.
+// Comparing `expected` or `few` with a text tells the planner to expect few rows, so that it looks
+// rows up by their key, also in a plan that was made when the table was empty.
 const statement = `
 WITH created AS (
   INSERT INTO runs (${Rows.names(Rows.runs)})
   SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.runs, "b", firstBirth)}
   ON CONFLICT (id) DO NOTHING
-  RETURNING number, id, definition_id, account_id, owner, created_at, status
+  RETURNING number, id, definition_id, account_id, workflow_id, owner, due_at, created_at, status
 ), advanced AS (
   UPDATE runs r
   SET ${copied(Rows.progress, "s")}, owner = CASE WHEN s.due_at IS NULL THEN r.owner END
@@ -40,10 +40,13 @@ WITH created AS (
     AND r.status IN ('QUEUED', 'RUNNING')
   RETURNING r.number, r.id, r.status, r.due_at
 ), applied AS (
-  SELECT number, id FROM created UNION ALL SELECT number, id FROM advanced
+  SELECT number, id, 'applied' AS few FROM created
+  UNION ALL
+  SELECT number, id, 'applied' FROM advanced
 ), opened AS (
-  INSERT INTO open_runs (run, owner, created_at, account_id)
-  SELECT number, owner, created_at, CASE WHEN owner IS NULL THEN account_id END
+  INSERT INTO open_runs (run, owner, due_at, created_at, account_id, workflow_id)
+  SELECT number, owner, due_at, created_at,
+    CASE WHEN owner IS NULL THEN account_id END, CASE WHEN owner IS NULL THEN workflow_id END
   FROM created WHERE status IN ('QUEUED', 'RUNNING')
 ), parked AS (
   UPDATE open_runs o SET owner = NULL, due_at = a.due_at FROM advanced a
@@ -66,7 +69,7 @@ WITH created AS (
   UPDATE node_runs n SET ${copied(Rows.nodeRuns, "w")}
   FROM ${Rows.source(ownedNodeRuns, "w", firstRewritten)}
   JOIN applied a ON a.id = w.run_id
-  WHERE n.run = a.number AND n.node_id = w.node_id
+  WHERE n.run = a.number AND n.node_id = w.node_id AND a.few = 'applied'
 ), told AS (
   INSERT INTO run_events (run, ${Rows.names(Rows.events)})
   SELECT a.number, ${Rows.names(Rows.events, "e")}
