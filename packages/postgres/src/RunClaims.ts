@@ -65,7 +65,7 @@ SELECT ${Rows.object(Rows.runs, "r")} AS run FROM claimed r ORDER BY turn, creat
 const seizeStatement = `
 WITH seized AS (
   UPDATE runs SET fence = fence + 1, owner = $3
-  WHERE id = $1 AND account_id = $2 AND status IN ('QUEUED', 'RUNNING')
+  WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} AND status IN ('QUEUED', 'RUNNING')
   RETURNING *
 ), placed AS (
   UPDATE open_runs o SET owner = $3 FROM seized s WHERE o.run = s.number

@@ -33,7 +33,7 @@ WITH created AS (
   UPDATE runs r
   SET ${changes}
   FROM ${Rows.source(Rows.steps, "s", firstStep)}
-  WHERE s.expected = 'Existing' AND r.id = s.id AND r.account_id = s.account_id
+  WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
     AND r.status IN ('QUEUED', 'RUNNING')
   RETURNING r.number, r.id, r.status
