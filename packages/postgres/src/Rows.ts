@@ -236,6 +236,13 @@ export const object = <Row>(table: Table<Row>, alias: string): string => {
   return `json_build_object(${parts.join(", ")})`
 }
 
+/**
+ * A condition that a row is an account's, for a row that is looked up by its own key: written so
+ * that no index can serve it. Else a plan that was made for a small table may prefer an index of
+ * listings, which begins with the account, and read everything that the account has.
+ */
+export const isOf = (column: string, account: string): string => `(${column} = ${account}) IS TRUE`
+
 /** A source of rows in a FROM, whose first parameter has the given number. */
 export const source = <Row>(table: Table<Row>, alias: string, first: number): string => {
   const arrays = table.map(({ kind }, index) => `$${first + index}::${kind}[]`)

@@ -23,7 +23,7 @@ const frozenMillis = 5_000
 const seizeStatement = `
 WITH seized AS (
   UPDATE runs SET fence = fence + 1, owner = $3
-  WHERE id = $1 AND account_id = $2 AND status IN ('QUEUED', 'RUNNING')
+  WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} AND status IN ('QUEUED', 'RUNNING')
   RETURNING *
 ), placed AS (
   UPDATE open_runs o SET owner = $3 FROM seized s WHERE o.run = s.number

@@ -35,7 +35,7 @@ WITH created AS (
   UPDATE runs r
   SET ${copied(Rows.progress, "s")}, owner = CASE WHEN s.due_at IS NULL THEN r.owner END
   FROM ${Rows.source(Rows.steps, "s", firstStep)}
-  WHERE s.expected = 'Existing' AND r.id = s.id AND r.account_id = s.account_id
+  WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
     AND r.status IN ('QUEUED', 'RUNNING')
   RETURNING r.number, r.id, r.status, r.due_at

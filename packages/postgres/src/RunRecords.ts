@@ -31,7 +31,7 @@ const parts = `
 WITH chosen AS MATERIALIZED (
   SELECT r.* FROM unnest($1::text[]) AS wanted (id) CROSS JOIN LATERAL (
     SELECT * FROM runs r
-    WHERE r.id = wanted.id AND ($2::text IS NULL OR r.account_id = $2) OFFSET 0
+    WHERE r.id = wanted.id AND ($2::text IS NULL OR ${Rows.isOf("r.account_id", "$2")}) OFFSET 0
   ) r
 )
 SELECT r.id, ${Rows.object(Rows.runs, "r")} AS run, NULL::json AS definition, NULL::json AS node
@@ -154,7 +154,7 @@ export const events = (
     sql<Told>`
       WITH chosen AS MATERIALIZED (
         SELECT number, workflow_id FROM runs
-        WHERE id = ${Rows.text(id)} AND account_id = ${account}
+        WHERE id = ${Rows.text(id)} AND (account_id = ${account}) IS TRUE
       )
       SELECT c.workflow_id AS workflow,
         ${sql.literal(Rows.object(Rows.events, "e"))} AS event, NULL::json AS node

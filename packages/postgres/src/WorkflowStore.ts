@@ -30,7 +30,7 @@ SET ${Rows.workflows
   .map(({ name }) => `${name} = n.${name}`)
   .join(", ")}
 FROM ${Rows.source(Rows.workflows, "n", 4)}
-WHERE w.id = $1 AND w.account_id = $2 AND w.revision = $3
+WHERE w.id = $1 AND ${Rows.isOf("w.account_id", "$2")} AND w.revision = $3
 RETURNING w.id`
 
 /** What a look-up asks for. */
@@ -45,7 +45,7 @@ const findsPerStatement = 1_000
 const findStatement = `
 SELECT found.workflow FROM unnest($1::text[], $2::text[]) AS w (account, id) CROSS JOIN LATERAL (
   SELECT ${Rows.object(Rows.workflows, "w2")} AS workflow FROM workflows w2
-  WHERE w2.id = w.id AND w2.account_id = w.account OFFSET 0
+  WHERE w2.id = w.id AND ${Rows.isOf("w2.account_id", "w.account")} OFFSET 0
 ) found`
 
 const placeOf = (account: string, id: string): string => `${account}\n${id}`
@@ -87,7 +87,7 @@ const replace = (sql: SqlClient, workflow: Workflow, expectedRevision: number) =
 
 const remove = (sql: SqlClient, account: AccountId, id: WorkflowId) =>
   Effect.map(
-    sql`DELETE FROM workflows WHERE id = ${Rows.text(id)} AND account_id = ${account} RETURNING id`,
+    sql`DELETE FROM workflows WHERE id = ${Rows.text(id)} AND (account_id = ${account}) IS TRUE RETURNING id`,
     (rows) => rows.length === 1,
   )
 

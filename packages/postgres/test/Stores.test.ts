@@ -145,6 +145,42 @@ const plans = (test: Tests): void => {
   )
 }
 
+const listingScansOf = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`SELECT pg_stat_force_next_flush()`
+  yield* sql`SELECT pg_stat_clear_snapshot()`
+  const rows = yield* sql<{ readonly scans: number }>`
+    SELECT coalesce(sum(idx_scan), 0)::int AS scans FROM pg_stat_user_indexes
+    WHERE indexrelname IN ('runs_listing', 'runs_by_workflow', 'workflows_listing')`
+  return rows[0]?.scans
+})
+
+const lookUps = (test: Tests): void => {
+  test.effect("look up one of many by its own key, with plans made when there were few", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [sql, runs, workflows] = [yield* SqlClient, yield* RunStore, yield* WorkflowStore]
+      const { account } = samples
+      yield* sql`TRUNCATE runs, open_runs, workflows`
+      const before = yield* listingScansOf
+      for (let n = 0; n < 12; n++) {
+        const run = samples.run()
+        yield* runs.commit(Samples.birth(run))
+        yield* runs.commit(Samples.step(run, {}))
+        yield* runs.find(account, run.id)
+        yield* runs.events(account, run.id, 0)
+        yield* runs.seize(account, run.id, samples.runner())
+        const workflow = samples.workflow()
+        yield* workflows.insert(workflow)
+        yield* workflows.find(account, workflow.id)
+        yield* workflows.replace(workflow, 1)
+        yield* workflows.remove(account, workflow.id)
+      }
+      assert.strictEqual(yield* listingScansOf, before)
+    }),
+  )
+}
+
 describe("Stores.layerMigrations", () => {
   it.live("lets many servers start at the same time over an empty schema", () =>
     Effect.gen(function* () {
@@ -214,5 +250,6 @@ layer(layerDatabase, { timeout: "60 seconds", excludeTestServices: true })(
     transactions(test)
     groups(test)
     plans(test)
+    lookUps(test)
   },
 )
