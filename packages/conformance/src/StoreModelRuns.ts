@@ -124,7 +124,9 @@ class Lists {
     if (expected._tag === "New") this.definitions = [...this.definitions, expected.definition]
     const replaced = new Set(rewritten.map(({ nodeId }) => nodeId))
     this.rows = [
-      ...this.rows.filter(({ nodeRun, runId }) => runId !== run.id || !replaced.has(nodeRun.nodeId)),
+      ...this.rows.filter(
+        ({ nodeRun, runId }) => runId !== run.id || !replaced.has(nodeRun.nodeId),
+      ),
       ...[...nodeRuns, ...rewritten].map((nodeRun) => ({ runId: run.id, nodeRun })),
     ]
     this.events = [...this.events, ...events]
