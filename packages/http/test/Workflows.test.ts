@@ -9,7 +9,13 @@ import { Harness } from "./Harness.ts"
 import { chain, create, finish, hello } from "./Samples.ts"
 
 const workflowFields = [
-  ...["description", "edges", "id", "name", "nodes", "settings", "thumbnailUrl"],
+  "description",
+  "edges",
+  "id",
+  "name",
+  "nodes",
+  "settings",
+  "thumbnailUrl",
   "updatedAt",
 ]
 
