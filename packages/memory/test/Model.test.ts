@@ -29,6 +29,34 @@ const faults = {
   "forgets node runs": faulty(({ runs }) => ({
     runs: { ...runs, commit: (commit) => runs.commit({ ...commit, nodeRuns: [] }) },
   })),
+  "keeps the old rows of nodes that waited": faulty(({ runs }) => ({
+    runs: { ...runs, commit: (commit) => runs.commit({ ...commit, rewritten: [] }) },
+  })),
+  "parks no run": faulty(({ runs }) => ({
+    runs: {
+      ...runs,
+      commit: (commit) => runs.commit({ ...commit, run: { ...commit.run, dueAt: null } }),
+    },
+  })),
+  "begins every turn with the same account": faulty(({ runs }) => ({
+    runs: { ...runs, claim: (request) => runs.claim({ ...request, after: undefined }) },
+  })),
+  "claims what was excepted": faulty(({ runs }) => ({
+    runs: { ...runs, claim: (request) => runs.claim({ ...request, except: [] }) },
+  })),
+  "knows no cap per account": faulty(({ runs }) => ({
+    runs: { ...runs, claim: (request) => runs.claim({ ...request, runsPerAccount: undefined }) },
+  })),
+  "knows no cap per workflow": faulty(({ runs }) => ({
+    runs: { ...runs, claim: (request) => runs.claim({ ...request, runsPerWorkflow: undefined }) },
+  })),
+  "forgets the latest output of a node": faulty(({ runs }) => ({
+    runs: {
+      ...runs,
+      latestOutputs: (account, workflow, nodes) =>
+        runs.latestOutputs(account, workflow, nodes.slice(1)),
+    },
+  })),
   "keeps no lease": faulty(({ runs }) => ({
     runs: { ...runs, heartbeat: (runner) => runs.heartbeat(runner, 0) },
   })),
