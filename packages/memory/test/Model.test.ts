@@ -11,7 +11,7 @@ import { Effect, Layer } from "effect"
 
 modelOnTestClock("the stores in memory", Stores.layer, { seeds: 500 })
 
-conformance("the model of the stores", StoreModel.layer)
+conformance("the model of the stores", StoreModel.layer, { crowd: 100 })
 
 /** Good stores, of which something is changed. */
 const faulty = (change: (good: StoreModel.Stores) => Partial<StoreModel.Stores>) =>

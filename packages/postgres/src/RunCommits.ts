@@ -49,9 +49,8 @@ WITH created AS (
     CASE WHEN owner IS NULL THEN account_id END, CASE WHEN owner IS NULL THEN workflow_id END
   FROM created WHERE status IN ('QUEUED', 'RUNNING')
 ), let_go AS (
-  UPDATE open_runs o SET owner = NULL, due_at = a.due_at,
-    account_id = CASE WHEN a.due_at IS NULL THEN a.account_id END,
-    workflow_id = CASE WHEN a.due_at IS NULL THEN a.workflow_id END
+  UPDATE open_runs o SET owner = NULL, due_at = a.due_at, account_id = a.account_id,
+    workflow_id = a.workflow_id
   FROM advanced a
   WHERE o.run = a.number AND a.owner IS NULL AND a.status IN ('QUEUED', 'RUNNING')
 ), closed AS (
