@@ -150,11 +150,16 @@ const runsOf = (account: string): string => `
 /** The same turns under caps, for whoever counts alone. */
 const cappedTurns = `
 busy AS MATERIALIZED (
-  SELECT r.account_id, r.workflow_id, count(*) AS runs FROM (
-    SELECT run FROM open_runs WHERE owner IS NOT NULL UNION ALL SELECT run FROM back WHERE is_due
-  ) o CROSS JOIN LATERAL (
-    SELECT account_id, workflow_id FROM runs r WHERE r.number = o.run OFFSET 0
-  ) r GROUP BY r.account_id, r.workflow_id
+  SELECT coalesce(o.account_id, r.account_id) AS account_id,
+    coalesce(o.workflow_id, r.workflow_id) AS workflow_id, count(*) AS runs
+  FROM (
+    SELECT run, account_id, workflow_id FROM open_runs WHERE owner IS NOT NULL
+    UNION ALL
+    SELECT run, NULL, NULL FROM back WHERE is_due
+  ) o LEFT JOIN LATERAL (
+    SELECT account_id, workflow_id FROM runs r
+    WHERE o.account_id IS NULL AND r.number = o.run OFFSET 0
+  ) r ON true GROUP BY 1, 2
 ),
 ${accountsInQueue("behind", `$5::text COLLATE "C"`, "true")},
 ${accountsInQueue("before", front, "o.account_id <= $5")},
