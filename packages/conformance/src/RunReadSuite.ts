@@ -35,9 +35,9 @@ const settings = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* RunStore
-      for (const settings of [{}, { onFailure: "abort", timeoutMillis: 1_500 }] as const) {
+      for (const kept of [{}, { onFailure: "abort", timeoutMillis: 1_500 }] as const) {
         const run = samples.run()
-        const definition = { ...Samples.definitionFor(run), settings }
+        const definition = { ...Samples.definitionFor(run), settings: kept }
         yield* store.commit(Samples.birth(run, { expected: { _tag: "New", definition } }))
         const record = Option.getOrThrow(yield* store.find(samples.account, run.id))
         assert.deepStrictEqual(record.definition, definition)

@@ -153,7 +153,9 @@ busy AS MATERIALIZED (
   SELECT coalesce(o.account_id, r.account_id) AS account_id,
     coalesce(o.workflow_id, r.workflow_id) AS workflow_id, count(*) AS runs
   FROM (
-    SELECT run, account_id, workflow_id FROM open_runs WHERE owner IS NOT NULL
+    SELECT o.run, o.account_id, o.workflow_id FROM owner w CROSS JOIN LATERAL (
+      SELECT * FROM open_runs o WHERE o.owner = w.id OFFSET 0
+    ) o WHERE w.step = 'next'
     UNION ALL
     SELECT run, NULL, NULL FROM back WHERE is_due
   ) o LEFT JOIN LATERAL (
