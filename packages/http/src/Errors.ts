@@ -31,6 +31,11 @@ export class LimitExceeded extends Data.TaggedError("LimitExceeded")<{
   readonly retryAfterSeconds: number
 }> {}
 
+/** Too many bad tokens came from the request's address, and this is one more. */
+export class TooManyBadTokens extends Data.TaggedError("TooManyBadTokens")<{
+  readonly retryAfterSeconds: number
+}> {}
+
 /** The body has more bytes than allowed. */
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{ readonly limit: number }> {}
 
@@ -63,6 +68,7 @@ export type Refusal =
   | InvalidRequest
   | KeyRefused
   | LimitExceeded
+  | TooManyBadTokens
   | BodyTooLarge
   | NotJson
   | UnknownRoute
@@ -122,6 +128,14 @@ const forms = {
     error: ({ retryAfterSeconds }) =>
       new Wire.TooManyRequests({
         error: `The rate limit of the API key is exceeded; retry in ${retryAfterSeconds} s`,
+      }),
+    headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
+  }),
+  TooManyBadTokens: form("TooManyBadTokens", {
+    code: "too_many_bad_tokens",
+    error: ({ retryAfterSeconds }) =>
+      new Wire.TooManyRequests({
+        error: `Too many bad API keys came from this address; retry in ${retryAfterSeconds} s`,
       }),
     headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
   }),

@@ -17,10 +17,13 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { FileSystem, Path } from "effect"
 import { Layer } from "effect"
 import * as Authorization from "./Authorization.ts"
+import { BadTokens } from "./BadTokens.ts"
 import { Cursors } from "./Cursor.ts"
 import * as Docs from "./Docs.ts"
+import { Door } from "./Door.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Health from "./Health.ts"
+import * as Nowhere from "./Nowhere.ts"
 import * as NodeTypeHandlers from "./NodeTypeHandlers.ts"
 import * as RunHandlers from "./RunHandlers.ts"
 import * as WorkflowHandlers from "./WorkflowHandlers.ts"
@@ -49,4 +52,4 @@ export const layer: Layer.Layer<never, never, Services | Platform> = Layer.merge
   Docs.layer,
   Health.layer,
   Envelope.layer,
-)
+).pipe(Layer.provideMerge(Nowhere.layer), Layer.provide(Door.layer), Layer.provide(BadTokens.layer))

@@ -33,8 +33,8 @@ export const isLive = (clock: string): string =>
 const requestsPerStatement = 250
 
 /**
- * The usage of a key in the windows of now. Where it says that nothing is left, that is so: within a
- * window usage only grows.
+ * The usage of a key in the windows of now. Where it says that nothing is left, that is so: within
+ * a window usage only grows.
  */
 const before = `
   SELECT a.place, a.wanted, k.id, k.account_id, k.per_minute, k.per_day, n.millis,

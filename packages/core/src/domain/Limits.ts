@@ -25,6 +25,10 @@ export interface Limits {
   readonly logBytesPerNode: number
   /** Runs that one process executes at the same time. */
   readonly runsAtOnce: number
+  /** Bad tokens that one address may send in a minute before it is told to wait. */
+  readonly badTokensPerMinute: number
+  /** Addresses whose bad tokens are counted apart; those of all others are counted together. */
+  readonly badTokenSources: number
 }
 
 /** What holds where nothing else is said (specification, part 8, and the engine's own). */
@@ -38,6 +42,8 @@ export const defaultLimits: Limits = {
   logLinesPerNode: 1_000,
   logBytesPerNode: 262_144,
   runsAtOnce: 1_000,
+  badTokensPerMinute: 60,
+  badTokenSources: 10_000,
 }
 
 /** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */
