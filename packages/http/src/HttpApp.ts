@@ -16,6 +16,7 @@ import type { Etag, HttpPlatform, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { FileSystem, Path } from "effect"
 import { Layer } from "effect"
+import * as AdminApp from "./AdminApp.ts"
 import * as Authorization from "./Authorization.ts"
 import { BadTokens } from "./BadTokens.ts"
 import { Cursors } from "./Cursor.ts"
@@ -49,6 +50,7 @@ const operations = HttpApiBuilder.layer(Api).pipe(
 /** Every route: the interface, its documents, health, and the envelope around them. */
 export const layer: Layer.Layer<never, never, Services | Platform> = Layer.mergeAll(
   operations,
+  AdminApp.layer,
   Docs.layer,
   Health.layer,
   Envelope.layer,

@@ -4,7 +4,8 @@
  *
  * Guarantees: nobody gets around a limit, or learns which tokens are good, by asking for nothing:
  * a key pays for the request and is told of its limits, a bad token counts against its address.
- * Leaves out: requests without a token; those are told what they would be told anyway.
+ * Leaves out: requests without a token, which are told what they would be told anyway, and the
+ * interface for operators.
  */
 import { StorageError } from "@millrace/core/ports/StorageError"
 import type { Layer, Types } from "effect"
@@ -18,6 +19,10 @@ import { orFirst } from "./Health.ts"
 /** The bearer token of a request, as operations read it; empty where there is none. */
 const tokenOf = ({ headers }: HttpServerRequest.HttpServerRequest): Redacted.Redacted =>
   Redacted.make(/^bearer +(.+)$/is.exec(headers["authorization"] ?? "")?.[1] ?? "")
+
+/** Where operators are spoken to; keys and their limits have no say there. */
+const isForOperators = ({ url }: HttpServerRequest.HttpServerRequest): boolean =>
+  url.startsWith("/api/admin/")
 
 type Answer = HttpServerResponse.HttpServerResponse
 
@@ -68,9 +73,9 @@ const make = Effect.map(
           onFailure: () => answer,
           onSuccess: (verdict) => answerFor(answer, verdict),
         })
-      const isAnonymous = Redacted.value(token) === ""
+      const isNobodys = Redacted.value(token) === "" || isForOperators(request)
       return HttpEffect.withPreResponseHandler(route, (_, answer) =>
-        isAnonymous || !isNowhere(answer) ? Effect.succeed(answer) : account(answer),
+        isNobodys || !isNowhere(answer) ? Effect.succeed(answer) : account(answer),
       )
     }),
 )

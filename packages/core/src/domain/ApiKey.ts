@@ -34,7 +34,7 @@ export type ApiKey = typeof ApiKey.Type
 /** At most so many keys of an account are neither revoked nor expired (specification, part 8). */
 export const liveKeysPerAccount = 10
 
-/** A prefix for secrets: 2 to 16 lower-case letters, digits and underscores, the last of them one. */
+/** What secrets may begin with: 2 to 16 of a-z, 0-9 and _, a letter first and an _ at the end. */
 export const SecretPrefix = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_]{0,14}_$/))
 
 /** What new secrets begin with. */

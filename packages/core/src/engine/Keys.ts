@@ -5,7 +5,6 @@
  * refused without asking the store. Leaves out: the HTTP form of all this.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted, Result, Schema } from "effect"
-import { Digest } from "effect/crypto"
 import type { Account } from "../domain/Account.ts"
 import type { ApiKey } from "../domain/ApiKey.ts"
 import {
@@ -22,6 +21,7 @@ import type { Timestamp } from "../domain/Timestamp.ts"
 import type { Admission, KeyChange, LabelTaken, TooManyKeys } from "../ports/KeyStore.ts"
 import { AccountNotFound, KeyStore } from "../ports/KeyStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
+import { makeHashOf } from "./AmbientDigest.ts"
 import { Ids } from "./Ids.ts"
 
 /** What a new key is made of; limits fall back to the defaults (specification 2.8). */
@@ -90,8 +90,8 @@ export class Keys extends Context.Service<
   }
 >()("@millrace/core/engine/Keys") {
   /**
-   * Needs the key store and a source of identities. Hashes with the `Digest` that is there: that of
-   * a platform does it at once; where there is none WebCrypto's, which takes a detour of its own.
+   * Needs the key store and a source of identities. Give it the platform's `Digest` where requests
+   * are to be fast.
    */
   static readonly layer: Layer.Layer<Keys, never, KeyStore | Ids> = Layer.effect(
     Keys,
@@ -122,22 +122,11 @@ const check = <K extends KeyChange & Pick<Partial<NewKey>, "expiresAt">>(
 
 const refused: Admission = { _tag: "Refused" }
 
-/** The platform's digest, or the one that every platform has. */
-const ambientDigest = Effect.flatMap(Effect.serviceOption(Digest.Digest), (found) =>
-  Option.isSome(found)
-    ? Effect.succeed(found.value)
-    : Effect.map(Layer.build(Digest.layerWebCrypto), (context) =>
-        Context.get(context, Digest.Digest),
-      ),
-)
-
 const makeSecrets = Effect.gen(function* () {
-  const digest = yield* ambientDigest
   const ids = yield* Ids
   const prefix = yield* CurrentSecretPrefix
-  const encoder = new TextEncoder()
   return {
-    hashOf: (secret: string) => digest.digest(Digest.sha256, encoder.encode(secret)),
+    hashOf: yield* makeHashOf,
     next: Effect.map(ids.bytes(32), (random) => secretOf(random, prefix)),
   }
 })
