@@ -88,8 +88,7 @@ describe("four servers on one database", () => {
         let moved: Promise<unknown> = Promise.resolve()
         const replies = await load({
           origins,
-          path,
-          secret,
+          asks: [{ path, secret }],
           count,
           connections: Math.min(64, count),
           onSend: (number) => {
@@ -98,7 +97,7 @@ describe("four servers on one database", () => {
         })
         await moved
         // One more after the clock was moved for certain, where all others were faster.
-        const last = await load({ origins, path, secret, count: 4, connections: 4 })
+        const last = await load({ origins, asks: [{ path, secret }], count: 4, connections: 4 })
         const windows = tally([...replies, ...last])
         console.log(`limit ${limit}, ${times} times: ${JSON.stringify(windows)}`)
         expect(windows.length).toBeGreaterThanOrEqual(2)
@@ -112,11 +111,16 @@ describe("four servers on one database", () => {
   it("write nothing for a flood of refused requests", async () => {
     const { secret } = await newKey(1)
     await query(postgres.url, Clock.moveToMinute)
-    await load({ origins, path, secret, count: 8, connections: 4 })
+    await load({ origins, asks: [{ path, secret }], count: 8, connections: 4 })
     const row = "SELECT ctid::text, xmin::text, xmax::text FROM key_usage ORDER BY used_at DESC"
     const before = await query(postgres.url, row)
     const begun = performance.now()
-    const replies = await load({ origins, path, secret, count: 20_000, connections: 64 })
+    const replies = await load({
+      origins,
+      asks: [{ path, secret }],
+      count: 20_000,
+      connections: 64,
+    })
     const perSecond = Math.round((20_000 * 1_000) / (performance.now() - begun))
     console.log(`${perSecond} refused requests a second`)
     const windows = tally(replies)
@@ -157,8 +161,7 @@ describe("three servers under a thousand requests a second", () => {
       let isOver = false
       const flow = load({
         origins: origins.slice(0, 3),
-        path,
-        secret,
+        asks: [{ path, secret }],
         count: 1_000_000,
         connections: 48,
         perSecond: 1_200,

@@ -98,7 +98,7 @@ CROSS JOIN LATERAL (
 ) found`
 
 /** One request: the hash of its key, and the workflow that it will read. */
-interface Asked {
+export interface Asked {
   readonly hash: Uint8Array
   readonly ahead: WorkflowId | undefined
 }
@@ -184,7 +184,8 @@ const admissionOf = (
   return { _tag: "Admitted", accountId, keyId, window, ...workflow }
 }
 
-const admitAll = (
+/** Admits these requests in one statement, in their order. */
+export const admitAll = (
   sql: SqlClient,
   asked: ReadonlyArray<Asked>,
 ): Effect.Effect<ReadonlyArray<Admission>, SqlError> =>

@@ -19,11 +19,17 @@ export interface Reply {
   readonly endedAt: number
 }
 
+/** One request. */
+export interface Ask {
+  readonly path: string
+  readonly secret?: string
+}
+
 /** What is asked, and how often. */
 export interface LoadOptions {
   readonly origins: ReadonlyArray<string>
-  readonly path: string
-  readonly secret?: string
+  /** Each connection asks one of them, again and again. */
+  readonly asks: ReadonlyArray<Ask>
   readonly count: number
   /** Connections to all servers together. */
   readonly connections: number
@@ -54,7 +60,7 @@ class Line {
   #bytes: Buffer = Buffer.alloc(0)
   #settle: ((error: Error | undefined) => void) | undefined
 
-  constructor(origin: string, path: string, secret: string | undefined) {
+  constructor(origin: string, { path, secret }: Ask) {
     const { host, hostname, port } = new URL(origin)
     const authorization = secret === undefined ? "" : `authorization: Bearer ${secret}\r\n`
     this.#request = Buffer.from(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n${authorization}\r\n`)
@@ -94,12 +100,12 @@ class Line {
 
 /** Sends everything, and waits for every answer. */
 export const load = async (options: LoadOptions): Promise<ReadonlyArray<Reply>> => {
-  const { connections, count, isOver, onSend, origins, path, perSecond, secret } = options
+  const { asks, connections, count, isOver, onSend, origins, perSecond } = options
   const replies: Array<Reply> = []
   const begun = performance.now()
   let next = 0
   const work = async (index: number) => {
-    const line = new Line(origins[index % origins.length]!, path, secret)
+    const line = new Line(origins[index % origins.length]!, asks[index % asks.length]!)
     while (next < count && isOver?.() !== true) {
       const number = next++
       const dueAt = perSecond === undefined ? 0 : begun + (number * 1_000) / perSecond
