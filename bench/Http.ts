@@ -7,10 +7,9 @@ import { Keys } from "@millrace/core/engine/Keys"
 import { WorkflowId } from "@millrace/core/domain/Id"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Postgres, Stores } from "@millrace/postgres"
-import { Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { fileURLToPath } from "node:url"
-import { setTimeout as sleep } from "node:timers/promises"
 import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
 import type { Ask, Reply } from "../packages/server/test/Load.ts"
 import { load } from "../packages/server/test/Load.ts"
@@ -20,6 +19,9 @@ import { ticksOf } from "./Meter.ts"
 const entry = fileURLToPath(new URL("./HttpRival.ts", import.meta.url))
 const connections = 64
 const roundMillis = 4_000
+
+/** Lets the database count statements. */
+const counting = "-c shared_preload_libraries=pg_stat_statements"
 
 /** What each line of the result is called, and how its server is started. */
 const contestants = {
@@ -79,6 +81,7 @@ const seed = Effect.gen(function* () {
       asks.push({ path: `/api/v1/workflows/${workflow.id}`, secret: Redacted.value(secret) })
     }
   }
+  yield* sql`CREATE EXTENSION pg_stat_statements`
   yield* sql`UPDATE api_keys SET per_minute = 1000000000, per_day = 1000000000`
   return asks
 })
@@ -123,34 +126,19 @@ const pace = async ({ origin }: Server, asks: ReadonlyArray<Ask>, perSecond: num
   return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) }
 }
 
-const transactions = SqlClient.use((sql) =>
+/** Statements of a request for each one that comes alone, as the database counts them. */
+const roundTrips = (sql: SqlClient, { origin }: Server, asks: ReadonlyArray<Ask>) =>
   Effect.gen(function* () {
-    yield* sql`SELECT pg_stat_clear_snapshot()`
-    const [row] = yield* sql<{ readonly count: number }>`
-      SELECT xact_commit::float8 AS count FROM pg_stat_database
-      WHERE datname = current_database()`
-    return row?.count ?? 0
-  }),
-)
-
-/** Statements for one request that comes alone, less what the database does anyway. */
-const roundTrips = async (
-  { origin }: Server,
-  asks: ReadonlyArray<Ask>,
-  count: () => Promise<number>,
-): Promise<number> => {
-  const requests = 2_000
-  const before = await count()
-  const begun = performance.now()
-  const one = { origins: [origin], asks: asks.slice(0, 1), count: requests, connections: 1 }
-  expectGood(await load(one))
-  // Sessions report what they did once they are idle for a second.
-  await sleep(1_500)
-  const after = await count()
-  await sleep(performance.now() - begun)
-  const idle = (await count()) - after
-  return (after - before - idle) / requests
-}
+    const count = 2_000
+    yield* sql`SELECT pg_stat_statements_reset()`
+    const one = { origins: [origin], asks: asks.slice(0, 1), count, connections: 1 }
+    expectGood(yield* Effect.promise(() => load(one)))
+    // What a server does besides is about runs.
+    const [row] = yield* sql<{ readonly calls: number }>`
+      SELECT sum(calls)::float8 AS calls FROM pg_stat_statements
+      WHERE query ~ 'api_keys|key_usage|accounts|workflows'`
+    return (row?.calls ?? 0) / count
+  })
 
 const start = async (env: Env): Promise<ReadonlyArray<Server>> => {
   const names = Object.keys(contestants) as ReadonlyArray<Name>
@@ -168,7 +156,7 @@ export const measure = async (rounds: number) => {
   const scope = Scope.makeUnsafe()
   const run = <A, E>(work: Effect.Effect<A, E, Scope.Scope>) =>
     Effect.runPromise(Scope.provide(work, scope))
-  const url = await run(TestPostgres.ownServer("durable"))
+  const url = await run(TestPostgres.ownServer("durable", counting))
   const context = await run(Layer.build(services(url)))
   const asks = await run(Effect.provideContext(seed, context))
   const servers = await start({ DATABASE_URL: Redacted.value(url) })
@@ -184,11 +172,11 @@ export const measure = async (rounds: number) => {
     }
     const rows: Array<Record<string, string | number>> = []
     const rateOf = (name: Name) => median((samples.get(name) ?? []).map((each) => each.perSecond))
-    const count = () => run(Effect.provideContext(transactions, context))
+    const sql = Context.get(context, SqlClient)
     for (const server of servers) {
       const { name } = server
       const { p50, p99 } = await pace(server, asks, rateOf(name) / 2)
-      const statements = await roundTrips(server, asks, count)
+      const statements = await run(roundTrips(sql, server, asks))
       rows.push({
         server: name,
         "requests/s": Math.round(rateOf(name)),
