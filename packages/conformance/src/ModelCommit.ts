@@ -2,8 +2,8 @@
  * The commits of a script, made out of the state of the model.
  *
  * Guarantees: a commit keeps the contract of the port (only a row of a node that waits is replaced,
- * events are numbered without gaps); only its expectation may be wrong. One that must be refused carries rows
- * and numbers that are there already, so that a trace of it shows.
+ * events are numbered without gaps); only its expectation may be wrong. One that must be refused
+ * carries rows and numbers that are there already, so that a trace of it shows.
  */
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"

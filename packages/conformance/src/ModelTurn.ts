@@ -114,6 +114,7 @@ const insertKey = (
     expiresAt: expiryOf(now, command.expires),
     revokedAt: null,
     createdAt: Cast.timeOf(command.age),
+    lastUsedAt: null,
   }
   return ({ keys }) => keys.insert(key, cast.hashes[command.hash]!)
 }

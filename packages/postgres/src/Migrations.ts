@@ -44,7 +44,8 @@ const keyTables = [
     minute_used int4 NOT NULL,
     day int8 NOT NULL,
     day_used int4 NOT NULL,
-    admitted bool NOT NULL
+    granted int4 NOT NULL,
+    used_at int8 NOT NULL
   ) WITH (fillfactor = 30)`,
 ]
 
