@@ -61,6 +61,7 @@ const content = (account: AccountId, number: number) => ({
     source: `node_${index}`,
     target: `node_${index + 1}`,
   })),
+  settings: {},
   revision: 1,
   createdAt: 1_700_000_000_000,
   updatedAt: 1_700_000_000_000,

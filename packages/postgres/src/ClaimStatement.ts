@@ -70,9 +70,14 @@ owner (id, step) AS (
     WHERE o.run = c.run AND o.owner = c.owner FOR UPDATE OF o SKIP LOCKED
   ) taken
 ), due AS (
-  SELECT o.run FROM open_runs o ${lockRun}
-  WHERE o.owner IS NULL AND o.due_at <= ${nowMillis} AND ${isWanted}
-  ORDER BY o.due_at, o.run LIMIT $3::int8 FOR UPDATE OF o SKIP LOCKED
+  SELECT c.run FROM (
+    SELECT o.run FROM open_runs o
+    WHERE o.owner IS NULL AND o.due_at <= ${nowMillis} AND ${isWanted} ORDER BY o.due_at, o.run
+  ) c CROSS JOIN LATERAL (
+    SELECT FROM open_runs o ${lockRun}
+    WHERE o.run = c.run AND o.owner IS NULL AND o.due_at <= ${nowMillis}
+    FOR UPDATE OF o SKIP LOCKED
+  ) taken LIMIT $3::int8
 ), back AS MATERIALIZED (
   SELECT run, false AS is_due FROM expired UNION ALL SELECT run, true FROM due LIMIT $3::int8
 )`
