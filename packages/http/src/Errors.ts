@@ -2,7 +2,8 @@
  * The one table from what is refused to what travels: status, sentence, machine code, headers.
  *
  * Guarantees: every refusal has exactly one form on the wire; what a fault was caused by goes to
- * the log and never to a client. Leaves out: the wording of the engine's refusals, which is theirs.
+ * the log and never to a client; what is not found is not named, so that the answer is the same for
+ * every identifier. Leaves out: the wording of the engine's other refusals, which is theirs.
  */
 import * as Wire from "@millrace/api/WireError"
 import type {
@@ -37,6 +38,9 @@ export class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{ readonly li
 /** The body is announced as something else than JSON. */
 export class NotJson extends Data.TaggedError("NotJson") {}
 
+/** The body is compressed. */
+export class Compressed extends Data.TaggedError("Compressed") {}
+
 /** There is nothing at this address. */
 export class UnknownRoute extends Data.TaggedError("UnknownRoute") {}
 
@@ -65,6 +69,7 @@ export type Refusal =
   | LimitExceeded
   | BodyTooLarge
   | NotJson
+  | Compressed
   | UnknownRoute
   | WrongMethod
   | ShuttingDown
@@ -86,11 +91,11 @@ const form = <T extends Tag, E extends Wire.WireError>(_tag: T, row: Form<Of<T>,
 const forms = {
   WorkflowNotFound: form("WorkflowNotFound", {
     code: "workflow_not_found",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
+    error: () => new Wire.NotFound({ error: "The workflow does not exist" }),
   }),
   RunNotFound: form("RunNotFound", {
     code: "run_not_found",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
+    error: () => new Wire.NotFound({ error: "The run does not exist" }),
   }),
   InvalidGraph: form("InvalidGraph", {
     code: "invalid_graph",
@@ -135,6 +140,11 @@ const forms = {
   NotJson: form("NotJson", {
     code: "unsupported_media_type",
     error: () => new Wire.UnsupportedMediaType({ error: "Content-Type must be application/json" }),
+  }),
+  Compressed: form("Compressed", {
+    code: "unsupported_content_encoding",
+    error: () => new Wire.UnsupportedMediaType({ error: "Content-Encoding is not supported" }),
+    headers: () => ({ "accept-encoding": "identity" }),
   }),
   UnknownRoute: form("UnknownRoute", {
     code: "unknown_route",

@@ -74,7 +74,7 @@ layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
         const { runs, workflows } = yield* Client.make({ baseUrl, apiKey: key })
         const missing = yield* Effect.flip(workflows.get({ params: { id: "wf_none" } }))
         assert.strictEqual(missing._tag, "NotFound")
-        assert.strictEqual(missing.message, "Workflow wf_none does not exist")
+        assert.strictEqual(missing.message, "The workflow does not exist")
         const made = yield* workflows.create({ payload: { name: "N" } })
         const outdated = yield* workflows
           .update({ params: made, headers: { "if-match": '"9"' }, payload: {} })

@@ -161,7 +161,7 @@ layer(Harness.layer)("starting runs", (it) => {
         const { owner } = yield* begin(hello)
         const { body, status } = yield* post(owner, "", { workflowId: "wf_none" })
         assert.strictEqual(status, 404)
-        assert.deepStrictEqual(body, { error: "Workflow wf_none does not exist" })
+        assert.deepStrictEqual(body, { error: "The workflow does not exist" })
       }),
     )
   })
@@ -303,7 +303,7 @@ layer(Harness.layer)("reading runs", (it) => {
         const { owner } = yield* begin(hello)
         const { body, headers, status } = yield* get(owner, "/run_none")
         assert.strictEqual(status, 404)
-        assert.deepStrictEqual(body, { error: "Run run_none does not exist" })
+        assert.deepStrictEqual(body, { error: "The run does not exist" })
         assert.strictEqual(headers.get("x-error-code"), "run_not_found")
       }),
     )

@@ -15,6 +15,10 @@ export interface Limits {
   readonly nodesAtOnce: number
   /** Bytes of a request body. */
   readonly bodyBytes: number
+  /** Arrays and objects within each other in a request body. */
+  readonly bodyDepth: number
+  /** Values in a request body, with its arrays and objects. */
+  readonly bodyValues: number
   /** Bytes of JSON text that one node may put out. */
   readonly outputBytes: number
   /** Attempts of all nodes of one run together. */
@@ -33,6 +37,8 @@ export const defaultLimits: Limits = {
   edgesPerWorkflow: 2_000,
   nodesAtOnce: 10,
   bodyBytes: 1_048_576,
+  bodyDepth: 64,
+  bodyValues: 100_000,
   outputBytes: 131_072,
   attemptsPerRun: 1_000,
   logLinesPerNode: 1_000,
