@@ -108,8 +108,14 @@ const isDefect = (reason: Cause.Reason<unknown>): boolean =>
 const logDefects = (id: string) => (cause: Cause.Cause<unknown>) =>
   cause.reasons.some(isDefect) ? Effect.logError(`Request ${id} broke`, cause) : Effect.void
 
+/** A source of the names of requests, for what is answered before there is a request. */
+export const requestNames: Effect.Effect<() => string> = Effect.provide(
+  makeSource,
+  SecureRandom.layerWebCrypto,
+)
+
 const make = Effect.gen(function* () {
-  const nextId = yield* makeSource
+  const nextId = yield* requestNames
   const methodsOf = makeMethodsOf()
   const wrongMethod = ({ method, url }: HttpServerRequest.HttpServerRequest) => {
     const allowed = methodsOf(url)
@@ -137,4 +143,4 @@ const make = Effect.gen(function* () {
 /** Puts every route of the router into the envelope, those of others too. */
 export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.middleware(make, {
   global: true,
-}).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+})
