@@ -17,8 +17,8 @@ export interface ClientOptions {
 }
 
 /**
- * Makes a client: `client.runs.start({ payload: { workflowId } })`. Needs an `HttpClient`, for
- * example that of `FetchHttpClient.layer`.
+ * Makes a client: `client.runs.start({ headers: {}, payload: { workflowId } })`. Needs an
+ * `HttpClient`, for example that of `FetchHttpClient.layer`.
  */
 export const make = (options: ClientOptions) =>
   HttpApiClient.make(Api, {

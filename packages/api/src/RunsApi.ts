@@ -1,10 +1,11 @@
 /**
  * The operations on runs (specification 4.5 to 4.8, and the extensions).
  */
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { pageOf, RunQuery } from "./PageQuery.ts"
 import { RunBatch, RunDetails, RunItem, RunRead, StartedRun, StartRun } from "./RunWire.ts"
-import { IdParams } from "./Text.ts"
+import { IdParams, StartKeyText } from "./Text.ts"
 import {
   BadRequest,
   Conflict,
@@ -27,15 +28,19 @@ const list = HttpApiEndpoint.get("list", "/", {
 )
 
 const start = HttpApiEndpoint.post("start", "/", {
+  headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(StartKeyText) }),
   payload: StartRun,
   success: StartedRun.pipe(HttpApiSchema.status(201)),
-  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
+  error: [BadRequest, NotFound, Conflict, PayloadTooLarge, UnsupportedMediaType],
 }).annotateMerge(
   OpenApi.annotations({
     summary: "Start a run",
     description:
       "Freezes the workflow as it is now. Every problem of the graph and of the given values is " +
-      "named at once, and nothing is started. The answer has a `Location`.",
+      "named at once, and nothing is started. The answer has a `Location`. Under an " +
+      "`Idempotency-Key` one run is started, however often the request is repeated within 24 " +
+      "hours: repetitions get the first answer with `Idempotent-Replayed: true`, and 409 if " +
+      "their body is another one, byte for byte.",
   }),
 )
 

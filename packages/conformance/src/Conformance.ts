@@ -17,6 +17,7 @@ import { runClaimSuite } from "./RunClaimSuite.ts"
 import { runCommitSuite } from "./RunCommitSuite.ts"
 import { runReadSuite } from "./RunReadSuite.ts"
 import * as Samples from "./Samples.ts"
+import { startKeySuite } from "./StartKeySuite.ts"
 import { workflowStoreSuite } from "./WorkflowStoreSuite.ts"
 
 const workflows: Listing<unknown, WorkflowStore> = {
@@ -51,6 +52,7 @@ export const conformance = <E>(
     workflowStoreSuite(it)
     pagingSuite(it, "WorkflowStore.list", workflows)
     runCommitSuite(it)
+    startKeySuite(it)
     runReadSuite(it)
     pagingSuite(it, "RunStore.list", runs)
     runClaimSuite(it)

@@ -5,6 +5,8 @@
  * beginning.
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { KnownStart } from "@millrace/core/domain/Idempotency"
+import { startKeyMillis } from "@millrace/core/domain/Idempotency"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
@@ -51,6 +53,12 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   fence: run.fence,
 })
 
+interface Start extends KnownStart {
+  readonly account: AccountId
+  readonly key: string
+  readonly at: Timestamp
+}
+
 interface Row {
   readonly runId: RunId
   readonly nodeRun: NodeRun
@@ -84,6 +92,7 @@ class Lists {
   rows: ReadonlyArray<Row> = []
   events: ReadonlyArray<RunEvent> = []
   favorites: ReadonlyArray<RunId> = []
+  starts: ReadonlyArray<Start> = []
   readonly leases = new Map<RunnerId, Timestamp>()
 
   find(account: AccountId, id: RunId): Run | undefined {
@@ -106,8 +115,19 @@ class Lists {
     return next
   }
 
-  fits({ expected, run }: RunCommit): boolean {
-    if (expected._tag === "New") return this.runs.every(({ id }) => id !== run.id)
+  start(account: AccountId, key: string, now: Timestamp): KnownStart | undefined {
+    const found = this.starts.findLast((each) => each.account === account && each.key === key)
+    if (found === undefined || found.at + startKeyMillis <= now) return undefined
+    return { runId: found.runId, bodyHash: found.bodyHash }
+  }
+
+  fits({ expected, run }: RunCommit, now: Timestamp): boolean {
+    if (expected._tag === "New") {
+      const { startKey } = expected
+      const isTaken =
+        startKey !== undefined && this.start(run.accountId, startKey.key, now) !== undefined
+      return !isTaken && this.runs.every(({ id }) => id !== run.id)
+    }
     const present = this.find(run.accountId, run.id)
     return (
       present !== undefined &&
@@ -117,7 +137,11 @@ class Lists {
     )
   }
 
-  apply({ events, expected, nodeRuns, run }: RunCommit): void {
+  apply({ events, expected, nodeRuns, run }: RunCommit, now: Timestamp): void {
+    if (expected._tag === "New" && expected.startKey !== undefined) {
+      const account = run.accountId
+      this.starts = [...this.starts, { account, ...expected.startKey, runId: run.id, at: now }]
+    }
     const present = this.find(run.accountId, run.id)
     this.set(present === undefined ? run : { ...run, ...keptOf(present) })
     if (expected._tag === "New") this.definitions = [...this.definitions, expected.definition]
@@ -179,9 +203,9 @@ export const make = (): RunModel => {
   const store = RunStore.of({
     ...handing(lists),
     commit: (commit) =>
-      Effect.suspend(() => {
-        if (!lists.fits(commit)) return new StaleRun({ runId: commit.run.id })
-        lists.apply(commit)
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (!lists.fits(commit, now)) return new StaleRun({ runId: commit.run.id })
+        lists.apply(commit, now)
         return Effect.void
       }),
     heartbeat: (runner, leaseMillis) =>
@@ -200,6 +224,10 @@ export const make = (): RunModel => {
         lists.runs
           .filter((run) => run.accountId === account && ids.includes(run.id))
           .map((run) => lists.record(run)),
+      ),
+    findStart: (account, key) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        Option.fromUndefinedOr(lists.start(account, key, now)),
       ),
     list: (query) =>
       Effect.sync(() =>

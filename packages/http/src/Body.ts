@@ -67,8 +67,14 @@ const readBytes = Effect.fnUntraced(function* (
   )
 })
 
-/** A reader of bodies of this form. A content type that is not given counts as JSON. */
-export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
+/** A body, and the bytes that it came as. */
+export interface Original<A> {
+  readonly body: A
+  readonly bytes: Uint8Array
+}
+
+/** A {@link reader} that also gives the bytes. */
+export const originalReader = <A, I>(schema: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
   return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const { headers } = request
@@ -80,8 +86,17 @@ export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
     if (Result.isFailure(value)) return yield* refuse(value.failure)
     const errors = bytes.byteLength > fullReportLength ? "first" : "all"
     const decoded = decode(value.success, { errors })
-    if (Result.isSuccess(decoded)) return decoded.success
+    if (Result.isSuccess(decoded)) {
+      return { body: decoded.success, bytes: new Uint8Array(bytes) } satisfies Original<A>
+    }
     const message = sentenceOf(decoded.failure.issue, "body")
     return yield* refuse(new InvalidRequest({ message }))
   })
+}
+
+/** A reader of bodies of this form. A content type that is not given counts as JSON. */
+export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
+  const read = originalReader(schema)
+  return (request: HttpServerRequest.HttpServerRequest) =>
+    Effect.map(read(request), ({ body }) => body)
 }

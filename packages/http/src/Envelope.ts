@@ -8,8 +8,8 @@
  * that id and nowhere in the answer. Leaves out: errors of operations; those have their form.
  */
 import { Api } from "@millrace/api/Api"
-import type { Cause, Types } from "effect"
-import { Effect, Layer } from "effect"
+import type { Cause, Layer, Types } from "effect"
+import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 import {
   FindMyWay,

@@ -11,6 +11,7 @@ import type {
   RevisionMismatch,
   RunEnded,
   RunNotFound,
+  StartKeyTaken,
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
 import type { StorageError } from "@millrace/core/ports/StorageError"
@@ -63,6 +64,7 @@ export type Refusal =
   | InvalidGraph
   | RevisionMismatch
   | RunEnded
+  | StartKeyTaken
   | StorageError
   | InvalidRequest
   | KeyRefused
@@ -108,6 +110,11 @@ const forms = {
   RunEnded: form("RunEnded", {
     code: "run_ended",
     error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
+  StartKeyTaken: form("StartKeyTaken", {
+    code: "idempotency_key_taken",
+    error: () =>
+      new Wire.Conflict({ error: "Idempotency-Key: was given to another start within 24 hours" }),
   }),
   StorageError: form("StorageError", {
     code: "store_unavailable",

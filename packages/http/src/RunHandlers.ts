@@ -12,15 +12,17 @@ import { nodeRunsOf } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import { Effect, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
+import { Digest } from "effect/crypto"
+import { Hex } from "effect/encoding"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { BasePath, runAddress } from "./Addresses.ts"
-import { reader } from "./Body.ts"
+import { originalReader, reader } from "./Body.ts"
 import { addHeaders, InvalidRequest, refuse } from "./Errors.ts"
 import { makePaginate } from "./Paging.ts"
 
-const readStart = reader(StartBody)
+const readStart = originalReader(StartBody)
 const readBatch = reader(BatchBody)
 
 const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
@@ -78,6 +80,10 @@ interface WithBody {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
+interface Start extends WithBody {
+  readonly headers: { readonly "idempotency-key"?: string }
+}
+
 const makeReads = Effect.gen(function* () {
   const store = yield* RunStore
   const paginate = yield* makePaginate
@@ -112,15 +118,37 @@ const makeReads = Effect.gen(function* () {
 const makeWrites = Effect.gen(function* () {
   const runs = yield* Runs
   const basePath = yield* BasePath
+  const { digest } = yield* Digest.Digest
+
+  /** The name of a start that has one, and what tells its body from another one. */
+  const startKeyOf = (key: string | undefined, bytes: Uint8Array) =>
+    key === undefined
+      ? Effect.succeed(undefined)
+      : Effect.map(Effect.orDie(digest(Digest.sha256, bytes)), (hash) => ({
+          key,
+          bodyHash: Hex.encode(hash),
+        }))
+
+  const startOnce = Effect.fnUntraced(function* (...start: Parameters<typeof runs.startOnce>) {
+    const { isReplay, runId } = yield* runs.startOnce(...start)
+    if (isReplay) yield* addHeaders({ "idempotent-replayed": "true" })
+    return runId
+  })
+
   return {
-    start: Effect.fnUntraced(function* ({ request }: WithBody) {
+    start: Effect.fnUntraced(function* ({ headers, request }: Start) {
       const { accountId } = yield* CurrentKey
-      const body = yield* readStart(request)
+      const { body, bytes } = yield* readStart(request)
       yield* refuseNotYet(body)
-      const workflowId = WorkflowId.make(body.workflowId)
-      const run = yield* Effect.catch(runs.start(accountId, { ...body, workflowId }), refuse)
-      yield* addHeaders({ location: runAddress(basePath, run.id) })
-      return { runId: run.id }
+      const wanted = { ...body, workflowId: WorkflowId.make(body.workflowId) }
+      const startKey = yield* startKeyOf(headers["idempotency-key"], bytes)
+      const started =
+        startKey === undefined
+          ? Effect.map(runs.start(accountId, wanted), ({ id }) => id)
+          : startOnce(accountId, wanted, startKey)
+      const runId = yield* Effect.catch(started, refuse)
+      yield* addHeaders({ location: runAddress(basePath, runId) })
+      return { runId }
     }),
     cancel: Effect.fnUntraced(function* ({ params }: ById) {
       const { accountId } = yield* CurrentKey
@@ -143,4 +171,4 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("start", writes.start)
       .handle("cancel", writes.cancel)
   }),
-)
+).pipe(Layer.provide(Digest.layerWebCrypto))

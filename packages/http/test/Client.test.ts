@@ -53,7 +53,8 @@ layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
         )
         yield* workflows.remove({ params: { id: copy.id } })
 
-        const { runId } = yield* runs.start({ payload: { workflowId: made.id, values: { a: 1 } } })
+        const start = { payload: { workflowId: made.id, values: { a: 1 } }, headers: {} }
+        const { runId } = yield* runs.start(start)
         yield* (yield* Runs).wait(accountId, runId)
         const run = yield* runs.get({ params: { id: runId } })
         assert.deepStrictEqual([run.status, run.workflowName], ["COMPLETED", "New"])

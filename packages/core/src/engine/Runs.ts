@@ -1,12 +1,14 @@
 /**
  * Starting, canceling and awaiting runs.
  *
- * Guarantees: a run that was answered for is stored; a canceled run writes nothing more, wherever
- * it was executing. Leaves out: reads, which go straight to the store.
+ * Guarantees: a run that was answered for is stored; a start that has a name is made once; a
+ * canceled run writes nothing more, wherever it was executing. Leaves out: reads, which go straight
+ * to the store.
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { AccountId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
+import type { StartKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
 import type {
@@ -32,7 +34,7 @@ import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
 import type { Overlay, Plan } from "./Plan.ts"
 import { plan } from "./Plan.ts"
-import { InvalidGraph, RunEnded, RunNotFound, WorkflowNotFound } from "./Refusals.ts"
+import { InvalidGraph, RunEnded, RunNotFound, StartKeyTaken, WorkflowNotFound } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
 
 /** What a start asks for (specification 4.5). */
@@ -43,6 +45,12 @@ export interface StartRequest {
   readonly nodeOverrides?: ReadonlyArray<Node> | undefined
   readonly viewport?: Viewport | undefined
   readonly source?: RunSource | undefined
+}
+
+/** A start under a name: this call's own, or that of an earlier one. */
+export interface StartedOnce {
+  readonly runId: RunId
+  readonly isReplay: boolean
 }
 
 export class Runs extends Context.Service<
@@ -56,6 +64,15 @@ export class Runs extends Context.Service<
       account: AccountId,
       request: StartRequest,
     ) => Effect.Effect<Run, WorkflowNotFound | InvalidGraph | StorageError>
+    /**
+     * {@link start} under a name: however often and wherever it is repeated, one run is started,
+     * and every repetition answers with it. A start that was refused takes no name.
+     */
+    readonly startOnce: (
+      account: AccountId,
+      request: StartRequest,
+      startKey: StartKey,
+    ) => Effect.Effect<StartedOnce, WorkflowNotFound | InvalidGraph | StartKeyTaken | StorageError>
     /** Cancels an open run at once. Of a canceled run it is a no-op. */
     readonly cancel: (
       account: AccountId,
@@ -159,37 +176,85 @@ const draw = Effect.fnUntraced(function* (
   return { graph, record: { run, definition, nodeRuns: [] } }
 })
 
-/** Stores a new run with what was decided about it so far. */
-const insert = ({ runs }: Services, definition: Definition, commit: RunCommit) =>
-  runs
-    .commit({ ...commit, expected: { _tag: "New", definition } })
-    .pipe(Effect.catchTag("StaleRun", Effect.die))
+/** Stores a new run with what was decided about it so far. Stale only where its name is taken. */
+const insert = (
+  { runs }: Services,
+  definition: Definition,
+  commit: RunCommit,
+  startKey: StartKey | undefined,
+) => runs.commit({ ...commit, expected: { _tag: "New", definition, startKey } })
 
 /** Stores a run for whoever has room for it. */
-const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord) {
+const queue = Effect.fnUntraced(function* (
+  services: Services,
+  record: RunRecord,
+  startKey: StartKey | undefined,
+) {
   const commit = new Change(record.run, record.run.createdAt).commit()
-  yield* insert(services, record.definition, commit)
+  yield* insert(services, record.definition, commit, startKey)
   return commit.run
 })
 
 /** Stores a run together with its first turn, owned by this process from its birth. */
-const begin = Effect.fnUntraced(function* (services: Services, record: RunRecord, graph: Compiled) {
+const begin = Effect.fnUntraced(function* (
+  services: Services,
+  record: RunRecord,
+  graph: Compiled,
+  startKey: StartKey | undefined,
+) {
   const { runner } = services
   const owned = { ...record, run: { ...record.run, owner: runner.id, fence: 1 } }
   const prepared = prepare(owned, graph, yield* CurrentLimits, record.run.createdAt)
-  yield* insert(services, record.definition, prepared.first.commit)
+  yield* insert(services, record.definition, prepared.first.commit, startKey)
   yield* runner.launch(owned.run, prepared)
   return prepared.first.commit.run
 })
 
+/** Puts a start together and stores it. */
+const store = Effect.fnUntraced(function* (
+  services: Services,
+  account: AccountId,
+  request: StartRequest,
+  startKey: StartKey | undefined,
+) {
+  const found = yield* services.workflows.find(account, request.workflowId)
+  if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
+  const { graph, record } = yield* draw(services, found.value, request)
+  return yield* services.runner.hasRoom()
+    ? begin(services, record, graph, startKey)
+    : queue(services, record, startKey)
+})
+
 const start = (services: Services): Runs["Service"]["start"] =>
-  Effect.fn("Runs.start")(function* (account, request) {
-    const found = yield* services.workflows.find(account, request.workflowId)
-    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-    const { graph, record } = yield* draw(services, found.value, request)
-    return yield* services.runner.hasRoom()
-      ? begin(services, record, graph)
-      : queue(services, record)
+  Effect.fn("Runs.start")(
+    (account, request) =>
+      Effect.catchTag(store(services, account, request, undefined), "StaleRun", Effect.die),
+    Effect.uninterruptible,
+  )
+
+/** The start that was made under a name, if there is one; refused if it was another one. */
+const replay = Effect.fnUntraced(function* (
+  { runs }: Services,
+  account: AccountId,
+  { bodyHash, key }: StartKey,
+) {
+  const known = yield* runs.findStart(account, key)
+  if (Option.isNone(known)) return undefined
+  const { runId } = known.value
+  if (known.value.bodyHash !== bodyHash) return yield* new StartKeyTaken({ runId })
+  return { runId, isReplay: true } satisfies StartedOnce
+})
+
+const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
+  Effect.fn("Runs.startOnce")(function* (account, request, startKey) {
+    // A name may end between a refusal and the look at who has it: then it is free again.
+    while (true) {
+      const before = yield* replay(services, account, startKey)
+      if (before !== undefined) return before
+      const started = yield* Effect.result(store(services, account, request, startKey))
+      if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
+      if (started.failure._tag !== "StaleRun") return yield* started.failure
+    }
   }, Effect.uninterruptible)
 
 const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
@@ -230,5 +295,10 @@ const make = Effect.gen(function* () {
     runner: yield* Runner,
     ids: yield* Ids,
   }
-  return Runs.of({ start: start(services), cancel: cancel(services), wait: wait(services) })
+  return Runs.of({
+    start: start(services),
+    startOnce: startOnce(services),
+    cancel: cancel(services),
+    wait: wait(services),
+  })
 })
