@@ -281,6 +281,7 @@ layer(Harness.layer)("routes", (it) => {
       ["/api/v1/workflows/wf_1", "GET, HEAD, PATCH, DELETE"],
       ["/api/v1/workflows/wf_1/duplicate", "POST"],
       ["/api/v1/workflows/wf_1/nodes", "POST"],
+      ["/api/v1/workflows/wf_1/validate", "POST"],
       ["/api/v1/runs", "GET, HEAD, POST"],
       ["/api/v1/runs/batch", "POST"],
       ["/api/v1/runs/run_1", "GET, HEAD"],

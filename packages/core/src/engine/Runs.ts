@@ -36,6 +36,8 @@ import type { Overlay, Plan } from "./Plan.ts"
 import { plan } from "./Plan.ts"
 import { InvalidGraph, RunEnded, RunNotFound, StartKeyTaken, WorkflowNotFound } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
+import type { Validation } from "./Validation.ts"
+import { validationOf } from "./Validation.ts"
 
 /** What a start asks for (specification 4.5). */
 export interface StartRequest {
@@ -73,6 +75,11 @@ export class Runs extends Context.Service<
       request: StartRequest,
       startKey: StartKey,
     ) => Effect.Effect<StartedOnce, WorkflowNotFound | InvalidGraph | StartKeyTaken | StorageError>
+    /** What {@link start} would say now. Starts nothing and stores nothing. */
+    readonly validate: (
+      account: AccountId,
+      request: StartRequest,
+    ) => Effect.Effect<Validation, WorkflowNotFound | StorageError>
     /** Cancels an open run at once. Of a canceled run it is a no-op. */
     readonly cancel: (
       account: AccountId,
@@ -150,17 +157,19 @@ const unborn = (
   owner: null,
 })
 
+const overlayOf = (request: StartRequest): Overlay => ({
+  values: request.values ?? {},
+  inputOverrides: request.graphInputOverrides ?? {},
+  nodeOverrides: request.nodeOverrides ?? [],
+})
+
 /** Puts a start together, or names every problem. Stores nothing. */
 const draw = Effect.fnUntraced(function* (
   { graphs, ids }: Services,
   workflow: Workflow,
   request: StartRequest,
 ) {
-  const overlay: Overlay = {
-    values: request.values ?? {},
-    inputOverrides: request.graphInputOverrides ?? {},
-    nodeOverrides: request.nodeOverrides ?? [],
-  }
+  const overlay = overlayOf(request)
   const id = RunId.make(yield* ids.make("run"))
   const made = plan(workflow, overlay, id, graphs.compile)
   if (Result.isFailure(made)) {
@@ -257,6 +266,14 @@ const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
     }
   }, Effect.uninterruptible)
 
+const validate = ({ graphs, ids, workflows }: Services): Runs["Service"]["validate"] =>
+  Effect.fn("Runs.validate")(function* (account, request) {
+    const found = yield* workflows.find(account, request.workflowId)
+    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
+    const id = RunId.make(yield* ids.make("run"))
+    return validationOf(plan(found.value, overlayOf(request), id, graphs.compile))
+  })
+
 const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
   Effect.fn("Runs.cancel")(function* (account, id) {
     while (true) {
@@ -298,6 +315,7 @@ const make = Effect.gen(function* () {
   return Runs.of({
     start: start(services),
     startOnce: startOnce(services),
+    validate: validate(services),
     cancel: cancel(services),
     wait: wait(services),
   })

@@ -49,7 +49,8 @@ export const skipReasonOf = (
   return because(`nothing arrived at the required input ${quoted(port)} of ${id}`, causes)
 }
 
-const leftoverReason = ({ id, ports, settings }: GraphNode): string => {
+/** What is to be said of a node that is left over: without edges, and incomplete. */
+export const leftoverReason = ({ id, ports, settings }: GraphNode): string => {
   const missing = Array.from(ports.inputs.values()).filter(
     ({ name, required }) => required && !Object.hasOwn(settings.inputs, name),
   )
