@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { pageOf, RunQuery } from "./PageQuery.ts"
+import { SequenceText, StreamedEvent } from "./RunEventWire.ts"
 import { RunBatch, RunDetails, RunItem, RunRead, StartedRun, StartRun } from "./RunWire.ts"
 import { IdParams, StartKeyText } from "./Text.ts"
 import {
@@ -66,6 +67,24 @@ const get = HttpApiEndpoint.get("get", "/:id", {
   }),
 )
 
+const events = HttpApiEndpoint.get("events", "/:id/events", {
+  params: IdParams,
+  headers: Schema.Struct({ "last-event-id": Schema.optionalKey(SequenceText) }),
+  success: [HttpApiSchema.StreamSse({ events: StreamedEvent }), HttpApiSchema.NoContent],
+  error: [BadRequest, NotFound],
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Follow a run",
+    description:
+      "Server-sent events: first a `snapshot` of the run as it is, then every event of the run " +
+      "from the first on, or behind the one that `Last-Event-ID` names, as they happen and " +
+      "wherever the run executes. The `id` of an event is its number, from 1 without gaps. The " +
+      "stream ends after the event that ends the run; whoever has that one already gets 204. It " +
+      "also ends after ten minutes or when the server stops: ask again with `Last-Event-ID`, and " +
+      "nothing is lost.",
+  }),
+)
+
 const cancel = HttpApiEndpoint.post("cancel", "/:id/cancel", {
   params: IdParams,
   success: RunItem,
@@ -79,6 +98,6 @@ const cancel = HttpApiEndpoint.post("cancel", "/:id/cancel", {
 
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")
-  .add(list, start, batch, get, cancel)
+  .add(list, start, batch, get, events, cancel)
   .prefix("/runs")
   .annotateMerge(OpenApi.annotations({ title: "Runs", description: "Executions of workflows." })) {}

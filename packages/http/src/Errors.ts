@@ -33,6 +33,11 @@ export class LimitExceeded extends Data.TaggedError("LimitExceeded")<{
   readonly retryAfterSeconds: number
 }> {}
 
+/** The key, or all keys together, hold as many streams open as allowed. */
+export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
+  readonly of: "key" | "server"
+}> {}
+
 /** The body has more bytes than allowed. */
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{ readonly limit: number }> {}
 
@@ -69,6 +74,7 @@ export type Refusal =
   | InvalidRequest
   | KeyRefused
   | LimitExceeded
+  | TooManyStreams
   | BodyTooLarge
   | NotJson
   | Compressed
@@ -136,6 +142,14 @@ const forms = {
         error: `The rate limit of the API key is exceeded; retry in ${retryAfterSeconds} s`,
       }),
     headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
+  }),
+  TooManyStreams: form("TooManyStreams", {
+    code: "too_many_streams",
+    error: ({ of }) =>
+      of === "key"
+        ? new Wire.TooManyRequests({ error: "The API key holds too many streams open" })
+        : new Wire.Unavailable({ error: "The server holds too many streams open; try again" }),
+    headers: () => ({ "retry-after": "5" }),
   }),
   BodyTooLarge: form("BodyTooLarge", {
     code: "body_too_large",

@@ -8,19 +8,22 @@ import type { RunDetail, RunItem, RunRead, StartRun } from "@millrace/api/RunWir
 import { RunBatch as BatchBody, StartRun as StartBody } from "@millrace/api/RunWire"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
-import { nodeRunsOf } from "@millrace/core/domain/Run"
+import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, Stream } from "effect"
 import { Digest } from "effect/crypto"
 import { Hex } from "effect/encoding"
 import type { HttpServerRequest } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { BasePath, runAddress } from "./Addresses.ts"
 import { originalReader, reader } from "./Body.ts"
 import { addHeaders, InvalidRequest, refuse } from "./Errors.ts"
 import { makePaginate } from "./Paging.ts"
+import * as RunStream from "./RunStream.ts"
+import { StreamSlots } from "./StreamSlots.ts"
 
 const readStart = originalReader(StartBody)
 const readBatch = reader(BatchBody)
@@ -157,6 +160,38 @@ const makeWrites = Effect.gen(function* () {
   }
 })
 
+interface Follow extends ById {
+  readonly headers: { readonly "last-event-id"?: string }
+}
+
+const streamHeaders = { "cache-control": "no-store", "x-accel-buffering": "no" }
+
+const makeFollow = Effect.gen(function* () {
+  const store = yield* RunStore
+  const slots = new StreamSlots()
+  return Effect.fnUntraced(function* ({ headers, params }: Follow) {
+    const { accountId: account, keyId } = yield* CurrentKey
+    const id = RunId.make(params.id)
+    const found = yield* Effect.catch(store.find(account, id), refuse)
+    if (Option.isNone(found)) return yield* refuse(new RunNotFound({ runId: id }))
+    const { run } = found.value
+    const after = Number(headers["last-event-id"] ?? 0)
+    if (after > run.sequence) {
+      const message = "last-event-id: expected the id of an event of this run"
+      return yield* refuse(new InvalidRequest({ message }))
+    }
+    if (isTerminal(run.status) && after > 0 && after === run.sequence) {
+      return HttpServerResponse.empty({ status: 204 })
+    }
+    yield* Effect.catch(slots.take(keyId), refuse)
+    const source = { store, account, record: found.value, run: readOf(found.value), after }
+    return HttpServerResponse.stream(Stream.encodeText(yield* RunStream.frames(source)), {
+      contentType: "text/event-stream",
+      headers: streamHeaders,
+    })
+  })
+})
+
 /** The handlers of the group `runs`. */
 export const layer = HttpApiBuilder.group(
   Api,
@@ -168,6 +203,7 @@ export const layer = HttpApiBuilder.group(
       .handle("list", reads.list)
       .handleRaw("batch", reads.batch)
       .handle("get", reads.get)
+      .handle("events", yield* makeFollow)
       .handleRaw("start", writes.start)
       .handle("cancel", writes.cancel)
   }),

@@ -285,6 +285,7 @@ layer(Harness.layer)("routes", (it) => {
       ["/api/v1/runs", "GET, HEAD, POST"],
       ["/api/v1/runs/batch", "POST"],
       ["/api/v1/runs/run_1", "GET, HEAD"],
+      ["/api/v1/runs/run_1/events", "GET, HEAD"],
       ["/api/v1/runs/run_1/cancel", "POST"],
       ["/api/v1/node-types", "GET, HEAD"],
       ["/api/openapi.json", "GET, HEAD"],

@@ -19,6 +19,12 @@ export interface Limits {
   readonly bodyDepth: number
   /** Values in a request body, with its arrays and objects. */
   readonly bodyValues: number
+  /** Streams of events that one key holds open at the same time. */
+  readonly streamsPerKey: number
+  /** Streams of events that one process holds open at the same time. */
+  readonly streamsAtOnce: number
+  /** How long a stream of events lasts; after that its client comes again, with its key. */
+  readonly streamMillis: number
   /** Bytes of JSON text that one node may put out. */
   readonly outputBytes: number
   /** Attempts of all nodes of one run together. */
@@ -39,6 +45,9 @@ export const defaultLimits: Limits = {
   bodyBytes: 1_048_576,
   bodyDepth: 64,
   bodyValues: 100_000,
+  streamsPerKey: 10,
+  streamsAtOnce: 1_000,
+  streamMillis: 600_000,
   outputBytes: 131_072,
   attemptsPerRun: 1_000,
   logLinesPerNode: 1_000,
