@@ -1,17 +1,15 @@
 /**
  * Admitting requests: the key, its limits and the headers that tell of them (specification, parts 5
- * and 8), and the form of path, query and headers.
+ * and 8).
  *
  * Guarantees: key and limits are one step of the store, taken before anything of the request but
  * its route is looked at; every answer that got so far carries the rate headers, errors included.
  */
-import { Authorization, CurrentKey, RequestForm } from "@millrace/api/Authorization"
-import { sentenceOf } from "@millrace/api/Sentence"
+import { Authorization, CurrentKey } from "@millrace/api/Authorization"
 import type { Window } from "@millrace/core/domain/Quota"
 import { Keys } from "@millrace/core/engine/Keys"
 import { Effect, Layer } from "effect"
-import { HttpApiMiddleware } from "effect/http-api"
-import { addHeaders, InvalidRequest, KeyRefused, LimitExceeded, refuse } from "./Errors.ts"
+import { addHeaders, KeyRefused, LimitExceeded, refuse } from "./Errors.ts"
 
 const rateHeaders = (window: Window) =>
   addHeaders({
@@ -38,14 +36,3 @@ export const layer: Layer.Layer<Authorization, never, Keys> = Layer.effect(
     }),
   ),
 )
-
-const places = { Params: "path", Query: "query", Headers: "headers", Payload: "body" } as const
-
-/** Words what is wrong with a path, a query or headers. */
-export const layerRequestForm: Layer.Layer<RequestForm> =
-  HttpApiMiddleware.layerSchemaErrorTransform(RequestForm, (error) =>
-    error.kind === "Body" || error.kind === "ResponseHeaders"
-      ? // Our own answer did not have its form: a fault, not the client's.
-        Effect.die(error.cause)
-      : refuse(new InvalidRequest({ message: sentenceOf(error.cause.issue, places[error.kind]) })),
-  )

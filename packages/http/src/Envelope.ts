@@ -2,10 +2,9 @@
  * What holds for every request and every answer of the server, whatever route it took: the one
  * outermost place.
  *
- * Guarantees: an address that is not exactly one of ours answers 404, one whose query is not UTF-8
- * answers 400, and one with another method 405 with `Allow`; an error without a body gets
- * one, `{ "error": "..." }`; every answer has an `X-Request-Id`; what broke is in the log under
- * that id and nowhere in the answer. Leaves out: errors of operations; those have their form.
+ * Guarantees: an address that is not exactly one of ours answers 404, and one with another method
+ * 405 with `Allow`; an error without a body gets one, `{ "error": "..." }`; every answer has an
+ * `X-Request-Id`; what broke is in the log under that id and nowhere in the answer. Leaves out: errors of operations; those have their form.
  */
 import { Api } from "@millrace/api/Api"
 import type { Cause, Layer, Types } from "effect"
@@ -55,30 +54,13 @@ const makeMethodsOf = () => {
   return (url: string) => router.find(anyMethod, url)?.handler
 }
 
-/** True for text whose percent-encoding is well-formed and stands for UTF-8. */
-const isDecodable = (text: string): boolean => {
-  if (!text.includes("%")) return true
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Empty segments, and what the router would cut a path at. */
 const misspelt = /[;#]|\/\/|.\/$/
 
-/**
- * What is wrong with an address before it is matched. The router would take an empty segment for an
- * identifier, and whoever reads the query would put U+FFFD where it is not UTF-8.
- */
-const refusalOf = (url: string): HttpServerResponse.HttpServerResponse | undefined => {
+/** An address that the router would take for one of ours, though it is written otherwise. */
+const isMisspelt = (url: string): boolean => {
   const end = url.indexOf("?")
-  const path = end < 0 ? url : url.slice(0, end)
-  if (misspelt.test(path)) return answerOf(new UnknownRoute(), 404)
-  if (end < 0 || isDecodable(url.slice(end))) return undefined
-  return answerOf(new InvalidRequest({ message: "query: expected percent-encoded UTF-8" }), 400)
+  return misspelt.test(end < 0 ? url : url.slice(0, end))
 }
 
 /** The answer in place of an error without a body; none where it is not ours to say. */
@@ -128,7 +110,9 @@ const make = Effect.gen(function* () {
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       const id = nextId()
       const headers = { "x-request-id": id, "x-content-type-options": "nosniff" }
-      const refused = refusalOf(request.url) ?? wrongMethod(request)
+      const refused = isMisspelt(request.url)
+        ? answerOf(new UnknownRoute(), 404)
+        : wrongMethod(request)
       const answered =
         refused === undefined ? Effect.tapCause(route, logDefects(id)) : Effect.succeed(refused)
       return answered.pipe(
