@@ -1,5 +1,6 @@
 /**
- * A server in the process of the test: the real listener, routes and engine, over stores in memory.
+ * A server in the process of the test: the real listener, routes and engine, over stores in memory
+ * or those that the test brings.
  *
  * Leaves out: time; everything runs on the real clock.
  */
@@ -18,14 +19,16 @@ import * as Routes from "../src/Routes.ts"
 const engine = Engine.layer.pipe(
   Layer.provideMerge(Builtin.layer),
   Layer.provide(Egress.layer(openWeb)),
-  Layer.provideMerge(Stores.layer),
 )
 
 /** A server that listens, and how to make accounts on it. */
-export const start = Effect.fnUntraced(function* (bounds?: Partial<Bounds>) {
+export const start = Effect.fnUntraced(function* <E = never>(
+  bounds?: Partial<Bounds>,
+  stores: Layer.Layer<Engine.Stores, E> = Stores.layer,
+) {
   const all = { ...Listener.defaultBounds, ...bounds }
   const listener = yield* Listener.open("127.0.0.1", 0, all)
-  const services = yield* Layer.build(engine)
+  const services = yield* Layer.build(Layer.provideMerge(engine, stores))
   const routes = Routes.layer(listener, Layer.empty)
   yield* Layer.build(Layer.provide(routes, Layer.succeedContext(services)))
   yield* listener.ready
