@@ -39,6 +39,10 @@ export const StreamedEvent = Schema.Union([
 ])
 export type StreamedEvent = typeof StreamedEvent.Type
 
+/** True for the event that ends a run: none comes after it. */
+export const isEnd = (type: RunEventType): boolean =>
+  type === "run.completed" || type === "run.failed" || type === "run.canceled"
+
 /** The number of an event as text: decimal digits, 0 for the beginning. */
 export const SequenceText = Schema.String.check(
   Schema.isPattern(/^(0|[1-9][0-9]{0,8})$/, { expected: "the id of an event of this run" }),

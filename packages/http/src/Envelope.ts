@@ -4,7 +4,8 @@
  *
  * Guarantees: an address that is not exactly one of ours answers 404, and one with another method
  * 405 with `Allow`; an error without a body gets one, `{ "error": "..." }`; every answer has an
- * `X-Request-Id`; what broke is in the log under that id and nowhere in the answer. Leaves out: errors of operations; those have their form.
+ * `X-Request-Id`; what broke is in the log under that id and nowhere in the answer. Leaves out:
+ * errors of operations; those have their form.
  */
 import { Api } from "@millrace/api/Api"
 import type { Cause, Layer, Types } from "effect"

@@ -6,11 +6,15 @@
  * store that does not answer delays events and loses none. Leaves out: whether the run is there.
  */
 import type { RunRead } from "@millrace/api/RunWire"
-import { RunEvent as EventBody, RunSnapshot as SnapshotBody } from "@millrace/api/RunEventWire"
+import {
+  isEnd,
+  RunEvent as EventBody,
+  RunSnapshot as SnapshotBody,
+} from "@millrace/api/RunEventWire"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
-import type { RunEvent, RunEventType } from "@millrace/core/domain/RunEvent"
+import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { RunSignals } from "@millrace/core/engine/RunSignals"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
@@ -45,9 +49,6 @@ const frameOfEvent = ({ at, ...event }: RunEvent): string => {
 }
 
 const keepAlive = ":\n\n"
-
-const isEnd = (type: RunEventType): boolean =>
-  type === "run.completed" || type === "run.failed" || type === "run.canceled"
 
 /** What a stream is of. */
 export interface Source {

@@ -2,8 +2,8 @@
  * Many requests by chance, made from the OpenAPI document, and what must hold of every answer: no
  * status of 500 or above, and everything as the document says.
  *
- * Guarantees: the same seed sends the same requests, as far as the answers are the same. Leaves out:
- * what is not HTTP.
+ * Guarantees: the same seed sends the same requests, as far as the answers are the same. Leaves
+ * out: what is not HTTP.
  */
 import { makeDeviationOf } from "./Conformity.ts"
 import type { Known } from "./FuzzBodies.ts"
