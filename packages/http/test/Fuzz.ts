@@ -186,7 +186,8 @@ class Fuzz {
     const { isSpoilt, path } = this.#pathOf(operation, tenant)
     const url = this.#target.origin + path + this.#queryOf(operation.parameters, tenant)
     const headers = this.#headersOf(operation.parameters, tenant, canHaveBody)
-    const what = `${method} ${url.slice(0, 500)} ${[...headers].slice(1).join(" ")} ${String(body).slice(0, 500)}`
+    const shown = [url, ...headers, String(body)].map((part) => String(part).slice(0, 500))
+    const what = `${method} ${shown.join(" ")}`
     const request = new Request(url, { method, headers, body })
     const response = await this.#target.send(request)
     const isStream = response.headers.get("content-type") === "text/event-stream"
