@@ -14,8 +14,8 @@ import { HttpApiBuilder, OpenApi } from "effect/http-api"
 import { adminOpenapiPath, BasePath } from "./Addresses.ts"
 import * as AdminAuthorization from "./AdminAuthorization.ts"
 import * as AdminHandlers from "./AdminHandlers.ts"
-import { layerRequestForm } from "./Authorization.ts"
 import type { BadTokens } from "./BadTokens.ts"
+import * as RequestForm from "./RequestForm.ts"
 
 const document = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -29,7 +29,7 @@ const document = HttpRouter.use(
 
 const operations = HttpApiBuilder.layer(AdminApi).pipe(
   Layer.provide([AdminHandlers.layerAccounts, AdminHandlers.layerKeys]),
-  Layer.provide(layerRequestForm),
+  Layer.provide(RequestForm.layer),
 )
 
 /** What the interface for operators is made of. */

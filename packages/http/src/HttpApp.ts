@@ -26,6 +26,7 @@ import * as Envelope from "./Envelope.ts"
 import * as Health from "./Health.ts"
 import * as Nowhere from "./Nowhere.ts"
 import * as NodeTypeHandlers from "./NodeTypeHandlers.ts"
+import * as RequestForm from "./RequestForm.ts"
 import * as RunHandlers from "./RunHandlers.ts"
 import * as WorkflowHandlers from "./WorkflowHandlers.ts"
 
@@ -44,7 +45,7 @@ export type Platform =
 
 const operations = HttpApiBuilder.layer(Api).pipe(
   Layer.provide([WorkflowHandlers.layer, RunHandlers.layer, NodeTypeHandlers.layer]),
-  Layer.provide([Authorization.layer, Authorization.layerRequestForm, Cursors.layer]),
+  Layer.provide([Authorization.layer, RequestForm.layer, Cursors.layer]),
 )
 
 /** Every route: the interface, its documents, health, and the envelope around them. */
