@@ -1,6 +1,6 @@
 // Reading a workflow over HTTP, with a key that has limits, on Postgres: the server as operators
-// run it, beside what one would write by hand for just that. All servers are processes of their own on
-// one database; rounds are interleaved, and only answers of 200 count.
+// run it, beside what one would write by hand for just that. All servers are processes of their own
+// on one database; rounds are interleaved, and only answers of 200 count.
 import type { AccountId } from "@millrace/core/domain/Id"
 import * as Ids from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"

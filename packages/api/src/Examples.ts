@@ -34,6 +34,7 @@ const workflow = {
   thumbnailUrl: null,
   nodes: [say, answer],
   edges: [edge],
+  settings: {},
   updatedAt: at,
 }
 

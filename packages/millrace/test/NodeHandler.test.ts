@@ -30,7 +30,7 @@ const listen = async (handler: (request: IncomingMessage, response: ServerRespon
 
 /** Never ends by itself. */
 const hang = defineNode({
-  key: "hang",
+  type: "test.hang",
   inputs: {},
   outputs: {},
   run: ({ signal }) => once(signal, "abort").then(() => ({})),
@@ -101,7 +101,7 @@ describe("toNodeHandler", () => {
   it("streams events while they happen, and stops when the client hangs up", async () => {
     const { engine, secret } = await makeEngine()
     const port = await listen(toNodeHandler(engine.fetch))
-    const node = { id: "h", type: "hang", position: { x: 0, y: 0 } }
+    const node = { id: "h", type: "test.hang", position: { x: 0, y: 0 } }
     const { id } = await engine.workflows.create({ name: "W", nodes: [node] })
     const run = await engine.runs.start({ workflowId: id })
     const follow = (signal?: AbortSignal) =>
