@@ -20,8 +20,8 @@ export interface RunModel {
   readonly runs: () => ReadonlyArray<Run>
   readonly nodeRuns: (id: RunId) => ReadonlyArray<NodeRun>
   /**
-   * Which runs a claim takes first of those that were created, or are due, at the same time: that is
-   * a store's own choice.
+   * Which runs a claim takes first of those that were created, or are due, at the same time: that
+   * is a store's own choice.
    */
   readonly favor: (ids: ReadonlyArray<RunId>) => void
 }
@@ -124,7 +124,9 @@ class Lists {
     if (expected._tag === "New") this.definitions = [...this.definitions, expected.definition]
     const replaced = new Set(rewritten.map(({ nodeId }) => nodeId))
     this.rows = [
-      ...this.rows.filter(({ nodeRun, runId }) => runId !== run.id || !replaced.has(nodeRun.nodeId)),
+      ...this.rows.filter(
+        ({ nodeRun, runId }) => runId !== run.id || !replaced.has(nodeRun.nodeId),
+      ),
       ...[...nodeRuns, ...rewritten].map((nodeRun) => ({ runId: run.id, nodeRun })),
     ]
     this.events = [...this.events, ...events]
