@@ -162,7 +162,7 @@ const checkRetry = (
   const asked = ending.retryAfterMillis
   const least = asked === undefined ? Math.round(backoff * (1 - jitter)) : Math.ceil(asked)
   const most = asked === undefined ? Math.round(Math.min(backoff * (1 + jitter), maxMillis)) : least
-  const latest = ending.isAfter ? time.now : ending.at
+  const latest = ending.isAfter ? time.now : Math.max(ending.at, turned.decidedAt)
   const isTimely = wait.due >= ending.at + least && wait.due <= latest + most
   return all(
     expect("the next attempt", wait.attempt, row.attempt + 1),
@@ -214,6 +214,14 @@ const retriesOf = (
   return others ? [true, false] : [true]
 }
 
+/** Its end is when its handler ended, or as soon as its machine came to notice. */
+const checkTime = ({ isSkewed }: Bench, { decidedAt }: Turned, ending: Ending, row: NodeRun) => {
+  if (!isOver(row) || isSkewed || ending._tag === "Failed") return undefined
+  const { endedLocally } = ending.call
+  const isRight = row.finishedAt! >= endedLocally && row.finishedAt! <= decidedAt
+  return isRight ? undefined : `its end is ${row.finishedAt}, not ${endedLocally}`
+}
+
 const checkEnding = (
   bench: Bench,
   turned: Turned,
@@ -223,8 +231,7 @@ const checkEnding = (
 ): Clause => {
   const earlier = rowsOf(turned.before).get(row.nodeId)
   const common = all(checkCredits(ending, row, earlier, place), checkLogs(ending, row, earlier))
-  const at = isOver(row) && !bench.isSkewed && ending._tag !== "Failed"
-  const time = at ? expect("its end", row.finishedAt, ending.call.endedLocally) : undefined
+  const time = checkTime(bench, turned, ending, row)
   switch (ending._tag) {
     case "Returned": {
       const { output } = ending.call.behavior

@@ -13,7 +13,7 @@ import { InvalidGraph } from "@millrace/core/engine/Refusals"
 import { Cause, Effect, Exit, Option } from "effect"
 import { epoch } from "./Samples.ts"
 import type { Action, Scenario } from "./SimScenario.ts"
-import { serverCount } from "./SimScenario.ts"
+import { isSkewed, serverCount } from "./SimScenario.ts"
 import type { Server } from "./SimServer.ts"
 import type { Watched } from "./SimWatched.ts"
 import { type Host, type SimStores, type Violation, World } from "./SimWorld.ts"
@@ -32,6 +32,8 @@ export interface Outcome {
 /** How often the play looks after what is left once nothing more goes wrong. */
 const roundMillis = 2_000
 
+const hourMillis = 3_600_000
+
 /** After so many rounds every run must have ended. */
 const roundsAtMost = 400
 
@@ -40,7 +42,7 @@ const patientRounds = 15
 
 const stepsAtMost = 3_000_000
 
-/** Why no start may be refused but these: what one server does not know, and what one node lacks. */
+/** Why a start may be refused: a type that one server does not know, and what one node lacks. */
 const fairRefusal = /unknown type "rare"|cannot run alone/
 
 const sequentialIds = (): Ids["Service"] => {
@@ -296,8 +298,15 @@ class Play {
   }
 
   #giveUp(): void {
-    const { runs } = this.world.witness
-    const open = [...runs.values()].find(({ record }) => !isTerminal(record.run.status))
+    const { scenario, time, witness } = this.world
+    // A server whose clock goes back by an hour waits for that hour once more.
+    if (isSkewed(scenario) && this.#rounds < 2 * roundsAtMost) {
+      this.#rounds += roundsAtMost
+      time.leap(hourMillis)
+      time.after(roundMillis, () => this.#look())
+      return
+    }
+    const open = [...witness.runs.values()].find(({ record }) => !isTerminal(record.run.status))
     this.world.report("every run ends", JSON.stringify(open?.record.run))
   }
 

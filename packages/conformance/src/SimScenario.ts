@@ -182,15 +182,18 @@ const faultOf = (dice: Dice.Dice, runs: number): Action => {
     case 3:
       return { _tag: "Leap", at, millis: dice.of([5_000, 15_000, 60_000, hour]) }
     case 4:
+    case 5:
       return { _tag: "Cancel", at, server, run: dice.below(runs) }
-    default:
+    default: {
+      const operation = dice.of(["commit", "commit", "commit", ...strikable] as const)
       return {
         _tag: "Strike",
-        operation: dice.of(["commit", "commit", "commit", ...strikable]),
-        count: 1 + dice.below(dice.of([5, 15, 40])),
+        operation,
+        count: 1 + dice.below(operation === "seize" ? 2 : dice.of([5, 15, 40])),
         place: dice.of(["arriving", "landed", "landed"]),
         blow: dice.chance(12) ? { _tag: "Cancel", server } : blowOf(dice),
       }
+    }
   }
 }
 

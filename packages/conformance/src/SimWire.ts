@@ -71,7 +71,8 @@ const titleOf = (operation: Operation): string => {
       const nodes = active.map(({ attempt, ordinal }) => `${ordinal}#${attempt}`).join(" ")
       const waits = waiting.map(({ attempt, due, ordinal }) => `${ordinal}#${attempt}@${due}`)
       const due = operation.commit.run.dueAt === null ? "" : ` parked@${operation.commit.run.dueAt}`
-      return `commit ${id} r${revision} ${status}${due} [${rows}] active ${nodes} wait ${waits.join(" ")}`
+      const work = `[${rows}] active ${nodes} wait ${waits.join(" ")}`
+      return `commit ${id} r${revision} ${status}${due} ${work}`
     }
     case "Claim":
       return "claim"

@@ -48,7 +48,7 @@ const unborn = ({ definition, run }: RunRecord): RunRecord => ({
 })
 
 /** What changes when a run changes hands. */
-type Hands = Pick<Run, "owner" | "fence" | "claims">
+type Hands = Pick<Run, "owner" | "fence" | "claims" | "dueAt">
 
 /** Watches every run of one store. */
 export class Witness {
@@ -92,7 +92,7 @@ export class Witness {
       case "Seize":
         this.#handOver((run) =>
           run.id === operation.id
-            ? { owner: operation.runner, fence: run.fence + 1, claims: run.claims }
+            ? { ...run, owner: operation.runner, fence: run.fence + 1, dueAt: null }
             : run,
         )
         break
@@ -100,7 +100,7 @@ export class Witness {
         const { ids, runner } = operation
         this.#handOver((run) =>
           run.owner === runner && ids.includes(run.id)
-            ? { owner: null, fence: run.fence + 1, claims: Math.max(0, run.claims - 1) }
+            ? { ...run, owner: null, fence: run.fence + 1, claims: Math.max(0, run.claims - 1) }
             : run,
         )
       }
@@ -203,7 +203,7 @@ export class Witness {
       if (isTerminal(run.status) || (!isFree && !isOrphan)) {
         this.#bench.report("nobody claims what has a living owner", `${runner}: ${shown(run)}`)
       }
-      return { owner: runner, fence: run.fence + 1, claims: run.claims + 1 }
+      return { ...run, owner: runner, fence: run.fence + 1, claims: run.claims + 1 }
     })
   }
 
@@ -212,10 +212,10 @@ export class Witness {
     for (const watched of this.runs.values()) {
       const { record } = watched
       const after = this.recordOf(record.run)
-      const { claims, fence, owner } = isTerminal(record.run.status)
+      const { claims, dueAt, fence, owner } = isTerminal(record.run.status)
         ? record.run
         : expected(record.run)
-      const right = { ...record.run, claims, fence, owner }
+      const right = { ...record.run, claims, dueAt, fence, owner }
       // Compared in the order of the keys of one of them: what counts is what it says.
       if (after === undefined || !isSame({ ...after.run, ...right }, after.run)) {
         const what = `${shown(after?.run)}, not ${shown(right)}`

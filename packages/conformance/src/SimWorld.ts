@@ -37,6 +37,8 @@ export interface Host {
   readonly slot: number
   machine: Machine
   server: Server | undefined
+  /** True once its server was told to stop. */
+  isStopping: boolean
   outage: { readonly until: number; readonly place: "request" | "answer" } | undefined
 }
 
@@ -122,6 +124,7 @@ export class World {
       slot,
       machine: this.#machineOn(slot),
       server: undefined,
+      isStopping: false,
       outage: undefined,
     }))
   }
@@ -165,6 +168,7 @@ export class World {
     const machine = this.#machineOn(host.slot)
     host.machine = machine
     host.server = undefined
+    host.isStopping = false
     const { ids, scenario } = this.#options
     const knowsAll = host.slot < serverCount - 1
     const log = (level: string, message: string) => this.#log(machine, level, message)
@@ -207,16 +211,21 @@ export class World {
         break
       }
       case "Drain": {
-        if (server === undefined || machine.isDraining) return
+        if (server === undefined || host.isStopping) return
+        host.isStopping = true
         this.say(() => `${machine.name} is told to stop`)
         const isOver = this.trouble()
-        machine.drainedAt = machine.clock.currentTimeMillisUnsafe()
+        const heard = () => {
+          machine.drainedAt = machine.clock.currentTimeMillisUnsafe()
+        }
         const ended = () => {
           this.say(() => `${machine.name} has stopped`)
           this.#endOf(host, blow.downMillis)
           isOver()
         }
-        server.run(Effect.andThen(server.stop, Effect.sync(ended)))
+        server.run(
+          Effect.sync(heard).pipe(Effect.andThen(server.stop), Effect.andThen(Effect.sync(ended))),
+        )
       }
     }
   }

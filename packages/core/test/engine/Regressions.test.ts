@@ -8,7 +8,7 @@ import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Fiber, Schema } from "effect"
+import { Clock, Context, Effect, Fiber, Option, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { account, boot, byNode, Gates, node, nodeWith, shared, start, types } from "./TestEngine.ts"
 
@@ -98,6 +98,23 @@ describe("Turn.turn", () => {
       assert.strictEqual(byNode(record)["n"]?.attempt, 2)
       assert.strictEqual(record.run.attempts, 2)
       assert.strictEqual(record.run.nodeRunCount, 1)
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("Runs.cancel", () => {
+  it.effect("ends no wait when its process dies before the run is canceled", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const store = yield* RunStore
+      const id = yield* orphanAfter(2_000, [node("n", "nap", { millis: 3_600_000 })])
+      const second = yield* boot(known)
+      yield* TestClock.adjust("1 minute")
+      const { run } = Option.getOrThrow(yield* store.find(account, id))
+      assert.strictEqual(run.owner, null)
+      assert.strictEqual(run.dueAt, run.waiting[0]?.due)
+      assert.deepStrictEqual(gates.arrived, ["n"])
+      yield* second.stop
     }).pipe(Effect.provide(shared())),
   )
 })
