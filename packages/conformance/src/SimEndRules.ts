@@ -79,6 +79,10 @@ export const checkEnd = (bench: Bench, turned: Turned): void => {
     if (after.definition.nodes.every((node) => isOver(rows.get(node.id)))) {
       bench.report("a run ends with its last node", id)
     }
+    const isAborted = after.definition.settings.onFailure === "abort"
+    if (isAborted && countOf(after.nodeRuns, "FAILED") > 0) {
+      bench.report("a run that aborts ends with its first failure", id)
+    }
     return
   }
   if (isLate(bench, turned)) bench.report("a run ends at its time limit", id)

@@ -57,6 +57,8 @@ export class Journal {
   readonly #mood: Mood
   readonly #report: Report
   readonly #portsOf: (runId: string, nodeId: string) => ReadonlyArray<string>
+  /** Whether a machine has had the time to notice all that happens to a run. */
+  readonly #isAwake: (machine: Machine, runId: string) => boolean
   /** Told of every call before it begins. */
   readonly #onCall: (call: Call) => void
 
@@ -67,6 +69,7 @@ export class Journal {
       readonly mood: Mood
       readonly report: Report
       readonly portsOf: (runId: string, nodeId: string) => ReadonlyArray<string>
+      readonly isAwake: (machine: Machine, runId: string) => boolean
       readonly onCall: (call: Call) => void
     },
   ) {
@@ -75,6 +78,7 @@ export class Journal {
     this.#mood = options.mood
     this.#report = options.report
     this.#portsOf = options.portsOf
+    this.#isAwake = options.isAwake
     this.#onCall = options.onCall
   }
 
@@ -86,6 +90,14 @@ export class Journal {
   /** From now on a machine must not begin anything in this run: it has said that it is canceled. */
   forbid(machine: Machine, runId: string): void {
     this.#forbidden.add(`${machine.name} ${runId}`)
+  }
+
+  /** Nothing goes on in this run on a machine that has interrupted what it could. */
+  checkEnded(machine: Machine, runId: string): void {
+    for (const call of this.open) {
+      if (call.machine !== machine || call.runId !== runId || call.behavior.isStubborn) continue
+      this.#report("a canceled run is interrupted", `${machine.name} ${runId}/${call.nodeId}`)
+    }
   }
 
   /** The call of this key that a machine made, if it did. */
@@ -118,6 +130,7 @@ export class Journal {
     if (current.idempotencyKey !== `${runId}:${nodeId}`) {
       this.#report("one idempotency key per node", `${key} has ${current.idempotencyKey}`)
     }
+    this.#checkAlone(machine, runId)
     const run = Number(current.values["run"])
     const part = { run, nodeId, attempt, stage }
     const ports = this.#portsOf(runId, nodeId)
@@ -142,6 +155,18 @@ export class Journal {
     this.open.add(call)
     this.#onCall(call)
     return call
+  }
+
+  /** A server that loses its lease, and is awake, has stopped before the lease ends. */
+  #checkAlone(machine: Machine, runId: string): void {
+    if (!this.#isAwake(machine, runId)) return
+    for (const call of this.open) {
+      const other = call.machine
+      if (call.runId !== runId || other === machine || call.behavior.isStubborn) continue
+      if (!other.isAlive || !this.#isAwake(other, runId)) continue
+      const where = `${other.name} and ${machine.name}`
+      this.#report("no two servers execute a run at once", `${where}: ${runId}/${call.nodeId}`)
+    }
   }
 
   #perform(call: Call, current: CurrentNode["Service"]): Effect.Effect<JsonObject, NodeError> {

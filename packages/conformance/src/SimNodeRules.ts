@@ -68,7 +68,7 @@ const ownEnding = (call: Call): Ending => {
 
 /** Every way in which the attempt may have ended, as far as anybody knows. */
 const endingsOf = (
-  { journal, time }: Bench,
+  { journal, quietSince, time }: Bench,
   { before, machine, watched }: Turned,
   place: Place,
 ): ReadonlyArray<Ending> => {
@@ -85,8 +85,12 @@ const endingsOf = (
   if (call === undefined) return []
   const { endedAt, startedAt } = call
   const endings: Array<Ending> = []
-  if (endedAt !== undefined && !call.wasInterrupted) endings.push(ownEnding(call))
   const limit = place.policy.timeoutMillis
+  const since = quietSince()
+  const isTooLate =
+    limit !== undefined && since !== undefined && since <= startedAt && endedAt! > startedAt + limit
+  const hasEnded = endedAt !== undefined && !call.wasInterrupted
+  if (hasEnded && !isTooLate) endings.push(ownEnding(call))
   if (limit !== undefined && time.now >= startedAt + limit) {
     const isLate = endedAt === undefined || endedAt >= startedAt + limit
     const more = { isBeginning: true, isAfter: true }

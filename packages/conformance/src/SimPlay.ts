@@ -256,7 +256,13 @@ class Play {
             }
             // Nobody can stop what is still on its way to being executed.
             const name = `${machine.name} ${Number(watched.record.run.values["run"])}`
-            if (!this.#starting.has(name)) world.journal.forbid(machine, id)
+            if (this.#starting.has(name)) watched.early.add(machine)
+            if (watched.early.has(machine)) return
+            world.journal.forbid(machine, id)
+            // Where somebody else canceled it, its server hears of that with its next heartbeat.
+            if (watched.canceler !== machine) return
+            const soon = Effect.sync(() => world.journal.checkEnded(machine, id))
+            found.server.run(Effect.andThen(Effect.sleep(50), soon))
           },
           onFailure: (cause) => {
             const error = Cause.squash(cause)
@@ -316,7 +322,11 @@ class Play {
     for (const call of journal.open) {
       const watched = witness.runs.get(call.runId as RunId)
       if (watched === undefined || call.behavior.end !== "hang") continue
-      if (isTerminal(watched.record.run.status)) continue
+      const { definition, run } = watched.record
+      const limit = watched.reference.placeOf(call.nodeId)?.policy.timeoutMillis
+      if (isTerminal(run.status) || (limit ?? definition.settings.timeoutMillis) !== undefined) {
+        continue
+      }
       this.#cancel(this.#rounds, watched)
     }
   }

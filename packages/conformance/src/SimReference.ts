@@ -126,6 +126,12 @@ export class Reference {
       .reduce((sum, place) => sum + place.estimate, 0)
   }
 
+  /** A node with all that is said of it. */
+  placeOf(nodeId: string): Place | undefined {
+    const ordinal = this.ordinals.get(nodeId)
+    return ordinal === undefined ? undefined : this.places[ordinal]
+  }
+
   /** What must become of a node. */
   fateOf(ordinal: number, rows: Rows): Fate {
     const place = this.places[ordinal]!

@@ -173,11 +173,12 @@ const faultOf = (dice: Dice.Dice, runs: number): Action => {
   const at = dice.below(spread)
   const server = dice.below(serverCount)
   const place = dice.of(["request", "answer"] as const)
-  switch (dice.below(12)) {
+  switch (dice.below(14)) {
     case 0:
     case 1:
       return { _tag: "Hit", at, server, blow: blowOf(dice) }
     case 2:
+    case 6:
       return { _tag: "Outage", at, server, millis: dice.of([100, 2_000, 9_000, 16_000]), place }
     case 3:
       return { _tag: "Leap", at, millis: dice.of([5_000, 15_000, 60_000, hour]) }

@@ -30,6 +30,8 @@ const isBefore = (a: Appointment, b: Appointment): boolean =>
 export class Time {
   /** Milliseconds since the epoch, a whole number. */
   now: number = epoch
+  /** When everybody last woke up. */
+  leaptAt = 0
   #order = 0
   /** The next one last. */
   readonly #appointments: Array<Appointment> = []
@@ -64,6 +66,7 @@ export class Time {
   /** Time passes and nobody notices: what was to happen meanwhile happens now. */
   leap(millis: number): void {
     this.now += millis
+    this.leaptAt = this.now
   }
 }
 
@@ -76,6 +79,8 @@ export class Machine {
   readonly clock: Clock.Clock
   isAlive = true
   isPaused = false
+  /** When it last went on after a pause. */
+  wokenAt = 0
   /** When it was told to stop. */
   drainedAt: number | undefined
   /** Who it is for the store; it says so with its first heartbeat. */

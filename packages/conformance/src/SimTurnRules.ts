@@ -5,7 +5,7 @@
  *
  * Leaves out: why a node came to its end (`SimNodeRules`) and the end of the run (`SimEndRules`).
  */
-import type { ActiveNode, WaitingNode } from "@millrace/core/domain/Run"
+import type { ActiveNode, RunRecord, WaitingNode } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import { stageOf } from "./SimJournal.ts"
 import { isOver } from "./SimReference.ts"
@@ -121,6 +121,9 @@ const checkLost = ({ report }: Bench, { after, before, watched }: Turned): void 
     const wait = find(after.run.waiting, ordinal)
     // What an attempt of this owner has come to is judged with its row.
     if (isOver(rows.get(id)) || (wait !== undefined && !isTaken)) continue
+    if (isTaken && watched.reference.places[ordinal]!.type.delivery === "at-most-once") {
+      report("what may be called only once is not called again", key)
+    }
     const next = find(after.run.active, ordinal) ?? wait
     const goesOn = next !== undefined && (isTaken ? isRepeated : isSameCall)(active, next)
     if (!goesOn) report("no attempt is forgotten", `${key} is followed by ${shown(next)}`)
@@ -248,8 +251,8 @@ export const checkOwner = (bench: Bench, { after, before, machine }: Turned): vo
 }
 
 /** What the run says of itself follows from its rows. */
-export const checkCounts = ({ report }: Bench, { after, watched }: Turned): void => {
-  const { actualCredits, attempts, estimatedCredits, id, nodeRunCount } = after.run
+export const checkCounts = ({ report }: Bench, { after, before, watched }: Turned): void => {
+  const { actualCredits, attempts, claims, estimatedCredits, id, nodeRunCount } = after.run
   const spent = after.nodeRuns.reduce((sum, { credits }) => sum + credits, 0)
   if (actualCredits !== spent) {
     report("a run costs what its nodes cost", `${id}: ${actualCredits}, not ${spent}`)
@@ -259,6 +262,12 @@ export const checkCounts = ({ report }: Bench, { after, watched }: Turned): void
   }
   if (nodeRunCount !== watched.first.size) {
     report("node runs are counted", `${id}: ${nodeRunCount}, not ${watched.first.size}`)
+  }
+  const ended = (rows: RunRecord["nodeRuns"]) => rows.filter(({ sequence }) => sequence !== null)
+  const goesOn =
+    after.run.dueAt !== null || ended(after.nodeRuns).length > ended(before.nodeRuns).length
+  if (claims !== (goesOn ? 0 : before.run.claims)) {
+    report("claims without progress are counted", `${id}: ${before.run.claims}, ${claims}`)
   }
   if (estimatedCredits !== watched.reference.estimate) {
     report("a run is estimated", `${id}: ${estimatedCredits}, not ${watched.reference.estimate}`)

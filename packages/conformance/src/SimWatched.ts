@@ -47,6 +47,10 @@ export class Watched {
   readonly first = new Map<number, number>()
   /** Machines that were told to cancel it. */
   readonly cancelers = new Set<Machine>()
+  /** Machines that canceled it before its start was through. */
+  readonly early = new Set<Machine>()
+  /** The machine that canceled it. */
+  canceler: Machine | undefined
   /** Waits that were over at the last commit. */
   readonly overdue = new Set<number>()
   /** When all slots of the run were last taken. */
@@ -70,7 +74,12 @@ export const rowsOf = ({ nodeRuns }: RunRecord): Rows =>
 
 /** True when two pieces of plain data say the same. */
 export const isSame = (left: unknown, right: unknown): boolean =>
-  left === right || JSON.stringify(left) === JSON.stringify(right)
+  left === right ||
+  (Array.isArray(left) && Array.isArray(right) && hasSameItems(left, right)) ||
+  JSON.stringify(left) === JSON.stringify(right)
+
+const hasSameItems = (left: ReadonlyArray<unknown>, right: ReadonlyArray<unknown>): boolean =>
+  left.length === right.length && left.every((item, index) => item === right[index])
 
 /** Plain data as a text of bounded length. */
 export const shown = (value: unknown): string => {

@@ -148,6 +148,7 @@ export class Witness {
     const watched = this.runs.get(id) ?? new Watched(unborn(after))
     this.runs.set(id, watched)
     watched.record = after
+    if (after.run.status === "CANCELED") watched.canceler = machine
     this.#check({
       watched,
       before: before ?? unborn(after),
@@ -212,13 +213,9 @@ export class Witness {
     for (const watched of this.runs.values()) {
       const { record } = watched
       const after = this.recordOf(record.run)
-      const { claims, dueAt, fence, owner } = isTerminal(record.run.status)
-        ? record.run
-        : expected(record.run)
-      const right = { ...record.run, claims, dueAt, fence, owner }
-      // Compared in the order of the keys of one of them: what counts is what it says.
-      if (after === undefined || !isSame({ ...after.run, ...right }, after.run)) {
-        const what = `${shown(after?.run)}, not ${shown(right)}`
+      const hands = isTerminal(record.run.status) ? record.run : expected(record.run)
+      if (after === undefined || !isHandedOver(record.run, after.run, hands)) {
+        const what = `${shown(after?.run)}, not ${shown(hands)}`
         this.#bench.report("runs change hands as they are asked to", what)
       }
       if (after !== undefined && !isSame(after.nodeRuns, record.nodeRuns)) {
@@ -227,6 +224,13 @@ export class Witness {
       if (after !== undefined) watched.record = after
     }
   }
+}
+
+const isHandedOver = (before: Run, after: Run, hands: Hands): boolean => {
+  if (after === before && hands === before) return true
+  const { claims, dueAt, fence, owner } = hands
+  // Compared in the order of the keys of one of them: what counts is what it says.
+  return isSame({ ...after, ...before, claims, dueAt, fence, owner }, after)
 }
 
 /** Why an operation failed, as a word. */

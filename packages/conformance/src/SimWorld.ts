@@ -91,6 +91,7 @@ export class World {
       mood: scenario.mood,
       report,
       portsOf: (runId, nodeId) => this.#portsOf(runId, nodeId),
+      isAwake: (machine, runId) => this.#isAwake(machine, runId),
       onCall: ({ attempt, machine, nodeId, runId, stage }) => {
         this.say(() => `${machine.name} calls ${runId}/${nodeId} #${attempt}.${stage}`)
         this.#strike(machine, "call", "landed", runId as RunId)
@@ -206,6 +207,7 @@ export class World {
         this.time.after(blow.millis, () => {
           this.say(() => `${machine.name} goes on`)
           machine.isPaused = false
+          machine.wokenAt = this.time.now
           isOver()
         })
         break
@@ -255,7 +257,15 @@ export class World {
 
   #portsOf(runId: string, nodeId: string): ReadonlyArray<string> {
     const watched = this.witness.runs.get(runId as RunId)
-    return watched?.reference.places.find(({ node }) => node.id === nodeId)?.outputs ?? []
+    return watched?.reference.placeOf(nodeId)?.outputs ?? []
+  }
+
+  /** Whoever cancels takes a run from an owner who is well and learns of it later. */
+  #isAwake({ isPaused, wokenAt }: Machine, runId: string): boolean {
+    const watched = this.witness.runs.get(runId as RunId)
+    if (isPaused || isSkewed(this.scenario) || watched?.cancelers.size !== 0) return false
+    const since = Math.max(wokenAt, this.time.leaptAt)
+    return this.time.now - since > this.scenario.setup.leaseMillis
   }
 
   #log(machine: Machine, level: string, message: string): void {
