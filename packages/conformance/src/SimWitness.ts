@@ -7,6 +7,7 @@ import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { ClaimRequest, RunCommit, RunStore } from "@millrace/core/ports/RunStore"
 import { Cause, Effect, Exit, Option } from "effect"
+import { checkBirth } from "./SimBirthRules.ts"
 import { checkEnd, checkEvents } from "./SimEndRules.ts"
 import { checkNodes } from "./SimNodeRules.ts"
 import type { Machine } from "./SimTime.ts"
@@ -173,6 +174,7 @@ export class Witness {
 
   #check(turned: Turned): void {
     const bench = this.#bench
+    checkBirth(bench, turned, this.runs.values())
     checkIdentity(bench, turned)
     checkRows(bench, turned)
     checkNodes(bench, turned)
