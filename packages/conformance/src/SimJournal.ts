@@ -51,6 +51,7 @@ export class Journal {
   readonly calls = new Map<string, Array<Call>>()
   readonly open = new Set<Call>()
   readonly #permits = new Set<string>()
+  readonly #permittedAt = new Map<string, number>()
   readonly #forbidden = new Set<string>()
   readonly #time: Time
   readonly #seed: number
@@ -85,6 +86,12 @@ export class Journal {
   /** A machine has stored that it begins this call. */
   permit(machine: Machine, key: string): void {
     this.#permits.add(`${machine.name} ${key}`)
+    this.#permittedAt.set(key, this.#time.now)
+  }
+
+  /** When the start of a call was stored. */
+  permittedAt(key: string): number {
+    return this.#permittedAt.get(key) ?? this.#time.now
   }
 
   /** From now on a machine must not begin anything in this run: it has said that it is canceled. */
@@ -109,10 +116,11 @@ export class Journal {
   stageOn(machine: Machine): Stage["Service"] {
     return {
       perform: (current, inputs) =>
-        Effect.suspend(() =>
+        // Whatever enters also leaves, whenever it is interrupted.
+        Effect.uninterruptibleMask((restore) =>
           machine.isAlive
-            ? this.#perform(this.#enter(machine, current, inputs), current)
-            : Effect.never,
+            ? this.#perform(this.#enter(machine, current, inputs), current, restore)
+            : restore(Effect.never),
         ),
     }
   }
@@ -169,7 +177,11 @@ export class Journal {
     }
   }
 
-  #perform(call: Call, current: CurrentNode["Service"]): Effect.Effect<JsonObject, NodeError> {
+  #perform(
+    call: Call,
+    current: CurrentNode["Service"],
+    restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>,
+  ): Effect.Effect<JsonObject, NodeError> {
     const { behavior } = call
     const charge = (credits: number) =>
       credits === 0
@@ -184,7 +196,7 @@ export class Journal {
       yield* charge(behavior.chargedAfter)
       return yield* endOf(call, current)
     })
-    const guarded = behavior.isStubborn ? Effect.uninterruptible(work) : work
+    const guarded = behavior.isStubborn ? work : restore(work)
     return Effect.onExit(guarded, (exit) => Effect.sync(() => this.#leave(call, exit)))
   }
 

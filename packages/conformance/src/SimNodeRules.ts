@@ -27,6 +27,8 @@ type Ending =
       /** When, by the wall clock; not before, if it says `isAfter`. */
       readonly at: number
       readonly isAfter: boolean
+      /** True where its machine may have been asleep before its handler had said anything. */
+      readonly isCutShort: boolean
     }
 
 const failed = (
@@ -43,6 +45,7 @@ const failed = (
   retryAfterMillis: undefined,
   at,
   isAfter: false,
+  isCutShort: false,
   ...more,
 })
 
@@ -81,21 +84,23 @@ const endingsOf = (
     const message = `the outcome of attempt ${active.attempt} is unknown: its process stopped`
     return [failed(undefined, message, 0, { retryable: false, isAfter: true })]
   }
-  const call = journal.by(machine, key)
-  if (call === undefined) return []
-  const { endedAt, startedAt } = call
   const endings: Array<Ending> = []
   const limit = place.policy.timeoutMillis
+  const call = journal.by(machine, key)
+  // The time of an attempt runs from before its handler is there.
+  const limited = journal.permittedAt(key) + (limit ?? Infinity)
+  if (time.now >= limited && (call?.endedAt ?? Infinity) >= limited) {
+    const isCutShort = Math.max(machine.wokenAt, time.leaptAt) >= journal.permittedAt(key)
+    const more = { isBeginning: true, isAfter: true, isCutShort }
+    endings.push(failed(call, "timed out after ", limited, more))
+  }
+  if (call === undefined) return endings
+  const { endedAt, startedAt } = call
   const since = quietSince()
   const isTooLate =
     limit !== undefined && since !== undefined && since <= startedAt && endedAt! > startedAt + limit
   const hasEnded = endedAt !== undefined && !call.wasInterrupted
   if (hasEnded && !isTooLate) endings.push(ownEnding(call))
-  if (limit !== undefined && time.now >= startedAt + limit) {
-    const isLate = endedAt === undefined || endedAt >= startedAt + limit
-    const more = { isBeginning: true, isAfter: true }
-    if (isLate) endings.push(failed(call, "timed out after ", startedAt + limit, more))
-  }
   return endings
 }
 
@@ -117,6 +122,7 @@ const checkCredits = (ending: Ending, row: NodeRun, earlier: NodeRun | undefined
   const first = (call?.behavior.chargedBefore ?? 0) * 1_000_000
   const charges = [call?.charged ?? null]
   if (ending._tag === "Failed" && ending.isAfter) charges.push(first === 0 ? null : first)
+  if (ending._tag === "Failed" && ending.isCutShort) charges.push(null)
   const free = row.status === "COMPLETED" && before === 0 ? place.estimate : 0
   return oneOf(
     "its price",
@@ -133,9 +139,10 @@ const checkLogs = (ending: Ending, row: NodeRun, earlier: NodeRun | undefined): 
   const lines = logs.slice(before.length).map(({ message }) => message)
   const isHandled = ending._tag === "Failed" && row.status === "COMPLETED"
   const said = isHandled ? lines.slice(0, -1) : lines
+  const isCutShort = ending._tag === "Failed" && ending.isCutShort
   return all(
     expect("the earlier log", logs.slice(0, before.length), before),
-    expect("its log", said, own),
+    expect("its log", said, isCutShort ? own.slice(0, said.length) : own),
     isHandled && ending._tag === "Failed" ? checkMessage(ending, lines.at(-1) ?? "") : undefined,
     (row.logs?.length ?? 1) === 0 ? "its log is empty, not null" : undefined,
   )

@@ -7,15 +7,18 @@
 import type { RunId } from "@millrace/core/domain/Id"
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import { prefixes } from "@millrace/core/domain/Id"
+import type { RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { Ids } from "@millrace/core/engine/Ids"
 import { InvalidGraph } from "@millrace/core/engine/Refusals"
 import { Cause, Effect, Exit, Option } from "effect"
+import type * as Dice from "./ModelDice.ts"
 import { epoch } from "./Samples.ts"
+import { diceFor } from "./SimBehavior.ts"
 import type { Action, Scenario } from "./SimScenario.ts"
 import { isSkewed, serverCount } from "./SimScenario.ts"
 import type { Server } from "./SimServer.ts"
-import type { Watched } from "./SimWatched.ts"
+import { isSaid, shown, type Watched } from "./SimWatched.ts"
 import { type Host, type SimStores, type Violation, World } from "./SimWorld.ts"
 
 /** What a play came to. */
@@ -68,6 +71,7 @@ class Play {
   readonly world: World
   readonly #scenario: Scenario
   readonly #counts = new Map<string, number>()
+  readonly #patience: Dice.Dice
   readonly #strikes: ReadonlyArray<StrikeAction>
   /** Starts that have not been answered yet. */
   readonly #starting = new Set<string>()
@@ -77,6 +81,7 @@ class Play {
 
   constructor(scenario: Scenario, stores: SimStores, isTraced: boolean) {
     this.#scenario = scenario
+    this.#patience = diceFor(scenario.seed, "patience")
     this.#strikes = scenario.actions.filter((action) => action._tag === "Strike")
     this.world = new World({
       scenario,
@@ -223,6 +228,7 @@ class Play {
             this.#starting.delete(name)
             const isStored = Option.isSome(Effect.runSync(world.runs.find(account, id)))
             if (!isStored) world.report("a start that was answered for is stored", id)
+            if (this.#patience.chance(20)) this.#awaitEnd(server, account, id)
           },
           onFailure: (cause) => {
             const error = Cause.squash(cause)
@@ -234,6 +240,20 @@ class Play {
         }),
       ),
     )
+  }
+
+  /** Whoever waits for the end of a run is told what is stored. */
+  #awaitEnd(server: Server, account: AccountId, id: RunId): void {
+    const { world } = this
+    const told = (record: RunRecord) =>
+      Effect.sync(() => {
+        world.say(() => `wait ${id}: ${record.run.status}`)
+        const stored = world.witness.recordOf(record.run)
+        const right = stored !== undefined && isTerminal(stored.run.status)
+        if (!right || !isSaid(stored.run, record.run) || !isSaid(stored.nodeRuns, record.nodeRuns))
+          world.report("who waits is told what is stored", `${shown(record)}, not ${shown(stored)}`)
+      })
+    server.run(Effect.ignore(Effect.flatMap(server.runs.wait(account, id), told)))
   }
 
   #cancel(slot: number, watched: Watched | undefined): void {
@@ -259,8 +279,6 @@ class Play {
             if (this.#starting.has(name)) watched.early.add(machine)
             if (watched.early.has(machine)) return
             world.journal.forbid(machine, id)
-            // Where somebody else canceled it, its server hears of that with its next heartbeat.
-            if (watched.canceler !== machine) return
             const soon = Effect.sync(() => world.journal.checkEnded(machine, id))
             found.server.run(Effect.andThen(Effect.sleep(50), soon))
           },

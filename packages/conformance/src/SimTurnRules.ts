@@ -91,8 +91,8 @@ const checkStart = (bench: Bench, turned: Turned, active: ActiveNode): void => {
     report("no settled node starts", key)
   }
   // A second, because its claims come to rest before it looks.
-  const stoppingAt = machine.drainedAt
-  if (stoppingAt !== undefined && turned.decidedAt > stoppingAt + 1_000 && !bench.isSkewed) {
+  const stoppingAt = Math.max(machine.drainedAt ?? Infinity, machine.wokenAt, bench.time.leaptAt)
+  if (turned.decidedAt > stoppingAt + 1_000 && !bench.isSkewed) {
     report("a server that stops starts nothing", `${machine.name}: ${key}`)
   }
   const lost = find(before.run.active, ordinal)

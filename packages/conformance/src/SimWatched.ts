@@ -49,8 +49,6 @@ export class Watched {
   readonly cancelers = new Set<Machine>()
   /** Machines that canceled it before its start was through. */
   readonly early = new Set<Machine>()
-  /** The machine that canceled it. */
-  canceler: Machine | undefined
   /** Waits that were over at the last commit. */
   readonly overdue = new Set<number>()
   /** When all slots of the run were last taken. */
@@ -80,6 +78,15 @@ export const isSame = (left: unknown, right: unknown): boolean =>
 
 const hasSameItems = (left: ReadonlyArray<unknown>, right: ReadonlyArray<unknown>): boolean =>
   left.length === right.length && left.every((item, index) => item === right[index])
+
+const sorted = (_: string, value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value
+
+/** As {@link isSame}, with keys in any order. */
+export const isSaid = (left: unknown, right: unknown): boolean =>
+  left === right || JSON.stringify(left, sorted) === JSON.stringify(right, sorted)
 
 /** Plain data as a text of bounded length. */
 export const shown = (value: unknown): string => {

@@ -149,7 +149,6 @@ export class Witness {
     const watched = this.runs.get(id) ?? new Watched(unborn(after))
     this.runs.set(id, watched)
     watched.record = after
-    if (after.run.status === "CANCELED") watched.canceler = machine
     this.#check({
       watched,
       before: before ?? unborn(after),

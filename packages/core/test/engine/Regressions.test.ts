@@ -103,6 +103,22 @@ describe("Turn.turn", () => {
 })
 
 describe("Runs.cancel", () => {
+  it.effect("stops at once what executes here, though it was canceled elsewhere before", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const here = yield* boot()
+      const elsewhere = yield* boot()
+      const { id } = yield* start([node("n", "gate")]).pipe(Effect.provideContext(here.context))
+      yield* gates.untilArrived("n")
+      yield* Context.get(elsewhere.context, Runs).cancel(account, id)
+      assert.deepStrictEqual(gates.interrupted, [])
+      yield* Context.get(here.context, Runs).cancel(account, id)
+      assert.deepStrictEqual(gates.interrupted, ["n"])
+      yield* here.stop
+      yield* elsewhere.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("ends no wait when its process dies before the run is canceled", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
