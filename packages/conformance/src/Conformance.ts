@@ -7,11 +7,13 @@
  */
 import { layer } from "@effect/vitest"
 import type { KeyStore } from "@millrace/core/ports/KeyStore"
+import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, type Layer } from "effect"
 import { admitSuite } from "./AdmitSuite.ts"
 import { keyStoreSuite } from "./KeyStoreSuite.ts"
+import { ledgerSuite } from "./LedgerSuite.ts"
 import { type Listing, pagingSuite } from "./PagingSuite.ts"
 import { runClaimSuite } from "./RunClaimSuite.ts"
 import { runCommitSuite } from "./RunCommitSuite.ts"
@@ -45,7 +47,7 @@ const runs: Listing<unknown, RunStore> = {
  */
 export const conformance = <E>(
   name: string,
-  stores: Layer.Layer<WorkflowStore | RunStore | KeyStore, E>,
+  stores: Layer.Layer<WorkflowStore | RunStore | LedgerStore | KeyStore, E>,
 ): void =>
   layer(stores, { timeout: "60 seconds", excludeTestServices: true })(name, (it) => {
     workflowStoreSuite(it)
@@ -54,6 +56,7 @@ export const conformance = <E>(
     runReadSuite(it)
     pagingSuite(it, "RunStore.list", runs)
     runClaimSuite(it)
+    ledgerSuite(it)
     keyStoreSuite(it)
     admitSuite(it)
   })

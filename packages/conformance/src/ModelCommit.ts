@@ -5,7 +5,9 @@
  * numbered without gaps); only its expectation may be wrong. One that must be refused carries rows
  * and numbers that are there already, so that a trace of it shows.
  */
-import type { Run } from "@millrace/core/domain/Run"
+import type { RunEntry } from "@millrace/core/domain/Ledger"
+import * as Ledger from "@millrace/core/domain/Ledger"
+import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import * as Cast from "./ModelCast.ts"
 import type { Advance, Begin } from "./ModelCommands.ts"
@@ -40,6 +42,29 @@ const cargoOf = (
   }
 }
 
+/** What a commit costs, as entries: keeps the rules of the ledger. */
+const creditsOf = (
+  run: Pick<Run, "revision" | "status">,
+  rows: ReadonlyArray<NodeRun>,
+  had: { readonly held: number; readonly isBooked: boolean },
+  taken: ReadonlyArray<RunEntry>,
+): ReadonlyArray<RunEntry> => {
+  let held = had.held + Ledger.demandOf(taken)
+  const posts = rows
+    .filter(({ credits }) => credits > 0)
+    .map(({ credits, nodeId }) => {
+      const entry = Ledger.post(held, nodeId, credits, Cast.timeOf(7))
+      held += entry.reserved
+      return entry
+    })
+  const isEnd = run.status !== "QUEUED" && run.status !== "RUNNING"
+  const isClosed = isEnd && (had.isBooked || taken.length + posts.length > 0)
+  return [...taken, ...posts, ...(isClosed ? [Ledger.voidRest(held, Cast.timeOf(8))] : [])]
+}
+
+const costOf = (rows: ReadonlyArray<NodeRun>): number =>
+  rows.reduce((sum, { credits }) => sum + credits, 0)
+
 const ending = (flavor: number): Partial<Run> => ({
   finishedAt: Cast.timeOf(20 + flavor),
   error: flavor === 5 ? null : Cast.errorOf(flavor),
@@ -48,13 +73,14 @@ const ending = (flavor: number): Partial<Run> => ({
 
 const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
   const definition = cast.definitions[begin.definition]!
-  const { flavor, owner, status } = begin
+  const { estimate, flavor, owner, status } = begin
   const run = Cast.runOf(cast, begin.run, {
     accountId: cast.accounts[begin.account]!,
     workflowId: cast.workflows[begin.workflow]!,
     workflowName: begin.name,
     definitionId: definition.id,
     createdAt: Cast.timeOf(begin.age),
+    estimatedCredits: estimate,
     status,
     startedAt: status === "QUEUED" ? null : Cast.timeOf(begin.age + 1),
     values: Cast.contentOf(flavor),
@@ -66,8 +92,15 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
   })
   const nodeIds = definition.nodes.map(({ id }) => id)
   const { events, nodeRuns, sequence } = cargoOf(run, begin, nodeIds, 0)
-  const expected = { _tag: "New", definition } as const
-  return { expected, run: { ...run, sequence }, nodeRuns, rewritten: [], events }
+  const taken = estimate === 0 ? [] : [Ledger.reserve(estimate, Cast.timeOf(6))]
+  return {
+    expected: { _tag: "New", definition },
+    run: { ...run, sequence, actualCredits: costOf(nodeRuns) },
+    nodeRuns,
+    rewritten: [],
+    events,
+    credits: creditsOf(run, nodeRuns, { held: 0, isBooked: false }, taken),
+  }
 }
 
 /** Other values of all that a commit leaves as it is. */
@@ -94,7 +127,6 @@ const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
   return {
     status: status === "same" ? run.status : status,
     startedAt: run.startedAt ?? Cast.timeOf(9),
-    actualCredits: run.actualCredits + flavor * 1_000,
     nodeRunCount: run.nodeRunCount + advance.nodes,
     active: flavor % 2 === 0 ? [] : [{ ordinal: 1, attempt: flavor, startedAt: Cast.timeOf(9) }],
     claims: advance.nodes > 0 ? 0 : run.claims,
@@ -103,7 +135,8 @@ const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
   }
 }
 
-const stepOf = (cast: Cast.Cast, { runs }: StoreModel, advance: Advance): RunCommit => {
+const stepOf = (cast: Cast.Cast, model: StoreModel, advance: Advance): RunCommit => {
+  const { ledger, runs } = model
   const id = cast.runs[advance.run]!
   const known = runs.runs().find((each) => each.id === id)
   const run = known ?? Cast.runOf(cast, advance.run)
@@ -126,7 +159,19 @@ const stepOf = (cast: Cast.Cast, { runs }: StoreModel, advance: Advance): RunCom
   }
   const { events, nodeRuns, sequence } = cargoOf(run, advance, nodeIds, fits ? run.sequence : 0)
   const expected = { _tag: "Existing", fence, revision } as const
-  return { expected, run: { ...next, sequence }, nodeRuns, rewritten: [], events }
+  const held = ledger.heldBy(id)
+  const isBooked = run.estimatedCredits > 0 || run.actualCredits > 0 || held > 0
+  const { extra } = advance
+  const taken = extra === 0 ? [] : [Ledger.extend(extra, revision + 1, Cast.timeOf(6))]
+  const actualCredits = run.actualCredits + costOf(nodeRuns)
+  return {
+    expected,
+    run: { ...next, sequence, actualCredits },
+    nodeRuns,
+    rewritten: [],
+    events,
+    credits: creditsOf(next, nodeRuns, { held, isBooked }, taken),
+  }
 }
 
 /** What the store is asked to apply. */

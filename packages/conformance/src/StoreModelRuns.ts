@@ -11,6 +11,7 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Effect, Option } from "effect"
+import type { LedgerModel } from "./StoreModelLedger.ts"
 import { contains, pageOf } from "./StoreModelPage.ts"
 import { claimed } from "./StoreModelTurns.ts"
 
@@ -194,15 +195,19 @@ const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "a
     }),
 })
 
-/** An empty run store. */
-export const make = (): RunModel => {
+/** An empty run store, whose commits move credits in a ledger. */
+export const make = (ledger: LedgerModel): RunModel => {
   const lists = new Lists()
   const store = RunStore.of({
     ...handing(lists),
     commit: (commit) =>
-      Effect.suspend(() => {
-        if (!lists.fits(commit)) return new StaleRun({ runId: commit.run.id })
+      Effect.flatMap(Clock.currentTimeMillis, (now): ReturnType<RunStore["Service"]["commit"]> => {
+        const { credits = [], run } = commit
+        if (!lists.fits(commit)) return new StaleRun({ runId: run.id })
+        const problem = ledger.problemOf(run.accountId, credits, now)
+        if (problem !== undefined) return problem
         lists.apply(commit)
+        ledger.move(run.accountId, run.id, credits)
         return Effect.void
       }),
     heartbeat: (runner, leaseMillis) =>

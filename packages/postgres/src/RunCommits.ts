@@ -2,13 +2,17 @@
  * How runs are written: the commits of many runs as one statement, each with its own outcome.
  *
  * Guarantees: a commit is applied as a whole or not at all; the guard is part of the statement, so
- * whoever was fenced off writes nothing. Leaves out: gathering commits.
+ * whoever was fenced off writes nothing. What moves no credits pays nothing for those that do.
+ * Leaves out: gathering commits.
  */
+import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import * as Purses from "./Purses.ts"
 import * as Rows from "./Rows.ts"
+import * as RunCredits from "./RunCredits.ts"
 
 const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
 const ownedEvents = Rows.owned(Rows.events)
@@ -19,16 +23,18 @@ const firstDefinition = firstStep + Rows.steps.length
 const firstNodeRun = firstDefinition + Rows.definitions.length
 const firstRewritten = firstNodeRun + ownedNodeRuns.length
 const firstEvent = firstRewritten + ownedNodeRuns.length
+const firstCredit = firstEvent + ownedEvents.length
 
 const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
   table.map(({ name }) => `${name} = ${alias}.${name}`).join(", ")
 
 // Comparing `expected` or `few` with a text tells the planner to expect few rows, so that it looks
 // rows up by their key, also in a plan that was made when the table was empty.
-const statement = `
-WITH created AS (
+const statementOf = (hasCredits: boolean): string => `
+WITH ${hasCredits ? `RECURSIVE ${RunCredits.before(firstCredit)}` : ""}created AS (
   INSERT INTO runs (${Rows.names(Rows.runs)})
   SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.runs, "b", firstBirth)}
+  ${hasCredits ? `WHERE ${RunCredits.isFree("b")}` : ""}
   ON CONFLICT (id) DO NOTHING
   RETURNING number, id, definition_id, account_id, workflow_id, owner, due_at, created_at, status
 ), advanced AS (
@@ -38,6 +44,7 @@ WITH created AS (
   WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
     AND r.status IN ('QUEUED', 'RUNNING')
+    ${hasCredits ? `AND ${RunCredits.isFree("s")}` : ""}
   RETURNING r.number, r.id, r.status, r.due_at
 ), applied AS (
   SELECT number, id, 'applied' AS few FROM created
@@ -75,8 +82,10 @@ WITH created AS (
   SELECT a.number, ${Rows.names(Rows.events, "e")}
   FROM ${Rows.source(ownedEvents, "e", firstEvent)}
   JOIN applied a ON a.id = e.run_id
-)
-SELECT id FROM applied`
+)${hasCredits ? RunCredits.after(firstCredit) + RunCredits.answer : "\nSELECT id FROM applied"}`
+
+const plain = statementOf(false)
+const withCredits = statementOf(true)
 
 const owned =
   <Row>(rowsOf: (commit: RunCommit) => ReadonlyArray<Row>) =>
@@ -115,14 +124,55 @@ const parametersOf = (commits: ReadonlyArray<RunCommit>) => {
   ]
 }
 
-/** Applies commits of different runs; true for those that were applied. */
-export const write = (
-  sql: SqlClient,
-  commits: ReadonlyArray<RunCommit>,
-): Effect.Effect<ReadonlyArray<boolean>, SqlError> =>
-  Effect.suspend(() => sql.unsafe<{ readonly id: string }>(statement, parametersOf(commits))).pipe(
+/** What became of a commit; an account that is `unready` has to be settled first. */
+type Answer = "applied" | "stale" | "unready" | InsufficientCredits
+
+/** What became of a commit. */
+export type Outcome = Exclude<Answer, "unready">
+
+const answerOf = (row: RunCredits.Answered | undefined, commit: RunCommit): Answer => {
+  if (row === undefined) return "stale"
+  return row.outcome === "refused" ? RunCredits.refusalOf(commit, row.rest ?? 0) : row.outcome
+}
+
+const writePlain = (sql: SqlClient, commits: ReadonlyArray<RunCommit>) =>
+  Effect.map(sql.unsafe<{ readonly id: string }>(plain, parametersOf(commits)), (rows) => {
+    const applied = new Set(rows.map(({ id }) => id))
+    return commits.map(({ run }) => (applied.has(Rows.text(run.id)) ? "applied" : "stale"))
+  })
+
+const writeCredits = (sql: SqlClient, commits: ReadonlyArray<RunCommit>, areSettled: boolean) =>
+  Effect.suspend(() =>
+    sql.unsafe<RunCredits.Answered>(withCredits, [
+      ...parametersOf(commits),
+      ...RunCredits.parametersOf(commits, areSettled),
+    ]),
+  ).pipe(
     Effect.map((rows) => {
-      const applied = new Set(rows.map(({ id }) => id))
-      return commits.map(({ run }) => applied.has(Rows.text(run.id)))
+      const answers = new Map(rows.map((row) => [row.id, row]))
+      return commits.map((commit) => answerOf(answers.get(Rows.text(commit.run.id)), commit))
     }),
   )
+
+/** Settles the accounts that these commits move credits on, and writes them in the same step. */
+const writeSettled = (sql: SqlClient, commits: ReadonlyArray<RunCommit>) =>
+  sql.withTransaction(
+    Effect.andThen(
+      Purses.settle(sql, RunCredits.accountsOf(commits)),
+      writeCredits(sql, commits, true),
+    ),
+  )
+
+/** Applies commits of different runs, each as a whole or not at all. */
+export const write: (
+  sql: SqlClient,
+  commits: ReadonlyArray<RunCommit>,
+) => Effect.Effect<ReadonlyArray<Outcome>, SqlError> = Effect.fnUntraced(function* (sql, commits) {
+  if (!commits.some(RunCredits.movesCredits)) return yield* writePlain(sql, commits)
+  const answers = yield* writeCredits(sql, commits, false)
+  const unready = commits.filter((_, index) => answers[index] === "unready")
+  if (unready.length === 0) return answers as ReadonlyArray<Outcome>
+  const later = yield* writeSettled(sql, unready)
+  const byRun = new Map(unready.map(({ run }, index) => [run.id, later[index]]))
+  return commits.map(({ run }, index) => byRun.get(run.id) ?? answers[index]) as Array<Outcome>
+})

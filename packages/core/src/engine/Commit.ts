@@ -34,7 +34,7 @@ const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<v
       ),
     ),
     Effect.retry({ schedule: patience, while: (error) => error._tag === "StorageError" }),
-    Effect.catchTag("StorageError", Effect.die),
+    Effect.catchTag(["StorageError", "InsufficientCredits"], Effect.die),
   )
 
 /**
@@ -45,4 +45,7 @@ export const commitDurably = (
   store: RunStore["Service"],
   commit: RunCommit,
 ): Effect.Effect<void, StaleRun> =>
-  Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit))
+  store.commit(commit).pipe(
+    Effect.catchTag("StorageError", () => persist(store, commit)),
+    Effect.catchTag("InsufficientCredits", Effect.die),
+  )

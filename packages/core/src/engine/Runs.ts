@@ -174,7 +174,7 @@ const draw = Effect.fnUntraced(function* (
 const insert = ({ runs }: Services, definition: Definition, commit: RunCommit) =>
   runs
     .commit({ ...commit, expected: { _tag: "New", definition } })
-    .pipe(Effect.catchTag("StaleRun", Effect.die))
+    .pipe(Effect.catchTag(["StaleRun", "InsufficientCredits"], Effect.die))
 
 /** Stores a run for whoever has room for it. */
 const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord) {
