@@ -7,8 +7,8 @@ import type { GrantRequest } from "@millrace/core/domain/Grant"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { NumberedEntry, RunEntry } from "@millrace/core/domain/Ledger"
 import * as Ledger from "@millrace/core/domain/Ledger"
-import { LedgerCheck } from "@millrace/core/domain/LedgerCheck"
 import type { Run } from "@millrace/core/domain/Run"
+import { auditAccount } from "@millrace/core/engine/Audit"
 import { InsufficientCredits, LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { type RunCommit, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
@@ -61,16 +61,8 @@ const bookOf = Effect.fnUntraced(function* (account: AccountId) {
 const keysOf = (entries: ReadonlyArray<NumberedEntry>) => entries.map(({ key }) => key)
 
 /** That nothing of an account fails an audit. */
-const assertSound = Effect.fnUntraced(function* (account: AccountId) {
-  const ledger = yield* LedgerStore
-  let check: LedgerCheck | undefined
-  yield* ledger.trail(account, (head) => {
-    check = new LedgerCheck(head)
-    const reading = check
-    return (line) => reading.read(line)
-  })
-  assert.deepStrictEqual(check?.end(), [])
-})
+const assertSound = (account: AccountId) =>
+  Effect.map(auditAccount(account), (found) => assert.deepStrictEqual(found, []))
 
 const moves = (it: Tests): void => {
   it.effect("moves what a run moves, with its commits", () =>
@@ -124,7 +116,9 @@ const moves = (it: Tests): void => {
       yield* assertSound(account)
     }),
   )
+}
 
+const staleness = (it: Tests): void => {
   it.effect("moves nothing with a commit that is stale", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
@@ -245,7 +239,9 @@ const groups = (it: Tests): void => {
       )
     }),
   )
+}
 
+const neighbours = (it: Tests): void => {
   it.effect("keeps a refused commit from harming those that came with it", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
@@ -329,7 +325,9 @@ const byHand = (it: Tests): void => {
       )
     }),
   )
+}
 
+const deeds = (it: Tests): void => {
   it.effect("keeps who adjusted or metered an account, and why, and does it once", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
@@ -436,11 +434,14 @@ const reads = (it: Tests): void => {
 export const ledgerSuite = (it: Tests): void => {
   describe("RunStore.commit with credits", () => {
     moves(it)
+    staleness(it)
     refusals(it)
     groups(it)
+    neighbours(it)
   })
   describe("LedgerStore", () => {
     byHand(it)
+    deeds(it)
     reads(it)
   })
 }

@@ -100,7 +100,7 @@ const viewAct =
         // Not left to the model: what does not add up there would be no difference.
         isSound:
           stores === scene.model.stores ||
-          view.credits.every(({ discrepancies }) => discrepancies?.length === 0),
+          view.credits.every(({ discrepancies }) => discrepancies.length === 0),
       }),
     )
 

@@ -305,18 +305,18 @@ export const ledgerOf = Effect.fnUntraced(function* (
   account: AccountId,
   limit: number,
 ) {
-  const found: Array<NumberedEntry> = []
+  const entries: Array<NumberedEntry> = []
   let before: number | undefined
   do {
     const page: ReadonlyArray<NumberedEntry> = yield* ledger.statement({ account, before, limit })
-    found.push(...page)
+    entries.push(...page)
     before = page.at(-1)?.number
   } while (before !== undefined)
   // A store may take back what is over whenever it likes, if nothing moves before that.
   const isOver = ({ kind }: NumberedEntry) => kind === "expire"
   return {
-    entries: found.filter((entry) => !isOver(entry)).map(told),
-    over: found
+    told: entries.filter((entry) => !isOver(entry)).map(told),
+    over: entries
       .filter(isOver)
       .map(told)
       .toSorted((a, b) => (a.key < b.key ? -1 : 1)),

@@ -5,7 +5,8 @@
  * commit shows at once. Leaves out: leases, which only a claim can see.
  */
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
-import { LedgerCheck } from "@millrace/core/domain/LedgerCheck"
+import { auditAccount } from "@millrace/core/engine/Audit"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Effect, Option } from "effect"
 import { type Command, slots } from "./ModelCommands.ts"
 import { byAge, ledgerOf, type Scene, sortedRecords } from "./ModelTurn.ts"
@@ -83,17 +84,11 @@ const runsIn = Effect.fnUntraced(function* (
 /** What stores show of an account's credits, and what does not add up. */
 const creditsOf = Effect.fnUntraced(function* ({ ledger }: Stores, account: AccountId) {
   const { account: balance, grants } = yield* ledger.find(account)
-  let check: LedgerCheck | undefined
-  yield* ledger.trail(account, (head) => {
-    const reading = new LedgerCheck(head)
-    check = reading
-    return (line) => reading.read(line)
-  })
   return {
     balance,
     grants: grants.map(({ at: _, ...grant }) => grant).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     ledger: yield* ledgerOf(ledger, account, 50),
-    discrepancies: check?.end(),
+    discrepancies: yield* Effect.provideService(auditAccount(account), LedgerStore, ledger),
   }
 })
 

@@ -145,6 +145,24 @@ const orphansStatement = `
     AND NOT EXISTS (SELECT FROM credit_entries e WHERE e.run = r.number OFFSET 0)
   LIMIT ${discrepanciesTold}`
 
+/** Reads an account's entries, page by page. */
+const lines = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  account: AccountId,
+  number: number,
+  read: ReturnType<TrailReader>,
+): Effect.fn.Return<void, SqlError> {
+  let after: number | undefined = 0
+  while (after !== undefined) {
+    const parameters = [PgTypes.float8(number), PgTypes.float8(after)]
+    const page: ReadonlyArray<LineRow> = yield* sql.unsafe<LineRow>(linesStatement, parameters)
+    for (const { entry, facts, run } of page) {
+      read({ entry: LedgerRows.entryOf(entry, account, run), run: facts })
+    }
+    after = page.length < linesPerPage ? undefined : page.at(-1)?.entry.number
+  }
+})
+
 const trail = Effect.fnUntraced(function* (
   sql: SqlClient,
   account: AccountId,
@@ -155,15 +173,7 @@ const trail = Effect.fnUntraced(function* (
   const row = (yield* sql.unsafe<PurseRow>(peekStatement, [name]))[0]
   const grants = yield* Purses.grantsOf(sql, name)
   const read = reader({ account: row?.account ?? unopened(account), grants })
-  let after = row === undefined ? undefined : 0
-  while (row !== undefined && after !== undefined) {
-    const parameters = [PgTypes.float8(row.number), PgTypes.float8(after)]
-    const lines: ReadonlyArray<LineRow> = yield* sql.unsafe<LineRow>(linesStatement, parameters)
-    for (const { entry, facts, run } of lines) {
-      read({ entry: LedgerRows.entryOf(entry, account, run), run: facts })
-    }
-    after = lines.length < linesPerPage ? undefined : lines.at(-1)?.entry.number
-  }
+  if (row !== undefined) yield* lines(sql, account, row.number, read)
   const orphans = yield* sql.unsafe<{ readonly facts: RunFacts }>(orphansStatement, [name])
   for (const { facts } of orphans) read({ entry: null, run: facts })
 })
