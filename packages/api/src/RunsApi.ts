@@ -3,13 +3,22 @@
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { pageOf, RunQuery } from "./PageQuery.ts"
-import { RunBatch, RunDetails, RunItem, RunRead, StartedRun, StartRun } from "./RunWire.ts"
+import {
+  RunBatch,
+  RunDetails,
+  RunEstimate,
+  RunItem,
+  RunRead,
+  StartedRun,
+  StartRun,
+} from "./RunWire.ts"
 import { IdParams } from "./Text.ts"
 import {
   BadRequest,
   Conflict,
   NotFound,
   PayloadTooLarge,
+  PaymentRequired,
   UnsupportedMediaType,
 } from "./WireError.ts"
 
@@ -29,13 +38,27 @@ const list = HttpApiEndpoint.get("list", "/", {
 const start = HttpApiEndpoint.post("start", "/", {
   payload: StartRun,
   success: StartedRun.pipe(HttpApiSchema.status(201)),
-  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
+  error: [BadRequest, PaymentRequired, NotFound, PayloadTooLarge, UnsupportedMediaType],
 }).annotateMerge(
   OpenApi.annotations({
     summary: "Start a run",
     description:
       "Freezes the workflow as it is now. Every problem of the graph and of the given values is " +
-      "named at once, and nothing is started. The answer has a `Location`.",
+      "named at once, and nothing is started. What the run is expected to cost is set aside; " +
+      "where the account does not cover it, nothing is started. The answer has a `Location`.",
+  }),
+)
+
+const estimate = HttpApiEndpoint.post("estimate", "/estimate", {
+  payload: StartRun,
+  success: RunEstimate,
+  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Estimate a run",
+    description:
+      "Says what a start with the same body would cost, node by node, or everything that stands " +
+      "against it. Nothing is created.",
   }),
 )
 
@@ -74,6 +97,6 @@ const cancel = HttpApiEndpoint.post("cancel", "/:id/cancel", {
 
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")
-  .add(list, start, batch, get, cancel)
+  .add(list, start, estimate, batch, get, cancel)
   .prefix("/runs")
   .annotateMerge(OpenApi.annotations({ title: "Runs", description: "Executions of workflows." })) {}

@@ -31,6 +31,7 @@ describe("the OpenAPI document", () => {
       "PATCH /api/v1/workflows/{id}",
       "POST /api/v1/runs",
       "POST /api/v1/runs/batch",
+      "POST /api/v1/runs/estimate",
       "POST /api/v1/runs/{id}/cancel",
       "POST /api/v1/workflows",
       "POST /api/v1/workflows/{id}/duplicate",

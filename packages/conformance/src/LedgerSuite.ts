@@ -77,8 +77,8 @@ const moves = (it: Tests): void => {
       assert.deepStrictEqual([begun.posted, begun.reserved], [100, 30])
       const credits: ReadonlyArray<RunEntry> = [
         Ledger.extend(20, 2, at),
-        Ledger.post(50, "a", 10, at + 1),
-        Ledger.post(40, "b", 25, at + 2),
+        Ledger.post(50, "a", 2, 10, at + 1),
+        Ledger.post(40, "b", 2, 25, at + 2),
         Ledger.voidRest(15, at + 3),
       ]
       const end = { status: "COMPLETED", actualCredits: 35, finishedAt: at } as const
@@ -108,7 +108,7 @@ const moves = (it: Tests): void => {
       const { account } = samples
       const run = { ...samples.run({ status: "RUNNING" }), estimatedCredits: 30 }
       assert.strictEqual(yield* outcome(costly(run, 30)), "applied")
-      const credits = [Ledger.post(30, "a", 40, at), Ledger.voidRest(0, at)]
+      const credits = [Ledger.post(30, "a", 2, 40, at), Ledger.voidRest(0, at)]
       const end = { status: "FAILED", actualCredits: 40, finishedAt: at } as const
       assert.strictEqual(yield* outcome(Samples.step(run, end, { credits })), "applied")
       const { posted, reserved } = yield* bookOf(account)
@@ -127,7 +127,7 @@ const staleness = (it: Tests): void => {
       const run = { ...samples.run({ status: "RUNNING" }), estimatedCredits: 30 }
       yield* outcome(costly(run, 30))
       const before = yield* bookOf(account)
-      const credits = [Ledger.extend(10, 2, at), Ledger.post(40, "a", 10, at)]
+      const credits = [Ledger.extend(10, 2, at), Ledger.post(40, "a", 2, 10, at)]
       const stale = [
         costly(run, 30),
         Samples.step({ ...run, fence: 9 }, {}, { credits }),
@@ -169,7 +169,7 @@ const refusals = (it: Tests): void => {
       const run = { ...samples.run({ status: "RUNNING" }), estimatedCredits: 90 }
       yield* outcome(costly(run, 90))
       const before = [yield* bookOf(account), yield* store.find(account, run.id)]
-      const credits = [Ledger.extend(11, 2, at), Ledger.post(101, "a", 101, at)]
+      const credits = [Ledger.extend(11, 2, at), Ledger.post(101, "a", 2, 101, at)]
       const error = yield* Effect.flip(store.commit(Samples.step(run, {}, { credits })))
       assert.deepStrictEqual(error, new InsufficientCredits({ required: 11, available: 10 }))
       assert.deepStrictEqual([yield* bookOf(account), yield* store.find(account, run.id)], before)
@@ -277,7 +277,7 @@ const neighbours = (it: Tests): void => {
       )
       yield* together(runs.map((run) => costly(run, 4)))
       const end = { status: "COMPLETED", actualCredits: 3, finishedAt: at } as const
-      const credits = [Ledger.post(4, "a", 3, at), Ledger.voidRest(1, at)]
+      const credits = [Ledger.post(4, "a", 2, 3, at), Ledger.voidRest(1, at)]
       yield* together(runs.map((run) => Samples.step(run, end, { credits })))
       for (const account of accounts) {
         const { entries, posted, reserved } = yield* bookOf(account)
@@ -362,7 +362,7 @@ const deeds = (it: Tests): void => {
       assert.strictEqual(yield* outcome(costly(samples.run(), 21)), "InsufficientCredits")
       const run = { ...samples.run({ status: "RUNNING" }), estimatedCredits: 20 }
       assert.strictEqual(yield* outcome(costly(run, 20)), "applied")
-      const credits = [Ledger.post(20, "a", 12, at)]
+      const credits = [Ledger.post(20, "a", 2, 12, at)]
       yield* outcome(Samples.step(run, { actualCredits: 12 }, { credits }))
       const { entries, grants, posted } = yield* bookOf(account)
       assert.strictEqual(posted, 8)

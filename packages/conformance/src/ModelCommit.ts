@@ -53,7 +53,7 @@ const creditsOf = (
   const posts = rows
     .filter(({ credits }) => credits > 0)
     .map(({ credits, nodeId }) => {
-      const entry = Ledger.post(held, nodeId, credits, Cast.timeOf(7))
+      const entry = Ledger.post(held, nodeId, 2, credits, Cast.timeOf(7))
       held += entry.reserved
       return entry
     })
@@ -81,6 +81,9 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
     definitionId: definition.id,
     createdAt: Cast.timeOf(begin.age),
     estimatedCredits: estimate,
+    maxCredits: flavor === 2 ? 9_000_000 : null,
+    keyId: flavor === 1 ? cast.keys[0]! : null,
+    heldCredits: flavor,
     status,
     startedAt: status === "QUEUED" ? null : Cast.timeOf(begin.age + 1),
     values: Cast.contentOf(flavor),
@@ -116,6 +119,8 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
   singleNodeId: "n0",
   createdAt: Cast.timeOf(30),
   estimatedCredits: 1,
+  maxCredits: 1,
+  keyId: cast.keys[0]!,
   values: { another: true },
   inputOverrides: {},
   viewport: { x: 9, y: 9, zoom: 9 },
@@ -127,6 +132,7 @@ const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
   return {
     status: status === "same" ? run.status : status,
     startedAt: run.startedAt ?? Cast.timeOf(9),
+    heldCredits: flavor * 2,
     nodeRunCount: run.nodeRunCount + advance.nodes,
     active: flavor % 2 === 0 ? [] : [{ ordinal: 1, attempt: flavor, startedAt: Cast.timeOf(9) }],
     claims: advance.nodes > 0 ? 0 : run.claims,

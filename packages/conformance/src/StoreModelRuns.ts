@@ -21,8 +21,8 @@ export interface RunModel {
   readonly runs: () => ReadonlyArray<Run>
   readonly nodeRuns: (id: RunId) => ReadonlyArray<NodeRun>
   /**
-   * Which runs a claim takes first of those that were created, or are due, at the same time: that is
-   * a store's own choice.
+   * Which runs a claim takes first of those that were created, or are due, at the same time: that
+   * is a store's own choice.
    */
   readonly favor: (ids: ReadonlyArray<RunId>) => void
 }
@@ -31,6 +31,7 @@ export interface RunModel {
 type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
   | ("executionId" | "mode" | "source" | "singleNodeId" | "createdAt" | "estimatedCredits")
+  | ("maxCredits" | "keyId")
   | ("values" | "inputOverrides" | "viewport" | "fence")
 
 const keptOf = (run: Run): Pick<Run, Kept> => ({
@@ -46,6 +47,8 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   singleNodeId: run.singleNodeId,
   createdAt: run.createdAt,
   estimatedCredits: run.estimatedCredits,
+  maxCredits: run.maxCredits,
+  keyId: run.keyId,
   values: run.values,
   inputOverrides: run.inputOverrides,
   viewport: run.viewport,
@@ -195,6 +198,26 @@ const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "a
     }),
 })
 
+const latestOutputs =
+  (lists: Lists): RunStore["Service"]["latestOutputs"] =>
+  (account, workflowId, nodeIds) =>
+    Effect.sync(() => {
+      const newestFirst = lists.runs
+        .filter((run) => run.accountId === account && run.workflowId === workflowId)
+        .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+      const outputs = newestFirst.flatMap(({ id }) =>
+        lists
+          .nodeRuns(id)
+          .flatMap(({ nodeId, output, status }) =>
+            status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
+              ? [[nodeId, output] as const]
+              : [],
+          ),
+      )
+      // Of several entries for one key a map keeps the last: the newest comes last here.
+      return new Map(outputs.toReversed())
+    })
+
 /** An empty run store, whose commits move credits in a ledger. */
 export const make = (ledger: LedgerModel): RunModel => {
   const lists = new Lists()
@@ -227,23 +250,7 @@ export const make = (ledger: LedgerModel): RunModel => {
           .filter((run) => run.accountId === account && ids.includes(run.id))
           .map((run) => lists.record(run)),
       ),
-    latestOutputs: (account, workflowId, nodeIds) =>
-      Effect.sync(() => {
-        const newestFirst = lists.runs
-          .filter((run) => run.accountId === account && run.workflowId === workflowId)
-          .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
-        const outputs = newestFirst.flatMap(({ id }) =>
-          lists
-            .nodeRuns(id)
-            .flatMap(({ nodeId, output, status }) =>
-              status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
-                ? [[nodeId, output] as const]
-                : [],
-            ),
-        )
-        // Of several entries for one key a map keeps the last: the newest comes last here.
-        return new Map(outputs.toReversed())
-      }),
+    latestOutputs: latestOutputs(lists),
     list: (query) =>
       Effect.sync(() =>
         pageOf(

@@ -6,12 +6,14 @@
  */
 import * as Wire from "@millrace/api/WireError"
 import type {
+  BeyondMaxCredits,
   InvalidGraph,
   RevisionMismatch,
   RunEnded,
   RunNotFound,
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
+import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Data, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
@@ -59,6 +61,8 @@ export type Refusal =
   | InvalidGraph
   | RevisionMismatch
   | RunEnded
+  | InsufficientCredits
+  | BeyondMaxCredits
   | StorageError
   | InvalidRequest
   | KeyRefused
@@ -103,6 +107,14 @@ const forms = {
   RunEnded: form("RunEnded", {
     code: "run_ended",
     error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
+  InsufficientCredits: form("InsufficientCredits", {
+    code: "insufficient_credits",
+    error: ({ message }) => new Wire.PaymentRequired({ error: message }),
+  }),
+  BeyondMaxCredits: form("BeyondMaxCredits", {
+    code: "beyond_max_credits",
+    error: ({ message }) => new Wire.PaymentRequired({ error: message }),
   }),
   StorageError: form("StorageError", {
     code: "store_unavailable",

@@ -113,13 +113,19 @@ const makeWrites = Effect.gen(function* () {
   const basePath = yield* BasePath
   return {
     start: Effect.fnUntraced(function* ({ request }: WithBody) {
-      const { accountId } = yield* CurrentKey
+      const { accountId, keyId } = yield* CurrentKey
       const body = yield* readStart(request)
       yield* refuseNotYet(body)
-      const workflowId = WorkflowId.make(body.workflowId)
-      const run = yield* Effect.catch(runs.start(accountId, { ...body, workflowId }), refuse)
+      const asked = { ...body, keyId, workflowId: WorkflowId.make(body.workflowId) }
+      const run = yield* Effect.catch(runs.start(accountId, asked), refuse)
       yield* addHeaders({ location: runAddress(basePath, run.id) })
       return { runId: run.id }
+    }),
+    estimate: Effect.fnUntraced(function* ({ request }: WithBody) {
+      const { accountId } = yield* CurrentKey
+      const body = yield* readStart(request)
+      const asked = { ...body, workflowId: WorkflowId.make(body.workflowId) }
+      return yield* Effect.catch(runs.estimate(accountId, asked), refuse)
     }),
     cancel: Effect.fnUntraced(function* ({ params }: ById) {
       const { accountId } = yield* CurrentKey
@@ -140,6 +146,7 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("batch", reads.batch)
       .handle("get", reads.get)
       .handleRaw("start", writes.start)
+      .handleRaw("estimate", writes.estimate)
       .handle("cancel", writes.cancel)
   }),
 )

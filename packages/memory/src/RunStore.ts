@@ -40,6 +40,7 @@ const advance = (run: Run, next: Run): Run => ({
   finishedAt: next.finishedAt,
   error: next.error,
   output: next.output,
+  heldCredits: next.heldCredits,
   actualCredits: next.actualCredits,
   nodeRunCount: next.nodeRunCount,
   attempts: next.attempts,

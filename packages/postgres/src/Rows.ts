@@ -140,9 +140,14 @@ const birth: Table<Run> = [
     mode: "mode",
     source: "source",
     singleNodeId: "single_node_id",
+    keyId: "key_id",
   }),
   ...int4s<Run>({ workflowRevision: "workflow_revision" }),
-  ...int8s<Run>({ createdAt: "created_at", estimatedCredits: "estimated_credits" }),
+  ...int8s<Run>({
+    createdAt: "created_at",
+    estimatedCredits: "estimated_credits",
+    maxCredits: "max_credits",
+  }),
   ...jsons<Run>({
     values: "input_values",
     inputOverrides: "input_overrides",
@@ -164,6 +169,7 @@ export const progress: Table<Run> = [
   ...int8s<Run>({
     startedAt: "started_at",
     finishedAt: "finished_at",
+    heldCredits: "held_credits",
     actualCredits: "actual_credits",
     dueAt: "due_at",
   }),

@@ -61,7 +61,7 @@ const birth = (run: Run, amount: number): RunCommit =>
   Samples.birth({ ...run, estimatedCredits: amount }, { credits: [Ledger.reserve(amount, at)] })
 
 const ending = (run: Run, change: Partial<Run>, cost: number): RunCommit => {
-  const posts = cost === 0 ? [] : [Ledger.post(run.estimatedCredits, "a", cost, at)]
+  const posts = cost === 0 ? [] : [Ledger.post(run.estimatedCredits, "a", 2, cost, at)]
   const held = Math.max(0, run.estimatedCredits - cost)
   return Samples.step(
     run,

@@ -58,7 +58,7 @@ const within = (test: Tests): void => {
       const next = Samples.birth(samples.run(), { credits: [Ledger.reserve(1, at)] })
       assert.strictEqual((yield* Effect.flip(runs.commit(next)))._tag, "InsufficientCredits")
       assert.deepInclude((yield* ledger.find(account)).account, { posted: 6, reserved: 6 })
-      const credits = [Ledger.post(6, "a", 2, at), Ledger.voidRest(4, at)]
+      const credits = [Ledger.post(6, "a", 2, 2, at), Ledger.voidRest(4, at)]
       const end = { status: "COMPLETED", actualCredits: 2, finishedAt: at } as const
       yield* runs.commit(Samples.step(run, end, { credits }))
       assert.deepInclude((yield* ledger.find(account)).account, { posted: 0, reserved: 0 })
@@ -104,7 +104,7 @@ const within = (test: Tests): void => {
       for (let n = 0; n < 12; n++) {
         const run = { ...samples.run({ status: "RUNNING" }), estimatedCredits: 4 }
         yield* runs.commit(Samples.birth(run, { credits: [Ledger.reserve(4, at)] }))
-        const credits = [Ledger.extend(1, 2, at), Ledger.post(5, "a", 5, at)]
+        const credits = [Ledger.extend(1, 2, at), Ledger.post(5, "a", 2, 5, at)]
         yield* runs.commit(Samples.step(run, { actualCredits: 5 }, { credits }))
         const refused = Samples.birth(samples.run(), { credits: [Ledger.reserve(5_000, at)] })
         yield* Effect.flip(runs.commit(refused))

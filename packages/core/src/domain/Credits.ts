@@ -35,10 +35,30 @@ export const fromNumber = (credits: number): MicroCredits => {
 export const isAmount = (micro: MicroCredits): boolean =>
   Number.isSafeInteger(micro) && micro >= 0 && micro <= mostCredits * microPerCredit
 
+const micro = {
+  decode: SchemaGetter.transform(fromNumber),
+  encode: SchemaGetter.transform(toNumber),
+}
+
 /** The codec between micro-credits inside and a number of credits on the wire. */
 export const MicroCredits: Schema.Codec<number, number> = Schema.Finite.pipe(
-  Schema.decodeTo(Schema.Int, {
-    decode: SchemaGetter.transform(fromNumber),
-    encode: SchemaGetter.transform(toNumber),
-  }),
+  Schema.decodeTo(Schema.Int, micro),
 )
+
+/** The same for what a client says: an amount from 0, or a sentence. */
+export const Amount: Schema.Codec<number, number> = Schema.Finite.check(
+  Schema.makeFilter(
+    (credits) =>
+      (credits >= 0 && isAmount(fromNumber(credits))) ||
+      `expected a number of credits from 0 to ${mostCredits}, of at most six decimals`,
+  ),
+).pipe(Schema.decodeTo(Schema.Int, micro))
+
+/** The same for what may be taken as well as given. */
+export const SignedAmount: Schema.Codec<number, number> = Schema.Finite.check(
+  Schema.makeFilter(
+    (credits) =>
+      isAmount(Math.abs(fromNumber(credits))) ||
+      `expected a number of credits up to ${mostCredits} either way, of at most six decimals`,
+  ),
+).pipe(Schema.decodeTo(Schema.Int, micro))

@@ -34,7 +34,7 @@ export const Entry = Schema.Struct({
   posted: MicroCredits,
   reserved: MicroCredits,
   runId: Schema.NullOr(RunId),
-  /** What it is about: the node that was paid for, the grant, the adjustment; else empty. */
+  /** What it is about: a node and a commit, a commit, a grant, a deed; else empty. */
   part: Schema.String,
   /** Who did it, where a person did. */
   actor: Schema.NullOr(Schema.String),
@@ -53,7 +53,11 @@ export type RunEntry = Pick<Entry, "part" | "posted" | "reserved" | "at"> & {
   readonly kind: RunEntryKind
 }
 
-/** `post:run_1:node`, `void:run_1`, `grant:welcome`. */
+/** The node that an entry is about; `null` where it is about none. */
+export const nodeOf = ({ kind, part }: Pick<Entry, "kind" | "part">): string | null =>
+  kind === "post" ? part.slice(0, part.lastIndexOf("#")) : null
+
+/** `post:run_1:node#3`, `void:run_1`, `grant:welcome`. */
 export const keyOf = (kind: Entry["kind"], runId: RunId | null, part: string): string =>
   [kind, ...(runId === null ? [] : [runId]), ...(part === "" ? [] : [part])].join(":")
 
@@ -138,16 +142,18 @@ export const extend = (amount: MicroCredits, revision: number, at: Timestamp): R
 
 /**
  * Takes what a node cost, out of what its run still has set aside (`held`) and, where that is not
- * enough, out of what is available: done work is paid for in any case. Once per node of a run.
+ * enough, out of what is available: done work is paid for in any case. A node that is tried again
+ * may cost something each time, so it is once per node and commit.
  */
 export const post = (
   held: MicroCredits,
   nodeId: string,
+  revision: number,
   amount: MicroCredits,
   at: Timestamp,
 ): RunEntry => ({
   kind: "post",
-  part: nodeId,
+  part: `${nodeId}#${revision}`,
   posted: 0 - amount,
   reserved: 0 - Math.min(amount, held),
   at,

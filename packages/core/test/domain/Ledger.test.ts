@@ -103,14 +103,21 @@ describe("Grant.adjust", () => {
 
 describe("Ledger.post", () => {
   it("takes from the reservation, and beyond it from what is available", () => {
-    const entry = Ledger.post(6, "n", 9, 1)
-    assert.deepStrictEqual(entry, { kind: "post", part: "n", posted: -9, reserved: -6, at: 1 })
+    const entry = Ledger.post(6, "n", 2, 9, 1)
+    assert.deepStrictEqual(entry, { kind: "post", part: "n#2", posted: -9, reserved: -6, at: 1 })
+  })
+})
+
+describe("Ledger.nodeOf", () => {
+  it("names the node that was paid for, and none where none was", () => {
+    assert.strictEqual(Ledger.nodeOf({ kind: "post", part: "a:b#3" }), "a:b")
+    assert.isNull(Ledger.nodeOf({ kind: "extend", part: "3" }))
   })
 })
 
 describe("Ledger.keyOf", () => {
   it("names an entry by what it is about", () => {
-    assert.strictEqual(Ledger.keyOf("post", RunId.make("run_1"), "a:b"), "post:run_1:a:b")
+    assert.strictEqual(Ledger.keyOf("post", RunId.make("run_1"), "a:b#3"), "post:run_1:a:b#3")
     assert.strictEqual(Ledger.keyOf("void", RunId.make("run_1"), ""), "void:run_1")
     assert.strictEqual(Ledger.keyOf("grant", null, "g"), "grant:g")
   })
@@ -214,7 +221,7 @@ class Life {
       facts: { ...before.facts, actualCredits: before.facts.actualCredits + cost },
     })
     const paid = (before: LiveRun) =>
-      cost === 0 ? [] : [Ledger.post(before.held, `n${run.nodes}`, cost, this.now)]
+      cost === 0 ? [] : [Ledger.post(before.held, `n${run.nodes}`, 2, cost, this.now)]
     if (this.move(index, next(grown), [...extended, ...paid(grown)])) return
     this.move(index, next(run), paid(run))
   }
@@ -339,7 +346,7 @@ describe("LedgerCheck", () => {
   })
   const right = [
     line(Ledger.reserve(5_000_000, 1)),
-    line(Ledger.post(5_000_000, "n", 3_000_000, 1)),
+    line(Ledger.post(5_000_000, "n", 2, 3_000_000, 1)),
     line(Ledger.voidRest(2_000_000, 1)),
   ]
   const problemsOf = (lines: ReadonlyArray<TrailLine>, balance = -3_000_000) => {
