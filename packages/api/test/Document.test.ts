@@ -26,6 +26,7 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/node-types",
       "GET /api/v1/runs",
       "GET /api/v1/runs/{id}",
+      "GET /api/v1/usage",
       "GET /api/v1/workflows",
       "GET /api/v1/workflows/{id}",
       "PATCH /api/v1/workflows/{id}",

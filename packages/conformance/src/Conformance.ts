@@ -19,6 +19,7 @@ import { runClaimSuite } from "./RunClaimSuite.ts"
 import { runCommitSuite } from "./RunCommitSuite.ts"
 import { runReadSuite } from "./RunReadSuite.ts"
 import * as Samples from "./Samples.ts"
+import { usageSuite } from "./UsageSuite.ts"
 import { workflowStoreSuite } from "./WorkflowStoreSuite.ts"
 
 const workflows: Listing<unknown, WorkflowStore> = {
@@ -57,6 +58,7 @@ export const conformance = <E>(
     pagingSuite(it, "RunStore.list", runs)
     runClaimSuite(it)
     ledgerSuite(it)
+    usageSuite(it)
     keyStoreSuite(it)
     admitSuite(it)
   })

@@ -10,6 +10,7 @@ import type { Entry, HandEntryKind, NumberedEntry, RunEntry } from "@millrace/co
 import * as Ledger from "@millrace/core/domain/Ledger"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import { usageOf } from "@millrace/core/domain/Usage"
 import { InsufficientCredits, LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Clock, Effect } from "effect"
 
@@ -106,6 +107,7 @@ const storeOf = (lists: Lists, runs: () => ReadonlyArray<Run>): LedgerStore["Ser
           .toReversed()
           .slice(0, limit),
       ),
+    usage: (query) => Effect.sync(() => usageOf(runs(), query)),
     accounts: Effect.sync(() => [
       ...new Set([...lists.entries, ...runs().filter(isCostly)].map((each) => each.accountId)),
     ]),

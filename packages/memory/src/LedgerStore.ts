@@ -12,6 +12,7 @@ import * as Ledger from "@millrace/core/domain/Ledger"
 import type { RunFacts } from "@millrace/core/domain/LedgerCheck"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import { usageOf } from "@millrace/core/domain/Usage"
 import type { StatementQuery, TrailReader } from "@millrace/core/ports/LedgerStore"
 import { InsufficientCredits, LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Clock, Effect } from "effect"
@@ -166,6 +167,7 @@ export const make = (books: Books, runs: RunSource): LedgerStore["Service"] => {
         ),
       ),
     statement: (query) => Effect.sync(() => statementOf(books.bookOf(query.account), query)),
+    usage: (query) => Effect.sync(() => usageOf(runs.ofAccount(query.account), query)),
     accounts: Effect.sync(() => accountsOf(books, runs)),
     trail: (account, reader) => Effect.sync(() => trail(books, runs, account, reader)),
   })

@@ -21,6 +21,7 @@ import { orStorageError } from "./Failure.ts"
 import * as LedgerRows from "./LedgerRows.ts"
 import * as Purses from "./Purses.ts"
 import * as Rows from "./Rows.ts"
+import { usage } from "./Usage.ts"
 
 const entryObject = `json_build_object('number', e.number,
   ${Rows.object(LedgerRows.entries, "e").slice("json_build_object(".length)}`
@@ -199,6 +200,7 @@ const make = Effect.gen(function* () {
         ),
       ),
     statement: (query) => orStorageError("LedgerStore.statement")(statement(sql, query)),
+    usage: (query) => orStorageError("LedgerStore.usage")(usage(sql, query)),
     accounts: orStorageError("LedgerStore.accounts")(
       Effect.map(sql.unsafe<{ readonly id: AccountId }>(accountsStatement), (rows) =>
         rows.map(({ id }) => id),

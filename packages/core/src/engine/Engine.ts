@@ -3,6 +3,7 @@
  */
 import { Layer } from "effect"
 import type { KeyStore } from "../ports/KeyStore.ts"
+import type { LedgerStore } from "../ports/LedgerStore.ts"
 import type { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
@@ -18,7 +19,7 @@ import { Workflows } from "./Workflows.ts"
 export type Engine = Workflows | Runs | Keys | Runner | Ids
 
 /** What the engine needs. */
-export type Stores = WorkflowStore | RunStore | KeyStore
+export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore
 
 /** The engine with random identifiers. Starts executing whatever the store has open. */
 export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Layer.mergeAll(

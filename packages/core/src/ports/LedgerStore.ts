@@ -13,6 +13,7 @@ import type { Adjustment, Deed, Grant, GrantRequest, Purse } from "../domain/Gra
 import type { AccountId } from "../domain/Id.ts"
 import type { NumberedEntry } from "../domain/Ledger.ts"
 import type { TrailHead, TrailLine } from "../domain/LedgerCheck.ts"
+import type { Usage, UsageQuery } from "../domain/Usage.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /**
@@ -58,6 +59,8 @@ export class LedgerStore extends Context.Service<
     readonly statement: (
       query: StatementQuery,
     ) => Effect.Effect<ReadonlyArray<NumberedEntry>, StorageError>
+    /** What an account's runs were expected to cost and did cost. */
+    readonly usage: (query: UsageQuery) => Effect.Effect<Usage, StorageError>
     /** Accounts that credits ever moved on, or that have runs with credits; in any order. */
     readonly accounts: Effect.Effect<ReadonlyArray<AccountId>, StorageError>
     /**
