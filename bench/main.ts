@@ -3,15 +3,16 @@
 // 1. In memory, how the cost of a node depends on the size of its workflow.
 // 2. On Postgres with fsync on, each workload beside its ceiling: a bare loop over the same driver
 //    that writes the same rows without an engine. And the same workloads in memory.
+// 3. Over HTTP, reading a workflow with a key that has limits, beside bare node:http and fastify.
 //
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
-// 3. Starts on one account, with and without credits.
 //
-// `npm run bench -- scaling`, `-- durable` and `-- credits` run one part.
+// `npm run bench -- scaling`, `durable`, `credits` or `http` runs one part.
 import { writeFileSync } from "node:fs"
 import * as Credits from "./Credits.ts"
 import * as Durable from "./Durable.ts"
+import * as Http from "./Http.ts"
 import type { Shape } from "./Scaling.ts"
 import { measure } from "./Scaling.ts"
 
@@ -123,5 +124,6 @@ const results = {
   scaling: await part("scaling", scaling),
   durable: await part("durable", durable),
   credits: await part("credits", credits),
+  http: await part("http", () => Http.measure(rounds)),
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")

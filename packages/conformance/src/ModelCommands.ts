@@ -9,6 +9,7 @@
  */
 import type { RunStatus } from "@millrace/core/domain/Run"
 import * as Dice from "./ModelDice.ts"
+import { names, searches } from "./ModelTexts.ts"
 
 /** How many things of each kind a script knows. */
 export const slots = {
@@ -33,6 +34,9 @@ export interface Listing {
   readonly limit: number
 }
 
+/** Whether a commit parks its run, and until when. */
+export type Parking = "past" | "soon" | "never" | null
+
 /** A run's first commit. `age` is when it was created, `flavor` picks its opaque content. */
 export interface Begin {
   readonly _tag: "Begin"
@@ -41,6 +45,8 @@ export interface Begin {
   readonly workflow: number
   readonly definition: number
   readonly owner: number | null
+  /** Only of a run without an owner. */
+  readonly parks: Parking
   readonly status: RunStatus
   readonly name: string
   readonly age: number
@@ -59,9 +65,13 @@ export interface Advance {
   readonly fence: number
   readonly revision: number
   readonly status: RunStatus | "same"
+  /** Only of a run that goes on. */
+  readonly parks: Parking
   /** Whether the row also has what no commit may change, in vain. */
   readonly isCareless: boolean
   readonly nodes: number
+  /** How many nodes that wait get another row. */
+  readonly rewrites: number
   readonly events: number
   readonly flavor: number
   /** What it sets aside beyond what it has. */
@@ -154,6 +164,10 @@ export type RunCommand =
       readonly runner: number
       readonly leaseMillis: number
       readonly limit: number
+      readonly except?: ReadonlyArray<number>
+      readonly after?: number
+      readonly runsPerAccount?: number
+      readonly runsPerWorkflow?: number
     }
   | {
       readonly _tag: "Seize"
@@ -166,6 +180,12 @@ export type RunCommand =
   | { readonly _tag: "Release"; readonly runner: number }
   | { readonly _tag: "FindRun"; readonly run: number; readonly as: Asker }
   | { readonly _tag: "FindRuns"; readonly account: number; readonly runs: ReadonlyArray<number> }
+  | {
+      readonly _tag: "LatestOutputs"
+      readonly account: number
+      readonly workflow: number
+      readonly nodes: number
+    }
   | ({ readonly _tag: "ListRuns" } & Listing & RunFilter)
   | ({ readonly _tag: "WalkRuns" } & Listing & RunFilter)
   | {
@@ -182,50 +202,6 @@ export type Command =
   | RunCommand
   | LedgerCommand
   | { readonly _tag: "Wait"; readonly millis: number }
-
-const names = [
-  "Invoice",
-  "invoice 100%",
-  "100 % Invoices",
-  "snake_case",
-  "snakeXcase",
-  "back\\slash",
-  "\\%_",
-  "ÄRGER über 'alles'",
-  "ärger",
-  "😀 smile",
-  "a",
-  "A; DROP TABLE runs --",
-]
-
-/** `~` stands for the beginning that the identifiers of a script's runs have in common. */
-const searches = [
-  "",
-  "a",
-  "A",
-  "INVOICE",
-  "voice",
-  "%",
-  "_",
-  "\\",
-  "\\%",
-  "e_c",
-  "i%e",
-  "ÄRGER",
-  "ärg",
-  "'",
-  "😀",
-  "node A",
-  "not FOUND",
-  "F_I",
-  "b",
-  "\u0000",
-  "nothing has this",
-  "~",
-  "~a",
-  "~B",
-  "run_",
-]
 
 const hourMillis = 3_600_000
 const leases = [0, hourMillis]
@@ -270,13 +246,17 @@ const filter = (dice: Dice.Dice): RunFilter => ({
   ...(dice.chance(20) ? { status: dice.of(["QUEUED", "RUNNING", "COMPLETED", "FAILED"]) } : {}),
 })
 
+const parking = (dice: Dice.Dice, percent: number): Parking =>
+  dice.chance(percent) ? dice.of(["past", "soon", "never"]) : null
+
 const begin = (dice: Dice.Dice): Begin => ({
   _tag: "Begin",
   run: slotOf(dice, "runs"),
   account: accountOf(dice),
-  workflow: slotOf(dice, "workflows"),
+  workflow: dice.chance(50) ? dice.below(2) : slotOf(dice, "workflows"),
   definition: slotOf(dice, "definitions"),
   owner: dice.chance(50) ? null : slotOf(dice, "runners"),
+  parks: parking(dice, 10),
   status: dice.chance(90) ? dice.of(["QUEUED", "RUNNING"]) : dice.of(["COMPLETED", "FAILED"]),
   name: dice.of(names),
   age: ageOf(dice),
@@ -295,8 +275,10 @@ const advance = (dice: Dice.Dice): Advance => ({
   status: dice.chance(75)
     ? dice.of(["same", "RUNNING"])
     : dice.of(["COMPLETED", "FAILED", "CANCELED"]),
+  parks: parking(dice, 30),
   isCareless: dice.chance(10),
   nodes: dice.below(3),
+  rewrites: dice.below(3),
   events: dice.below(4),
   flavor: flavorOf(dice),
   extra: dice.of([0, 0, 0, 250_000, 1_000_000]),
@@ -369,14 +351,20 @@ const workflowDraws: ReadonlyArray<Draw> = [
   (dice) => ({ _tag: "WalkWorkflows", ...walk(dice) }),
 ]
 
+const claim: Draw = (dice) => ({
+  _tag: "Claim",
+  runner: slotOf(dice, "runners"),
+  leaseMillis: dice.of(leases),
+  limit: dice.below(7),
+  ...(dice.chance(20) ? { except: someRuns(dice) } : {}),
+  ...(dice.chance(50) ? { after: slotOf(dice, "accounts") } : {}),
+  ...(dice.chance(25) ? { runsPerAccount: dice.below(4) } : {}),
+  ...(dice.chance(25) ? { runsPerWorkflow: dice.below(3) } : {}),
+})
+
 const runDraws: ReadonlyArray<Draw> = [
   together,
-  (dice) => ({
-    _tag: "Claim",
-    runner: slotOf(dice, "runners"),
-    leaseMillis: dice.of(leases),
-    limit: dice.below(5),
-  }),
+  claim,
   (dice) => ({
     _tag: "Seize",
     run: slotOf(dice, "runs"),
@@ -392,6 +380,12 @@ const runDraws: ReadonlyArray<Draw> = [
   (dice) => ({ _tag: "Release", runner: slotOf(dice, "runners") }),
   (dice) => ({ _tag: "FindRun", run: slotOf(dice, "runs"), as: somebody(dice) }),
   (dice) => ({ _tag: "FindRuns", account: accountOf(dice), runs: someRuns(dice) }),
+  (dice) => ({
+    _tag: "LatestOutputs",
+    account: accountOf(dice),
+    workflow: dice.chance(80) ? dice.below(2) : slotOf(dice, "workflows"),
+    nodes: dice.below(6),
+  }),
   (dice) => ({ _tag: "ListRuns", ...listing(dice, "runs"), ...filter(dice) }),
   (dice) => ({ _tag: "WalkRuns", ...walk(dice), ...filter(dice) }),
   (dice) => ({

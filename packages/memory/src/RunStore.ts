@@ -18,6 +18,7 @@ import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/Run
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
+import { StartKeys } from "./StartKeys.ts"
 import * as Timeline from "./Timeline.ts"
 
 interface Entry {
@@ -162,6 +163,7 @@ function* byTurns<A>(sequences: Iterable<Iterable<A>>): Iterable<A> {
 
 /** All runs of one store, and the leases of its runners. */
 class Runs {
+  readonly startKeys = new StartKeys()
   readonly entries = new Map<RunId, Entry>()
   readonly definitions = new Map<string, Definition>()
   readonly timelines = new Map<AccountId, Timeline.Timeline<Entry>>()
@@ -206,8 +208,15 @@ class Runs {
   }
 
   /** False when the run is not as the commit expects it. */
-  fits({ expected, run }: RunCommit): boolean {
-    if (expected._tag === "New") return !this.entries.has(run.id)
+  fits({ expected, run }: RunCommit, now: Timestamp): boolean {
+    if (expected._tag === "New") {
+      const { startKey } = expected
+      return (
+        !this.entries.has(run.id) &&
+        (startKey === undefined ||
+          this.startKeys.find(run.accountId, startKey.key, now) === undefined)
+      )
+    }
     const present = this.find(run.accountId, run.id)?.run
     return (
       present?.fence === expected.fence &&
@@ -219,10 +228,13 @@ class Runs {
   /** Applies a commit, or says why not. */
   commit(commit: RunCommit, now: Timestamp): StaleRun | InsufficientCredits | undefined {
     const { credits = [], events, expected, nodeRuns, rewritten, run } = commit
-    if (!this.fits(commit)) return new StaleRun({ runId: run.id })
+    if (!this.fits(commit, now)) return new StaleRun({ runId: run.id })
     const problem = this.books.problemOf(run.accountId, credits, now)
     if (problem !== undefined) return problem
     const entry = expected._tag === "New" ? this.begin(run, expected.definition) : this.proceed(run)
+    if (expected._tag === "New" && expected.startKey !== undefined) {
+      this.startKeys.take(run, expected.startKey, now)
+    }
     for (const nodeRun of nodeRuns) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
     for (const nodeRun of rewritten) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
     for (const event of events) entry.events.push(event)
@@ -369,6 +381,10 @@ const makeRuns = (runs: Runs) => {
     findMany: (account, ids) => Effect.sync(() => runs.findMany(account, ids)),
     latestOutputs: (account, workflowId, nodeIds) =>
       Effect.sync(() => runs.latestOutputs(account, workflowId, nodeIds)),
+    findStart: (account, key) =>
+      Effect.map(now, (millis) =>
+        Option.fromUndefinedOr(runs.startKeys.find(account, key, millis)),
+      ),
     list: (query) => Effect.sync(() => runs.list(query)),
     events: (account, id, after) =>
       Effect.sync(() => {

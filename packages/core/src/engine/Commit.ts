@@ -1,10 +1,11 @@
 /**
  * Committing through trouble: a decision that was made stays made while the store is away, and an
- * answer that got lost is found by reading, never guessed.
+ * answer that got lost is found by reading, never guessed. Whoever listens in this process is told.
  */
 import { Duration, Effect, Option, Schedule } from "effect"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit, RunStore, StaleRun } from "../ports/RunStore.ts"
+import { RunSignals } from "./RunSignals.ts"
 import type { Turn } from "./Turn.ts"
 
 /** Pauses between tries: from 50 ms, doubling to 5 s, with jitter, without an end. */
@@ -50,7 +51,10 @@ export const commitDurably = (
   store: RunStore["Service"],
   commit: RunCommit,
 ): Effect.Effect<void, Refusal> =>
-  Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit))
+  Effect.flatMap(
+    Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit)),
+    () => Effect.map(RunSignals, (signals) => signals.tell(commit.run.id)),
+  )
 
 /** Commits what a turn asks for, or what it asks for where credits do not cover that. */
 export const commitTurn = (store: RunStore["Service"], turn: Turn): Effect.Effect<Turn, StaleRun> =>

@@ -1,13 +1,15 @@
 /**
  * Starting, canceling and awaiting runs.
  *
- * Guarantees: a run that was answered for is stored; a canceled run writes nothing more, wherever
- * it was executing. Leaves out: reads, which go straight to the store.
+ * Guarantees: a run that was answered for is stored; a start that has a name is made once; a
+ * canceled run writes nothing more, wherever it was executing. Leaves out: reads, which go straight
+ * to the store.
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import type { AccountId, KeyId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
+import type { StartKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type {
   Definition,
@@ -37,10 +39,13 @@ import {
   InvalidGraph,
   RunEnded,
   RunNotFound,
+  StartKeyTaken,
   WorkflowNotFound,
 } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
 import { cancel as cancelation } from "./Turn.ts"
+import type { Validation } from "./Validation.ts"
+import { validationOf } from "./Validation.ts"
 
 /** What a start asks for (specification 4.5). */
 export interface StartRequest {
@@ -70,6 +75,12 @@ export interface Estimate {
   readonly nodes: ReadonlyArray<Price>
 }
 
+/** A start under a name: this call's own, or that of an earlier one. */
+export interface StartedOnce {
+  readonly runId: RunId
+  readonly isReplay: boolean
+}
+
 export class Runs extends Context.Service<
   Runs,
   {
@@ -83,6 +94,20 @@ export class Runs extends Context.Service<
       account: AccountId,
       request: StartRequest,
     ) => Effect.Effect<Run, StartRefusal | StorageError>
+    /**
+     * {@link start} under a name: however often and wherever it is repeated, one run is started,
+     * and every repetition answers with it. A start that was refused takes no name.
+     */
+    readonly startOnce: (
+      account: AccountId,
+      request: StartRequest,
+      startKey: StartKey,
+    ) => Effect.Effect<StartedOnce, StartRefusal | StartKeyTaken | StorageError>
+    /** What {@link start} would say now. Starts nothing and stores nothing. */
+    readonly validate: (
+      account: AccountId,
+      request: StartRequest,
+    ) => Effect.Effect<Validation, WorkflowNotFound | StorageError>
     /** What a start would cost, node by node, or what stands against it. Creates nothing. */
     readonly estimate: (
       account: AccountId,
@@ -164,6 +189,12 @@ const unborn = (
   owner: null,
 })
 
+const overlayOf = (request: StartRequest): Overlay => ({
+  values: request.values ?? {},
+  inputOverrides: request.graphInputOverrides ?? {},
+  nodeOverrides: request.nodeOverrides ?? [],
+})
+
 /** What a start is made of, or everything that stands against it. Stores nothing. */
 const planOf = Effect.fnUntraced(function* (
   { graphs, runs }: Services,
@@ -172,11 +203,7 @@ const planOf = Effect.fnUntraced(function* (
   id: RunId,
 ) {
   const { singleNodeId } = request
-  const overlay: Overlay = {
-    values: request.values ?? {},
-    inputOverrides: request.graphInputOverrides ?? {},
-    nodeOverrides: request.nodeOverrides ?? [],
-  }
+  const overlay = overlayOf(request)
   if (singleNodeId === undefined) return plan(workflow, overlay, id, graphs.compile)
   const { accountId } = workflow
   const upstream = upstreamOf(workflow, singleNodeId)
@@ -210,39 +237,94 @@ const draw = Effect.fnUntraced(function* (
   return { graph, record: { run, definition, nodeRuns: [] } }
 })
 
-/** Stores a new run with what was decided about it so far. */
-const insert = ({ runs }: Services, definition: Definition, commit: RunCommit) =>
-  runs
-    .commit({ ...commit, expected: { _tag: "New", definition } })
-    .pipe(Effect.catchTag("StaleRun", Effect.die))
+/** Stores a new run with what was decided about it so far. Stale only where its name is taken. */
+const insert = (
+  { runs }: Services,
+  definition: Definition,
+  commit: RunCommit,
+  startKey: StartKey | undefined,
+) => runs.commit({ ...commit, expected: { _tag: "New", definition, startKey } })
 
 /** Stores a run for whoever has room for it. */
-const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord) {
+const queue = Effect.fnUntraced(function* (
+  services: Services,
+  record: RunRecord,
+  startKey: StartKey | undefined,
+) {
   const commit = new Change(record.run, record.run.createdAt).commit()
-  yield* insert(services, record.definition, commit)
+  yield* insert(services, record.definition, commit, startKey)
   yield* services.runner.look
   return commit.run
 })
 
 /** Stores a run together with its first turn, owned by this process from its birth. */
-const begin = Effect.fnUntraced(function* (services: Services, record: RunRecord, graph: Compiled) {
+const begin = Effect.fnUntraced(function* (
+  services: Services,
+  record: RunRecord,
+  graph: Compiled,
+  startKey: StartKey | undefined,
+) {
   const { runner } = services
   const owned = { ...record, run: { ...record.run, owner: runner.id, fence: 1 } }
   const circumstances = { ...(yield* circumstancesOf), now: record.run.createdAt }
   const prepared = prepare(owned, graph, circumstances)
-  yield* insert(services, record.definition, prepared.first.commit)
+  yield* insert(services, record.definition, prepared.first.commit, startKey)
   yield* runner.launch(owned.run, prepared)
   return prepared.first.commit.run
 })
 
+/** Puts a start together and stores it. */
+const store = Effect.fnUntraced(function* (
+  services: Services,
+  account: AccountId,
+  request: StartRequest,
+  startKey: StartKey | undefined,
+) {
+  const found = yield* services.workflows.find(account, request.workflowId)
+  if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
+  const { graph, record } = yield* draw(services, found.value, request)
+  return yield* services.runner.hasRoom()
+    ? begin(services, record, graph, startKey)
+    : queue(services, record, startKey)
+})
+
 const start = (services: Services): Runs["Service"]["start"] =>
-  Effect.fn("Runs.start")(function* (account, request) {
-    const found = yield* services.workflows.find(account, request.workflowId)
-    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-    const { graph, record } = yield* draw(services, found.value, request)
-    return yield* services.runner.hasRoom()
-      ? begin(services, record, graph)
-      : queue(services, record)
+  Effect.fn("Runs.start")(
+    (account, request) =>
+      Effect.catchTag(store(services, account, request, undefined), "StaleRun", Effect.die),
+    Effect.uninterruptible,
+  )
+
+/** The start that was made under a name, if there is one; refused if it was another one. */
+const replay = Effect.fnUntraced(function* (
+  { runs }: Services,
+  account: AccountId,
+  { bodyHash, key }: StartKey,
+) {
+  const known = yield* runs.findStart(account, key)
+  if (Option.isNone(known)) return undefined
+  const { runId } = known.value
+  if (known.value.bodyHash !== bodyHash) return yield* new StartKeyTaken({ runId })
+  return { runId, isReplay: true } satisfies StartedOnce
+})
+
+const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
+  Effect.fn("Runs.startOnce")(function* (account, request, startKey) {
+    // A name may end between a refusal and the look at who has it: then it is free again.
+    while (true) {
+      const before = yield* replay(services, account, startKey)
+      if (before !== undefined) return before
+      const started = yield* Effect.result(store(services, account, request, startKey))
+      if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
+      const { failure } = started
+      if (failure._tag === "StaleRun") continue
+      // The credits may be what the same start has just set aside, made by somebody else.
+      const meanwhile =
+        failure._tag === "InsufficientCredits"
+          ? yield* replay(services, account, startKey)
+          : undefined
+      return meanwhile ?? (yield* failure)
+    }
   }, Effect.uninterruptible)
 
 /** The name that a start has which is only asked about: nothing is stored under it. */
@@ -258,6 +340,13 @@ const estimate = (services: Services): Runs["Service"]["estimate"] =>
       return { problems, estimatedCredits: 0, nodes: [] }
     }
     return { problems: [], estimatedCredits: made.success.estimate, nodes: made.success.prices }
+  })
+
+const validate = (services: Services): Runs["Service"]["validate"] =>
+  Effect.fn("Runs.validate")(function* (account, request) {
+    const found = yield* services.workflows.find(account, request.workflowId)
+    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
+    return validationOf(yield* planOf(services, found.value, request, nobody))
   })
 
 const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
@@ -301,6 +390,8 @@ const make = Effect.gen(function* () {
   }
   return Runs.of({
     start: start(services),
+    startOnce: startOnce(services),
+    validate: validate(services),
     estimate: estimate(services),
     cancel: cancel(services),
     wait: wait(services),
