@@ -5,6 +5,7 @@
  * Leaves out: listening, and the services behind it. Serve it with {@link routerConfig}, and with
  * `disableLogger` unless a line per request is wanted: it costs a third of the throughput.
  */
+import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Runs } from "@millrace/core/engine/Runs"
@@ -35,7 +36,15 @@ import * as WorkflowHandlers from "./WorkflowHandlers.ts"
 export { BasePath, routerConfig } from "./Addresses.ts"
 
 /** What the interface is made of. Limits are read from `CurrentLimits`. */
-export type Services = Workflows | Runs | Keys | NodeTypes | WorkflowStore | RunStore | LedgerStore
+export type Services =
+  | Workflows
+  | Runs
+  | Keys
+  | Accounting
+  | NodeTypes
+  | WorkflowStore
+  | RunStore
+  | LedgerStore
 
 /** What any server of routes brings along. */
 export type Platform =
