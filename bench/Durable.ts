@@ -15,14 +15,15 @@ import * as Workloads from "./Workloads.ts"
 /** Figures by name, one per round. */
 export type Samples = Map<string, Array<Figure>>
 
-const note = (samples: Samples, name: string, figure: Figure) => {
+/** Keeps a figure. */
+export const note = (samples: Samples, name: string, figure: Figure) => {
   samples.set(name, [...(samples.get(name) ?? []), figure])
 }
 
 const middle = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length * share)] ?? 0
 
-const types = NodeTypes.layer(Workloads.step, Workloads.gather)
+const types = NodeTypes.layer(Workloads.step, Workloads.paid, Workloads.gather)
 const limits = Layer.succeed(CurrentLimits, { ...defaultLimits, runsAtOnce: 10_000 })
 
 const drawings = Effect.all({
@@ -75,7 +76,8 @@ const memoryRound = (samples: Samples) =>
     note(samples, "W5 fan", w2)
   })
 
-const engineOn = <S, E, R>(stores: Layer.Layer<Engine.Stores | S, E, R>) =>
+/** The engine over these stores. */
+export const engineOn = <S, E, R>(stores: Layer.Layer<Engine.Stores | S, E, R>) =>
   Engine.layer.pipe(
     Layer.provide(types),
     Layer.provideMerge(stores),
@@ -83,7 +85,8 @@ const engineOn = <S, E, R>(stores: Layer.Layer<Engine.Stores | S, E, R>) =>
     Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Warn")),
   )
 
-const postgres = Stores.layer.pipe(
+/** A database of its own that syncs. */
+export const postgres = Stores.layer.pipe(
   Layer.provideMerge(
     Layer.unwrap(Effect.map(TestPostgres.ownServer("durable"), (url) => Postgres.layer({ url }))),
   ),

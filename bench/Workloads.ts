@@ -29,6 +29,15 @@ export const step = define({
   run: () => Effect.succeed({ output: payload }),
 })
 
+/** The same at a price. */
+export const paid = define({
+  key: "paid",
+  inputs: { input: Schema.optionalKey(Json) },
+  outputs: { output: Json },
+  credits: 1,
+  run: () => Effect.succeed({ output: payload }),
+})
+
 /** Takes many edges into one port. */
 export const gather = define({
   key: "gather",
@@ -50,8 +59,8 @@ export interface Drawing {
   readonly edges: ReadonlyArray<Edge>
 }
 
-export const chain = (length: number): Drawing => ({
-  nodes: Array.from({ length }, (_, index) => node(`n${index}`)),
+export const chain = (length: number, type = "step"): Drawing => ({
+  nodes: Array.from({ length }, (_, index) => node(`n${index}`, type)),
   edges: Array.from({ length: length - 1 }, (_, index) => edge(`n${index}`, `n${index + 1}`)),
 })
 
@@ -71,7 +80,8 @@ export const save = (drawing: Drawing) =>
     return (yield* workflows.create(account, content)).id
   })
 
-const finished = (id: RunId) =>
+/** Waits for the end of a run. */
+export const finished = (id: RunId) =>
   Effect.gen(function* () {
     const runs = yield* Runs
     const { run } = yield* runs.wait(account, id)

@@ -8,8 +8,9 @@
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
-// `npm run bench -- scaling`, `durable` or `http` runs one part.
+// `npm run bench -- scaling`, `durable`, `credits` or `http` runs one part.
 import { writeFileSync } from "node:fs"
+import * as Credits from "./Credits.ts"
 import * as Durable from "./Durable.ts"
 import * as Http from "./Http.ts"
 import type { Shape } from "./Scaling.ts"
@@ -93,11 +94,36 @@ const durable = async () => {
   return { rows: [...rows, ...memory], latency }
 }
 
+const credits = async () => {
+  const samples = await Credits.measure(rounds)
+  const rows = Credits.names.map((name) => ({ name, figure: Durable.median(samples, name) }))
+  console.table(
+    rows.map(({ figure, name }) => ({
+      workload: name,
+      "per second": Math.round(figure.perSecond),
+      "WAL B/run": Math.round(figure.walBytesPerNode ?? 0),
+      "CPU s/1,000": Number(figure.cpu.toFixed(3)),
+      "Postgres CPU s/1,000": Number((figure.postgresCpu ?? 0).toFixed(3)),
+    })),
+  )
+  const of = (name: Credits.Name) => Durable.median(samples, name).perSecond
+  const costs = {
+    starts: 1 - of("starts, metered") / of("starts, free"),
+    runs: 1 - of("runs, metered") / of("runs, free"),
+  }
+  for (const [name, cost] of Object.entries(costs)) {
+    console.log(`metering costs ${(cost * 100).toFixed(1)} % of ${name} per second`)
+  }
+  return { rows, costs }
+}
+
 const wanted = process.argv[2]
-const isWanted = (part: string) => wanted === undefined || wanted === part
+const part = <A>(name: string, run: () => Promise<A>): Promise<A> | undefined =>
+  wanted === undefined || wanted === name ? run() : undefined
 const results = {
-  scaling: isWanted("scaling") ? await scaling() : undefined,
-  durable: isWanted("durable") ? await durable() : undefined,
-  http: isWanted("http") ? await Http.measure(rounds) : undefined,
+  scaling: await part("scaling", scaling),
+  durable: await part("durable", durable),
+  credits: await part("credits", credits),
+  http: await part("http", () => Http.measure(rounds)),
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")

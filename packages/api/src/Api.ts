@@ -9,11 +9,12 @@ import { Authorization, RequestForm } from "./Authorization.ts"
 import { completeDocument } from "./Document.ts"
 import { NodeTypesApi } from "./NodeTypesApi.ts"
 import { RunsApi } from "./RunsApi.ts"
+import { UsageApi } from "./UsageApi.ts"
 import { WorkflowsApi } from "./WorkflowsApi.ts"
 
 /** The interface (specification, part 4). Checks run in this order: key, rate limit, form. */
 export class Api extends HttpApi.make("millrace")
-  .add(WorkflowsApi, RunsApi, NodeTypesApi)
+  .add(WorkflowsApi, RunsApi, NodeTypesApi, UsageApi)
   .middleware(RequestForm)
   .middleware(Authorization)
   .prefix("/api/v1")

@@ -140,6 +140,17 @@ const ofWorkflows: Readonly<Record<string, Example>> = {
 const ofRuns: Readonly<Record<string, Example>> = {
   "runs.list": { response: { items: [runItem], nextCursor: cursor } },
   "runs.start": { request: { workflowId, values: {} }, response: { runId } },
+  "runs.estimate": {
+    request: { workflowId, values: {} },
+    response: {
+      problems: [],
+      estimatedCredits: 0,
+      nodes: [
+        { nodeId: "say", nodeType: "constant", credits: 0 },
+        { nodeId: "answer", nodeType: "response", credits: 0 },
+      ],
+    },
+  },
   "runs.batch": { request: { ids: [runId] }, response: { runs: [runDetail] } },
   "runs.get": { response: { ...runItem, ...runDetail } },
   "runs.events": {},
@@ -148,10 +159,22 @@ const ofRuns: Readonly<Record<string, Example>> = {
   },
 }
 
+const sums = { runs: 12, estimatedCredits: 30, actualCredits: 27.5 }
+
+const usage = {
+  balance: { metered: true, posted: 472.5, reserved: 5, available: 467.5 },
+  from: "2026-01-01",
+  to: "2026-01-30",
+  days: [{ day: "2026-01-05", ...sums }],
+  workflows: [{ workflowId, workflowName: "Hello", ...sums }],
+  keys: [{ keyId: "key_0199d2c7-9b20-7f11-8a3e-6d5c4b3a2910", ...sums }],
+}
+
 /** The examples of every operation, by its identifier. */
 export const examples: Readonly<Record<string, Example>> = {
   ...ofWorkflows,
   ...ofRuns,
+  "usage.read": { response: usage },
   "nodeTypes.list": { response: { items: [nodeType] } },
 }
 
@@ -173,6 +196,7 @@ export const streamExample =
 export const errorExamples: Readonly<Record<string, readonly [error: string, code: string]>> = {
   "400": ["nodes[3].position.x: expected a number", "invalid_request"],
   "401": ["API key is missing, invalid or expired", "key_refused"],
+  "402": ["The run requires 2 credits, and 0.5 are available", "insufficient_credits"],
   "404": ["The workflow does not exist", "workflow_not_found"],
   "409": ["Run run_0199d2c9 has already ended: COMPLETED", "run_ended"],
   "412": ["Workflow wf_0199d2c8 was changed meanwhile; it is at revision 7", "revision_mismatch"],

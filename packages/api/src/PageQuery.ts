@@ -21,7 +21,7 @@ export const maxPage = Number.MAX_SAFE_INTEGER
 const Single = Schema.String.annotate({ message: "expected one value" })
 
 /** An integer in decimal digits: no sign, no blanks, no leading zero, no other notation. */
-const integerText = (minimum: number, maximum: number) => {
+export const integerText = (minimum: number, maximum: number) => {
   const isInRange = (text: string) =>
     /^(0|[1-9][0-9]{0,15})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
   return Single.check(

@@ -48,6 +48,8 @@ export interface Runs {
     request: typeof Wire.StartRun.Encoded,
     options?: { readonly idempotencyKey?: string },
   ): Promise<StartedRun>
+  /** What a start would cost, node by node, or what stands against it. Starts nothing. */
+  estimate(request: typeof Wire.StartRun.Encoded): Promise<typeof Wire.RunEstimate.Encoded>
   get(id: string): Promise<Run>
   /** Known runs, in the order in which they were first asked for; at most 50 ids. */
   batch(ids: ReadonlyArray<string>): Promise<ReadonlyArray<typeof Wire.RunDetail.Encoded>>
@@ -122,6 +124,7 @@ export const makeRuns = (send: Send): Runs => {
       const { runId } = (await response.json()) as typeof Wire.StartedRun.Encoded
       return { runId, isReplay: response.headers.get("idempotent-replayed") === "true" }
     },
+    estimate: (body) => ask("POST", "/runs/estimate", { body }),
     get,
     batch: async (ids) => {
       const body = { ids }

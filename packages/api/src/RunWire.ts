@@ -4,6 +4,7 @@
  *
  * Not yet known times and errors are `null`; `singleNodeId` is there only where it applies.
  */
+import { Amount } from "@millrace/core/domain/Credits"
 import { JsonObject } from "@millrace/core/domain/Json"
 import {
   InputOverrides,
@@ -108,6 +109,11 @@ export const StartRun = Schema.Struct({
     Schema.Array(Node).annotate({ description: "Replace whole nodes by id, for this run only." }),
   ),
   source: Schema.optionalKey(RunSource),
+  maxCredits: Schema.optionalKey(
+    Amount.annotate({
+      description: "The most that this run may cost; it fails before it would cost more.",
+    }),
+  ),
   singleNodeId: Schema.optionalKey(
     Schema.String.annotate({
       description: "Run this node alone, on what the nodes before it last put out.",
@@ -115,6 +121,22 @@ export const StartRun = Schema.Struct({
   ),
 }).annotate({ identifier: "StartRun" })
 export type StartRun = typeof StartRun.Type
+
+/** What a start would cost, and what stands against it. */
+export const RunEstimate = Schema.Struct({
+  problems: Schema.Array(Schema.String).annotate({
+    description: "Everything that stands against the start, a sentence each.",
+  }),
+  estimatedCredits: run.estimatedCredits,
+  nodes: Schema.Array(
+    Schema.Struct({
+      nodeId: Schema.String,
+      nodeType: Schema.String,
+      credits: run.estimatedCredits,
+    }),
+  ).annotate({ description: "Of each node that may execute." }),
+}).annotate({ identifier: "RunEstimate" })
+export type RunEstimate = typeof RunEstimate.Type
 
 /** What a start answers. */
 export const StartedRun = Schema.Struct({ runId: run.id }).annotate({ identifier: "StartedRun" })

@@ -5,13 +5,22 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { pageOf, RunQuery } from "./PageQuery.ts"
 import { SequenceText, StreamedEvent } from "./RunEventWire.ts"
-import { RunBatch, RunDetails, RunItem, RunRead, StartedRun, StartRun } from "./RunWire.ts"
+import {
+  RunBatch,
+  RunDetails,
+  RunEstimate,
+  RunItem,
+  RunRead,
+  StartedRun,
+  StartRun,
+} from "./RunWire.ts"
 import { IdParams, StartKeyText } from "./Text.ts"
 import {
   BadRequest,
   Conflict,
   NotFound,
   PayloadTooLarge,
+  PaymentRequired,
   UnsupportedMediaType,
 } from "./WireError.ts"
 
@@ -32,16 +41,30 @@ const start = HttpApiEndpoint.post("start", "/", {
   headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(StartKeyText) }),
   payload: StartRun,
   success: StartedRun.pipe(HttpApiSchema.status(201)),
-  error: [BadRequest, NotFound, Conflict, PayloadTooLarge, UnsupportedMediaType],
+  error: [BadRequest, PaymentRequired, NotFound, Conflict, PayloadTooLarge, UnsupportedMediaType],
 }).annotateMerge(
   OpenApi.annotations({
     summary: "Start a run",
     description:
       "Freezes the workflow as it is now. Every problem of the graph and of the given values is " +
-      "named at once, and nothing is started. The answer has a `Location`. Under an " +
-      "`Idempotency-Key` one run is started, however often the request is repeated within 24 " +
-      "hours: repetitions get the first answer with `Idempotent-Replayed: true`, and 409 if " +
-      "their body is another one, byte for byte.",
+      "named at once, and nothing is started. What the run is expected to cost is set aside; " +
+      "where the account does not cover it, nothing is started. The answer has a `Location`. " +
+      "Under an `Idempotency-Key` one run is started, however often the request is repeated " +
+      "within 24 hours: repetitions get the first answer with `Idempotent-Replayed: true`, and " +
+      "409 if their body is another one, byte for byte.",
+  }),
+)
+
+const estimate = HttpApiEndpoint.post("estimate", "/estimate", {
+  payload: StartRun,
+  success: RunEstimate,
+  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Estimate a run",
+    description:
+      "Says what a start with the same body would cost, node by node, or everything that stands " +
+      "against it. Nothing is created.",
   }),
 )
 
@@ -98,6 +121,6 @@ const cancel = HttpApiEndpoint.post("cancel", "/:id/cancel", {
 
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")
-  .add(list, start, batch, get, events, cancel)
+  .add(list, start, estimate, batch, get, events, cancel)
   .prefix("/runs")
   .annotateMerge(OpenApi.annotations({ title: "Runs", description: "Executions of workflows." })) {}

@@ -34,6 +34,18 @@ export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(bod
   }
 }
 
+/** 402: what is available does not cover the run. The sentence names both amounts. */
+export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequired")(body, {
+  httpApiStatus: 402,
+  description: "The available credits do not cover the run; the sentence names both amounts.",
+}) {
+  readonly _tag = "PaymentRequired"
+  override readonly [ErrorReporter.ignore] = true
+  override get message(): string {
+    return this.error
+  }
+}
+
 /** 404: there is no such thing in this account. */
 export class NotFound extends Schema.Error<NotFound>("NotFound")(body, {
   httpApiStatus: 404,
@@ -144,6 +156,7 @@ export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(body, 
 export type WireError =
   | BadRequest
   | Unauthorized
+  | PaymentRequired
   | NotFound
   | MethodNotAllowed
   | Conflict

@@ -7,11 +7,13 @@
  */
 import { layer } from "@effect/vitest"
 import type { KeyStore } from "@millrace/core/ports/KeyStore"
+import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, type Layer } from "effect"
 import { admitSuite } from "./AdmitSuite.ts"
 import { keyStoreSuite } from "./KeyStoreSuite.ts"
+import { ledgerSuite } from "./LedgerSuite.ts"
 import { type Listing, pagingSuite } from "./PagingSuite.ts"
 import { runClaimSuite } from "./RunClaimSuite.ts"
 import { runCommitSuite } from "./RunCommitSuite.ts"
@@ -20,6 +22,7 @@ import { runReadSuite } from "./RunReadSuite.ts"
 import { runTurnSuite } from "./RunTurnSuite.ts"
 import * as Samples from "./Samples.ts"
 import { startKeySuite } from "./StartKeySuite.ts"
+import { usageSuite } from "./UsageSuite.ts"
 import { workflowStoreSuite } from "./WorkflowStoreSuite.ts"
 
 const workflows: Listing<unknown, WorkflowStore> = {
@@ -54,7 +57,7 @@ export interface Options {
  */
 export const conformance = <E>(
   name: string,
-  stores: Layer.Layer<WorkflowStore | RunStore | KeyStore, E>,
+  stores: Layer.Layer<WorkflowStore | RunStore | LedgerStore | KeyStore, E>,
   { crowd = 10_000 }: Options = {},
 ): void =>
   layer(stores, { timeout: "60 seconds", excludeTestServices: true })(name, (it) => {
@@ -67,6 +70,8 @@ export const conformance = <E>(
     runClaimSuite(it)
     runParkingSuite(it)
     runTurnSuite(it, crowd)
+    ledgerSuite(it)
+    usageSuite(it)
     keyStoreSuite(it)
     admitSuite(it)
   })

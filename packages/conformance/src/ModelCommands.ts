@@ -9,6 +9,7 @@
  */
 import type { RunStatus } from "@millrace/core/domain/Run"
 import * as Dice from "./ModelDice.ts"
+import { names, searches } from "./ModelTexts.ts"
 
 /** How many things of each kind a script knows. */
 export const slots = {
@@ -52,6 +53,8 @@ export interface Begin {
   readonly nodes: number
   readonly events: number
   readonly flavor: number
+  /** What it sets aside. */
+  readonly estimate: number
 }
 
 /** A run's further commit, decided on a fence and a revision so far from the right ones. */
@@ -71,7 +74,33 @@ export interface Advance {
   readonly rewrites: number
   readonly events: number
   readonly flavor: number
+  /** What it sets aside beyond what it has. */
+  readonly extra: number
 }
+
+/** Credits by hand; `deed` names what is done, and `at` an account. */
+export type LedgerCommand =
+  | {
+      readonly _tag: "Grant"
+      readonly account: number
+      readonly deed: number
+      readonly amount: number
+      readonly priority: number
+      readonly expires: "never" | "past" | "future"
+    }
+  | {
+      readonly _tag: "Adjust"
+      readonly account: number
+      readonly deed: number
+      readonly amount: number
+    }
+  | {
+      readonly _tag: "Meter"
+      readonly account: number
+      readonly deed: number
+      readonly isMetered: boolean
+    }
+  | { readonly _tag: "Statement"; readonly account: number; readonly limit: number }
 
 export type KeyCommand =
   | { readonly _tag: "InsertAccount"; readonly account: number; readonly age: number }
@@ -171,51 +200,8 @@ export type Command =
   | KeyCommand
   | WorkflowCommand
   | RunCommand
+  | LedgerCommand
   | { readonly _tag: "Wait"; readonly millis: number }
-
-const names = [
-  "Invoice",
-  "invoice 100%",
-  "100 % Invoices",
-  "snake_case",
-  "snakeXcase",
-  "back\\slash",
-  "\\%_",
-  "ÄRGER über 'alles'",
-  "ärger",
-  "😀 smile",
-  "a",
-  "A; DROP TABLE runs --",
-]
-
-/** `~` stands for the beginning that the identifiers of a script's runs have in common. */
-const searches = [
-  "",
-  "a",
-  "A",
-  "INVOICE",
-  "voice",
-  "%",
-  "_",
-  "\\",
-  "\\%",
-  "e_c",
-  "i%e",
-  "ÄRGER",
-  "ärg",
-  "'",
-  "😀",
-  "node A",
-  "not FOUND",
-  "F_I",
-  "b",
-  "\u0000",
-  "nothing has this",
-  "~",
-  "~a",
-  "~B",
-  "run_",
-]
 
 const hourMillis = 3_600_000
 const leases = [0, hourMillis]
@@ -277,6 +263,7 @@ const begin = (dice: Dice.Dice): Begin => ({
   nodes: dice.below(3),
   events: dice.below(4),
   flavor: flavorOf(dice),
+  estimate: dice.of([0, 0, 250_000, 500_000, 1_250_000]),
 })
 
 const advance = (dice: Dice.Dice): Advance => ({
@@ -294,12 +281,14 @@ const advance = (dice: Dice.Dice): Advance => ({
   rewrites: dice.below(3),
   events: dice.below(4),
   flavor: flavorOf(dice),
+  extra: dice.of([0, 0, 0, 250_000, 1_000_000]),
 })
 
-/** Commits of different runs, so that their outcomes do not depend on their order. */
+/** Commits of different runs that set nothing aside, so that their order makes no difference. */
 const together: Draw = (dice) => {
   const runs = dice.some([...Array(slots.runs).keys()], 2 + dice.below(4))
-  const commits = runs.map((run) => ({ ...dice.of([begin, advance])(dice), run }))
+  const free = { estimate: 0, extra: 0 }
+  const commits = runs.map((run) => ({ ...dice.of([begin, advance])(dice), ...free, run }))
   return { _tag: "Together", commits }
 }
 
@@ -407,6 +396,33 @@ const runDraws: ReadonlyArray<Draw> = [
   }),
 ]
 
+const deedOf = (dice: Dice.Dice) => dice.below(6)
+
+const grant: Draw = (dice) => ({
+  _tag: "Grant",
+  account: accountOf(dice),
+  deed: deedOf(dice),
+  amount: dice.below(8) * 250_000,
+  priority: dice.below(2),
+  expires: dice.of(["never", "past", "future", "future"]),
+})
+
+const ledgerDraws: ReadonlyArray<Draw> = [
+  (dice) => ({
+    _tag: "Adjust",
+    account: accountOf(dice),
+    deed: deedOf(dice),
+    amount: (dice.below(9) - 4) * 250_000,
+  }),
+  (dice) => ({
+    _tag: "Meter",
+    account: accountOf(dice),
+    deed: deedOf(dice),
+    isMetered: dice.chance(80),
+  }),
+  (dice) => ({ _tag: "Statement", account: accountOf(dice), limit: 1 + dice.below(4) }),
+]
+
 const wait: Draw = (dice) => ({ _tag: "Wait", millis: dice.of(pauses) })
 
 /** A port's commands. The first ones bring things into being, and are drawn in every script. */
@@ -419,6 +435,7 @@ const ports: ReadonlyArray<Port> = [
   { always: [insertKey], sometimes: keyDraws },
   { always: [insertWorkflow], sometimes: workflowDraws },
   { always: [begin, advance], sometimes: runDraws },
+  { always: [begin, advance, grant], sometimes: ledgerDraws },
 ]
 
 const often = 3

@@ -5,6 +5,8 @@
  * events are numbered without gaps); only its expectation may be wrong. One that must be refused
  * carries rows and numbers that are there already, so that a trace of it shows.
  */
+import type { RunEntry } from "@millrace/core/domain/Ledger"
+import * as Ledger from "@millrace/core/domain/Ledger"
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import * as Cast from "./ModelCast.ts"
@@ -50,6 +52,29 @@ const cargoOf = (
   }
 }
 
+/** What a commit costs, as entries: keeps the rules of the ledger. */
+const creditsOf = (
+  run: Pick<Run, "revision" | "status">,
+  rows: ReadonlyArray<NodeRun>,
+  had: { readonly held: number; readonly isBooked: boolean },
+  taken: ReadonlyArray<RunEntry>,
+): ReadonlyArray<RunEntry> => {
+  let held = had.held + Ledger.demandOf(taken)
+  const posts = rows
+    .filter(({ credits }) => credits > 0)
+    .map(({ credits, nodeId }) => {
+      const entry = Ledger.post(held, nodeId, run.revision, credits, Cast.timeOf(7))
+      held += entry.reserved
+      return entry
+    })
+  const isEnd = run.status !== "QUEUED" && run.status !== "RUNNING"
+  const isClosed = isEnd && (had.isBooked || taken.length + posts.length > 0)
+  return [...taken, ...posts, ...(isClosed ? [Ledger.voidRest(held, Cast.timeOf(8))] : [])]
+}
+
+const costOf = (rows: ReadonlyArray<NodeRun>): number =>
+  rows.reduce((sum, { credits }) => sum + credits, 0)
+
 const ending = (flavor: number): Partial<Run> => ({
   finishedAt: Cast.timeOf(20 + flavor),
   error: flavor === 5 ? null : Cast.errorOf(flavor),
@@ -58,7 +83,7 @@ const ending = (flavor: number): Partial<Run> => ({
 
 const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
   const definition = cast.definitions[begin.definition]!
-  const { flavor, owner, parks, status } = begin
+  const { estimate, flavor, owner, parks, status } = begin
   const isOver = status === "COMPLETED" || status === "FAILED"
   const run = Cast.runOf(cast, begin.run, {
     accountId: cast.accounts[begin.account]!,
@@ -66,6 +91,10 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
     workflowName: begin.name,
     definitionId: definition.id,
     createdAt: Cast.timeOf(begin.age),
+    estimatedCredits: estimate,
+    maxCredits: flavor === 2 ? 9_000_000 : null,
+    keyId: flavor === 1 ? cast.keys[0]! : null,
+    heldCredits: flavor,
     status,
     startedAt: status === "QUEUED" ? null : Cast.timeOf(begin.age + 1),
     values: Cast.contentOf(flavor),
@@ -80,7 +109,13 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
   })
   const first = definition.nodes.map(({ id }) => id).slice(0, begin.nodes)
   const { sequence, ...cargo } = cargoOf(run, begin, { first, again: [] }, 0)
-  return { expected: { _tag: "New", definition }, run: { ...run, sequence }, ...cargo }
+  const taken = estimate === 0 ? [] : [Ledger.reserve(estimate, Cast.timeOf(6))]
+  return {
+    expected: { _tag: "New", definition },
+    run: { ...run, sequence, actualCredits: costOf(cargo.nodeRuns) },
+    ...cargo,
+    credits: creditsOf(run, cargo.nodeRuns, { held: 0, isBooked: false }, taken),
+  }
 }
 
 /** Other values of all that a commit leaves as it is. */
@@ -96,6 +131,8 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
   singleNodeId: "n0",
   createdAt: Cast.timeOf(30),
   estimatedCredits: 1,
+  maxCredits: 1,
+  keyId: cast.keys[0]!,
   values: { another: true },
   inputOverrides: {},
   viewport: { x: 9, y: 9, zoom: 9 },
@@ -107,7 +144,7 @@ const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
   return {
     status: status === "same" ? run.status : status,
     startedAt: run.startedAt ?? Cast.timeOf(9),
-    actualCredits: run.actualCredits + flavor * 1_000,
+    heldCredits: flavor * 2,
     nodeRunCount: run.nodeRunCount + advance.nodes,
     attempts: run.attempts + advance.nodes + advance.rewrites,
     waiting: Cast.waitingOf(flavor),
@@ -119,7 +156,8 @@ const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
   }
 }
 
-const stepOf = (cast: Cast.Cast, { runs }: StoreModel, advance: Advance): RunCommit => {
+const stepOf = (cast: Cast.Cast, model: StoreModel, advance: Advance): RunCommit => {
+  const { ledger, runs } = model
   const id = cast.runs[advance.run]!
   const known = runs.runs().find((each) => each.id === id)
   const run = known ?? Cast.runOf(cast, advance.run)
@@ -143,7 +181,17 @@ const stepOf = (cast: Cast.Cast, { runs }: StoreModel, advance: Advance): RunCom
   const again = written.map(({ nodeId }) => nodeId).slice(0, advance.rewrites)
   const { sequence, ...cargo } = cargoOf(run, advance, { first, again }, fits ? run.sequence : 0)
   const expected = { _tag: "Existing", fence, revision } as const
-  return { expected, run: { ...next, sequence }, ...cargo }
+  const held = ledger.heldBy(id)
+  const isBooked = run.estimatedCredits > 0 || run.actualCredits > 0 || held > 0
+  const { extra } = advance
+  const taken = extra === 0 ? [] : [Ledger.extend(extra, revision + 1, Cast.timeOf(6))]
+  const rowsNow = [...cargo.nodeRuns, ...cargo.rewritten]
+  return {
+    expected,
+    run: { ...next, sequence, actualCredits: run.actualCredits + costOf(rowsNow) },
+    ...cargo,
+    credits: creditsOf(next, rowsNow, { held, isBooked }, taken),
+  }
 }
 
 /** What the store is asked to apply. */

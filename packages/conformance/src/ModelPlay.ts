@@ -94,7 +94,14 @@ const viewAct =
   (stores) =>
     Effect.map(
       isWhole ? View.whole(stores, scene) : View.part(stores, scene, View.touchedBy(command)),
-      (view) => ({ ...view, gap: View.gapIn(view.runs) ?? "none" }),
+      (view) => ({
+        ...view,
+        gap: View.gapIn(view.runs) ?? "none",
+        // Not left to the model: what does not add up there would be no difference.
+        isSound:
+          stores === scene.model.stores ||
+          view.credits.every(({ discrepancies }) => discrepancies.length === 0),
+      }),
     )
 
 /** Plays a script; `undefined` when nobody can tell the store from the model. */

@@ -9,16 +9,12 @@
  * different runs.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
-import type { KeyStore } from "@millrace/core/ports/KeyStore"
-import type { RunStore } from "@millrace/core/ports/RunStore"
-import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Clock, Config, Effect, type Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { type Command, scriptOf } from "./ModelCommands.ts"
 import { play, type StoreClock, type Verdict } from "./ModelPlay.ts"
 import { epoch } from "./Samples.ts"
-
-type AllStores = WorkflowStore | RunStore | KeyStore
+import type { Services } from "./StoreModel.ts"
 
 /** How much is played. */
 export interface ModelOptions {
@@ -118,7 +114,7 @@ const title = ({ seeds }: ModelOptions) => `give the same answers to ${seeds} ra
 
 /** A play on stores of its own, on a clock that it moves. */
 const onTestClock =
-  <E>(stores: Layer.Layer<AllStores, E>): Play<never> =>
+  <E>(stores: Layer.Layer<Services, E>): Play<never> =>
   (script) =>
     Effect.andThen(
       TestClock.setTime(epoch),
@@ -133,7 +129,7 @@ const onTestClock =
  * `undefined`. For tests of this suite; it needs the test clock.
  */
 export const differenceOf = <E>(
-  stores: Layer.Layer<AllStores, E>,
+  stores: Layer.Layer<Services, E>,
   { seeds, steps }: ModelOptions,
 ): Effect.Effect<string | undefined> => search(range(seeds), steps, onTestClock(stores))
 
@@ -143,7 +139,7 @@ export const differenceOf = <E>(
  */
 export const modelOnTestClock = <E>(
   name: string,
-  stores: Layer.Layer<AllStores, E>,
+  stores: Layer.Layer<Services, E>,
   options: ModelOptions,
 ): void => {
   describe(`${name} and the model`, () => {
@@ -159,7 +155,7 @@ export const modelOnTestClock = <E>(
  */
 export const modelOnRealClock = <E>(
   name: string,
-  stores: Layer.Layer<AllStores, E>,
+  stores: Layer.Layer<Services, E>,
   options: ModelOptions,
 ): void =>
   layer(stores, { timeout: "60 seconds", excludeTestServices: true })(

@@ -10,12 +10,14 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import type { Page, PageRequest, Position } from "@millrace/core/domain/Page"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { NumberedEntry } from "@millrace/core/domain/Ledger"
+import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, Option } from "effect"
 import * as Cast from "./ModelCast.ts"
 import type { Asker, Command, KeyCommand, Listing } from "./ModelCommands.ts"
-import type { RunCommand, WorkflowCommand } from "./ModelCommands.ts"
+import type { LedgerCommand, RunCommand, WorkflowCommand } from "./ModelCommands.ts"
 import { commitOf } from "./ModelCommit.ts"
 import type { StoreModel, Stores } from "./StoreModel.ts"
 
@@ -218,7 +220,9 @@ const together = (
       (commit) =>
         runs.commit(commit).pipe(
           Effect.as("applied"),
-          Effect.catchTag("StaleRun", ({ message }) => Effect.succeed(message)),
+          Effect.catchTag(["StaleRun", "InsufficientCredits"], ({ message }) =>
+            Effect.succeed(message),
+          ),
         ),
       { concurrency: "unbounded" },
     )
@@ -311,6 +315,55 @@ const runAct = (scene: Scene, command: Exclude<RunCommand, Handing>): Act => {
   }
 }
 
+/** An entry without what is a store's own: its number and, of what is done by hand, its time. */
+const told = ({ at, number: _, ...entry }: NumberedEntry) =>
+  entry.runId === null ? entry : { ...entry, at }
+
+/** An account's whole ledger, newest first, in pages of some length. */
+export const ledgerOf = Effect.fnUntraced(function* (
+  ledger: LedgerStore["Service"],
+  account: AccountId,
+  limit: number,
+) {
+  const entries: Array<NumberedEntry> = []
+  let before: number | undefined
+  do {
+    const page: ReadonlyArray<NumberedEntry> = yield* ledger.statement({ account, before, limit })
+    entries.push(...page)
+    before = page.at(-1)?.number
+  } while (before !== undefined)
+  // A store may take back what is over whenever it likes, if nothing moves before that.
+  const isOver = ({ kind }: NumberedEntry) => kind === "expire"
+  return {
+    told: entries.filter((entry) => !isOver(entry)).map(told),
+    over: entries
+      .filter(isOver)
+      .map(told)
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+  }
+})
+
+const ledgerAct = ({ cast, now }: Scene, command: LedgerCommand): Act => {
+  const accountId = cast.accounts[command.account]!
+  if (command._tag === "Statement") {
+    return ({ ledger }) => ledgerOf(ledger, accountId, command.limit)
+  }
+  const deed = { id: `deed${command.deed}`, accountId, actor: "ada", reason: `${command.deed}` }
+  switch (command._tag) {
+    case "Grant": {
+      const { amount, expires, priority } = command
+      const expiresAt = expiryOf(now, expires)
+      const request = { ...deed, amount, priority, expiresAt }
+      return ({ ledger }) =>
+        Effect.map(ledger.grant(request), ({ at: _, remaining: _left, ...grant }) => grant)
+    }
+    case "Adjust":
+      return ({ ledger }) => Effect.map(ledger.adjust({ ...deed, amount: command.amount }), told)
+    case "Meter":
+      return ({ ledger }) => Effect.map(ledger.meter(deed, command.isMetered), told)
+  }
+}
+
 /** What a command asks of stores in this scene. */
 export const actOf = (scene: Scene, command: Exclude<Command, { readonly _tag: "Wait" }>): Act => {
   switch (command._tag) {
@@ -329,6 +382,11 @@ export const actOf = (scene: Scene, command: Exclude<Command, { readonly _tag: "
     case "ListWorkflows":
     case "WalkWorkflows":
       return workflowAct(scene, command)
+    case "Grant":
+    case "Adjust":
+    case "Meter":
+    case "Statement":
+      return ledgerAct(scene, command)
     case "Claim":
     case "Heartbeat":
     case "Abandon":

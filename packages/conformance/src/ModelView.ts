@@ -4,10 +4,12 @@
  * Guarantees: what one command may have touched is a part of it, so that a trace of a refused
  * commit shows at once. Leaves out: leases, which only a claim can see.
  */
-import type { RunId } from "@millrace/core/domain/Id"
+import type { AccountId, RunId } from "@millrace/core/domain/Id"
+import { auditAccount } from "@millrace/core/engine/Audit"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Effect, Option } from "effect"
 import { type Command, slots } from "./ModelCommands.ts"
-import { byAge, type Scene, sortedRecords } from "./ModelTurn.ts"
+import { byAge, ledgerOf, type Scene, sortedRecords } from "./ModelTurn.ts"
 import type { Stores } from "./StoreModel.ts"
 
 /** Slots of the things to look at. */
@@ -15,6 +17,7 @@ export interface Touched {
   readonly accounts: ReadonlyArray<number>
   readonly workflows: ReadonlyArray<number>
   readonly runs: ReadonlyArray<number>
+  readonly ledgers: ReadonlyArray<number>
 }
 
 const all = (count: number): ReadonlyArray<number> => [...Array(count).keys()]
@@ -24,9 +27,10 @@ export const everything: Touched = {
   accounts: all(slots.accounts),
   workflows: all(slots.workflows),
   runs: all(slots.runs),
+  ledgers: all(slots.accounts),
 }
 
-const nothing: Touched = { accounts: [], workflows: [], runs: [] }
+const nothing: Touched = { accounts: [], workflows: [], runs: [], ledgers: [] }
 
 /** What a command may have changed. */
 export const touchedBy = (command: Command): Touched => {
@@ -39,12 +43,19 @@ export const touchedBy = (command: Command): Touched => {
     case "ReplaceWorkflow":
     case "RemoveWorkflow":
       return { ...nothing, workflows: [command.workflow] }
-    case "Begin":
-    case "Advance":
     case "Seize":
       return { ...nothing, runs: [command.run] }
-    case "Together":
-      return { ...nothing, runs: command.commits.map(({ run }) => run) }
+    case "Begin":
+    case "Advance":
+      return { ...nothing, runs: [command.run], ledgers: everything.ledgers }
+    case "Together": {
+      const runs = command.commits.map(({ run }) => run)
+      return { ...nothing, runs, ledgers: everything.ledgers }
+    }
+    case "Grant":
+    case "Adjust":
+    case "Meter":
+      return { ...nothing, ledgers: [command.account] }
     case "Claim":
     case "Abandon":
       return { ...nothing, runs: everything.runs }
@@ -70,6 +81,17 @@ const runsIn = Effect.fnUntraced(function* (
   return { records, events }
 })
 
+/** What stores show of an account's credits, and what does not add up. */
+const creditsOf = Effect.fnUntraced(function* ({ ledger }: Stores, account: AccountId) {
+  const { account: balance, grants } = yield* ledger.find(account)
+  return {
+    balance,
+    grants: grants.map(({ at: _, ...grant }) => grant).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    ledger: yield* ledgerOf(ledger, account, 50),
+    discrepancies: yield* Effect.provideService(auditAccount(account), LedgerStore, ledger),
+  }
+})
+
 /** What stores show of some things. */
 export const part = Effect.fnUntraced(function* (stores: Stores, scene: Scene, touched: Touched) {
   const { accounts, runs, workflows } = scene.cast
@@ -87,6 +109,7 @@ export const part = Effect.fnUntraced(function* (stores: Stores, scene: Scene, t
       scene,
       touched.runs.map((slot) => runs[slot]!),
     ),
+    credits: yield* Effect.forEach(touched.ledgers, (slot) => creditsOf(stores, accounts[slot]!)),
   }
 })
 

@@ -13,6 +13,7 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Effect, Option } from "effect"
+import type { LedgerModel } from "./StoreModelLedger.ts"
 import { contains, pageOf } from "./StoreModelPage.ts"
 import { claimed } from "./StoreModelTurns.ts"
 
@@ -32,6 +33,7 @@ export interface RunModel {
 type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
   | ("executionId" | "mode" | "source" | "singleNodeId" | "createdAt" | "estimatedCredits")
+  | ("maxCredits" | "keyId")
   | ("values" | "inputOverrides" | "viewport" | "fence")
 
 const keptOf = (run: Run): Pick<Run, Kept> => ({
@@ -47,6 +49,8 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   singleNodeId: run.singleNodeId,
   createdAt: run.createdAt,
   estimatedCredits: run.estimatedCredits,
+  maxCredits: run.maxCredits,
+  keyId: run.keyId,
   values: run.values,
   inputOverrides: run.inputOverrides,
   viewport: run.viewport,
@@ -243,15 +247,19 @@ const latestOutputs = (
   return new Map(outputs.toReversed())
 }
 
-/** An empty run store. */
-export const make = (): RunModel => {
+/** An empty run store, whose commits move credits in a ledger. */
+export const make = (ledger: LedgerModel): RunModel => {
   const lists = new Lists()
   const store = RunStore.of({
     ...handing(lists),
     commit: (commit) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        if (!lists.fits(commit, now)) return new StaleRun({ runId: commit.run.id })
+      Effect.flatMap(Clock.currentTimeMillis, (now): ReturnType<RunStore["Service"]["commit"]> => {
+        const { credits = [], run } = commit
+        if (!lists.fits(commit, now)) return new StaleRun({ runId: run.id })
+        const problem = ledger.problemOf(run.accountId, credits, now)
+        if (problem !== undefined) return problem
         lists.apply(commit, now)
+        ledger.move(run.accountId, run.id, credits)
         return Effect.void
       }),
     heartbeat: (runner, leaseMillis) =>

@@ -5,6 +5,7 @@
  * Leaves out: the envelope, which is around all routes.
  */
 import { AdminApi } from "@millrace/api/AdminApi"
+import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
 import { Effect, Layer } from "effect"
 import type { FileSystem, Path } from "effect"
@@ -13,6 +14,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, OpenApi } from "effect/http-api"
 import { adminOpenapiPath, BasePath } from "./Addresses.ts"
 import * as AdminAuthorization from "./AdminAuthorization.ts"
+import * as AdminCreditsHandlers from "./AdminCreditsHandlers.ts"
 import * as AdminHandlers from "./AdminHandlers.ts"
 import type { BadTokens } from "./BadTokens.ts"
 import * as RequestForm from "./RequestForm.ts"
@@ -28,12 +30,17 @@ const document = HttpRouter.use(
 )
 
 const operations = HttpApiBuilder.layer(AdminApi).pipe(
-  Layer.provide([AdminHandlers.layerAccounts, AdminHandlers.layerKeys]),
+  Layer.provide([
+    AdminHandlers.layerAccounts,
+    AdminHandlers.layerKeys,
+    AdminCreditsHandlers.layerCredits,
+    AdminCreditsHandlers.layerAudit,
+  ]),
   Layer.provide(RequestForm.layer),
 )
 
 /** What the interface for operators is made of. */
-export type Services = Keys | BadTokens
+export type Services = Accounting | Keys | BadTokens
 
 /** The routes; none without an operator token. */
 export const layer: Layer.Layer<

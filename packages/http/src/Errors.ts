@@ -7,6 +7,7 @@
  */
 import * as Wire from "@millrace/api/WireError"
 import type {
+  BeyondMaxCredits,
   InvalidGraph,
   RevisionMismatch,
   RunEnded,
@@ -16,6 +17,7 @@ import type {
 } from "@millrace/core/engine/Refusals"
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
+import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Data, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
@@ -79,6 +81,8 @@ export type Refusal =
   | InvalidGraph
   | RevisionMismatch
   | RunEnded
+  | InsufficientCredits
+  | BeyondMaxCredits
   | StartKeyTaken
   | StorageError
   | InvalidRequest
@@ -133,6 +137,14 @@ const forms = {
   RunEnded: form("RunEnded", {
     code: "run_ended",
     error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
+  InsufficientCredits: form("InsufficientCredits", {
+    code: "insufficient_credits",
+    error: ({ message }) => new Wire.PaymentRequired({ error: message }),
+  }),
+  BeyondMaxCredits: form("BeyondMaxCredits", {
+    code: "beyond_max_credits",
+    error: ({ message }) => new Wire.PaymentRequired({ error: message }),
   }),
   StartKeyTaken: form("StartKeyTaken", {
     code: "idempotency_key_taken",

@@ -5,10 +5,12 @@
  * Leaves out: listening, and the services behind it. Serve it with {@link routerConfig}, and with
  * `disableLogger` unless a line per request is wanted: it costs a third of the throughput.
  */
+import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Runs } from "@millrace/core/engine/Runs"
 import type { Workflows } from "@millrace/core/engine/Workflows"
+import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Api } from "@millrace/api/Api"
@@ -28,12 +30,21 @@ import * as Nowhere from "./Nowhere.ts"
 import * as NodeTypeHandlers from "./NodeTypeHandlers.ts"
 import * as RequestForm from "./RequestForm.ts"
 import * as RunHandlers from "./RunHandlers.ts"
+import * as UsageHandlers from "./UsageHandlers.ts"
 import * as WorkflowHandlers from "./WorkflowHandlers.ts"
 
 export { BasePath, routerConfig } from "./Addresses.ts"
 
 /** What the interface is made of. Limits are read from `CurrentLimits`. */
-export type Services = Workflows | Runs | Keys | NodeTypes | WorkflowStore | RunStore
+export type Services =
+  | Workflows
+  | Runs
+  | Keys
+  | Accounting
+  | NodeTypes
+  | WorkflowStore
+  | RunStore
+  | LedgerStore
 
 /** What any server of routes brings along. */
 export type Platform =
@@ -44,7 +55,12 @@ export type Platform =
   | Path.Path
 
 const operations = HttpApiBuilder.layer(Api).pipe(
-  Layer.provide([WorkflowHandlers.layer, RunHandlers.layer, NodeTypeHandlers.layer]),
+  Layer.provide([
+    WorkflowHandlers.layer,
+    RunHandlers.layer,
+    NodeTypeHandlers.layer,
+    UsageHandlers.layer,
+  ]),
   Layer.provide([Authorization.layer, RequestForm.layer, Cursors.layer]),
 )
 

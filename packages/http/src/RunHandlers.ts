@@ -139,10 +139,10 @@ const makeWrites = Effect.gen(function* () {
 
   return {
     start: Effect.fnUntraced(function* ({ headers, request }: Start) {
-      const { accountId } = yield* CurrentKey
+      const { accountId, keyId } = yield* CurrentKey
       const { body, bytes } = yield* readStart(request)
       yield* refuseNotYet(body)
-      const wanted = { ...body, workflowId: WorkflowId.make(body.workflowId) }
+      const wanted = { ...body, keyId, workflowId: WorkflowId.make(body.workflowId) }
       const startKey = yield* startKeyOf(headers["idempotency-key"], bytes)
       const started =
         startKey === undefined
@@ -151,6 +151,12 @@ const makeWrites = Effect.gen(function* () {
       const runId = yield* Effect.catch(started, refuse)
       yield* addHeaders({ location: runAddress(basePath, runId) })
       return { runId }
+    }),
+    estimate: Effect.fnUntraced(function* ({ request }: WithBody) {
+      const { accountId } = yield* CurrentKey
+      const { body } = yield* readStart(request)
+      const asked = { ...body, workflowId: WorkflowId.make(body.workflowId) }
+      return yield* Effect.catch(runs.estimate(accountId, asked), refuse)
     }),
     cancel: Effect.fnUntraced(function* ({ params }: ById) {
       const { accountId } = yield* CurrentKey
@@ -204,6 +210,7 @@ export const layer = HttpApiBuilder.group(
       .handle("get", reads.get)
       .handle("events", yield* makeFollow)
       .handleRaw("start", writes.start)
+      .handleRaw("estimate", writes.estimate)
       .handle("cancel", writes.cancel)
   }),
 ).pipe(Layer.provide(Digest.layerWebCrypto))

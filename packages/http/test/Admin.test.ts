@@ -42,6 +42,13 @@ const operations: ReadonlyArray<readonly [string, string]> = [
   ["POST", "/accounts/acc_1/keys"],
   ["PATCH", "/accounts/acc_1/keys/key_1"],
   ["POST", "/accounts/acc_1/keys/key_1/revoke"],
+  ["GET", "/accounts/acc_1/credits"],
+  ["POST", "/accounts/acc_1/credits/grants"],
+  ["POST", "/accounts/acc_1/credits/adjustments"],
+  ["POST", "/accounts/acc_1/credits/metering"],
+  ["GET", "/accounts/acc_1/credits/statement"],
+  ["GET", "/accounts/acc_1/credits/statement.csv"],
+  ["GET", "/audit"],
 ]
 
 describe("AdminApp.layer without a token", () => {
@@ -250,7 +257,7 @@ layer(Mounted)("with a token", (it) => {
         assert.deepStrictEqual(body.info, OpenApi.fromApi(AdminApi).info)
         const paths = Object.keys(body.paths)
         assert.isTrue(paths.every((path) => path.startsWith("/api/admin/v1/")))
-        assert.strictEqual(paths.length, 4)
+        assert.strictEqual(paths.length, 11)
         assert.notInclude(JSON.stringify(body), "X-RateLimit")
         const keyed = yield* send("GET", "/api/openapi.json")
         assert.notInclude(keyed.text, "/api/admin")

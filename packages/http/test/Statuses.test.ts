@@ -52,10 +52,12 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
   "workflows.validate": ({ workflow }) => ["POST", `/workflows/${workflow}/validate`, { json: {} }],
   "runs.list": () => ["GET", "/runs"],
   "runs.start": ({ workflow }) => ["POST", "/runs", { json: { workflowId: workflow } }],
+  "runs.estimate": ({ workflow }) => ["POST", "/runs/estimate", { json: { workflowId: workflow } }],
   "runs.batch": ({ run }) => ["POST", "/runs/batch", { json: { ids: [run] } }],
   "runs.get": ({ run }) => ["GET", `/runs/${run}`],
   "runs.events": ({ run }) => ["GET", `/runs/${run}/events`],
   "runs.cancel": ({ run }) => ["POST", `/runs/${run}/cancel`],
+  "usage.read": () => ["GET", "/usage"],
   "nodeTypes.list": () => ["GET", "/node-types"],
 }
 
@@ -93,10 +95,9 @@ const errors: Readonly<
     const [method, path, parts] = callOf(each, at)
     return send(at, [method, path, { ...parts, key: "mr_nobody" }])
   },
-  "404": (each, at) =>
-    each.operationId === "runs.start"
-      ? send(at, ["POST", "/runs", { json: { workflowId: "wf_none" } }])
-      : send(at, callOf(each, { ...at, workflow: "wf_none", run: "run_none" })),
+  "402": (_, at) =>
+    send(at, ["POST", "/runs", { json: { workflowId: at.workflow, maxCredits: 0 } }]),
+  "404": (each, at) => send(at, callOf(each, { ...at, workflow: "wf_none", run: "run_none" })),
   "409": (each, at) =>
     each.operationId === "runs.cancel"
       ? send(at, callOf(each, at))

@@ -5,7 +5,6 @@
  * all; leases follow Effect's clock. Leaves out: durability; what it holds ends with the process.
  */
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
-import type { StartKey } from "@millrace/core/domain/Idempotency"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { Page, Position } from "@millrace/core/domain/Page"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
@@ -13,9 +12,12 @@ import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
-import { Clock, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { StartKeys } from "./StartKeys.ts"
 import * as Timeline from "./Timeline.ts"
 
@@ -39,6 +41,7 @@ const advance = (run: Run, next: Run): Run => ({
   finishedAt: next.finishedAt,
   error: next.error,
   output: next.output,
+  heldCredits: next.heldCredits,
   actualCredits: next.actualCredits,
   nodeRunCount: next.nodeRunCount,
   attempts: next.attempts,
@@ -166,6 +169,7 @@ class Runs {
   readonly timelines = new Map<AccountId, Timeline.Timeline<Entry>>()
   readonly leases = new Map<RunnerId, Timestamp>()
   readonly places = new Places()
+  readonly books = new Books()
 
   find(account: AccountId, id: RunId): Entry | undefined {
     const entry = this.entries.get(id)
@@ -187,14 +191,7 @@ class Runs {
     return known ?? definition
   }
 
-  begin(
-    run: Run,
-    given: Definition,
-    startKey: StartKey | undefined,
-    now: Timestamp,
-  ): Entry | undefined {
-    if (this.entries.has(run.id)) return undefined
-    if (startKey !== undefined && !this.startKeys.take(run, startKey, now)) return undefined
+  begin(run: Run, given: Definition): Entry {
     const { createdAt, id } = run
     const definition = this.shared(given)
     const entry: Entry = { id, createdAt, definition, nodeRuns: new Map(), events: [], run }
@@ -204,26 +201,45 @@ class Runs {
     return entry
   }
 
-  proceed(next: Run, fence: number, revision: number): Entry | undefined {
-    const entry = this.find(next.accountId, next.id)
-    if (entry === undefined) return undefined
-    const { run } = entry
-    if (run.fence !== fence || run.revision !== revision || isTerminal(run.status)) return undefined
-    this.places.update(entry, advance(run, next))
+  proceed(next: Run): Entry {
+    const entry = this.entries.get(next.id)!
+    this.places.update(entry, advance(entry.run, next))
     return entry
   }
 
   /** False when the run is not as the commit expects it. */
-  commit({ events, expected, nodeRuns, rewritten, run }: RunCommit, now: Timestamp): boolean {
-    const entry =
-      expected._tag === "New"
-        ? this.begin(run, expected.definition, expected.startKey, now)
-        : this.proceed(run, expected.fence, expected.revision)
-    if (entry === undefined) return false
+  fits({ expected, run }: RunCommit, now: Timestamp): boolean {
+    if (expected._tag === "New") {
+      const { startKey } = expected
+      return (
+        !this.entries.has(run.id) &&
+        (startKey === undefined ||
+          this.startKeys.find(run.accountId, startKey.key, now) === undefined)
+      )
+    }
+    const present = this.find(run.accountId, run.id)?.run
+    return (
+      present?.fence === expected.fence &&
+      present.revision === expected.revision &&
+      !isTerminal(present.status)
+    )
+  }
+
+  /** Applies a commit, or says why not. */
+  commit(commit: RunCommit, now: Timestamp): StaleRun | InsufficientCredits | undefined {
+    const { credits = [], events, expected, nodeRuns, rewritten, run } = commit
+    if (!this.fits(commit, now)) return new StaleRun({ runId: run.id })
+    const problem = this.books.problemOf(run.accountId, credits, now)
+    if (problem !== undefined) return problem
+    const entry = expected._tag === "New" ? this.begin(run, expected.definition) : this.proceed(run)
+    if (expected._tag === "New" && expected.startKey !== undefined) {
+      this.startKeys.take(run, expected.startKey, now)
+    }
     for (const nodeRun of nodeRuns) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
     for (const nodeRun of rewritten) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
     for (const event of events) entry.events.push(event)
-    return true
+    this.books.move(run.accountId, run.id, credits)
+    return undefined
   }
 
   take(entry: Entry, runner: RunnerId, claims: number, dueAt: Timestamp | null): RunRecord {
@@ -346,14 +362,13 @@ class Runs {
   }
 }
 
-const make = () => {
-  const runs = new Runs()
+const makeRuns = (runs: Runs) => {
   const now = Clock.currentTimeMillis
   return RunStore.of({
     commit: (commit) =>
-      Effect.flatMap(now, (millis) =>
-        runs.commit(commit, millis) ? Effect.void : new StaleRun({ runId: commit.run.id }),
-      ),
+      Effect.flatMap(now, (millis): Effect.Effect<void, StaleRun | InsufficientCredits> => {
+        return runs.commit(commit, millis) ?? Effect.void
+      }),
     claim: (request) => Effect.map(now, (millis) => runs.claim(request, millis)),
     seize: (account, id, runner) =>
       Effect.sync(() => Option.fromUndefinedOr(runs.seize(account, id, runner))),
@@ -380,5 +395,14 @@ const make = () => {
   })
 }
 
-/** An empty run store. */
-export const layer: Layer.Layer<RunStore> = Layer.sync(RunStore, make)
+const make = (): Context.Context<RunStore | LedgerStore> => {
+  const runs = new Runs()
+  const ledger = makeLedger(runs.books, {
+    ofAccount: (account) => runs.timelineOf(account).items.map(({ run }) => run),
+    all: () => [...runs.entries.values()].map(({ run }) => run),
+  })
+  return Context.add(Context.make(RunStore, makeRuns(runs)), LedgerStore, ledger)
+}
+
+/** An empty run store, and the ledger that its commits move credits in. */
+export const layer: Layer.Layer<RunStore | LedgerStore> = Layer.syncContext(make)

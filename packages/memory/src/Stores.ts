@@ -5,6 +5,7 @@
  * behave as the durable ones do. Leaves out: durability and sharing between processes.
  */
 import type { KeyStore } from "@millrace/core/ports/KeyStore"
+import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Layer } from "effect"
@@ -13,7 +14,7 @@ import * as Runs from "./RunStore.ts"
 import * as Workflows from "./WorkflowStore.ts"
 
 /** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */
-export const layer: Layer.Layer<WorkflowStore | RunStore | KeyStore> = Layer.mergeAll(
+export const layer: Layer.Layer<WorkflowStore | RunStore | LedgerStore | KeyStore> = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
   Keys.layer,

@@ -60,6 +60,19 @@ const faults = {
   "keeps no lease": faulty(({ runs }) => ({
     runs: { ...runs, heartbeat: (runner) => runs.heartbeat(runner, 0) },
   })),
+  "moves no credits": faulty(({ runs }) => ({
+    runs: { ...runs, commit: (commit) => runs.commit({ ...commit, credits: [] }) },
+  })),
+  "makes a grant as often as it is asked to": faulty(({ ledger }) => ({
+    ledger: {
+      ...ledger,
+      grant: (request) =>
+        Effect.andThen(
+          ledger.grant({ ...request, id: `${request.id}-once-more` }),
+          ledger.grant(request),
+        ),
+    },
+  })),
   "skips nothing": faulty(({ runs }) => ({
     runs: { ...runs, list: (query) => runs.list({ ...query, skip: 0 }) },
   })),

@@ -22,6 +22,8 @@ import type { Handler } from "@millrace/http/WebHandler"
 import { make as makeHandler } from "@millrace/http/WebHandler"
 import { builtin } from "@millrace/nodes/Builtin"
 import { Context, Effect, Layer, Logger, LogLevel } from "effect"
+import type { Credits } from "./Credit.ts"
+import * as Credit from "./Credit.ts"
 import type { Duration } from "./Duration.ts"
 import { millisOf } from "./Duration.ts"
 import { reader } from "./Json.ts"
@@ -68,6 +70,7 @@ export interface Engine<
   readonly workflows: Workflows
   readonly runs: Runs
   readonly keys: Keys
+  readonly credits: Credits
   /** Draws a workflow in code; nothing is stored before `workflows.create`. */
   workflow(name: string): WorkflowBuilder<N>
   /**
@@ -141,6 +144,7 @@ const engineOf = <N extends ReadonlyArray<NodeType>>(
   workflows: Workflow.make(runtime, account),
   runs: Run.make(runtime, account),
   keys: Key.make(runtime, account),
+  credits: Credit.make(runtime, account),
   workflow: (name) => empty(name),
   fetch: (request) =>
     runtime

@@ -6,6 +6,7 @@
  */
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
 import type {
+  BeyondMaxCredits,
   InvalidGraph,
   RevisionMismatch,
   RunEnded,
@@ -13,6 +14,7 @@ import type {
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
+import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { InvalidRequest } from "@millrace/http/Errors"
 import type {
@@ -28,9 +30,11 @@ export class WaitTimeout extends Data.TaggedError("WaitTimeout")<{ readonly mess
 /** Everything that a call or a start can be refused for. */
 export type Refusal =
   | AccountNotFound
+  | BeyondMaxCredits
   | DataFolderDamaged
   | DataFolderForeign
   | DataFolderLocked
+  | InsufficientCredits
   | InvalidGraph
   | InvalidKey
   | InvalidRequest
@@ -46,9 +50,11 @@ export type Refusal =
 
 const codes = {
   AccountNotFound: "ACCOUNT_NOT_FOUND",
+  BeyondMaxCredits: "BEYOND_MAX_CREDITS",
   DataFolderDamaged: "DATA_FOLDER_DAMAGED",
   DataFolderForeign: "DATA_FOLDER_FOREIGN",
   DataFolderLocked: "DATA_FOLDER_LOCKED",
+  InsufficientCredits: "INSUFFICIENT_CREDITS",
   InvalidGraph: "INVALID_GRAPH",
   InvalidKey: "INVALID_KEY",
   InvalidRequest: "INVALID_REQUEST",

@@ -56,7 +56,12 @@ export interface StartRequest {
   readonly nodeOverrides?: ReadonlyArray<DrawnNode>
   readonly viewport?: { readonly x: number; readonly y: number; readonly zoom: number }
   readonly source?: "ui" | "mcp" | "api"
+  /** The most that this run may cost, in credits; it fails before it would cost more. */
+  readonly maxCredits?: number
 }
+
+/** What a start would cost. */
+export type RunEstimate = typeof Wire.RunEstimate.Encoded
 
 /** How long to wait; without a timeout as long as it takes. */
 export interface WaitOptions {
@@ -84,9 +89,12 @@ export interface RunQuery extends PageQuery {
 export interface Runs {
   /**
    * Freezes the workflow as it is now and runs it. Rejects with `WORKFLOW_NOT_FOUND`, or with
-   * `INVALID_GRAPH` and every problem of the graph and the values; then nothing was started.
+   * `INVALID_GRAPH` and every problem of the graph and the values, or where credits do not cover
+   * it with `INSUFFICIENT_CREDITS` or `BEYOND_MAX_CREDITS`; then nothing was started.
    */
   start(request: StartRequest): Promise<RunHandle>
+  /** What a start would cost, node by node, or everything that stands against it. */
+  estimate(request: StartRequest): Promise<RunEstimate>
   /** Rejects with `RUN_NOT_FOUND`. */
   get(id: string): Promise<RunResult>
   /** As on a handle, for a run that is known by its id only. */
@@ -105,6 +113,7 @@ const readStart = reader(StartFields, "run")
 const readQuery = reader(QueryFields, "query")
 const readIdentifier = reader(Identifier, "id")
 const readId = (id: string) => Effect.map(readIdentifier(id), (text) => RunId.make(text))
+const writeEstimate = writer(Wire.RunEstimate)
 const writeItem = writer(Wire.RunItem)
 const writeNodes = writer(Schema.Array(Wire.NodeRun))
 
@@ -171,6 +180,12 @@ export const make = ({ call }: Runtime<Core | RunStore | Cursors>, account: Acco
       const workflow = WorkflowId.make(request.workflowId)
       const { id } = yield* runs.start(account, { ...request, workflowId: workflow })
       return { id, wait: (options?: WaitOptions) => wait(id, options), cancel: () => cancel(id) }
+    }, call),
+    estimate: Effect.fnUntraced(function* (given: StartRequest) {
+      const runs = yield* Core
+      const request = yield* readStart(given)
+      const workflow = WorkflowId.make(request.workflowId)
+      return writeEstimate(yield* runs.estimate(account, { ...request, workflowId: workflow }))
     }, call),
     get: Effect.fnUntraced(function* (given: string) {
       const store = yield* RunStore

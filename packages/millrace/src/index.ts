@@ -31,6 +31,7 @@ export type { BuiltinType, NodePlacing, WorkflowBuilder } from "./WorkflowBuilde
 export type { Duration } from "./Duration.ts"
 export type {
   NodeRun,
+  RunEstimate,
   RunHandle,
   RunItem,
   RunQuery,
@@ -39,5 +40,14 @@ export type {
   StartRequest,
   WaitOptions,
 } from "./Run.ts"
+export type {
+  AccountCredits,
+  Credits,
+  Deed,
+  Entry,
+  Grant,
+  NewGrant,
+  StatementQuery,
+} from "./Credit.ts"
 export type { CreatedKey, Key, Keys, NewKey } from "./Key.ts"
 export type { Listing, Page, PageQuery } from "./Listing.ts"

@@ -251,7 +251,7 @@ describe("A handler that goes wrong", () => {
     })
     expect((await runOne(greedy)).node).toMatchObject({
       status: "FAILED",
-      error: "charged -1 credits; a charge is a number from 0",
+      error: "charged -1 credits; a charge is a number from 0 of at most six decimals",
     })
   })
 

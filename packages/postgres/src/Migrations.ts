@@ -90,8 +90,10 @@ const runTables = [
     mode text NOT NULL,
     source text NOT NULL,
     single_node_id text,
+    key_id ${id},
     created_at int8 NOT NULL,
     estimated_credits int8 NOT NULL,
+    max_credits int8,
     input_values json NOT NULL,
     input_overrides json NOT NULL,
     viewport json,
@@ -105,6 +107,7 @@ const runTables = [
     attempts int4 NOT NULL,
     sequence int4 NOT NULL,
     revision int4 NOT NULL,
+    held_credits int8 NOT NULL,
     actual_credits int8 NOT NULL,
     active json NOT NULL,
     waiting json NOT NULL,
@@ -181,13 +184,62 @@ const historyTables = [
   )`,
 ]
 
+const creditTables = [
+  // No further index, as for the usage of keys: every commit that moves credits changes a row here.
+  `CREATE TABLE credit_accounts (
+    number int8 GENERATED ALWAYS AS IDENTITY,
+    account_id ${id} PRIMARY KEY,
+    metered bool NOT NULL,
+    posted int8 NOT NULL,
+    reserved int8 NOT NULL,
+    due_at int8
+  ) WITH (fillfactor = 30)`,
+  `CREATE TABLE credit_grants (
+    account_id ${id} NOT NULL,
+    id ${id} NOT NULL,
+    amount int8 NOT NULL,
+    remaining int8 NOT NULL,
+    priority int4 NOT NULL,
+    expires_at int8,
+    actor text NOT NULL,
+    reason text NOT NULL,
+    at int8 NOT NULL,
+    PRIMARY KEY (account_id, id)
+  )`,
+  `CREATE INDEX credit_grants_left ON credit_grants (account_id) WHERE remaining > 0`,
+  // Numbers are given under the lock of the account, so they tell the order of its entries.
+  `CREATE TABLE credit_entries (
+    number int8 GENERATED ALWAYS AS IDENTITY,
+    account int8 NOT NULL,
+    run int8,
+    posted int8 NOT NULL,
+    reserved int8 NOT NULL,
+    at int8 NOT NULL,
+    kind text NOT NULL,
+    part ${id} NOT NULL,
+    actor text,
+    reason text
+  )`,
+  `CREATE INDEX credit_entries_of_account ON credit_entries (account, number)`,
+  `CREATE UNIQUE INDEX credit_entries_of_run ON credit_entries (run, kind, part)
+    WHERE run IS NOT NULL`,
+  `CREATE UNIQUE INDEX credit_entries_by_hand ON credit_entries (account, kind, part)
+    WHERE run IS NULL`,
+]
+
 const all = (statements: ReadonlyArray<string>) =>
   SqlClient.use((sql) =>
     Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
   )
 
 const migrations = {
-  "0001_tables": all([...keyTables, ...workflowTables, ...runTables, ...historyTables]),
+  "0001_tables": all([
+    ...keyTables,
+    ...workflowTables,
+    ...runTables,
+    ...historyTables,
+    ...creditTables,
+  ]),
 }
 
 const table = "millrace_migrations"

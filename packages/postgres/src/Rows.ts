@@ -17,7 +17,7 @@ import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { Result } from "effect"
 
-type Kind = "text" | "bytea" | "int4" | "int8" | "json"
+type Kind = "text" | "bytea" | "bool" | "int4" | "int8" | "json"
 
 /** One column. Without a `property` it is written and searched, but not read back. */
 interface Column<Row> {
@@ -40,6 +40,7 @@ export const folded = (value: string): string => text(value.toLowerCase())
 const wireTypes: Record<Kind, number> = {
   text: PgTypes.OID.text,
   bytea: PgTypes.OID.bytea,
+  bool: PgTypes.OID.bool,
   int4: PgTypes.OID.int4,
   // A float carries every safe integer exactly, without a detour through BigInt.
   int8: PgTypes.OID.float8,
@@ -52,7 +53,8 @@ const encode = (kind: Kind, value: unknown): unknown => {
   return typeof value === "string" ? text(value) : value
 }
 
-const columns =
+/** Columns of one kind: the property of a row, and the name of its column. */
+export const columns =
   (kind: Kind) =>
   <Row extends object>(names: Partial<Record<keyof Row & string, string>>): Table<Row> =>
     Object.entries<string | undefined>(names as Record<string, string>).map(
@@ -64,7 +66,8 @@ const columns =
       }),
     )
 
-const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown): Column<Row> => ({
+/** A column that is written and searched, but not read back. */
+export const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown): Column<Row> => ({
   name,
   kind,
   property: undefined,
@@ -137,9 +140,14 @@ const birth: Table<Run> = [
     mode: "mode",
     source: "source",
     singleNodeId: "single_node_id",
+    keyId: "key_id",
   }),
   ...int4s<Run>({ workflowRevision: "workflow_revision" }),
-  ...int8s<Run>({ createdAt: "created_at", estimatedCredits: "estimated_credits" }),
+  ...int8s<Run>({
+    createdAt: "created_at",
+    estimatedCredits: "estimated_credits",
+    maxCredits: "max_credits",
+  }),
   ...jsons<Run>({
     values: "input_values",
     inputOverrides: "input_overrides",
@@ -161,6 +169,7 @@ export const progress: Table<Run> = [
   ...int8s<Run>({
     startedAt: "started_at",
     finishedAt: "finished_at",
+    heldCredits: "held_credits",
     actualCredits: "actual_credits",
     dueAt: "due_at",
   }),

@@ -6,6 +6,7 @@
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
+import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
@@ -21,18 +22,21 @@ import * as Statements from "./Statements.ts"
 /** How many commits one statement applies at most. */
 const commitsPerFlush = 256
 
+type Refusal = StaleRun | InsufficientCredits
+
 const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
-  const submit = yield* Statements.gather<RunCommit, boolean>(sql, {
+  const submit = yield* Statements.gather<RunCommit, RunCommits.Outcome>(sql, {
     keyOf: ({ run }) => run.id,
     flush: (commits) => RunCommits.write(sql, commits),
     maxMembers: commitsPerFlush,
   })
-  return (commit: RunCommit): Effect.Effect<void, StaleRun | StorageError> =>
+  return (commit: RunCommit): Effect.Effect<void, Refusal | StorageError> =>
     submit(commit).pipe(
       orStorageError("RunStore.commit"),
-      Effect.flatMap((isApplied) =>
-        isApplied ? Effect.void : Effect.fail(new StaleRun({ runId: commit.run.id })),
-      ),
+      Effect.flatMap((outcome): Effect.Effect<void, Refusal> => {
+        if (outcome === "applied") return Effect.void
+        return outcome === "stale" ? new StaleRun({ runId: commit.run.id }) : outcome
+      }),
     )
 })
 

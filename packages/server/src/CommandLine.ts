@@ -13,7 +13,9 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { accounts } from "./AccountsCommand.ts"
+import { credits } from "./CreditsCommand.ts"
 import { dev } from "./DevCommand.ts"
+import { doctor } from "./DoctorCommand.ts"
 import { keys } from "./KeysCommand.ts"
 import { serve } from "./ServeCommand.ts"
 import { StartRefused } from "./StartRefused.ts"
@@ -22,7 +24,7 @@ import { version } from "./Version.ts"
 /** The whole command, with its subcommands. */
 const millrace = Command.make("millrace").pipe(
   Command.withDescription("An engine for workflows that people draw"),
-  Command.withSubcommands([dev, serve, keys, accounts]),
+  Command.withSubcommands([dev, serve, keys, accounts, credits, doctor]),
 )
 
 /** The first line of a message, and what it suggests. */

@@ -71,6 +71,14 @@ const refusals = [
   "StorageError",
 ] as const
 
+/** What cannot happen to the examples. */
+const examples = [
+  "InvalidGraph",
+  "WorkflowNotFound",
+  "InsufficientCredits",
+  "BeyondMaxCredits",
+] as const
+
 const refuseStart = ({ message }: Storage.Problem) =>
   Effect.fail(new StartRefused({ message, reason: "failed" }))
 
@@ -90,8 +98,8 @@ export const dev = (
   }).pipe(
     Effect.scoped,
     Effect.catchTag(refusals, refuseStart),
-    // The examples are valid and were just stored.
-    Effect.catchTag(["InvalidGraph", "WorkflowNotFound"], Effect.die),
+    // The examples are valid and free, and were just stored.
+    Effect.catchTag(examples, Effect.die),
     Effect.onInterrupt(() => Console.log("stopped")),
     Effect.provideService(References.LogToStderr, true),
     Effect.provideService(References.MinimumLogLevel, logLevel),

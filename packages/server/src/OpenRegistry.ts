@@ -2,30 +2,42 @@
  * Opening the accounts and keys that a command works on: in a database, in a folder, or on a
  * running server. Only what is used is loaded.
  */
+import { Accounting } from "@millrace/core/engine/Accounting"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
-import type { KeyStore } from "@millrace/core/ports/KeyStore"
 import type { Scope } from "effect"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer, Stream } from "effect"
 import { existsSync } from "node:fs"
 import type { KeySettings as Settings } from "./Config.ts"
 import type { Target } from "./ConfigTarget.ts"
 import * as KeySettings from "./KeySettings.ts"
+import type { CreditRegistry } from "./CreditRegistry.ts"
 import type { Registry } from "./Registry.ts"
 import { StartRefused } from "./StartRefused.ts"
+import type { Stores } from "./Storage.ts"
 
 const refused = ({ message }: { readonly message: string }) =>
   new StartRefused({ message, reason: "failed" })
 
-/** What the engine offers over a store. */
+const creditsOver = (accounting: Accounting["Service"]): CreditRegistry => ({
+  find: (account) => Effect.mapError(accounting.find(account), refused),
+  grant: (account, grant) => Effect.mapError(accounting.grant(account, grant), refused),
+  adjust: (account, change) => Effect.mapError(accounting.adjust(account, change), refused),
+  meter: (account, deed, metered) =>
+    Effect.mapError(accounting.meter(account, deed, metered), refused),
+  entries: (account) => Stream.mapError(accounting.entries(account), refused),
+  audit: Effect.mapError(accounting.audit, refused),
+})
+
+/** What the engine offers over stores. */
 const over = (
-  store: Layer.Layer<KeyStore>,
+  stores: Layer.Layer<Stores>,
   settings: Settings,
 ): Effect.Effect<Registry, never, Scope.Scope> =>
   Effect.map(
     Layer.build(
-      Keys.layer.pipe(
-        Layer.provide([Ids.layer, store]),
+      Layer.merge(Keys.layer, Accounting.layer).pipe(
+        Layer.provide([Ids.layer, stores]),
         Layer.provide(KeySettings.layer(settings)),
       ),
     ),
@@ -38,6 +50,7 @@ const over = (
         listKeys: (account) => run(Keys.use((keys) => keys.list(account))),
         createKey: (account, key) => run(Keys.use((keys) => keys.create(account, key))),
         updateKey: (...change) => run(Keys.use((keys) => keys.update(...change))),
+        credits: creditsOver(Context.get(context, Accounting)),
         revokeKey: (...key) => run(Keys.use((keys) => keys.revoke(...key))),
       }
     },

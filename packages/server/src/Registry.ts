@@ -10,9 +10,10 @@ import type { AccountId, KeyId } from "@millrace/core/domain/Id"
 import type { CreatedKey, NewKey } from "@millrace/core/engine/Keys"
 import type { KeyChange } from "@millrace/core/ports/KeyStore"
 import type { Effect } from "effect"
+import type { CreditRegistry } from "./CreditRegistry.ts"
 import type { StartRefused } from "./StartRefused.ts"
 
-/** What can be done with accounts and keys. */
+/** What can be done with accounts, keys and credits. */
 export interface Registry {
   readonly listAccounts: Effect.Effect<ReadonlyArray<Account>, StartRefused>
   readonly createAccount: (name: string) => Effect.Effect<Account, StartRefused>
@@ -23,5 +24,6 @@ export interface Registry {
     id: KeyId,
     change: KeyChange,
   ) => Effect.Effect<ApiKey, StartRefused>
+  readonly credits: CreditRegistry
   readonly revokeKey: (account: AccountId, id: KeyId) => Effect.Effect<ApiKey, StartRefused>
 }

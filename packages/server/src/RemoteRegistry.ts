@@ -9,19 +9,22 @@ import { sentenceOf } from "@millrace/api/Sentence"
 import { Effect, Redacted, Schema } from "effect"
 import type { HttpClientError } from "effect/http"
 import { FetchHttpClient } from "effect/http"
+import * as RemoteCredits from "./RemoteCredits.ts"
 import type { Registry } from "./Registry.ts"
 import { StartRefused } from "./StartRefused.ts"
 
 type Client = AdminClient.AdminClient
 
-type Failure = Effect.Error<
-  | ReturnType<Client["accounts"]["list"]>
-  | ReturnType<Client["accounts"]["create"]>
-  | ReturnType<Client["keys"]["list"]>
-  | ReturnType<Client["keys"]["create"]>
-  | ReturnType<Client["keys"]["update"]>
-  | ReturnType<Client["keys"]["revoke"]>
->
+type Failure =
+  | RemoteCredits.Failure
+  | Effect.Error<
+      | ReturnType<Client["accounts"]["list"]>
+      | ReturnType<Client["accounts"]["create"]>
+      | ReturnType<Client["keys"]["list"]>
+      | ReturnType<Client["keys"]["create"]>
+      | ReturnType<Client["keys"]["update"]>
+      | ReturnType<Client["keys"]["revoke"]>
+    >
 
 const explainHttp = (url: string, { reason }: HttpClientError.HttpClientError): string => {
   if (reason._tag === "TransportError") return `The server at ${url} does not answer`
@@ -83,6 +86,7 @@ export const open = (url: string, token: Redacted.Redacted): Effect.Effect<Regis
           check(UpdateKey, given(change)),
           run(client.keys.update({ params: { id, keyId }, payload: given(change) })),
         ),
+      credits: RemoteCredits.make(client, run),
       revokeKey: (id, keyId) => run(client.keys.revoke({ params: { id, keyId } })),
     } satisfies Registry
   }).pipe(Effect.provide(FetchHttpClient.layer))

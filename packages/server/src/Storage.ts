@@ -4,6 +4,7 @@
  * Leaves out: a database of one's own.
  */
 import type { KeyStore } from "@millrace/core/ports/KeyStore"
+import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
@@ -16,7 +17,7 @@ import { Effect, Layer } from "effect"
 import type { DevSettings } from "./Config.ts"
 
 /** Everything that is kept. */
-export type Stores = WorkflowStore | RunStore | KeyStore
+export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore
 
 const inMemory = Effect.map(
   Effect.promise(() => import("@millrace/memory/Stores")),

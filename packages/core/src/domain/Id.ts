@@ -13,6 +13,7 @@ export const prefixes = {
   execution: "exe",
   key: "key",
   message: "msg",
+  deed: "deed",
 } as const
 
 /** A kind of identifier that we make. */

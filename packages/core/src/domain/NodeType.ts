@@ -4,6 +4,7 @@
  * type without executing it.
  */
 import type { MicroCredits } from "./Credits.ts"
+import { isAmount } from "./Credits.ts"
 import type { Json, JsonObject } from "./Json.ts"
 import type { TypePolicy } from "./Policy.ts"
 import type { NodeSettings } from "./Workflow.ts"
@@ -86,7 +87,7 @@ export interface NodeType {
 export const estimateOf = (type: NodeType, settings: NodeSettings): MicroCredits | undefined => {
   try {
     const estimate = type.estimate(settings)
-    return Number.isSafeInteger(estimate) && estimate >= 0 ? estimate : undefined
+    return isAmount(estimate) ? estimate : undefined
   } catch {
     return undefined
   }

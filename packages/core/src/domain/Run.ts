@@ -6,7 +6,7 @@
  */
 import { Schema } from "effect"
 import { MicroCredits } from "./Credits.ts"
-import { AccountId, RunId, RunnerId, WorkflowId } from "./Id.ts"
+import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "./Id.ts"
 import { Json, JsonObject } from "./Json.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { Edge, Node, WorkflowSettings } from "./Workflow.ts"
@@ -113,6 +113,8 @@ export const Run = Schema.Struct({
   mode: RunMode,
   source: RunSource,
   singleNodeId: Schema.NullOr(Schema.String),
+  /** The API key that started it; `null` where none did. */
+  keyId: Schema.NullOr(KeyId),
   createdAt: Timestamp,
   startedAt: Schema.NullOr(Timestamp),
   finishedAt: Schema.NullOr(Timestamp),
@@ -123,6 +125,10 @@ export const Run = Schema.Struct({
   viewport: Schema.NullOr(Viewport),
   output: Schema.NullOr(Json),
   estimatedCredits: MicroCredits,
+  /** What its start allows it to cost; `null` for as much as its account can bear. */
+  maxCredits: Schema.NullOr(MicroCredits),
+  /** What it still has set aside on its account; nothing once it has ended. */
+  heldCredits: MicroCredits,
   actualCredits: MicroCredits,
   /** Node runs that started. */
   nodeRunCount: Schema.Int,

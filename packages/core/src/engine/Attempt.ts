@@ -9,7 +9,7 @@
 import type { Clock } from "effect"
 import { Cause, Context, Effect, Exit, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
-import { fromNumber } from "../domain/Credits.ts"
+import { fromNumber, isAmount } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import { freeze, frozenCopy, isJsonObject, problemOf } from "../domain/Json.ts"
 import type { Limits } from "../domain/Limits.ts"
@@ -147,12 +147,12 @@ const outcomeOf = (
   return { _tag: "Suspended", ...ended, due, state }
 }
 
-const chargeOf = (credits: number): MicroCredits => {
-  const micro = fromNumber(credits)
-  if (!Number.isSafeInteger(micro) || micro < 0) {
-    throw new Error(`charged ${String(credits)} credits; a charge is a number from 0`)
-  }
-  return micro
+/** What a node has charged with this; another attempt would say the same nonsense again. */
+const added = (before: MicroCredits | null, credits: number): MicroCredits => {
+  const sum = (before ?? 0) + (credits < 0 ? Number.NaN : fromNumber(credits))
+  if (isAmount(sum)) return sum
+  const what = "a charge is a number from 0 of at most six decimals"
+  throw new NodeError({ message: `charged ${String(credits)} credits; ${what}`, retryable: false })
 }
 
 /** The most JSON text that a suspended handler may leave behind: it travels with its run. */
@@ -182,6 +182,8 @@ export interface Attempt {
   readonly run: Effect.Effect<JsonObject, unknown, unknown>
   /** What the handler runs in. */
   readonly context: Context.Context<unknown>
+  /** What the handler has charged so far. */
+  readonly charged: () => MicroCredits
   /** What the handler's end means. */
   readonly end: (exit: Exit.Exit<JsonObject, unknown>) => Outcome
   /**
@@ -215,7 +217,7 @@ export const make = (
     suspend,
     charge: (credits) =>
       Effect.sync(() => {
-        charged = (charged ?? 0) + chargeOf(credits)
+        charged = added(charged, credits)
       }),
     log: (level, message, data) => log.add(level, message, data),
   })
@@ -230,6 +232,7 @@ export const make = (
   return {
     run: handled,
     context: Context.add(outer, CurrentNode, current),
+    charged: () => charged ?? 0,
     end: (exit) => outcomeOf(exit, node.ports, limits, ended()),
     giveUp: (error) => ({
       _tag: "Failed",

@@ -12,6 +12,8 @@ import type { RunEvent, RunEventType } from "../domain/RunEvent.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { GraphNode } from "../graph/Graph.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
+import type { Charge } from "./Billing.ts"
+import { billOf, heldBefore } from "./Billing.ts"
 
 /** The parts of a node run that a change sets; the rest comes from the graph. */
 export type NodeRow = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> & {
@@ -25,7 +27,9 @@ export class Change {
   readonly #rows: Array<NodeRun> = []
   readonly #rewritten: Array<NodeRun> = []
   readonly #events: Array<RunEvent> = []
+  readonly #charges: Array<Charge> = []
   readonly #run: { -readonly [K in keyof Run]: Run[K] }
+  #extra: MicroCredits = 0
 
   constructor(run: Run, now: Timestamp) {
     this.#before = run
@@ -34,7 +38,7 @@ export class Change {
   }
 
   /** Writes the row of a node that settled, or waits; `rewrites` says that it has one already. */
-  setNode(node: GraphNode, row: NodeRow, rewrites = false): void {
+  setNode(node: Pick<GraphNode, "id" | "node" | "index">, row: NodeRow, rewrites = false): void {
     const rows = rewrites ? this.#rewritten : this.#rows
     rows.push({
       nodeId: node.id,
@@ -84,9 +88,38 @@ export class Change {
     this.#run.claims = 0
   }
 
-  /** Adds what an attempt has charged. */
-  charge(credits: MicroCredits): void {
+  /** Another change that goes on from here on its own. */
+  fork(): Change {
+    const other = new Change(this.#before, this.#now)
+    Object.assign(other.#run, this.#run)
+    other.#rows.push(...this.#rows)
+    other.#rewritten.push(...this.#rewritten)
+    other.#events.push(...this.#events)
+    other.#charges.push(...this.#charges)
+    return other
+  }
+
+  /** Adds what an attempt of a node has cost. */
+  charge({ id }: Pick<GraphNode, "id">, credits: MicroCredits): void {
+    if (credits === 0) return
     this.#run.actualCredits += credits
+    this.#charges.push({ nodeId: id, credits })
+  }
+
+  /** What the run has cost with this. */
+  get cost(): MicroCredits {
+    return this.#run.actualCredits
+  }
+
+  /** How much more has to be set aside for this and for what is expected besides. */
+  shortOf(expected: MicroCredits): MicroCredits {
+    const charged = this.#run.actualCredits - this.#before.actualCredits
+    return Math.max(0, charged + expected - heldBefore(this.#before))
+  }
+
+  /** Sets more aside. */
+  extend(credits: MicroCredits): void {
+    this.#extra += credits
   }
 
   /** A node ends, well or not: its row tells of it. */
@@ -116,12 +149,17 @@ export class Change {
   /** What the store is to apply. The change is over with this. */
   commit(): RunCommit {
     const { fence, revision } = this.#before
+    const isLast = this.#run.finishedAt !== null
+    const bill = { charges: this.#charges, extra: this.#extra, isLast }
+    const { entries, held } = billOf(this.#before, bill, this.#now)
+    this.#run.heldCredits = held
     return {
       expected: { _tag: "Existing", fence, revision },
       run: this.#run,
       nodeRuns: this.#rows,
       rewritten: this.#rewritten,
       events: this.#events,
+      credits: entries,
     }
   }
 

@@ -3,8 +3,10 @@
  * answer that got lost is found by reading, never guessed. Whoever listens in this process is told.
  */
 import { Duration, Effect, Option, Schedule } from "effect"
+import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit, RunStore, StaleRun } from "../ports/RunStore.ts"
 import { RunSignals } from "./RunSignals.ts"
+import type { Turn } from "./Turn.ts"
 
 /** Pauses between tries: from 50 ms, doubling to 5 s, with jitter, without an end. */
 const patience = Schedule.exponential("50 millis").pipe(
@@ -26,12 +28,15 @@ const hasLanded = (store: RunStore["Service"], commit: RunCommit) =>
     ),
   )
 
+/** Why a commit is refused for good. */
+type Refusal = StaleRun | InsufficientCredits
+
 /** What is left to do after a first try that failed in the store: try on, and read in doubt. */
-const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<void, StaleRun> =>
+const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<void, Refusal> =>
   Effect.suspend(() => store.commit(commit)).pipe(
-    Effect.catchTag("StaleRun", (stale) =>
+    Effect.catchTag(["StaleRun", "InsufficientCredits"], (refusal) =>
       Effect.flatMap(hasLanded(store, commit), (landed) =>
-        landed ? Effect.void : Effect.fail(stale),
+        landed ? Effect.void : Effect.fail(refusal),
       ),
     ),
     Effect.retry({ schedule: patience, while: (error) => error._tag === "StorageError" }),
@@ -45,8 +50,19 @@ const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<v
 export const commitDurably = (
   store: RunStore["Service"],
   commit: RunCommit,
-): Effect.Effect<void, StaleRun> =>
+): Effect.Effect<void, Refusal> =>
   Effect.flatMap(
     Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit)),
     () => Effect.map(RunSignals, (signals) => signals.tell(commit.run.id)),
+  )
+
+/** Commits what a turn asks for, or what it asks for where credits do not cover that. */
+export const commitTurn = (store: RunStore["Service"], turn: Turn): Effect.Effect<Turn, StaleRun> =>
+  commitDurably(store, turn.commit).pipe(
+    Effect.as(turn),
+    Effect.catchTag("InsufficientCredits", (refusal) =>
+      turn.otherwise === undefined
+        ? Effect.die(refusal)
+        : commitTurn(store, turn.otherwise(refusal)),
+    ),
   )

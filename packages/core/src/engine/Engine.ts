@@ -3,9 +3,11 @@
  */
 import { Layer } from "effect"
 import type { KeyStore } from "../ports/KeyStore.ts"
+import type { LedgerStore } from "../ports/LedgerStore.ts"
 import type { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
+import { Accounting } from "./Accounting.ts"
 import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
 import { Keys } from "./Keys.ts"
@@ -15,14 +17,15 @@ import { Runs } from "./Runs.ts"
 import { Workflows } from "./Workflows.ts"
 
 /** What the engine offers. */
-export type Engine = Workflows | Runs | Keys | Runner | Ids
+export type Engine = Workflows | Runs | Keys | Accounting | Runner | Ids
 
 /** What the engine needs. */
-export type Stores = WorkflowStore | RunStore | KeyStore
+export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore
 
 /** The engine with random identifiers. Starts executing whatever the store has open. */
 export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
   Keys.layer,
+  Accounting.layer,
 ).pipe(Layer.provideMerge(Runner.layer), Layer.provide(Graphs.layer), Layer.provideMerge(Ids.layer))

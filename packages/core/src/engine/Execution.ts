@@ -10,18 +10,19 @@
  * who owns a run; that is the runner's.
  */
 import { Clock, Effect, Queue, Random, Result } from "effect"
+import type { RunId } from "../domain/Id.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
 import type { RunRecord } from "../domain/Run.ts"
 import type { StaleRun } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { Outcome } from "./Attempt.ts"
-import { commitDurably } from "./Commit.ts"
+import { commitTurn } from "./Commit.ts"
 import type { Compiled } from "./Graphs.ts"
 import { Graphs } from "./Graphs.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import type { Circumstances, Progress } from "./Progress.ts"
 import { recordOf, resume } from "./Progress.ts"
-import type { Signal, Turn } from "./Turn.ts"
+import type { Signal, Spent, Turn } from "./Turn.ts"
 import { giveUp, goesOn, turn } from "./Turn.ts"
 import type { News } from "./Workshop.ts"
 import { Workshop } from "./Workshop.ts"
@@ -39,15 +40,21 @@ export interface Prepared {
   readonly first: Turn
 }
 
-/** How an execution learns that its process is about to stop. */
+/** How an execution and its process learn of each other. */
 export interface Drain {
   readonly isDraining: () => boolean
   /** Calls back once, when draining begins; the answer takes that back. */
   readonly onDrain: (notify: () => void) => () => void
+  /** Says how to learn what attempts of a run that executes here have charged so far. */
+  readonly onBegin: (run: RunId, spent: Spent) => void
 }
 
 /** For executions that nobody tells to stop. */
-export const noDrain: Drain = { isDraining: () => false, onDrain: () => () => undefined }
+export const noDrain: Drain = {
+  isDraining: () => false,
+  onDrain: () => () => undefined,
+  onBegin: () => undefined,
+}
 
 /**
  * The run as it is stored when an execution is over: it has ended, is parked until its time, or was
@@ -122,6 +129,7 @@ export const proceed: (
   const clock = yield* Clock.Clock
   const workshop = new Workshop(progress, types, clock, yield* Queue.unbounded<News>())
   const forget = drain.onDrain(() => workshop.nudge())
+  drain.onBegin(progress.run.id, progress.spent)
   const work = Effect.gen(function* () {
     if (progress.deadline !== undefined && goesOn(progress)) workshop.limit(progress.deadline)
     let next = first
@@ -130,7 +138,7 @@ export const proceed: (
       const signals = yield* workshop.next()
       const draining = drain.isDraining()
       next = turn(progress, signals, clock.currentTimeMillisUnsafe(), { draining, parkAfterMillis })
-      yield* commitDurably(store, next.commit)
+      next = yield* commitTurn(store, next)
     }
     return recordOf(progress)
   })
@@ -155,8 +163,8 @@ export const execute: (
   const circumstances = yield* circumstancesOf
   const graph = graphs.compile(record.definition, record.run.inputOverrides)
   const prepared = prepare(record, graph, circumstances)
-  yield* commitDurably(yield* RunStore, prepared.first.commit)
-  return yield* proceed(prepared, drain)
+  const first = yield* commitTurn(yield* RunStore, prepared.first)
+  return yield* proceed({ ...prepared, first }, drain)
 })
 
 /** What a new owner is told: the limits, the time, and a source of luck. */

@@ -13,6 +13,7 @@ import type { Drain, Over, Prepared } from "./Execution.ts"
 import { execute, proceed } from "./Execution.ts"
 import type { Graphs } from "./Graphs.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
+import type { Spent } from "./Turn.ts"
 
 /** What executions need besides their run. */
 export type Needs = RunStore | NodeTypes | Graphs
@@ -26,6 +27,7 @@ export class Executions implements Drain {
   readonly #fork: ReturnType<typeof Effect.runForkWith<Needs>>
   readonly #giveBack: (id: RunId) => Effect.Effect<void>
   readonly #notify = new Set<() => void>()
+  readonly #spent = new Map<RunId, Spent>()
   #draining = false
 
   constructor(
@@ -45,6 +47,15 @@ export class Executions implements Drain {
     return () => this.#notify.delete(notify)
   }
 
+  readonly onBegin = (run: RunId, spent: Spent): void => {
+    this.#spent.set(run, spent)
+  }
+
+  /** What attempts of a run have charged so far that are in progress here. */
+  spentOf(id: RunId): Spent {
+    return this.#spent.get(id) ?? (() => 0)
+  }
+
   /** Executes a run in a fiber of its own, in place of an older execution of the same run. */
   launch(run: Run, execution: Effect.Effect<Over, StaleRun, Needs>): Effect.Effect<void> {
     const supervised = execution.pipe(
@@ -57,7 +68,9 @@ export class Executions implements Drain {
       ),
       Effect.ensuring(
         Effect.sync(() => {
-          if (this.runs.get(run.id) === run) this.runs.delete(run.id)
+          if (this.runs.get(run.id) !== run) return
+          this.runs.delete(run.id)
+          this.#spent.delete(run.id)
         }),
       ),
     )

@@ -4,6 +4,7 @@
  */
 import { Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
+import { isAmount, mostCredits } from "../domain/Credits.ts"
 import type { RunId } from "../domain/Id.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import { freeze } from "../domain/Json.ts"
@@ -23,31 +24,47 @@ export interface Overlay {
   readonly nodeOverrides: ReadonlyArray<Node>
 }
 
+/** What a node that may execute is expected to cost. */
+export interface Price {
+  readonly nodeId: string
+  readonly nodeType: string
+  readonly credits: MicroCredits
+}
+
 /** A start that can be carried out. */
 export interface Plan {
   readonly definition: Definition
   readonly graph: Compiled
   readonly values: JsonObject
   readonly estimate: MicroCredits
+  readonly prices: ReadonlyArray<Price>
   /** Values for inputs that the run keeps, because its graph is compiled with them. */
   readonly inputOverrides: InputOverrides
 }
 
+const tooMuch = `more than ${mostCredits}`
+
 const willExecute = (node: GraphNode): boolean => !node.draft && node.passThrough === undefined
 
-/** What the nodes that will execute are expected to cost together. */
-const estimateOf = (graph: Graph): Result.Result<MicroCredits, ReadonlyArray<Problem>> => {
+/** What the nodes that will execute are expected to cost, each and together. */
+const estimateOf = (
+  graph: Graph,
+): Result.Result<Pick<Plan, "estimate" | "prices">, ReadonlyArray<Problem>> => {
   const problems: Array<Problem> = []
+  const prices: Array<Price> = []
   let sum = 0
   for (const node of graph.nodes.filter(willExecute)) {
-    const estimate = estimateOfNode(node.type, node.settings)
-    if (estimate !== undefined) sum += estimate
-    else {
+    const credits = estimateOfNode(node.type, node.settings)
+    if (credits !== undefined) {
+      sum += credits
+      prices.push({ nodeId: node.id, nodeType: node.node.type, credits })
+    } else {
       const message = `Node "${node.id}": type ${node.type.key} gives no valid estimate of credits`
       problems.push({ nodeId: node.id, message })
     }
   }
-  return problems.length === 0 ? Result.succeed(sum) : Result.fail(problems)
+  if (!isAmount(sum)) problems.push({ message: `The run would cost ${tooMuch} credits` })
+  return problems.length === 0 ? Result.succeed({ estimate: sum, prices }) : Result.fail(problems)
 }
 
 /** Runs of one revision share a definition; a start that replaces nodes has one of its own. */
@@ -119,8 +136,8 @@ export const planSingle = (
       return yield* alone(nodeId, `no value for ${names}, and no earlier run brought one`)
     }
     const values = freeze(yield* resolveValues(graph, overlay.values))
-    const estimate = yield* estimateOf(graph)
-    return { definition: drawn, graph: compiled, values, estimate, inputOverrides }
+    const estimated = yield* estimateOf(graph)
+    return { definition: drawn, graph: compiled, values, ...estimated, inputOverrides }
   })
 
 /** Puts a start together, or names everything that stands against it. */
@@ -137,13 +154,13 @@ export const plan = (
     const compiled = compile(drawn, overlay.inputOverrides)
     const graph = yield* compiled
     const values = freeze(yield* resolveValues(graph, overlay.values))
-    const estimate = yield* estimateOf(graph)
+    const estimated = yield* estimateOf(graph)
     return {
       // Frozen in the order of the run, so that a node's place in it is its ordinal.
       definition: { ...drawn, nodes: graph.nodes.map((each) => each.node) },
       graph: compiled,
       values,
-      estimate,
+      ...estimated,
       inputOverrides: overlay.inputOverrides,
     }
   })

@@ -64,6 +64,10 @@ export interface Progress {
   readonly responses: Array<{ index: number; input: JsonObject | null; status: NodeRunStatus }>
   completed: number
   readonly failures: Array<{ readonly node: GraphNode; readonly error: string }>
+  /** Why nothing more may be started, once the credits do not cover it. */
+  exhausted: string | undefined
+  /** What the attempt in progress of a node has charged so far. */
+  spent: (index: number) => MicroCredits
 }
 
 /** What a new owner is told besides what is stored. */
@@ -73,9 +77,10 @@ export interface Circumstances {
   readonly luck: () => number
 }
 
-/** True once a failure has stopped the run: nothing new is started in it. */
-export const isHalted = ({ definition, failures }: Progress): boolean =>
-  failures.length > 0 && (definition.settings.onFailure ?? "continue") !== "continue"
+/** True once a failure or want of credits has stopped the run: nothing new is started in it. */
+export const isHalted = ({ definition, exhausted, failures }: Progress): boolean =>
+  exhausted !== undefined ||
+  (failures.length > 0 && (definition.settings.onFailure ?? "continue") !== "continue")
 
 const deadlineOf = ({ settings }: Definition, startedAt: Timestamp): Timestamp | undefined =>
   settings.timeoutMillis === undefined ? undefined : startedAt + settings.timeoutMillis
@@ -107,6 +112,8 @@ export const resume = (
     responses: [],
     completed: 0,
     failures: [],
+    exhausted: undefined,
+    spent: () => 0,
   }
   // In the order in which they ended, because a failed run names the first failure.
   for (const row of record.nodeRuns.toSorted(bySequence)) {

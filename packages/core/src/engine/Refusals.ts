@@ -2,6 +2,7 @@
  * What the engine refuses, as facts: each is one sentence for the caller and changes nothing.
  */
 import { Schema } from "effect"
+import { toNumber } from "../domain/Credits.ts"
 
 /** The account has no such workflow. */
 export class WorkflowNotFound extends Schema.TaggedError<WorkflowNotFound>()("WorkflowNotFound", {
@@ -42,6 +43,17 @@ export class RevisionMismatch extends Schema.TaggedError<RevisionMismatch>()("Re
 }) {
   override get message(): string {
     return `Workflow ${this.workflowId} was changed meanwhile; it is at revision ${this.revision}`
+  }
+}
+
+/** A start allows its run to cost less than it is expected to. */
+export class BeyondMaxCredits extends Schema.TaggedError<BeyondMaxCredits>()("BeyondMaxCredits", {
+  required: Schema.Int,
+  maxCredits: Schema.Int,
+}) {
+  override get message(): string {
+    const [required, most] = [toNumber(this.required), toNumber(this.maxCredits)]
+    return `The run requires ${required} credits, and its maxCredits is ${most}`
   }
 }
 

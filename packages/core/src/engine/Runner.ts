@@ -24,6 +24,7 @@ import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import type { RunnerOptions } from "./RunnerOptions.ts"
 import { CurrentRunnerOptions } from "./RunnerOptions.ts"
+import type { Spent } from "./Turn.ts"
 
 export class Runner extends Context.Service<
   Runner,
@@ -35,6 +36,8 @@ export class Runner extends Context.Service<
     readonly look: Effect.Effect<void>
     /** Executes a run that this runner owns, from a first turn whose commit is stored. */
     readonly launch: (run: Run, prepared: Prepared) => Effect.Effect<void>
+    /** What attempts of a run have charged so far, as far as they are in progress here. */
+    readonly spentOf: (id: RunId) => Spent
     /** Interrupts the execution of a run, if it is here. */
     readonly stop: (id: RunId) => Effect.Effect<void>
     /**
@@ -124,6 +127,7 @@ const make = Effect.gen(function* () {
     hasRoom: () => !capped && room() > 0,
     look: Effect.sync(() => void Queue.offerUnsafe(pokes, undefined)),
     launch: (run, prepared) => executions.proceed(run, prepared),
+    spentOf: (runId) => executions.spentOf(runId),
     stop: (runId) => executions.stop([runId]),
     ended: (account, runId) => executions.ended(account, runId),
   })

@@ -6,7 +6,8 @@
  * to the store.
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
-import type { AccountId, WorkflowId } from "../domain/Id.ts"
+import type { MicroCredits } from "../domain/Credits.ts"
+import type { AccountId, KeyId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
 import type { StartKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
@@ -20,6 +21,7 @@ import type {
 } from "../domain/Run.ts"
 import { isTerminal } from "../domain/Run.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
+import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
@@ -30,9 +32,16 @@ import { circumstancesOf, prepare } from "./Execution.ts"
 import type { Compiled } from "./Graphs.ts"
 import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
-import type { Overlay, Plan } from "./Plan.ts"
+import type { Overlay, Plan, Price } from "./Plan.ts"
 import { plan, planSingle, upstreamOf } from "./Plan.ts"
-import { InvalidGraph, RunEnded, RunNotFound, StartKeyTaken, WorkflowNotFound } from "./Refusals.ts"
+import {
+  BeyondMaxCredits,
+  InvalidGraph,
+  RunEnded,
+  RunNotFound,
+  StartKeyTaken,
+  WorkflowNotFound,
+} from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
 import { cancel as cancelation } from "./Turn.ts"
 import type { Validation } from "./Validation.ts"
@@ -48,6 +57,22 @@ export interface StartRequest {
   readonly source?: RunSource | undefined
   /** Runs this node alone, on what the nodes before it put out when they last completed. */
   readonly singleNodeId?: string | undefined
+  /** The most that the run may cost, in micro-credits. */
+  readonly maxCredits?: MicroCredits | undefined
+  /** The API key that asks. */
+  readonly keyId?: KeyId | undefined
+}
+
+/** Why a start is refused. */
+export type StartRefusal = WorkflowNotFound | InvalidGraph | InsufficientCredits | BeyondMaxCredits
+
+/** What a start would cost. */
+export interface Estimate {
+  /** Everything that stands against it, a sentence each; then there are no prices. */
+  readonly problems: ReadonlyArray<string>
+  readonly estimatedCredits: MicroCredits
+  /** Of each node that may execute, in the order of the run. */
+  readonly nodes: ReadonlyArray<Price>
 }
 
 /** A start under a name: this call's own, or that of an earlier one. */
@@ -62,11 +87,13 @@ export class Runs extends Context.Service<
     /**
      * Freezes the workflow as it is now and stores the run, in one atomic step. Where this process
      * has room the run is RUNNING from its birth; else it is QUEUED until some process takes it.
+     * What the run is expected to cost is set aside in the same step; where that is not covered,
+     * nothing is created.
      */
     readonly start: (
       account: AccountId,
       request: StartRequest,
-    ) => Effect.Effect<Run, WorkflowNotFound | InvalidGraph | StorageError>
+    ) => Effect.Effect<Run, StartRefusal | StorageError>
     /**
      * {@link start} under a name: however often and wherever it is repeated, one run is started,
      * and every repetition answers with it. A start that was refused takes no name.
@@ -75,12 +102,17 @@ export class Runs extends Context.Service<
       account: AccountId,
       request: StartRequest,
       startKey: StartKey,
-    ) => Effect.Effect<StartedOnce, WorkflowNotFound | InvalidGraph | StartKeyTaken | StorageError>
+    ) => Effect.Effect<StartedOnce, StartRefusal | StartKeyTaken | StorageError>
     /** What {@link start} would say now. Starts nothing and stores nothing. */
     readonly validate: (
       account: AccountId,
       request: StartRequest,
     ) => Effect.Effect<Validation, WorkflowNotFound | StorageError>
+    /** What a start would cost, node by node, or what stands against it. Creates nothing. */
+    readonly estimate: (
+      account: AccountId,
+      request: StartRequest,
+    ) => Effect.Effect<Estimate, WorkflowNotFound | StorageError>
     /** Cancels an open run at once. Of a canceled run it is a no-op. */
     readonly cancel: (
       account: AccountId,
@@ -133,6 +165,7 @@ const unborn = (
   mode: request.singleNodeId === undefined ? "full" : "single",
   source: request.source ?? "api",
   singleNodeId: request.singleNodeId ?? null,
+  keyId: request.keyId ?? null,
   startedAt: null,
   finishedAt: null,
   error: null,
@@ -141,6 +174,8 @@ const unborn = (
   viewport: request.viewport ?? null,
   output: null,
   estimatedCredits: made.estimate,
+  maxCredits: request.maxCredits ?? null,
+  heldCredits: 0,
   actualCredits: 0,
   nodeRunCount: 0,
   attempts: 0,
@@ -160,32 +195,38 @@ const overlayOf = (request: StartRequest): Overlay => ({
   nodeOverrides: request.nodeOverrides ?? [],
 })
 
-/** Puts a start together, or names every problem. Stores nothing. */
-const draw = Effect.fnUntraced(function* (
-  { graphs, ids, runs }: Services,
+/** What a start is made of, or everything that stands against it. Stores nothing. */
+const planOf = Effect.fnUntraced(function* (
+  { graphs, runs }: Services,
   workflow: Workflow,
   request: StartRequest,
+  id: RunId,
 ) {
   const { singleNodeId } = request
   const overlay = overlayOf(request)
+  if (singleNodeId === undefined) return plan(workflow, overlay, id, graphs.compile)
+  const { accountId } = workflow
+  const upstream = upstreamOf(workflow, singleNodeId)
+  const outputs = yield* runs.latestOutputs(accountId, workflow.id, upstream)
+  return planSingle(workflow, overlay, singleNodeId, outputs, id, graphs.compile)
+})
+
+/** Puts a start together, or names every problem. Stores nothing. */
+const draw = Effect.fnUntraced(function* (
+  services: Services,
+  workflow: Workflow,
+  request: StartRequest,
+) {
+  const { ids } = services
   const id = RunId.make(yield* ids.make("run"))
-  const made =
-    singleNodeId === undefined
-      ? plan(workflow, overlay, id, graphs.compile)
-      : planSingle(
-          workflow,
-          overlay,
-          singleNodeId,
-          yield* runs.latestOutputs(
-            workflow.accountId,
-            workflow.id,
-            upstreamOf(workflow, singleNodeId),
-          ),
-          id,
-          graphs.compile,
-        )
+  const made = yield* planOf(services, workflow, request, id)
   if (Result.isFailure(made)) {
     return yield* new InvalidGraph({ problems: made.failure.map((each) => each.message) })
+  }
+  const { estimate: required } = made.success
+  const { maxCredits } = request
+  if (maxCredits !== undefined && required > maxCredits) {
+    return yield* new BeyondMaxCredits({ required, maxCredits })
   }
   const run = unborn(workflow, request, made.success, {
     id,
@@ -275,16 +316,37 @@ const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
       if (before !== undefined) return before
       const started = yield* Effect.result(store(services, account, request, startKey))
       if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
-      if (started.failure._tag !== "StaleRun") return yield* started.failure
+      const { failure } = started
+      if (failure._tag === "StaleRun") continue
+      // The credits may be what the same start has just set aside, made by somebody else.
+      const meanwhile =
+        failure._tag === "InsufficientCredits"
+          ? yield* replay(services, account, startKey)
+          : undefined
+      return meanwhile ?? (yield* failure)
     }
   }, Effect.uninterruptible)
 
-const validate = ({ graphs, ids, workflows }: Services): Runs["Service"]["validate"] =>
-  Effect.fn("Runs.validate")(function* (account, request) {
-    const found = yield* workflows.find(account, request.workflowId)
+/** The name that a start has which is only asked about: nothing is stored under it. */
+const nobody = RunId.make("run")
+
+const estimate = (services: Services): Runs["Service"]["estimate"] =>
+  Effect.fn("Runs.estimate")(function* (account, request) {
+    const found = yield* services.workflows.find(account, request.workflowId)
     if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-    const id = RunId.make(yield* ids.make("run"))
-    return validationOf(plan(found.value, overlayOf(request), id, graphs.compile))
+    const made = yield* planOf(services, found.value, request, nobody)
+    if (Result.isFailure(made)) {
+      const problems = made.failure.map(({ message }) => message)
+      return { problems, estimatedCredits: 0, nodes: [] }
+    }
+    return { problems: [], estimatedCredits: made.success.estimate, nodes: made.success.prices }
+  })
+
+const validate = (services: Services): Runs["Service"]["validate"] =>
+  Effect.fn("Runs.validate")(function* (account, request) {
+    const found = yield* services.workflows.find(account, request.workflowId)
+    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
+    return validationOf(yield* planOf(services, found.value, request, nobody))
   })
 
 const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
@@ -300,7 +362,8 @@ const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
         return run
       }
       if (isTerminal(run.status)) return yield* new RunEnded({ runId: id, status: run.status })
-      const commit = cancelation(seized.value, yield* Clock.currentTimeMillis)
+      const now = yield* Clock.currentTimeMillis
+      const commit = cancelation(seized.value, now, runner.spentOf(id))
       const stored = yield* Effect.result(commitDurably(runs, commit))
       if (Result.isFailure(stored)) continue
       yield* runner.stop(id)
@@ -333,6 +396,7 @@ const make = Effect.gen(function* () {
     start: start(services),
     startOnce: startOnce(services),
     validate: validate(services),
+    estimate: estimate(services),
     cancel: cancel(services),
     wait: wait(services),
   })

@@ -33,16 +33,20 @@ export const settle = (
 
 /** What this attempt adds to what earlier ones of its node charged. */
 const account = (
-  { leftovers }: Progress,
+  { graph, leftovers }: Progress,
   change: Change,
   { charged, index }: Outcome,
   otherwise: MicroCredits,
 ): MicroCredits => {
   const earlier = leftovers.get(index)?.credits ?? 0
   const added = charged ?? (earlier > 0 ? 0 : otherwise)
-  change.charge(added)
+  change.charge(graph.nodes[index]!, added)
   return earlier + added
 }
+
+/** What a node costs whose handler charged nothing: its estimate, if its work was done. */
+const priceOf = (node: GraphNode, { _tag }: Outcome): MicroCredits =>
+  _tag === "Completed" ? (estimateOf(node.type, node.settings) ?? 0) : 0
 
 const complete = (
   progress: Progress,
@@ -53,7 +57,6 @@ const complete = (
   logs: ReadonlyArray<LogLine> | null = outcome.logs,
 ): void => {
   const node = progress.graph.nodes[outcome.index]!
-  const estimate = estimateOf(node.type, node.settings) ?? 0
   settle(progress, change, node, {
     status: "COMPLETED",
     attempt: started.attempt,
@@ -61,7 +64,7 @@ const complete = (
     output,
     logs,
     error: null,
-    credits: account(progress, change, outcome, estimate),
+    credits: account(progress, change, outcome, priceOf(node, outcome)),
     startedAt: started.startedAt,
     finishedAt: outcome.at,
   })
@@ -144,6 +147,35 @@ const fail = (
     startedAt: started.startedAt,
     finishedAt: at,
   })
+}
+
+/** Records what an attempt has cost that is broken off: its node is CANCELED. */
+export const settleBroken = (
+  progress: Progress,
+  change: Change,
+  index: number,
+  now: Timestamp,
+): void => {
+  const spent = progress.spent(index)
+  const started = progress.running.get(index)
+  if (spent === 0 || started === undefined) return
+  const node = progress.graph.nodes[index]!
+  const { attempt, inputs, startedAt } = started
+  const earlier = progress.leftovers.get(index)
+  change.charge(node, spent)
+  change.setNode(
+    node,
+    {
+      status: "CANCELED",
+      attempt,
+      input: inputs,
+      logs: earlier?.logs ?? null,
+      credits: (earlier?.credits ?? 0) + spent,
+      startedAt,
+      finishedAt: now,
+    },
+    progress.leftovers.delete(index),
+  )
 }
 
 /** Records how an attempt ended. One that nobody waits for any more is left alone. */

@@ -6,15 +6,18 @@
  * Leaves out: committing, calling handlers, and telling the time.
  */
 import { Duration, Result } from "effect"
-import type { NodeRun, Run, RunRecord } from "../domain/Run.ts"
+import type { MicroCredits } from "../domain/Credits.ts"
+import type { ActiveNode, NodeRun, Run, RunRecord } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import { inputsOf, responseOf } from "../graph/Bindings.ts"
+import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
 import type { Outcome } from "./Attempt.ts"
+import { expectedOf, sentenceOfLimit, sentenceOfRefusal } from "./Billing.ts"
 import { Change } from "./Change.ts"
 import type { Progress, Started } from "./Progress.ts"
 import { activeOf, isHalted, nextDue } from "./Progress.ts"
-import { settle, settleOutcome } from "./Settlement.ts"
+import { settle, settleBroken, settleOutcome } from "./Settlement.ts"
 
 /** What can move a run: an attempt ended, a node's wait is over, or the run's time is up. */
 export type Signal =
@@ -36,6 +39,14 @@ export interface Turn {
   readonly started: ReadonlyArray<Started>
   /** Nodes whose attempts are to be broken off. */
   readonly stopped: ReadonlyArray<number>
+  /** What is to be done instead where the account does not cover what the commit sets aside. */
+  readonly otherwise?: (refusal: InsufficientCredits) => Turn
+}
+
+/** What was decided of a turn before its books are closed. */
+interface Decided extends Omit<Turn, "commit" | "otherwise"> {
+  readonly halted: boolean
+  readonly timedOut: boolean
 }
 
 /** How a failed run reads: the first failure, and how many more. */
@@ -134,7 +145,7 @@ const finish = (progress: Progress, change: Change, timedOut: boolean): void => 
   const failed = progress.failures.length
   const millis = progress.definition.settings.timeoutMillis ?? 0
   const late = `The run timed out after ${Duration.format(Duration.millis(millis))}`
-  const error = timedOut ? late : errorOf(progress.failures)
+  const error = timedOut ? late : (progress.exhausted ?? errorOf(progress.failures))
   const output = responseOf(progress.graph, progress.responses)
   change.end(error === null ? "COMPLETED" : "FAILED", error, output, {
     completed: progress.completed,
@@ -157,6 +168,60 @@ const parkOrKeep = (
   change.park(Math.min(due, progress.deadline ?? due))
 }
 
+/** Closes the books of a turn. */
+const close = (
+  progress: Progress,
+  change: Change,
+  now: Timestamp,
+  manner: Manner,
+  { halted, started, stopped, timedOut }: Decided,
+): Turn => {
+  keepBooks(progress, change, started)
+  for (const index of stopped) progress.running.delete(index)
+  if (progress.frontier.finished || (halted && progress.running.size === 0)) {
+    finish(progress, change, timedOut)
+  } else parkOrKeep(progress, change, now, manner)
+  const commit = change.commit()
+  progress.run = commit.run
+  for (const row of commit.nodeRuns) progress.rows.set(row.ordinal, row)
+  for (const row of commit.rewritten) progress.rows.set(row.ordinal, row)
+  return { commit, started, stopped }
+}
+
+/**
+ * Closes the books of a turn for which more has to be set aside. Where that cannot be, what was
+ * done is paid for all the same, and nothing more is started.
+ */
+const closeShort = (
+  progress: Progress,
+  change: Change,
+  now: Timestamp,
+  manner: Manner,
+  decided: Decided,
+  expected: MicroCredits,
+): Turn => {
+  const { again, run, running } = progress
+  const spare = change.fork()
+  const before = new Map(again)
+  const exhaust = (sentence: string): Turn => {
+    progress.exhausted = sentence
+    progress.run = run
+    progress.nextReady -= decided.started.length
+    for (const { index } of decided.started) running.delete(index)
+    for (const [index, active] of before) again.set(index, active)
+    return close(progress, spare, now, manner, { ...decided, halted: true, started: [] })
+  }
+  const { maxCredits } = run
+  const cost = change.cost + expected
+  if (maxCredits !== null && cost > maxCredits) return exhaust(sentenceOfLimit(cost, maxCredits))
+  change.extend(change.shortOf(expected))
+  const turn = close(progress, change, now, manner, decided)
+  return {
+    ...turn,
+    otherwise: ({ available, required }) => exhaust(sentenceOfRefusal(required, available)),
+  }
+}
+
 /** Takes the next turn. */
 export const turn = (
   progress: Progress,
@@ -177,17 +242,13 @@ export const turn = (
   const halted = timedOut || isHalted(progress)
   const aborted = timedOut || (halted && progress.definition.settings.onFailure === "abort")
   const stopped = aborted ? [...progress.running.keys()] : []
+  for (const index of stopped) settleBroken(progress, change, index, now)
   const started = halted || manner.draining ? [] : fill(progress, now)
-  keepBooks(progress, change, started)
-  for (const index of stopped) progress.running.delete(index)
-  if (progress.frontier.finished || (halted && progress.running.size === 0)) {
-    finish(progress, change, timedOut)
-  } else parkOrKeep(progress, change, now, manner)
-  const commit = change.commit()
-  progress.run = commit.run
-  for (const row of commit.nodeRuns) progress.rows.set(row.ordinal, row)
-  for (const row of commit.rewritten) progress.rows.set(row.ordinal, row)
-  return { commit, started, stopped }
+  const decided = { started, stopped, halted, timedOut }
+  const expected = aborted ? 0 : expectedOf(progress)
+  return progress.exhausted !== undefined || change.shortOf(expected) === 0
+    ? close(progress, change, now, manner, decided)
+    : closeShort(progress, change, now, manner, decided, expected)
 }
 
 /** True while the run is this process's to go on with. */
@@ -197,14 +258,43 @@ export const goesOn = ({ run, running, waiting }: Progress): boolean =>
 const countOf = (rows: ReadonlyArray<NodeRun>, status: NodeRun["status"]): number =>
   rows.filter((row) => row.status === status).length
 
+/** What attempts in progress have charged so far, by ordinal, as far as it is known. */
+export type Spent = (ordinal: number) => MicroCredits
+
+/** Records what an attempt has cost that the end of its run breaks off. */
+const payBroken = (
+  { definition, nodeRuns }: RunRecord,
+  change: Change,
+  { attempt, ordinal, startedAt }: ActiveNode,
+  spent: MicroCredits,
+  now: Timestamp,
+): void => {
+  if (spent === 0) return
+  const node = definition.nodes[ordinal]!
+  const row = nodeRuns.find((each) => each.ordinal === ordinal)
+  const paid = { status: "CANCELED" as const, attempt, startedAt, finishedAt: now }
+  const credits = (row?.credits ?? 0) + spent
+  change.charge(node, spent)
+  change.setNode(
+    { id: node.id, node, index: ordinal },
+    { ...row, ...paid, credits },
+    row !== undefined,
+  )
+}
+
 /** The commit that ends a run from outside, whatever its nodes are doing. */
 const breakOff = (
-  { nodeRuns, run }: RunRecord,
+  record: RunRecord,
   status: Extract<Run["status"], "FAILED" | "CANCELED">,
   error: string | null,
   now: Timestamp,
+  spent: Spent,
 ): RunCommit => {
+  const { nodeRuns, run } = record
   const change = new Change(run, now)
+  for (const active of run.active) {
+    payBroken(record, change, active, spent(active.ordinal), now)
+  }
   const completed = countOf(nodeRuns, "COMPLETED")
   change.end(status, error, null, { completed, failed: countOf(nodeRuns, "FAILED") })
   return change.commit()
@@ -212,8 +302,8 @@ const breakOff = (
 
 /** The commit that gives up a run which cannot be executed. */
 export const giveUp = (record: RunRecord, error: string, now: Timestamp): RunCommit =>
-  breakOff(record, "FAILED", error, now)
+  breakOff(record, "FAILED", error, now, () => 0)
 
-/** The commit that cancels a run. */
-export const cancel = (record: RunRecord, now: Timestamp): RunCommit =>
-  breakOff(record, "CANCELED", null, now)
+/** The commit that cancels a run; what its attempts have charged so far is paid for. */
+export const cancel = (record: RunRecord, now: Timestamp, spent: Spent): RunCommit =>
+  breakOff(record, "CANCELED", null, now, spent)

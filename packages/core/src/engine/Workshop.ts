@@ -7,6 +7,7 @@
  */
 import type { Clock, Fiber } from "effect"
 import { Duration, Effect, Queue } from "effect"
+import type { MicroCredits } from "../domain/Credits.ts"
 import * as Attempt from "./Attempt.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import type { Progress, Started } from "./Progress.ts"
@@ -16,6 +17,7 @@ import type { Signal, Turn } from "./Turn.ts"
 interface Running {
   readonly attempt: number
   readonly fiber: Fiber.Fiber<unknown, unknown>
+  readonly charged: () => MicroCredits
   readonly timer: Fiber.Fiber<unknown> | undefined
 }
 
@@ -44,6 +46,7 @@ export class Workshop {
     this.#clock = clock
     this.#news = news
     this.#fork = Effect.runForkWith(types.context)
+    progress.spent = (index) => this.#running.get(index)?.charged() ?? 0
   }
 
   /** Makes sure that the run ends when its time is up. */
@@ -129,7 +132,7 @@ export class Workshop {
       millis === undefined || fiber.pollUnsafe() !== undefined
         ? undefined
         : this.#after(millis, () => attempt.giveUp(late))
-    this.#running.set(index, { attempt: number, fiber, timer })
+    this.#running.set(index, { attempt: number, fiber, charged: attempt.charged, timer })
     fiber.addObserver((exit) => {
       if (this.#running.get(index)?.fiber === fiber) {
         Queue.offerUnsafe(this.#news, attempt.end(exit))

@@ -10,9 +10,11 @@ import { Context, Schema } from "effect"
 import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
 import type { KnownStart, StartKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
+import type { RunEntry } from "../domain/Ledger.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "../domain/Run.ts"
 import type { RunEvent } from "../domain/RunEvent.ts"
+import type { InsufficientCredits } from "./LedgerStore.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** What a commit was decided on: a run that does not exist yet, or one fence and revision. */
@@ -42,6 +44,11 @@ export interface RunCommit {
   readonly rewritten: ReadonlyArray<NodeRun>
   /** To append: what the run itself goes through. The end of a node is told by its row. */
   readonly events: ReadonlyArray<RunEvent>
+  /**
+   * To append to the ledger of the run's account. What they set aside has to be available where the
+   * account is metered; of several commits on one account those that came first have it first.
+   */
+  readonly credits?: ReadonlyArray<RunEntry>
 }
 
 /**
@@ -86,7 +93,9 @@ export class RunStore extends Context.Service<
   RunStore,
   {
     /** Applies all of a commit, or none of it. */
-    readonly commit: (commit: RunCommit) => Effect.Effect<void, StaleRun | StorageError>
+    readonly commit: (
+      commit: RunCommit,
+    ) => Effect.Effect<void, StaleRun | InsufficientCredits | StorageError>
     /**
      * Takes runs over for a runner and renews its lease: first open runs whose owner's lease has
      * run out (oldest first), then parked runs whose time has come by the store's clock (longest

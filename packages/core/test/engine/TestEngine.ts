@@ -309,11 +309,11 @@ export const types: ReadonlyArray<Executable<Gates>> = [
 ]
 
 /** Everything the engine is made of, on one in-memory store. A new one per call. */
-export const engine = () =>
+export const engine = (known = types) =>
   Layer.mergeAll(Workflows.layer, Runs.layer, Keys.layer).pipe(
     Layer.provideMerge(Runner.layer),
     Layer.provide(Graphs.layer),
-    Layer.provideMerge(NodeTypes.layer(...types)),
+    Layer.provideMerge(NodeTypes.layer(...known)),
     Layer.provideMerge(Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)),
   )
 

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { PostgresServer } from "../PostgresServer.ts"
 import { ServerProcess } from "../ServerProcess.ts"
 import { Dice } from "./Dice.ts"
-import { countOpen, problemsOf, readStories } from "./Evidence.ts"
+import { countOpen, meterAll, problemsOf, readDiscrepancies, readStories } from "./Evidence.ts"
 import { Fleet } from "./Fleet.ts"
 import { Traffic } from "./Traffic.ts"
 import type { Attempt, Drawing } from "./Work.ts"
@@ -71,6 +71,7 @@ export class Arena {
     writeFileSync(journal, "")
     const postgres = await PostgresServer.create(maxConnections)
     const secret = await createKey(postgres.url)
+    await meterAll(postgres.url)
     const fleet = new Fleet({
       url: postgres.url,
       journal,
@@ -124,11 +125,15 @@ export class Arena {
     }
   }
 
-  /** Everything that is wrong with what is stored and with what clients have seen. */
+  /** Everything that is wrong with what is stored, or owed, and with what clients have seen. */
   async problems(): Promise<ReadonlyArray<string>> {
     const stories = await readStories(this.postgres.url)
     const { acknowledged, scandals } = this.traffic
-    return [...scandals, ...problemsOf(stories, acknowledged, this.journal(), this.#drawings)]
+    return [
+      ...scandals,
+      ...problemsOf(stories, acknowledged, this.journal(), this.#drawings),
+      ...(await readDiscrepancies(this.postgres.url)),
+    ]
   }
 
   async #store(drawing: Drawing): Promise<Stored> {

@@ -5,7 +5,9 @@
  */
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import { audit } from "@millrace/core/engine/Audit"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { fromNumber } from "@millrace/core/domain/Credits"
 import * as Postgres from "@millrace/postgres/Postgres"
@@ -52,6 +54,35 @@ const storesOf = (url: string) =>
 /** Everything that is stored of every run. */
 export const readStories = (url: string): Promise<ReadonlyArray<Story>> =>
   Effect.runPromise(Effect.provide(storiesOf, storesOf(url)))
+
+/** Makes every account one that needs credits, and gives it plenty. */
+export const meterAll = (url: string): Promise<void> => {
+  const all = Effect.gen(function* () {
+    const ledger = yield* LedgerStore
+    for (const { id: accountId } of yield* (yield* KeyStore).listAccounts) {
+      const deed = { accountId, actor: "the test", reason: "to be metered" }
+      yield* ledger.meter({ ...deed, id: "metered" }, true)
+      const amount = fromNumber(1_000_000)
+      yield* ledger.grant({ ...deed, id: "plenty", amount, priority: 0, expiresAt: null })
+    }
+  })
+  return Effect.runPromise(Effect.provide(all, storesOf(url)))
+}
+
+/** What does not add up in the ledger, and what is set aside although every run has ended. */
+export const readDiscrepancies = (url: string): Promise<ReadonlyArray<string>> => {
+  const found = Effect.gen(function* () {
+    const ledger = yield* LedgerStore
+    const { discrepancies } = yield* audit
+    const problems = discrepancies.map(({ accountId, message }) => `${accountId}: ${message}`)
+    for (const id of yield* ledger.accounts) {
+      const { reserved } = (yield* ledger.find(id)).account
+      if (reserved !== 0) problems.push(`${id}: ${reserved} are reserved for nothing`)
+    }
+    return problems
+  })
+  return Effect.runPromise(Effect.provide(found, storesOf(url)))
+}
 
 /** How many runs have not ended. */
 export const countOpen = async (url: string): Promise<number> => {

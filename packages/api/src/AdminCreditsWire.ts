@@ -1,0 +1,101 @@
+/**
+ * What operators send and are shown of credits: balances, grants, and the ledger.
+ *
+ * Guarantees: an amount is a number of at most six decimals within its bounds, or it is refused;
+ * nothing is done without saying by whom and why.
+ */
+import { Amount, SignedAmount } from "@millrace/core/domain/Credits"
+import { Grant as StoredGrant } from "@millrace/core/domain/Grant"
+import { Entry as StoredEntry } from "@millrace/core/domain/Ledger"
+import { Timestamp } from "@millrace/core/domain/Timestamp"
+import { Schema } from "effect"
+import { integerText } from "./PageQuery.ts"
+import { isStorable } from "./Text.ts"
+import { Balance } from "./UsageApi.ts"
+
+/** Text for people, and for whoever reads the ledger later. */
+const text = (maximum: number, description: string) =>
+  Schema.String.check(
+    Schema.isTrimmed(),
+    Schema.isMinLength(1, { expected: `1 to ${maximum} characters` }),
+    Schema.isMaxLength(maximum, { expected: `1 to ${maximum} characters` }),
+    isStorable,
+  ).annotate({ description })
+
+const deed = {
+  id: Schema.optionalKey(
+    text(200, "A name for it of one's own: done again under the same name it is done once."),
+  ),
+  actor: text(200, "Who does it."),
+  reason: text(500, "Why."),
+}
+
+const isSomething = Schema.makeFilter((micro: number) => micro !== 0, {
+  expected: "an amount other than 0",
+})
+
+/** Body of a grant. */
+export const CreateGrant = Schema.Struct({
+  ...deed,
+  amount: Amount.check(isSomething),
+  priority: Schema.optionalKey(
+    Schema.Int.check(
+      Schema.isBetween(
+        { minimum: 0, maximum: 1_000_000 },
+        { expected: "an integer from 0 to 1000000" },
+      ),
+    ).annotate({ description: "Grants of a lower number are used first; 0 by default." }),
+  ),
+  expiresAt: Schema.optionalKey(
+    Timestamp.annotate({ description: "When what is left of it is taken back." }),
+  ),
+}).annotate({ identifier: "CreateGrant" })
+
+/** Body of a correction. */
+export const CreateAdjustment = Schema.Struct({
+  ...deed,
+  amount: SignedAmount.check(isSomething),
+}).annotate({ identifier: "CreateAdjustment" })
+
+/** Body of saying whether runs need cover. */
+export const SetMetering = Schema.Struct({ ...deed, metered: Schema.Boolean }).annotate({
+  identifier: "SetMetering",
+})
+
+/** A grant. */
+export const Grant = StoredGrant.annotate({ identifier: "Grant" })
+
+/** One line of the ledger. */
+export const Entry = Schema.Struct({ ...StoredEntry.fields, number: Schema.Int }).annotate({
+  identifier: "Entry",
+})
+
+/** What an account has. */
+export const AccountCredits = Schema.Struct({
+  balance: Balance,
+  grants: Schema.Array(Grant).annotate({ description: "Those that have something left." }),
+}).annotate({ identifier: "AccountCredits" })
+export type AccountCredits = typeof AccountCredits.Type
+
+/** Which part of the ledger. */
+export const StatementQuery = Schema.Struct({
+  before: Schema.optionalKey(integerText(1, Number.MAX_SAFE_INTEGER)),
+  limit: Schema.optionalKey(integerText(1, 1_000)),
+})
+export type StatementQuery = typeof StatementQuery.Type
+
+/** Entries, newest first. */
+export const Statement = Schema.Struct({
+  items: Schema.Array(Entry),
+  nextBefore: Schema.NullOr(Schema.Int).annotate({
+    description: "The `before` of the entries that follow; `null` at the end.",
+  }),
+}).annotate({ identifier: "Statement" })
+
+/** What an audit found. */
+export const AuditReport = Schema.Struct({
+  accounts: Schema.Int.annotate({ description: "How many accounts were read." }),
+  discrepancies: Schema.Array(
+    Schema.Struct({ accountId: Schema.String, message: Schema.String }),
+  ).annotate({ description: "What does not add up; nothing where all is well." }),
+}).annotate({ identifier: "AuditReport" })

@@ -1,0 +1,57 @@
+/**
+ * What an account has, and what its runs have used (specification: credits).
+ */
+import { SignedAmount } from "@millrace/core/domain/Credits"
+import { Day, Usage, usageDays, usageRows } from "@millrace/core/domain/Usage"
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { BadRequest } from "./WireError.ts"
+
+/** What an account has. */
+export const Balance = Schema.Struct({
+  metered: Schema.Boolean.annotate({
+    description: "True when a run is refused that is not covered.",
+  }),
+  posted: SignedAmount.annotate({ description: "What was given and is not used." }),
+  reserved: SignedAmount.annotate({ description: "What open runs have set aside of it." }),
+  available: SignedAmount.annotate({ description: "What is left for further runs." }),
+}).annotate({ identifier: "Balance" })
+export type Balance = typeof Balance.Type
+
+/** Which days are asked about. */
+export const UsageQuery = Schema.Struct({
+  from: Schema.optionalKey(Day),
+  to: Schema.optionalKey(Day),
+})
+export type UsageQuery = typeof UsageQuery.Type
+
+/** The answer. */
+export const UsageReport = Schema.Struct({
+  balance: Balance,
+  from: Day,
+  to: Day,
+  ...Usage.fields,
+}).annotate({ identifier: "Usage" })
+export type UsageReport = typeof UsageReport.Type
+
+const read = HttpApiEndpoint.get("read", "/", {
+  query: UsageQuery,
+  success: UsageReport,
+  error: BadRequest,
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Read balance and usage",
+    description:
+      `Runs that were created from \`from\` to \`to\`, both included, by day, workflow and key: ` +
+      `at most ${usageDays} days, the last 30 where nothing is said. Days are those of UTC. Of ` +
+      `workflows and keys the ${usageRows} that cost most are named.`,
+  }),
+)
+
+/** `/usage`. */
+export class UsageApi extends HttpApiGroup.make("usage")
+  .add(read)
+  .prefix("/usage")
+  .annotateMerge(
+    OpenApi.annotations({ title: "Usage", description: "Credits: what there is and was used." }),
+  ) {}

@@ -1,0 +1,193 @@
+/**
+ * Grants: credits that an account is given, each with a place in the order of use and, where it has
+ * one, an end.
+ *
+ * Runs do not say which grant they use. What they post lowers the account's balance only, and
+ * {@link settle} works out what of which grant that was. Between two settlements nothing changes
+ * the order of use, and an account is settled before its grants change and before anything moves
+ * behind the end of one; so the result is as if every entry had said it.
+ *
+ * Guarantees: pure; settling twice is settling once. Leaves out: keeping grants.
+ */
+import { Schema } from "effect"
+import { MicroCredits } from "./Credits.ts"
+import { AccountId } from "./Id.ts"
+import type { CreditAccount, Entry, HandEntryKind } from "./Ledger.ts"
+import { applied, keyOf } from "./Ledger.ts"
+import { Timestamp } from "./Timestamp.ts"
+
+/** Credits that were given to an account at once. */
+export const Grant = Schema.Struct({
+  /** The caller's name for it, unique within the account: a grant made twice is made once. */
+  id: Schema.String,
+  accountId: AccountId,
+  amount: MicroCredits,
+  /** What of it was left when the account was last settled. */
+  remaining: MicroCredits,
+  /** A grant of a lower number is used before those of higher ones. */
+  priority: Schema.Int,
+  expiresAt: Schema.NullOr(Timestamp),
+  actor: Schema.String,
+  reason: Schema.String,
+  at: Timestamp,
+})
+export type Grant = typeof Grant.Type
+
+/** What somebody asks for who gives credits to an account. */
+export type GrantRequest = Omit<Grant, "remaining" | "at">
+
+/** Who changes an account by hand, and why. */
+export interface Deed {
+  /** The caller's name for it, unique within the account and its kind: done twice is done once. */
+  readonly id: string
+  readonly accountId: AccountId
+  readonly actor: string
+  readonly reason: string
+}
+
+/** What somebody asks for who corrects a balance; `amount` may be negative. */
+export interface Adjustment extends Deed {
+  readonly amount: MicroCredits
+}
+
+/** An account with all its grants that have something left, in any order. */
+export interface Purse {
+  readonly account: CreditAccount
+  readonly grants: ReadonlyArray<Grant>
+}
+
+/** What becomes of an account: as it is then, and what is to be appended to its ledger. */
+export interface Settled extends Purse {
+  /** Also those that have nothing left now. */
+  readonly grants: ReadonlyArray<Grant>
+  readonly entries: ReadonlyArray<Entry>
+}
+
+/** By priority; of one priority what ends first, then what is oldest. */
+const byUse = (a: Grant, b: Grant): number =>
+  a.priority - b.priority ||
+  (a.expiresAt ?? Infinity) - (b.expiresAt ?? Infinity) ||
+  a.at - b.at ||
+  (a.id < b.id ? -1 : 1)
+
+const isOver = ({ expiresAt }: Grant, now: Timestamp): boolean =>
+  expiresAt !== null && expiresAt <= now
+
+const sumOf = (grants: ReadonlyArray<Grant>): MicroCredits =>
+  grants.reduce((sum, { remaining }) => sum + remaining, 0)
+
+/** Takes an amount out of grants in this order, as far as it goes. */
+const consume = (grants: ReadonlyArray<Grant>, amount: MicroCredits): ReadonlyArray<Grant> => {
+  let left = amount
+  return grants.map((grant) => {
+    const part = Math.min(grant.remaining, Math.max(0, left))
+    left -= part
+    return part === 0 ? grant : { ...grant, remaining: grant.remaining - part }
+  })
+}
+
+const expiry = (grant: Grant, lapsed: MicroCredits, now: Timestamp): Entry => {
+  // What was left before only ever falls, so each step has a name of its own.
+  const part = `${grant.id}:${grant.remaining}`
+  return {
+    key: keyOf("expire", null, part),
+    accountId: grant.accountId,
+    kind: "expire",
+    posted: 0 - lapsed,
+    reserved: 0,
+    runId: null,
+    part,
+    actor: null,
+    reason: null,
+    at: now,
+  }
+}
+
+const dueAtOf = (grants: ReadonlyArray<Grant>): Timestamp | null => {
+  const ends = grants.flatMap(({ expiresAt, remaining }) =>
+    expiresAt === null || remaining === 0 ? [] : [expiresAt],
+  )
+  return ends.length === 0 ? null : Math.min(...ends)
+}
+
+/**
+ * Works out what is left of each grant, and takes back what is left of those that are over. What
+ * open runs have set aside is not taken: it stays with the grants it would be paid from, and such
+ * a grant loses the rest as soon as no reservation needs it.
+ */
+export const settle = ({ account, grants }: Purse, now: Timestamp): Settled => {
+  const ordered = grants.toSorted(byUse)
+  const used = consume(ordered, sumOf(ordered) - account.posted)
+  const entries: Array<Entry> = []
+  let toCover = account.reserved
+  const left = used.map((grant) => {
+    const kept = Math.min(grant.remaining, Math.max(0, toCover))
+    toCover -= kept
+    const lapsed = isOver(grant, now) ? grant.remaining - kept : 0
+    if (lapsed > 0) entries.push(expiry(grant, lapsed, now))
+    return lapsed === 0 ? grant : { ...grant, remaining: kept }
+  })
+  const next = { ...applied(account, entries), dueAt: dueAtOf(left) }
+  return { account: next, grants: left, entries }
+}
+
+/** True when an account has to be settled before anything else moves on it. */
+export const isDue = ({ dueAt }: CreditAccount, now: Timestamp): boolean =>
+  dueAt !== null && dueAt <= now
+
+const byHand = (kind: HandEntryKind, deed: Deed, posted: MicroCredits, at: Timestamp): Entry => ({
+  key: keyOf(kind, null, deed.id),
+  accountId: deed.accountId,
+  kind,
+  posted,
+  reserved: 0,
+  runId: null,
+  part: deed.id,
+  actor: deed.actor,
+  reason: deed.reason,
+  at,
+})
+
+const append = (settled: Settled, entry: Entry, grants: ReadonlyArray<Grant>): Settled => ({
+  account: { ...applied(settled.account, [entry]), dueAt: dueAtOf(grants) },
+  grants,
+  entries: [...settled.entries, entry],
+})
+
+/** Gives credits to an account. Whether there is such a grant already is for the store to see. */
+export const grant = (purse: Purse, request: GrantRequest, now: Timestamp): Settled => {
+  const settled = settle(purse, now)
+  const given: Grant = { ...request, remaining: request.amount, at: now }
+  const entry = byHand("grant", request, request.amount, now)
+  return append(settled, entry, [...settled.grants, given])
+}
+
+/**
+ * Corrects a balance. What is added is kept as a grant without an end, behind all others; what is
+ * taken is taken as a run would take it.
+ */
+export const adjust = (purse: Purse, adjustment: Adjustment, now: Timestamp): Settled => {
+  const settled = settle(purse, now)
+  const { amount, ...deed } = adjustment
+  const entry = byHand("adjust", deed, amount, now)
+  if (amount <= 0) return append(settled, entry, settled.grants)
+  const added: Grant = {
+    ...deed,
+    id: entry.key,
+    amount,
+    remaining: amount,
+    priority: lastPriority,
+    expiresAt: null,
+    at: now,
+  }
+  return append(settled, entry, [...settled.grants, added])
+}
+
+/** The priority of what is used when nothing else is left. */
+const lastPriority = 2_147_483_647
+
+/** Says whether runs of an account need cover from now on. */
+export const meter = (purse: Purse, deed: Deed, metered: boolean, now: Timestamp): Settled => {
+  const settled = settle(purse, now)
+  return append(settled, byHand(metered ? "meter" : "unmeter", deed, 0, now), settled.grants)
+}

@@ -1,0 +1,169 @@
+/**
+ * The audit of one account: reads its ledger from the first entry to the last and says what does
+ * not add up, a sentence for each.
+ *
+ * What has to be true: the balance is the sum of the entries; a metered account had what each
+ * reservation took; a run reserves its estimate once, has nothing reserved once it has ended, is
+ * settled exactly once, and its credits are what was posted for it; what is left of the grants is
+ * what is left on the account.
+ *
+ * Guarantees: pure; memory for the open runs only. Leaves out: reading the ledger, and repairs.
+ */
+import { toNumber } from "./Credits.ts"
+import type { Grant } from "./Grant.ts"
+import { settle } from "./Grant.ts"
+import type { AccountId } from "./Id.ts"
+import type { CreditAccount, NumberedEntry } from "./Ledger.ts"
+import { applied, availableOf, unopened } from "./Ledger.ts"
+import type { Run } from "./Run.ts"
+import { isTerminal } from "./Run.ts"
+
+/** What an audit needs to know of a run. */
+export type RunFacts = Pick<Run, "id" | "status" | "estimatedCredits" | "actualCredits">
+
+/**
+ * One line of an audit's reading: an entry with the run it names (`null` where there is none), or a
+ * run that has credits and no entry.
+ */
+export interface TrailLine {
+  readonly entry: NumberedEntry | null
+  readonly run: RunFacts | null
+}
+
+/** Everything about one account, as it was at one moment; lines in the order of the ledger. */
+export interface TrailHead {
+  readonly account: CreditAccount
+  /** Those that have something left. */
+  readonly grants: ReadonlyArray<Grant>
+}
+
+/** Something that does not add up. */
+export interface Discrepancy {
+  readonly accountId: AccountId
+  readonly message: string
+}
+
+/** How many discrepancies of one account are told. */
+export const discrepanciesTold = 100
+
+/** What was read of one run's entries so far. */
+interface Sums {
+  run: RunFacts
+  reserves: number
+  voids: number
+  estimate: number
+  reserved: number
+  posted: number
+}
+
+const none = (run: RunFacts): Sums => ({
+  run,
+  reserves: 0,
+  voids: 0,
+  estimate: 0,
+  reserved: 0,
+  posted: 0,
+})
+
+/** What is wrong with all the entries of a run. */
+const problemsOf = (sums: Sums): ReadonlyArray<string> => {
+  const { actualCredits, estimatedCredits, id, status } = sums.run
+  const problems: Array<string> = []
+  const say = (text: string) => problems.push(`Run ${id} ${text}`)
+  if (sums.reserves > 1) say(`was reserved for ${sums.reserves} times`)
+  if (sums.estimate !== estimatedCredits) {
+    say(`is estimated at ${toNumber(estimatedCredits)}, and reserved ${toNumber(sums.estimate)}`)
+  }
+  if (0 - sums.posted !== actualCredits) {
+    say(`has cost ${toNumber(actualCredits)}, and ${toNumber(0 - sums.posted)} were posted for it`)
+  }
+  if (sums.reserved < 0) say(`has given back ${toNumber(0 - sums.reserved)} more than it had`)
+  if (!isTerminal(status)) {
+    if (sums.voids > 0) say(`is ${status}, and its reservation was voided`)
+    return problems
+  }
+  if (sums.reserved > 0) say(`has ended, and ${toNumber(sums.reserved)} are reserved for it`)
+  if (sums.voids !== 1) say(`has ended, and was settled ${sums.voids} times`)
+  return problems
+}
+
+/** Reads the ledger of one account, line by line. Mutable, for one reader. */
+export class LedgerCheck {
+  readonly #head: TrailHead
+  readonly #runs = new Map<string, Sums>()
+  readonly #found: Array<Discrepancy> = []
+  #reached: CreditAccount
+
+  constructor(head: TrailHead) {
+    this.#head = head
+    this.#reached = unopened(head.account.accountId)
+  }
+
+  /** Takes the next line. */
+  read({ entry, run }: TrailLine): void {
+    if (entry === null) {
+      if (run !== null) this.#judge(none(run))
+      return
+    }
+    this.#reached = applied(this.#reached, [entry])
+    const { kind, runId } = entry
+    const isTaken = kind === "reserve" || kind === "extend"
+    const left = availableOf(this.#reached)
+    if (isTaken && entry.reserved > 0 && this.#reached.metered && left < 0) {
+      this.#say(`Entry ${entry.key} reserved ${toNumber(0 - left)} more than was available`)
+    }
+    if (runId === null) return
+    if (run === null) return this.#say(`Entry ${entry.key} is of a run that does not exist`)
+    this.#add(entry, run)
+  }
+
+  /** What does not add up, once everything was read. */
+  end(): ReadonlyArray<Discrepancy> {
+    for (const sums of this.#runs.values()) this.#judge(sums)
+    const { account, grants } = this.#head
+    for (const name of ["posted", "reserved"] as const) {
+      const [stated, summed] = [account[name], this.#reached[name]]
+      if (stated !== summed) {
+        this.#say(`${name} is ${toNumber(stated)}, and its entries add up to ${toNumber(summed)}`)
+      }
+    }
+    if (account.metered !== this.#reached.metered) {
+      this.#say(`The account ${account.metered ? "is" : "is not"} metered, against its entries`)
+    }
+    // At a time at which no grant can be over, settling only works out what was used.
+    const left = settle({ account, grants }, Number.NEGATIVE_INFINITY).grants.reduce(
+      (sum, { remaining }) => sum + remaining,
+      0,
+    )
+    const expected = Math.max(0, account.posted)
+    if (left !== expected) {
+      this.#say(
+        `${toNumber(left)} are left of its grants, and ${toNumber(expected)} on the account`,
+      )
+    }
+    return this.#found
+  }
+
+  #add({ kind, posted, reserved }: NumberedEntry, run: RunFacts): void {
+    const sums = this.#runs.get(run.id) ?? none(run)
+    sums.run = run
+    sums.posted += posted
+    sums.reserved += reserved
+    if (kind === "reserve") sums.estimate += reserved
+    if (kind === "reserve") sums.reserves += 1
+    if (kind === "void") sums.voids += 1
+    this.#runs.set(run.id, sums)
+    if (kind !== "void" || !isTerminal(run.status)) return
+    this.#runs.delete(run.id)
+    this.#judge(sums)
+  }
+
+  #judge(sums: Sums): void {
+    for (const problem of problemsOf(sums)) this.#say(problem)
+  }
+
+  #say(message: string): void {
+    if (this.#found.length >= discrepanciesTold) return
+    this.#found.push({ accountId: this.#head.account.accountId, message })
+  }
+}

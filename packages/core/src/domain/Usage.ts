@@ -1,0 +1,127 @@
+/**
+ * Usage: what an account's runs were expected to cost and did cost, by day, workflow and key.
+ *
+ * A run counts on the day on which it was created, with what it has cost so far, whenever that was
+ * charged. Guarantees: pure. Leaves out: reading the runs, and who may ask.
+ */
+import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
+import { MicroCredits } from "./Credits.ts"
+import type { AccountId } from "./Id.ts"
+import { KeyId, WorkflowId } from "./Id.ts"
+import type { Run } from "./Run.ts"
+import type { Timestamp } from "./Timestamp.ts"
+import { format } from "./Timestamp.ts"
+
+/** How long a day is; all days are those of UTC. */
+export const dayMillis = 86_400_000
+
+/** How many days one question is about at most. */
+export const usageDays = 92
+
+/** How many workflows, and how many keys, an answer names: those that cost most. */
+export const usageRows = 100
+
+/** The beginning of the day that a time is in. */
+export const dayOf = (time: Timestamp): Timestamp => time - (time % dayMillis)
+
+const parseDay = (text: string) => {
+  const millis = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) ? Date.parse(text) : Number.NaN
+  return millis >= 0 && format(millis).startsWith(text)
+    ? Effect.succeed(millis)
+    : Effect.fail(new SchemaIssue.InvalidValue({ message: "expected a day: 2026-01-31" }, text))
+}
+
+/** A day as its beginning; on the wire `2026-01-31`. */
+export const Day: Schema.Codec<number, string> = Schema.String.pipe(
+  Schema.decodeTo(Schema.Int, {
+    decode: SchemaGetter.transformEffect(parseDay),
+    encode: SchemaGetter.transform((millis: Timestamp) => format(millis).slice(0, 10)),
+  }),
+)
+
+const sums = {
+  /** How many runs were created. */
+  runs: Schema.Int,
+  estimatedCredits: MicroCredits,
+  actualCredits: MicroCredits,
+}
+
+/** Usage in some days. */
+export const Usage = Schema.Struct({
+  /** Days on which runs were created, in order. */
+  days: Schema.Array(Schema.Struct({ day: Day, ...sums })),
+  /** With the name that a workflow had at its latest run; what cost most comes first. */
+  workflows: Schema.Array(
+    Schema.Struct({ workflowId: WorkflowId, workflowName: Schema.String, ...sums }),
+  ),
+  /** By the key that started the runs; `null` stands for none. What cost most comes first. */
+  keys: Schema.Array(Schema.Struct({ keyId: Schema.NullOr(KeyId), ...sums })),
+})
+export type Usage = typeof Usage.Type
+
+/** Which account, and which runs: those that were created from `from` to before `until`. */
+export interface UsageQuery {
+  readonly account: AccountId
+  readonly from: Timestamp
+  readonly until: Timestamp
+}
+
+/** Sums of runs that have something in common. */
+export interface UsageSums {
+  readonly runs: number
+  readonly estimatedCredits: MicroCredits
+  readonly actualCredits: MicroCredits
+}
+
+/** What cost most, first; of equals what ran more often, then by name. */
+export const dearest = <A extends UsageSums>(
+  rows: ReadonlyArray<A>,
+  nameOf: (row: A) => string | null,
+): ReadonlyArray<A> =>
+  rows
+    .toSorted(
+      (a, b) =>
+        b.actualCredits - a.actualCredits ||
+        b.runs - a.runs ||
+        ((nameOf(a) ?? "") < (nameOf(b) ?? "") ? -1 : 1),
+    )
+    .slice(0, usageRows)
+
+/** The sums of runs, by something that they have in common. */
+const grouped = <K>(runs: ReadonlyArray<Run>, keyOf: (run: Run) => K): Map<K, UsageSums> => {
+  const groups = new Map<K, UsageSums>()
+  for (const run of runs) {
+    const key = keyOf(run)
+    const before = groups.get(key) ?? { runs: 0, estimatedCredits: 0, actualCredits: 0 }
+    groups.set(key, {
+      runs: before.runs + 1,
+      estimatedCredits: before.estimatedCredits + run.estimatedCredits,
+      actualCredits: before.actualCredits + run.actualCredits,
+    })
+  }
+  return groups
+}
+
+/** The usage of these runs, in any order; those that are not asked for do not count. */
+export const usageOf = (runs: ReadonlyArray<Run>, { account, from, until }: UsageQuery): Usage => {
+  const own = runs
+    .filter((run) => run.accountId === account && run.createdAt >= from && run.createdAt < until)
+    .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+  const names = new Map(own.map(({ workflowId, workflowName }) => [workflowId, workflowName]))
+  const days = [...grouped(own, ({ createdAt }) => dayOf(createdAt))]
+  const workflows = [...grouped(own, ({ workflowId }) => workflowId)]
+  const keys = [...grouped(own, ({ keyId }) => keyId)]
+  return {
+    days: days.map(([day, sum]) => ({ day, ...sum })),
+    workflows: dearest(
+      workflows.map(([workflowId, sum]) => {
+        return { workflowId, workflowName: names.get(workflowId)!, ...sum }
+      }),
+      ({ workflowId }) => workflowId,
+    ),
+    keys: dearest(
+      keys.map(([keyId, sum]) => ({ keyId, ...sum })),
+      ({ keyId }) => keyId,
+    ),
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * The audit of a whole store: every account's ledger, from the first entry to the last.
+ *
+ * Guarantees: each account is read as it was at one moment, so that an audit may run beside any
+ * traffic; nothing is changed. Leaves out: what has to be true; that is the domain's.
+ */
+import { Effect } from "effect"
+import type { AccountId } from "../domain/Id.ts"
+import { type Discrepancy, LedgerCheck } from "../domain/LedgerCheck.ts"
+import { LedgerStore } from "../ports/LedgerStore.ts"
+import type { StorageError } from "../ports/StorageError.ts"
+
+/** What does not add up on one account; empty where all is well. */
+export const auditAccount: (
+  account: AccountId,
+) => Effect.Effect<ReadonlyArray<Discrepancy>, StorageError, LedgerStore> = Effect.fnUntraced(
+  function* (account) {
+    const ledger = yield* LedgerStore
+    let check: LedgerCheck | undefined
+    yield* ledger.trail(account, (head) => {
+      const reading = new LedgerCheck(head)
+      check = reading
+      return (line) => reading.read(line)
+    })
+    return check?.end() ?? []
+  },
+)
+
+/** What an audit of everything found. */
+export interface Audit {
+  /** How many accounts were read. */
+  readonly accounts: number
+  readonly discrepancies: ReadonlyArray<Discrepancy>
+}
+
+/** Reads the ledgers of all accounts, one after the other. */
+export const audit: Effect.Effect<Audit, StorageError, LedgerStore> = Effect.gen(function* () {
+  const { accounts } = yield* LedgerStore
+  const ids = yield* accounts
+  const found = yield* Effect.forEach(ids, auditAccount)
+  return { accounts: ids.length, discrepancies: found.flat() }
+})

@@ -1,0 +1,174 @@
+/**
+ * The ledger store in memory, and the books that the run store moves credits in.
+ *
+ * Guarantees: every method is one synchronous step; grants end by Effect's clock. Leaves out:
+ * durability; what it holds ends with the process.
+ */
+import type { Deed, Grant, Purse, Settled } from "@millrace/core/domain/Grant"
+import * as Grants from "@millrace/core/domain/Grant"
+import type { AccountId, RunId } from "@millrace/core/domain/Id"
+import type { Entry, NumberedEntry, RunEntry } from "@millrace/core/domain/Ledger"
+import * as Ledger from "@millrace/core/domain/Ledger"
+import type { RunFacts } from "@millrace/core/domain/LedgerCheck"
+import type { Run } from "@millrace/core/domain/Run"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import { usageOf } from "@millrace/core/domain/Usage"
+import type { StatementQuery, TrailReader } from "@millrace/core/ports/LedgerStore"
+import { InsufficientCredits, LedgerStore } from "@millrace/core/ports/LedgerStore"
+import { Clock, Effect } from "effect"
+
+/** One account's book. */
+interface Book {
+  purse: Purse
+  readonly entries: Array<NumberedEntry>
+  readonly grants: Map<string, Grant>
+}
+
+const emptyBook = (account: AccountId): Book => ({
+  purse: { account: Ledger.unopened(account), grants: [] },
+  entries: [],
+  grants: new Map(),
+})
+
+const factsOf = ({ actualCredits, estimatedCredits, id, status }: Run): RunFacts => ({
+  id,
+  status,
+  estimatedCredits,
+  actualCredits,
+})
+
+/** The books of all accounts. */
+export class Books {
+  readonly #books = new Map<AccountId, Book>()
+  #number = 0
+
+  get accounts(): ReadonlyArray<AccountId> {
+    return [...this.#books.keys()]
+  }
+
+  bookOf(account: AccountId): Book {
+    return this.#books.get(account) ?? emptyBook(account)
+  }
+
+  /** An account as it is now, with what is over taken back. */
+  settled(account: AccountId, now: Timestamp): Book {
+    const book = this.bookOf(account)
+    this.#take(book, Grants.settle(book.purse, now))
+    return book
+  }
+
+  /** Why a run cannot have this, or `undefined` when it can. */
+  problemOf(
+    account: AccountId,
+    entries: ReadonlyArray<RunEntry>,
+    now: Timestamp,
+  ): InsufficientCredits | undefined {
+    if (entries.length === 0) return undefined
+    const seen = this.bookOf(account)
+    const { purse } = Grants.isDue(seen.purse.account, now) ? this.settled(account, now) : seen
+    const required = Ledger.demandOf(entries)
+    const available = Ledger.availableOf(purse.account)
+    return Ledger.covers(purse.account, required)
+      ? undefined
+      : new InsufficientCredits({ required, available })
+  }
+
+  /** Moves what a run moves. */
+  move(account: AccountId, run: RunId, moved: ReadonlyArray<RunEntry>): void {
+    if (moved.length === 0) return
+    const book = this.#kept(this.bookOf(account))
+    book.purse = { ...book.purse, account: Ledger.applied(book.purse.account, moved) }
+    for (const entry of moved) this.#append(book, Ledger.entryOf(account, run, entry))
+  }
+
+  /** Does what is done by hand, unless it was done; the first time's entry is the answer. */
+  once(
+    { accountId, id }: Deed,
+    kind: Ledger.HandEntryKind,
+    change: (purse: Purse) => Settled,
+  ): NumberedEntry {
+    const book = this.#kept(this.bookOf(accountId))
+    const key = Ledger.keyOf(kind, null, id)
+    const known = book.entries.find((entry) => entry.key === key)
+    if (known !== undefined) return known
+    this.#take(book, change(book.purse))
+    return book.entries.at(-1)!
+  }
+
+  #kept(book: Book): Book {
+    this.#books.set(book.purse.account.accountId, book)
+    return book
+  }
+
+  #take(book: Book, { account, entries, grants }: Settled): void {
+    for (const grant of grants) book.grants.set(grant.id, grant)
+    book.purse = { account, grants: grants.filter(({ remaining }) => remaining > 0) }
+    for (const entry of entries) this.#append(book, entry)
+  }
+
+  #append(book: Book, entry: Entry): void {
+    this.#number += 1
+    book.entries.push({ ...entry, number: this.#number })
+  }
+}
+
+/** Runs that an audit looks at. */
+interface RunSource {
+  readonly ofAccount: (account: AccountId) => ReadonlyArray<Run>
+  readonly all: () => ReadonlyArray<Run>
+}
+
+const hasCredits = (run: Run): boolean => run.estimatedCredits > 0 || run.actualCredits > 0
+
+const accountsOf = (books: Books, runs: RunSource): ReadonlyArray<AccountId> => {
+  const costly = runs.all().filter(hasCredits)
+  return [...new Set([...books.accounts, ...costly.map(({ accountId }) => accountId)])]
+}
+
+const trail = (books: Books, runs: RunSource, account: AccountId, reader: TrailReader): void => {
+  const { entries, purse } = books.bookOf(account)
+  const all = new Map<string, Run>(runs.ofAccount(account).map((run) => [run.id, run]))
+  const read = reader({ account: purse.account, grants: purse.grants })
+  const seen = new Set<string | null>()
+  for (const entry of entries) {
+    const run = all.get(entry.runId ?? "")
+    seen.add(entry.runId)
+    read({ entry, run: run === undefined ? null : factsOf(run) })
+  }
+  for (const run of all.values()) {
+    if (hasCredits(run) && !seen.has(run.id)) read({ entry: null, run: factsOf(run) })
+  }
+}
+
+const statementOf = (book: Book, { before, limit }: StatementQuery) =>
+  book.entries
+    .filter(({ number }) => before === undefined || number < before)
+    .slice(-limit)
+    .toReversed()
+
+/** The port over these books. */
+export const make = (books: Books, runs: RunSource): LedgerStore["Service"] => {
+  const withNow = <A>(f: (now: Timestamp) => A) => Effect.map(Clock.currentTimeMillis, f)
+  return LedgerStore.of({
+    find: (account) => withNow((now) => books.settled(account, now).purse),
+    grant: (request) =>
+      withNow((now) => {
+        books.once(request, "grant", (purse) => Grants.grant(purse, request, now))
+        return books.bookOf(request.accountId).grants.get(request.id)!
+      }),
+    adjust: (adjustment) =>
+      withNow((now) =>
+        books.once(adjustment, "adjust", (purse) => Grants.adjust(purse, adjustment, now)),
+      ),
+    meter: (deed, metered) =>
+      withNow((now) =>
+        books.once(deed, metered ? "meter" : "unmeter", (purse) =>
+          Grants.meter(purse, deed, metered, now),
+        ),
+      ),
+    statement: (query) => Effect.sync(() => statementOf(books.bookOf(query.account), query)),
+    usage: (query) => Effect.sync(() => usageOf(runs.ofAccount(query.account), query)),
+    accounts: Effect.sync(() => accountsOf(books, runs)),
+    trail: (account, reader) => Effect.sync(() => trail(books, runs, account, reader)),
+  })
+}

@@ -1,0 +1,102 @@
+/**
+ * Credits of an engine's account: what its runs may cost, and what became of it.
+ *
+ * Guarantees: what has an `id` is done once under that id; who did something and why stays in the
+ * ledger. Leaves out: what runs do; that happens with them.
+ */
+import * as Wire from "@millrace/api/AdminCreditsWire"
+import type { AccountId } from "@millrace/core/domain/Id"
+import { availableOf } from "@millrace/core/domain/Ledger"
+import { Accounting as Core } from "@millrace/core/engine/Accounting"
+import { Effect, Schema } from "effect"
+import { reader, writer } from "./Json.ts"
+import type { Runtime } from "./Runtime.ts"
+
+/** What an account has, and its grants that have something left. */
+export type AccountCredits = typeof Wire.AccountCredits.Encoded
+
+/** Credits that were given. */
+export type Grant = typeof Wire.Grant.Encoded
+
+/** One line of the ledger. */
+export type Entry = typeof Wire.Entry.Encoded
+
+/** Who does something, and why. */
+export interface Deed {
+  /** A name for it: done again under the same name it is done once. */
+  readonly id?: string
+  readonly actor: string
+  readonly reason: string
+}
+
+/** Credits that are to be given. */
+export interface NewGrant extends Deed {
+  /** More than 0, of at most six decimals. */
+  readonly amount: number
+  /** Grants of a lower number are used first; 0 where nothing is said. */
+  readonly priority?: number
+  /** When what is left of it is taken back. */
+  readonly expiresAt?: Date | string
+}
+
+/** Which entries: the newest, or those before the one of this number. */
+export interface StatementQuery {
+  readonly before?: number
+  /** 1 to 1,000; 100 where nothing is said. */
+  readonly limit?: number
+}
+
+/** The credits of the engine's account. */
+export interface Credits {
+  get(): Promise<AccountCredits>
+  /** Rejects with `INVALID_REQUEST` for an amount that is none. */
+  grant(grant: NewGrant): Promise<Grant>
+  /** Corrects the balance, up or down. */
+  adjust(adjustment: Deed & { readonly amount: number }): Promise<Entry>
+  /** Says whether starts are refused that the credits do not cover. They are not, until it is. */
+  meter(metering: Deed & { readonly metered: boolean }): Promise<Entry>
+  /** The ledger, newest first. */
+  statement(query?: StatementQuery): Promise<ReadonlyArray<Entry>>
+}
+
+const entriesPerPage = 100
+
+const readGrant = reader(Wire.CreateGrant, "grant")
+const readAdjustment = reader(Wire.CreateAdjustment, "adjustment")
+const readMetering = reader(Wire.SetMetering, "metering")
+const between = (maximum: number) =>
+  Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum })))
+const readQuery = reader(
+  Schema.Struct({ before: between(Number.MAX_SAFE_INTEGER), limit: between(1_000) }),
+  "query",
+)
+const writeCredits = writer(Wire.AccountCredits)
+const writeGrant = writer(Wire.Grant)
+const writeEntry = writer(Wire.Entry)
+
+/** The credits of one account. */
+export const make = ({ call }: Runtime<Core>, account: AccountId): Credits => ({
+  get: Effect.fnUntraced(function* () {
+    const { account: found, grants } = yield* Core.use((accounting) => accounting.find(account))
+    const { metered, posted, reserved } = found
+    const balance = { metered, posted, reserved, available: availableOf(found) }
+    return writeCredits({ balance, grants })
+  }, call),
+  grant: Effect.fnUntraced(function* (given: NewGrant) {
+    const wanted = yield* readGrant(given)
+    return writeGrant(yield* Core.use((accounting) => accounting.grant(account, wanted)))
+  }, call),
+  adjust: Effect.fnUntraced(function* (given: Deed & { readonly amount: number }) {
+    const wanted = yield* readAdjustment(given)
+    return writeEntry(yield* Core.use((accounting) => accounting.adjust(account, wanted)))
+  }, call),
+  meter: Effect.fnUntraced(function* (given: Deed & { readonly metered: boolean }) {
+    const { metered, ...deed } = yield* readMetering(given)
+    return writeEntry(yield* Core.use((accounting) => accounting.meter(account, deed, metered)))
+  }, call),
+  statement: Effect.fnUntraced(function* (given: StatementQuery = {}) {
+    const { before, limit = entriesPerPage } = yield* readQuery(given)
+    const query = { account, before, limit }
+    return (yield* Core.use((accounting) => accounting.statement(query))).map(writeEntry)
+  }, call),
+})

@@ -1,0 +1,215 @@
+/**
+ * The ledger store on Postgres. Grants end by the database's clock.
+ *
+ * Guarantees: what is done by hand happens in a transaction that holds the account's row, as every
+ * commit does that moves credits on it; an audit reads one moment. Leaves out: what runs do.
+ */
+import type { Deed, Grant, Purse, Settled } from "@millrace/core/domain/Grant"
+import * as Grants from "@millrace/core/domain/Grant"
+import type { AccountId, RunId } from "@millrace/core/domain/Id"
+import type { CreditAccount, HandEntryKind, NumberedEntry } from "@millrace/core/domain/Ledger"
+import { unopened } from "@millrace/core/domain/Ledger"
+import type { RunFacts } from "@millrace/core/domain/LedgerCheck"
+import { discrepanciesTold } from "@millrace/core/domain/LedgerCheck"
+import type { StatementQuery, TrailReader } from "@millrace/core/ports/LedgerStore"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
+import { PgTypes } from "@effect/sql-pg"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { orStorageError } from "./Failure.ts"
+import * as LedgerRows from "./LedgerRows.ts"
+import * as Purses from "./Purses.ts"
+import * as Rows from "./Rows.ts"
+import { usage } from "./Usage.ts"
+
+const entryObject = `json_build_object('number', e.number,
+  ${Rows.object(LedgerRows.entries, "e").slice("json_build_object(".length)}`
+
+const withGrantsLeft = ({ account, grants }: Purse): Purse => ({
+  account,
+  grants: grants.filter(({ remaining }) => remaining > 0),
+})
+
+interface PurseRow {
+  readonly number: number
+  readonly account: CreditAccount
+  readonly now: number
+}
+
+const peekStatement = `
+  SELECT c.number::float8 AS number, ${Rows.object(LedgerRows.accounts, "c")} AS account,
+    floor(extract(epoch FROM now()) * 1000)::float8 AS now
+  FROM credit_accounts c WHERE c.account_id = $1`
+
+/** An account as it would be settled now, without settling it. */
+const peek = Effect.fnUntraced(function* (sql: SqlClient, account: AccountId) {
+  const rows = yield* sql.unsafe<PurseRow>(peekStatement, [Rows.text(account)])
+  const row = rows[0]
+  if (row === undefined) return undefined
+  const grants = yield* Purses.grantsOf(sql, Rows.text(account))
+  return { row, settled: Grants.settle({ account: row.account, grants }, row.now) }
+})
+
+/** Settles an account, so that what is told of it is what is stored. */
+const settled = Effect.fnUntraced(function* (sql: SqlClient, account: AccountId) {
+  const locked = yield* Purses.lock(sql, Rows.text(account))
+  const next = Grants.settle(locked.purse, locked.now)
+  yield* Purses.save(sql, locked, next)
+  return next
+})
+
+const find = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  account: AccountId,
+): Effect.fn.Return<Purse, SqlError> {
+  const seen = yield* peek(sql, account)
+  if (seen === undefined) return { account: unopened(account), grants: [] }
+  const isOver = seen.settled.entries.length > 0
+  return withGrantsLeft(isOver ? yield* sql.withTransaction(settled(sql, account)) : seen.settled)
+})
+
+const knownStatement = `SELECT ${entryObject} AS entry FROM credit_entries e
+  WHERE e.account = $1::int8 AND e.kind = $2 AND e.part = $3 AND e.run IS NULL`
+
+interface EntryRow {
+  readonly entry: LedgerRows.StoredEntry
+  readonly run: RunId | null
+}
+
+/** Does what is done by hand, unless it was done; the first time's entry is the answer. */
+const once = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  { accountId, id }: Deed,
+  kind: HandEntryKind,
+  change: (purse: Purse, now: number) => Settled,
+): Effect.fn.Return<NumberedEntry, SqlError> {
+  const locked = yield* Purses.lock(sql, Rows.text(accountId))
+  const known = sql.unsafe<EntryRow>(knownStatement, [locked.number, kind, Rows.text(id)])
+  if ((yield* known).length === 0) {
+    yield* Purses.save(sql, locked, change(locked.purse, locked.now))
+  }
+  return LedgerRows.entryOf((yield* known)[0]!.entry, accountId, null)
+})
+
+const grant = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  request: Grants.GrantRequest,
+): Effect.fn.Return<Grant, SqlError> {
+  const deed = { ...request, id: Rows.text(request.id) }
+  yield* once(sql, deed, "grant", (purse, now) => Grants.grant(purse, deed, now))
+  const rows = yield* sql.unsafe<{ readonly grant: Grant }>(
+    `SELECT ${Rows.object(LedgerRows.grants, "g")} AS grant FROM credit_grants g
+     WHERE g.account_id = $1 AND g.id = $2`,
+    [Rows.text(request.accountId), deed.id],
+  )
+  return rows[0]!.grant
+})
+
+const statement = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  { account, before, limit }: StatementQuery,
+): Effect.fn.Return<ReadonlyArray<NumberedEntry>, SqlError> {
+  const rows = yield* sql.unsafe<EntryRow>(
+    `SELECT ${entryObject} AS entry, r.id AS run
+     FROM credit_accounts c JOIN credit_entries e ON e.account = c.number
+     LEFT JOIN runs r ON r.number = e.run
+     WHERE c.account_id = $1 AND ($2::int8 IS NULL OR e.number < $2::int8)
+     ORDER BY e.number DESC LIMIT $3`,
+    [Rows.text(account), before === undefined ? null : PgTypes.float8(before), limit],
+  )
+  return rows.map(({ entry, run }) => LedgerRows.entryOf(entry, account, run))
+})
+
+const accountsStatement = `SELECT account_id AS id FROM credit_accounts
+  UNION SELECT account_id FROM runs WHERE estimated_credits > 0 OR actual_credits > 0`
+
+/** How many lines an audit reads at once. */
+const linesPerPage = 2_000
+
+interface LineRow extends EntryRow {
+  readonly facts: RunFacts | null
+}
+
+const runFacts = `CASE WHEN r.id IS NULL THEN NULL ELSE ${Rows.object(LedgerRows.facts, "r")} END`
+
+/** Of an entry whose run is gone, what there is of its name. */
+const linesStatement = `
+  SELECT ${entryObject} AS entry, ${runFacts} AS facts,
+    coalesce(r.id, 'number ' || e.run) AS run
+  FROM credit_entries e LEFT JOIN runs r ON r.number = e.run
+  WHERE e.account = $1::int8 AND e.number > $2::int8 ORDER BY e.number LIMIT ${linesPerPage}`
+
+const orphansStatement = `
+  SELECT ${Rows.object(LedgerRows.facts, "r")} AS facts FROM runs r
+  WHERE r.account_id = $1 AND (r.estimated_credits > 0 OR r.actual_credits > 0)
+    AND NOT EXISTS (SELECT FROM credit_entries e WHERE e.run = r.number OFFSET 0)
+  LIMIT ${discrepanciesTold}`
+
+/** Reads an account's entries, page by page. */
+const lines = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  account: AccountId,
+  number: number,
+  read: ReturnType<TrailReader>,
+): Effect.fn.Return<void, SqlError> {
+  let after: number | undefined = 0
+  while (after !== undefined) {
+    const parameters = [PgTypes.float8(number), PgTypes.float8(after)]
+    const page: ReadonlyArray<LineRow> = yield* sql.unsafe<LineRow>(linesStatement, parameters)
+    for (const { entry, facts, run } of page) {
+      read({ entry: LedgerRows.entryOf(entry, account, run), run: facts })
+    }
+    after = page.length < linesPerPage ? undefined : page.at(-1)?.entry.number
+  }
+})
+
+const trail = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  account: AccountId,
+  reader: TrailReader,
+): Effect.fn.Return<void, SqlError> {
+  yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
+  const name = Rows.text(account)
+  const row = (yield* sql.unsafe<PurseRow>(peekStatement, [name]))[0]
+  const grants = yield* Purses.grantsOf(sql, name)
+  const read = reader({ account: row?.account ?? unopened(account), grants })
+  if (row !== undefined) yield* lines(sql, account, row.number, read)
+  const orphans = yield* sql.unsafe<{ readonly facts: RunFacts }>(orphansStatement, [name])
+  for (const { facts } of orphans) read({ entry: null, run: facts })
+})
+
+const make = Effect.gen(function* () {
+  const sql = (yield* SqlClient).withoutTransforms()
+  const alone = sql.withTransaction
+  return LedgerStore.of({
+    find: (account) => orStorageError("LedgerStore.find")(find(sql, account)),
+    grant: (request) => orStorageError("LedgerStore.grant")(alone(grant(sql, request))),
+    adjust: (adjustment) =>
+      orStorageError("LedgerStore.adjust")(
+        alone(
+          once(sql, adjustment, "adjust", (purse, now) => Grants.adjust(purse, adjustment, now)),
+        ),
+      ),
+    meter: (deed, metered) =>
+      orStorageError("LedgerStore.meter")(
+        alone(
+          once(sql, deed, metered ? "meter" : "unmeter", (purse, now) =>
+            Grants.meter(purse, deed, metered, now),
+          ),
+        ),
+      ),
+    statement: (query) => orStorageError("LedgerStore.statement")(statement(sql, query)),
+    usage: (query) => orStorageError("LedgerStore.usage")(usage(sql, query)),
+    accounts: orStorageError("LedgerStore.accounts")(
+      Effect.map(sql.unsafe<{ readonly id: AccountId }>(accountsStatement), (rows) =>
+        rows.map(({ id }) => id),
+      ),
+    ),
+    trail: (account, reader) =>
+      orStorageError("LedgerStore.trail")(alone(trail(sql, account, reader))),
+  })
+})
+
+/** The ledger store over an existing client; the tables must be there. */
+export const layer: Layer.Layer<LedgerStore, never, SqlClient> = Layer.effect(LedgerStore, make)

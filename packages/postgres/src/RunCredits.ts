@@ -1,0 +1,133 @@
+/**
+ * How commits move credits: the parts of the commit's statement that are only there when one of its
+ * commits does.
+ *
+ * The accounts are locked first, in one order on every server, and before any run. Under the lock
+ * it is decided who is covered: where all of an account's commits fit together nobody is asked
+ * singly, else they are taken one after the other as they came. Then each account is changed once,
+ * by the sum of what was applied.
+ *
+ * Guarantees: a refused commit writes nothing; what a run moves is moved if and only if its commit
+ * is applied. An account that is not there yet, or on which a grant has run out, is left alone:
+ * the caller has to settle it first. Leaves out: settling.
+ */
+import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
+import { demandOf } from "@millrace/core/domain/Ledger"
+import type { PgTypes } from "@effect/sql-pg"
+import * as LedgerRows from "./LedgerRows.ts"
+import * as Rows from "./Rows.ts"
+
+/** True for a commit that moves credits. */
+export const movesCredits = ({ credits }: RunCommit): boolean =>
+  credits !== undefined && credits.length > 0
+
+const nowMillis = "floor(extract(epoch FROM now()) * 1000)::int8"
+
+// Looking runs up behind an OFFSET keeps the look-up by key, instead of as a table of all runs.
+const fits = `CASE WHEN m.expected_fence IS NULL
+    THEN NOT EXISTS (SELECT FROM runs r WHERE r.id = m.run_id OFFSET 0)
+    ELSE EXISTS (
+      SELECT FROM runs r WHERE r.id = m.run_id AND ${Rows.isOf("r.account_id", "m.account_id")}
+        AND r.fence = m.expected_fence AND r.revision = m.expected_revision
+        AND r.status IN ('QUEUED', 'RUNNING') OFFSET 0
+    ) END`
+
+/** What comes before any run is written; its parameters begin with this number. */
+export const before = (first: number): string => `
+purse AS MATERIALIZED (
+  SELECT c.* FROM unnest($${first}::text[]) AS a (id) CROSS JOIN LATERAL (
+    SELECT number, account_id, metered, posted - reserved AS available,
+      NOT $${first + 1}::bool AND coalesce(due_at <= ${nowMillis}, false) AS is_due
+    FROM credit_accounts c WHERE c.account_id = a.id FOR UPDATE
+  ) c
+), mover AS MATERIALIZED (
+  SELECT m.*, p.metered, p.available, coalesce(p.is_due, true) AS is_unready
+  FROM ${Rows.source(LedgerRows.movers, "m", first + 2)}
+  LEFT JOIN purse p ON p.account_id = m.account_id
+), asking AS MATERIALIZED (
+  SELECT m.run_id, m.account_id, m.demand, m.available,
+    row_number() OVER (PARTITION BY m.account_id ORDER BY m.place) AS place,
+    sum(m.demand) OVER (PARTITION BY m.account_id) AS total
+  FROM mover m WHERE m.demand > 0 AND m.metered AND NOT m.is_unready AND ${fits}
+), turn AS (
+  SELECT DISTINCT account_id, 0::int8 AS place, NULL::text AS run_id, available AS rest,
+    true AS fits
+  FROM asking WHERE total > available
+  UNION ALL
+  SELECT a.account_id, a.place, a.run_id,
+    CASE WHEN a.demand <= t.rest THEN t.rest - a.demand ELSE t.rest END, a.demand <= t.rest
+  FROM turn t JOIN asking a ON a.account_id = t.account_id AND a.place = t.place + 1
+), barred AS MATERIALIZED (
+  SELECT run_id, rest FROM turn WHERE NOT fits
+  UNION ALL
+  SELECT run_id, NULL FROM mover WHERE is_unready
+), `
+
+/** The condition on a run that is to be written. */
+export const isFree = (alias: string): string => `${alias}.id NOT IN (SELECT run_id FROM barred)`
+
+/** What comes once it is known which commits were applied. */
+export const after = (first: number): string => `, move AS MATERIALIZED (
+  SELECT e.*, a.number AS run
+  FROM ${Rows.source(LedgerRows.moves, "e", first + 2 + LedgerRows.movers.length)}
+  JOIN applied a ON a.id = e.run_id
+), total AS MATERIALIZED (
+  SELECT account_id, sum(posted)::int8 AS posted, sum(reserved)::int8 AS reserved, 'total' AS few
+  FROM move GROUP BY account_id
+), moved AS (
+  UPDATE credit_accounts c
+  SET posted = c.posted + t.posted, reserved = c.reserved + t.reserved
+  FROM total t WHERE c.account_id = t.account_id AND t.few = 'total'
+), booked AS (
+  INSERT INTO credit_entries (account, run, kind, part, posted, reserved, at)
+  SELECT p.number, m.run, m.kind, m.part, m.posted, m.reserved, m.at
+  FROM move m JOIN purse p ON p.account_id = m.account_id ORDER BY m.place
+)`
+
+/** The statement's answer: a row per commit that was applied or barred. */
+export const answer = `
+SELECT id, 'applied' AS outcome, NULL::float8 AS rest FROM applied
+UNION ALL
+SELECT run_id, CASE WHEN rest IS NULL THEN 'unready' ELSE 'refused' END, rest::float8 FROM barred`
+
+/** One row of the answer. */
+export interface Answered {
+  readonly id: string
+  readonly outcome: "applied" | "refused" | "unready"
+  readonly rest: number | null
+}
+
+/** The accounts on which these commits move credits, in the order in which they are locked. */
+export const accountsOf = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<string> => {
+  const moving = commits.filter(movesCredits)
+  return [...new Set(moving.map(({ run }) => Rows.text(run.accountId)))].toSorted()
+}
+
+/** What is set aside comes before the rest: that is what was decided on. */
+const movesOf = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<LedgerRows.Move> => {
+  const all = commits.flatMap((commit) =>
+    (commit.credits ?? []).map((entry) => ({ commit, entry, isLate: demandOf([entry]) === 0 })),
+  )
+  return [...all.filter(({ isLate }) => !isLate), ...all.filter(({ isLate }) => isLate)].map(
+    ({ commit, entry }, place) => ({ commit, entry, place }),
+  )
+}
+
+/** The parameters of both parts. Accounts that the caller holds settled are not looked at again. */
+export const parametersOf = (
+  commits: ReadonlyArray<RunCommit>,
+  areSettled: boolean,
+): ReadonlyArray<PgTypes.Parameter | ReadonlyArray<string> | boolean> => [
+  accountsOf(commits),
+  areSettled,
+  ...Rows.parameters(
+    LedgerRows.movers,
+    commits.filter(movesCredits).map((commit, place) => ({ commit, place })),
+  ),
+  ...Rows.parameters(LedgerRows.moves, movesOf(commits)),
+]
+
+/** Why a commit was refused that left so much to the others. */
+export const refusalOf = (commit: RunCommit, available: number): InsufficientCredits =>
+  new InsufficientCredits({ required: demandOf(commit.credits ?? []), available })
