@@ -3,12 +3,15 @@
 // 1. In memory, how the cost of a node depends on the size of its workflow.
 // 2. On Postgres with fsync on, each workload beside its ceiling: a bare loop over the same driver
 //    that writes the same rows without an engine. And the same workloads in memory.
+// 3. Over HTTP, reading a workflow with a key that has limits, beside bare node:http and fastify.
 //
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
-// `npm run bench -- scaling` and `npm run bench -- durable` run one part.
+//
+// `npm run bench -- scaling`, `durable` or `http` runs one part.
 import { writeFileSync } from "node:fs"
 import * as Durable from "./Durable.ts"
+import * as Http from "./Http.ts"
 import type { Shape } from "./Scaling.ts"
 import { measure } from "./Scaling.ts"
 
@@ -91,8 +94,10 @@ const durable = async () => {
 }
 
 const wanted = process.argv[2]
+const isWanted = (part: string) => wanted === undefined || wanted === part
 const results = {
-  scaling: wanted === "durable" ? undefined : await scaling(),
-  durable: wanted === "scaling" ? undefined : await durable(),
+  scaling: isWanted("scaling") ? await scaling() : undefined,
+  durable: isWanted("durable") ? await durable() : undefined,
+  http: isWanted("http") ? await Http.measure(rounds) : undefined,
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")

@@ -101,6 +101,7 @@ const keyOf = (id: KeyId, accountId: AccountId, createdAt: Timestamp): ApiKey =>
   expiresAt: null,
   revokedAt: null,
   createdAt,
+  lastUsedAt: null,
 })
 
 /** Fresh samples, for one test. */

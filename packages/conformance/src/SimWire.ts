@@ -117,6 +117,7 @@ export class Wire {
       findMany: (account, ids) => read(runs.findMany(account, ids)),
       latestOutputs: (account, workflow, nodes) =>
         read(runs.latestOutputs(account, workflow, nodes)),
+      findStart: (account, key) => read(runs.findStart(account, key)),
       list: (query) => read(runs.list(query)),
       events: (account, id, after) => read(runs.events(account, id, after)),
     })

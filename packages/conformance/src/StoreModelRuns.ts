@@ -4,7 +4,9 @@
  * Leaves out: speed. Runs, rows and events are flat lists that every method reads from the
  * beginning.
  */
-import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
+import type { KnownStart } from "@millrace/core/domain/Idempotency"
+import { startKeyMillis } from "@millrace/core/domain/Idempotency"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
@@ -51,6 +53,12 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   fence: run.fence,
 })
 
+interface Start extends KnownStart {
+  readonly account: AccountId
+  readonly key: string
+  readonly at: Timestamp
+}
+
 interface Row {
   readonly runId: RunId
   readonly nodeRun: NodeRun
@@ -84,6 +92,7 @@ class Lists {
   rows: ReadonlyArray<Row> = []
   events: ReadonlyArray<RunEvent> = []
   favorites: ReadonlyArray<RunId> = []
+  starts: ReadonlyArray<Start> = []
   readonly leases = new Map<RunnerId, Timestamp>()
 
   find(account: AccountId, id: RunId): Run | undefined {
@@ -106,8 +115,19 @@ class Lists {
     return next
   }
 
-  fits({ expected, run }: RunCommit): boolean {
-    if (expected._tag === "New") return this.runs.every(({ id }) => id !== run.id)
+  start(account: AccountId, key: string, now: Timestamp): KnownStart | undefined {
+    const found = this.starts.findLast((each) => each.account === account && each.key === key)
+    if (found === undefined || found.at + startKeyMillis <= now) return undefined
+    return { runId: found.runId, bodyHash: found.bodyHash }
+  }
+
+  fits({ expected, run }: RunCommit, now: Timestamp): boolean {
+    if (expected._tag === "New") {
+      const { startKey } = expected
+      const isTaken =
+        startKey !== undefined && this.start(run.accountId, startKey.key, now) !== undefined
+      return !isTaken && this.runs.every(({ id }) => id !== run.id)
+    }
     const present = this.find(run.accountId, run.id)
     return (
       present !== undefined &&
@@ -117,7 +137,11 @@ class Lists {
     )
   }
 
-  apply({ events, expected, nodeRuns, rewritten, run }: RunCommit): void {
+  apply({ events, expected, nodeRuns, rewritten, run }: RunCommit, now: Timestamp): void {
+    if (expected._tag === "New" && expected.startKey !== undefined) {
+      const account = run.accountId
+      this.starts = [...this.starts, { account, ...expected.startKey, runId: run.id, at: now }]
+    }
     const present = this.find(run.accountId, run.id)
     const owner = run.dueAt === null ? (present?.owner ?? null) : null
     this.set(present === undefined ? run : { ...run, ...keptOf(present), owner })
@@ -137,22 +161,25 @@ class Lists {
     return until === undefined || until <= now
   }
 
-  /** Open runs in the order in which they were created. */
-  openByAge(): ReadonlyArray<Run> {
+  /** Open runs by a time of theirs. */
+  openBy(timeOf: (run: Run) => Timestamp | null): ReadonlyArray<Run> {
     const places = [...this.favorites, ...this.runs.map(({ id }) => id)]
     return this.runs
       .filter(isOpen)
-      .toSorted((a, b) => a.createdAt - b.createdAt || places.indexOf(a.id) - places.indexOf(b.id))
+      .toSorted(
+        (a, b) =>
+          (timeOf(a) ?? 0) - (timeOf(b) ?? 0) || places.indexOf(a.id) - places.indexOf(b.id),
+      )
   }
 
   /** The runs that a claim takes, in its order. */
   claim(request: ClaimRequest, now: Timestamp): ReadonlyArray<Run> {
-    const open = this.openByAge()
+    const open = this.openBy(({ createdAt }) => createdAt)
     return claimed(request, {
       expired: open.filter(({ owner }) => owner !== null && this.hasRunOut(owner, now)),
-      due: open
-        .filter(({ dueAt, owner }) => owner === null && dueAt !== null && dueAt <= now)
-        .toSorted((a, b) => a.dueAt! - b.dueAt!),
+      due: this.openBy(({ dueAt }) => dueAt).filter(
+        ({ dueAt, owner }) => owner === null && dueAt !== null && dueAt <= now,
+      ),
       queued: open.filter(({ dueAt, owner }) => owner === null && dueAt === null),
       owned: open.filter(({ owner }) => owner !== null),
     })
@@ -194,15 +221,37 @@ const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "a
     }),
 })
 
+const latestOutputs = (
+  lists: Lists,
+  account: AccountId,
+  workflowId: WorkflowId,
+  nodeIds: ReadonlyArray<string>,
+) => {
+  const newestFirst = lists.runs
+    .filter((run) => run.accountId === account && run.workflowId === workflowId)
+    .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+  const outputs = newestFirst.flatMap(({ id }) =>
+    lists
+      .nodeRuns(id)
+      .flatMap(({ nodeId, output, status }) =>
+        status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
+          ? [[nodeId, output] as const]
+          : [],
+      ),
+  )
+  // Of several entries for one key a map keeps the last: the newest comes last here.
+  return new Map(outputs.toReversed())
+}
+
 /** An empty run store. */
 export const make = (): RunModel => {
   const lists = new Lists()
   const store = RunStore.of({
     ...handing(lists),
     commit: (commit) =>
-      Effect.suspend(() => {
-        if (!lists.fits(commit)) return new StaleRun({ runId: commit.run.id })
-        lists.apply(commit)
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (!lists.fits(commit, now)) return new StaleRun({ runId: commit.run.id })
+        lists.apply(commit, now)
         return Effect.void
       }),
     heartbeat: (runner, leaseMillis) =>
@@ -223,22 +272,11 @@ export const make = (): RunModel => {
           .map((run) => lists.record(run)),
       ),
     latestOutputs: (account, workflowId, nodeIds) =>
-      Effect.sync(() => {
-        const newestFirst = lists.runs
-          .filter((run) => run.accountId === account && run.workflowId === workflowId)
-          .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
-        const outputs = newestFirst.flatMap(({ id }) =>
-          lists
-            .nodeRuns(id)
-            .flatMap(({ nodeId, output, status }) =>
-              status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
-                ? [[nodeId, output] as const]
-                : [],
-            ),
-        )
-        // Of several entries for one key a map keeps the last: the newest comes last here.
-        return new Map(outputs.toReversed())
-      }),
+      Effect.sync(() => latestOutputs(lists, account, workflowId, nodeIds)),
+    findStart: (account, key) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        Option.fromUndefinedOr(lists.start(account, key, now)),
+      ),
     list: (query) =>
       Effect.sync(() =>
         pageOf(

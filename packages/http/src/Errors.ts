@@ -2,7 +2,8 @@
  * The one table from what is refused to what travels: status, sentence, machine code, headers.
  *
  * Guarantees: every refusal has exactly one form on the wire; what a fault was caused by goes to
- * the log and never to a client. Leaves out: the wording of the engine's refusals, which is theirs.
+ * the log and never to a client; what is not found is not named, so that the answer is the same for
+ * every identifier. Leaves out: the wording of the engine's other refusals, which is theirs.
  */
 import * as Wire from "@millrace/api/WireError"
 import type {
@@ -10,8 +11,11 @@ import type {
   RevisionMismatch,
   RunEnded,
   RunNotFound,
+  StartKeyTaken,
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
+import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
+import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Data, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
@@ -26,9 +30,22 @@ export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
 /** The request carries no key that admits it. Why is deliberately not said. */
 export class KeyRefused extends Data.TaggedError("KeyRefused") {}
 
+/** The request does not carry the operator token. */
+export class TokenRefused extends Data.TaggedError("TokenRefused") {}
+
 /** The key has used up a rate limit. */
 export class LimitExceeded extends Data.TaggedError("LimitExceeded")<{
   readonly retryAfterSeconds: number
+}> {}
+
+/** Too many bad tokens came from the request's address, and this is one more. */
+export class TooManyBadTokens extends Data.TaggedError("TooManyBadTokens")<{
+  readonly retryAfterSeconds: number
+}> {}
+
+/** The key, or all keys together, hold as many streams open as allowed. */
+export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
+  readonly of: "key" | "server"
 }> {}
 
 /** The body has more bytes than allowed. */
@@ -36,6 +53,9 @@ export class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{ readonly li
 
 /** The body is announced as something else than JSON. */
 export class NotJson extends Data.TaggedError("NotJson") {}
+
+/** The body is compressed. */
+export class Compressed extends Data.TaggedError("Compressed") {}
 
 /** There is nothing at this address. */
 export class UnknownRoute extends Data.TaggedError("UnknownRoute") {}
@@ -59,12 +79,22 @@ export type Refusal =
   | InvalidGraph
   | RevisionMismatch
   | RunEnded
+  | StartKeyTaken
   | StorageError
   | InvalidRequest
   | KeyRefused
+  | TokenRefused
+  | AccountNotFound
+  | KeyNotFound
+  | InvalidKey
+  | LabelTaken
+  | TooManyKeys
   | LimitExceeded
+  | TooManyBadTokens
+  | TooManyStreams
   | BodyTooLarge
   | NotJson
+  | Compressed
   | UnknownRoute
   | WrongMethod
   | ShuttingDown
@@ -86,11 +116,11 @@ const form = <T extends Tag, E extends Wire.WireError>(_tag: T, row: Form<Of<T>,
 const forms = {
   WorkflowNotFound: form("WorkflowNotFound", {
     code: "workflow_not_found",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
+    error: () => new Wire.NotFound({ error: "The workflow does not exist" }),
   }),
   RunNotFound: form("RunNotFound", {
     code: "run_not_found",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
+    error: () => new Wire.NotFound({ error: "The run does not exist" }),
   }),
   InvalidGraph: form("InvalidGraph", {
     code: "invalid_graph",
@@ -103,6 +133,11 @@ const forms = {
   RunEnded: form("RunEnded", {
     code: "run_ended",
     error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
+  StartKeyTaken: form("StartKeyTaken", {
+    code: "idempotency_key_taken",
+    error: () =>
+      new Wire.Conflict({ error: "Idempotency-Key: was given to another start within 24 hours" }),
   }),
   StorageError: form("StorageError", {
     code: "store_unavailable",
@@ -117,6 +152,31 @@ const forms = {
     error: () => new Wire.Unauthorized({ error: "API key is missing, invalid or expired" }),
     headers: () => ({ "www-authenticate": "Bearer" }),
   }),
+  TokenRefused: form("TokenRefused", {
+    code: "token_refused",
+    error: () => new Wire.Unauthorized({ error: "The operator token is missing or wrong" }),
+    headers: () => ({ "www-authenticate": "Bearer" }),
+  }),
+  AccountNotFound: form("AccountNotFound", {
+    code: "account_not_found",
+    error: ({ message }) => new Wire.NotFound({ error: message }),
+  }),
+  KeyNotFound: form("KeyNotFound", {
+    code: "key_not_found",
+    error: ({ message }) => new Wire.NotFound({ error: message }),
+  }),
+  InvalidKey: form("InvalidKey", {
+    code: "invalid_key",
+    error: ({ message }) => new Wire.BadRequest({ error: message }),
+  }),
+  LabelTaken: form("LabelTaken", {
+    code: "label_taken",
+    error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
+  TooManyKeys: form("TooManyKeys", {
+    code: "too_many_keys",
+    error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
   LimitExceeded: form("LimitExceeded", {
     code: "limit_exceeded",
     error: ({ retryAfterSeconds }) =>
@@ -124,6 +184,22 @@ const forms = {
         error: `The rate limit of the API key is exceeded; retry in ${retryAfterSeconds} s`,
       }),
     headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
+  }),
+  TooManyBadTokens: form("TooManyBadTokens", {
+    code: "too_many_bad_tokens",
+    error: ({ retryAfterSeconds }) =>
+      new Wire.TooManyRequests({
+        error: `Too many bad API keys came from this address; retry in ${retryAfterSeconds} s`,
+      }),
+    headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
+  }),
+  TooManyStreams: form("TooManyStreams", {
+    code: "too_many_streams",
+    error: ({ of }) =>
+      of === "key"
+        ? new Wire.TooManyRequests({ error: "The API key holds too many streams open" })
+        : new Wire.Unavailable({ error: "The server holds too many streams open; try again" }),
+    headers: () => ({ "retry-after": "5" }),
   }),
   BodyTooLarge: form("BodyTooLarge", {
     code: "body_too_large",
@@ -135,6 +211,11 @@ const forms = {
   NotJson: form("NotJson", {
     code: "unsupported_media_type",
     error: () => new Wire.UnsupportedMediaType({ error: "Content-Type must be application/json" }),
+  }),
+  Compressed: form("Compressed", {
+    code: "unsupported_content_encoding",
+    error: () => new Wire.UnsupportedMediaType({ error: "Content-Encoding is not supported" }),
+    headers: () => ({ "accept-encoding": "identity" }),
   }),
   UnknownRoute: form("UnknownRoute", {
     code: "unknown_route",

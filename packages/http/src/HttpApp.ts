@@ -16,12 +16,17 @@ import type { Etag, HttpPlatform, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { FileSystem, Path } from "effect"
 import { Layer } from "effect"
+import * as AdminApp from "./AdminApp.ts"
 import * as Authorization from "./Authorization.ts"
+import { BadTokens } from "./BadTokens.ts"
 import { Cursors } from "./Cursor.ts"
 import * as Docs from "./Docs.ts"
+import { Door } from "./Door.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Health from "./Health.ts"
+import * as Nowhere from "./Nowhere.ts"
 import * as NodeTypeHandlers from "./NodeTypeHandlers.ts"
+import * as RequestForm from "./RequestForm.ts"
 import * as RunHandlers from "./RunHandlers.ts"
 import * as WorkflowHandlers from "./WorkflowHandlers.ts"
 
@@ -40,13 +45,14 @@ export type Platform =
 
 const operations = HttpApiBuilder.layer(Api).pipe(
   Layer.provide([WorkflowHandlers.layer, RunHandlers.layer, NodeTypeHandlers.layer]),
-  Layer.provide([Authorization.layer, Authorization.layerRequestForm, Cursors.layer]),
+  Layer.provide([Authorization.layer, RequestForm.layer, Cursors.layer]),
 )
 
 /** Every route: the interface, its documents, health, and the envelope around them. */
 export const layer: Layer.Layer<never, never, Services | Platform> = Layer.mergeAll(
   operations,
+  AdminApp.layer,
   Docs.layer,
   Health.layer,
   Envelope.layer,
-)
+).pipe(Layer.provideMerge(Nowhere.layer), Layer.provide(Door.layer), Layer.provide(BadTokens.layer))

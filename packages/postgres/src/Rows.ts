@@ -178,6 +178,16 @@ const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
 
 export const runs: Table<Run> = [...runIds, ...birth, ...ownership, ...progress]
 
+const startKeyOf = ({ expected }: RunCommit) =>
+  expected._tag === "New" ? expected.startKey : undefined
+
+/** The rows of new runs, and the names that their starts were given. */
+export const births: Table<RunCommit> = [
+  ...runs.map((column) => ({ ...column, of: ({ run }: RunCommit) => column.of(run) })),
+  derived("start_key", "text", (commit) => startKeyOf(commit)?.key ?? null),
+  derived("body_hash", "text", (commit) => startKeyOf(commit)?.bodyHash ?? null),
+]
+
 /** The next rows of runs that exist, and what their commits expect of the present ones. */
 export const steps: Table<RunCommit> = [
   ...[...runIds, ...progress].map((column) => ({
@@ -228,12 +238,16 @@ export const owned = <Row>(table: Table<Row>): Table<Owned<Row>> => [
 export const names = <Row>(table: Table<Row>, alias?: string): string =>
   table.map(({ name }) => (alias === undefined ? name : `${alias}.${name}`)).join(", ")
 
-/** An expression that builds the domain's object out of a row. */
-export const object = <Row>(table: Table<Row>, alias: string): string => {
+/** An expression that builds the domain's object out of a row, and of `more` properties. */
+export const object = <Row>(
+  table: Table<Row>,
+  alias: string,
+  ...more: ReadonlyArray<string>
+): string => {
   const parts = table.flatMap(({ name, property }) =>
     property === undefined ? [] : [`'${property}', ${alias}.${name}`],
   )
-  return `json_build_object(${parts.join(", ")})`
+  return `json_build_object(${[...parts, ...more].join(", ")})`
 }
 
 /**

@@ -4,17 +4,19 @@
  * Guarantees: a commit is applied as a whole or not at all; the guard is part of the statement, so
  * whoever was fenced off writes nothing. Leaves out: gathering commits.
  */
+import { startKeyMillis } from "@millrace/core/domain/Idempotency"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Rows from "./Rows.ts"
+import * as StartKeys from "./StartKeys.ts"
 
 const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
 const ownedEvents = Rows.owned(Rows.events)
 
 const firstBirth = 1
-const firstStep = firstBirth + Rows.runs.length
+const firstStep = firstBirth + Rows.births.length
 const firstDefinition = firstStep + Rows.steps.length
 const firstNodeRun = firstDefinition + Rows.definitions.length
 const firstRewritten = firstNodeRun + ownedNodeRuns.length
@@ -25,10 +27,11 @@ const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
 
 // Comparing `expected` or `few` with a text tells the planner to expect few rows, so that it looks
 // rows up by their key, also in a plan that was made when the table was empty.
-const statement = `
-WITH created AS (
+const statementWith = (named: string, isFree: string): string => `
+WITH ${named} created AS (
   INSERT INTO runs (${Rows.names(Rows.runs)})
-  SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.runs, "b", firstBirth)}
+  SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.births, "b", firstBirth)}
+  ${isFree}
   ON CONFLICT (id) DO NOTHING
   RETURNING number, id, definition_id, account_id, workflow_id, owner, due_at, created_at, status
 ), advanced AS (
@@ -38,7 +41,7 @@ WITH created AS (
   WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
     AND r.status IN ('QUEUED', 'RUNNING')
-  RETURNING r.number, r.id, r.status, r.due_at
+  RETURNING r.number, r.id, r.status, r.owner, r.due_at, r.account_id, r.workflow_id
 ), applied AS (
   SELECT number, id, 'applied' AS few FROM created
   UNION ALL
@@ -48,9 +51,11 @@ WITH created AS (
   SELECT number, owner, due_at, created_at,
     CASE WHEN owner IS NULL THEN account_id END, CASE WHEN owner IS NULL THEN workflow_id END
   FROM created WHERE status IN ('QUEUED', 'RUNNING')
-), parked AS (
-  UPDATE open_runs o SET owner = NULL, due_at = a.due_at FROM advanced a
-  WHERE o.run = a.number AND a.due_at IS NOT NULL
+), let_go AS (
+  UPDATE open_runs o SET owner = NULL, due_at = a.due_at, account_id = a.account_id,
+    workflow_id = a.workflow_id
+  FROM advanced a
+  WHERE o.run = a.number AND a.owner IS NULL AND a.status IN ('QUEUED', 'RUNNING')
 ), closed AS (
   DELETE FROM open_runs o USING advanced a
   WHERE o.run = a.number AND a.status IN ('COMPLETED', 'FAILED', 'CANCELED')
@@ -78,6 +83,27 @@ WITH created AS (
 )
 SELECT id FROM applied`
 
+const statement = statementWith("", "")
+
+// A subquery that gives one value is looked up by key, where NOT EXISTS might read the whole table.
+/** Takes names that are free or no longer hold, in one order for every server. */
+const named = `named AS (
+  INSERT INTO start_keys AS k (account_id, key, run_id, body_hash, expires_at)
+  SELECT account_id, start_key, id, body_hash, ${StartKeys.nowMillis} + ${startKeyMillis}
+  FROM ${Rows.source(Rows.births, "b", firstBirth)}
+  WHERE start_key IS NOT NULL AND (SELECT r.number FROM runs r WHERE r.id = b.id) IS NULL
+  ORDER BY account_id, start_key
+  ON CONFLICT (account_id, key) DO UPDATE
+  SET run_id = excluded.run_id, body_hash = excluded.body_hash, expires_at = excluded.expires_at
+  WHERE k.expires_at <= ${StartKeys.nowMillis}
+  RETURNING k.run_id
+),`
+
+const statementWithNames = statementWith(
+  named,
+  "WHERE start_key IS NULL OR b.id IN (SELECT run_id FROM named)",
+)
+
 const owned =
   <Row>(rowsOf: (commit: RunCommit) => ReadonlyArray<Row>) =>
   (commit: RunCommit): ReadonlyArray<Rows.Owned<Row>> =>
@@ -100,10 +126,7 @@ const parametersOf = (commits: ReadonlyArray<RunCommit>) => {
   const inOrder = ordered(commits, ({ run }) => run.id)
   const births = inOrder.filter(({ expected }) => expected._tag === "New")
   return [
-    ...Rows.parameters(
-      Rows.runs,
-      births.map(({ run }) => run),
-    ),
+    ...Rows.parameters(Rows.births, births),
     ...Rows.parameters(
       Rows.steps,
       inOrder.filter(({ expected }) => expected._tag === "Existing"),
@@ -115,12 +138,36 @@ const parametersOf = (commits: ReadonlyArray<RunCommit>) => {
   ]
 }
 
+const nameOf = ({ expected, run }: RunCommit): string | undefined =>
+  expected._tag === "New" && expected.startKey !== undefined
+    ? JSON.stringify([run.accountId, expected.startKey.key])
+    : undefined
+
+/** Without the births whose name an earlier one of the same group takes: one row, one writer. */
+const withoutTwins = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<RunCommit> => {
+  const taken = new Set<string>()
+  return commits.filter((commit) => {
+    const name = nameOf(commit)
+    if (name === undefined) return true
+    const isFirst = !taken.has(name)
+    taken.add(name)
+    return isFirst
+  })
+}
+
+const send = (sql: SqlClient, commits: ReadonlyArray<RunCommit>) => {
+  const hasNames = commits.some((commit) => nameOf(commit) !== undefined)
+  return hasNames
+    ? sql.unsafe<{ readonly id: string }>(statementWithNames, parametersOf(withoutTwins(commits)))
+    : sql.unsafe<{ readonly id: string }>(statement, parametersOf(commits))
+}
+
 /** Applies commits of different runs; true for those that were applied. */
 export const write = (
   sql: SqlClient,
   commits: ReadonlyArray<RunCommit>,
 ): Effect.Effect<ReadonlyArray<boolean>, SqlError> =>
-  Effect.suspend(() => sql.unsafe<{ readonly id: string }>(statement, parametersOf(commits))).pipe(
+  Effect.suspend(() => send(sql, commits)).pipe(
     Effect.map((rows) => {
       const applied = new Set(rows.map(({ id }) => id))
       return commits.map(({ run }) => applied.has(Rows.text(run.id)))

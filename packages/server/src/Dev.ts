@@ -12,12 +12,13 @@ import "effect/schema/SchemaJITCompiler/enable"
 import * as Engine from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Builtin from "@millrace/nodes/Builtin"
-import type { LogLevel } from "effect"
+import type { LogLevel, Redacted } from "effect"
 import { Console, Effect, Layer, References } from "effect"
 import * as Census from "./Census.ts"
 import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
 import * as Orders from "./demo/Orders.ts"
+import * as KeySettings from "./KeySettings.ts"
 import type { Listener } from "./Listener.ts"
 import * as Listening from "./Listener.ts"
 import * as OwnAddress from "./OwnAddress.ts"
@@ -27,36 +28,39 @@ import { StartRefused } from "./StartRefused.ts"
 import * as Storage from "./Storage.ts"
 import { welcome } from "./Welcome.ts"
 
+/** What a start goes by. */
+interface Start {
+  readonly settings: DevSettings
+  readonly listener: Listener
+  /** What operators show, where nobody has chosen it. */
+  readonly token: Redacted.Redacted | undefined
+}
+
 /** The engine and the routes on top of the stores. */
-const serverLayer = (settings: DevSettings, listener: Listener) =>
+const serverLayer = ({ listener, settings, token }: Start) =>
   Routes.layer(listener, Orders.layer).pipe(
     Layer.provideMerge(Engine.layer),
     Layer.provide(Builtin.layer),
     Layer.provide(OwnAddress.layer(listener.address, settings.egressAllow)),
+    Layer.provide(KeySettings.layer({ ...settings, adminToken: token ?? settings.adminToken })),
   )
 
 /** From the moment everything answers. */
-const running = Effect.fnUntraced(function* (
-  settings: DevSettings,
-  { address, ready }: Listener,
-  unfinished: number,
-) {
+const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
+  const { address, ready } = start.listener
   yield* ready
   yield* Effect.forEach(yield* warnings, (line) => Console.error(line), { discard: true })
   const origin = OwnAddress.originOf(address)
-  yield* welcome({ settings, origin, paint: yield* Paint.current, unfinished })
+  yield* welcome({ ...start, origin, paint: yield* Paint.current, unfinished })
   return yield* Effect.never
 })
 
 /** From the moment the stores are open. */
-const opened = Effect.fnUntraced(function* (settings: DevSettings, listener: Listener) {
+const opened = Effect.fnUntraced(function* (start: Start) {
   const { listAccounts } = yield* KeyStore
   const unfinished = yield* Census.unfinishedOf(yield* listAccounts)
   yield* Census.releaseOwners(unfinished)
-  return yield* Effect.provide(
-    running(settings, listener, unfinished.length),
-    serverLayer(settings, listener),
-  )
+  return yield* Effect.provide(running(start, unfinished.length), serverLayer(start))
 })
 
 /** What keeps a server from starting through no fault of ours. */
@@ -80,7 +84,9 @@ export const dev = (
 ): Effect.Effect<never, StartRefused> =>
   Effect.gen(function* () {
     const listener = yield* Listening.open(settings.host, settings.port)
-    return yield* Effect.provide(opened(settings, listener), Storage.layer(settings))
+    const token = settings.adminToken === null ? yield* KeySettings.makeToken : undefined
+    const start = { settings, listener, token }
+    return yield* Effect.provide(opened(start), Storage.layer(settings))
   }).pipe(
     Effect.scoped,
     Effect.catchTag(refusals, refuseStart),

@@ -24,6 +24,7 @@ import type { ServeSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
 import * as Database from "./Database.ts"
 import * as Deadline from "./Deadline.ts"
+import * as KeySettings from "./KeySettings.ts"
 import * as Listening from "./Listener.ts"
 import * as Logs from "./Logs.ts"
 import { originOf } from "./OwnAddress.ts"
@@ -62,6 +63,7 @@ const engineLayer = (
     Layer.provideMerge(nodeTypes),
     Layer.provide(Egress.layer({ ...openWeb, allow: settings.egressAllow })),
     Layer.provide(runnerOptions(settings)),
+    Layer.provide(KeySettings.layer(settings)),
     Layer.provideMerge(stores),
   )
 
@@ -85,7 +87,12 @@ const start = Effect.fnUntraced(function* (
   const engine = yield* Layer.buildWithScope(engineLayer(settings, stores, nodeTypes), scope)
   let isDraining = false
   yield* Layer.build(
-    Routes.layer(listener, Deadline.layerRequests(settings.requestMillis)).pipe(
+    Routes.layer(
+      listener,
+      Deadline.layerRequests(settings.requestMillis),
+      settings.trustedProxies,
+    ).pipe(
+      Layer.provide(KeySettings.layer(settings)),
       Layer.provide(Layer.succeed(IsDraining, () => isDraining)),
       Layer.provide(Layer.succeedContext(engine)),
     ),

@@ -15,6 +15,16 @@ export interface Limits {
   readonly nodesAtOnce: number
   /** Bytes of a request body. */
   readonly bodyBytes: number
+  /** Arrays and objects within each other in a request body. */
+  readonly bodyDepth: number
+  /** Values in a request body, with its arrays and objects. */
+  readonly bodyValues: number
+  /** Streams of events that one key holds open at the same time. */
+  readonly streamsPerKey: number
+  /** Streams of events that one process holds open at the same time. */
+  readonly streamsAtOnce: number
+  /** How long a stream of events lasts; after that its client comes again, with its key. */
+  readonly streamMillis: number
   /** Bytes of JSON text that one node may put out. */
   readonly outputBytes: number
   /** Attempts of all nodes of one run together, beyond which no node is tried again. */
@@ -29,6 +39,10 @@ export interface Limits {
   readonly runsPerAccount: number
   /** Runs of one workflow that execute at the same time, anywhere; more of them stay QUEUED. */
   readonly runsPerWorkflow: number
+  /** Bad tokens that one address may send in a minute before it is told to wait. */
+  readonly badTokensPerMinute: number
+  /** Addresses whose bad tokens are counted apart; those of all others are counted together. */
+  readonly badTokenSources: number
 }
 
 /** What holds where nothing else is said (specification, part 8, and the engine's own). */
@@ -37,6 +51,11 @@ export const defaultLimits: Limits = {
   edgesPerWorkflow: 2_000,
   nodesAtOnce: 10,
   bodyBytes: 1_048_576,
+  bodyDepth: 64,
+  bodyValues: 100_000,
+  streamsPerKey: 10,
+  streamsAtOnce: 1_000,
+  streamMillis: 600_000,
   outputBytes: 131_072,
   attemptsPerRun: 1_000,
   logLinesPerNode: 1_000,
@@ -44,6 +63,8 @@ export const defaultLimits: Limits = {
   runsAtOnce: 1_000,
   runsPerAccount: Number.POSITIVE_INFINITY,
   runsPerWorkflow: Number.POSITIVE_INFINITY,
+  badTokensPerMinute: 60,
+  badTokenSources: 10_000,
 }
 
 /** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */
