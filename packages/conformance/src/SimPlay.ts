@@ -11,6 +11,7 @@ import type { RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { Ids } from "@millrace/core/engine/Ids"
 import { InvalidGraph } from "@millrace/core/engine/Refusals"
+import { StorageError } from "@millrace/core/ports/StorageError"
 import { Cause, Effect, Exit, Option } from "effect"
 import type * as Dice from "./ModelDice.ts"
 import { epoch } from "./Samples.ts"
@@ -130,11 +131,7 @@ class Play {
     for (const host of world.hosts) world.start(host, world.trouble())
     for (const action of this.#scenario.actions) {
       if (action._tag === "Strike") continue
-      this.#pending += 1
-      world.time.after(action.at, () => {
-        this.#pending -= 1
-        this.#act(action)
-      })
+      this.#later(action.at, () => this.#act(action))
     }
     world.time.after(this.#scenario.healedAt, () => this.#heal())
   }
@@ -199,31 +196,17 @@ class Play {
   #start(action: StartAction): void {
     const found = this.#serverNear(action.server)
     const { world } = this
-    if (found === undefined) {
-      this.#pending += 1
-      world.time.after(1_000, () => {
-        this.#pending -= 1
-        this.#start(action)
-      })
-      return
-    }
+    if (found === undefined) return this.#later(1_000, () => this.#start(action))
     const { host, server } = found
     const account = accountOf(action.workflow)
     world.say(() => `start ${action.run} on ${host.machine.name}`)
     const name = `${host.machine.name} ${action.run}`
     this.#starting.add(name)
-    const started = server.runs.start(account, {
-      workflowId: workflowIdOf(action.workflow),
-      values: { run: action.run },
-      graphInputOverrides: action.overrides,
-      nodeOverrides: action.replaced,
-      ...(action.single === null ? {} : { singleNodeId: action.single }),
-    })
     server.run(
       Effect.map(
-        Effect.exit(started),
+        Effect.exit(this.#asked(server, account, action)),
         Exit.match({
-          onSuccess: ({ id }) => {
+          onSuccess: (id) => {
             world.say(() => `start ${action.run} is ${id}`)
             this.#starting.delete(name)
             const isStored = Option.isSome(Effect.runSync(world.runs.find(account, id)))
@@ -233,6 +216,9 @@ class Play {
           onFailure: (cause) => {
             const error = Cause.squash(cause)
             world.say(() => `start ${action.run}: ${String(error)}`)
+            if (this.#isNamed(action.run) && error instanceof StorageError) {
+              this.#later(700, () => this.#start({ ...action, server: action.server + 1 }))
+            }
             if (error instanceof InvalidGraph && !fairRefusal.test(error.message)) {
               world.report("a start of what can be executed is accepted", error.message)
             }
@@ -240,6 +226,37 @@ class Play {
         }),
       ),
     )
+  }
+
+  /** Every other start has a name, and is repeated until it is answered. */
+  #isNamed(run: number): boolean {
+    return (this.#scenario.seed + run) % 2 === 0
+  }
+
+  #asked(
+    { runs }: Server,
+    account: AccountId,
+    { overrides, replaced, run, single, workflow }: StartAction,
+  ): Effect.Effect<RunId, unknown> {
+    const request = {
+      workflowId: workflowIdOf(workflow),
+      values: { run },
+      graphInputOverrides: overrides,
+      nodeOverrides: replaced,
+      ...(single === null ? {} : { singleNodeId: single }),
+    }
+    if (!this.#isNamed(run)) return Effect.map(runs.start(account, request), ({ id }) => id)
+    const name = { key: `start ${run}`, bodyHash: "the same" }
+    return Effect.map(runs.startOnce(account, request, name), ({ runId }) => runId)
+  }
+
+  /** Has something done later; the play does not end before that. */
+  #later(millis: number, act: () => void): void {
+    this.#pending += 1
+    this.world.time.after(millis, () => {
+      this.#pending -= 1
+      act()
+    })
   }
 
   /** Whoever waits for the end of a run is told what is stored. */
@@ -367,6 +384,11 @@ class Play {
     const { world } = this
     if (!world.witness.isQuiet) return this.#look()
     world.witness.checkAll()
+    const numbers = Array.from(world.witness.runs.values(), ({ record }) =>
+      Number(record.run.values["run"]),
+    )
+    const twice = numbers.find((run, at) => this.#isNamed(run) && numbers.indexOf(run) < at)
+    if (twice !== undefined) world.report("a name starts one run", `start ${twice}`)
     for (const call of world.journal.open) {
       const { behavior, machine, nodeId, runId } = call
       if (machine.isAlive && !behavior.isStubborn) {

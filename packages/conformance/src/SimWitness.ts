@@ -5,7 +5,7 @@
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
-import type { ClaimRequest, RunCommit, RunStore } from "@millrace/core/ports/RunStore"
+import type { ClaimRequest, Expected, RunCommit, RunStore } from "@millrace/core/ports/RunStore"
 import { Cause, Effect, Exit, Option } from "effect"
 import { checkBirth } from "./SimBirthRules.ts"
 import { checkEnd, checkEvents } from "./SimEndRules.ts"
@@ -59,6 +59,8 @@ export class Witness {
   readonly #storeNow: () => number
   /** Until when runners own what they own, by the store's clock. */
   readonly #leases = new Map<RunnerId, number>()
+  /** The names under which runs were started. */
+  readonly #names = new Set<string>()
   readonly #decided = new WeakMap<RunCommit, number>()
 
   constructor(bench: Bench, store: RunStore["Service"], storeNow: () => number) {
@@ -146,6 +148,8 @@ export class Witness {
       this.#bench.report("only the owner writes, on what it knows", `${id}: ${what}`)
     }
     if (after === undefined || !hasWritten) return exit
+    const name = nameOf(commit.run, commit.expected)
+    if (name !== undefined) this.#names.add(name)
     const watched = this.runs.get(id) ?? new Watched(unborn(after))
     this.runs.set(id, watched)
     watched.record = after
@@ -163,7 +167,10 @@ export class Witness {
 
   /** Whether a commit must be accepted. */
   #mayWrite(machine: Machine, { expected, run }: RunCommit, stored: Run | undefined): boolean {
-    if (expected._tag === "New") return stored === undefined
+    if (expected._tag === "New") {
+      const name = nameOf(run, expected)
+      return stored === undefined && (name === undefined || !this.#names.has(name))
+    }
     if (stored === undefined || isTerminal(stored.status)) return false
     if (stored.fence !== expected.fence || stored.revision !== expected.revision) return false
     if (stored.owner === machine.runner) return true
@@ -226,6 +233,11 @@ export class Witness {
     }
   }
 }
+
+const nameOf = ({ accountId }: Run, expected: Expected): string | undefined =>
+  expected._tag === "New" && expected.startKey !== undefined
+    ? `${accountId} ${expected.startKey.key}`
+    : undefined
 
 const isHandedOver = (before: Run, after: Run, hands: Hands): boolean => {
   if (after === before && hands === before) return true
