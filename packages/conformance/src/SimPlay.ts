@@ -9,8 +9,10 @@ import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import { prefixes } from "@millrace/core/domain/Id"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
+import { audit } from "@millrace/core/engine/Audit"
 import type { Ids } from "@millrace/core/engine/Ids"
 import { InvalidGraph } from "@millrace/core/engine/Refusals"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Cause, Effect, Exit, Option } from "effect"
 import type * as Dice from "./ModelDice.ts"
 import { epoch } from "./Samples.ts"
@@ -367,6 +369,7 @@ class Play {
     const { world } = this
     if (!world.witness.isQuiet) return this.#look()
     world.witness.checkAll()
+    this.#checkBooks()
     for (const call of world.journal.open) {
       const { behavior, machine, nodeId, runId } = call
       if (machine.isAlive && !behavior.isStubborn) {
@@ -374,6 +377,18 @@ class Play {
       }
     }
     this.#isOver = true
+  }
+
+  /** What the runs have cost is on the books, and nothing is set aside any more. */
+  #checkBooks(): void {
+    const { world } = this
+    const { ledger } = world
+    const { discrepancies } = Effect.runSync(Effect.provideService(audit, LedgerStore, ledger))
+    for (const { message } of discrepancies) world.report("the books add up", message)
+    for (const account of Effect.runSync(ledger.accounts)) {
+      const { reserved } = Effect.runSync(ledger.find(account)).account
+      if (reserved !== 0) world.report("nothing stays reserved", `${account}: ${reserved}`)
+    }
   }
 }
 
