@@ -5,6 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Races from "../packages/postgres/test/CreditRaces.ts"
+import * as StartRaces from "../packages/postgres/test/StartRaces.ts"
 import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
 
 const timeout = 600_000
@@ -46,6 +47,20 @@ describe("Credits on four servers", () => {
       Effect.gen(function* () {
         assert.strictEqual(yield* Races.twins(yield* onFour, 2_000), 2_000)
       }),
+    timeout,
+  )
+
+  it.live(
+    "are set aside once for a start that is repeated a thousand times",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* TestPostgres.url
+        for (let round = 0; round < 5; round++) {
+          const found = yield* StartRaces.replays(url, { count: 1_000, engines: 4 })
+          const kinds = "void post reserve grant meter"
+          assert.deepStrictEqual(found, { runs: 1, first: 1, kinds, problems: [] })
+        }
+      }).pipe(Effect.scoped),
     timeout,
   )
 

@@ -14,6 +14,7 @@ import { Effect, type Layer } from "effect"
 import { admitSuite } from "./AdmitSuite.ts"
 import { keyStoreSuite } from "./KeyStoreSuite.ts"
 import { ledgerSuite } from "./LedgerSuite.ts"
+import { namedCreditSuite } from "./NamedCreditSuite.ts"
 import { type Listing, pagingSuite } from "./PagingSuite.ts"
 import { runClaimSuite } from "./RunClaimSuite.ts"
 import { runCommitSuite } from "./RunCommitSuite.ts"
@@ -71,6 +72,7 @@ export const conformance = <E>(
     runParkingSuite(it)
     runTurnSuite(it, crowd)
     ledgerSuite(it)
+    namedCreditSuite(it)
     usageSuite(it)
     keyStoreSuite(it)
     admitSuite(it)

@@ -27,6 +27,16 @@ const hasExpired = ({ isSkewed }: Bench, { after, machine }: Turned): boolean =>
   return isSkewed || machine.clock.currentTimeMillisUnsafe() >= startedAt + timeoutMillis
 }
 
+/** True when the end of a run changed nothing of its nodes but what it broke off. */
+const isLeftAlone = ({ after, before }: Turned): boolean => {
+  const broken = new Set(
+    after.nodeRuns.filter(({ status }) => status === "CANCELED").map(({ nodeId }) => nodeId),
+  )
+  const others = ({ nodeRuns }: Turned["after"]) =>
+    nodeRuns.filter(({ nodeId }) => !broken.has(nodeId))
+  return isSame(others(after), others(before))
+}
+
 /** Why this end is not the one that follows from what is on record. */
 const problemOfEnd = (bench: Bench, turned: Turned): string | undefined => {
   const { after, before, isCancel, watched } = turned
@@ -36,7 +46,7 @@ const problemOfEnd = (bench: Bench, turned: Turned): string | undefined => {
   const isDone = after.definition.nodes.every(({ id }) => isOver(rows.get(id)))
   if (status === "CANCELED" || isCancel) {
     const isRight = status === "CANCELED" && error === null && isCancel
-    return isRight && isSame(after.nodeRuns, before.nodeRuns) ? undefined : "who canceled it?"
+    return isRight && isLeftAlone(turned) ? undefined : "who canceled it?"
   }
   if (error?.startsWith("The run was given up") === true) {
     return before.run.claims > 5 ? undefined : `it was given up after ${before.run.claims} claims`

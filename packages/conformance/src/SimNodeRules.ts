@@ -6,6 +6,7 @@
  */
 import { toNumber } from "@millrace/core/domain/Credits"
 import type { NodeRun } from "@millrace/core/domain/Run"
+import { isTerminal } from "@millrace/core/domain/Run"
 import type { Call } from "./SimJournal.ts"
 import { lineOf, messageOf, stageOf } from "./SimJournal.ts"
 import { isOver, type Place } from "./SimReference.ts"
@@ -123,7 +124,9 @@ const checkCredits = (ending: Ending, row: NodeRun, earlier: NodeRun | undefined
   const charges = [call?.charged ?? null]
   if (ending._tag === "Failed" && ending.isAfter) charges.push(first === 0 ? null : first)
   if (ending._tag === "Failed" && ending.isCutShort) charges.push(null)
-  const free = row.status === "COMPLETED" && before === 0 ? place.estimate : 0
+  // Work that failed is not paid for unless it was charged, whatever its node made of that.
+  const isDone = row.status === "COMPLETED" && ending._tag !== "Failed"
+  const free = isDone && before === 0 ? place.estimate : 0
   return oneOf(
     "its price",
     toNumber(row.credits),
@@ -293,7 +296,31 @@ const checkUnattempted = (row: NodeRun, turned: Turned, place: Place): Clause =>
   }
 }
 
+/** A row of an attempt that the end of its run breaks off: it pays for what was charged so far. */
+const checkBroken = ({ journal }: Bench, turned: Turned, row: NodeRun): Clause => {
+  const { after, before, machine, watched } = turned
+  const ordinal = watched.reference.ordinals.get(row.nodeId)!
+  const active = before.run.active.find((each) => each.ordinal === ordinal)
+  const call = active === undefined ? undefined : journal.by(machine, watched.keyOf(active))
+  if (call === undefined) return "nothing of it was in progress"
+  const earlier = rowsOf(before).get(row.nodeId)?.credits ?? 0
+  const charges = [call.behavior.chargedBefore * 1_000_000, call.charged ?? 0]
+  const paid = charges.filter((charged) => charged > 0)
+  return all(
+    isTerminal(after.run.status) ? undefined : "its run goes on",
+    expect("its attempt", row.attempt, active?.attempt),
+    expect("its output", row.output, null),
+    expect("its error", row.error, null),
+    oneOf(
+      "its price",
+      toNumber(row.credits),
+      paid.map((charged) => toNumber(earlier + charged)),
+    ),
+  )
+}
+
 const checkRow = (bench: Bench, turned: Turned, place: Place, row: NodeRun): Clause => {
+  if (row.status === "CANCELED") return checkBroken(bench, turned, row)
   if (row.attempt === 0) return checkUnattempted(row, turned, place)
   const { after, before, watched } = turned
   const ordinal = watched.reference.ordinals.get(row.nodeId)!

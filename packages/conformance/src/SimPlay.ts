@@ -9,8 +9,10 @@ import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import { prefixes } from "@millrace/core/domain/Id"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
+import { audit } from "@millrace/core/engine/Audit"
 import type { Ids } from "@millrace/core/engine/Ids"
 import { InvalidGraph } from "@millrace/core/engine/Refusals"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { Cause, Effect, Exit, Option } from "effect"
 import type * as Dice from "./ModelDice.ts"
@@ -384,11 +386,8 @@ class Play {
     const { world } = this
     if (!world.witness.isQuiet) return this.#look()
     world.witness.checkAll()
-    const numbers = Array.from(world.witness.runs.values(), ({ record }) =>
-      Number(record.run.values["run"]),
-    )
-    const twice = numbers.find((run, at) => this.#isNamed(run) && numbers.indexOf(run) < at)
-    if (twice !== undefined) world.report("a name starts one run", `start ${twice}`)
+    this.#checkNames()
+    this.#checkBooks()
     for (const call of world.journal.open) {
       const { behavior, machine, nodeId, runId } = call
       if (machine.isAlive && !behavior.isStubborn) {
@@ -396,6 +395,28 @@ class Play {
       }
     }
     this.#isOver = true
+  }
+
+  /** No name has started two runs. */
+  #checkNames(): void {
+    const { world } = this
+    const numbers = Array.from(world.witness.runs.values(), ({ record }) =>
+      Number(record.run.values["run"]),
+    )
+    const twice = numbers.find((run, at) => this.#isNamed(run) && numbers.indexOf(run) < at)
+    if (twice !== undefined) world.report("a name starts one run", `start ${twice}`)
+  }
+
+  /** What the runs have cost is on the books, and nothing is set aside any more. */
+  #checkBooks(): void {
+    const { world } = this
+    const { ledger } = world
+    const { discrepancies } = Effect.runSync(Effect.provideService(audit, LedgerStore, ledger))
+    for (const { message } of discrepancies) world.report("the books add up", message)
+    for (const account of Effect.runSync(ledger.accounts)) {
+      const { reserved } = Effect.runSync(ledger.find(account)).account
+      if (reserved !== 0) world.report("nothing stays reserved", `${account}: ${reserved}`)
+    }
   }
 }
 

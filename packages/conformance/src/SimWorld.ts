@@ -5,6 +5,7 @@
  */
 import type { RunId } from "@millrace/core/domain/Id"
 import type { Ids } from "@millrace/core/engine/Ids"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Context, Effect, Layer, Scope } from "effect"
@@ -21,7 +22,7 @@ import { Wire } from "./SimWire.ts"
 import { Witness } from "./SimWitness.ts"
 
 /** The stores that a simulation needs. They answer at once and follow Effect's clock. */
-export type SimStores = Layer.Layer<RunStore | WorkflowStore>
+export type SimStores = Layer.Layer<RunStore | WorkflowStore | LedgerStore>
 
 /** Something that must always hold, and did not. */
 export interface Violation {
@@ -65,6 +66,7 @@ export class World {
   readonly trace: Array<string> = []
   readonly runs: RunStore["Service"]
   readonly workflows: WorkflowStore["Service"]
+  readonly ledger: LedgerStore["Service"]
   violation: Violation | undefined
   steps = 0
   isHarsh = true
@@ -85,6 +87,7 @@ export class World {
     const stores = Effect.runSync(Layer.buildWithScope(options.stores, Scope.makeUnsafe()))
     this.runs = Context.get(stores, RunStore)
     this.workflows = Context.get(stores, WorkflowStore)
+    this.ledger = Context.get(stores, LedgerStore)
     const report = (rule: string, message: string) => this.report(rule, message)
     this.journal = new Journal(this.time, {
       seed,

@@ -24,6 +24,9 @@ const faults = {
   "takes stale commits for done": faulty(({ commit }) => ({
     commit: (each) => Effect.ignore(commit(each)),
   })),
+  "moves no credits": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, credits: [] }),
+  })),
   "keeps no lease": faulty(({ heartbeat }) => ({
     heartbeat: (runner) => heartbeat(runner, 0),
   })),

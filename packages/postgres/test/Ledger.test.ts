@@ -11,6 +11,7 @@ import { Postgres, Stores } from "@millrace/postgres"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Races from "./CreditRaces.ts"
+import * as StartRaces from "./StartRaces.ts"
 import * as TestPostgres from "./TestPostgres.ts"
 
 const database = Stores.layer.pipe(
@@ -155,6 +156,18 @@ describe("Credits on several servers", () => {
       const all = yield* Races.servers(yield* TestPostgres.url, 4)
       assert.strictEqual(yield* Races.twins(all, 100), 100)
     }),
+  )
+
+  it.live("are set aside once for a start that all of them repeat under one name", () =>
+    Effect.gen(function* () {
+      const url = yield* TestPostgres.url
+      assert.deepStrictEqual(yield* StartRaces.replays(url, { count: 200, engines: 2 }), {
+        runs: 1,
+        first: 1,
+        kinds: "void post reserve grant meter",
+        problems: [],
+      })
+    }).pipe(Effect.scoped),
   )
 
   it.live("of many accounts move at once without anybody waiting in a circle", () =>

@@ -126,7 +126,7 @@ describe("millrace doctor", () => {
 
   it("checks a folder of a development server", async () => {
     const folder = `${workshop.folder()}/data`
-    const server = workshop.start(["dev", "--port", "0", "--data", folder])
+    const server = workshop.start(["dev", "--port", "0", "--no-seed", "--data", folder])
     await server.waitFor(/Ctrl-C stops the server/)
     await server.end("SIGINT")
     const { code, err } = await outcome({}, "doctor", "--data", folder)
