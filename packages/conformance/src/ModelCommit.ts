@@ -16,6 +16,7 @@ import { isOpen } from "./StoreModelRuns.ts"
 interface Cargo {
   readonly nodeRuns: RunCommit["nodeRuns"]
   readonly events: RunCommit["events"]
+  readonly deliveries: RunCommit["deliveries"]
   /** The number of the last event, be it one of its own or one that a node's row tells of. */
   readonly sequence: number
 }
@@ -36,6 +37,8 @@ const cargoOf = (
   return {
     nodeRuns: rows.map((row) => (row.status === "SKIPPED" ? row : { ...row, sequence: ++ofRow })),
     events: Array.from({ length: events }, () => Cast.eventOf(run, ++ofEvent, flavor)),
+    // What becomes of deliveries is the business of another store.
+    deliveries: [],
     sequence: before + told + events,
   }
 }
@@ -60,14 +63,15 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
     values: Cast.contentOf(flavor),
     inputOverrides: { n0: Cast.contentOf(flavor + 1) },
     viewport: flavor === 0 ? { x: -1.5, y: 2, zoom: 0.25 } : null,
+    webhook: flavor === 1 ? Cast.webhookOf(flavor) : null,
     fence: flavor % 2,
     owner: owner === null ? null : cast.runners[owner]!,
     ...(status === "COMPLETED" || status === "FAILED" ? ending(flavor) : {}),
   })
   const nodeIds = definition.nodes.map(({ id }) => id)
-  const { events, nodeRuns, sequence } = cargoOf(run, begin, nodeIds, 0)
+  const { sequence, ...cargo } = cargoOf(run, begin, nodeIds, 0)
   const expected = { _tag: "New", definition } as const
-  return { expected, run: { ...run, sequence }, nodeRuns, rewritten: [], events }
+  return { expected, run: { ...run, sequence }, rewritten: [], ...cargo }
 }
 
 /** Other values of all that a commit leaves as it is. */
@@ -86,6 +90,7 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
   values: { another: true },
   inputOverrides: {},
   viewport: { x: 9, y: 9, zoom: 9 },
+  webhook: Cast.webhookOf(2),
 })
 
 const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
@@ -124,9 +129,9 @@ const stepOf = (cast: Cast.Cast, { runs }: StoreModel, advance: Advance): RunCom
     accountId,
     revision: revision + 1,
   }
-  const { events, nodeRuns, sequence } = cargoOf(run, advance, nodeIds, fits ? run.sequence : 0)
+  const { sequence, ...cargo } = cargoOf(run, advance, nodeIds, fits ? run.sequence : 0)
   const expected = { _tag: "Existing", fence, revision } as const
-  return { expected, run: { ...next, sequence }, nodeRuns, rewritten: [], events }
+  return { expected, run: { ...next, sequence }, rewritten: [], ...cargo }
 }
 
 /** What the store is asked to apply. */

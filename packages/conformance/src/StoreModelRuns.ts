@@ -30,7 +30,7 @@ export interface RunModel {
 type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
   | ("executionId" | "mode" | "source" | "singleNodeId" | "createdAt" | "estimatedCredits")
-  | ("values" | "inputOverrides" | "viewport" | "fence")
+  | ("values" | "inputOverrides" | "viewport" | "webhook" | "fence")
 
 const keptOf = (run: Run): Pick<Run, Kept> => ({
   id: run.id,
@@ -48,6 +48,7 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   values: run.values,
   inputOverrides: run.inputOverrides,
   viewport: run.viewport,
+  webhook: run.webhook,
   fence: run.fence,
 })
 

@@ -6,7 +6,9 @@
  */
 import * as Wire from "@millrace/api/WireError"
 import type {
+  DeliveryNotFound,
   InvalidGraph,
+  InvalidWebhook,
   RevisionMismatch,
   RunEnded,
   RunNotFound,
@@ -56,7 +58,9 @@ export class Fault extends Data.TaggedError("Fault") {}
 export type Refusal =
   | WorkflowNotFound
   | RunNotFound
+  | DeliveryNotFound
   | InvalidGraph
+  | InvalidWebhook
   | RevisionMismatch
   | RunEnded
   | StorageError
@@ -95,6 +99,14 @@ const forms = {
   InvalidGraph: form("InvalidGraph", {
     code: "invalid_graph",
     error: ({ message }) => new Wire.BadRequest({ error: message }),
+  }),
+  InvalidWebhook: form("InvalidWebhook", {
+    code: "invalid_webhook",
+    error: ({ message }) => new Wire.BadRequest({ error: message }),
+  }),
+  DeliveryNotFound: form("DeliveryNotFound", {
+    code: "delivery_not_found",
+    error: ({ message }) => new Wire.NotFound({ error: message }),
   }),
   RevisionMismatch: form("RevisionMismatch", {
     code: "revision_mismatch",

@@ -4,7 +4,7 @@
 import { Api } from "@millrace/api/Api"
 import { CurrentKey } from "@millrace/api/Authorization"
 import type { RunQuery } from "@millrace/api/PageQuery"
-import type { RunDetail, RunItem, RunRead, StartRun } from "@millrace/api/RunWire"
+import type { RunDetail, RunItem, RunRead } from "@millrace/api/RunWire"
 import { RunBatch as BatchBody, StartRun as StartBody } from "@millrace/api/RunWire"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
@@ -17,7 +17,7 @@ import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { BasePath, runAddress } from "./Addresses.ts"
 import { reader } from "./Body.ts"
-import { addHeaders, InvalidRequest, refuse } from "./Errors.ts"
+import { addHeaders, refuse } from "./Errors.ts"
 import { makePaginate } from "./Paging.ts"
 
 const readStart = reader(StartBody)
@@ -48,18 +48,6 @@ const detailOf = (record: RunRecord): RunDetail => {
 }
 
 const readOf = (record: RunRecord): RunRead => ({ ...itemOf(record.run), ...detailOf(record) })
-
-/** What a start may say in its form but cannot have yet. */
-const notYet: ReadonlyArray<readonly [keyof StartRun, string]> = [
-  ["webhook", "webhook: deliveries are not available yet; start without a webhook"],
-]
-
-const refuseNotYet = (body: StartRun) => {
-  const asked = notYet.filter(([field]) => body[field] !== undefined).map(([, why]) => why)
-  return asked.length === 0
-    ? Effect.void
-    : refuse(new InvalidRequest({ message: asked.join("; ") }))
-}
 
 /** The records asked for, in the order in which each was first asked for. */
 const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) => {
@@ -115,7 +103,6 @@ const makeWrites = Effect.gen(function* () {
     start: Effect.fnUntraced(function* ({ request }: WithBody) {
       const { accountId } = yield* CurrentKey
       const body = yield* readStart(request)
-      yield* refuseNotYet(body)
       const workflowId = WorkflowId.make(body.workflowId)
       const run = yield* Effect.catch(runs.start(accountId, { ...body, workflowId }), refuse)
       yield* addHeaders({ location: runAddress(basePath, run.id) })

@@ -15,6 +15,7 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Effect, Layer, Option } from "effect"
+import { Deliveries } from "./Deliveries.ts"
 import * as Timeline from "./Timeline.ts"
 
 interface Entry {
@@ -337,14 +338,17 @@ class Runs {
   }
 }
 
-const make = () => {
+const make = Effect.gen(function* () {
   const runs = new Runs()
+  const outbox = yield* Deliveries
   const now = Clock.currentTimeMillis
   return RunStore.of({
     commit: (commit) =>
-      Effect.suspend(() =>
-        runs.commit(commit) ? Effect.void : new StaleRun({ runId: commit.run.id }),
-      ),
+      Effect.flatMap(now, (millis) => {
+        if (!runs.commit(commit)) return new StaleRun({ runId: commit.run.id })
+        outbox.insert(commit.deliveries, millis)
+        return Effect.void
+      }),
     claim: (request) => Effect.map(now, (millis) => runs.claim(request, millis)),
     seize: (account, id, runner) =>
       Effect.sync(() => Option.fromUndefinedOr(runs.seize(account, id, runner))),
@@ -365,7 +369,7 @@ const make = () => {
         return merged(entry.run, entry.events, entry.nodeRuns.values(), after)
       }),
   })
-}
+})
 
-/** An empty run store. */
-export const layer: Layer.Layer<RunStore> = Layer.sync(RunStore, make)
+/** An empty run store, whose deliveries go where the webhook store finds them. */
+export const layer: Layer.Layer<RunStore, never, Deliveries> = Layer.effect(RunStore, make)

@@ -7,6 +7,7 @@
 import type { InvalidKey } from "@millrace/core/engine/Keys"
 import type {
   InvalidGraph,
+  InvalidWebhook,
   RevisionMismatch,
   RunEnded,
   RunNotFound,
@@ -39,6 +40,7 @@ export type Refusal =
   | DataFolderForeign
   | DataFolderLocked
   | InvalidGraph
+  | InvalidWebhook
   | InvalidKey
   | InvalidRequest
   | KeyNotFound
@@ -57,6 +59,7 @@ const codes = {
   DataFolderForeign: "DATA_FOLDER_FOREIGN",
   DataFolderLocked: "DATA_FOLDER_LOCKED",
   InvalidGraph: "INVALID_GRAPH",
+  InvalidWebhook: "INVALID_WEBHOOK",
   InvalidKey: "INVALID_KEY",
   InvalidRequest: "INVALID_REQUEST",
   KeyNotFound: "KEY_NOT_FOUND",

@@ -14,6 +14,7 @@ import { StorageError as Failure } from "@millrace/core/ports/StorageError"
 import { Effect, Schema } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
+import { deliveryTables } from "./DeliveryTables.ts"
 import { orStorageError } from "./Failure.ts"
 
 const id = `text COLLATE "C"`
@@ -94,6 +95,7 @@ const runTables = [
     input_values json NOT NULL,
     input_overrides json NOT NULL,
     viewport json,
+    webhook json,
     owner ${id},
     fence int4 NOT NULL,
     started_at int8,
@@ -176,7 +178,13 @@ const all = (statements: ReadonlyArray<string>) =>
   )
 
 const migrations = {
-  "0001_tables": all([...keyTables, ...workflowTables, ...runTables, ...historyTables]),
+  "0001_tables": all([
+    ...keyTables,
+    ...workflowTables,
+    ...runTables,
+    ...historyTables,
+    ...deliveryTables,
+  ]),
 }
 
 const table = "millrace_migrations"

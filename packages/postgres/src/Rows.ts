@@ -64,17 +64,19 @@ const columns =
       }),
     )
 
-const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown): Column<Row> => ({
+/** A column that is written, and read by no name. */
+export const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown): Column<Row> => ({
   name,
   kind,
   property: undefined,
   of,
 })
 
-const texts = columns("text")
+/** Columns by kind: which property of a row is kept under which name. */
+export const texts = columns("text")
 const jsons = columns("json")
-const int4s = columns("int4")
-const int8s = columns("int8")
+export const int4s = columns("int4")
+export const int8s = columns("int8")
 
 export const accounts: Table<Account> = [
   ...texts<Account>({ id: "id", name: "name" }),
@@ -144,6 +146,7 @@ const birth: Table<Run> = [
     values: "input_values",
     inputOverrides: "input_overrides",
     viewport: "viewport",
+    webhook: "webhook",
   }),
   derived("workflow_name_folded", "text", ({ workflowName }) => folded(workflowName)),
 ]

@@ -8,6 +8,8 @@ import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import * as DeliveryRecords from "./DeliveryRecords.ts"
+import * as DeliveryRows from "./DeliveryRows.ts"
 import * as Rows from "./Rows.ts"
 
 const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
@@ -19,13 +21,14 @@ const firstDefinition = firstStep + Rows.steps.length
 const firstNodeRun = firstDefinition + Rows.definitions.length
 const firstRewritten = firstNodeRun + ownedNodeRuns.length
 const firstEvent = firstRewritten + ownedNodeRuns.length
+const firstDelivery = firstEvent + ownedEvents.length
 
 const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
   table.map(({ name }) => `${name} = ${alias}.${name}`).join(", ")
 
 // Comparing `expected` or `few` with a text tells the planner to expect few rows, so that it looks
 // rows up by their key, also in a plan that was made when the table was empty.
-const statement = `
+const parts = `
 WITH created AS (
   INSERT INTO runs (${Rows.names(Rows.runs)})
   SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.runs, "b", firstBirth)}
@@ -75,7 +78,19 @@ WITH created AS (
   SELECT a.number, ${Rows.names(Rows.events, "e")}
   FROM ${Rows.source(ownedEvents, "e", firstEvent)}
   JOIN applied a ON a.id = e.run_id
-)
+)`
+
+const statement = `${parts}
+SELECT id FROM applied`
+
+// Apart from the one above, so that commits of runs without a webhook pay nothing for it.
+const notifyingStatement = `${parts}, sent AS (
+  INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
+  SELECT ${Rows.names(DeliveryRows.deliveries, "d")}
+  FROM ${Rows.source(DeliveryRows.deliveries, "d", firstDelivery)}
+  JOIN applied a ON a.id = d.run_id
+  RETURNING ${DeliveryRecords.sentColumns}
+), ${DeliveryRecords.queued}
 SELECT id FROM applied`
 
 const owned =
@@ -115,12 +130,22 @@ const parametersOf = (commits: ReadonlyArray<RunCommit>) => {
   ]
 }
 
+interface Applied {
+  readonly id: string
+}
+
 /** Applies commits of different runs; true for those that were applied. */
 export const write = (
   sql: SqlClient,
   commits: ReadonlyArray<RunCommit>,
 ): Effect.Effect<ReadonlyArray<boolean>, SqlError> =>
-  Effect.suspend(() => sql.unsafe<{ readonly id: string }>(statement, parametersOf(commits))).pipe(
+  Effect.suspend(() => {
+    const deliveries = commits.flatMap((commit) => commit.deliveries)
+    const parameters = parametersOf(commits)
+    if (deliveries.length === 0) return sql.unsafe<Applied>(statement, parameters)
+    const more = Rows.parameters(DeliveryRows.deliveries, deliveries)
+    return sql.unsafe<Applied>(notifyingStatement, [...parameters, ...more])
+  }).pipe(
     Effect.map((rows) => {
       const applied = new Set(rows.map(({ id }) => id))
       return commits.map(({ run }) => applied.has(Rows.text(run.id)))

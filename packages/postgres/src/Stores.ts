@@ -7,22 +7,32 @@
 import type { KeyStore } from "@millrace/core/ports/KeyStore"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as Keys from "./KeyStore.ts"
 import { migrate } from "./Migrations.ts"
 import * as Runs from "./RunStore.ts"
+import * as Webhooks from "./WebhookStore.ts"
 import * as Workflows from "./WorkflowStore.ts"
 
+/** Everything that is kept. */
+type Kept = WorkflowStore | RunStore | KeyStore | WebhookStore
+
 /** The stores over tables that are there already; sends no DDL. */
-export const layerStorage: Layer.Layer<WorkflowStore | RunStore | KeyStore, never, SqlClient> =
-  Layer.mergeAll(Workflows.layer, Runs.layer, Keys.layer)
+export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
+  Workflows.layer,
+  Runs.layer,
+  Keys.layer,
+  Webhooks.layer,
+)
 
 /** Brings the tables up to date; servers that start together wait for each other. */
 export const layerMigrations: Layer.Layer<never, StorageError, SqlClient> =
   Layer.effectDiscard(migrate)
 
 /** Brings the tables up to date, then provides the stores. */
-export const layer: Layer.Layer<WorkflowStore | RunStore | KeyStore, StorageError, SqlClient> =
-  layerStorage.pipe(Layer.provide(layerMigrations))
+export const layer: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pipe(
+  Layer.provide(layerMigrations),
+)

@@ -85,7 +85,7 @@ export const dev = (
     Effect.scoped,
     Effect.catchTag(refusals, refuseStart),
     // The examples are valid and were just stored.
-    Effect.catchTag(["InvalidGraph", "WorkflowNotFound"], Effect.die),
+    Effect.catchTag(["InvalidGraph", "InvalidWebhook", "WorkflowNotFound"], Effect.die),
     Effect.onInterrupt(() => Console.log("stopped")),
     Effect.provideService(References.LogToStderr, true),
     Effect.provideService(References.MinimumLogLevel, logLevel),

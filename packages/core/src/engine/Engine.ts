@@ -5,6 +5,7 @@ import { Layer } from "effect"
 import type { KeyStore } from "../ports/KeyStore.ts"
 import type { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
+import type { WebhookStore } from "../ports/WebhookStore.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
@@ -12,17 +13,19 @@ import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import { Runner } from "./Runner.ts"
 import { Runs } from "./Runs.ts"
+import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
 
 /** What the engine offers. */
-export type Engine = Workflows | Runs | Keys | Runner | Ids
+export type Engine = Workflows | Runs | Keys | Webhooks | Runner | Ids
 
 /** What the engine needs. */
-export type Stores = WorkflowStore | RunStore | KeyStore
+export type Stores = WorkflowStore | RunStore | KeyStore | WebhookStore
 
 /** The engine with random identifiers. Starts executing whatever the store has open. */
 export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
   Keys.layer,
+  Webhooks.layer,
 ).pipe(Layer.provideMerge(Runner.layer), Layer.provide(Graphs.layer), Layer.provideMerge(Ids.layer))

@@ -45,6 +45,20 @@ export class RevisionMismatch extends Schema.TaggedError<RevisionMismatch>()("Re
   }
 }
 
+/** The webhook of a start cannot be used. The sentence names the field. */
+export class InvalidWebhook extends Schema.TaggedError<InvalidWebhook>()("InvalidWebhook", {
+  message: Schema.String,
+}) {}
+
+/** There is no such delivery, or it is not kept any more. */
+export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", {
+  deliveryId: Schema.String,
+}) {
+  override get message(): string {
+    return `Delivery ${this.deliveryId} does not exist`
+  }
+}
+
 /** A run that has ended cannot be canceled. */
 export class RunEnded extends Schema.TaggedError<RunEnded>()("RunEnded", {
   runId: Schema.String,

@@ -17,6 +17,7 @@ import type {
   Viewport,
 } from "../domain/Run.ts"
 import { isTerminal } from "../domain/Run.ts"
+import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
@@ -30,9 +31,12 @@ import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
 import type { Overlay, Plan } from "./Plan.ts"
 import { plan, planSingle, upstreamOf } from "./Plan.ts"
+import type { InvalidWebhook } from "./Refusals.ts"
 import { InvalidGraph, RunEnded, RunNotFound, WorkflowNotFound } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
 import { cancel as cancelation } from "./Turn.ts"
+import type { Admit } from "./Webhooks.ts"
+import { makeAdmit } from "./Webhooks.ts"
 
 /** What a start asks for (specification 4.5). */
 export interface StartRequest {
@@ -44,6 +48,7 @@ export interface StartRequest {
   readonly source?: RunSource | undefined
   /** Runs this node alone, on what the nodes before it put out when they last completed. */
   readonly singleNodeId?: string | undefined
+  readonly webhook?: WebhookConfig | undefined
 }
 
 export class Runs extends Context.Service<
@@ -56,7 +61,7 @@ export class Runs extends Context.Service<
     readonly start: (
       account: AccountId,
       request: StartRequest,
-    ) => Effect.Effect<Run, WorkflowNotFound | InvalidGraph | StorageError>
+    ) => Effect.Effect<Run, WorkflowNotFound | InvalidGraph | InvalidWebhook | StorageError>
     /** Cancels an open run at once. Of a canceled run it is a no-op. */
     readonly cancel: (
       account: AccountId,
@@ -90,6 +95,7 @@ interface Services {
   readonly graphs: Graphs["Service"]
   readonly runner: Runner["Service"]
   readonly ids: Ids["Service"]
+  readonly admit: Admit
 }
 
 /** A run as it is before anything has happened to it, owned by nobody. */
@@ -97,7 +103,7 @@ const unborn = (
   workflow: Workflow,
   request: StartRequest,
   made: Plan,
-  born: Pick<Run, "id" | "executionId" | "createdAt">,
+  born: Pick<Run, "id" | "executionId" | "createdAt" | "webhook">,
 ): Run => ({
   ...born,
   accountId: workflow.accountId,
@@ -130,12 +136,20 @@ const unborn = (
   owner: null,
 })
 
+const webhookOf = (
+  { admit }: Services,
+  account: AccountId,
+  { webhook }: StartRequest,
+): Effect.Effect<Webhook | null, InvalidWebhook> =>
+  webhook === undefined ? Effect.succeed(null) : admit(account, webhook)
+
 /** Puts a start together, or names every problem. Stores nothing. */
 const draw = Effect.fnUntraced(function* (
-  { graphs, ids, runs }: Services,
+  services: Services,
   workflow: Workflow,
   request: StartRequest,
 ) {
+  const { graphs, ids, runs } = services
   const { singleNodeId } = request
   const overlay: Overlay = {
     values: request.values ?? {},
@@ -165,6 +179,7 @@ const draw = Effect.fnUntraced(function* (
     id,
     executionId: yield* ids.make("execution"),
     createdAt: yield* Clock.currentTimeMillis,
+    webhook: yield* webhookOf(services, workflow.accountId, request),
   })
   const { definition, graph } = made.success
   return { graph, record: { run, definition, nodeRuns: [] } }
@@ -242,6 +257,7 @@ const make = Effect.gen(function* () {
     graphs: yield* Graphs,
     runner: yield* Runner,
     ids: yield* Ids,
+    admit: yield* makeAdmit,
   }
   return Runs.of({ start: start(services), cancel: cancel(services), wait: wait(services) })
 })

@@ -7,6 +7,7 @@
  */
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
+import type { Delivery } from "../domain/Delivery.ts"
 import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
@@ -36,6 +37,8 @@ export interface RunCommit {
   readonly rewritten: ReadonlyArray<NodeRun>
   /** To append: what the run itself goes through. The end of a node is told by its row. */
   readonly events: ReadonlyArray<RunEvent>
+  /** To be sent: what the run's webhook wants of these events and of the ends of these nodes. */
+  readonly deliveries: ReadonlyArray<Delivery>
 }
 
 /**
