@@ -46,7 +46,7 @@ const idsOf = (claims: ReadonlyArray<ClaimedDelivery>): ReadonlyArray<string> =>
 const insertAll = (deliveries: ReadonlyArray<Delivery>) =>
   WebhookStore.use((store) => Effect.forEach(deliveries, store.insert, { discard: true }))
 
-const claimOne = Effect.fnUntraced(function* (id: DeliveryId, visibilityMillis = hour) {
+const claimOne = Effect.fnUntraced(function* (id: DeliveryId, visibilityMillis: number = hour) {
   const store = yield* WebhookStore
   const [claim] = yield* store.claim([id], visibilityMillis)
   if (claim === undefined) throw new Error(`${id} could not be claimed`)
@@ -204,7 +204,9 @@ const settling = (it: Tests): void => {
       assert.deepStrictEqual(idsOf(yield* store.claim(ids, hour)), [claims[2]!.delivery.id])
     }),
   )
+}
 
+const ends = (it: Tests): void => {
   it.effect("takes back the number of an attempt that sent nothing", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
@@ -333,9 +335,20 @@ const again = (it: Tests): void => {
 
 /** Registers the tests. */
 export const deliveryClaimSuite = (it: Tests): void => {
-  describe("RunStore.commit, of a run with a webhook", () => outbox(it))
-  describe("WebhookStore.claim", () => hands(it))
-  describe("WebhookStore.settle", () => settling(it))
-  describe("WebhookStore.claimDue", () => bounds(it))
-  describe("WebhookStore.redeliver", () => again(it))
+  describe("RunStore.commit, of a run with a webhook", () => {
+    outbox(it)
+  })
+  describe("WebhookStore.claim", () => {
+    hands(it)
+  })
+  describe("WebhookStore.settle", () => {
+    settling(it)
+    ends(it)
+  })
+  describe("WebhookStore.claimDue", () => {
+    bounds(it)
+  })
+  describe("WebhookStore.redeliver", () => {
+    again(it)
+  })
 }

@@ -99,6 +99,10 @@ const forgets = (it: Tests): void => {
 
 /** Registers the tests. */
 export const deliveryReadSuite = (it: Tests): void => {
-  describe("WebhookStore.list", () => reads(it))
-  describe("WebhookStore.forget", () => forgets(it))
+  describe("WebhookStore.list", () => {
+    reads(it)
+  })
+  describe("WebhookStore.forget", () => {
+    forgets(it)
+  })
 }

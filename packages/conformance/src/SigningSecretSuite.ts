@@ -88,6 +88,10 @@ const rotates = (it: Tests): void => {
 
 /** Registers the tests. */
 export const signingSecretSuite = (it: Tests): void => {
-  describe("WebhookStore.ensureSecret", () => ensures(it))
-  describe("WebhookStore.rotateSecret", () => rotates(it))
+  describe("WebhookStore.ensureSecret", () => {
+    ensures(it)
+  })
+  describe("WebhookStore.rotateSecret", () => {
+    rotates(it)
+  })
 }
