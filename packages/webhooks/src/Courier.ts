@@ -9,6 +9,7 @@ import type { DeliveryAttempt } from "@millrace/core/domain/Delivery"
 import type { Next } from "@millrace/core/domain/DeliverySchedule"
 import { settle, withheld } from "@millrace/core/domain/DeliverySchedule"
 import { headersPurpose, secretPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
+import type { Vault } from "@millrace/core/ports/Vault"
 import { CurrentVault } from "@millrace/core/ports/Vault"
 import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
@@ -55,66 +56,87 @@ const makeKeys = Effect.gen(function* () {
   })
 })
 
-/** The way of deliveries, with these options. */
+/** What a courier works with. */
+interface Services {
+  readonly store: WebhookStore["Service"]
+  readonly egress: Egress["Service"]
+  readonly vault: Vault
+  readonly clock: Clock.Clock
+  readonly keysOf: Effect.Success<typeof makeKeys>
+  readonly options: DispatcherOptions
+  /** Hears how long a retry waits that was stored. */
+  readonly onRetry: (delayMillis: number) => void
+}
+
+/** Settles a claim, whatever it takes within reason. */
+const conclude = (
+  { onRetry, store }: Services,
+  { delivery: { id }, fence }: ClaimedDelivery,
+  attempt: Omit<DeliveryAttempt, "number" | "nextAt"> | null,
+  next: Next,
+): Effect.Effect<void> =>
+  store.settle({ id, fence, attempt, next }).pipe(
+    Effect.retry(patience),
+    Effect.flatMap((isOurs) => {
+      if (!isOurs) return Effect.logDebug("a delivery was taken by somebody else", id)
+      if (next._tag === "Retry") onRetry(next.delayMillis)
+      return Effect.void
+    }),
+    Effect.catchTag("StorageError", (error) =>
+      Effect.logWarning("what came of a delivery could not be stored", id, error),
+    ),
+  )
+
+const headersOf = Effect.fnUntraced(function* (
+  { vault }: Services,
+  { accountId, headers }: ClaimedDelivery["delivery"],
+) {
+  if (headers === null) return {}
+  return JSON.parse(yield* vault.open(headersPurpose(accountId), headers)) as Headers
+})
+
+/** Makes an attempt and settles what came of it. */
+const send = Effect.fnUntraced(function* (services: Services, claimed: ClaimedDelivery) {
+  const { clock, egress, keysOf, options } = services
+  const { delivery } = claimed
+  const keys = yield* keysOf(claimed)
+  const headers = yield* headersOf(services, delivery)
+  const sending = { delivery, headers, keys, timeoutMillis: options.timeoutMillis }
+  const { answer, attempt } = yield* Transport.attempt(egress, sending)
+  const dice = yield* Random.nextBetween(-1, 1)
+  const now = clock.currentTimeMillisUnsafe()
+  yield* conclude(services, claimed, attempt, settle(options.schedule, claimed, answer, now, dice))
+})
+
+const retryIn = (delayMillis: number): Next => ({ _tag: "Retry", delayMillis })
+
+/** The way of deliveries, with these options. `onRetry` hears how long each retry waits. */
 export const make: (
   options: DispatcherOptions,
+  onRetry: (delayMillis: number) => void,
 ) => Effect.Effect<Courier, never, WebhookStore | Webhooks | Egress> = Effect.fnUntraced(
-  function* ({ freshMillis, schedule, timeoutMillis }) {
-    const store = yield* WebhookStore
-    const egress = yield* Egress
-    const vault = yield* CurrentVault
+  function* (options, onRetry) {
     const clock = yield* Clock.Clock
-    const keysOf = yield* makeKeys
-
-    const conclude = (
-      { delivery: { id }, fence }: ClaimedDelivery,
-      attempt: Omit<DeliveryAttempt, "number" | "nextAt"> | null,
-      next: Next,
-    ) =>
-      store.settle({ id, fence, attempt, next }).pipe(
-        Effect.retry(patience),
-        Effect.flatMap((isOurs) =>
-          isOurs ? Effect.void : Effect.logDebug("a delivery was taken by somebody else", id),
-        ),
-        Effect.catchTag("StorageError", (error) =>
-          Effect.logWarning("what came of a delivery could not be stored", id, error),
+    const services: Services = {
+      store: yield* WebhookStore,
+      egress: yield* Egress,
+      vault: yield* CurrentVault,
+      keysOf: yield* makeKeys,
+      clock,
+      options,
+      onRetry,
+    }
+    return Effect.fnUntraced(function* (claimed, claimedAtNanos) {
+      const waited = Number((clock.monotonicTimeNanosUnsafe() - claimedAtNanos) / 1_000_000n)
+      if (waited > options.freshMillis) return yield* conclude(services, claimed, null, retryIn(0))
+      const end = withheld(options.schedule, claimed, clock.currentTimeMillisUnsafe())
+      if (end !== undefined) return yield* conclude(services, claimed, null, end)
+      yield* Effect.catch(send(services, claimed), (error) =>
+        Effect.andThen(
+          Effect.logError("a delivery could not be signed", claimed.delivery.id, error),
+          conclude(services, claimed, null, retryIn(sealedMillis)),
         ),
       )
-
-    const headersOf = Effect.fnUntraced(function* ({
-      accountId,
-      headers,
-    }: ClaimedDelivery["delivery"]) {
-      if (headers === null) return {}
-      return JSON.parse(yield* vault.open(headersPurpose(accountId), headers)) as Headers
     })
-
-    const send = Effect.fnUntraced(function* (claimed: ClaimedDelivery) {
-      const { delivery } = claimed
-      const keys = yield* keysOf(claimed)
-      const headers = yield* headersOf(delivery)
-      const sending = { delivery, headers, keys, timeoutMillis }
-      const { answer, attempt } = yield* Transport.attempt(sending)
-      const dice = yield* Random.nextBetween(-1, 1)
-      const now = clock.currentTimeMillisUnsafe()
-      yield* conclude(claimed, attempt, settle(schedule, claimed, answer, now, dice))
-    })
-
-    return Effect.fnUntraced(
-      function* (claimed, claimedAtNanos) {
-        const waited = Number((clock.monotonicTimeNanosUnsafe() - claimedAtNanos) / 1_000_000n)
-        if (waited > freshMillis)
-          return yield* conclude(claimed, null, { _tag: "Retry", delayMillis: 0 })
-        const end = withheld(schedule, claimed, clock.currentTimeMillisUnsafe())
-        if (end !== undefined) return yield* conclude(claimed, null, end)
-        yield* Effect.catch(send(claimed), (error) =>
-          Effect.andThen(
-            Effect.logError("a delivery could not be signed", claimed.delivery.id, error),
-            conclude(claimed, null, { _tag: "Retry", delayMillis: sealedMillis }),
-          ),
-        )
-      },
-      Effect.provideService(Egress, egress),
-    )
   },
 )

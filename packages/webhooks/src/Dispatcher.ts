@@ -13,6 +13,7 @@ import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Egress } from "@millrace/egress/Egress"
 import { Clock, Duration, Effect, Fiber, FiberSet, Latch, Layer, type Scope } from "effect"
+import { Alarm } from "./Alarm.ts"
 import type { Courier } from "./Courier.ts"
 import * as Couriers from "./Courier.ts"
 import type { DispatcherOptions } from "./DispatcherOptions.ts"
@@ -62,6 +63,7 @@ class Rounds {
   #isUrgent = false
   #freed = 0
   #nextLookAt = 0
+  readonly #alarm = new Alarm()
 
   constructor(services: Services) {
     this.#services = services
@@ -75,7 +77,8 @@ class Rounds {
   /** Waits until there may be something to do, and does it. */
   next(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const pause = Duration.millis(Math.max(0, this.#nextLookAt - this.#now()))
+      const at = Math.min(this.#nextLookAt, this.#alarm.next)
+      const pause = Duration.millis(Math.max(0, at - this.#now()))
       return Effect.timeoutOption(this.#wake.await, pause).pipe(
         Effect.andThen(this.#gather()),
         // Once claimed, deliveries are to be dispatched, also when the loop is told to stop.
@@ -83,6 +86,14 @@ class Rounds {
         Effect.flatMap(Fiber.join),
       )
     })
+  }
+
+  /** A retry will be due in so long. */
+  expect(delayMillis: number): void {
+    const isNext = this.#alarm.next > this.#now() + delayMillis
+    // A clock of whole milliseconds may be behind by almost one.
+    this.#alarm.expect(this.#now() + delayMillis + 1)
+    if (isNext) Latch.openUnsafe(this.#wake)
   }
 
   #now(): number {
@@ -102,7 +113,8 @@ class Rounds {
       Latch.closeUnsafe(this.#wake)
       this.#freed = 0
       this.#isUrgent = false
-      if (this.#services.letters.takeOverflow()) this.#wantsLook = true
+      const rings = this.#alarm.ring(this.#now())
+      if (this.#services.letters.takeOverflow() || rings) this.#wantsLook = true
       return Effect.andThen(this.#claimFresh(), this.#claimDue())
     }).pipe(
       Effect.catchTag("StorageError", (error) => {
@@ -196,11 +208,11 @@ const run: Effect.Effect<void, never, WebhookStore | Webhooks | Egress | Mailbox
   Effect.gen(function* () {
     const store = yield* WebhookStore
     const options = yield* CurrentDispatcherOptions
-    const courier = yield* Couriers.make(options)
+    const courier = yield* Couriers.make(options, (delayMillis) => rounds.expect(delayMillis))
     const fibers = yield* FiberSet.make<void>()
     const letters = yield* Mailbox
     const clock = yield* Clock.Clock
-    const rounds = new Rounds({ store, letters, courier, options, clock, fibers })
+    const rounds: Rounds = new Rounds({ store, letters, courier, options, clock, fibers })
     const forget = store
       .forget(options.keptMillis, forgetLimit)
       .pipe(Effect.repeat({ until: (count) => count < forgetLimit }), Effect.ignore({ log: true }))

@@ -62,7 +62,7 @@ export class Letters {
   /** Takes out what there is room for, a little of each line; `room` is asked for each. */
   take(most: number, room: (lane: Lane) => number): ReadonlyArray<Lane & { id: DeliveryId }> {
     const taken: Array<Lane & { id: DeliveryId }> = []
-    for (const [key, line] of [...this.#lines]) {
+    for (const [key, line] of Array.from(this.#lines)) {
       const { accountId, ids, origin } = line
       const count = Math.min(room(line), most - taken.length, ids.length - line.next)
       if (count <= 0) continue

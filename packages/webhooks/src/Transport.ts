@@ -8,8 +8,8 @@
 import type { AttemptError, Delivery, DeliveryAttempt } from "@millrace/core/domain/Delivery"
 import { answerText, keptAnswerBytes, readAnswerBytes } from "@millrace/core/domain/Delivery"
 import type { Answer } from "@millrace/core/domain/DeliverySchedule"
-import type { Answer as Received, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
-import { Egress } from "@millrace/egress/Egress"
+import type { Egress, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
+import type { Answer as Received } from "@millrace/egress/Egress"
 import { Clock, Effect, Result } from "effect"
 import * as CustomHeaders from "./CustomHeaders.ts"
 import { sign } from "./Signature.ts"
@@ -59,9 +59,8 @@ const unanswered = (error: AttemptError) => ({
 })
 
 /** Sends a delivery once. Never fails; interrupted, nobody knows what became of it. */
-export const attempt: (sending: Sending) => Effect.Effect<Sent, never, Egress> = Effect.fnUntraced(
-  function* (sending) {
-    const egress = yield* Egress
+export const attempt: (egress: Egress["Service"], sending: Sending) => Effect.Effect<Sent> =
+  Effect.fnUntraced(function* (egress, sending) {
     const clock = yield* Clock.Clock
     const at = clock.currentTimeMillisUnsafe()
     const begun = clock.monotonicTimeNanosUnsafe()
@@ -83,5 +82,4 @@ export const attempt: (sending: Sending) => Effect.Effect<Sent, never, Egress> =
       : unanswered(errorOf(result.failure))
     const durationMillis = Number((clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000n)
     return { answer, attempt: { at, durationMillis, ...outcome } }
-  },
-)
+  })
