@@ -8,7 +8,7 @@ import { Egress } from "@millrace/egress/Egress"
 import { httpsOnly } from "@millrace/egress/Policy"
 import type { Resolver } from "@millrace/egress/Resolve"
 import { Resolve } from "@millrace/egress/Resolve"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, type Scope } from "effect"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
 import { createGzip } from "node:zlib"
@@ -46,7 +46,7 @@ const outcomeAt = Effect.fnUntraced(function* (origin: string) {
 })
 
 const withDispatcher = <A, E>(
-  test: Effect.Effect<A, E, WebhookStore | import("effect").Scope.Scope>,
+  test: Effect.Effect<A, E, WebhookStore | Scope.Scope>,
   egress = open,
 ) =>
   Effect.gen(function* () {
@@ -158,13 +158,46 @@ describe("Dispatcher.layer, with a receiver that", () => {
 
 /** Hosts that lead to this machine, however they are spelled. */
 const hosts = [
-  ...["127.0.0.1", "127.1", "127.0.1", "0177.0.0.1", "0x7f.1", "0x7f000001", "2130706433"],
-  ...["017700000001", "127.0.0.2", "127.255.255.254", "0", "0.0.0.0", "localhost", "LOCALHOST"],
-  ...["localhost.", "a.localhost", "%31%32%37.0.0.1", "127%2e0%2e0%2e1", "[::1]", "[::]"],
-  ...["[0:0:0:0:0:0:0:1]", "[::127.0.0.1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]"],
-  ...["[::ffff:0:127.0.0.1]", "[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", "[fe80::1]"],
-  ...["169.254.169.254", "2852039166", "169.254.43518", "10.0.0.1", "172.16.0.1", "192.168.1.1"],
-  ...["100.64.0.1", "[fc00::1]", "[fd00:ec2::254]", "224.0.0.1", "255.255.255.255", "198.18.0.1"],
+  "127.0.0.1",
+  "127.1",
+  "127.0.1",
+  "0177.0.0.1",
+  "0x7f.1",
+  "0x7f000001",
+  "2130706433",
+  "017700000001",
+  "127.0.0.2",
+  "127.255.255.254",
+  "0",
+  "0.0.0.0",
+  "localhost",
+  "LOCALHOST",
+  "localhost.",
+  "a.localhost",
+  "%31%32%37.0.0.1",
+  "127%2e0%2e0%2e1",
+  "[::1]",
+  "[::]",
+  "[0:0:0:0:0:0:0:1]",
+  "[::127.0.0.1]",
+  "[::ffff:127.0.0.1]",
+  "[::ffff:7f00:1]",
+  "[::ffff:0:127.0.0.1]",
+  "[64:ff9b::127.0.0.1]",
+  "[2002:7f00:1::]",
+  "[fe80::1]",
+  "169.254.169.254",
+  "2852039166",
+  "169.254.43518",
+  "10.0.0.1",
+  "172.16.0.1",
+  "192.168.1.1",
+  "100.64.0.1",
+  "[fc00::1]",
+  "[fd00:ec2::254]",
+  "224.0.0.1",
+  "255.255.255.255",
+  "198.18.0.1",
 ]
 
 describe("Dispatcher.layer, given addresses that lead inside", () => {
