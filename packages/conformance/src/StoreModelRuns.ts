@@ -20,8 +20,8 @@ export interface RunModel {
   readonly runs: () => ReadonlyArray<Run>
   readonly nodeRuns: (id: RunId) => ReadonlyArray<NodeRun>
   /**
-   * Which runs a claim takes first of those that were created, or are due, at the same time: that is
-   * a store's own choice.
+   * Which runs a claim takes first of those that were created, or are due, at the same time: that
+   * is a store's own choice.
    */
   readonly favor: (ids: ReadonlyArray<RunId>) => void
 }

@@ -149,6 +149,9 @@ layer(Harness.layer)("starting runs", (it) => {
         assert.deepStrictEqual(hooked.body, {
           error: "webhook: this engine delivers no webhooks; start without one",
         })
+        const single = yield* post(owner, "", { workflowId, singleNodeId: "nobody" })
+        assert.strictEqual(single.status, 400)
+        assert.match(single.body.error, /cannot run alone: the workflow has no such node/)
         assert.deepStrictEqual((yield* get(owner, "")).body.items, [])
       }),
     )

@@ -8,7 +8,16 @@ import type { Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
 import { chain, create, finish, hello } from "./Samples.ts"
 
-const workflowFields = ["description", "edges", "id", "name", "nodes", "thumbnailUrl", "updatedAt"]
+const workflowFields = [
+  "description",
+  "edges",
+  "id",
+  "name",
+  "nodes",
+  "settings",
+  "thumbnailUrl",
+  "updatedAt",
+]
 
 const fieldsOf = (value: object) => Object.keys(value).toSorted()
 
@@ -41,7 +50,7 @@ layer(Harness.layer)("workflows", (it) => {
         const { id, updatedAt, ...content } = made.body
         assert.match(id, /^wf_/)
         assert.match(updatedAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-        assert.deepStrictEqual(content, chain)
+        assert.deepStrictEqual(content, { ...chain, settings: {} })
       }),
     )
 
@@ -190,7 +199,13 @@ layer(Harness.layer)("workflows", (it) => {
         assert.strictEqual(headers.get("etag"), `"2"`)
         const { updatedAt, ...content } = body
         assert.notStrictEqual(updatedAt, before.updatedAt)
-        assert.deepStrictEqual(content, { ...chain, id, name: "New", description: null })
+        assert.deepStrictEqual(content, {
+          ...chain,
+          id,
+          name: "New",
+          description: null,
+          settings: {},
+        })
       }),
     )
 
@@ -359,7 +374,7 @@ layer(Harness.layer)("workflows", (it) => {
         assert.strictEqual(headers.get("location"), `/api/v1/workflows/${body.id}`)
         assert.strictEqual(headers.get("etag"), `"1"`)
         const { id: _, updatedAt: __, ...content } = body
-        assert.deepStrictEqual(content, { ...chain, name: "Chain (copy)" })
+        assert.deepStrictEqual(content, { ...chain, name: "Chain (copy)", settings: {} })
       }),
     )
 

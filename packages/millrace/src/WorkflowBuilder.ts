@@ -22,6 +22,7 @@ export type BuiltinType =
   | "condition"
   | "switch"
   | "merge"
+  | "delay"
   | "list"
   | "fail"
   | "http_request"

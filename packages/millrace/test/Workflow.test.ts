@@ -28,6 +28,7 @@ describe("workflows.create", () => {
       id: expect.stringMatching(/^wf_/),
       description: null,
       thumbnailUrl: null,
+      settings: {},
       updatedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     })
     expect(await engine.workflows.get(made.id)).toEqual(made)
@@ -243,6 +244,7 @@ describe("engine.workflow", () => {
       .node("h", "list")
       .node("i", "fail")
       .node("j", "http_request")
+      .node("k", "delay")
     const drawn = all.nodes.map((node) => node.type)
     expect(drawn.toSorted()).toEqual(builtin.map(({ type }) => type.key).toSorted())
   })

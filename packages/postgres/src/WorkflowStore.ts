@@ -87,7 +87,8 @@ const replace = (sql: SqlClient, workflow: Workflow, expectedRevision: number) =
 
 const remove = (sql: SqlClient, account: AccountId, id: WorkflowId) =>
   Effect.map(
-    sql`DELETE FROM workflows WHERE id = ${Rows.text(id)} AND (account_id = ${account}) IS TRUE RETURNING id`,
+    sql`DELETE FROM workflows
+      WHERE id = ${Rows.text(id)} AND (account_id = ${account}) IS TRUE RETURNING id`,
     (rows) => rows.length === 1,
   )
 

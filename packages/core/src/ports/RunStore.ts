@@ -90,8 +90,8 @@ export class RunStore extends Context.Service<
      * oldest of each, and so on. Each claimed run's fence and count of claims are raised by one and
      * its owner set; nothing else of it changes.
      *
-     * The caps hold exactly, over all runners that ask for the same ones. They hold back queued runs
-     * only: expired and due ones have been out of the queue before. Those count, too.
+     * The caps hold exactly, over all runners that ask for the same ones. They hold back queued
+     * runs only: expired and due ones have been out of the queue before. Those count, too.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
