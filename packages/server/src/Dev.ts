@@ -9,7 +9,6 @@
  * everything that a server on the internet needs.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import * as Engine from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Builtin from "@millrace/nodes/Builtin"
 import type { LogLevel } from "effect"
@@ -17,9 +16,11 @@ import { Console, Effect, Layer, References } from "effect"
 import * as Census from "./Census.ts"
 import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
+import * as Delivering from "./Delivering.ts"
 import * as Orders from "./demo/Orders.ts"
 import type { Listener } from "./Listener.ts"
 import * as Listening from "./Listener.ts"
+import * as MasterKey from "./MasterKey.ts"
 import * as OwnAddress from "./OwnAddress.ts"
 import * as Paint from "./Paint.ts"
 import * as Routes from "./Routes.ts"
@@ -27,13 +28,19 @@ import { StartRefused } from "./StartRefused.ts"
 import * as Storage from "./Storage.ts"
 import { welcome } from "./Welcome.ts"
 
-/** The engine and the routes on top of the stores. */
-const serverLayer = (settings: DevSettings, listener: Listener) =>
-  Routes.layer(listener, Orders.layer).pipe(
-    Layer.provideMerge(Engine.layer),
+/** The engine, its dispatcher and the routes on top of the stores. */
+const serverLayer = Effect.fnUntraced(function* (settings: DevSettings, listener: Listener) {
+  const stores = Layer.succeedContext(yield* Effect.context<Storage.Stores>())
+  const delivery = { ...settings, masterKey: yield* MasterKey.ensure(settings) }
+  return Layer.merge(
+    Routes.layer(listener, Orders.layer),
+    Delivering.dispatcherLayer(delivery),
+  ).pipe(
+    Layer.provideMerge(Delivering.engineLayer(delivery, stores)),
     Layer.provide(Builtin.layer),
     Layer.provide(OwnAddress.layer(listener.address, settings.egressAllow)),
   )
+})
 
 /** From the moment everything answers. */
 const running = Effect.fnUntraced(function* (
@@ -55,7 +62,7 @@ const opened = Effect.fnUntraced(function* (settings: DevSettings, listener: Lis
   yield* Census.releaseOwners(unfinished)
   return yield* Effect.provide(
     running(settings, listener, unfinished.length),
-    serverLayer(settings, listener),
+    yield* serverLayer(settings, listener),
   )
 })
 

@@ -7,41 +7,13 @@
  */
 import { CurrentVault, type Vault, VaultClosed } from "@millrace/core/ports/Vault"
 import { Effect, Layer, Redacted } from "effect"
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
+import type { MasterKey } from "./MasterKey.ts"
+import { keyBytes, keysOf, masterKeyForm } from "./MasterKey.ts"
 
-const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 const version = "v1"
-
-/** A master key and the name under which seals refer to it. */
-interface MasterKey {
-  readonly id: string
-  readonly key: Buffer
-}
-
-/** What a master key has to look like. */
-export const masterKeyForm = "32 bytes as base64 or as 64 hexadecimal digits"
-
-const bytesOf = (text: string): Buffer | undefined => {
-  const isHex = /^[\da-f]{64}$/i.test(text)
-  if (!isHex && !/^[\w+/-]{43}=?$/.test(text)) return undefined
-  const bytes = Buffer.from(text, isHex ? "hex" : "base64")
-  return bytes.length === keyBytes ? bytes : undefined
-}
-
-/** The keys in a text, separated by commas, newest first; `undefined` where one makes no sense. */
-const keysOf = (text: string): ReadonlyArray<MasterKey> | undefined => {
-  const keys = text.split(",").map((part) => bytesOf(part.trim()))
-  if (!keys.every((key) => key !== undefined)) return undefined
-  return keys.map((key) => {
-    const name = createHash("sha256").update("millrace master key").update(key).digest("hex")
-    return { id: name.slice(0, 8), key }
-  })
-}
-
-/** True for a text that {@link layer} can work with. */
-export const isMasterKey = (text: string): boolean => keysOf(text) !== undefined
 
 /** The text of a new master key. */
 export const newMasterKey: Effect.Effect<Redacted.Redacted> = Effect.sync(() =>
@@ -76,7 +48,7 @@ const broken = (error: unknown): VaultClosed =>
 
 /**
  * A vault with these keys, separated by commas: the first one seals, each opens what it sealed.
- * A text that is no key is a defect; see {@link isMasterKey}.
+ * A text that is no key is a defect; see `MasterKey.isMasterKey`.
  */
 export const make = (masterKey: Redacted.Redacted): Vault => {
   const keys = keysOf(Redacted.value(masterKey))

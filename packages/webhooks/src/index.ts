@@ -5,6 +5,7 @@
 export * as Dispatcher from "./Dispatcher.ts"
 export * as DispatcherOptions from "./DispatcherOptions.ts"
 export * as Mailbox from "./Mailbox.ts"
+export * as MasterKey from "./MasterKey.ts"
 export * as MasterVault from "./MasterVault.ts"
 export * as Signature from "./Signature.ts"
 export * as Targets from "./Targets.ts"

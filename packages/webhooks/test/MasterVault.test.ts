@@ -1,7 +1,8 @@
 import { describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { expect } from "vitest"
-import { isMasterKey, make, newMasterKey } from "../src/MasterVault.ts"
+import { isMasterKey } from "../src/MasterKey.ts"
+import { make, newMasterKey } from "../src/MasterVault.ts"
 
 const keyText = (byte: number) => Buffer.alloc(32, byte).toString("base64")
 const vaultOf = (text: string) => make(Redacted.make(text))
@@ -53,7 +54,7 @@ describe("MasterVault.make", () => {
   )
 })
 
-describe("MasterVault.isMasterKey", () => {
+describe("MasterKey.isMasterKey", () => {
   it("takes 32 bytes, as base64 or hexadecimal, and nothing else", () => {
     const good = [keyText(1), keyText(255), "0f".repeat(32), `${keyText(1)},${keyText(2)}`]
     const bad = ["", "secret", "0f".repeat(31), Buffer.alloc(31).toString("base64"), "A".repeat(44)]
