@@ -15,5 +15,5 @@ export const isStorable = Schema.makeFilter(
 /** An identifier as clients send it: opaque, at least one character. */
 export const Identifier = Schema.String.check(Schema.isMinLength(1), isStorable)
 
-/** Path parameter `id` of a workflow or a run. */
+/** Path parameter `id` of a workflow, a run or a delivery. */
 export const IdParams = Schema.Struct({ id: Identifier })

@@ -4,6 +4,7 @@
 export * as Api from "./Api.ts"
 export * as Authorization from "./Authorization.ts"
 export * as Client from "./Client.ts"
+export * as DeliveryWire from "./DeliveryWire.ts"
 export * as NodeTypeWire from "./NodeTypeWire.ts"
 export * as PageQuery from "./PageQuery.ts"
 export * as RunWire from "./RunWire.ts"

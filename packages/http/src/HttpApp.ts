@@ -8,8 +8,10 @@
 import type { Keys } from "@millrace/core/engine/Keys"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Runs } from "@millrace/core/engine/Runs"
+import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Workflows } from "@millrace/core/engine/Workflows"
 import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Api } from "@millrace/api/Api"
 import type { Etag, HttpPlatform, HttpRouter } from "effect/http"
@@ -18,6 +20,7 @@ import type { FileSystem, Path } from "effect"
 import { Layer } from "effect"
 import * as Authorization from "./Authorization.ts"
 import { Cursors } from "./Cursor.ts"
+import * as DeliveryHandlers from "./DeliveryHandlers.ts"
 import * as Docs from "./Docs.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Health from "./Health.ts"
@@ -28,7 +31,15 @@ import * as WorkflowHandlers from "./WorkflowHandlers.ts"
 export { BasePath, routerConfig } from "./Addresses.ts"
 
 /** What the interface is made of. Limits are read from `CurrentLimits`. */
-export type Services = Workflows | Runs | Keys | NodeTypes | WorkflowStore | RunStore
+export type Services =
+  | Workflows
+  | Runs
+  | Webhooks
+  | Keys
+  | NodeTypes
+  | WorkflowStore
+  | RunStore
+  | WebhookStore
 
 /** What any server of routes brings along. */
 export type Platform =
@@ -39,7 +50,12 @@ export type Platform =
   | Path.Path
 
 const operations = HttpApiBuilder.layer(Api).pipe(
-  Layer.provide([WorkflowHandlers.layer, RunHandlers.layer, NodeTypeHandlers.layer]),
+  Layer.provide([
+    WorkflowHandlers.layer,
+    RunHandlers.layer,
+    DeliveryHandlers.layer,
+    NodeTypeHandlers.layer,
+  ]),
   Layer.provide([Authorization.layer, Authorization.layerRequestForm, Cursors.layer]),
 )
 

@@ -42,6 +42,7 @@ const ofWorkflows: ReadonlyArray<Operation> = [
 const ofRuns: ReadonlyArray<Operation> = [
   { name: "reading", method: "GET", path: (id) => `/runs/${id}` },
   { name: "canceling", method: "POST", path: (id) => `/runs/${id}/cancel` },
+  { name: "listing the deliveries of", method: "GET", path: (id) => `/runs/${id}/deliveries` },
   { name: "searching", method: "GET", path: (id) => `/runs?search=${id}` },
   { name: "batching", method: "POST", path: () => "/runs/batch", json: (id) => ({ ids: [id] }) },
 ]
