@@ -14,7 +14,7 @@ const entry = fileURLToPath(new URL("./Server.ts", import.meta.url))
 const againMillis = 100
 
 /** What the servers of a fleet keep secrets with. */
-const masterKey = Buffer.alloc(32, 7).toString("base64")
+export const masterKey = Buffer.alloc(32, 7).toString("base64")
 
 const listens = /listens on (http:[^" ]+)/
 
