@@ -21,7 +21,8 @@ interface Reading {
   readonly ticks: number
 }
 
-const ticksOf = (pid: number): number => {
+/** Processor time of a process in hundredths of a second; none where there is no /proc. */
+export const ticksOf = (pid: number): number => {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")
     return Number(fields[11]) + Number(fields[12])

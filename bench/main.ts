@@ -3,13 +3,16 @@
 // 1. In memory, how the cost of a node depends on the size of its workflow.
 // 2. On Postgres with fsync on, each workload beside its ceiling: a bare loop over the same driver
 //    that writes the same rows without an engine. And the same workloads in memory.
-// 3. Deliveries of webhooks from Postgres, beside a bare loop that posts the same bytes.
+// 3. Over HTTP, reading a workflow with a key that has limits, beside bare node:http and fastify.
+// 4. Deliveries of webhooks from Postgres, beside a bare loop that posts the same bytes.
 //
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
-// `npm run bench -- scaling` runs one part; the others are `durable` and `webhooks`.
+//
+// `npm run bench -- scaling`, `durable`, `http` or `webhooks` runs one part.
 import { writeFileSync } from "node:fs"
 import * as Durable from "./Durable.ts"
+import * as Http from "./Http.ts"
 import type { Shape } from "./Scaling.ts"
 import { measure } from "./Scaling.ts"
 import * as Webhooks from "./Webhooks.ts"
@@ -93,10 +96,11 @@ const durable = async () => {
 }
 
 const wanted = process.argv[2]
-const isWanted = (part: string): boolean => wanted === undefined || wanted === part
+const isWanted = (part: string) => wanted === undefined || wanted === part
 const results = {
   scaling: isWanted("scaling") ? await scaling() : undefined,
   durable: isWanted("durable") ? await durable() : undefined,
+  http: isWanted("http") ? await Http.measure(rounds) : undefined,
   webhooks: isWanted("webhooks") ? await Webhooks.measure(rounds) : undefined,
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")

@@ -1,6 +1,9 @@
 /**
  * The definition of the HTTP interface: operations, wire forms, errors, and a client made from it.
  */
+export * as AdminApi from "./AdminApi.ts"
+export * as AdminClient from "./AdminClient.ts"
+export * as AdminWire from "./AdminWire.ts"
 export * as Api from "./Api.ts"
 export * as Authorization from "./Authorization.ts"
 export * as Client from "./Client.ts"

@@ -1,15 +1,20 @@
 /**
- * What every key store must do with a request's key: exact windows, both or neither, and an end
- * that holds at once.
+ * What every key store must do with a request's key: exact windows, both or neither, an end that
+ * holds at once, and nothing read for whoever is not admitted.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
+import { WorkflowId } from "@millrace/core/domain/Id"
 import { dayMillis, minuteMillis } from "@millrace/core/domain/Quota"
 import { type Admission, KeyStore } from "@millrace/core/ports/KeyStore"
-import { Clock, Effect, Schedule } from "effect"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Clock, Effect, Option, Schedule } from "effect"
 import * as Samples from "./Samples.ts"
 
-type Tests = Vitest.MethodsNonLive<KeyStore>
+type Tests<R = never> = Vitest.MethodsNonLive<KeyStore | R>
+
+/** By how much the clock of a store may differ from that of the tests. */
+const slackMillis = 5_000
 
 /** A stored key of an account of its own, with its hash. */
 const make = Effect.fnUntraced(function* (change?: Partial<ApiKey>) {
@@ -19,7 +24,7 @@ const make = Effect.fnUntraced(function* (change?: Partial<ApiKey>) {
   const key = samples.key(change)
   const hash = samples.hash()
   yield* store.insert(key, hash)
-  return { samples, key, admit: store.admit(hash) }
+  return { samples, key, hash, admit: store.admit(hash) }
 })
 
 const isAdmitted = (answer: Admission) => answer._tag === "Admitted"
@@ -206,9 +211,82 @@ const ends = (it: Tests): void => {
   )
 }
 
+const reads = (it: Tests<WorkflowStore>): void => {
+  it.effect("tells when a key last admitted a request, and of no refused one", () =>
+    Effect.gen(function* () {
+      const store = yield* KeyStore
+      const { admit, key, samples } = yield* make({ perDay: 1 })
+      const list = Effect.map(store.list(samples.account), ([found]) => found?.lastUsedAt ?? null)
+      assert.isNull(yield* list)
+      const before = yield* Clock.currentTimeMillis
+      yield* admit
+      const used = (yield* list) ?? 0
+      assert.isAtLeast(used, before - slackMillis)
+      assert.isAtMost(used, (yield* Clock.currentTimeMillis) + slackMillis)
+      assert.strictEqual((yield* admit)._tag, "Limited")
+      assert.strictEqual(yield* list, used)
+      const updated = yield* store.update(samples.account, key.id, { perDay: 2 })
+      assert.strictEqual(Option.getOrUndefined(updated)?.lastUsedAt, used)
+    }),
+  )
+
+  it.effect("brings the account's own workflow along, if any, and only when it admits", () =>
+    Effect.gen(function* () {
+      const workflows = yield* WorkflowStore
+      const one = yield* make({ perDay: 3 })
+      const store = yield* KeyStore
+      const own = one.samples.workflow()
+      const foreign = one.samples.workflow({ accountId: one.samples.stranger })
+      yield* workflows.insert(own)
+      yield* workflows.insert(foreign)
+      const ask = (id: string) => store.admit(one.hash, WorkflowId.make(id))
+      const answers = yield* Effect.all(
+        [ask(own.id), ask(foreign.id), ask("wf_\u0000none"), ask(own.id), ask(own.id)],
+        { concurrency: "unbounded" },
+      )
+      for (const [index, answer] of answers.entries()) {
+        if (answer._tag !== "Admitted") {
+          assert.isAtLeast(index, 3)
+          assert.notProperty(answer, "workflow")
+        } else if (answer.workflow !== undefined) {
+          const expected = index === 0 ? Option.some(own) : Option.none()
+          assert.deepStrictEqual(answer.workflow, expected)
+        }
+      }
+      const unasked = yield* make()
+      assert.notProperty(yield* unasked.admit, "workflow")
+    }),
+  )
+}
+
+const crowds = (it: Tests): void => {
+  it.effect("counts many keys that arrive at once, in any order, each for itself", () =>
+    Effect.gen(function* () {
+      const keys = yield* Effect.forEach([1, 2, 3, 4, 5, 6], (perDay) => make({ perDay }))
+      const turns = Array.from({ length: 60 }, (_, turn) => turn)
+      const answers = yield* Effect.forEach(
+        turns,
+        (turn) => {
+          const index = (turn * 7 + Math.floor(turn / 6)) % keys.length
+          return Effect.map(keys[index]!.admit, (answer) => [index, answer] as const)
+        },
+        { concurrency: "unbounded" },
+      )
+      for (const [index, { key }] of keys.entries()) {
+        const own = answers.flatMap(([each, answer]) => (each === index ? [answer] : []))
+        assert.strictEqual(own.length, 10)
+        assert.strictEqual(count(own), key.perDay)
+        for (const answer of own) if (isAdmitted(answer)) assert.include(answer, { keyId: key.id })
+      }
+    }),
+  )
+}
+
 /** Registers the tests of `KeyStore.admit`. */
-export const admitSuite = (it: Tests): void => {
+export const admitSuite = (it: Tests<WorkflowStore>): void => {
   describe("KeyStore.admit", () => {
+    reads(it)
+    crowds(it)
     windows(it)
     changes(it)
     ends(it)

@@ -15,7 +15,9 @@ import { keyStoreSuite } from "./KeyStoreSuite.ts"
 import { type Listing, pagingSuite } from "./PagingSuite.ts"
 import { runClaimSuite } from "./RunClaimSuite.ts"
 import { runCommitSuite } from "./RunCommitSuite.ts"
+import { runParkingSuite } from "./RunParkingSuite.ts"
 import { runReadSuite } from "./RunReadSuite.ts"
+import { runTurnSuite } from "./RunTurnSuite.ts"
 import * as Samples from "./Samples.ts"
 import { workflowStoreSuite } from "./WorkflowStoreSuite.ts"
 
@@ -37,6 +39,12 @@ const runs: Listing<unknown, RunStore> = {
   list: (account, request) => RunStore.use((store) => store.list({ account, ...request })),
 }
 
+/** What depends on how fast a store is. */
+export interface Options {
+  /** How many runs an account has queued when a test is about a crowd; 10,000 unless said. */
+  readonly crowd?: number
+}
+
 /**
  * Registers, in the test file that calls it, a block of tests over one build of the layer.
  *
@@ -46,6 +54,7 @@ const runs: Listing<unknown, RunStore> = {
 export const conformance = <E>(
   name: string,
   stores: Layer.Layer<WorkflowStore | RunStore | KeyStore, E>,
+  { crowd = 10_000 }: Options = {},
 ): void =>
   layer(stores, { timeout: "60 seconds", excludeTestServices: true })(name, (it) => {
     workflowStoreSuite(it)
@@ -54,6 +63,8 @@ export const conformance = <E>(
     runReadSuite(it)
     pagingSuite(it, "RunStore.list", runs)
     runClaimSuite(it)
+    runParkingSuite(it)
+    runTurnSuite(it, crowd)
     keyStoreSuite(it)
     admitSuite(it)
   })

@@ -3,7 +3,7 @@
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { type ApiKey, liveKeysPerAccount } from "@millrace/core/domain/ApiKey"
-import { KeyId } from "@millrace/core/domain/Id"
+import { AccountId, KeyId } from "@millrace/core/domain/Id"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { Clock, Effect, Option } from "effect"
 import * as Samples from "./Samples.ts"
@@ -43,6 +43,9 @@ const accounts = (it: Tests): void => {
       yield* store.insertAccount(younger)
       yield* store.insertAccount(older)
       const all = yield* store.listAccounts
+      assert.deepStrictEqual(yield* store.findAccount(younger.id), Option.some(younger))
+      const unknown = AccountId.make("acc_\u0000none")
+      assert.deepStrictEqual(yield* store.findAccount(unknown), Option.none())
       const mine = all.filter(({ id }) => id === younger.id || id === older.id)
       assert.deepStrictEqual(mine, [older, younger])
       const times = all.map(({ createdAt }) => createdAt)

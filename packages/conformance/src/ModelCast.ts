@@ -7,11 +7,11 @@
 import type { Account } from "@millrace/core/domain/Account"
 import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
-import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
+import type { Definition, NodeRun, Run, WaitingNode } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Webhook } from "@millrace/core/domain/Webhook"
-import type { Node, Workflow } from "@millrace/core/domain/Workflow"
+import type { Node, Workflow, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { Effect } from "effect"
 import { slots } from "./ModelCommands.ts"
 import * as Samples from "./Samples.ts"
@@ -53,7 +53,8 @@ export const errorOf = (flavor: number): string => {
   return errors[flavor % errors.length]!
 }
 
-const nodeIds = ["n0", "n1", "N2", "_3"]
+/** The nodes of every graph, as far as it has that many. */
+export const nodeIds = ["n0", "n1", "N2", "_3"]
 
 /** The nodes of a graph of some flavor. */
 export const nodesOf = (flavor: number): ReadonlyArray<Node> =>
@@ -64,11 +65,15 @@ export const nodesOf = (flavor: number): ReadonlyArray<Node> =>
     data: contentOf(flavor),
   }))
 
+/** The settings of a graph of some flavor. */
+const settingsOf = (flavor: number): WorkflowSettings =>
+  flavor % 2 === 0 ? {} : { onFailure: "stop", timeoutMillis: 1_000 + flavor }
+
 const definitionOf = (id: string, slot: number): Definition => ({
   id,
   nodes: nodesOf(slot + 1),
   edges: [{ id: "e", source: "n0", target: "n1" }],
-  settings: {},
+  settings: settingsOf(slot),
 })
 
 /** A fresh cast. */
@@ -117,7 +122,7 @@ export const workflowOf = (
   thumbnailUrl: of.flavor % 3 === 0 ? null : "https://example.com/a.png",
   nodes: nodesOf(of.flavor),
   edges: [{ id: "e", source: "n0", target: "n1", sourceHandle: "output" }],
-  settings: of.flavor % 2 === 0 ? {} : { onFailure: "stop", timeoutMillis: 1_000 + of.flavor },
+  settings: settingsOf(of.flavor),
   revision: 1,
   createdAt: timeOf(of.age),
   updatedAt: timeOf(of.age),
@@ -169,27 +174,52 @@ export const webhookOf = (flavor: number): Webhook => ({
   headers: "sealed",
 })
 
-const nodeStatuses = ["COMPLETED", "FAILED", "SKIPPED"] as const
+const nodeStatuses = [
+  "COMPLETED",
+  "FAILED",
+  "SKIPPED",
+  "WAITING",
+  "COMPLETED",
+  "COMPLETED",
+] as const
 
-/** The row of a node that has settled, and of whose end no event tells. */
-export const nodeRunOf = (nodeId: string, flavor: number): NodeRun => ({
-  nodeId,
-  nodeType: "text",
-  ordinal: nodeIds.indexOf(nodeId),
-  status: nodeStatuses[flavor % nodeStatuses.length]!,
-  attempt: flavor,
-  input: flavor === 5 ? null : contentOf(flavor),
-  output: flavor % 3 === 1 ? null : contentOf(flavor + 1),
-  logs:
-    flavor % 2 === 0
-      ? null
-      : [{ at: timeOf(flavor), level: "info", message: errorOf(flavor), attempt: 1 }],
-  error: flavor % 3 === 1 ? errorOf(flavor) : null,
-  credits: flavor * 250_000,
-  sequence: null,
-  startedAt: timeOf(flavor),
-  finishedAt: timeOf(flavor + 1),
-})
+/** The row of a node that has settled or waits, and of whose end no event tells. */
+export const nodeRunOf = (nodeId: string, flavor: number): NodeRun => {
+  const status = nodeStatuses[flavor % nodeStatuses.length]!
+  return {
+    nodeId,
+    nodeType: "text",
+    ordinal: nodeIds.indexOf(nodeId),
+    status,
+    attempt: flavor,
+    input: flavor === 5 ? null : contentOf(flavor),
+    output: status === "COMPLETED" && flavor !== 4 ? contentOf(flavor + 1) : null,
+    logs:
+      flavor % 2 === 0
+        ? null
+        : [{ at: timeOf(flavor), level: "info", message: errorOf(flavor), attempt: 1 }],
+    error: status === "FAILED" || status === "WAITING" ? errorOf(flavor) : null,
+    credits: flavor * 250_000,
+    sequence: null,
+    startedAt: timeOf(flavor),
+    finishedAt: status === "WAITING" ? null : timeOf(flavor + 1),
+  }
+}
+
+/** Nodes that wait for their time. */
+export const waitingOf = (flavor: number): ReadonlyArray<WaitingNode> =>
+  Array.from({ length: flavor % 3 }, (_, n) => ({
+    ordinal: n,
+    attempt: flavor,
+    startedAt: timeOf(flavor),
+    due: timeOf(flavor + n),
+    ...(flavor === 5 ? { state: contentOf(n + 1) } : {}),
+  }))
+
+/** When a parked run is due: long ago, in the near future of a clock that is moved, or never. */
+export const dueOf = (due: "past" | "soon" | "never", flavor: number): Timestamp =>
+  ({ past: 1_000_000, soon: timeOf(30 * flavor), never: 9_000_000_000_000 })[due] +
+  (flavor % 3) * 1_000
 
 const eventTypes = ["run.started", "run.completed", "run.failed", "run.canceled"] as const
 

@@ -33,6 +33,9 @@ export interface Listing {
   readonly limit: number
 }
 
+/** Whether a commit parks its run, and until when. */
+export type Parking = "past" | "soon" | "never" | null
+
 /** A run's first commit. `age` is when it was created, `flavor` picks its opaque content. */
 export interface Begin {
   readonly _tag: "Begin"
@@ -41,6 +44,8 @@ export interface Begin {
   readonly workflow: number
   readonly definition: number
   readonly owner: number | null
+  /** Only of a run without an owner. */
+  readonly parks: Parking
   readonly status: RunStatus
   readonly name: string
   readonly age: number
@@ -57,9 +62,13 @@ export interface Advance {
   readonly fence: number
   readonly revision: number
   readonly status: RunStatus | "same"
+  /** Only of a run that goes on. */
+  readonly parks: Parking
   /** Whether the row also has what no commit may change, in vain. */
   readonly isCareless: boolean
   readonly nodes: number
+  /** How many nodes that wait get another row. */
+  readonly rewrites: number
   readonly events: number
   readonly flavor: number
 }
@@ -126,6 +135,10 @@ export type RunCommand =
       readonly runner: number
       readonly leaseMillis: number
       readonly limit: number
+      readonly except?: ReadonlyArray<number>
+      readonly after?: number
+      readonly runsPerAccount?: number
+      readonly runsPerWorkflow?: number
     }
   | {
       readonly _tag: "Seize"
@@ -138,6 +151,12 @@ export type RunCommand =
   | { readonly _tag: "Release"; readonly runner: number }
   | { readonly _tag: "FindRun"; readonly run: number; readonly as: Asker }
   | { readonly _tag: "FindRuns"; readonly account: number; readonly runs: ReadonlyArray<number> }
+  | {
+      readonly _tag: "LatestOutputs"
+      readonly account: number
+      readonly workflow: number
+      readonly nodes: number
+    }
   | ({ readonly _tag: "ListRuns" } & Listing & RunFilter)
   | ({ readonly _tag: "WalkRuns" } & Listing & RunFilter)
   | {
@@ -241,13 +260,17 @@ const filter = (dice: Dice.Dice): RunFilter => ({
   ...(dice.chance(20) ? { status: dice.of(["QUEUED", "RUNNING", "COMPLETED", "FAILED"]) } : {}),
 })
 
+const parking = (dice: Dice.Dice, percent: number): Parking =>
+  dice.chance(percent) ? dice.of(["past", "soon", "never"]) : null
+
 const begin = (dice: Dice.Dice): Begin => ({
   _tag: "Begin",
   run: slotOf(dice, "runs"),
   account: accountOf(dice),
-  workflow: slotOf(dice, "workflows"),
+  workflow: dice.chance(50) ? dice.below(2) : slotOf(dice, "workflows"),
   definition: slotOf(dice, "definitions"),
   owner: dice.chance(50) ? null : slotOf(dice, "runners"),
+  parks: parking(dice, 10),
   status: dice.chance(90) ? dice.of(["QUEUED", "RUNNING"]) : dice.of(["COMPLETED", "FAILED"]),
   name: dice.of(names),
   age: ageOf(dice),
@@ -265,8 +288,10 @@ const advance = (dice: Dice.Dice): Advance => ({
   status: dice.chance(75)
     ? dice.of(["same", "RUNNING"])
     : dice.of(["COMPLETED", "FAILED", "CANCELED"]),
+  parks: parking(dice, 30),
   isCareless: dice.chance(10),
   nodes: dice.below(3),
+  rewrites: dice.below(3),
   events: dice.below(4),
   flavor: flavorOf(dice),
 })
@@ -337,14 +362,20 @@ const workflowDraws: ReadonlyArray<Draw> = [
   (dice) => ({ _tag: "WalkWorkflows", ...walk(dice) }),
 ]
 
+const claim: Draw = (dice) => ({
+  _tag: "Claim",
+  runner: slotOf(dice, "runners"),
+  leaseMillis: dice.of(leases),
+  limit: dice.below(7),
+  ...(dice.chance(20) ? { except: someRuns(dice) } : {}),
+  ...(dice.chance(50) ? { after: slotOf(dice, "accounts") } : {}),
+  ...(dice.chance(25) ? { runsPerAccount: dice.below(4) } : {}),
+  ...(dice.chance(25) ? { runsPerWorkflow: dice.below(3) } : {}),
+})
+
 const runDraws: ReadonlyArray<Draw> = [
   together,
-  (dice) => ({
-    _tag: "Claim",
-    runner: slotOf(dice, "runners"),
-    leaseMillis: dice.of(leases),
-    limit: dice.below(5),
-  }),
+  claim,
   (dice) => ({
     _tag: "Seize",
     run: slotOf(dice, "runs"),
@@ -360,6 +391,12 @@ const runDraws: ReadonlyArray<Draw> = [
   (dice) => ({ _tag: "Release", runner: slotOf(dice, "runners") }),
   (dice) => ({ _tag: "FindRun", run: slotOf(dice, "runs"), as: somebody(dice) }),
   (dice) => ({ _tag: "FindRuns", account: accountOf(dice), runs: someRuns(dice) }),
+  (dice) => ({
+    _tag: "LatestOutputs",
+    account: accountOf(dice),
+    workflow: dice.chance(80) ? dice.below(2) : slotOf(dice, "workflows"),
+    nodes: dice.below(6),
+  }),
   (dice) => ({ _tag: "ListRuns", ...listing(dice, "runs"), ...filter(dice) }),
   (dice) => ({ _tag: "WalkRuns", ...walk(dice), ...filter(dice) }),
   (dice) => ({

@@ -1,11 +1,11 @@
 /**
  * The commits of a script, made out of the state of the model.
  *
- * Guarantees: a commit keeps the contract of the port (a node's row is written once, events are
- * numbered without gaps); only its expectation may be wrong. One that must be refused carries rows
- * and numbers that are there already, so that a trace of it shows.
+ * Guarantees: a commit keeps the contract of the port (only a row of a node that waits is replaced,
+ * events are numbered without gaps); only its expectation may be wrong. One that must be refused
+ * carries rows and numbers that are there already, so that a trace of it shows.
  */
-import type { Run } from "@millrace/core/domain/Run"
+import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import * as Cast from "./ModelCast.ts"
 import type { Advance, Begin } from "./ModelCommands.ts"
@@ -15,27 +15,37 @@ import { isOpen } from "./StoreModelRuns.ts"
 /** What a commit carries beside the run's row. */
 interface Cargo {
   readonly nodeRuns: RunCommit["nodeRuns"]
+  readonly rewritten: RunCommit["rewritten"]
   readonly events: RunCommit["events"]
   readonly deliveries: RunCommit["deliveries"]
   /** The number of the last event, be it one of its own or one that a node's row tells of. */
   readonly sequence: number
 }
 
-/** Rows of some of these nodes and events, numbered behind the last event so far. */
+/** Rows for nodes that have none, and others in place of those that there are. */
+interface Written {
+  readonly first: ReadonlyArray<string>
+  readonly again: ReadonlyArray<string>
+}
+
+const hasEvent = ({ status }: NodeRun): boolean => status === "COMPLETED" || status === "FAILED"
+
+/** Rows and events, numbered behind the last event so far. */
 const cargoOf = (
   run: Run,
-  { events, flavor, nodes }: Begin | Advance,
-  nodeIds: ReadonlyArray<string>,
+  { events, flavor }: Begin | Advance,
+  { again, first }: Written,
   before: number,
 ): Cargo => {
-  const rows = nodeIds
-    .slice(0, nodes)
-    .toReversed()
-    .map((id, n) => Cast.nodeRunOf(id, (flavor + n) % 6))
-  const told = rows.filter(({ status }) => status !== "SKIPPED").length
+  const rows = [...first.toReversed(), ...again].map((id, n) =>
+    Cast.nodeRunOf(id, (flavor + n) % 6),
+  )
+  const told = rows.filter(hasEvent).length
   let [ofRow, ofEvent] = flavor % 2 === 0 ? [before, before + told] : [before + events, before]
+  const numbered = rows.map((row) => (hasEvent(row) ? { ...row, sequence: ++ofRow } : row))
   return {
-    nodeRuns: rows.map((row) => (row.status === "SKIPPED" ? row : { ...row, sequence: ++ofRow })),
+    nodeRuns: numbered.slice(0, first.length),
+    rewritten: numbered.slice(first.length),
     events: Array.from({ length: events }, () => Cast.eventOf(run, ++ofEvent, flavor)),
     // What becomes of deliveries is the business of another store.
     deliveries: [],
@@ -51,7 +61,8 @@ const ending = (flavor: number): Partial<Run> => ({
 
 const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
   const definition = cast.definitions[begin.definition]!
-  const { flavor, owner, status } = begin
+  const { flavor, owner, parks, status } = begin
+  const isOver = status === "COMPLETED" || status === "FAILED"
   const run = Cast.runOf(cast, begin.run, {
     accountId: cast.accounts[begin.account]!,
     workflowId: cast.workflows[begin.workflow]!,
@@ -66,12 +77,14 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
     webhook: flavor === 1 ? Cast.webhookOf(flavor) : null,
     fence: flavor % 2,
     owner: owner === null ? null : cast.runners[owner]!,
-    ...(status === "COMPLETED" || status === "FAILED" ? ending(flavor) : {}),
+    attempts: flavor,
+    waiting: Cast.waitingOf(flavor),
+    dueAt: parks === null || owner !== null || isOver ? null : Cast.dueOf(parks, flavor),
+    ...(isOver ? ending(flavor) : {}),
   })
-  const nodeIds = definition.nodes.map(({ id }) => id)
-  const { sequence, ...cargo } = cargoOf(run, begin, nodeIds, 0)
-  const expected = { _tag: "New", definition } as const
-  return { expected, run: { ...run, sequence }, rewritten: [], ...cargo }
+  const first = definition.nodes.map(({ id }) => id).slice(0, begin.nodes)
+  const { sequence, ...cargo } = cargoOf(run, begin, { first, again: [] }, 0)
+  return { expected: { _tag: "New", definition }, run: { ...run, sequence }, ...cargo }
 }
 
 /** Other values of all that a commit leaves as it is. */
@@ -94,13 +107,16 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
 })
 
 const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
-  const { flavor, isCareless, status } = advance
+  const { flavor, isCareless, parks, status } = advance
   const isEnd = status === "COMPLETED" || status === "FAILED" || status === "CANCELED"
   return {
     status: status === "same" ? run.status : status,
     startedAt: run.startedAt ?? Cast.timeOf(9),
     actualCredits: run.actualCredits + flavor * 1_000,
     nodeRunCount: run.nodeRunCount + advance.nodes,
+    attempts: run.attempts + advance.nodes + advance.rewrites,
+    waiting: Cast.waitingOf(flavor),
+    dueAt: parks === null || isEnd ? null : Cast.dueOf(parks, flavor),
     active: flavor % 2 === 0 ? [] : [{ ordinal: 1, attempt: flavor, startedAt: Cast.timeOf(9) }],
     claims: advance.nodes > 0 ? 0 : run.claims,
     ...(isCareless ? strange(cast, run) : {}),
@@ -117,11 +133,7 @@ const stepOf = (cast: Cast.Cast, { runs }: StoreModel, advance: Advance): RunCom
   const revision = run.revision + advance.revision
   const isRight = advance.fence === 0 && advance.revision === 0 && accountId === run.accountId
   const fits = known !== undefined && isOpen(run) && isRight
-  const written = new Set(runs.nodeRuns(id).map(({ nodeId }) => nodeId))
-  const definition = cast.definitions.find((each) => each.id === run.definitionId)!
-  const nodeIds = definition.nodes
-    .map((node) => node.id)
-    .filter((each) => !fits || !written.has(each))
+  const rows = runs.nodeRuns(id)
   const next: Run = {
     ...run,
     fence,
@@ -129,9 +141,14 @@ const stepOf = (cast: Cast.Cast, { runs }: StoreModel, advance: Advance): RunCom
     accountId,
     revision: revision + 1,
   }
-  const { sequence, ...cargo } = cargoOf(run, advance, nodeIds, fits ? run.sequence : 0)
+  const nodeIds = cast.definitions.find((each) => each.id === run.definitionId)!.nodes
+  const written = rows.filter(({ status }) => !fits || status === "WAITING")
+  const rest = nodeIds.filter((node) => !fits || rows.every(({ nodeId }) => nodeId !== node.id))
+  const first = rest.map((node) => node.id).slice(0, advance.nodes)
+  const again = written.map(({ nodeId }) => nodeId).slice(0, advance.rewrites)
+  const { sequence, ...cargo } = cargoOf(run, advance, { first, again }, fits ? run.sequence : 0)
   const expected = { _tag: "Existing", fence, revision } as const
-  return { expected, run: { ...next, sequence }, rewritten: [], ...cargo }
+  return { expected, run: { ...next, sequence }, ...cargo }
 }
 
 /** What the store is asked to apply. */

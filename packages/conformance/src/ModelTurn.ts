@@ -10,6 +10,7 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import type { Page, PageRequest, Position } from "@millrace/core/domain/Page"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { ClaimRequest } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, Option } from "effect"
 import * as Cast from "./ModelCast.ts"
@@ -113,6 +114,7 @@ const insertKey = (
     expiresAt: expiryOf(now, command.expires),
     revokedAt: null,
     createdAt: Cast.timeOf(command.age),
+    lastUsedAt: null,
   }
   return ({ keys }) => keys.insert(key, cast.hashes[command.hash]!)
 }
@@ -228,8 +230,17 @@ type Handing = Extract<RunCommand, { readonly _tag: "Claim" | "Heartbeat" | "Aba
 const handingAct = ({ cast }: Scene, command: Handing): Act => {
   const runner = cast.runners[command.runner]!
   switch (command._tag) {
-    case "Claim":
-      return ({ runs }) => runs.claim({ ...command, runner })
+    case "Claim": {
+      const { after, except, limit, ...rest } = command
+      const request: ClaimRequest = {
+        ...rest,
+        runner,
+        limit,
+        except: except?.map((slot) => cast.runs[slot]!),
+        after: after === undefined ? undefined : cast.accounts[after],
+      }
+      return ({ runs }) => runs.claim(request)
+    }
     case "Heartbeat":
       return ({ runs }) =>
         Effect.map(runs.heartbeat(runner, command.leaseMillis), (fences) =>
@@ -273,6 +284,15 @@ const runAct = (scene: Scene, command: Exclude<RunCommand, Handing>): Act => {
       const ids = command.runs.map((slot) => cast.runs[slot]!)
       const account = cast.accounts[command.account]!
       return ({ runs }) => Effect.map(runs.findMany(account, ids), sortedRecords)
+    }
+    case "LatestOutputs": {
+      const account = cast.accounts[command.account]!
+      const workflow = cast.workflows[command.workflow]!
+      const nodes = [...Cast.nodeIds, "unknown"].slice(0, command.nodes)
+      return ({ runs }) =>
+        Effect.map(runs.latestOutputs(account, workflow, nodes), (outputs) =>
+          Object.fromEntries(outputs),
+        )
     }
     case "ListRuns":
     case "WalkRuns": {

@@ -1,7 +1,5 @@
 /**
  * What every run store must do when runners take runs over: claims, seizing, leases.
- *
- * A claim sees every account, so each test first takes away what others left behind.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import type { RunnerId } from "@millrace/core/domain/Id"
@@ -9,50 +7,10 @@ import { RunId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
+import { born, claim, claimed, hourMillis, orphan, quiet, runOf, seized } from "./RunScenes.ts"
 import * as Samples from "./Samples.ts"
 
 type Tests = Vitest.MethodsNonLive<RunStore>
-
-const hourMillis = 3_600_000
-
-const claim = Effect.fnUntraced(function* (runner: RunnerId, limit: number) {
-  const store = yield* RunStore
-  return yield* store.claim({ runner, leaseMillis: hourMillis, limit })
-})
-
-/** Fresh samples, and a store in which nothing is left to claim. */
-const quiet = Effect.gen(function* () {
-  const samples = yield* Samples.make
-  const keeper = samples.runner()
-  while ((yield* claim(keeper, 1_000)).length > 0);
-  return samples
-})
-
-const born = Effect.fnUntraced(function* (run: Run) {
-  const store = yield* RunStore
-  yield* store.commit(Samples.birth(run))
-  return run
-})
-
-/** A run at work for a runner whose lease has run out. */
-const orphan = Effect.fnUntraced(function* (samples: Samples.Samples, change?: Partial<Run>) {
-  const store = yield* RunStore
-  const owner = samples.runner()
-  yield* store.heartbeat(owner, 0)
-  return yield* born(samples.run({ status: "RUNNING", owner, fence: 1, ...change }))
-})
-
-const seized = (run: Run, owner: RunnerId): Run => ({ ...run, fence: run.fence + 1, owner })
-
-const claimed = (run: Run, owner: RunnerId): Run => ({
-  ...seized(run, owner),
-  claims: run.claims + 1,
-})
-
-const runOf = Effect.fnUntraced(function* (run: Run) {
-  const store = yield* RunStore
-  return Option.getOrThrow(yield* store.find(run.accountId, run.id)).run
-})
 
 const claims = (it: Tests): void => {
   it.effect("raises fence and count of claims, sets the owner and changes nothing else", () =>

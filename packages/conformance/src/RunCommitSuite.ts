@@ -164,6 +164,8 @@ const steps = (it: Tests): void => {
         actualCredits: Number.MAX_SAFE_INTEGER,
         nodeRunCount: 3,
         active: [{ ordinal: 1, attempt: 2, startedAt: Samples.epoch }],
+        attempts: 5,
+        waiting: [{ ordinal: 0, attempt: 1, startedAt: 5, due: 9, state: { "": ["\u0000"] } }],
         sequence: 4,
         claims: 6,
       })

@@ -2,7 +2,9 @@
  * What every run store must do when it is read: single records, batches, listings and events.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
-import { RunId, WorkflowId } from "@millrace/core/domain/Id"
+import { type AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
+import type { JsonObject } from "@millrace/core/domain/Json"
+import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import { ofNode } from "@millrace/core/domain/RunEvent"
 import { type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
@@ -24,6 +26,22 @@ const find = (it: Tests): void => {
       assert.isTrue(Option.isNone(yield* store.find(stranger, run.id)))
       assert.isTrue(Option.isNone(yield* store.find(account, RunId.make("run_unknown"))))
       assert.isTrue(Option.isNone(yield* store.find(account, strange)))
+    }),
+  )
+}
+
+const settings = (it: Tests): void => {
+  it.effect("gives the settings of a definition back as they came", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      for (const kept of [{}, { onFailure: "abort", timeoutMillis: 1_500 }] as const) {
+        const run = samples.run()
+        const definition = { ...Samples.definitionFor(run), settings: kept }
+        yield* store.commit(Samples.birth(run, { expected: { _tag: "New", definition } }))
+        const record = Option.getOrThrow(yield* store.find(samples.account, run.id))
+        assert.deepStrictEqual(record.definition, definition)
+      }
     }),
   )
 }
@@ -50,6 +68,82 @@ const findMany = (it: Tests): void => {
       assert.deepStrictEqual(byId, [recordOf(a), recordOf(b)])
       assert.deepStrictEqual(yield* store.findMany(samples.account, []), [])
       assert.deepStrictEqual(yield* store.findMany(samples.stranger, [a.id]), [])
+    }),
+  )
+}
+
+/** A run in which some nodes have settled, with these outputs. */
+const outputting = Effect.fnUntraced(function* (
+  run: Run,
+  nodeRuns: ReadonlyArray<Partial<NodeRun> & { readonly nodeId: string }>,
+) {
+  const store = yield* RunStore
+  const rows = nodeRuns.map((row, ordinal) => Samples.nodeRun(row.nodeId, { ordinal, ...row }))
+  yield* store.commit(Samples.birth(run, { nodeRuns: rows }))
+})
+
+const latestOutputs = (it: Tests): void => {
+  it.effect("takes each node's output from the newest run that has one", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [older, newer] = [samples.run(), samples.run()]
+      yield* outputting(newer, [
+        { nodeId: "a", output: { output: ["new", "\u0000"] } },
+        { nodeId: "c", output: { output: 3 } },
+      ])
+      yield* outputting(older, [
+        { nodeId: "a", output: { output: "old" } },
+        { nodeId: "b", output: { output: null } },
+      ])
+      const asked = ["a", "b", "unknown", "a"]
+      assert.deepStrictEqual(
+        yield* store.latestOutputs(samples.account, older.workflowId, asked),
+        new Map<string, JsonObject>([
+          ["a", { output: ["new", "\u0000"] }],
+          ["b", { output: null }],
+        ]),
+      )
+      const none = yield* store.latestOutputs(samples.account, older.workflowId, [])
+      assert.deepStrictEqual(none, new Map())
+    }),
+  )
+
+  it.effect("takes only outputs of completed nodes, also out of a run that goes on", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [older, newer] = [samples.run(), samples.run({ status: "RUNNING" })]
+      const statuses = ["FAILED", "SKIPPED", "WAITING", "COMPLETED"] as const
+      const rowsOf = (output: string) =>
+        statuses.map((status) => ({ nodeId: status, status, output: { output } }))
+      yield* outputting(older, rowsOf("old"))
+      yield* outputting(newer, rowsOf("new"))
+      assert.deepStrictEqual(
+        yield* store.latestOutputs(samples.account, older.workflowId, statuses),
+        new Map([["COMPLETED", { output: "new" }]]),
+      )
+    }),
+  )
+
+  it.effect("takes nothing from other workflows or accounts", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const { account, stranger } = samples
+      const run = samples.run()
+      const workflowId = WorkflowId.make(`wf-two-of-${account}`)
+      yield* outputting(run, [{ nodeId: "a", output: { output: "own" } }])
+      yield* outputting(samples.run({ workflowId }), [{ nodeId: "a", output: { output: "other" } }])
+      yield* outputting(samples.run({ accountId: stranger }), [
+        { nodeId: "a", output: { output: "foreign" } },
+      ])
+      const outputOf = (of: AccountId, id: WorkflowId) =>
+        Effect.map(store.latestOutputs(of, id, ["a"]), (outputs) => outputs.get("a")?.["output"])
+      assert.strictEqual(yield* outputOf(account, run.workflowId), "own")
+      assert.strictEqual(yield* outputOf(account, workflowId), "other")
+      assert.strictEqual(yield* outputOf(stranger, run.workflowId), "foreign")
+      assert.isUndefined(yield* outputOf(stranger, workflowId))
     }),
   )
 }
@@ -183,9 +277,13 @@ const search = (it: Tests): void => {
 export const runReadSuite = (it: Tests): void => {
   describe("RunStore.find", () => {
     find(it)
+    settings(it)
   })
   describe("RunStore.findMany", () => {
     findMany(it)
+  })
+  describe("RunStore.latestOutputs", () => {
+    latestOutputs(it)
   })
   describe("RunStore.events", () => {
     events(it)

@@ -105,6 +105,7 @@ const keyOf = (id: KeyId, accountId: AccountId, createdAt: Timestamp): ApiKey =>
   expiresAt: null,
   revokedAt: null,
   createdAt,
+  lastUsedAt: null,
 })
 
 const deliveryOf = (id: DeliveryId, accountId: AccountId, createdAt: Timestamp): Delivery => ({

@@ -14,7 +14,7 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Admission, KeyChange } from "@millrace/core/ports/KeyStore"
 import { AccountNotFound, KeyStore, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { oldestFirst } from "./StoreModelPage.ts"
 
 /** A key store, and what it holds. */
@@ -87,6 +87,7 @@ class Lists {
     if (before.ofDay.remaining === 0) return limited(before.ofDay, now)
     if (before.ofMinute.remaining === 0) return limited(before.ofMinute, now)
     this.admitted = [...this.admitted, { id: key.id, at: now }]
+    this.set({ ...key, lastUsedAt: now })
     const { ofDay, ofMinute } = this.windows(key, now)
     const window = ofMinute.remaining < ofDay.remaining ? ofMinute : ofDay
     return { _tag: "Admitted", accountId: key.accountId, keyId: key.id, window }
@@ -165,6 +166,8 @@ export const make = (): KeyModel => {
         lists.accounts = [...lists.accounts, account]
         return Effect.void
       }),
+    findAccount: (id) =>
+      Effect.sync(() => Option.fromUndefinedOr(lists.accounts.find((each) => each.id === id))),
     listAccounts: Effect.sync(() => oldestFirst(lists.accounts)),
   })
   return { store, keys: () => lists.keys }

@@ -138,22 +138,25 @@ class Lists {
     return until === undefined || until <= now
   }
 
-  /** Open runs in the order in which they were created. */
-  openByAge(): ReadonlyArray<Run> {
+  /** Open runs by a time of theirs. */
+  openBy(timeOf: (run: Run) => Timestamp | null): ReadonlyArray<Run> {
     const places = [...this.favorites, ...this.runs.map(({ id }) => id)]
     return this.runs
       .filter(isOpen)
-      .toSorted((a, b) => a.createdAt - b.createdAt || places.indexOf(a.id) - places.indexOf(b.id))
+      .toSorted(
+        (a, b) =>
+          (timeOf(a) ?? 0) - (timeOf(b) ?? 0) || places.indexOf(a.id) - places.indexOf(b.id),
+      )
   }
 
   /** The runs that a claim takes, in its order. */
   claim(request: ClaimRequest, now: Timestamp): ReadonlyArray<Run> {
-    const open = this.openByAge()
+    const open = this.openBy(({ createdAt }) => createdAt)
     return claimed(request, {
       expired: open.filter(({ owner }) => owner !== null && this.hasRunOut(owner, now)),
-      due: open
-        .filter(({ dueAt, owner }) => owner === null && dueAt !== null && dueAt <= now)
-        .toSorted((a, b) => a.dueAt! - b.dueAt!),
+      due: this.openBy(({ dueAt }) => dueAt).filter(
+        ({ dueAt, owner }) => owner === null && dueAt !== null && dueAt <= now,
+      ),
       queued: open.filter(({ dueAt, owner }) => owner === null && dueAt === null),
       owned: open.filter(({ owner }) => owner !== null),
     })

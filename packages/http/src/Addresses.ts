@@ -19,6 +19,9 @@ export const routerConfig: Partial<FindMyWay.RouterConfig> = {
 /** The OpenAPI document. */
 export const openapiPath = "/api/openapi.json"
 
+/** The OpenAPI document for operators. */
+export const adminOpenapiPath = "/api/admin/openapi.json"
+
 /** The reference page. */
 export const docsPath = "/api/docs"
 

@@ -4,39 +4,62 @@
  *
  * Guarantees: key and limits are one step of the store, taken before anything of the request but
  * its route is looked at; every answer that got so far carries the rate headers, errors included.
+ * What the request is sure to read is asked for in the same step.
  */
 import { Authorization, CurrentKey, RequestForm } from "@millrace/api/Authorization"
 import { sentenceOf } from "@millrace/api/Sentence"
-import type { Window } from "@millrace/core/domain/Quota"
-import { Keys } from "@millrace/core/engine/Keys"
-import { Effect, Layer } from "effect"
+import { WorkflowId } from "@millrace/core/domain/Id"
+import type { Workflow } from "@millrace/core/domain/Workflow"
+import type { Option } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { HttpApiMiddleware } from "effect/http-api"
-import { addHeaders, InvalidRequest, KeyRefused, LimitExceeded, refuse } from "./Errors.ts"
+import { Door, rateHeadersOf } from "./Door.ts"
+import { addHeaders, InvalidRequest, refuse } from "./Errors.ts"
 
-const rateHeaders = (window: Window) =>
-  addHeaders({
-    "x-ratelimit-remaining": String(window.remaining),
-    "x-ratelimit-reset": String(window.resetAt),
-  })
+/**
+ * The workflow that the request names, where it came with the admission: none where the account has
+ * no such workflow, `undefined` where nobody has looked yet.
+ */
+export const WorkflowAhead = Context.Reference<Option.Option<Workflow> | undefined>(
+  "@millrace/http/WorkflowAhead",
+  { defaultValue: () => undefined },
+)
+
+/** The workflow that an operation is nothing but reading; a bad identifier is refused later. */
+const aheadOf = (
+  group: HttpApiGroup.Top,
+  endpoint: HttpApiEndpoint.Top,
+  id: string | undefined,
+): WorkflowId | undefined =>
+  group.identifier === "workflows" && endpoint.identifier === "get" && id
+    ? WorkflowId.make(id)
+    : undefined
+
+const makeAuthorization = Effect.map(Door, (door) =>
+  Authorization.of({
+    apiKey: Effect.fnUntraced(function* (operation, { credential, endpoint, group }) {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const { params } = yield* HttpRouter.RouteContext
+      const ahead = aheadOf(group, endpoint, params["id"])
+      const verdict = yield* Effect.catch(door.ask(request, credential, ahead), refuse)
+      if (verdict._tag === "Refused") return yield* refuse(verdict.refusal)
+      yield* addHeaders(rateHeadersOf(verdict.window))
+      if (verdict._tag === "Limited") return yield* refuse(verdict.refusal)
+      const { accountId, keyId, workflow } = verdict
+      return yield* operation.pipe(
+        Effect.provideService(WorkflowAhead, workflow),
+        Effect.provideService(CurrentKey, { accountId, keyId }),
+      )
+    }),
+  }),
+)
 
 /** Admits by bearer key. */
-export const layer: Layer.Layer<Authorization, never, Keys> = Layer.effect(
+export const layer: Layer.Layer<Authorization, never, Door> = Layer.effect(
   Authorization,
-  Effect.map(Keys, (keys) =>
-    Authorization.of({
-      apiKey: Effect.fnUntraced(function* (operation, { credential }) {
-        const admission = yield* Effect.catch(keys.admit(credential), refuse)
-        if (admission._tag === "Refused") return yield* refuse(new KeyRefused())
-        yield* rateHeaders(admission.window)
-        if (admission._tag === "Limited") {
-          const retryAfterSeconds = Math.max(1, Math.ceil(admission.retryAfterMillis / 1_000))
-          return yield* refuse(new LimitExceeded({ retryAfterSeconds }))
-        }
-        const { accountId, keyId } = admission
-        return yield* Effect.provideService(operation, CurrentKey, { accountId, keyId })
-      }),
-    }),
-  ),
+  makeAuthorization,
 )
 
 const places = { Params: "path", Query: "query", Headers: "headers", Payload: "body" } as const

@@ -6,6 +6,7 @@
  * one, `{ "error": "..." }`; every answer has an `X-Request-Id`; what broke is in the log under
  * that id and nowhere in the answer. Leaves out: errors of operations; those have their form.
  */
+import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
 import type { Cause, Types } from "effect"
 import { Effect, Layer } from "effect"
@@ -18,7 +19,15 @@ import {
   HttpServerResponse,
 } from "effect/http"
 import { HttpApi } from "effect/http-api"
-import { docsPath, healthPath, openapiPath, readyPath, routerConfig } from "./Addresses.ts"
+import {
+  adminOpenapiPath,
+  docsPath,
+  healthPath,
+  openapiPath,
+  readyPath,
+  routerConfig,
+} from "./Addresses.ts"
+import { AdminToken } from "./AdminAuthorization.ts"
 import {
   answerOf,
   Fault,
@@ -29,26 +38,29 @@ import {
 } from "./Errors.ts"
 import { CurrentRequestId, makeSource } from "./RequestId.ts"
 
-/** The methods of every address, in order of declaration. */
-const methodsByPath = (): ReadonlyMap<string, ReadonlyArray<string>> => {
+/** The methods of every address, in order of declaration; those for operators where there are. */
+const methodsByPath = (forOperators: boolean): ReadonlyMap<string, ReadonlyArray<string>> => {
   const methods = new Map<string, Array<string>>()
   const add = (path: string, ...names: ReadonlyArray<string>) =>
     methods.set(path, [...(methods.get(path) ?? []), ...names])
   for (const path of [openapiPath, docsPath, healthPath, readyPath]) add(path, "GET", "HEAD")
-  HttpApi.reflect(Api, {
+  if (forOperators) add(adminOpenapiPath, "GET", "HEAD")
+  const visitor: Parameters<typeof HttpApi.reflect>[1] = {
     onGroup: () => {},
     onEndpoint: ({ endpoint }) =>
       add(endpoint.path, ...(endpoint.method === "GET" ? ["GET", "HEAD"] : [endpoint.method])),
-  })
+  }
+  HttpApi.reflect(Api, visitor)
+  if (forOperators) HttpApi.reflect(AdminApi, visitor)
   return methods
 }
 
 const anyMethod = "ANY"
 
 /** Finds the methods of an address; none for an address that is not ours. */
-const makeMethodsOf = () => {
+const makeMethodsOf = (forOperators: boolean) => {
   const router = FindMyWay.make<ReadonlyArray<string>>(routerConfig)
-  for (const [path, methods] of methodsByPath()) {
+  for (const [path, methods] of methodsByPath(forOperators)) {
     router.on(anyMethod, path as FindMyWay.PathInput, methods)
   }
   return (url: string) => router.find(anyMethod, url)?.handler
@@ -83,7 +95,7 @@ const logDefects = (id: string) => (cause: Cause.Cause<unknown>) =>
 
 const make = Effect.gen(function* () {
   const nextId = yield* makeSource
-  const methodsOf = makeMethodsOf()
+  const methodsOf = makeMethodsOf((yield* AdminToken) !== undefined)
 
   return (route: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {

@@ -14,6 +14,8 @@ import type {
   RunNotFound,
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
+import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
+import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Data, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
@@ -28,8 +30,16 @@ export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
 /** The request carries no key that admits it. Why is deliberately not said. */
 export class KeyRefused extends Data.TaggedError("KeyRefused") {}
 
+/** The request does not carry the operator token. */
+export class TokenRefused extends Data.TaggedError("TokenRefused") {}
+
 /** The key has used up a rate limit. */
 export class LimitExceeded extends Data.TaggedError("LimitExceeded")<{
+  readonly retryAfterSeconds: number
+}> {}
+
+/** Too many bad tokens came from the request's address, and this is one more. */
+export class TooManyBadTokens extends Data.TaggedError("TooManyBadTokens")<{
   readonly retryAfterSeconds: number
 }> {}
 
@@ -66,7 +76,14 @@ export type Refusal =
   | StorageError
   | InvalidRequest
   | KeyRefused
+  | TokenRefused
+  | AccountNotFound
+  | KeyNotFound
+  | InvalidKey
+  | LabelTaken
+  | TooManyKeys
   | LimitExceeded
+  | TooManyBadTokens
   | BodyTooLarge
   | NotJson
   | UnknownRoute
@@ -129,11 +146,44 @@ const forms = {
     error: () => new Wire.Unauthorized({ error: "API key is missing, invalid or expired" }),
     headers: () => ({ "www-authenticate": "Bearer" }),
   }),
+  TokenRefused: form("TokenRefused", {
+    code: "token_refused",
+    error: () => new Wire.Unauthorized({ error: "The operator token is missing or wrong" }),
+    headers: () => ({ "www-authenticate": "Bearer" }),
+  }),
+  AccountNotFound: form("AccountNotFound", {
+    code: "account_not_found",
+    error: ({ message }) => new Wire.NotFound({ error: message }),
+  }),
+  KeyNotFound: form("KeyNotFound", {
+    code: "key_not_found",
+    error: ({ message }) => new Wire.NotFound({ error: message }),
+  }),
+  InvalidKey: form("InvalidKey", {
+    code: "invalid_key",
+    error: ({ message }) => new Wire.BadRequest({ error: message }),
+  }),
+  LabelTaken: form("LabelTaken", {
+    code: "label_taken",
+    error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
+  TooManyKeys: form("TooManyKeys", {
+    code: "too_many_keys",
+    error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
   LimitExceeded: form("LimitExceeded", {
     code: "limit_exceeded",
     error: ({ retryAfterSeconds }) =>
       new Wire.TooManyRequests({
         error: `The rate limit of the API key is exceeded; retry in ${retryAfterSeconds} s`,
+      }),
+    headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
+  }),
+  TooManyBadTokens: form("TooManyBadTokens", {
+    code: "too_many_bad_tokens",
+    error: ({ retryAfterSeconds }) =>
+      new Wire.TooManyRequests({
+        error: `Too many bad API keys came from this address; retry in ${retryAfterSeconds} s`,
       }),
     headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
   }),

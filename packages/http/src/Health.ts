@@ -49,7 +49,7 @@ const ok = HttpServerResponse.jsonUnsafe({ status: "ok" })
 /** Nobody's account, and nobody's key: asking with them finds nothing and changes nothing. */
 const nobody = AccountId.make("acc_nobody")
 const nothing = WorkflowId.make("wf_nothing")
-const noKey = Redacted.make(secretOf(new Uint8Array(32)))
+const noKey = Redacted.make(secretOf(new Uint8Array(32), "mr_"))
 
 const unreachable = Effect.fail(
   new StorageError({

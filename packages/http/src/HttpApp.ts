@@ -18,12 +18,16 @@ import type { Etag, HttpPlatform, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { FileSystem, Path } from "effect"
 import { Layer } from "effect"
+import * as AdminApp from "./AdminApp.ts"
 import * as Authorization from "./Authorization.ts"
+import { BadTokens } from "./BadTokens.ts"
 import { Cursors } from "./Cursor.ts"
 import * as DeliveryHandlers from "./DeliveryHandlers.ts"
 import * as Docs from "./Docs.ts"
+import { Door } from "./Door.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Health from "./Health.ts"
+import * as Nowhere from "./Nowhere.ts"
 import * as NodeTypeHandlers from "./NodeTypeHandlers.ts"
 import * as RunHandlers from "./RunHandlers.ts"
 import * as WorkflowHandlers from "./WorkflowHandlers.ts"
@@ -62,7 +66,8 @@ const operations = HttpApiBuilder.layer(Api).pipe(
 /** Every route: the interface, its documents, health, and the envelope around them. */
 export const layer: Layer.Layer<never, never, Services | Platform> = Layer.mergeAll(
   operations,
+  AdminApp.layer,
   Docs.layer,
   Health.layer,
   Envelope.layer,
-)
+).pipe(Layer.provideMerge(Nowhere.layer), Layer.provide(Door.layer), Layer.provide(BadTokens.layer))

@@ -21,6 +21,7 @@ import { Effect, Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { BasePath, workflowAddress } from "./Addresses.ts"
+import { WorkflowAhead } from "./Authorization.ts"
 import { reader } from "./Body.ts"
 import { addHeaders, InvalidRequest, refuse } from "./Errors.ts"
 import { makePaginate } from "./Paging.ts"
@@ -85,7 +86,8 @@ const makeReads = Effect.gen(function* () {
     get: Effect.fnUntraced(function* ({ params }: ById) {
       const { accountId } = yield* CurrentKey
       const id = WorkflowId.make(params.id)
-      const found = yield* Effect.catch(store.find(accountId, id), refuse)
+      const ahead = yield* WorkflowAhead
+      const found = ahead ?? (yield* Effect.catch(store.find(accountId, id), refuse))
       if (Option.isNone(found)) return yield* refuse(new WorkflowNotFound({ workflowId: id }))
       return yield* answer(found.value)
     }),

@@ -3,5 +3,6 @@
  * (`@millrace/http/WebHandler`) give the same and load less.
  */
 export * as Addresses from "./Addresses.ts"
+export * as AdminAuthorization from "./AdminAuthorization.ts"
 export * as HttpApp from "./HttpApp.ts"
 export * as WebHandler from "./WebHandler.ts"

@@ -63,10 +63,11 @@ class Keys {
     const entry = this.byHash.get(textOf(hash))
     if (entry === undefined || !isLive(entry.key, now)) return { _tag: "Refused" }
     const { admitted, usage, window } = Quota.take(entry.key, entry.usage, now)
-    entry.usage = usage
     if (!admitted) {
       return { _tag: "Limited", window, retryAfterMillis: Math.max(0, window.resetAt - now) }
     }
+    entry.usage = usage
+    entry.key = { ...entry.key, lastUsedAt: now }
     return { _tag: "Admitted", accountId: entry.key.accountId, keyId: entry.key.id, window }
   }
 
@@ -139,6 +140,7 @@ const make = () => {
         keys.accounts.set(account.id, account)
         return Effect.void
       }),
+    findAccount: (id) => Effect.sync(() => Option.fromUndefinedOr(keys.accounts.get(id))),
     listAccounts: Effect.sync(() => [...keys.accounts.values()].toSorted(compare)),
   })
 }

@@ -11,7 +11,7 @@ import { Effect, Layer } from "effect"
 
 modelOnTestClock("the stores in memory", Stores.layer, { seeds: 500 })
 
-conformance("the model of the stores", StoreModel.layer)
+conformance("the model of the stores", StoreModel.layer, { crowd: 100 })
 
 /** Good stores, of which something is changed. */
 const faulty = (change: (good: StoreModel.Stores) => Partial<StoreModel.Stores>) =>
@@ -28,6 +28,34 @@ const faults = {
   })),
   "forgets node runs": faulty(({ runs }) => ({
     runs: { ...runs, commit: (commit) => runs.commit({ ...commit, nodeRuns: [] }) },
+  })),
+  "keeps the old rows of nodes that waited": faulty(({ runs }) => ({
+    runs: { ...runs, commit: (commit) => runs.commit({ ...commit, rewritten: [] }) },
+  })),
+  "parks no run": faulty(({ runs }) => ({
+    runs: {
+      ...runs,
+      commit: (commit) => runs.commit({ ...commit, run: { ...commit.run, dueAt: null } }),
+    },
+  })),
+  "begins every turn with the same account": faulty(({ runs }) => ({
+    runs: { ...runs, claim: (request) => runs.claim({ ...request, after: undefined }) },
+  })),
+  "claims what was excepted": faulty(({ runs }) => ({
+    runs: { ...runs, claim: (request) => runs.claim({ ...request, except: [] }) },
+  })),
+  "knows no cap per account": faulty(({ runs }) => ({
+    runs: { ...runs, claim: (request) => runs.claim({ ...request, runsPerAccount: undefined }) },
+  })),
+  "knows no cap per workflow": faulty(({ runs }) => ({
+    runs: { ...runs, claim: (request) => runs.claim({ ...request, runsPerWorkflow: undefined }) },
+  })),
+  "forgets the latest output of a node": faulty(({ runs }) => ({
+    runs: {
+      ...runs,
+      latestOutputs: (account, workflow, nodes) =>
+        runs.latestOutputs(account, workflow, nodes.slice(1)),
+    },
   })),
   "keeps no lease": faulty(({ runs }) => ({
     runs: { ...runs, heartbeat: (runner) => runs.heartbeat(runner, 0) },

@@ -28,6 +28,7 @@ import { reader } from "./Json.ts"
 import type { Keys } from "./Key.ts"
 import * as Key from "./Key.ts"
 import type { NodeType } from "./Node.ts"
+import * as NodeDigest from "./NodeDigest.ts"
 import type { Runs } from "./Run.ts"
 import * as Run from "./Run.ts"
 import type { Runtime } from "./Runtime.ts"
@@ -112,6 +113,7 @@ const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
   const mount = Layer.effect(Mount, makeHandler({ basePath: options.basePath }))
   return mount.pipe(
     Layer.provideMerge(coreLayer),
+    Layer.provide(NodeDigest.layer),
     Layer.provide(Layer.provide(types, Egress.layer(openWeb))),
     Layer.provideMerge(Layer.merge((options.store ?? memory()).layer, Cursors.layer)),
     Layer.provideMerge(settingsOf(options)),

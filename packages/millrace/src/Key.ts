@@ -10,10 +10,8 @@ import { KeyId } from "@millrace/core/domain/Id"
 import { Quota } from "@millrace/core/domain/Quota"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Keys as Core } from "@millrace/core/engine/Keys"
-import { KeyStore } from "@millrace/core/ports/KeyStore"
-import { Effect, Option, Redacted, Schema, Struct } from "effect"
+import { Effect, Redacted, Schema, Struct } from "effect"
 import { reader, writer } from "./Json.ts"
-import { KeyNotFound } from "./MillraceError.ts"
 import type { Runtime } from "./Runtime.ts"
 
 const KeyView = ApiKey.mapFields(Struct.omit(["accountId"]))
@@ -59,20 +57,18 @@ const readId = reader(Identifier, "id")
 const writeKey = writer(KeyView)
 
 /** The keys of one account. */
-export const make = ({ call }: Runtime<Core | KeyStore>, account: AccountId): Keys => ({
+export const make = ({ call }: Runtime<Core>, account: AccountId): Keys => ({
   create: Effect.fnUntraced(function* (given: NewKey) {
     const keys = yield* Core
     const { key, secret } = yield* keys.create(account, yield* readKey(given))
     return { ...writeKey(key), secret: Redacted.value(secret) }
   }, call),
   list: Effect.fnUntraced(function* () {
-    const store = yield* KeyStore
-    return (yield* store.list(account)).map(writeKey)
+    const keys = yield* Core
+    return (yield* keys.list(account)).map(writeKey)
   }, call),
   revoke: Effect.fnUntraced(function* (given: string) {
-    const store = yield* KeyStore
-    const keyId = yield* readId(given)
-    const revoked = yield* store.revoke(account, KeyId.make(keyId))
-    if (Option.isNone(revoked)) return yield* new KeyNotFound({ keyId })
+    const keys = yield* Core
+    yield* keys.revoke(account, KeyId.make(yield* readId(given)))
   }, call),
 })

@@ -4,7 +4,7 @@
  *
  * Guarantees: every refusal has a code of its own; no code is decided by the text of a message.
  */
-import type { InvalidKey } from "@millrace/core/engine/Keys"
+import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
 import type {
   InvalidGraph,
   InvalidWebhook,
@@ -22,13 +22,6 @@ import type {
   DataFolderLocked,
 } from "@millrace/postgres/DataFolder"
 import { Cause, Data, Option } from "effect"
-
-/** The account has no such key. */
-export class KeyNotFound extends Data.TaggedError("KeyNotFound")<{ readonly keyId: string }> {
-  override get message(): string {
-    return `Key ${this.keyId} does not exist`
-  }
-}
 
 /** A run did not end in the time that a caller was ready to wait. It goes on. */
 export class WaitTimeout extends Data.TaggedError("WaitTimeout")<{ readonly message: string }> {}

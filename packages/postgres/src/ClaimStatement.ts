@@ -70,9 +70,14 @@ owner (id, step) AS (
     WHERE o.run = c.run AND o.owner = c.owner FOR UPDATE OF o SKIP LOCKED
   ) taken
 ), due AS (
-  SELECT o.run FROM open_runs o ${lockRun}
-  WHERE o.owner IS NULL AND o.due_at <= ${nowMillis} AND ${isWanted}
-  ORDER BY o.due_at, o.run LIMIT $3::int8 FOR UPDATE OF o SKIP LOCKED
+  SELECT c.run FROM (
+    SELECT o.run FROM open_runs o
+    WHERE o.owner IS NULL AND o.due_at <= ${nowMillis} AND ${isWanted} ORDER BY o.due_at, o.run
+  ) c CROSS JOIN LATERAL (
+    SELECT FROM open_runs o ${lockRun}
+    WHERE o.run = c.run AND o.owner IS NULL AND o.due_at <= ${nowMillis}
+    FOR UPDATE OF o SKIP LOCKED
+  ) taken LIMIT $3::int8
 ), back AS MATERIALIZED (
   SELECT run, false AS is_due FROM expired UNION ALL SELECT run, true FROM due LIMIT $3::int8
 )`
@@ -150,11 +155,18 @@ const runsOf = (account: string): string => `
 /** The same turns under caps, for whoever counts alone. */
 const cappedTurns = `
 busy AS MATERIALIZED (
-  SELECT r.account_id, r.workflow_id, count(*) AS runs FROM (
-    SELECT run FROM open_runs WHERE owner IS NOT NULL UNION ALL SELECT run FROM back WHERE is_due
-  ) o CROSS JOIN LATERAL (
-    SELECT account_id, workflow_id FROM runs r WHERE r.number = o.run OFFSET 0
-  ) r GROUP BY r.account_id, r.workflow_id
+  SELECT coalesce(o.account_id, r.account_id) AS account_id,
+    coalesce(o.workflow_id, r.workflow_id) AS workflow_id, count(*) AS runs
+  FROM (
+    SELECT o.run, o.account_id, o.workflow_id FROM owner w CROSS JOIN LATERAL (
+      SELECT * FROM open_runs o WHERE o.owner = w.id OFFSET 0
+    ) o WHERE w.step = 'next'
+    UNION ALL
+    SELECT run, NULL, NULL FROM back WHERE is_due
+  ) o LEFT JOIN LATERAL (
+    SELECT account_id, workflow_id FROM runs r
+    WHERE o.account_id IS NULL AND r.number = o.run OFFSET 0
+  ) r ON true GROUP BY 1, 2
 ),
 ${accountsInQueue("behind", `$5::text COLLATE "C"`, "true")},
 ${accountsInQueue("before", front, "o.account_id <= $5")},

@@ -1,12 +1,15 @@
 /**
- * Group commit: what arrives while one flush is in flight goes out together as the next one.
+ * Group commit: what arrives while flushes are in flight goes out together as the next one.
+ *
+ * A second flush may go out while the first is in flight. Then one half of the callers goes on
+ * while the database works for the other, instead of everybody waiting for everybody.
  *
  * Guarantees: alone, a member goes out at once; each member gets its own outcome; two members of
- * one key never share a flush, and go out in the order in which they came. A caller that is
- * interrupted while its member waits takes it back; one whose member is in flight leaves it to its
- * fate. Leaves out: what a flush is.
+ * one key are never in flight together, and go out in the order in which they came. A caller that
+ * is interrupted while its member waits takes it back; one whose member is in flight leaves it to
+ * its fate. Leaves out: what a flush is.
  */
-import { Effect, Exit, Latch, type Scope } from "effect"
+import { Effect, Exit, FiberSet, type Scope } from "effect"
 
 /** How members are gathered and written. */
 export interface Options<Member, Outcome, E> {
@@ -28,26 +31,33 @@ export interface Options<Member, Outcome, E> {
   readonly flushMillis: number
   /** How many members go out together at most. */
   readonly maxMembers: number
+  /** How many flushes are in flight at most. */
+  readonly flushesAtOnce: number
 }
 
 interface Waiting<Member, Outcome, E> {
   readonly member: Member
+  readonly key: string | undefined
   readonly settle: (exit: Exit.Exit<Outcome, E>) => void
   isAbandoned: boolean
 }
 
-/** Takes what goes out next; what has to wait for it stays. */
+/** Fewer members than these are not divided among flushes: a flush has a price of its own. */
+const membersWorthDividing = 32
+
+/** Takes what goes out next, at most so many; what has to wait for it, or for `busy`, stays. */
 const takeNext = <Member, Outcome, E>(
   waiting: ReadonlyArray<Waiting<Member, Outcome, E>>,
-  { keyOf, maxMembers }: Options<Member, Outcome, E>,
+  busy: ReadonlySet<string>,
+  limit: number,
 ) => {
   const keys = new Set<string>()
   const next: Array<Waiting<Member, Outcome, E>> = []
   const rest: Array<Waiting<Member, Outcome, E>> = []
   for (const one of waiting) {
     if (one.isAbandoned) continue
-    const key = keyOf(one.member)
-    const fits = next.length < maxMembers && (key === undefined || !keys.has(key))
+    const { key } = one
+    const fits = next.length < limit && (key === undefined || !(busy.has(key) || keys.has(key)))
     if (key !== undefined) keys.add(key)
     if (fits) next.push(one)
     else rest.push(one)
@@ -87,40 +97,93 @@ const write = <Member, Outcome, E>(
     return Effect.void
   })
 
-/** Starts the one fiber that flushes, and returns how to submit to it. */
-export const make = Effect.fnUntraced(function* <Member, Outcome, E>(
-  options: Options<Member, Outcome, E>,
-): Effect.fn.Return<(member: Member) => Effect.Effect<Outcome, E>, never, Scope.Scope> {
-  type One = Waiting<Member, Outcome, E>
-  const arrived = Latch.makeUnsafe(false)
-  let waiting: Array<One> = []
-  let inFlight: ReadonlyArray<One> = []
-  let isClosed = false
+/** What waits, what is in flight, and when the next flush goes out. */
+class Flights<Member, Outcome, E> {
+  readonly #options: Options<Member, Outcome, E>
+  readonly #fork: (effect: Effect.Effect<void>) => unknown
+  readonly #inFlight = new Set<ReadonlyArray<Waiting<Member, Outcome, E>>>()
+  readonly #busy = new Set<string>()
+  #members = 0
+  #waiting: Array<Waiting<Member, Outcome, E>> = []
+  #isDue = false
+  #isClosed = false
 
-  const flushNext = Effect.suspend(() => {
-    const { next, rest } = takeNext(waiting, options)
-    waiting = rest
-    inFlight = next
-    if (rest.length === 0) Latch.closeUnsafe(arrived)
-    return next.length === 0 ? Effect.void : write(next, options)
-  })
+  constructor(
+    options: Options<Member, Outcome, E>,
+    fork: (effect: Effect.Effect<void>) => unknown,
+  ) {
+    this.#options = options
+    this.#fork = fork
+  }
 
-  yield* Effect.addFinalizer(() =>
-    Effect.sync(() => {
-      isClosed = true
-      for (const one of [...inFlight, ...waiting]) one.settle(Exit.fail(options.closed))
-    }),
-  )
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(arrived.await, flushNext)))
-
-  return (member) =>
+  readonly submit = (member: Member): Effect.Effect<Outcome, E> =>
     Effect.callback<Outcome, E>((resume) => {
-      if (isClosed) return resume(Effect.fail(options.closed))
-      const one: One = { member, settle: resume, isAbandoned: false }
-      waiting.push(one)
-      Latch.openUnsafe(arrived)
+      if (this.#isClosed) return resume(Effect.fail(this.#options.closed))
+      const key = this.#options.keyOf(member)
+      const one = { member, key, settle: resume, isAbandoned: false }
+      this.#waiting.push(one)
+      if (this.#inFlight.size === 0) this.#depart()
+      else this.#departSoon()
       return Effect.sync(() => {
         one.isAbandoned = true
       })
     })
+
+  readonly close: Effect.Effect<void> = Effect.sync(() => {
+    this.#isClosed = true
+    const all = [...[...this.#inFlight].flat(), ...this.#waiting]
+    this.#waiting = []
+    for (const one of all) {
+      one.settle(Exit.fail(this.#options.closed))
+    }
+  })
+
+  /** Sends what may go, as long as there is room for a flush. */
+  #depart(): void {
+    const { flushesAtOnce, maxMembers } = this.#options
+    while (this.#waiting.length > 0 && this.#inFlight.size < flushesAtOnce) {
+      const share = Math.ceil((this.#waiting.length + this.#members) / flushesAtOnce)
+      const limit = Math.min(maxMembers, Math.max(share, membersWorthDividing))
+      const { next, rest } = takeNext(this.#waiting, this.#busy, limit)
+      this.#waiting = rest
+      if (next.length === 0) return
+      this.#fly(next)
+    }
+  }
+
+  /** Sends what may go once everything that is now under way has had its turn to submit. */
+  #departSoon(): void {
+    if (this.#isDue || this.#inFlight.size >= this.#options.flushesAtOnce) return
+    this.#isDue = true
+    const depart = Effect.sync(() => {
+      this.#isDue = false
+      this.#depart()
+    })
+    this.#fork(Effect.andThen(Effect.yieldNow, depart))
+  }
+
+  #fly(batch: ReadonlyArray<Waiting<Member, Outcome, E>>): void {
+    this.#inFlight.add(batch)
+    this.#members += batch.length
+    for (const { key } of batch) if (key !== undefined) this.#busy.add(key)
+    const land = Effect.sync(() => {
+      this.#inFlight.delete(batch)
+      this.#members -= batch.length
+      for (const { key } of batch) if (key !== undefined) this.#busy.delete(key)
+      this.#depart()
+    })
+    this.#fork(Effect.andThen(write(batch, this.#options), land))
+  }
+}
+
+/** Takes up flushing for as long as the scope is open, and returns how to submit. */
+export const make = Effect.fnUntraced(function* <Member, Outcome, E>(
+  options: Options<Member, Outcome, E>,
+): Effect.fn.Return<(member: Member) => Effect.Effect<Outcome, E>, never, Scope.Scope> {
+  const fibers = yield* FiberSet.make<void>()
+  const fork = yield* FiberSet.runtime(fibers)()
+  const flights = new Flights(options, fork)
+  // Before the flushes are interrupted, so that each member is told by us and not by a flush.
+  yield* Effect.addFinalizer(() => flights.close)
+  return flights.submit
 })

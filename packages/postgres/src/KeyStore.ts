@@ -1,93 +1,27 @@
 /**
  * The key store on Postgres. Windows and expiry follow the database's clock.
  *
- * Guarantees: admission is one statement, exact over any number of servers; what depends on an
- * account's other keys happens in a transaction that holds the account's row. Leaves out: secrets.
+ * Guarantees: what depends on an account's other keys happens in a transaction that holds the
+ * account's row. Leaves out: secrets, and how requests are admitted; that is `Admission`.
  */
 import type { Account } from "@millrace/core/domain/Account"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import { liveKeysPerAccount } from "@millrace/core/domain/ApiKey"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
-import type { Quota, Usage } from "@millrace/core/domain/Quota"
-import { windowOf } from "@millrace/core/domain/Quota"
-import type { Timestamp } from "@millrace/core/domain/Timestamp"
-import type { Admission, KeyChange } from "@millrace/core/ports/KeyStore"
+import type { KeyChange } from "@millrace/core/ports/KeyStore"
 import { AccountNotFound, KeyStore, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as Admission from "./Admission.ts"
+import { isLive, nowMillis } from "./Admission.ts"
 import { orStorageError } from "./Failure.ts"
 import * as Rows from "./Rows.ts"
 
-const nowMillis = (clock: string): string => `floor(extract(epoch FROM ${clock}) * 1000)::int8`
-
-/** `now()` is when the transaction began; behind a lock only the clock itself knows the time. */
-const isLive = (clock: string): string =>
-  `k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${nowMillis(clock)})`
-
-const keyObject = Rows.object(Rows.keys, "k")
-
-/**
- * Takes one request out of both windows in one upsert, as `Quota.take` does. Losing the last
- * requests counted before a crash of the server harms nobody, so the disk is not waited for.
- */
-const admitStatement = `
-WITH calm AS MATERIALIZED (
-  SELECT CASE WHEN $2 THEN set_config('synchronous_commit', 'off', true) END
-), key AS MATERIALIZED (
-  SELECT k.id, k.account_id, k.per_minute, k.per_day, n.millis
-  FROM api_keys k, calm, (SELECT ${nowMillis("now()")} AS millis) n
-  WHERE k.hash = $1 AND ${isLive("now()")}
-), used AS (
-  INSERT INTO key_usage AS u (key_id, minute, minute_used, day, day_used, admitted)
-  SELECT id, millis / 60000, 1, millis / 86400000, 1, true FROM key
-  ON CONFLICT (key_id) DO UPDATE SET (minute, minute_used, day, day_used, admitted) = (
-    SELECT t.minute, t.minute_used + t.fits::int, t.day, t.day_used + t.fits::int, t.fits
-    FROM (
-      SELECT s.*, s.minute_used < key.per_minute AND s.day_used < key.per_day AS fits
-      FROM key, (
-        SELECT greatest(u.minute, excluded.minute) AS minute,
-          CASE WHEN excluded.minute > u.minute THEN 0 ELSE u.minute_used END AS minute_used,
-          greatest(u.day, excluded.day) AS day,
-          CASE WHEN excluded.day > u.day THEN 0 ELSE u.day_used END AS day_used
-      ) s
-    ) t
-  )
-  RETURNING minute, minute_used, day, day_used, admitted
+const keyObject = Rows.object(
+  Rows.keys,
+  "k",
+  "'lastUsedAt', (SELECT u.used_at FROM key_usage u WHERE u.key_id = k.id)",
 )
-SELECT json_build_object(
-  'keyId', key.id, 'accountId', key.account_id, 'now', key.millis, 'admitted', used.admitted,
-  'quota', json_build_object('perMinute', key.per_minute, 'perDay', key.per_day),
-  'usage', json_build_object('minute', used.minute, 'minuteUsed', used.minute_used,
-    'day', used.day, 'dayUsed', used.day_used)
-) AS answer FROM key, used`
-
-interface Answer {
-  readonly keyId: KeyId
-  readonly accountId: AccountId
-  readonly now: Timestamp
-  readonly admitted: boolean
-  readonly quota: Quota
-  readonly usage: Usage
-}
-
-const admissionOf = (answer: Answer | undefined): Admission => {
-  if (answer === undefined) return { _tag: "Refused" }
-  const { accountId, admitted, keyId, now, quota, usage } = answer
-  const window = windowOf(quota, usage, admitted)
-  return admitted
-    ? { _tag: "Admitted", accountId, keyId, window }
-    : { _tag: "Limited", window, retryAfterMillis: Math.max(0, window.resetAt - now) }
-}
-
-const admit = (sql: SqlClient, hash: Uint8Array) =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    // Within a transaction of the caller the setting would hold for the caller's writes, too.
-    const isAlone = Option.isNone(Context.getOption(context, sql.transactionService))
-    return Effect.map(
-      sql.unsafe<{ readonly answer: Answer }>(admitStatement, [hash, isAlone]),
-      (rows) => admissionOf(rows[0]?.answer),
-    )
-  })
 
 const isTaken = (label: string, keys: ReadonlyArray<ApiKey>): boolean =>
   keys.some((key) => Rows.folded(key.label) === Rows.folded(label))
@@ -165,6 +99,14 @@ const insertAccount = (sql: SqlClient, account: Account) =>
     ),
   )
 
+const findAccount = (sql: SqlClient, id: AccountId) =>
+  Effect.map(
+    sql<{ readonly account: Account }>`
+      SELECT ${sql.literal(Rows.object(Rows.accounts, "a"))} AS account
+      FROM accounts a WHERE a.id = ${Rows.text(id)}`,
+    (rows) => Option.fromUndefinedOr(rows[0]?.account),
+  )
+
 const listAccounts = (sql: SqlClient) =>
   Effect.map(
     sql<{ readonly account: Account }>`
@@ -175,8 +117,9 @@ const listAccounts = (sql: SqlClient) =>
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
+  const admit = yield* Admission.make(sql)
   return KeyStore.of({
-    admit: (hash) => orStorageError("KeyStore.admit")(admit(sql, hash)),
+    admit: (hash, ahead) => orStorageError("KeyStore.admit")(admit(hash, ahead)),
     insert: (key, hash) =>
       orStorageError("KeyStore.insert")(sql.withTransaction(insert(sql, key, hash))),
     update: (account, id, change) =>
@@ -185,6 +128,7 @@ const make = Effect.gen(function* () {
     list: (account) => orStorageError("KeyStore.list")(list(sql, account)),
     insertAccount: (account) =>
       orStorageError("KeyStore.insertAccount")(insertAccount(sql, account)),
+    findAccount: (id) => orStorageError("KeyStore.findAccount")(findAccount(sql, id)),
     listAccounts: orStorageError("KeyStore.listAccounts")(listAccounts(sql)),
   })
 })

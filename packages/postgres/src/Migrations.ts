@@ -45,7 +45,8 @@ const keyTables = [
     minute_used int4 NOT NULL,
     day int8 NOT NULL,
     day_used int4 NOT NULL,
-    admitted bool NOT NULL
+    granted int4 NOT NULL,
+    used_at int8 NOT NULL
   ) WITH (fillfactor = 30)`,
 ]
 
@@ -121,7 +122,7 @@ const runTables = [
   `CREATE INDEX runs_in_trouble ON runs (account_id, trouble, created_at, id)
     WHERE trouble IS NOT NULL`,
   // The runs that are to be worked on, and by whom. A run leaves it when it ends. It has an owner,
-  // or is parked until it is due, or is queued; only of a queued one is the account noted.
+  // or is parked until it is due, or is queued. Whose it is stands here once it has had no owner.
   `CREATE TABLE open_runs (
     run int8 PRIMARY KEY,
     owner ${id},

@@ -231,12 +231,16 @@ export const owned = <Row>(table: Table<Row>): Table<Owned<Row>> => [
 export const names = <Row>(table: Table<Row>, alias?: string): string =>
   table.map(({ name }) => (alias === undefined ? name : `${alias}.${name}`)).join(", ")
 
-/** An expression that builds the domain's object out of a row. */
-export const object = <Row>(table: Table<Row>, alias: string): string => {
+/** An expression that builds the domain's object out of a row, and of `more` properties. */
+export const object = <Row>(
+  table: Table<Row>,
+  alias: string,
+  ...more: ReadonlyArray<string>
+): string => {
   const parts = table.flatMap(({ name, property }) =>
     property === undefined ? [] : [`'${property}', ${alias}.${name}`],
   )
-  return `json_build_object(${parts.join(", ")})`
+  return `json_build_object(${[...parts, ...more].join(", ")})`
 }
 
 /**

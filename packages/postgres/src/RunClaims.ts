@@ -18,7 +18,7 @@ import * as Rows from "./Rows.ts"
 const keptMillis = 86_400_000
 
 /** A claim that counts alone is broken off when its process is not heard of for so long. */
-const frozenMillis = 5_000
+const frozenMillis = 2_000
 
 const seizeStatement = `
 WITH seized AS (

@@ -41,7 +41,7 @@ WITH created AS (
   WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
     AND r.status IN ('QUEUED', 'RUNNING')
-  RETURNING r.number, r.id, r.status, r.due_at
+  RETURNING r.number, r.id, r.status, r.owner, r.due_at, r.account_id, r.workflow_id
 ), applied AS (
   SELECT number, id, 'applied' AS few FROM created
   UNION ALL
@@ -51,9 +51,11 @@ WITH created AS (
   SELECT number, owner, due_at, created_at,
     CASE WHEN owner IS NULL THEN account_id END, CASE WHEN owner IS NULL THEN workflow_id END
   FROM created WHERE status IN ('QUEUED', 'RUNNING')
-), parked AS (
-  UPDATE open_runs o SET owner = NULL, due_at = a.due_at FROM advanced a
-  WHERE o.run = a.number AND a.due_at IS NOT NULL
+), let_go AS (
+  UPDATE open_runs o SET owner = NULL, due_at = a.due_at, account_id = a.account_id,
+    workflow_id = a.workflow_id
+  FROM advanced a
+  WHERE o.run = a.number AND a.owner IS NULL AND a.status IN ('QUEUED', 'RUNNING')
 ), closed AS (
   DELETE FROM open_runs o USING advanced a
   WHERE o.run = a.number AND a.status IN ('COMPLETED', 'FAILED', 'CANCELED')

@@ -88,15 +88,17 @@ export const latestOutputs = (
 ): Effect.Effect<ReadonlyMap<string, JsonObject>, SqlError> =>
   Effect.map(
     sql<{ readonly id: string; readonly output: JsonObject }>`
-      WITH recent AS MATERIALIZED (
-        SELECT number, created_at, id FROM runs
-        WHERE account_id = ${account} AND workflow_id = ${Rows.text(workflowId)}
-        ORDER BY created_at DESC, id DESC LIMIT ${searched}
-      )
       SELECT wanted.id, latest.output
       FROM unnest(${nodeIds.map(Rows.text)}::text[]) AS wanted (id) CROSS JOIN LATERAL (
-        SELECT n.output FROM recent r JOIN node_runs n ON n.run = r.number
-        WHERE n.node_id = wanted.id AND n.status = 'COMPLETED' AND n.output IS NOT NULL
+        SELECT n.output FROM (
+          SELECT number, created_at, id FROM runs
+          WHERE account_id = ${account} AND workflow_id = ${Rows.text(workflowId)}
+          ORDER BY created_at DESC, id DESC LIMIT ${searched}
+        ) r CROSS JOIN LATERAL (
+          SELECT n.output FROM node_runs n
+          WHERE n.run = r.number AND n.node_id = wanted.id AND n.status = 'COMPLETED'
+            AND n.output IS NOT NULL OFFSET 0
+        ) n
         ORDER BY r.created_at DESC, r.id DESC LIMIT 1
       ) latest`,
     (rows) => new Map(rows.map(({ id, output }) => [id, output])),

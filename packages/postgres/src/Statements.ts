@@ -16,6 +16,9 @@ const millisPerFlush = 10_000
 const broken = (message: string): SqlError =>
   new SqlError({ reason: new ConnectionError({ cause: new Error(message), operation: "flush" }) })
 
+/** Two, so that the database works for one half of the callers while the other half goes on. */
+const flushesAtOnce = 2
+
 /** The server has answered with an error, so nothing was written, and one member may be why. */
 const isOneMembers = ({ reason }: SqlError): boolean =>
   reason._tag !== "ConnectionError" && reason._tag !== "StatementTimeoutError"
@@ -37,6 +40,7 @@ export const gather = Effect.fnUntraced(function* <Member, Outcome>(
     closed: broken("The store is closed"),
     late: broken(`The database did not answer within ${millisPerFlush} ms`),
     flushMillis: millisPerFlush,
+    flushesAtOnce,
   })
   return (member) =>
     Effect.contextWith((context: Context.Context<never>) =>

@@ -10,6 +10,7 @@ import { TestClock } from "effect/testing"
 const make = Effect.fnUntraced(function* (
   check: (members: ReadonlyArray<string>) => Effect.Effect<void, string> = () => Effect.void,
   maxMembers = 100,
+  flushesAtOnce = 1,
 ) {
   const flushes: Array<ReadonlyArray<string>> = []
   const gates: Array<Deferred.Deferred<void>> = []
@@ -28,6 +29,7 @@ const make = Effect.fnUntraced(function* (
     late: "late",
     flushMillis: 1_000,
     maxMembers,
+    flushesAtOnce,
   })
   const settle = Effect.gen(function* () {
     for (let n = 0; n < 10; n++) yield* Effect.yieldNow
@@ -73,6 +75,41 @@ describe("GroupCommit.submit", () => {
       for (const member of ["x", "a", "b", "c", "d", "e"]) yield* start(member)
       for (let n = 0; n < 4; n++) yield* open
       assert.deepStrictEqual(flushes, [["x"], ["a", "b"], ["c", "d"], ["e"]])
+    }),
+  )
+
+  it.effect("sends a second flush while the first is in flight, and no third", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make(undefined, 100, 2)
+      for (const member of ["a", "b", "c", "d"]) yield* start(member)
+      assert.deepStrictEqual(flushes, [["a"], ["b"]])
+      yield* open
+      assert.deepStrictEqual(flushes, [["a"], ["b"], ["c", "d"]])
+    }),
+  )
+
+  it.effect("never has two members of one key in flight", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make(undefined, 100, 2)
+      for (const member of ["a1", "a2", "a3", "b1"]) yield* start(member)
+      assert.deepStrictEqual(flushes, [["a1"], ["b1"]])
+      for (let n = 0; n < 3; n++) yield* open
+      assert.deepStrictEqual(flushes, [["a1"], ["b1"], ["a2"], ["a3"]])
+    }),
+  )
+
+  it.effect("divides many members among the flushes, so that they take turns", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make(undefined, 1_000, 2)
+      yield* start("x")
+      yield* start("y")
+      for (let n = 0; n < 100; n++) yield* start(String.fromCharCode(0x4e00 + n))
+      yield* open
+      yield* open
+      assert.deepStrictEqual(
+        flushes.map(({ length }) => length),
+        [1, 1, 51, 49],
+      )
     }),
   )
 

@@ -106,7 +106,7 @@ const scansOf = Effect.gen(function* () {
   return yield* sql<{ readonly table: string; readonly scans: number }>`
     SELECT relname AS table, seq_scan::int AS scans FROM pg_stat_user_tables
     WHERE relname IN ('runs', 'open_runs', 'runners', 'node_runs', 'run_events', 'definitions',
-      'workflows', 'api_keys') ORDER BY relname`
+      'workflows', 'api_keys', 'key_usage') ORDER BY relname`
 })
 
 const plans = (test: Tests): void => {
@@ -121,23 +121,29 @@ const plans = (test: Tests): void => {
       yield* keys.insert(key, hash)
       for (let n = 0; n < 12; n++) {
         const run = samples.run()
-        const nodeRuns = [Samples.nodeRun("a")]
+        const nodeRuns = [Samples.nodeRun("a", { status: "WAITING" })]
         yield* runs.commit(Samples.birth(run, { nodeRuns, events: [Samples.event(run, 1)] }))
-        yield* runs.commit(Samples.step(run, {}))
+        const rewritten = [Samples.nodeRun("a")]
+        const parked = Samples.step(run, { dueAt: 1 }, { rewritten })
+        yield* runs.commit(parked)
+        yield* runs.commit(Samples.step(parked.run, { dueAt: null }))
+        yield* runs.latestOutputs(account, run.workflowId, ["a", "b"])
         yield* runs.findMany(account, [run.id])
         yield* runs.events(account, run.id, 0)
         yield* runs.list({ account, limit: 5, after: run })
         yield* runs.list({ account, limit: 5, status: "QUEUED", workflowId: run.workflowId })
-        yield* runs.claim({ runner, leaseMillis: 1_000, limit: 5 })
+        const request = { runner, leaseMillis: n % 2 === 0 ? 1_000 : 0, except: [run.id] }
+        yield* runs.claim({ ...request, limit: 5, after: account })
+        yield* runs.claim({ ...request, limit: 1, runsPerAccount: 9, runsPerWorkflow: 9 })
         yield* runs.heartbeat(runner, 1_000)
         yield* runs.seize(account, run.id, runner)
         yield* runs.abandon(runner, [run.id])
         const workflow = samples.workflow()
         yield* workflows.insert(workflow)
         yield* workflows.replace(workflow, 1)
+        yield* keys.admit(hash, workflow.id)
         yield* workflows.list({ account, limit: 5 })
         yield* workflows.remove(account, workflow.id)
-        yield* keys.admit(hash)
         yield* keys.update(account, key.id, { perMinute: 5 })
       }
       assert.deepStrictEqual(yield* scansOf, before)

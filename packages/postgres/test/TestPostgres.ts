@@ -83,9 +83,11 @@ const settingsOf: { readonly [durability in Durability]: string } = {
   fast: "-c fsync=off -c synchronous_commit=off -c full_page_writes=off",
 }
 
-const settings = (folder: string, port: number, durability: Durability): ReadonlyArray<string> =>
+const settings = (folder: string, port: number, more: string): ReadonlyArray<string> =>
   `-D ${folder}/data -p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c max_connections=100
-  ${settingsOf[durability]}`.split(/\s+/)
+  ${more}`
+    .trim()
+    .split(/\s+/)
 
 /**
  * Runs a server until the shell's input ends: when we end it, or when this process is no more.
@@ -93,14 +95,14 @@ const settings = (folder: string, port: number, durability: Durability): Readonl
  */
 const script = `"$@" & pid=$!; read -r _; kill -QUIT $pid; wait $pid; rm -rf "$FOLDER"`
 
-const launch = async (folder: string, durability: Durability) => {
+const launch = async (folder: string, more: string) => {
   const native = await binaries(folder)
   const environment = { ...ids(), cwd: folder }
   const initdb = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
   await run(join(native, "bin/initdb"), ["-D", join(folder, "data"), ...initdb], environment)
   const port = await freePort()
   const postgres = join(native, "bin/postgres")
-  const child = spawn("sh", ["-c", script, "sh", postgres, ...settings(folder, port, durability)], {
+  const child = spawn("sh", ["-c", script, "sh", postgres, ...settings(folder, port, more)], {
     ...environment,
     env: { FOLDER: folder, PATH: process.env["PATH"] ?? "" },
     stdio: ["pipe", "ignore", "pipe"],
@@ -117,16 +119,20 @@ const launch = async (folder: string, durability: Durability) => {
   return { child, url: `postgres://postgres@127.0.0.1:${port}/postgres` }
 }
 
-/** The address of an empty server of our own, which is gone when the scope closes. */
+/**
+ * The address of an empty server of our own, which is gone when the scope closes. `more` are
+ * settings of its command line.
+ */
 export const ownServer = (
   durability: Durability,
+  more = "",
 ): Effect.Effect<Redacted.Redacted, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const folder = await mkdtemp(join(tmpdir(), "millrace-postgres-"))
       const { gid, uid } = ids()
       if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid)
-      return { folder, ...(await launch(folder, durability)) }
+      return { folder, ...(await launch(folder, `${settingsOf[durability]} ${more}`)) }
     }),
     ({ child, folder }) =>
       Effect.promise(async () => {

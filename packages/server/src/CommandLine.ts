@@ -12,6 +12,7 @@ import * as GlobalFlag from "effect/cli/GlobalFlag"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { accounts } from "./AccountsCommand.ts"
 import { dev } from "./DevCommand.ts"
 import { keys } from "./KeysCommand.ts"
 import { serve } from "./ServeCommand.ts"
@@ -21,7 +22,7 @@ import { version } from "./Version.ts"
 /** The whole command, with its subcommands. */
 const millrace = Command.make("millrace").pipe(
   Command.withDescription("An engine for workflows that people draw"),
-  Command.withSubcommands([dev, serve, keys]),
+  Command.withSubcommands([dev, serve, keys, accounts]),
 )
 
 /** The first line of a message, and what it suggests. */

@@ -5,14 +5,18 @@
  * Guarantees: everything that is wrong with the variables is named at once, and a variable that
  * nobody reads is not passed over in silence. Leaves out: parsing the command line.
  */
+import { SecretPrefix } from "@millrace/core/domain/ApiKey"
 import { isCidr } from "@millrace/egress/Address"
 import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import { getFailures } from "effect/Array"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
+import * as IpNetwork from "effect/net/IpNetwork"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { isIP } from "node:net"
 import { StartRefused } from "./StartRefused.ts"
 
 /** A network that graphs may call though it is not public. */
@@ -23,12 +27,20 @@ export interface AllowedNetwork {
   readonly port?: number
 }
 
-/** Where a server listens, and what its workflows may call. */
-interface ServerSettings {
+/** What new API keys are like, whoever makes them. */
+export interface KeySettings {
+  /** What new API keys begin with. */
+  readonly keyPrefix: string
+}
+
+/** Where a server listens, whom it lets in, and what its workflows may call. */
+interface ServerSettings extends KeySettings {
   /** 0: any free port. */
   readonly port: number
   readonly host: string
   readonly egressAllow: ReadonlyArray<AllowedNetwork>
+  /** What operators show. Null: there is no interface for them, or `dev` makes a token up. */
+  readonly adminToken: Redacted.Redacted | null
 }
 
 /** What `millrace dev` goes by. */
@@ -44,7 +56,7 @@ export interface DevSettings extends ServerSettings {
 }
 
 /** Which database to use, and how. */
-export interface DatabaseSettings {
+export interface DatabaseSettings extends KeySettings {
   readonly databaseUrl: Redacted.Redacted
   /** Connections at most, beside the one that keeps the lease. */
   readonly connections: number
@@ -62,10 +74,17 @@ export interface ServeSettings extends ServerSettings, DatabaseSettings {
   readonly graceMillis: number
   /** How long a request that has arrived may take to be answered. */
   readonly requestMillis: number
+  /** Networks of proxies that are believed when they say whose request it is. */
+  readonly trustedProxies: ReadonlyArray<string>
+}
+
+/** Where a running server is, and what it wants to be shown. */
+export interface RemoteSettings extends Pick<ServerSettings, "adminToken"> {
+  readonly url: string
 }
 
 /** What the command line says; what it leaves out is `undefined`. */
-type Flags<S> = { readonly [K in keyof S]?: S[K] | undefined }
+export type Flags<S> = { readonly [K in keyof S]?: S[K] | undefined }
 export type DevFlags = Flags<DevSettings>
 export type DatabaseFlags = Flags<DatabaseSettings>
 export type ServeFlags = Flags<ServeSettings>
@@ -75,6 +94,8 @@ export const defaults: DevSettings = {
   port: 7411,
   host: "127.0.0.1",
   egressAllow: [],
+  adminToken: null,
+  keyPrefix: "mr_",
   data: "./.millrace",
   memory: false,
   seed: true,
@@ -85,6 +106,7 @@ export const defaults: DevSettings = {
 export const databaseDefaults: Omit<DatabaseSettings, "databaseUrl"> = {
   connections: 10,
   migrate: true,
+  keyPrefix: defaults.keyPrefix,
 }
 
 /** What holds for `millrace serve` where nothing is said. */
@@ -93,6 +115,8 @@ export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   port: defaults.port,
   host: defaults.host,
   egressAllow: [],
+  adminToken: null,
+  trustedProxies: [],
   leaseMillis: 30_000,
   graceMillis: 10_000,
   requestMillis: 1_500,
@@ -139,6 +163,27 @@ const readNetworks: Read<ReadonlyArray<AllowedNetwork>> = (text) => {
   return networks.every((each) => each !== undefined) ? networks : undefined
 }
 
+const readProxies: Read<ReadonlyArray<string>> = (text) => {
+  const parts = text.split(",").map((part) => part.trim())
+  const networks = parts.map((part) => (isIP(part) === 0 ? part : `${part}/${bitsOf(part)}`))
+  return networks.every(isNetwork) ? networks : undefined
+}
+
+const isNetwork = (text: string): boolean => Result.isSuccess(IpNetwork.fromString(text))
+
+const bitsOf = (address: string): number => (isIP(address) === 4 ? 32 : 128)
+
+/** What can be sent in a header, and is not to be guessed. */
+const readToken: Read<Redacted.Redacted> = (text) =>
+  /^[\x21-\x7e]{24,}$/.test(text) ? Redacted.make(text) : undefined
+
+const readPrefix: Read<string> = (text) => (isPrefix(text) ? text : undefined)
+
+const isPrefix = Schema.is(SecretPrefix)
+
+const readOrigin: Read<string> = (text) =>
+  /^https?:$/.test(URL.parse(text)?.protocol ?? "") ? text.replace(/\/+$/, "") : undefined
+
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
 /** Reads a duration such as `500ms`, `1.5s` or `2m`; `undefined` when it is none of these. */
@@ -157,7 +202,8 @@ const readBetween =
 /** Reads a whole number; `undefined` when it is none. */
 export const readCount: Read<number> = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined)
 
-type Variables<S> = { readonly [K in keyof S]-?: Variable<S[K]> }
+/** The variables of settings, by what they are called in code. */
+export type Variables<S> = { readonly [K in keyof S]-?: Variable<S[K]> }
 
 const listenVariables: Variables<Pick<ServerSettings, "port" | "host">> = {
   port: { name: "MILLRACE_PORT", expected: "a port from 0 to 65535", read: readPort },
@@ -178,9 +224,34 @@ const masterKeyVariable: Variable<Redacted.Redacted> = {
   read: (text) => (isMasterKey(text) ? Redacted.make(text) : undefined),
 }
 
+/** What a command reads that makes keys. */
+export const keyVariables: Variables<KeySettings> = {
+  keyPrefix: {
+    name: "MILLRACE_KEY_PREFIX",
+    expected: "2 to 16 of a-z, 0-9 and _, a letter first and an _ at the end",
+    read: readPrefix,
+  },
+}
+
+const tokenVariables: Variables<Pick<ServerSettings, "adminToken">> = {
+  adminToken: {
+    name: "MILLRACE_ADMIN_TOKEN",
+    expected: "24 visible characters or more",
+    read: readToken,
+  },
+}
+
+/** What a command reads that can work on a running server. */
+export const remoteVariables: Variables<RemoteSettings> = {
+  url: { name: "MILLRACE_URL", expected: "an address such as http://host:7411", read: readOrigin },
+  ...tokenVariables,
+}
+
 /** What `millrace dev` reads. */
 export const devVariables: Variables<DevSettings> = {
   ...listenVariables,
+  ...keyVariables,
+  ...tokenVariables,
   data: { name: "MILLRACE_DATA", expected: "a path", read: String },
   memory: { name: "MILLRACE_MEMORY", expected: "true or false", read: readBoolean },
   seed: { name: "MILLRACE_SEED", expected: "true or false", read: readBoolean },
@@ -192,6 +263,7 @@ const addressForm = "an address such as postgres://user:password@host:5432/datab
 
 /** What a command reads that works on a database. */
 export const databaseVariables: Variables<DatabaseSettings> = {
+  ...keyVariables,
   databaseUrl: { name: "DATABASE_URL", expected: addressForm, read: Redacted.make },
   connections: {
     name: "MILLRACE_DATABASE_CONNECTIONS",
@@ -221,12 +293,20 @@ export const serveVariables: Variables<ServeSettings> = {
     expected: "a duration from 100ms to 10m",
     read: readBetween(readDuration, 100, 10 * units.m),
   },
+  trustedProxies: {
+    name: "MILLRACE_TRUSTED_PROXIES",
+    expected: "addresses or networks such as 10.0.0.0/8,::1, separated by commas",
+    read: readProxies,
+  },
+  ...tokenVariables,
   ...egressVariables,
 }
 
-const known: ReadonlyArray<string> = Object.values({ ...devVariables, ...serveVariables }).map(
-  ({ name }) => name,
-)
+const known: ReadonlyArray<string> = Object.values({
+  ...devVariables,
+  ...serveVariables,
+  ...remoteVariables,
+}).map(({ name }) => name)
 
 /** A setting: from the flag, else from its variable, else the default; or what is wrong with it. */
 const resolve = Effect.fnUntraced(function* <A>(
@@ -241,7 +321,7 @@ const resolve = Effect.fnUntraced(function* <A>(
 })
 
 /** The settings in force. Refused, with every problem, when a variable makes no sense. */
-const resolveAll = Effect.fnUntraced(function* <S extends object>(
+export const resolveAll = Effect.fnUntraced(function* <S extends object>(
   flags: Flags<S>,
   variables: Variables<S>,
   fallbacks: Flags<S>,

@@ -11,13 +11,14 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Builtin from "@millrace/nodes/Builtin"
-import type { LogLevel } from "effect"
+import type { LogLevel, Redacted } from "effect"
 import { Console, Effect, Layer, References } from "effect"
 import * as Census from "./Census.ts"
 import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
 import * as Delivering from "./Delivering.ts"
 import * as Orders from "./demo/Orders.ts"
+import * as KeySettings from "./KeySettings.ts"
 import type { Listener } from "./Listener.ts"
 import * as Listening from "./Listener.ts"
 import * as MasterKey from "./MasterKey.ts"
@@ -28,8 +29,16 @@ import { StartRefused } from "./StartRefused.ts"
 import * as Storage from "./Storage.ts"
 import { welcome } from "./Welcome.ts"
 
+/** What a start goes by. */
+interface Start {
+  readonly settings: DevSettings
+  readonly listener: Listener
+  /** What operators show, where nobody has chosen it. */
+  readonly token: Redacted.Redacted | undefined
+}
+
 /** The engine, its dispatcher and the routes on top of the stores. */
-const serverLayer = Effect.fnUntraced(function* (settings: DevSettings, listener: Listener) {
+const serverLayer = Effect.fnUntraced(function* ({ listener, settings, token }: Start) {
   const stores = Layer.succeedContext(yield* Effect.context<Storage.Stores>())
   const delivery = { ...settings, masterKey: yield* MasterKey.ensure(settings) }
   return Layer.merge(
@@ -39,31 +48,26 @@ const serverLayer = Effect.fnUntraced(function* (settings: DevSettings, listener
     Layer.provideMerge(Delivering.engineLayer(delivery, stores)),
     Layer.provide(Builtin.layer),
     Layer.provide(OwnAddress.layer(listener.address, settings.egressAllow)),
+    Layer.provide(KeySettings.layer({ ...settings, adminToken: token ?? settings.adminToken })),
   )
 })
 
 /** From the moment everything answers. */
-const running = Effect.fnUntraced(function* (
-  settings: DevSettings,
-  { address, ready }: Listener,
-  unfinished: number,
-) {
+const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
+  const { address, ready } = start.listener
   yield* ready
   yield* Effect.forEach(yield* warnings, (line) => Console.error(line), { discard: true })
   const origin = OwnAddress.originOf(address)
-  yield* welcome({ settings, origin, paint: yield* Paint.current, unfinished })
+  yield* welcome({ ...start, origin, paint: yield* Paint.current, unfinished })
   return yield* Effect.never
 })
 
 /** From the moment the stores are open. */
-const opened = Effect.fnUntraced(function* (settings: DevSettings, listener: Listener) {
+const opened = Effect.fnUntraced(function* (start: Start) {
   const { listAccounts } = yield* KeyStore
   const unfinished = yield* Census.unfinishedOf(yield* listAccounts)
   yield* Census.releaseOwners(unfinished)
-  return yield* Effect.provide(
-    running(settings, listener, unfinished.length),
-    yield* serverLayer(settings, listener),
-  )
+  return yield* Effect.provide(running(start, unfinished.length), yield* serverLayer(start))
 })
 
 /** What keeps a server from starting through no fault of ours. */
@@ -87,7 +91,9 @@ export const dev = (
 ): Effect.Effect<never, StartRefused> =>
   Effect.gen(function* () {
     const listener = yield* Listening.open(settings.host, settings.port)
-    return yield* Effect.provide(opened(settings, listener), Storage.layer(settings))
+    const token = settings.adminToken === null ? yield* KeySettings.makeToken : undefined
+    const start = { settings, listener, token }
+    return yield* Effect.provide(opened(start), Storage.layer(settings))
   }).pipe(
     Effect.scoped,
     Effect.catchTag(refusals, refuseStart),

@@ -5,9 +5,17 @@
  */
 import * as Flag from "effect/cli/Flag"
 import * as Option from "effect/Option"
-import type * as Redacted from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
 import type { DatabaseFlags, Variable } from "./Config.ts"
-import { databaseDefaults, databaseVariables, defaults, serveVariables } from "./Config.ts"
+import {
+  databaseDefaults,
+  databaseVariables,
+  defaults,
+  devVariables,
+  remoteVariables,
+  serveVariables,
+} from "./Config.ts"
+import type { TargetFlags } from "./ConfigTarget.ts"
 
 /** What a flag is called, what stands for its value, and what it is for. */
 interface Words {
@@ -96,4 +104,46 @@ export const databaseFlagsOf = (typed: TypedDatabase): DatabaseFlags => ({
   databaseUrl: Option.getOrUndefined(typed.databaseUrl),
   connections: Option.getOrUndefined(typed.connections),
   migrate: Option.contains(typed.noMigrate, true) ? false : undefined,
+})
+
+/** Which accounts and keys to work on: those of a server, of a database, or of a folder. */
+export const target = {
+  url: ofVariable(
+    { name: "url", metavar: "url", description: "A running server to work on" },
+    remoteVariables.url,
+  ),
+  adminToken: ofVariable(
+    {
+      name: "admin-token",
+      metavar: "token",
+      description: "The operator token of that server; safer in the variable",
+    },
+    // Whatever is typed is taken, because a refusal would show it.
+    { ...remoteVariables.adminToken, read: Redacted.make },
+  ),
+  data: ofVariable(
+    { name: "data", metavar: "folder", description: "Folder of a millrace dev that does not run" },
+    devVariables.data,
+  ),
+  ...database,
+  json: Flag.Boolean("json").pipe(
+    Flag.withoutNegation,
+    Flag.withDefault(false),
+    Flag.withDescription("Print JSON, as the server's interface for operators has it"),
+  ),
+}
+
+/** What was typed for {@link target}. */
+interface TypedTarget extends TypedDatabase {
+  readonly url: Option.Option<string>
+  readonly adminToken: Option.Option<Redacted.Redacted | null>
+  readonly data: Option.Option<string>
+}
+
+/** What was typed, for the configuration. */
+export const targetFlagsOf = (typed: TypedTarget): TargetFlags => ({
+  ...databaseFlagsOf(typed),
+  url: Option.getOrUndefined(typed.url),
+  adminToken: Option.getOrUndefined(typed.adminToken),
+  data: Option.getOrUndefined(typed.data),
 })

@@ -5,6 +5,7 @@
  */
 import type { Workflow } from "@millrace/core/domain/Workflow"
 import { docsPath, healthPath } from "@millrace/http/Addresses"
+import { Redacted } from "effect"
 import { countedAtMost } from "./Census.ts"
 import type { DevSettings } from "./Config.ts"
 import type { Paint } from "./Paint.ts"
@@ -24,14 +25,24 @@ const storeText = ({ data, memory }: DevSettings): string =>
     ? "in memory: nothing is kept when the server stops"
     : `${data} (embedded: survives a crash of the server, but not a power cut)`
 
+/** Where operators are let in, and with what, where this start has made that up. */
+const operatorLines = (origin: string, token: Redacted.Redacted | undefined, paint: Paint) => [
+  row("Operators", `${origin}/api/admin/v1`, paint),
+  ...(token === undefined
+    ? []
+    : [row("", `token until it stops: ${Redacted.value(token)}`, paint)]),
+]
+
 /** Where everything is. */
 export const placeLines = (
   origin: string,
   settings: DevSettings,
+  token: Redacted.Redacted | undefined,
   paint: Paint,
 ): ReadonlyArray<string> => [
   row("API", `${origin}/api/v1`, paint),
   row("Reference", origin + docsPath, paint),
+  ...operatorLines(origin, token, paint),
   row("Store", storeText(settings), paint),
 ]
 

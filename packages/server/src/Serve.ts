@@ -26,6 +26,7 @@ import { warnings } from "./Config.ts"
 import * as Database from "./Database.ts"
 import * as Deadline from "./Deadline.ts"
 import * as Delivering from "./Delivering.ts"
+import * as KeySettings from "./KeySettings.ts"
 import * as Listening from "./Listener.ts"
 import * as Logs from "./Logs.ts"
 import { originOf } from "./OwnAddress.ts"
@@ -66,6 +67,7 @@ const engineLayer = (
     Layer.provideMerge(nodeTypes),
     Layer.provide(Egress.layer({ ...openWeb, allow: settings.egressAllow })),
     Layer.provide(runnerOptions(settings)),
+    Layer.provide(KeySettings.layer(settings)),
   )
 
 /** Comes to rest while the listener still answers. */
@@ -94,7 +96,12 @@ const start = Effect.fnUntraced(function* (
   yield* Layer.buildWithScope(Layer.provide(dispatcher, Layer.succeedContext(engine)), delivery)
   let isDraining = false
   yield* Layer.build(
-    Routes.layer(listener, Deadline.layerRequests(settings.requestMillis)).pipe(
+    Routes.layer(
+      listener,
+      Deadline.layerRequests(settings.requestMillis),
+      settings.trustedProxies,
+    ).pipe(
+      Layer.provide(KeySettings.layer(settings)),
       Layer.provide(Layer.succeed(IsDraining, () => isDraining)),
       Layer.provide(Layer.succeedContext(engine)),
     ),

@@ -35,5 +35,8 @@ const inFolder = Effect.fnUntraced(function* (folder: string) {
 export type Problem = DataFolderLocked | DataFolderForeign | DataFolderDamaged | StorageError
 
 /** Opens the stores, which live as long as the scope of the layer. */
-export const layer = ({ data, memory }: DevSettings): Layer.Layer<Stores, Problem> =>
+export const layer = ({
+  data,
+  memory,
+}: Pick<DevSettings, "data" | "memory">): Layer.Layer<Stores, Problem> =>
   memory ? Layer.unwrap(inMemory) : Layer.unwrap(inFolder(data))

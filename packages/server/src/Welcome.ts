@@ -26,6 +26,8 @@ export interface Host {
   /** Where the server is reached. */
   readonly origin: string
   readonly paint: Paint
+  /** What operators show, where this start has made it up. */
+  readonly token: Redacted.Redacted | undefined
   /** How many runs an earlier process left behind. */
   readonly unfinished: number
 }
@@ -56,17 +58,17 @@ const seedExamples = Effect.fnUntraced(function* (host: Host, account: Account) 
 })
 
 const firstStart = Effect.fnUntraced(function* (host: Host, account: Account) {
-  const { origin, paint, settings } = host
+  const { origin, paint, settings, token } = host
   const greeting = settings.seed ? yield* seedExamples(host, account) : undefined
   const { secret } = yield* Seed.createKey(account)
-  yield* print("", ...Greeting.placeLines(origin, settings, paint))
+  yield* print("", ...Greeting.placeLines(origin, settings, token, paint))
   yield* print("", ...Greeting.keyLines(origin, Redacted.value(secret), greeting, paint))
 })
 
 const laterStart = Effect.fnUntraced(function* (host: Host, account: Account) {
-  const { origin, paint, settings, unfinished } = host
+  const { origin, paint, settings, token, unfinished } = host
   const kept = { ...(yield* Census.countOf(account)), unfinished }
-  yield* print("", ...Greeting.placeLines(origin, settings, paint))
+  yield* print("", ...Greeting.placeLines(origin, settings, token, paint))
   yield* print(Greeting.keptLine(kept, paint), "", ...Greeting.hintLines(origin))
 })
 

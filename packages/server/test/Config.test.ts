@@ -3,6 +3,8 @@ import { ConfigProvider, Effect, Redacted } from "effect"
 import { assert, describe } from "vitest"
 import type { DevFlags, ServeFlags } from "../src/Config.ts"
 import { defaults, readDuration, resolveDev, resolveServe } from "../src/Config.ts"
+import type { TargetFlags } from "../src/ConfigTarget.ts"
+import { resolveTarget } from "../src/ConfigTarget.ts"
 import { serveDefaults, unknownVariables } from "../src/Config.ts"
 
 type Env = Readonly<Record<string, string>>
@@ -12,6 +14,112 @@ const within = (env: Env) =>
 
 const resolved = (flags: DevFlags, env: Env) => within(env)(resolveDev(flags))
 const served = (flags: ServeFlags, env: Env) => within(env)(resolveServe(flags))
+
+describe("Config.resolveDev of keys and operators", () => {
+  it.effect("reads what new keys begin with and what operators show", () =>
+    Effect.gen(function* () {
+      const token = "0123456789abcdef01234567"
+      const env = { MILLRACE_KEY_PREFIX: "acme_live_", MILLRACE_ADMIN_TOKEN: token }
+      const { adminToken, keyPrefix } = yield* resolved({}, env)
+      assert.strictEqual(keyPrefix, "acme_live_")
+      assert.strictEqual(adminToken === null ? "" : Redacted.value(adminToken), token)
+      assert.notInclude(JSON.stringify(adminToken), token)
+    }),
+  )
+
+  it.effect("refuses a token that may be guessed or cannot be sent, without repeating it", () =>
+    Effect.gen(function* () {
+      for (const token of [
+        "0123456789abcdef0123456",
+        "0123456789abcdef 01234567",
+        "ü".repeat(30),
+      ]) {
+        const { message } = yield* Effect.flip(resolved({}, { MILLRACE_ADMIN_TOKEN: token }))
+        assert.strictEqual(message, "MILLRACE_ADMIN_TOKEN: expected 24 visible characters or more")
+      }
+    }),
+  )
+
+  it.effect("refuses a prefix that a key cannot have", () =>
+    Effect.gen(function* () {
+      const { message } = yield* Effect.flip(resolved({}, { MILLRACE_KEY_PREFIX: "Acme" }))
+      assert.match(message, /^MILLRACE_KEY_PREFIX: expected 2 to 16 of a-z/)
+    }),
+  )
+})
+
+describe("Config.resolveServe of proxies", () => {
+  const proxies = (text: string) =>
+    served(
+      {},
+      {
+        DATABASE_URL: "postgres://a/b",
+        MILLRACE_MASTER_KEY: "ab".repeat(32),
+        MILLRACE_TRUSTED_PROXIES: text,
+      },
+    )
+
+  it.effect("believes nobody by default, and reads addresses and networks", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* proxies("")).trustedProxies, [])
+      const { trustedProxies } = yield* proxies("10.0.0.0/8, 127.0.0.1,::1, fd00::/8")
+      assert.deepStrictEqual(trustedProxies, ["10.0.0.0/8", "127.0.0.1/32", "::1/128", "fd00::/8"])
+    }),
+  )
+
+  it.effect("refuses what is neither", () =>
+    Effect.gen(function* () {
+      for (const text of ["proxy", "10.0.0.0/33", "10.0.0.0/8,", "*"]) {
+        const { message } = yield* Effect.flip(proxies(text))
+        assert.match(message, /^MILLRACE_TRUSTED_PROXIES: expected addresses or networks/)
+      }
+    }),
+  )
+})
+
+describe("ConfigTarget.resolveTarget", () => {
+  const target = (flags: TargetFlags, env: Env) => within(env)(resolveTarget(flags))
+  const token = Redacted.make("a token")
+  const all = { DATABASE_URL: "postgres://a/b", MILLRACE_DATA: "/data" }
+
+  it.effect("takes what was typed over what a variable says", () =>
+    Effect.gen(function* () {
+      const url = { ...all, MILLRACE_URL: "http://h:1/", MILLRACE_ADMIN_TOKEN: "x".repeat(24) }
+      assert.deepInclude(yield* target({}, url), { _tag: "Server", url: "http://h:1" })
+      assert.deepInclude(yield* target({}, all), { _tag: "Database" })
+      assert.deepInclude(yield* target({}, { MILLRACE_DATA: "/data" }), {
+        _tag: "Folder",
+        data: "/data",
+      })
+      assert.deepInclude(yield* target({ data: "x" }, url), { _tag: "Folder", data: "x" })
+      const databaseUrl = Redacted.make("postgres://c/d")
+      const database = yield* target({ databaseUrl }, url)
+      assert.deepInclude(database._tag === "Database" ? database.settings : {}, { databaseUrl })
+      const server = yield* target({ url: "https://i", adminToken: token }, all)
+      assert.deepStrictEqual(server, { _tag: "Server", url: "https://i", token })
+    }),
+  )
+
+  it.effect("refuses to guess", () =>
+    Effect.gen(function* () {
+      const messages = yield* Effect.all([
+        Effect.flip(target({}, {})),
+        Effect.flip(target({ url: "http://h", data: "x" }, {})),
+        Effect.flip(target({ url: "http://h" }, {})),
+        Effect.flip(target({}, { MILLRACE_URL: "h:1", MILLRACE_ADMIN_TOKEN: "x".repeat(24) })),
+      ])
+      assert.deepStrictEqual(
+        messages.map(({ message, reason }) => [reason, message.slice(0, 40)]),
+        [
+          ["usage", "Where are the accounts? Set DATABASE_URL"],
+          ["usage", "Name one place only: --url or --data"],
+          ["usage", "MILLRACE_ADMIN_TOKEN (or --admin-token):"],
+          ["usage", "MILLRACE_URL: expected an address such a"],
+        ],
+      )
+    }),
+  )
+})
 
 describe("Config.resolveDev", () => {
   it.effect("takes the defaults where nothing is said", () =>

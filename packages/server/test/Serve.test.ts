@@ -103,8 +103,8 @@ describe("keys create", () => {
       [create, 'The account already has a key labelled "one"'],
       [["keys", "create", "--label", " "], "label: expected 1 to 100 characters"],
       [[...create, "--account", " "], "account: expected 1 to 120 characters"],
-      [[...create, "--per-minute", "10001"], "per-minute: expected 1 to 10000"],
-      [[...create, "--per-day", "0"], "per-day: expected 1 to 100000"],
+      [[...create, "--per-minute", "10001"], "perMinute: expected 1 to 10000"],
+      [[...create, "--per-day", "0"], "perDay: expected 1 to 100000"],
     ] as const
     for (const [args, sentence] of refusals) {
       expect(await outcome(args, env)).toEqual({ code: 1, out: "", err: sentence })

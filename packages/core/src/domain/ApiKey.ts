@@ -1,11 +1,12 @@
 /**
  * API keys (specification 2.8 and part 5): a secret that is shown once, of which only a hash stays.
  *
- * The secret is `mr_`, 43 base62 digits of 32 random bytes, and 6 base62 digits of the CRC-32 of
- * those 43, so that junk is refused without a look-up. Leaves out: randomness and hashing; both are
- * services.
+ * The secret is a prefix such as `mr_`, 43 base62 digits of 32 random bytes, and 6 base62 digits of
+ * the CRC-32 of all that, so that junk is refused without a look-up. The prefix is for people and
+ * for programs that look for leaked secrets: a key goes on working when new ones get another.
+ * Leaves out: randomness and hashing; both are services.
  */
-import { Schema } from "effect"
+import { Context, Schema } from "effect"
 import { AccountId, KeyId } from "./Id.ts"
 import { PerDay, PerMinute } from "./Quota.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -25,14 +26,22 @@ export const ApiKey = Schema.Struct({
   expiresAt: Schema.NullOr(Timestamp),
   revokedAt: Schema.NullOr(Timestamp),
   createdAt: Timestamp,
+  /** When it last admitted a request; null for a key that never did. */
+  lastUsedAt: Schema.NullOr(Timestamp),
 })
 export type ApiKey = typeof ApiKey.Type
 
 /** At most so many keys of an account are neither revoked nor expired (specification, part 8). */
 export const liveKeysPerAccount = 10
 
-/** What every secret begins with. */
-export const secretPrefix = "mr_"
+/** What secrets may begin with: 2 to 16 of a-z, 0-9 and _, a letter first and an _ at the end. */
+export const SecretPrefix = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_]{0,14}_$/))
+
+/** What new secrets begin with. */
+export const CurrentSecretPrefix = Context.Reference<string>(
+  "@millrace/core/domain/CurrentSecretPrefix",
+  { defaultValue: () => "mr_" },
+)
 
 /** How many characters of a secret are shown later. */
 export const shownLength = 12
@@ -41,42 +50,56 @@ const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const bodyLength = 43
 const checkLength = 6
 
-const base62 = (value: bigint, length: number): string => {
+/** 43 digits of a number of 256 bits. */
+const base62 = (value: bigint): string => {
   let rest = value
   let text = ""
-  while (text.length < length) {
+  while (text.length < bodyLength) {
     text = digits.charAt(Number(rest % 62n)) + text
     rest /= 62n
   }
   return text
 }
 
+/** The CRC-32 of each byte: the checksum of every request's key is worked out. */
+const crcOfByte = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1))
+  return crc
+})
+
 const crc32 = (text: string): number => {
   let crc = 0xffffffff
   for (let index = 0; index < text.length; index++) {
-    crc ^= text.charCodeAt(index)
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1))
+    crc = (crc >>> 8) ^ crcOfByte[(crc ^ text.charCodeAt(index)) & 0xff]!
   }
   return (crc ^ 0xffffffff) >>> 0
 }
 
-const checksum = (body: string): string => base62(BigInt(crc32(body)), checkLength)
-
-/** The secret made of 32 random bytes. */
-export const secretOf = (random: Uint8Array): string => {
-  let value = 0n
-  for (const byte of random) value = (value << 8n) | BigInt(byte)
-  const body = base62(value, bodyLength)
-  return secretPrefix + body + checksum(body)
+const checksum = (checked: string): string => {
+  let rest = crc32(checked)
+  let text = ""
+  while (text.length < checkLength) {
+    text = digits.charAt(rest % 62) + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
 }
 
-/** True when a text could be a secret: its form and its checksum are right. */
+/** The secret made of 32 random bytes, behind a prefix. */
+export const secretOf = (random: Uint8Array, prefix: string): string => {
+  let value = 0n
+  for (const byte of random) value = (value << 8n) | BigInt(byte)
+  const text = prefix + base62(value)
+  return text + checksum(text)
+}
+
+const form = /^[a-z][a-z0-9_]{0,14}_[0-9A-Za-z]{49}$/
+
+/** True when a text could be a secret, behind whatever prefix: form and checksum are right. */
 export const isWellFormed = (secret: string): boolean => {
-  if (!secret.startsWith(secretPrefix)) return false
-  const rest = secret.slice(secretPrefix.length)
-  if (rest.length !== bodyLength + checkLength) return false
-  const body = rest.slice(0, bodyLength)
-  return checksum(body) === rest.slice(bodyLength)
+  if (!form.test(secret)) return false
+  return secret.endsWith(checksum(secret.slice(0, -checkLength)))
 }
 
 /** The part of a secret that may be shown later. */

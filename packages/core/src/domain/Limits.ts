@@ -29,6 +29,10 @@ export interface Limits {
   readonly runsPerAccount: number
   /** Runs of one workflow that execute at the same time, anywhere; more of them stay QUEUED. */
   readonly runsPerWorkflow: number
+  /** Bad tokens that one address may send in a minute before it is told to wait. */
+  readonly badTokensPerMinute: number
+  /** Addresses whose bad tokens are counted apart; those of all others are counted together. */
+  readonly badTokenSources: number
 }
 
 /** What holds where nothing else is said (specification, part 8, and the engine's own). */
@@ -44,6 +48,8 @@ export const defaultLimits: Limits = {
   runsAtOnce: 1_000,
   runsPerAccount: Number.POSITIVE_INFINITY,
   runsPerWorkflow: Number.POSITIVE_INFINITY,
+  badTokensPerMinute: 60,
+  badTokenSources: 10_000,
 }
 
 /** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */

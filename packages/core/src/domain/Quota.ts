@@ -64,14 +64,43 @@ export const windowOf = (quota: Quota, usage: Usage, admitted: boolean): Window 
   return day.remaining <= minute.remaining ? day : minute
 }
 
-/** Takes one request out of both windows, or out of neither. */
-export const take = (quota: Quota, usage: Usage, now: Timestamp): Taken => {
+const plus = (usage: Usage, count: number): Usage => ({
+  ...usage,
+  minuteUsed: usage.minuteUsed + count,
+  dayUsed: usage.dayUsed + count,
+})
+
+/** The usage in the windows of this time. A window never goes back, whatever a clock does. */
+export const usageAt = (usage: Usage, now: Timestamp): Usage => {
   const minute = Math.max(usage.minute, Math.floor(now / minuteMillis))
   const day = Math.max(usage.day, Math.floor(now / dayMillis))
-  const minuteUsed = minute > usage.minute ? 0 : usage.minuteUsed
-  const dayUsed = day > usage.day ? 0 : usage.dayUsed
-  const admitted = minuteUsed < quota.perMinute && dayUsed < quota.perDay
-  const step = admitted ? 1 : 0
-  const next = { minute, minuteUsed: minuteUsed + step, day, dayUsed: dayUsed + step }
+  return {
+    minute,
+    minuteUsed: minute > usage.minute ? 0 : usage.minuteUsed,
+    day,
+    dayUsed: day > usage.day ? 0 : usage.dayUsed,
+  }
+}
+
+/** Takes one request out of both windows, or out of neither. */
+export const take = (quota: Quota, usage: Usage, now: Timestamp): Taken => {
+  const before = usageAt(usage, now)
+  const admitted = before.minuteUsed < quota.perMinute && before.dayUsed < quota.perDay
+  const next = plus(before, admitted ? 1 : 0)
   return { admitted, usage: next, window: windowOf(quota, next, admitted) }
+}
+
+/**
+ * What each of several requests is told that were taken together: the first `granted` of them are
+ * admitted, as if they had come one after the other. `usage` is the one after all of them.
+ */
+export const tell = (
+  quota: Quota,
+  usage: Usage,
+  granted: number,
+  turn: number,
+): Pick<Taken, "admitted" | "window"> => {
+  const admitted = turn < granted
+  const then = admitted ? plus(usage, turn + 1 - granted) : usage
+  return { admitted, window: windowOf(quota, then, admitted) }
 }

@@ -4,18 +4,24 @@
  * Guarantees: a secret leaves this module once, when it is made; text that cannot be a secret is
  * refused without asking the store. Leaves out: the HTTP form of all this.
  */
-import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
-import { Digest } from "effect/crypto"
+import { Clock, Context, Effect, Layer, Option, Redacted, Result, Schema } from "effect"
 import type { Account } from "../domain/Account.ts"
 import type { ApiKey } from "../domain/ApiKey.ts"
-import { isWellFormed, KeyLabel, prefixOf, secretOf } from "../domain/ApiKey.ts"
+import {
+  CurrentSecretPrefix,
+  isWellFormed,
+  KeyLabel,
+  prefixOf,
+  secretOf,
+} from "../domain/ApiKey.ts"
 import { AccountId, KeyId } from "../domain/Id.ts"
-import type { Quota } from "../domain/Quota.ts"
-import { defaultQuota } from "../domain/Quota.ts"
+import type { WorkflowId } from "../domain/Id.ts"
+import { defaultQuota, Quota } from "../domain/Quota.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
-import type { AccountNotFound, Admission, LabelTaken, TooManyKeys } from "../ports/KeyStore.ts"
-import { KeyStore } from "../ports/KeyStore.ts"
+import type { Admission, KeyChange, LabelTaken, TooManyKeys } from "../ports/KeyStore.ts"
+import { AccountNotFound, KeyStore } from "../ports/KeyStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
+import { makeHashOf } from "./AmbientDigest.ts"
 import { Ids } from "./Ids.ts"
 
 /** What a new key is made of; limits fall back to the defaults (specification 2.8). */
@@ -30,15 +36,26 @@ export interface CreatedKey {
   readonly secret: Redacted.Redacted
 }
 
-/** What was asked for is outside the bounds of a key. */
+/** What was asked for is outside the bounds of a key. Every problem is named. */
 export class InvalidKey extends Schema.TaggedError<InvalidKey>()("InvalidKey", {
   message: Schema.String,
 }) {}
+
+/** The account has no such key. */
+export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound", {
+  keyId: Schema.String,
+}) {
+  override get message(): string {
+    return `Key ${this.keyId} does not exist`
+  }
+}
 
 export class Keys extends Context.Service<
   Keys,
   {
     readonly createAccount: (name: string) => Effect.Effect<Account, StorageError>
+    /** All accounts, oldest first. */
+    readonly listAccounts: Effect.Effect<ReadonlyArray<Account>, StorageError>
     /** Makes a key. The secret is in the answer and nowhere else. */
     readonly create: (
       account: AccountId,
@@ -47,64 +64,140 @@ export class Keys extends Context.Service<
       CreatedKey,
       AccountNotFound | LabelTaken | TooManyKeys | InvalidKey | StorageError
     >
-    /** Takes one request out of the quota of the key with this secret. */
-    readonly admit: (secret: Redacted.Redacted) => Effect.Effect<Admission, StorageError>
+    /** The keys of an account, oldest first; revoked and expired ones too. */
+    readonly list: (
+      account: AccountId,
+    ) => Effect.Effect<ReadonlyArray<ApiKey>, AccountNotFound | StorageError>
+    /** Changes label or limits from the next request on; what was used stays used. */
+    readonly update: (
+      account: AccountId,
+      id: KeyId,
+      change: KeyChange,
+    ) => Effect.Effect<ApiKey, KeyNotFound | LabelTaken | InvalidKey | StorageError>
+    /** Ends a key from the next request on; the time of an earlier revocation stays. */
+    readonly revoke: (
+      account: AccountId,
+      id: KeyId,
+    ) => Effect.Effect<ApiKey, KeyNotFound | StorageError>
+    /**
+     * Takes one request out of the quota of the key with this secret. `ahead` names a workflow
+     * that the request will read, which may then come with the answer.
+     */
+    readonly admit: (
+      secret: Redacted.Redacted,
+      ahead?: WorkflowId,
+    ) => Effect.Effect<Admission, StorageError>
   }
 >()("@millrace/core/engine/Keys") {
-  /** Needs the key store and a source of identities. */
+  /**
+   * Needs the key store and a source of identities. Give it the platform's `Digest` where requests
+   * are to be fast.
+   */
   static readonly layer: Layer.Layer<Keys, never, KeyStore | Ids> = Layer.effect(
     Keys,
     Effect.suspend(() => make),
-  ).pipe(Layer.provide(Digest.layerWebCrypto))
+  )
 }
 
-const decodeLabel = Schema.decodeUnknownEffect(KeyLabel)
+const isLabel = Schema.is(KeyLabel)
+const isPerMinute = Schema.is(Quota.fields.perMinute)
+const isPerDay = Schema.is(Quota.fields.perDay)
 
-const labelOf = (text: string) =>
-  Effect.mapError(
-    decodeLabel(text.trim()),
-    () => new InvalidKey({ message: "label: expected 1 to 100 characters" }),
-  )
+/** What is asked for, with the label as it will be stored. Refused with every problem. */
+const check = <K extends KeyChange & Pick<Partial<NewKey>, "expiresAt">>(
+  wanted: K,
+  now: Timestamp,
+): Result.Result<K, InvalidKey> => {
+  const { expiresAt, perDay, perMinute } = wanted
+  const label = wanted.label?.trim()
+  const problems = [
+    label === undefined || isLabel(label) ? [] : "label: expected 1 to 100 characters",
+    perMinute === undefined || isPerMinute(perMinute) ? [] : "perMinute: expected 1 to 10000",
+    perDay === undefined || isPerDay(perDay) ? [] : "perDay: expected 1 to 100000",
+    expiresAt === undefined || expiresAt > now ? [] : "expiresAt: expected a time to come",
+  ].flat()
+  if (problems.length > 0) return Result.fail(new InvalidKey({ message: problems.join("; ") }))
+  return Result.succeed(label === undefined ? wanted : { ...wanted, label })
+}
 
-const make = Effect.gen(function* () {
+const refused: Admission = { _tag: "Refused" }
+
+const makeSecrets = Effect.gen(function* () {
+  const ids = yield* Ids
+  const prefix = yield* CurrentSecretPrefix
+  return {
+    hashOf: yield* makeHashOf,
+    next: Effect.map(ids.bytes(32), (random) => secretOf(random, prefix)),
+  }
+})
+
+const makeAccounts = Effect.gen(function* () {
   const store = yield* KeyStore
   const ids = yield* Ids
-  const digest = yield* Digest.Digest
-  const encoder = new TextEncoder()
-  const hashOf = (secret: string) => digest.digest(Digest.sha256, encoder.encode(secret))
+  return {
+    listAccounts: store.listAccounts,
+    createAccount: Effect.fn("Keys.createAccount")(function* (name: string) {
+      const account: Account = {
+        id: AccountId.make(yield* ids.make("account")),
+        name,
+        createdAt: yield* Clock.currentTimeMillis,
+      }
+      yield* store.insertAccount(account)
+      return account
+    }),
+  }
+})
 
-  const createAccount = Effect.fn("Keys.createAccount")(function* (name: string) {
-    const account: Account = {
-      id: AccountId.make(yield* ids.make("account")),
-      name,
-      createdAt: yield* Clock.currentTimeMillis,
-    }
-    yield* store.insertAccount(account)
-    return account
-  })
-
-  const create = Effect.fn("Keys.create")(function* (accountId: AccountId, wanted: NewKey) {
-    const secret = secretOf(yield* ids.bytes(32))
+const makeCreate = Effect.gen(function* () {
+  const store = yield* KeyStore
+  const ids = yield* Ids
+  const { hashOf, next } = yield* makeSecrets
+  return Effect.fn("Keys.create")(function* (accountId: AccountId, asked: NewKey) {
+    const now = yield* Clock.currentTimeMillis
+    const wanted = yield* Effect.fromResult(check(asked, now))
+    const secret = yield* next
     const key: ApiKey = {
       id: KeyId.make(yield* ids.make("key")),
       accountId,
-      label: yield* labelOf(wanted.label),
+      label: wanted.label,
       prefix: prefixOf(secret),
       perMinute: wanted.perMinute ?? defaultQuota.perMinute,
       perDay: wanted.perDay ?? defaultQuota.perDay,
       expiresAt: wanted.expiresAt ?? null,
       revokedAt: null,
-      createdAt: yield* Clock.currentTimeMillis,
+      createdAt: now,
+      lastUsedAt: null,
     }
     yield* store.insert(key, yield* hashOf(secret))
     return { key, secret: Redacted.make(secret) }
   })
+})
 
-  const admit = Effect.fnUntraced(function* (secret: Redacted.Redacted) {
-    const text = Redacted.value(secret)
-    if (!isWellFormed(text)) return { _tag: "Refused" } satisfies Admission
-    return yield* store.admit(yield* hashOf(text))
+const known = (id: KeyId) => (key: Option.Option<ApiKey>) =>
+  Option.isSome(key) ? Effect.succeed(key.value) : Effect.fail(new KeyNotFound({ keyId: id }))
+
+const make = Effect.gen(function* () {
+  const store = yield* KeyStore
+  const { hashOf } = yield* makeSecrets
+  return Keys.of({
+    ...(yield* makeAccounts),
+    create: yield* makeCreate,
+    list: Effect.fn("Keys.list")(function* (accountId) {
+      const account = yield* store.findAccount(accountId)
+      if (Option.isNone(account)) return yield* new AccountNotFound({ accountId })
+      return yield* store.list(accountId)
+    }),
+    update: Effect.fn("Keys.update")(function* (accountId, id, asked) {
+      const change = yield* Effect.fromResult(check(asked, yield* Clock.currentTimeMillis))
+      return yield* Effect.flatMap(store.update(accountId, id, change), known(id))
+    }),
+    revoke: Effect.fn("Keys.revoke")((accountId, id) =>
+      Effect.flatMap(store.revoke(accountId, id), known(id)),
+    ),
+    admit: (secret, ahead) => {
+      const text = Redacted.value(secret)
+      if (!isWellFormed(text)) return Effect.succeed(refused)
+      return Effect.flatMap(hashOf(text), (hash) => store.admit(hash, ahead))
+    },
   })
-
-  return Keys.of({ createAccount, create, admit })
 })

@@ -1,15 +1,17 @@
 /**
  * Where accounts and their API keys are kept. Secrets never come here, only their SHA-256.
  *
- * `admit` is the one method on the path of every request: look-up and both windows in one step.
- * Expiry and windows follow the store's clock, because several servers must agree on them.
+ * `admit` is the one method on the path of every request: look-up and both windows in one step, and
+ * where a store can, what the request will read first. Expiry and windows follow the store's clock,
+ * because several servers must agree on them.
  */
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
 import type { Account } from "../domain/Account.ts"
 import type { ApiKey } from "../domain/ApiKey.ts"
-import type { AccountId, KeyId } from "../domain/Id.ts"
+import type { AccountId, KeyId, WorkflowId } from "../domain/Id.ts"
 import type { Quota, Window } from "../domain/Quota.ts"
+import type { Workflow } from "../domain/Workflow.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** The answer to one request's key. */
@@ -19,6 +21,8 @@ export type Admission =
       readonly accountId: AccountId
       readonly keyId: KeyId
       readonly window: Window
+      /** The account's workflow that was asked for; absent where the store has not looked. */
+      readonly workflow?: Option.Option<Workflow>
     }
   /** `retryAfterMillis` counts from the store's now to the exceeded window's reset. */
   | { readonly _tag: "Limited"; readonly window: Window; readonly retryAfterMillis: number }
@@ -60,8 +64,14 @@ export interface KeyChange extends Partial<Quota> {
 export class KeyStore extends Context.Service<
   KeyStore,
   {
-    /** Takes one request out of both windows of the live key with this SHA-256, or says why not. */
-    readonly admit: (hash: Uint8Array) => Effect.Effect<Admission, StorageError>
+    /**
+     * Takes one request out of both windows of the live key with this SHA-256, or says why not. A
+     * request that is not admitted takes nothing and writes nothing.
+     *
+     * `ahead` names a workflow that an admitted request will read: a store may bring it along in
+     * the same round trip, or leave that to `WorkflowStore.find`.
+     */
+    readonly admit: (hash: Uint8Array, ahead?: WorkflowId) => Effect.Effect<Admission, StorageError>
     /** Stores a key; at most `liveKeysPerAccount` live ones, exactly, also under a race. */
     readonly insert: (
       key: ApiKey,
@@ -82,6 +92,7 @@ export class KeyStore extends Context.Service<
     readonly list: (account: AccountId) => Effect.Effect<ReadonlyArray<ApiKey>, StorageError>
     /** Stores a new account. */
     readonly insertAccount: (account: Account) => Effect.Effect<void, StorageError>
+    readonly findAccount: (id: AccountId) => Effect.Effect<Option.Option<Account>, StorageError>
     /** All accounts, oldest first. */
     readonly listAccounts: Effect.Effect<ReadonlyArray<Account>, StorageError>
   }

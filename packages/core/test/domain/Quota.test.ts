@@ -1,5 +1,13 @@
 // The two windows of a key's quota, compared with counting every request by hand.
-import { dayMillis, minuteMillis, take, unused, windowOf } from "@millrace/core/domain/Quota"
+import {
+  dayMillis,
+  minuteMillis,
+  take,
+  tell,
+  unused,
+  usageAt,
+  windowOf,
+} from "@millrace/core/domain/Quota"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
@@ -57,4 +65,26 @@ describe("Quota.take", () => {
       assert.isAbove(taken.window.resetAt, now)
     }
   })
+})
+
+describe("Quota.tell", () => {
+  const Small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 8 }))
+  const Limit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 8 }))
+  it.prop(
+    "tells several requests what they would be told one after the other",
+    [Limit, Limit, Small, Small, Small],
+    ([perMinute, perDay, minuteUsed, more, wanted]) => {
+      const limits = { perMinute, perDay }
+      const before = { ...unused, minuteUsed, dayUsed: minuteUsed + more }
+      let usage = usageAt(before, 5)
+      const oneByOne = Array.from({ length: wanted }, () => {
+        const taken = take(limits, usage, 5)
+        usage = taken.usage
+        return { admitted: taken.admitted, window: taken.window }
+      })
+      const granted = oneByOne.filter(({ admitted }) => admitted).length
+      const together = oneByOne.map((_, turn) => tell(limits, usage, granted, turn))
+      assert.deepStrictEqual(together, oneByOne)
+    },
+  )
 })

@@ -1,5 +1,6 @@
 // API keys: the secret is shown once, hashed, and admitted until it is revoked or used up.
-import { AccountId } from "@millrace/core/domain/Id"
+import { CurrentSecretPrefix } from "@millrace/core/domain/ApiKey"
+import { AccountId, KeyId } from "@millrace/core/domain/Id"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
@@ -38,6 +39,80 @@ describe("Keys.create", () => {
         [empty._tag, taken._tag, nobody._tag],
         ["InvalidKey", "LabelTaken", "AccountNotFound"],
       )
+    }).pipe(Effect.provide(keys)),
+  )
+})
+
+describe("Keys.create with bounds", () => {
+  it.effect("names every problem, and stores nothing", () =>
+    Effect.gen(function* () {
+      const service = yield* Keys
+      const { id } = yield* service.createAccount("Acme")
+      yield* TestClock.adjust("1 hour")
+      const wanted = { label: "x".repeat(101), perMinute: 10_001, perDay: 0, expiresAt: 3_600_000 }
+      const { message } = yield* Effect.flip(service.create(id, wanted))
+      assert.strictEqual(
+        message,
+        "label: expected 1 to 100 characters; perMinute: expected 1 to 10000; " +
+          "perDay: expected 1 to 100000; expiresAt: expected a time to come",
+      )
+      assert.deepStrictEqual(yield* service.list(id), [])
+    }).pipe(Effect.provide(keys)),
+  )
+
+  it.effect("gives new keys the prefix in force, and admits those that have another", () =>
+    Effect.gen(function* () {
+      const service = yield* Keys
+      const { id } = yield* service.createAccount("Acme")
+      const { key, secret } = yield* service.create(id, { label: "one" })
+      assert.match(Redacted.value(secret), /^acme_[0-9A-Za-z]{49}$/)
+      assert.strictEqual(key.prefix, Redacted.value(secret).slice(0, 12))
+      assert.strictEqual((yield* service.admit(secret))._tag, "Admitted")
+    }).pipe(Effect.provide(keys.pipe(Layer.provide(Layer.succeed(CurrentSecretPrefix, "acme_"))))),
+  )
+})
+
+describe("Keys.list, update and revoke", () => {
+  it.effect("change what is asked for, trimmed, and end a key for good", () =>
+    Effect.gen(function* () {
+      const service = yield* Keys
+      const { id } = yield* service.createAccount("Acme")
+      const { key, secret } = yield* service.create(id, { label: "one" })
+      const updated = yield* service.update(id, key.id, { label: " two ", perMinute: 1 })
+      assert.deepStrictEqual(updated, { ...key, label: "two", perMinute: 1 })
+      assert.strictEqual((yield* service.admit(secret))._tag, "Admitted")
+      assert.strictEqual((yield* service.admit(secret))._tag, "Limited")
+      yield* TestClock.adjust("2 seconds")
+      const revoked = yield* service.revoke(id, key.id)
+      assert.deepStrictEqual(revoked, { ...updated, lastUsedAt: 0, revokedAt: 2_000 })
+      assert.strictEqual((yield* service.admit(secret))._tag, "Refused")
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* service.revoke(id, key.id), revoked)
+      assert.deepStrictEqual(yield* service.list(id), [revoked])
+    }).pipe(Effect.provide(keys)),
+  )
+
+  it.effect("refuse what is out of bounds, taken or not there", () =>
+    Effect.gen(function* () {
+      const service = yield* Keys
+      const { id } = yield* service.createAccount("Acme")
+      const stranger = yield* service.createAccount("Other")
+      const { key } = yield* service.create(id, { label: "one" })
+      yield* service.create(id, { label: "two" })
+      const nobody = AccountId.make("acc_no")
+      const refusals = yield* Effect.all([
+        Effect.flip(service.update(id, key.id, { label: " " })),
+        Effect.flip(service.update(id, key.id, { perDay: 100_001 })),
+        Effect.flip(service.update(id, key.id, { label: "TWO" })),
+        Effect.flip(service.update(stranger.id, key.id, {})),
+        Effect.flip(service.revoke(id, KeyId.make("key_no"))),
+        Effect.flip(service.list(nobody)),
+      ])
+      assert.deepStrictEqual(
+        refusals.map(({ _tag }) => _tag),
+        ["InvalidKey", "InvalidKey", "LabelTaken", "KeyNotFound", "KeyNotFound", "AccountNotFound"],
+      )
+      assert.deepStrictEqual((yield* service.list(id))[0], key)
     }).pipe(Effect.provide(keys)),
   )
 })

@@ -1,0 +1,198 @@
+// Reading a workflow over HTTP, with a key that has limits, on Postgres: the server as operators run
+// it, beside what one would write by hand for just that. All servers are processes of their own on
+// one database; rounds are interleaved, and only answers of 200 count.
+import type { AccountId } from "@millrace/core/domain/Id"
+import * as Ids from "@millrace/core/engine/Ids"
+import { Keys } from "@millrace/core/engine/Keys"
+import { WorkflowId } from "@millrace/core/domain/Id"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Postgres, Stores } from "@millrace/postgres"
+import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { fileURLToPath } from "node:url"
+import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
+import type { Ask, Reply } from "../packages/server/test/Load.ts"
+import { load } from "../packages/server/test/Load.ts"
+import { ServerProcess } from "../packages/server/test/ServerProcess.ts"
+import { ticksOf } from "./Meter.ts"
+
+const entry = fileURLToPath(new URL("./HttpRival.ts", import.meta.url))
+const connections = 64
+const roundMillis = 4_000
+
+/** Lets the database count statements. */
+const counting = "-c shared_preload_libraries=pg_stat_statements"
+
+/** What each line of the result is called, and how its server is started. */
+const contestants = {
+  millrace: (env: Env) => new ServerProcess(["serve", "--port", "0"], env),
+  fastify: (env: Env) => new ServerProcess([], { ...env, RIVAL: "fastify" }, entry),
+  "node:http": (env: Env) => new ServerProcess([], { ...env, RIVAL: "node" }, entry),
+  "fastify, gathered": (env: Env) =>
+    new ServerProcess([], { ...env, RIVAL: "fastify+gathered" }, entry),
+  "node:http, gathered": (env: Env) =>
+    new ServerProcess([], { ...env, RIVAL: "node+gathered" }, entry),
+}
+
+type Env = Readonly<Record<string, string>>
+type Name = keyof typeof contestants
+
+interface Server {
+  readonly name: Name
+  readonly process: ServerProcess
+  readonly origin: string
+}
+
+/** A workflow of about two kilobytes. */
+const content = (account: AccountId, number: number) => ({
+  id: WorkflowId.make(`wf_bench_${number}`),
+  accountId: account,
+  name: "Bench",
+  description: "What is read again and again",
+  thumbnailUrl: null,
+  nodes: Array.from({ length: 10 }, (_, index) => ({
+    id: `node_${index}`,
+    type: "transform",
+    position: { x: 360 * index, y: 40 },
+    data: { inputs: { template: "x".repeat(70), mode: "text", options: { trim: true } } },
+  })),
+  edges: Array.from({ length: 9 }, (_, index) => ({
+    id: `edge_${index}`,
+    source: `node_${index}`,
+    target: `node_${index + 1}`,
+  })),
+  settings: {},
+  revision: 1,
+  createdAt: 1_700_000_000_000,
+  updatedAt: 1_700_000_000_000,
+})
+
+/** A key and a workflow for each connection. Their limits hold, but are never reached. */
+const seed = Effect.gen(function* () {
+  const keys = yield* Keys
+  const workflows = yield* WorkflowStore
+  const sql = yield* SqlClient
+  const asks: Array<Ask> = []
+  for (let number = 0; asks.length < connections; number++) {
+    const account = yield* keys.createAccount(`Bench ${number}`)
+    const workflow = content(account.id, number)
+    yield* workflows.insert(workflow)
+    for (let label = 0; label < 10; label++) {
+      const { secret } = yield* keys.create(account.id, { label: `${label}` })
+      asks.push({ path: `/api/v1/workflows/${workflow.id}`, secret: Redacted.value(secret) })
+    }
+  }
+  yield* sql`CREATE EXTENSION pg_stat_statements`
+  yield* sql`UPDATE api_keys SET per_minute = 1000000000, per_day = 1000000000`
+  return asks
+})
+
+const services = (url: Redacted.Redacted) =>
+  Keys.layer.pipe(
+    Layer.provide(Ids.Ids.layer),
+    Layer.provideMerge(Stores.layer),
+    Layer.provideMerge(Postgres.layer({ url, maxConnections: 2 })),
+  )
+
+const median = (values: ReadonlyArray<number>): number =>
+  values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
+
+const percentile = (values: ReadonlyArray<number>, share: number): number =>
+  values.toSorted((left, right) => left - right)[Math.floor(values.length * share)] ?? 0
+
+const expectGood = (replies: ReadonlyArray<Reply>): void => {
+  const bad = replies.find(({ status }) => status !== 200)
+  if (bad !== undefined) throw new Error(`A request was answered with ${bad.status}`)
+}
+
+/** As fast as it goes, for one round: requests a second, and microseconds of the server for each. */
+const race = async ({ origin, process }: Server, asks: ReadonlyArray<Ask>) => {
+  const ticks = ticksOf(process.pid)
+  const begun = performance.now()
+  const isOver = () => performance.now() - begun > roundMillis
+  const count = Number.POSITIVE_INFINITY
+  const replies = await load({ origins: [origin], asks, count, connections, isOver })
+  const seconds = (performance.now() - begun) / 1_000
+  expectGood(replies)
+  const cpuMicros = ((ticksOf(process.pid) - ticks) * 10_000) / replies.length
+  return { perSecond: replies.length / seconds, cpuMicros }
+}
+
+/** At a steady pace: how long a request takes from when it was due. */
+const pace = async ({ origin }: Server, asks: ReadonlyArray<Ask>, perSecond: number) => {
+  const count = Math.round((perSecond * roundMillis) / 1_000)
+  const replies = await load({ origins: [origin], asks, count, connections, perSecond })
+  expectGood(replies)
+  const times = replies.map(({ dueAt, endedAt }) => endedAt - dueAt)
+  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) }
+}
+
+/** Statements of a request for each one that comes alone, as the database counts them. */
+const roundTrips = (sql: SqlClient, { origin }: Server, asks: ReadonlyArray<Ask>) =>
+  Effect.gen(function* () {
+    const count = 2_000
+    yield* sql`SELECT pg_stat_statements_reset()`
+    const one = { origins: [origin], asks: asks.slice(0, 1), count, connections: 1 }
+    expectGood(yield* Effect.promise(() => load(one)))
+    // What a server does besides is about runs.
+    const [row] = yield* sql<{ readonly calls: number }>`
+      SELECT sum(calls)::float8 AS calls FROM pg_stat_statements
+      WHERE query ~ 'api_keys|key_usage|accounts|workflows'`
+    return (row?.calls ?? 0) / count
+  })
+
+const start = async (env: Env): Promise<ReadonlyArray<Server>> => {
+  const names = Object.keys(contestants) as ReadonlyArray<Name>
+  const processes = names.map((name) => ({ name, process: contestants[name](env) }))
+  return Promise.all(
+    processes.map(async ({ name, process }) => {
+      const [, origin = ""] = await process.waitFor(/listens on (http:[^" ]+)/)
+      return { name, process, origin }
+    }),
+  )
+}
+
+/** Runs everything and prints a table. */
+export const measure = async (rounds: number) => {
+  const scope = Scope.makeUnsafe()
+  const run = <A, E>(work: Effect.Effect<A, E, Scope.Scope>) =>
+    Effect.runPromise(Scope.provide(work, scope))
+  const url = await run(TestPostgres.ownServer("durable", counting))
+  const context = await run(Layer.build(services(url)))
+  const asks = await run(Effect.provideContext(seed, context))
+  const servers = await start({ DATABASE_URL: Redacted.value(url) })
+  try {
+    const samples = new Map<Name, Array<Awaited<ReturnType<typeof race>>>>()
+    for (let round = -1; round < rounds; round++) {
+      for (const server of servers) {
+        const figure = await race(server, asks)
+        // Round -1 warms up the compilers and does not count.
+        if (round >= 0) samples.set(server.name, [...(samples.get(server.name) ?? []), figure])
+      }
+      process.stderr.write(round < 0 ? "warmed up\n" : `round ${round + 1} of ${rounds}\n`)
+    }
+    const rows: Array<Record<string, string | number>> = []
+    const rateOf = (name: Name) => median((samples.get(name) ?? []).map((each) => each.perSecond))
+    const sql = Context.get(context, SqlClient)
+    for (const server of servers) {
+      const { name } = server
+      const { p50, p99 } = await pace(server, asks, rateOf(name) / 2)
+      const statements = await run(roundTrips(sql, server, asks))
+      rows.push({
+        server: name,
+        "requests/s": Math.round(rateOf(name)),
+        "of fastify": (rateOf(name) / rateOf("fastify")).toFixed(2),
+        "of fastify, gathered": (rateOf(name) / rateOf("fastify, gathered")).toFixed(2),
+        "CPU us": Math.round(median((samples.get(name) ?? []).map((each) => each.cpuMicros))),
+        "p50 ms at half load": p50.toFixed(1),
+        "p99 ms": p99.toFixed(1),
+        "statements/request": statements.toFixed(2),
+      })
+    }
+    console.table(rows)
+    return rows
+  } finally {
+    await Promise.all(servers.map((server) => server.process.end("SIGKILL")))
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}

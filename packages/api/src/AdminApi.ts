@@ -1,0 +1,31 @@
+/**
+ * The HTTP interface for operators, `/api/admin/v1`, as data: apart from the one that keys open,
+ * with a document of its own.
+ *
+ * Leaves out: what the operations do. What operators do besides is a group more.
+ */
+import { HttpApi, OpenApi } from "effect/http-api"
+import { AdminAccountsApi } from "./AdminAccountsApi.ts"
+import { AdminAuthorization } from "./AdminAuthorization.ts"
+import { completeAdminDocument } from "./AdminDocument.ts"
+import { AdminKeysApi } from "./AdminKeysApi.ts"
+import { RequestForm } from "./Authorization.ts"
+
+/** The interface for operators. Checks run in this order: token, form. */
+export class AdminApi extends HttpApi.make("millrace-admin")
+  .add(AdminAccountsApi, AdminKeysApi)
+  .middleware(RequestForm)
+  .middleware(AdminAuthorization)
+  .prefix("/api/admin/v1")
+  // What is sent was checked when it was stored: only its shape is encoded.
+  .annotate(HttpApi.SuccessParseOptions, { disableChecks: true })
+  .annotate(HttpApi.ParamsParseOptions, { errors: "all" })
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Millrace for operators",
+      version: "1",
+      description: "Accounts and their API keys.",
+      license: { name: "MIT", identifier: "MIT" },
+      transform: completeAdminDocument,
+    }),
+  ) {}

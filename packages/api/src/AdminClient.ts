@@ -1,0 +1,26 @@
+/**
+ * The typed client for operators: every operation as a function, every error as a tagged class.
+ *
+ * Guarantees: made from the same definition as the server.
+ */
+import type { Effect, Redacted } from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
+import { AdminApi } from "./AdminApi.ts"
+
+/** Where the server is, and the token that it was started with. */
+export interface AdminClientOptions {
+  /** Address of the server, without `/api/admin/v1`. */
+  readonly baseUrl: string | URL
+  readonly token: string | Redacted.Redacted
+}
+
+/** Makes a client: `client.accounts.list({})`. Needs an `HttpClient`. */
+export const make = (options: AdminClientOptions) =>
+  HttpApiClient.make(AdminApi, {
+    baseUrl: options.baseUrl,
+    transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(options.token)),
+  })
+
+/** Every operation of the interface, by group and name. */
+export type AdminClient = Effect.Success<ReturnType<typeof make>>

@@ -1,0 +1,54 @@
+/**
+ * The HTTP interface for operators as a layer of routes: there where an operator token is, and
+ * nowhere else.
+ *
+ * Leaves out: the envelope, which is around all routes.
+ */
+import { AdminApi } from "@millrace/api/AdminApi"
+import type { Keys } from "@millrace/core/engine/Keys"
+import { Effect, Layer } from "effect"
+import type { FileSystem, Path } from "effect"
+import type { Etag, HttpPlatform } from "effect/http"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder, OpenApi } from "effect/http-api"
+import { adminOpenapiPath, BasePath } from "./Addresses.ts"
+import * as AdminAuthorization from "./AdminAuthorization.ts"
+import * as AdminHandlers from "./AdminHandlers.ts"
+import { layerRequestForm } from "./Authorization.ts"
+import type { BadTokens } from "./BadTokens.ts"
+
+const document = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const basePath = yield* BasePath
+    const servers = [{ url: basePath === "" ? "/" : basePath }]
+    const body = JSON.stringify(OpenApi.fromApi(AdminApi.annotate(OpenApi.Servers, servers)))
+    const answer = HttpServerResponse.text(body, { contentType: "application/json" })
+    yield* router.add("GET", adminOpenapiPath, answer)
+  }),
+)
+
+const operations = HttpApiBuilder.layer(AdminApi).pipe(
+  Layer.provide([AdminHandlers.layerAccounts, AdminHandlers.layerKeys]),
+  Layer.provide(layerRequestForm),
+)
+
+/** What the interface for operators is made of. */
+export type Services = Keys | BadTokens
+
+/** The routes; none without an operator token. */
+export const layer: Layer.Layer<
+  never,
+  never,
+  | Services
+  | Etag.Generator
+  | FileSystem.FileSystem
+  | HttpPlatform.HttpPlatform
+  | HttpRouter.HttpRouter
+  | Path.Path
+> = Layer.unwrap(
+  Effect.map(AdminAuthorization.AdminToken, (token) =>
+    token === undefined
+      ? Layer.empty
+      : Layer.merge(document, Layer.provide(operations, AdminAuthorization.layer(token))),
+  ),
+)

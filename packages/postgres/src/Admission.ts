@@ -1,0 +1,228 @@
+/**
+ * Admitting requests on Postgres: keys, windows and what is read ahead, in one statement for all
+ * requests that arrive while the one before is under way.
+ *
+ * Guarantees: exact over any number of servers, because a window is only ever changed on its locked
+ * row; keys are locked in one order, so that statements of several servers cannot block each other;
+ * a key that has nothing left is only read, so that a flood of refused requests writes nothing.
+ * Leaves out: waiting for the disk. Losing the last requests counted before a crash of the database
+ * harms nobody.
+ */
+import { PgTypes } from "@effect/sql-pg"
+import type { AccountId, KeyId, WorkflowId } from "@millrace/core/domain/Id"
+import type { Quota, Usage } from "@millrace/core/domain/Quota"
+import { tell } from "@millrace/core/domain/Quota"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { Workflow } from "@millrace/core/domain/Workflow"
+import type { Admission } from "@millrace/core/ports/KeyStore"
+import { Context, Effect, Option, Result, type Scope } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Rows from "./Rows.ts"
+import * as Statements from "./Statements.ts"
+
+/** A clock of the database in milliseconds since the epoch. */
+export const nowMillis = (clock: string): string =>
+  `floor(extract(epoch FROM ${clock}) * 1000)::int8`
+
+/** `now()` is when the transaction began; behind a lock only the clock itself knows the time. */
+export const isLive = (clock: string): string =>
+  `k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${nowMillis(clock)})`
+
+/** How many requests one statement serves at most. */
+const requestsPerStatement = 250
+
+/**
+ * The usage of a key in the windows of now. Where it says that nothing is left, that is so: within
+ * a window usage only grows.
+ */
+const before = `
+  SELECT a.place, a.wanted, k.id, k.account_id, k.per_minute, k.per_day, n.millis,
+    greatest(u.minute, n.millis / 60000) AS minute,
+    CASE WHEN u.minute >= n.millis / 60000 THEN u.minute_used ELSE 0 END AS minute_used,
+    greatest(u.day, n.millis / 86400000) AS day,
+    CASE WHEN u.day >= n.millis / 86400000 THEN u.day_used ELSE 0 END AS day_used
+  FROM calm
+  CROSS JOIN (SELECT ${nowMillis("now()")} AS millis) n
+  CROSS JOIN unnest($1::bytea[], $2::int4[]) WITH ORDINALITY AS a (hash, wanted, place)
+  CROSS JOIN LATERAL (
+    SELECT * FROM api_keys k WHERE k.hash = a.hash AND ${isLive("now()")} OFFSET 0
+  ) k
+  LEFT JOIN LATERAL (SELECT * FROM key_usage u WHERE u.key_id = k.id OFFSET 0) u ON true`
+
+/** Takes as many as were asked for, or as many as both windows still have. */
+const take = `
+  INSERT INTO key_usage AS u (key_id, minute, minute_used, day, day_used, granted, used_at)
+  SELECT id, minute, g, day, g, g, millis
+  FROM before, LATERAL (SELECT least(wanted, per_minute, per_day) AS g) new
+  WHERE minute_used < per_minute AND day_used < per_day
+  ORDER BY id
+  ON CONFLICT (key_id) DO UPDATE
+  SET (minute, minute_used, day, day_used, granted, used_at) = (
+    SELECT s.minute, s.minute_used + g, s.day, s.day_used + g, g,
+      CASE WHEN g > 0 THEN greatest(u.used_at, excluded.used_at) ELSE u.used_at END
+    FROM before b CROSS JOIN (
+      SELECT greatest(u.minute, excluded.minute) AS minute,
+        CASE WHEN excluded.minute > u.minute THEN 0 ELSE u.minute_used END AS minute_used,
+        greatest(u.day, excluded.day) AS day,
+        CASE WHEN excluded.day > u.day THEN 0 ELSE u.day_used END AS day_used
+    ) s, LATERAL (SELECT greatest(0,
+      least(b.wanted, b.per_minute - s.minute_used, b.per_day - s.day_used)) AS g) new
+    WHERE b.id = excluded.key_id
+  )
+  RETURNING *`
+
+const statement = `
+WITH calm AS MATERIALIZED (
+  SELECT CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END
+), before AS MATERIALIZED (${before}
+), used AS (${take}
+), answers AS MATERIALIZED (
+  SELECT b.place, b.account_id, coalesce(u.granted, 0) AS granted, json_build_object(
+    'keyId', b.id, 'accountId', b.account_id, 'now', b.millis, 'granted', coalesce(u.granted, 0),
+    'quota', json_build_object('perMinute', b.per_minute, 'perDay', b.per_day),
+    'usage', json_build_object(
+      'minute', coalesce(u.minute, b.minute),
+      'minuteUsed', coalesce(u.minute_used, b.minute_used),
+      'day', coalesce(u.day, b.day), 'dayUsed', coalesce(u.day_used, b.day_used))) AS answer
+  FROM before b LEFT JOIN used u ON u.key_id = b.id
+)
+SELECT place::int4, answer, NULL::json AS workflow FROM answers
+UNION ALL
+SELECT w.number::int4, NULL, found.workflow
+FROM unnest($4::int4[], $5::text[]) WITH ORDINALITY AS w (place, id, number)
+JOIN answers a ON a.place = w.place AND a.granted > 0
+CROSS JOIN LATERAL (
+  SELECT ${Rows.object(Rows.workflows, "w2")} AS workflow FROM workflows w2
+  WHERE w2.id = w.id AND w2.account_id = a.account_id OFFSET 0
+) found`
+
+/** One request: the hash of its key, and the workflow that it will read. */
+export interface Asked {
+  readonly hash: Uint8Array
+  readonly ahead: WorkflowId | undefined
+}
+
+/** What became of all requests with one key. */
+interface Answer {
+  readonly keyId: KeyId
+  readonly accountId: AccountId
+  readonly now: Timestamp
+  readonly granted: number
+  readonly quota: Quota
+  readonly usage: Usage
+}
+
+/** Either the answer for a key, or a workflow; places count from one. */
+interface Row {
+  readonly place: number
+  readonly answer: Answer | null
+  readonly workflow: Workflow | null
+}
+
+/** Requests in the form of the statement: each key once, and each workflow of a key once. */
+class Batch {
+  readonly #places = new Map<string, number>()
+  readonly #numbers = new Map<string, number>()
+  readonly hashes: Array<Uint8Array> = []
+  readonly wanted: Array<number> = []
+  readonly workflowPlaces: Array<number> = []
+  readonly workflows: Array<string> = []
+
+  /** The key's place, and how many requests with it came before. */
+  addKey(hash: Uint8Array): readonly [place: number, turn: number] {
+    const text = Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("latin1")
+    const place = this.#places.get(text)
+    if (place !== undefined) return [place, this.wanted[place - 1]!++]
+    this.#places.set(text, this.hashes.push(hash))
+    this.wanted.push(1)
+    return [this.hashes.length, 0]
+  }
+
+  /** The workflow's number; none where nothing is read. */
+  addWorkflow(place: number, ahead: WorkflowId | undefined): number | undefined {
+    if (ahead === undefined) return undefined
+    const id = Rows.text(ahead)
+    const text = `${place} ${id}`
+    const number = this.#numbers.get(text)
+    if (number !== undefined) return number
+    this.workflowPlaces.push(place)
+    this.#numbers.set(text, this.workflows.push(id))
+    return this.workflows.length
+  }
+
+  add({ ahead, hash }: Asked) {
+    const [place, turn] = this.addKey(hash)
+    return { place, turn, workflow: this.addWorkflow(place, ahead) }
+  }
+}
+
+const arrayOf = (values: ReadonlyArray<unknown>, type: number) =>
+  Result.getOrThrow(PgTypes.array(values, type))
+
+const parametersOf = (batch: Batch, isAlone: boolean) => [
+  arrayOf(batch.hashes, PgTypes.OID.bytea),
+  arrayOf(batch.wanted, PgTypes.OID.int4),
+  isAlone,
+  arrayOf(batch.workflowPlaces, PgTypes.OID.int4),
+  arrayOf(batch.workflows, PgTypes.OID.text),
+]
+
+/** What one request is told. */
+const admissionOf = (
+  answer: Answer | undefined,
+  turn: number,
+  ahead: Option.Option<Workflow> | undefined,
+): Admission => {
+  if (answer === undefined) return { _tag: "Refused" }
+  const { accountId, granted, keyId, now, quota, usage } = answer
+  const { admitted, window } = tell(quota, usage, granted, turn)
+  if (!admitted) {
+    return { _tag: "Limited", window, retryAfterMillis: Math.max(0, window.resetAt - now) }
+  }
+  const workflow = ahead === undefined ? {} : { workflow: ahead }
+  return { _tag: "Admitted", accountId, keyId, window, ...workflow }
+}
+
+/** Admits these requests in one statement, in their order. */
+export const admitAll = (
+  sql: SqlClient,
+  asked: ReadonlyArray<Asked>,
+): Effect.Effect<ReadonlyArray<Admission>, SqlError> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    // Within a transaction of the caller the setting would hold for the caller's writes, too.
+    const isAlone = Option.isNone(Context.getOption(context, sql.transactionService))
+    const batch = new Batch()
+    const members = asked.map((each) => batch.add(each))
+    return Effect.map(sql.unsafe<Row>(statement, parametersOf(batch, isAlone)), (rows) => {
+      const answers = new Map<number, Answer>()
+      const workflows = new Map<number, Workflow>()
+      for (const { answer, place, workflow } of rows) {
+        if (answer !== null) answers.set(place, answer)
+        if (workflow !== null) workflows.set(place, workflow)
+      }
+      return members.map(({ place, turn, workflow }) =>
+        admissionOf(
+          answers.get(place),
+          turn,
+          workflow === undefined ? undefined : Option.fromUndefinedOr(workflows.get(workflow)),
+        ),
+      )
+    })
+  })
+
+/** How to admit a request. */
+export type Admit = (hash: Uint8Array, ahead?: WorkflowId) => Effect.Effect<Admission, SqlError>
+
+/** Gathers requests into statements, as long as the scope is open. */
+export const make = (sql: SqlClient): Effect.Effect<Admit, never, Scope.Scope> =>
+  Effect.map(
+    Statements.gather<Asked, Admission>(sql, {
+      keyOf: () => undefined,
+      flush: (asked) => admitAll(sql, asked),
+      maxMembers: requestsPerStatement,
+    }),
+    (submit): Admit =>
+      (hash, ahead) =>
+        submit({ hash, ahead }),
+  )

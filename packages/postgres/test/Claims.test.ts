@@ -1,0 +1,130 @@
+/**
+ * What is particular to claims on Postgres: what they cost when there are many runs, and that a
+ * process that freezes in one keeps nobody else from claiming.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Samples } from "@millrace/conformance"
+import { type ClaimRequest, RunStore } from "@millrace/core/ports/RunStore"
+import { Postgres, Stores } from "@millrace/postgres"
+import { Context, Deferred, Effect, Fiber, Layer, type Redacted } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as TestPostgres from "./TestPostgres.ts"
+
+/** The address of one database for all tests of the file. */
+class Address extends Context.Service<Address, Redacted.Redacted>()("Address") {
+  static readonly layer = Layer.effect(Address, TestPostgres.url)
+}
+
+/** One connection, so that its plans and its statistics are seen from within. */
+const layerDatabase = Stores.layer.pipe(
+  Layer.provideMerge(
+    Layer.unwrap(Effect.map(Address, (url) => Postgres.layer({ url, maxConnections: 1 }))),
+  ),
+  Layer.provideMerge(Address.layer),
+)
+
+/** Rows and entries of indexes that were read of runs so far. */
+const readSoFar = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`SELECT pg_stat_force_next_flush()`
+  yield* sql`SELECT pg_stat_clear_snapshot()`
+  const rows = yield* sql<{ readonly count: number }>`
+    SELECT (
+      (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('runs', 'open_runs')) +
+      (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('runs', 'open_runs'))
+    )::int AS count`
+  return rows[0]!.count
+})
+
+/** Copies a run so often, parked or queued, each an hour younger than the one before. */
+const copies = Effect.fnUntraced(function* (of: string, count: number, dueAt: number | null) {
+  const sql = yield* SqlClient
+  yield* sql`
+    WITH copied AS (
+      INSERT INTO runs OVERRIDING SYSTEM VALUE
+      SELECT (r).* FROM (
+        SELECT jsonb_populate_record(r, jsonb_build_object(
+          'number', nextval(pg_get_serial_sequence('runs', 'number')),
+          'id', concat_ws('-', r.id, n, ${dueAt}::text),
+          'created_at', r.created_at + n::int8 * 3600000, 'due_at', ${dueAt}::int8 + n)) AS r
+        FROM runs r, generate_series(1, ${count}::int) n WHERE r.id = ${of}
+      ) r RETURNING *
+    )
+    INSERT INTO open_runs (run, due_at, created_at, account_id, workflow_id)
+    SELECT number, due_at, created_at, account_id, workflow_id FROM copied`.pipe(Effect.asVoid)
+})
+
+const limit = 5
+
+const claimOf = Effect.fnUntraced(function* (wishes: Partial<ClaimRequest>) {
+  const store = yield* RunStore
+  const samples = yield* Samples.make
+  const request = { runner: samples.runner(), leaseMillis: 3_600_000, limit, ...wishes }
+  return yield* store.claim(request)
+})
+
+const wishes: ReadonlyArray<Partial<ClaimRequest>> = [
+  {},
+  { runsPerAccount: 1_000, runsPerWorkflow: 1_000 },
+]
+
+layer(layerDatabase, { timeout: "60 seconds", excludeTestServices: true })(
+  "RunClaims.claim",
+  (test) => {
+    test.effect(
+      "reads what it takes, however many runs are parked and queued",
+      () =>
+        Effect.gen(function* () {
+          const [sql, store] = [yield* SqlClient, yield* RunStore]
+          const samples = yield* Samples.make
+          // By now the statements are prepared, and planned for tables with nothing in them.
+          for (let n = 0; n < 8; n++) yield* Effect.forEach(wishes, claimOf)
+          const run = samples.run()
+          yield* store.commit(Samples.birth(run))
+          yield* copies(run.id, 20_000, 9_000_000_000_000)
+          yield* copies(run.id, 10_000, null)
+          for (const analyzed of [false, true]) {
+            if (analyzed) yield* sql`ANALYZE`
+            // Under caps, statistics make the planner read more.
+            for (const wish of analyzed ? [{}] : wishes) {
+              const before = yield* readSoFar
+              assert.strictEqual((yield* claimOf(wish)).length, limit)
+              const read = (yield* readSoFar) - before
+              assert.isAtMost(read, 30 * limit, `${JSON.stringify(wish)}, ${String(analyzed)}`)
+            }
+          }
+        }),
+      { timeout: 60_000 },
+    )
+
+    test.effect(
+      "is not held up by a process that freezes while it claims under caps",
+      () =>
+        Effect.gen(function* () {
+          const [url, samples, store] = [yield* Address, yield* Samples.make, yield* RunStore]
+          for (let n = 0; n < 2 * limit; n++) yield* store.commit(Samples.birth(samples.run()))
+          const claimed = yield* Deferred.make<void>()
+          const capped = { runsPerAccount: 1_000 }
+          const freeze = Effect.gen(function* () {
+            const sql = yield* SqlClient
+            yield* sql.withTransaction(
+              claimOf(capped).pipe(
+                Effect.andThen(Deferred.succeed(claimed, undefined)),
+                Effect.andThen(Effect.never),
+              ),
+            )
+          })
+          const frozen = yield* Stores.layer.pipe(
+            Layer.provideMerge(Postgres.layer({ url })),
+            (stores) => Effect.provide(freeze, stores),
+            Effect.forkChild,
+          )
+          yield* Deferred.await(claimed)
+          const records = yield* Effect.timeout(claimOf(capped), "30 seconds")
+          assert.strictEqual(records.length, limit)
+          yield* Fiber.interrupt(frozen)
+        }),
+      { timeout: 60_000 },
+    )
+  },
+)

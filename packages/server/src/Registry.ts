@@ -1,0 +1,27 @@
+/**
+ * The accounts and keys that a command works on, wherever they are.
+ *
+ * Guarantees: whatever cannot be done is refused in one sentence. Leaves out: where that is, and
+ * what is printed.
+ */
+import type { Account } from "@millrace/core/domain/Account"
+import type { ApiKey } from "@millrace/core/domain/ApiKey"
+import type { AccountId, KeyId } from "@millrace/core/domain/Id"
+import type { CreatedKey, NewKey } from "@millrace/core/engine/Keys"
+import type { KeyChange } from "@millrace/core/ports/KeyStore"
+import type { Effect } from "effect"
+import type { StartRefused } from "./StartRefused.ts"
+
+/** What can be done with accounts and keys. */
+export interface Registry {
+  readonly listAccounts: Effect.Effect<ReadonlyArray<Account>, StartRefused>
+  readonly createAccount: (name: string) => Effect.Effect<Account, StartRefused>
+  readonly listKeys: (account: AccountId) => Effect.Effect<ReadonlyArray<ApiKey>, StartRefused>
+  readonly createKey: (account: AccountId, key: NewKey) => Effect.Effect<CreatedKey, StartRefused>
+  readonly updateKey: (
+    account: AccountId,
+    id: KeyId,
+    change: KeyChange,
+  ) => Effect.Effect<ApiKey, StartRefused>
+  readonly revokeKey: (account: AccountId, id: KeyId) => Effect.Effect<ApiKey, StartRefused>
+}

@@ -1,0 +1,88 @@
+/**
+ * The accounts and keys of a running server, over its interface for operators.
+ *
+ * Guarantees: the token goes to the named address and, by no redirect, to any other.
+ */
+import * as AdminClient from "@millrace/api/AdminClient"
+import { CreateKey, UpdateKey } from "@millrace/api/AdminWire"
+import { sentenceOf } from "@millrace/api/Sentence"
+import { Effect, Redacted, Schema } from "effect"
+import type { HttpClientError } from "effect/http"
+import { FetchHttpClient } from "effect/http"
+import type { Registry } from "./Registry.ts"
+import { StartRefused } from "./StartRefused.ts"
+
+type Client = AdminClient.AdminClient
+
+type Failure = Effect.Error<
+  | ReturnType<Client["accounts"]["list"]>
+  | ReturnType<Client["accounts"]["create"]>
+  | ReturnType<Client["keys"]["list"]>
+  | ReturnType<Client["keys"]["create"]>
+  | ReturnType<Client["keys"]["update"]>
+  | ReturnType<Client["keys"]["revoke"]>
+>
+
+const explainHttp = (url: string, { reason }: HttpClientError.HttpClientError): string => {
+  if (reason._tag === "TransportError") return `The server at ${url} does not answer`
+  const status = "response" in reason ? reason.response.status : undefined
+  return status === 404
+    ? `The server at ${url} has no interface for operators: start it with MILLRACE_ADMIN_TOKEN`
+    : `The server at ${url} answered what no server of ours answers (${status ?? reason._tag})`
+}
+
+/** Why it did not work, in one sentence. */
+const explain = (url: string, failure: Failure): string => {
+  switch (failure._tag) {
+    case "Unauthorized":
+      return `The server at ${url} refuses the operator token`
+    case "HttpClientError":
+      return explainHttp(url, failure)
+    case "SchemaError":
+      return `The server at ${url} answered what no server of ours answers`
+    default:
+      return failure.message
+  }
+}
+
+/** What was said, without what was left out. */
+const given = <A extends object>(all: A) =>
+  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as {
+    readonly [K in keyof A]: Exclude<A[K], undefined>
+  }
+
+/** What the server would refuse is refused before it is sent, in the same words. */
+const check = <A, I>(schema: Schema.Codec<A, I>, payload: A) =>
+  Effect.mapError(
+    Schema.encodeEffect(schema)(payload, { errors: "all" }),
+    ({ issue }) => new StartRefused({ message: sentenceOf(issue, "key"), reason: "failed" }),
+  )
+
+/** Opens the registry of a server. Whether it answers is only known when it is asked. */
+export const open = (url: string, token: Redacted.Redacted): Effect.Effect<Registry> =>
+  Effect.gen(function* () {
+    const client = yield* AdminClient.make({ baseUrl: url, token })
+    const run = <A>(call: Effect.Effect<A, Failure>) =>
+      call.pipe(
+        Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
+        Effect.mapError(
+          (failure) => new StartRefused({ message: explain(url, failure), reason: "failed" }),
+        ),
+      )
+    return {
+      listAccounts: Effect.map(run(client.accounts.list()), ({ items }) => items),
+      createAccount: (name) => run(client.accounts.create({ payload: { name } })),
+      listKeys: (id) => Effect.map(run(client.keys.list({ params: { id } })), ({ items }) => items),
+      createKey: (id, key) =>
+        check(CreateKey, given(key)).pipe(
+          Effect.andThen(run(client.keys.create({ params: { id }, payload: given(key) }))),
+          Effect.map(({ secret, ...rest }) => ({ key: rest, secret: Redacted.make(secret) })),
+        ),
+      updateKey: (id, keyId, change) =>
+        Effect.andThen(
+          check(UpdateKey, given(change)),
+          run(client.keys.update({ params: { id, keyId }, payload: given(change) })),
+        ),
+      revokeKey: (id, keyId) => run(client.keys.revoke({ params: { id, keyId } })),
+    } satisfies Registry
+  }).pipe(Effect.provide(FetchHttpClient.layer))
