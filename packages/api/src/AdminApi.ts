@@ -9,22 +9,24 @@ import { AdminAccountsApi } from "./AdminAccountsApi.ts"
 import { AdminAuthorization } from "./AdminAuthorization.ts"
 import { completeAdminDocument } from "./AdminDocument.ts"
 import { AdminKeysApi } from "./AdminKeysApi.ts"
+import { AdminWebhooksApi } from "./AdminWebhooksApi.ts"
 import { RequestForm } from "./Authorization.ts"
 
 /** The interface for operators. Checks run in this order: token, form. */
 export class AdminApi extends HttpApi.make("millrace-admin")
-  .add(AdminAccountsApi, AdminKeysApi)
+  .add(AdminAccountsApi, AdminKeysApi, AdminWebhooksApi)
   .middleware(RequestForm)
   .middleware(AdminAuthorization)
   .prefix("/api/admin/v1")
   // What is sent was checked when it was stored: only its shape is encoded.
   .annotate(HttpApi.SuccessParseOptions, { disableChecks: true })
   .annotate(HttpApi.ParamsParseOptions, { errors: "all" })
+  .annotate(HttpApi.QueryParseOptions, { errors: "all" })
   .annotateMerge(
     OpenApi.annotations({
       title: "Millrace for operators",
       version: "1",
-      description: "Accounts and their API keys.",
+      description: "Accounts, their API keys and their webhooks.",
       license: { name: "MIT", identifier: "MIT" },
       transform: completeAdminDocument,
     }),

@@ -66,6 +66,14 @@ export const DeliveryQuery = Schema.Struct({
 })
 export type DeliveryQuery = typeof DeliveryQuery.Type
 
+/** What the listing of all deliveries is asked for. */
+export const AdminDeliveryQuery = Schema.Struct({
+  accountId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
+  runId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
+  ...DeliveryQuery.fields,
+})
+export type AdminDeliveryQuery = typeof AdminDeliveryQuery.Type
+
 /** One page of a listing; `nextCursor` is `null` at the end. */
 export const pageOf = <S extends Schema.Top>(item: S) =>
   Schema.Struct({ items: Schema.Array(item), nextCursor: Schema.NullOr(Schema.String) })

@@ -3,6 +3,7 @@
  */
 export * as AdminApi from "./AdminApi.ts"
 export * as AdminClient from "./AdminClient.ts"
+export * as AdminWebhookWire from "./AdminWebhookWire.ts"
 export * as AdminWire from "./AdminWire.ts"
 export * as Api from "./Api.ts"
 export * as Authorization from "./Authorization.ts"

@@ -6,6 +6,8 @@
  */
 import { AdminApi } from "@millrace/api/AdminApi"
 import type { Keys } from "@millrace/core/engine/Keys"
+import type { Webhooks } from "@millrace/core/engine/Webhooks"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Layer } from "effect"
 import type { FileSystem, Path } from "effect"
 import type { Etag, HttpPlatform } from "effect/http"
@@ -14,8 +16,10 @@ import { HttpApiBuilder, OpenApi } from "effect/http-api"
 import { adminOpenapiPath, BasePath } from "./Addresses.ts"
 import * as AdminAuthorization from "./AdminAuthorization.ts"
 import * as AdminHandlers from "./AdminHandlers.ts"
+import * as AdminWebhookHandlers from "./AdminWebhookHandlers.ts"
 import { layerRequestForm } from "./Authorization.ts"
 import type { BadTokens } from "./BadTokens.ts"
+import { Cursors } from "./Cursor.ts"
 
 const document = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -28,12 +32,12 @@ const document = HttpRouter.use(
 )
 
 const operations = HttpApiBuilder.layer(AdminApi).pipe(
-  Layer.provide([AdminHandlers.layerAccounts, AdminHandlers.layerKeys]),
-  Layer.provide(layerRequestForm),
+  Layer.provide([AdminHandlers.layerAccounts, AdminHandlers.layerKeys, AdminWebhookHandlers.layer]),
+  Layer.provide([layerRequestForm, Cursors.layer]),
 )
 
 /** What the interface for operators is made of. */
-export type Services = Keys | BadTokens
+export type Services = Keys | Webhooks | WebhookStore | BadTokens
 
 /** The routes; none without an operator token. */
 export const layer: Layer.Layer<

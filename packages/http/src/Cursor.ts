@@ -27,6 +27,7 @@ export const Filter = Schema.Struct({
   workflowId: Schema.optionalKey(StorableText),
   status: Schema.optionalKey(RunStatus),
   search: Schema.optionalKey(StorableText),
+  accountId: Schema.optionalKey(StorableText),
   runId: Schema.optionalKey(StorableText),
   state: Schema.optionalKey(DeliveryState),
 })

@@ -1,9 +1,9 @@
 /**
  * The operations on deliveries: reads go to the store, redelivery to the engine.
  */
+import type { AdminDeliveryDetail } from "@millrace/api/AdminWebhookWire"
 import { Api } from "@millrace/api/Api"
 import { CurrentKey } from "@millrace/api/Authorization"
-import type { DeliveryDetail } from "@millrace/api/DeliveryWire"
 import type { DeliveryQuery } from "@millrace/api/PageQuery"
 import type { DeliveryRecord } from "@millrace/core/domain/Delivery"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -17,8 +17,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { refuse } from "./Errors.ts"
 import { makePaginate } from "./Paging.ts"
 
-/** A delivery with its log, in the form in which it travels. */
-export const detailOf = ({ attempts, body, item }: DeliveryRecord): DeliveryDetail => ({
+/** A delivery with its log; whose it is travels to operators only. */
+export const detailOf = ({ attempts, body, item }: DeliveryRecord): AdminDeliveryDetail => ({
   ...item,
   body,
   attemptLog: attempts,

@@ -15,6 +15,7 @@ import type {
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
+import type { VaultClosed } from "@millrace/core/ports/Vault"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Data, Effect } from "effect"
@@ -74,6 +75,7 @@ export type Refusal =
   | RevisionMismatch
   | RunEnded
   | StorageError
+  | VaultClosed
   | InvalidRequest
   | KeyRefused
   | TokenRefused
@@ -136,6 +138,11 @@ const forms = {
   StorageError: form("StorageError", {
     code: "store_unavailable",
     error: () => new Wire.Unavailable({ error: "The store is unavailable; try again" }),
+  }),
+  // Only operators come across it; it names a key and says nothing of it.
+  VaultClosed: form("VaultClosed", {
+    code: "vault_closed",
+    error: ({ message }) => new Wire.Unavailable({ error: message }),
   }),
   InvalidRequest: form("InvalidRequest", {
     code: "invalid_request",

@@ -29,13 +29,12 @@ interface Wanted {
   readonly request: PageRequest | undefined
 }
 
-const filterOf = ({ runId, search, state, status, workflowId }: ListingQuery): Filter => ({
-  ...(workflowId === undefined ? {} : { workflowId }),
-  ...(status === undefined ? {} : { status }),
-  ...(search === undefined ? {} : { search }),
-  ...(runId === undefined ? {} : { runId }),
-  ...(state === undefined ? {} : { state }),
-})
+const filterNames = ["workflowId", "status", "search", "accountId", "runId", "state"] as const
+
+const filterOf = (query: ListingQuery): Filter =>
+  Object.fromEntries(
+    filterNames.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
+  )
 
 const byPage = (query: ListingQuery): Wanted => {
   const { page = 1, pageSize = defaultPageSize } = query

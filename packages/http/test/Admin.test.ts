@@ -42,6 +42,13 @@ const operations: ReadonlyArray<readonly [string, string]> = [
   ["POST", "/accounts/acc_1/keys"],
   ["PATCH", "/accounts/acc_1/keys/key_1"],
   ["POST", "/accounts/acc_1/keys/key_1/revoke"],
+  ["GET", "/deliveries"],
+  ["GET", "/deliveries/msg_1"],
+  ["POST", "/deliveries/msg_1/redeliver"],
+  ["POST", "/deliveries/redeliver-failed"],
+  ["GET", "/accounts/acc_1/webhook-secrets"],
+  ["POST", "/accounts/acc_1/webhook-secrets/rotate"],
+  ["POST", "/accounts/acc_1/webhook-test"],
 ]
 
 describe("AdminApp.layer without a token", () => {
@@ -250,7 +257,7 @@ layer(Mounted)("with a token", (it) => {
         assert.deepStrictEqual(body.info, OpenApi.fromApi(AdminApi).info)
         const paths = Object.keys(body.paths)
         assert.isTrue(paths.every((path) => path.startsWith("/api/admin/v1/")))
-        assert.strictEqual(paths.length, 4)
+        assert.strictEqual(paths.length, 11)
         assert.notInclude(JSON.stringify(body), "X-RateLimit")
         const keyed = yield* send("GET", "/api/openapi.json")
         assert.notInclude(keyed.text, "/api/admin")

@@ -210,7 +210,8 @@ const listenVariables: Variables<Pick<ServerSettings, "port" | "host">> = {
   host: { name: "MILLRACE_HOST", expected: "a host name or an address", read: String },
 }
 
-const egressVariables: Variables<Pick<ServerSettings, "egressAllow">> = {
+/** What may be called that is not public. */
+export const egressVariables: Variables<Pick<ServerSettings, "egressAllow">> = {
   egressAllow: {
     name: "MILLRACE_EGRESS_ALLOW",
     expected: "networks such as 127.0.0.1/32:8080,[::1]/128, separated by commas",
@@ -218,7 +219,8 @@ const egressVariables: Variables<Pick<ServerSettings, "egressAllow">> = {
   },
 }
 
-const masterKeyVariable: Variable<Redacted.Redacted> = {
+/** What a command reads that seals or opens secrets. */
+export const masterKeyVariable: Variable<Redacted.Redacted> = {
   name: "MILLRACE_MASTER_KEY",
   expected: masterKeyForm,
   read: (text) => (isMasterKey(text) ? Redacted.make(text) : undefined),

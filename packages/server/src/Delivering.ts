@@ -29,7 +29,8 @@ export interface DeliverySettings {
 /** How long a connection to a receiver waits for the next delivery. */
 const idleMillis = 4_000
 
-const guard = ({ egressAllow }: DeliverySettings): Layer.Layer<Egress> =>
+/** The guard that judges addresses of webhooks, and calls them. */
+export const guard = ({ egressAllow }: Pick<DeliverySettings, "egressAllow">) =>
   Egress.layer({ ...httpsOnly, allow: egressAllow, idleMillis })
 
 /** What an engine that delivers needs beside its stores and node types. */
