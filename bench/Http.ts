@@ -1,6 +1,6 @@
-// Reading a workflow over HTTP, with a key that has limits, on Postgres: the server as operators run
-// it, beside what one would write by hand for just that. All servers are processes of their own on
-// one database; rounds are interleaved, and only answers of 200 count.
+// Reading a workflow over HTTP, with a key that has limits, on Postgres: the server as operators
+// run it, beside what one would write by hand for just that. All servers are processes of their own
+// on one database; rounds are interleaved, and only answers of 200 count.
 import type { AccountId } from "@millrace/core/domain/Id"
 import * as Ids from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
@@ -105,7 +105,7 @@ const expectGood = (replies: ReadonlyArray<Reply>): void => {
   if (bad !== undefined) throw new Error(`A request was answered with ${bad.status}`)
 }
 
-/** As fast as it goes, for one round: requests a second, and microseconds of the server for each. */
+/** As fast as it goes, for one round: requests a second, and microseconds of each in the server. */
 const race = async ({ origin, process }: Server, asks: ReadonlyArray<Ask>) => {
   const ticks = ticksOf(process.pid)
   const begun = performance.now()

@@ -2,8 +2,8 @@
 // the key, the same statement over the same driver, the same answer, on node:http or on fastify.
 //
 // `RIVAL` says which; with `+gathered` requests that arrive together share a statement, as they do
-// in the server, and without they go out one by one over ten connections. Leaves out everything that
-// a server does besides: other routes, errors with a form, deadlines, logs.
+// in the server, and without they go out one by one over ten connections. Leaves out everything
+// that a server does besides: other routes, errors with a form, deadlines, logs.
 import { isWellFormed } from "@millrace/core/domain/ApiKey"
 import { WorkflowId } from "@millrace/core/domain/Id"
 import type { Admission as Answer } from "@millrace/core/ports/KeyStore"

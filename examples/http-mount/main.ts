@@ -1,43 +1,22 @@
 /**
  * An application that serves the HTTP interface of Millrace beside its own pages: everything below
- * `/automation` goes to `engine.fetch`, the rest stays the application's. The script then calls its
- * own server the way a client would, prints what came back, and ends.
+ * `/automation` goes to the engine's handler, the rest stays the application's. The script then
+ * calls its own server the way a client would, prints what came back, and ends.
  */
 import { once } from "node:events"
-import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { Readable } from "node:stream"
-import { pipeline } from "node:stream/promises"
-import { createEngine } from "millrace"
+import { createEngine, toNodeHandler } from "millrace"
 
 const prefix = "/automation"
 
 await using engine = await createEngine({ basePath: prefix })
 
-/** The request as the web standard has it. */
-const toRequest = (incoming: IncomingMessage): Request => {
-  const { headers, method = "GET", url = "/" } = incoming
-  const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as const)
-  const init: RequestInit = { method, headers: new Headers(Object.fromEntries(pairs)) }
-  const hasBody = method !== "GET" && method !== "HEAD"
-  if (hasBody) Object.assign(init, { body: Readable.toWeb(incoming), duplex: "half" })
-  return new Request(new URL(url, "http://localhost"), init)
-}
-
-const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-  if (!incoming.url?.startsWith(`${prefix}/`)) {
-    outgoing.end("the application's own page")
-    return
-  }
-  const response = await engine.fetch(toRequest(incoming))
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-  if (response.body === null) outgoing.end()
-  else await pipeline(Readable.fromWeb(response.body), outgoing)
-}
+const handle = toNodeHandler(engine.fetch)
 
 const server = createServer((incoming, outgoing) => {
-  answer(incoming, outgoing).catch(() => outgoing.destroy())
+  if (incoming.url?.startsWith(`${prefix}/`) === true) handle(incoming, outgoing)
+  else outgoing.end("the application's own page")
 })
 server.listen(0, "127.0.0.1")
 await once(server, "listening")

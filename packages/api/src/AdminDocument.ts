@@ -8,6 +8,7 @@ import { completeDocument } from "./Document.ts"
 type Responses = OpenApi.OpenAPISpecOperation["responses"]
 
 interface Document {
+  readonly components: { readonly headers: Readonly<Record<string, unknown>> }
   readonly paths: Readonly<Record<string, Readonly<Record<string, { responses: Responses }>>>>
 }
 
@@ -19,6 +20,9 @@ const descriptions: Readonly<Record<string, string>> = {
   "429": "Too many wrong tokens came from this address; see the header Retry-After.",
 }
 
+const withoutOfKeys = <A>(headers: Readonly<Record<string, A>>): Record<string, A> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !ofKeys.has(name)))
+
 const completeResponses = (responses: Responses) =>
   Object.fromEntries(
     Object.entries(responses).map(([status, response]) => [
@@ -26,9 +30,7 @@ const completeResponses = (responses: Responses) =>
       {
         ...response,
         description: descriptions[status] ?? response.description,
-        headers: Object.fromEntries(
-          Object.entries(response.headers ?? {}).filter(([name]) => !ofKeys.has(name)),
-        ),
+        headers: withoutOfKeys(response.headers ?? {}),
       },
     ]),
   )
@@ -38,7 +40,7 @@ export const completeAdminDocument = (
   document: Record<string, unknown>,
 ): Record<string, unknown> => {
   const complete = completeDocument(document)
-  const { paths } = complete as unknown as Document
+  const { components, paths } = complete as unknown as Document
   const completePath = (methods: Document["paths"][string]) =>
     Object.fromEntries(
       Object.entries(methods).map(([method, operation]) => [
@@ -48,6 +50,7 @@ export const completeAdminDocument = (
     )
   return {
     ...complete,
+    components: { ...components, headers: withoutOfKeys(components.headers) },
     paths: Object.fromEntries(
       Object.entries(paths).map(([path, methods]) => [path, completePath(methods)]),
     ),

@@ -17,8 +17,8 @@ const list = HttpApiEndpoint.get("list", "/runs/:id/deliveries", {
   OpenApi.annotations({
     summary: "List a run's deliveries",
     description:
-      "Newest first: one for each event that the run's webhook asks for. By `cursor` and `limit`, " +
-      "or by `page` and `pageSize`, never both. What has ended is kept for three days.",
+      "Newest first: one for each event that the run's webhook asks for. By `cursor` and " +
+      "`limit`, or by `page` and `pageSize`, never both. What has ended is kept for three days.",
   }),
 )
 

@@ -23,9 +23,12 @@ const Single = Schema.String.annotate({ message: "expected one value" })
 
 /** An integer in decimal digits: no sign, no blanks, no leading zero, no other notation. */
 const integerText = (minimum: number, maximum: number) => {
-  const expected = `an integer from ${minimum} to ${maximum}`
-  return Single.check(Schema.isPattern(/^(0|[1-9][0-9]{0,15})$/, { expected })).pipe(
-    Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum, maximum }, { expected })), {
+  const isInRange = (text: string) =>
+    /^(0|[1-9][0-9]{0,15})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
+  return Single.check(
+    Schema.makeFilter(isInRange, { expected: `an integer from ${minimum} to ${maximum}` }),
+  ).pipe(
+    Schema.decodeTo(Schema.Int, {
       decode: SchemaGetter.transform(Number),
       encode: SchemaGetter.transform(String),
     }),

@@ -1,10 +1,12 @@
 /**
  * The operations on runs (specification 4.5 to 4.8, and the extensions).
  */
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { pageOf, RunQuery } from "./PageQuery.ts"
+import { SequenceText, StreamedEvent } from "./RunEventWire.ts"
 import { RunBatch, RunDetails, RunItem, RunRead, StartedRun, StartRun } from "./RunWire.ts"
-import { IdParams } from "./Text.ts"
+import { IdParams, StartKeyText } from "./Text.ts"
 import {
   BadRequest,
   Conflict,
@@ -27,15 +29,19 @@ const list = HttpApiEndpoint.get("list", "/", {
 )
 
 const start = HttpApiEndpoint.post("start", "/", {
+  headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(StartKeyText) }),
   payload: StartRun,
   success: StartedRun.pipe(HttpApiSchema.status(201)),
-  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
+  error: [BadRequest, NotFound, Conflict, PayloadTooLarge, UnsupportedMediaType],
 }).annotateMerge(
   OpenApi.annotations({
     summary: "Start a run",
     description:
       "Freezes the workflow as it is now. Every problem of the graph and of the given values is " +
-      "named at once, and nothing is started. The answer has a `Location`.",
+      "named at once, and nothing is started. The answer has a `Location`. Under an " +
+      "`Idempotency-Key` one run is started, however often the request is repeated within 24 " +
+      "hours: repetitions get the first answer with `Idempotent-Replayed: true`, and 409 if " +
+      "their body is another one, byte for byte.",
   }),
 )
 
@@ -61,6 +67,24 @@ const get = HttpApiEndpoint.get("get", "/:id", {
   }),
 )
 
+const events = HttpApiEndpoint.get("events", "/:id/events", {
+  params: IdParams,
+  headers: Schema.Struct({ "last-event-id": Schema.optionalKey(SequenceText) }),
+  success: [HttpApiSchema.StreamSse({ events: StreamedEvent }), HttpApiSchema.NoContent],
+  error: [BadRequest, NotFound],
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Follow a run",
+    description:
+      "Server-sent events: first a `snapshot` of the run as it is, then every event of the run " +
+      "from the first on, or behind the one that `Last-Event-ID` names, as they happen and " +
+      "wherever the run executes. The `id` of an event is its number, from 1 without gaps. The " +
+      "stream ends after the event that ends the run; whoever has that one already gets 204. It " +
+      "also ends after ten minutes or when the server stops: ask again with `Last-Event-ID`, and " +
+      "nothing is lost.",
+  }),
+)
+
 const cancel = HttpApiEndpoint.post("cancel", "/:id/cancel", {
   params: IdParams,
   success: RunItem,
@@ -74,6 +98,6 @@ const cancel = HttpApiEndpoint.post("cancel", "/:id/cancel", {
 
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")
-  .add(list, start, batch, get, cancel)
+  .add(list, start, batch, get, events, cancel)
   .prefix("/runs")
   .annotateMerge(OpenApi.annotations({ title: "Runs", description: "Executions of workflows." })) {}

@@ -56,6 +56,10 @@ const pathText = (path: Path): string =>
     )
     .join("")
 
+/** The place of a value within another one; `rootName` stands for the whole. */
+export const placeOf = (path: Path, rootName: string): string =>
+  path.length === 0 ? rootName : pathText(path)
+
 const expectation = (text: string): string =>
   text.replace(/^Expected /, "expected ").replace("a value with a length", "a length")
 
@@ -99,7 +103,7 @@ const clausesOf = (root: SchemaIssue.Issue, rootName: string): ReadonlyArray<str
         clauses.push(`${place(path)}: ${known ?? leafClause(issue)}`)
     }
   }
-  const place = (path: Path) => (path.length === 0 ? rootName : pathText(path))
+  const place = (path: Path) => placeOf(path, rootName)
   visit(root, [])
   return clauses
 }

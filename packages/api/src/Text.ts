@@ -4,6 +4,7 @@
  * Guarantees: a store gets no text that some database cannot keep unchanged. Leaves out: opaque
  * JSON, which may hold any string and comes back as it was given.
  */
+import { startKeyLength } from "@millrace/core/domain/Idempotency"
 import { Schema } from "effect"
 
 /** Refuses NUL and lone surrogates: SQL databases refuse the one and alter the other. */
@@ -14,6 +15,15 @@ export const isStorable = Schema.makeFilter(
 
 /** An identifier as clients send it: opaque, at least one character. */
 export const Identifier = Schema.String.check(Schema.isMinLength(1), isStorable)
+
+/** The name of a start, as clients send it in `Idempotency-Key`. */
+export const StartKeyText = Schema.String.check(
+  Schema.isPattern(new RegExp(`^[\\x20-\\x7e]{1,${startKeyLength}}$`), {
+    expected: `1 to ${startKeyLength} visible ASCII characters`,
+  }),
+).annotate({
+  description: "A name for this start; a repetition with the same body starts nothing.",
+})
 
 /** Path parameter `id` of a workflow, a run or a delivery. */
 export const IdParams = Schema.Struct({ id: Identifier })

@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { PageQuery, pageOf } from "./PageQuery.ts"
 import { IdParams } from "./Text.ts"
+import { ValidateWorkflow, Validation } from "./ValidationWire.ts"
 import {
   BadRequest,
   NotFound,
@@ -110,9 +111,22 @@ const addNode = HttpApiEndpoint.post("addNode", "/:id/nodes", {
   }),
 )
 
+const validate = HttpApiEndpoint.post("validate", "/:id/validate", {
+  params: IdParams,
+  payload: ValidateWorkflow,
+  success: Validation,
+  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Validate a workflow",
+    description:
+      "What a start with this body would say, problem by problem. Starts and stores nothing.",
+  }),
+)
+
 /** `/workflows`. */
 export class WorkflowsApi extends HttpApiGroup.make("workflows")
-  .add(list, create, get, update, remove, duplicate, addNode)
+  .add(list, create, get, update, remove, duplicate, addNode, validate)
   .prefix("/workflows")
   .annotateMerge(
     OpenApi.annotations({

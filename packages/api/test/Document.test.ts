@@ -3,9 +3,13 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Api } from "@millrace/api/Api"
+import { createConfig, lintFromString } from "@redocly/openapi-core"
+import { Ajv2020 } from "ajv/dist/2020.js"
 import { OpenApi } from "effect/http-api"
 
-const document = OpenApi.fromApi(Api)
+const document = OpenApi.fromApi(
+  Api.annotate(OpenApi.Servers, [{ url: "https://millrace.example" }]),
+)
 type Operation = OpenApi.OpenAPISpecOperation
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods as Record<string, Operation>).map(
@@ -28,6 +32,7 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/runs",
       "GET /api/v1/runs/{id}",
       "GET /api/v1/runs/{id}/deliveries",
+      "GET /api/v1/runs/{id}/events",
       "GET /api/v1/workflows",
       "GET /api/v1/workflows/{id}",
       "PATCH /api/v1/workflows/{id}",
@@ -38,6 +43,7 @@ describe("the OpenAPI document", () => {
       "POST /api/v1/workflows",
       "POST /api/v1/workflows/{id}/duplicate",
       "POST /api/v1/workflows/{id}/nodes",
+      "POST /api/v1/workflows/{id}/validate",
     ])
   })
 
@@ -50,11 +56,10 @@ describe("the OpenAPI document", () => {
     for (const [name, { responses }] of operations) {
       const errors = Object.entries(responses).filter(([status]) => Number(status) >= 400)
       for (const [status, { content }] of errors) {
-        assert.deepStrictEqual(
-          content,
-          { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
-          `${name} ${status}`,
-        )
+        const media: object = content?.["application/json"] ?? {}
+        const { example, schema } = media as { example: object; schema: object }
+        assert.deepStrictEqual(schema, { $ref: "#/components/schemas/Error" }, `${name} ${status}`)
+        assert.hasAllKeys(example, ["error"], `${name} ${status}`)
       }
     }
   })
@@ -72,8 +77,10 @@ describe("the OpenAPI document", () => {
       assert.includeMembers(Object.keys(responses), ["400", "401", "429", "500", "503"], name)
       assert.hasAllKeys(responses["429"]?.headers, [
         "Retry-After",
+        "X-Error-Code",
         "X-RateLimit-Remaining",
         "X-RateLimit-Reset",
+        "X-Request-Id",
       ])
     }
   })
@@ -93,7 +100,8 @@ describe("the OpenAPI document", () => {
       const [method = "", path = ""] = name.split(" ")
       const isNew = method === "POST" && [...made, "/api/v1/runs"].includes(path)
       const expected = isNew ? "201" : method === "DELETE" ? "204" : "200"
-      assert.deepStrictEqual(successOf(each), [expected], name)
+      const isStream = path.endsWith("/events")
+      assert.deepStrictEqual(successOf(each), isStream ? ["200", "204"] : [expected], name)
     }
   })
 
@@ -111,6 +119,45 @@ describe("the OpenAPI document", () => {
       default: 20,
     })
     assert.deepInclude(schemas.get("page"), { maximum: 9_007_199_254_740_991 })
+  })
+
+  it("has nothing that a linter minds", async () => {
+    const config = await createConfig({ extends: ["recommended-strict"] })
+    const problems = await lintFromString({ source: JSON.stringify(document), config })
+    assert.deepStrictEqual(
+      problems.map(({ location, message }) => `${location[0]?.pointer}: ${message}`),
+      [],
+    )
+  })
+
+  it("has an example of every body, which fits its schema", () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema({ $id: "document", components: document.components })
+    const fits = (schema: object, example: unknown, what: string) => {
+      assert.isDefined(example, what)
+      const text = JSON.stringify(schema).replaceAll('"#/components', '"document#/components')
+      const validate = ajv.compile(JSON.parse(text) as object)
+      assert.isTrue(validate(example), `${what}: ${ajv.errorsText(validate.errors)}`)
+    }
+    let count = 0
+    for (const [name, { requestBody, responses }] of operations) {
+      const bodies = [["request", requestBody] as const, ...Object.entries(responses)]
+      for (const [what, body] of bodies) {
+        for (const media of Object.values(body?.content ?? {})) {
+          const { example, schema } = media as { example: unknown; schema: object }
+          fits(schema, example, `${name} ${what}`)
+          count += 1
+        }
+      }
+    }
+    assert.isAbove(count, 100)
+  })
+
+  it("refers to no header that is not there, and leaves none unused", () => {
+    const { headers } = document.components as { readonly headers?: object }
+    const references = JSON.stringify(document).matchAll(/"#\/components\/headers\/([\w-]+)"/g)
+    const used = new Set(Array.from(references, ([, name]) => name))
+    assert.sameMembers([...used], Object.keys(headers ?? {}))
   })
 
   it("lets answers gain fields", () => {

@@ -19,6 +19,7 @@ import { runParkingSuite } from "./RunParkingSuite.ts"
 import { runReadSuite } from "./RunReadSuite.ts"
 import { runTurnSuite } from "./RunTurnSuite.ts"
 import * as Samples from "./Samples.ts"
+import { startKeySuite } from "./StartKeySuite.ts"
 import { workflowStoreSuite } from "./WorkflowStoreSuite.ts"
 
 const workflows: Listing<unknown, WorkflowStore> = {
@@ -60,6 +61,7 @@ export const conformance = <E>(
     workflowStoreSuite(it)
     pagingSuite(it, "WorkflowStore.list", workflows)
     runCommitSuite(it)
+    startKeySuite(it)
     runReadSuite(it)
     pagingSuite(it, "RunStore.list", runs)
     runClaimSuite(it)

@@ -4,7 +4,9 @@
  * Leaves out: speed. Runs, rows and events are flat lists that every method reads from the
  * beginning.
  */
-import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
+import type { KnownStart } from "@millrace/core/domain/Idempotency"
+import { startKeyMillis } from "@millrace/core/domain/Idempotency"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
@@ -52,6 +54,12 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   fence: run.fence,
 })
 
+interface Start extends KnownStart {
+  readonly account: AccountId
+  readonly key: string
+  readonly at: Timestamp
+}
+
 interface Row {
   readonly runId: RunId
   readonly nodeRun: NodeRun
@@ -85,6 +93,7 @@ class Lists {
   rows: ReadonlyArray<Row> = []
   events: ReadonlyArray<RunEvent> = []
   favorites: ReadonlyArray<RunId> = []
+  starts: ReadonlyArray<Start> = []
   readonly leases = new Map<RunnerId, Timestamp>()
 
   find(account: AccountId, id: RunId): Run | undefined {
@@ -107,8 +116,19 @@ class Lists {
     return next
   }
 
-  fits({ expected, run }: RunCommit): boolean {
-    if (expected._tag === "New") return this.runs.every(({ id }) => id !== run.id)
+  start(account: AccountId, key: string, now: Timestamp): KnownStart | undefined {
+    const found = this.starts.findLast((each) => each.account === account && each.key === key)
+    if (found === undefined || found.at + startKeyMillis <= now) return undefined
+    return { runId: found.runId, bodyHash: found.bodyHash }
+  }
+
+  fits({ expected, run }: RunCommit, now: Timestamp): boolean {
+    if (expected._tag === "New") {
+      const { startKey } = expected
+      const isTaken =
+        startKey !== undefined && this.start(run.accountId, startKey.key, now) !== undefined
+      return !isTaken && this.runs.every(({ id }) => id !== run.id)
+    }
     const present = this.find(run.accountId, run.id)
     return (
       present !== undefined &&
@@ -118,7 +138,11 @@ class Lists {
     )
   }
 
-  apply({ events, expected, nodeRuns, rewritten, run }: RunCommit): void {
+  apply({ events, expected, nodeRuns, rewritten, run }: RunCommit, now: Timestamp): void {
+    if (expected._tag === "New" && expected.startKey !== undefined) {
+      const account = run.accountId
+      this.starts = [...this.starts, { account, ...expected.startKey, runId: run.id, at: now }]
+    }
     const present = this.find(run.accountId, run.id)
     const owner = run.dueAt === null ? (present?.owner ?? null) : null
     this.set(present === undefined ? run : { ...run, ...keptOf(present), owner })
@@ -198,15 +222,37 @@ const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "a
     }),
 })
 
+const latestOutputs = (
+  lists: Lists,
+  account: AccountId,
+  workflowId: WorkflowId,
+  nodeIds: ReadonlyArray<string>,
+) => {
+  const newestFirst = lists.runs
+    .filter((run) => run.accountId === account && run.workflowId === workflowId)
+    .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+  const outputs = newestFirst.flatMap(({ id }) =>
+    lists
+      .nodeRuns(id)
+      .flatMap(({ nodeId, output, status }) =>
+        status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
+          ? [[nodeId, output] as const]
+          : [],
+      ),
+  )
+  // Of several entries for one key a map keeps the last: the newest comes last here.
+  return new Map(outputs.toReversed())
+}
+
 /** An empty run store. */
 export const make = (): RunModel => {
   const lists = new Lists()
   const store = RunStore.of({
     ...handing(lists),
     commit: (commit) =>
-      Effect.suspend(() => {
-        if (!lists.fits(commit)) return new StaleRun({ runId: commit.run.id })
-        lists.apply(commit)
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (!lists.fits(commit, now)) return new StaleRun({ runId: commit.run.id })
+        lists.apply(commit, now)
         return Effect.void
       }),
     heartbeat: (runner, leaseMillis) =>
@@ -227,22 +273,11 @@ export const make = (): RunModel => {
           .map((run) => lists.record(run)),
       ),
     latestOutputs: (account, workflowId, nodeIds) =>
-      Effect.sync(() => {
-        const newestFirst = lists.runs
-          .filter((run) => run.accountId === account && run.workflowId === workflowId)
-          .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
-        const outputs = newestFirst.flatMap(({ id }) =>
-          lists
-            .nodeRuns(id)
-            .flatMap(({ nodeId, output, status }) =>
-              status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
-                ? [[nodeId, output] as const]
-                : [],
-            ),
-        )
-        // Of several entries for one key a map keeps the last: the newest comes last here.
-        return new Map(outputs.toReversed())
-      }),
+      Effect.sync(() => latestOutputs(lists, account, workflowId, nodeIds)),
+    findStart: (account, key) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        Option.fromUndefinedOr(lists.start(account, key, now)),
+      ),
     list: (query) =>
       Effect.sync(() =>
         pageOf(

@@ -17,9 +17,9 @@ import { adminOpenapiPath, BasePath } from "./Addresses.ts"
 import * as AdminAuthorization from "./AdminAuthorization.ts"
 import * as AdminHandlers from "./AdminHandlers.ts"
 import * as AdminWebhookHandlers from "./AdminWebhookHandlers.ts"
-import { layerRequestForm } from "./Authorization.ts"
 import type { BadTokens } from "./BadTokens.ts"
 import { Cursors } from "./Cursor.ts"
+import * as RequestForm from "./RequestForm.ts"
 
 const document = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -33,7 +33,7 @@ const document = HttpRouter.use(
 
 const operations = HttpApiBuilder.layer(AdminApi).pipe(
   Layer.provide([AdminHandlers.layerAccounts, AdminHandlers.layerKeys, AdminWebhookHandlers.layer]),
-  Layer.provide([layerRequestForm, Cursors.layer]),
+  Layer.provide([RequestForm.layer, Cursors.layer]),
 )
 
 /** What the interface for operators is made of. */

@@ -1,22 +1,20 @@
 /**
  * Admitting requests: the key, its limits and the headers that tell of them (specification, parts 5
- * and 8), and the form of path, query and headers.
+ * and 8).
  *
  * Guarantees: key and limits are one step of the store, taken before anything of the request but
  * its route is looked at; every answer that got so far carries the rate headers, errors included.
  * What the request is sure to read is asked for in the same step.
  */
-import { Authorization, CurrentKey, RequestForm } from "@millrace/api/Authorization"
-import { sentenceOf } from "@millrace/api/Sentence"
+import { Authorization, CurrentKey } from "@millrace/api/Authorization"
 import { WorkflowId } from "@millrace/core/domain/Id"
 import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { Option } from "effect"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { HttpApiMiddleware } from "effect/http-api"
 import { Door, rateHeadersOf } from "./Door.ts"
-import { addHeaders, InvalidRequest, refuse } from "./Errors.ts"
+import { addHeaders, refuse } from "./Errors.ts"
 
 /**
  * The workflow that the request names, where it came with the admission: none where the account has
@@ -61,14 +59,3 @@ export const layer: Layer.Layer<Authorization, never, Door> = Layer.effect(
   Authorization,
   makeAuthorization,
 )
-
-const places = { Params: "path", Query: "query", Headers: "headers", Payload: "body" } as const
-
-/** Words what is wrong with a path, a query or headers. */
-export const layerRequestForm: Layer.Layer<RequestForm> =
-  HttpApiMiddleware.layerSchemaErrorTransform(RequestForm, (error) =>
-    error.kind === "Body" || error.kind === "ResponseHeaders"
-      ? // Our own answer did not have its form: a fault, not the client's.
-        Effect.die(error.cause)
-      : refuse(new InvalidRequest({ message: sentenceOf(error.cause.issue, places[error.kind]) })),
-  )

@@ -2,15 +2,17 @@
  * Reading the JSON body of a request: the one place that decides what a body may be.
  *
  * Guarantees: at most `bodyBytes` are read; the text is valid UTF-8 and JSON whose numbers are
- * finite and whose nesting is bounded, so whatever is kept of it can be written again; an empty
- * body counts as `{}`. Refuses in this order: media type, size, encoding, syntax, form.
+ * finite and whose depth and number of values are bounded, so whatever is kept of it can be written
+ * again; an empty body counts as `{}`. Refuses in this order: media type and content coding, size,
+ * encoding, syntax, bounds, form.
  */
 import { sentenceOf } from "@millrace/api/Sentence"
-import { problemOf } from "@millrace/core/domain/Json"
+import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { ByteSize, Effect, Result, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { BodyTooLarge, InvalidRequest, NotJson, refuse } from "./Errors.ts"
+import { BodyTooLarge, Compressed, InvalidRequest, NotJson, refuse } from "./Errors.ts"
+import { problemOfSize } from "./JsonBounds.ts"
 
 /** Beyond so many characters only the first problem of a body is named: naming costs time. */
 const fullReportLength = 65_536
@@ -21,12 +23,16 @@ const isJson = (contentType: string): boolean => {
   return type === "application/json" && /^charset="?utf-8"?$/.test(charset ?? "charset=utf-8")
 }
 
+/** True unless the bytes are compressed: a small body could then stand for a large one. */
+const isPlain = (contentEncoding: string): boolean =>
+  contentEncoding.trim().toLowerCase() === "identity"
+
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const invalid = (message: string) =>
   Result.fail(new InvalidRequest({ message: `body: ${message}` }))
 
-const parse = (bytes: ArrayBuffer): Result.Result<unknown, InvalidRequest> => {
+const parse = (bytes: ArrayBuffer, limits: Limits): Result.Result<unknown, InvalidRequest> => {
   let text: string
   try {
     text = utf8.decode(bytes)
@@ -35,15 +41,19 @@ const parse = (bytes: ArrayBuffer): Result.Result<unknown, InvalidRequest> => {
   }
   try {
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text)
-    const problem = problemOf(value)
-    return problem === undefined ? Result.succeed(value) : invalid(problem)
+    const message = problemOfSize(value, limits)
+    return message === undefined
+      ? Result.succeed(value)
+      : Result.fail(new InvalidRequest({ message }))
   } catch {
     return invalid("expected valid JSON")
   }
 }
 
-const readBytes = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-  const { bodyBytes } = yield* CurrentLimits
+const readBytes = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  { bodyBytes }: Limits,
+) {
   return yield* request.arrayBuffer.pipe(
     Effect.provideService(HttpServerRequest.MaxBodySize, ByteSize.bytes(bodyBytes)),
     Effect.catch(({ reason }) => {
@@ -57,20 +67,36 @@ const readBytes = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSe
   )
 })
 
-/** A reader of bodies of this form. A content type that is not given counts as JSON. */
-export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
+/** A body, and the bytes that it came as. */
+export interface Original<A> {
+  readonly body: A
+  readonly bytes: Uint8Array
+}
+
+/** A {@link reader} that also gives the bytes. */
+export const originalReader = <A, I>(schema: Schema.Codec<A, I>) => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
   return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-    if (!isJson(request.headers["content-type"] ?? "application/json")) {
-      return yield* refuse(new NotJson())
-    }
-    const bytes = yield* readBytes(request)
-    const value = parse(bytes)
+    const { headers } = request
+    if (!isJson(headers["content-type"] ?? "application/json")) return yield* refuse(new NotJson())
+    if (!isPlain(headers["content-encoding"] ?? "identity")) return yield* refuse(new Compressed())
+    const limits = yield* CurrentLimits
+    const bytes = yield* readBytes(request, limits)
+    const value = parse(bytes, limits)
     if (Result.isFailure(value)) return yield* refuse(value.failure)
     const errors = bytes.byteLength > fullReportLength ? "first" : "all"
     const decoded = decode(value.success, { errors })
-    if (Result.isSuccess(decoded)) return decoded.success
+    if (Result.isSuccess(decoded)) {
+      return { body: decoded.success, bytes: new Uint8Array(bytes) } satisfies Original<A>
+    }
     const message = sentenceOf(decoded.failure.issue, "body")
     return yield* refuse(new InvalidRequest({ message }))
   })
+}
+
+/** A reader of bodies of this form. A content type that is not given counts as JSON. */
+export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
+  const read = originalReader(schema)
+  return (request: HttpServerRequest.HttpServerRequest) =>
+    Effect.map(read(request), ({ body }) => body)
 }

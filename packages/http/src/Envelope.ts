@@ -2,14 +2,15 @@
  * What holds for every request and every answer of the server, whatever route it took: the one
  * outermost place.
  *
- * Guarantees: an address with another method answers 405 with `Allow`; an error without a body gets
- * one, `{ "error": "..." }`; every answer has an `X-Request-Id`; what broke is in the log under
- * that id and nowhere in the answer. Leaves out: errors of operations; those have their form.
+ * Guarantees: an address that is not exactly one of ours answers 404, and one with another method
+ * 405 with `Allow`; an error without a body gets one, `{ "error": "..." }`; every answer has an
+ * `X-Request-Id`; what broke is in the log under that id and nowhere in the answer. Leaves out:
+ * errors of operations; those have their form.
  */
 import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
-import type { Cause, Types } from "effect"
-import { Effect, Layer } from "effect"
+import type { Cause, Layer, Types } from "effect"
+import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 import {
   FindMyWay,
@@ -66,6 +67,15 @@ const makeMethodsOf = (forOperators: boolean) => {
   return (url: string) => router.find(anyMethod, url)?.handler
 }
 
+/** Empty segments, and what the router would cut a path at. */
+const misspelt = /[;#]|\/\/|.\/$/
+
+/** An address that the router would take for one of ours, though it is written otherwise. */
+const isMisspelt = (url: string): boolean => {
+  const end = url.indexOf("?")
+  return misspelt.test(end < 0 ? url : url.slice(0, end))
+}
+
 /** The answer in place of an error without a body; none where it is not ours to say. */
 const bodyOf = (status: number): HttpServerResponse.HttpServerResponse | undefined => {
   switch (status) {
@@ -93,19 +103,31 @@ const isDefect = (reason: Cause.Reason<unknown>): boolean =>
 const logDefects = (id: string) => (cause: Cause.Cause<unknown>) =>
   cause.reasons.some(isDefect) ? Effect.logError(`Request ${id} broke`, cause) : Effect.void
 
+/** A source of the names of requests, for what is answered before there is a request. */
+export const requestNames: Effect.Effect<() => string> = Effect.provide(
+  makeSource,
+  SecureRandom.layerWebCrypto,
+)
+
 const make = Effect.gen(function* () {
-  const nextId = yield* makeSource
+  const nextId = yield* requestNames
   const methodsOf = makeMethodsOf((yield* AdminToken) !== undefined)
+  const wrongMethod = ({ method, url }: HttpServerRequest.HttpServerRequest) => {
+    const allowed = methodsOf(url)
+    return allowed === undefined || allowed.includes(method)
+      ? undefined
+      : answerOf(new WrongMethod({ method, allowed }), 405)
+  }
 
   return (route: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       const id = nextId()
       const headers = { "x-request-id": id, "x-content-type-options": "nosniff" }
-      const allowed = methodsOf(request.url)
+      const refused = isMisspelt(request.url)
+        ? answerOf(new UnknownRoute(), 404)
+        : wrongMethod(request)
       const answered =
-        allowed === undefined || allowed.includes(request.method)
-          ? Effect.tapCause(route, logDefects(id))
-          : Effect.succeed(answerOf(new WrongMethod({ method: request.method, allowed }), 405))
+        refused === undefined ? Effect.tapCause(route, logDefects(id)) : Effect.succeed(refused)
       return answered.pipe(
         Effect.provideService(CurrentRequestId, id),
         HttpEffect.withPreResponseHandler((_, response) =>
@@ -118,4 +140,4 @@ const make = Effect.gen(function* () {
 /** Puts every route of the router into the envelope, those of others too. */
 export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.middleware(make, {
   global: true,
-}).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+})

@@ -2,7 +2,8 @@
  * The one table from what is refused to what travels: status, sentence, machine code, headers.
  *
  * Guarantees: every refusal has exactly one form on the wire; what a fault was caused by goes to
- * the log and never to a client. Leaves out: the wording of the engine's refusals, which is theirs.
+ * the log and never to a client; what is not found is not named, so that the answer is the same for
+ * every identifier. Leaves out: the wording of the engine's other refusals, which is theirs.
  */
 import * as Wire from "@millrace/api/WireError"
 import type {
@@ -12,6 +13,7 @@ import type {
   RevisionMismatch,
   RunEnded,
   RunNotFound,
+  StartKeyTaken,
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
@@ -44,11 +46,19 @@ export class TooManyBadTokens extends Data.TaggedError("TooManyBadTokens")<{
   readonly retryAfterSeconds: number
 }> {}
 
+/** The key, or all keys together, hold as many streams open as allowed. */
+export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
+  readonly of: "key" | "server"
+}> {}
+
 /** The body has more bytes than allowed. */
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{ readonly limit: number }> {}
 
 /** The body is announced as something else than JSON. */
 export class NotJson extends Data.TaggedError("NotJson") {}
+
+/** The body is compressed. */
+export class Compressed extends Data.TaggedError("Compressed") {}
 
 /** There is nothing at this address. */
 export class UnknownRoute extends Data.TaggedError("UnknownRoute") {}
@@ -74,6 +84,7 @@ export type Refusal =
   | InvalidWebhook
   | RevisionMismatch
   | RunEnded
+  | StartKeyTaken
   | StorageError
   | VaultClosed
   | InvalidRequest
@@ -86,8 +97,10 @@ export type Refusal =
   | TooManyKeys
   | LimitExceeded
   | TooManyBadTokens
+  | TooManyStreams
   | BodyTooLarge
   | NotJson
+  | Compressed
   | UnknownRoute
   | WrongMethod
   | ShuttingDown
@@ -109,11 +122,11 @@ const form = <T extends Tag, E extends Wire.WireError>(_tag: T, row: Form<Of<T>,
 const forms = {
   WorkflowNotFound: form("WorkflowNotFound", {
     code: "workflow_not_found",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
+    error: () => new Wire.NotFound({ error: "The workflow does not exist" }),
   }),
   RunNotFound: form("RunNotFound", {
     code: "run_not_found",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
+    error: () => new Wire.NotFound({ error: "The run does not exist" }),
   }),
   InvalidGraph: form("InvalidGraph", {
     code: "invalid_graph",
@@ -125,7 +138,7 @@ const forms = {
   }),
   DeliveryNotFound: form("DeliveryNotFound", {
     code: "delivery_not_found",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
+    error: () => new Wire.NotFound({ error: "The delivery does not exist" }),
   }),
   RevisionMismatch: form("RevisionMismatch", {
     code: "revision_mismatch",
@@ -134,6 +147,11 @@ const forms = {
   RunEnded: form("RunEnded", {
     code: "run_ended",
     error: ({ message }) => new Wire.Conflict({ error: message }),
+  }),
+  StartKeyTaken: form("StartKeyTaken", {
+    code: "idempotency_key_taken",
+    error: () =>
+      new Wire.Conflict({ error: "Idempotency-Key: was given to another start within 24 hours" }),
   }),
   StorageError: form("StorageError", {
     code: "store_unavailable",
@@ -194,6 +212,14 @@ const forms = {
       }),
     headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
   }),
+  TooManyStreams: form("TooManyStreams", {
+    code: "too_many_streams",
+    error: ({ of }) =>
+      of === "key"
+        ? new Wire.TooManyRequests({ error: "The API key holds too many streams open" })
+        : new Wire.Unavailable({ error: "The server holds too many streams open; try again" }),
+    headers: () => ({ "retry-after": "5" }),
+  }),
   BodyTooLarge: form("BodyTooLarge", {
     code: "body_too_large",
     error: ({ limit }) =>
@@ -204,6 +230,11 @@ const forms = {
   NotJson: form("NotJson", {
     code: "unsupported_media_type",
     error: () => new Wire.UnsupportedMediaType({ error: "Content-Type must be application/json" }),
+  }),
+  Compressed: form("Compressed", {
+    code: "unsupported_content_encoding",
+    error: () => new Wire.UnsupportedMediaType({ error: "Content-Encoding is not supported" }),
+    headers: () => ({ "accept-encoding": "identity" }),
   }),
   UnknownRoute: form("UnknownRoute", {
     code: "unknown_route",

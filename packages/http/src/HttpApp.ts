@@ -29,6 +29,7 @@ import * as Envelope from "./Envelope.ts"
 import * as Health from "./Health.ts"
 import * as Nowhere from "./Nowhere.ts"
 import * as NodeTypeHandlers from "./NodeTypeHandlers.ts"
+import * as RequestForm from "./RequestForm.ts"
 import * as RunHandlers from "./RunHandlers.ts"
 import * as WorkflowHandlers from "./WorkflowHandlers.ts"
 
@@ -60,7 +61,7 @@ const operations = HttpApiBuilder.layer(Api).pipe(
     DeliveryHandlers.layer,
     NodeTypeHandlers.layer,
   ]),
-  Layer.provide([Authorization.layer, Authorization.layerRequestForm, Cursors.layer]),
+  Layer.provide([Authorization.layer, RequestForm.layer, Cursors.layer]),
 )
 
 /** Every route: the interface, its documents, health, and the envelope around them. */

@@ -8,19 +8,24 @@ import type { RunDetail, RunItem, RunRead } from "@millrace/api/RunWire"
 import { RunBatch as BatchBody, StartRun as StartBody } from "@millrace/api/RunWire"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
-import { nodeRunsOf } from "@millrace/core/domain/Run"
+import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import { Effect, Option } from "effect"
+import { Effect, Layer, Option, Stream } from "effect"
+import { Digest } from "effect/crypto"
+import { Hex } from "effect/encoding"
 import type { HttpServerRequest } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { BasePath, runAddress } from "./Addresses.ts"
-import { reader } from "./Body.ts"
-import { addHeaders, refuse } from "./Errors.ts"
+import { originalReader, reader } from "./Body.ts"
+import { addHeaders, InvalidRequest, refuse } from "./Errors.ts"
 import { makePaginate } from "./Paging.ts"
+import * as RunStream from "./RunStream.ts"
+import { StreamSlots } from "./StreamSlots.ts"
 
-const readStart = reader(StartBody)
+const readStart = originalReader(StartBody)
 const readBatch = reader(BatchBody)
 
 const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
@@ -65,6 +70,10 @@ interface WithBody {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
+interface Start extends WithBody {
+  readonly headers: { readonly "idempotency-key"?: string }
+}
+
 const makeReads = Effect.gen(function* () {
   const store = yield* RunStore
   const paginate = yield* makePaginate
@@ -99,20 +108,74 @@ const makeReads = Effect.gen(function* () {
 const makeWrites = Effect.gen(function* () {
   const runs = yield* Runs
   const basePath = yield* BasePath
+  const { digest } = yield* Digest.Digest
+
+  /** The name of a start that has one, and what tells its body from another one. */
+  const startKeyOf = (key: string | undefined, bytes: Uint8Array) =>
+    key === undefined
+      ? Effect.succeed(undefined)
+      : Effect.map(Effect.orDie(digest(Digest.sha256, bytes)), (hash) => ({
+          key,
+          bodyHash: Hex.encode(hash),
+        }))
+
+  const startOnce = Effect.fnUntraced(function* (...start: Parameters<typeof runs.startOnce>) {
+    const { isReplay, runId } = yield* runs.startOnce(...start)
+    if (isReplay) yield* addHeaders({ "idempotent-replayed": "true" })
+    return runId
+  })
+
   return {
-    start: Effect.fnUntraced(function* ({ request }: WithBody) {
+    start: Effect.fnUntraced(function* ({ headers, request }: Start) {
       const { accountId } = yield* CurrentKey
-      const body = yield* readStart(request)
-      const workflowId = WorkflowId.make(body.workflowId)
-      const run = yield* Effect.catch(runs.start(accountId, { ...body, workflowId }), refuse)
-      yield* addHeaders({ location: runAddress(basePath, run.id) })
-      return { runId: run.id }
+      const { body, bytes } = yield* readStart(request)
+      const wanted = { ...body, workflowId: WorkflowId.make(body.workflowId) }
+      const startKey = yield* startKeyOf(headers["idempotency-key"], bytes)
+      const started =
+        startKey === undefined
+          ? Effect.map(runs.start(accountId, wanted), ({ id }) => id)
+          : startOnce(accountId, wanted, startKey)
+      const runId = yield* Effect.catch(started, refuse)
+      yield* addHeaders({ location: runAddress(basePath, runId) })
+      return { runId }
     }),
     cancel: Effect.fnUntraced(function* ({ params }: ById) {
       const { accountId } = yield* CurrentKey
       return itemOf(yield* Effect.catch(runs.cancel(accountId, RunId.make(params.id)), refuse))
     }),
   }
+})
+
+interface Follow extends ById {
+  readonly headers: { readonly "last-event-id"?: string }
+}
+
+const streamHeaders = { "cache-control": "no-store", "x-accel-buffering": "no" }
+
+const makeFollow = Effect.gen(function* () {
+  const store = yield* RunStore
+  const slots = new StreamSlots()
+  return Effect.fnUntraced(function* ({ headers, params }: Follow) {
+    const { accountId: account, keyId } = yield* CurrentKey
+    const id = RunId.make(params.id)
+    const found = yield* Effect.catch(store.find(account, id), refuse)
+    if (Option.isNone(found)) return yield* refuse(new RunNotFound({ runId: id }))
+    const { run } = found.value
+    const after = Number(headers["last-event-id"] ?? 0)
+    if (after > run.sequence) {
+      const message = "last-event-id: expected the id of an event of this run"
+      return yield* refuse(new InvalidRequest({ message }))
+    }
+    if (isTerminal(run.status) && after > 0 && after === run.sequence) {
+      return HttpServerResponse.empty({ status: 204 })
+    }
+    yield* Effect.catch(slots.take(keyId), refuse)
+    const source = { store, account, record: found.value, run: readOf(found.value), after }
+    return HttpServerResponse.stream(Stream.encodeText(yield* RunStream.frames(source)), {
+      contentType: "text/event-stream",
+      headers: streamHeaders,
+    })
+  })
 })
 
 /** The handlers of the group `runs`. */
@@ -126,7 +189,8 @@ export const layer = HttpApiBuilder.group(
       .handle("list", reads.list)
       .handleRaw("batch", reads.batch)
       .handle("get", reads.get)
+      .handle("events", yield* makeFollow)
       .handleRaw("start", writes.start)
       .handle("cancel", writes.cancel)
   }),
-)
+).pipe(Layer.provide(Digest.layerWebCrypto))

@@ -12,9 +12,11 @@ import {
   CreateWorkflow as CreateBody,
   UpdateWorkflow as UpdateBody,
 } from "@millrace/api/WorkflowWire"
+import { problemsListed, ValidateWorkflow as ValidateBody } from "@millrace/api/ValidationWire"
 import { WorkflowId } from "@millrace/core/domain/Id"
 import type { Workflow, WorkflowContent } from "@millrace/core/domain/Workflow"
 import { WorkflowNotFound } from "@millrace/core/engine/Refusals"
+import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Option, Result } from "effect"
@@ -29,6 +31,7 @@ import { makePaginate } from "./Paging.ts"
 const readCreate = reader(CreateBody)
 const readUpdate = reader(UpdateBody)
 const readAddNode = reader(AddNodeBody)
+const readValidate = reader(ValidateBody)
 
 const contentOf = (body: CreateWorkflow): WorkflowContent => ({
   description: null,
@@ -94,6 +97,17 @@ const makeReads = Effect.gen(function* () {
   }
 })
 
+const makeValidate = Effect.map(Runs, (runs) =>
+  Effect.fnUntraced(function* ({ params, request }: ById & WithBody) {
+    const { accountId } = yield* CurrentKey
+    const body = yield* readValidate(request)
+    const start = { ...body, workflowId: WorkflowId.make(params.id) }
+    const said = yield* Effect.catch(runs.validate(accountId, start), refuse)
+    const problems = said.problems.slice(0, problemsListed)
+    return { ...said, problems, valid: problems.length === 0 }
+  }),
+)
+
 const makeWrites = Effect.gen(function* () {
   const workflows = yield* Workflows
   const basePath = yield* BasePath
@@ -147,6 +161,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const reads = yield* makeReads
     const writes = yield* makeWrites
+    const validate = yield* makeValidate
     return handlers
       .handle("list", reads.list)
       .handle("get", reads.get)
@@ -155,5 +170,6 @@ export const layer = HttpApiBuilder.group(
       .handle("remove", writes.remove)
       .handle("duplicate", writes.duplicate)
       .handleRaw("addNode", writes.addNode)
+      .handleRaw("validate", validate)
   }),
 )

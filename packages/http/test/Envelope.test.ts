@@ -51,13 +51,75 @@ layer(Harness.layer)("bodies", (it) => {
       }),
     )
 
-    it.effect("refuses JSON that is nested too deep, or has numbers beyond all bounds", () =>
+    it.effect("takes 64 levels and refuses more, naming the field", () =>
       Effect.gen(function* () {
-        const deep = `{"name":"N","x":${"[".repeat(100_000)}${"]".repeat(100_000)}}`
-        const answer = yield* post(deep)
-        isError(answer, 400, "invalid_request")
-        assert.match(answer.body.error, /^body: it is nested deeper than/)
-        isError(yield* post('{"name":"N","x":1e400}'), 400, "invalid_request")
+        const nested = (levels: number) =>
+          `{"name":"N","x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`
+        assert.strictEqual((yield* post(nested(64))).status, 201)
+        for (const levels of [65, 20_000, 500_000]) {
+          const error = "x: is nested deeper than 64 levels"
+          isError(yield* post(nested(levels)), 400, "invalid_request", error)
+        }
+      }),
+    )
+
+    it.effect("takes 100,000 values and refuses one more", () =>
+      Effect.gen(function* () {
+        const body = (values: number) => `{"name":"N","x":[${"1,".repeat(values - 4)}1]}`
+        assert.strictEqual((yield* post(body(100_000))).status, 201)
+        const error = "body: has more than 100000 values"
+        isError(yield* post(body(100_001)), 400, "invalid_request", error)
+        const keys = Array.from({ length: 100_000 }, (_, n) => `"${n}":0`).join(",")
+        isError(yield* post(`{${keys}}`), 400, "invalid_request", error)
+      }),
+    )
+
+    it.effect("refuses numbers beyond all bounds where they are", () =>
+      Effect.gen(function* () {
+        const answer = yield* post('{"name":"N","nodes":[{"data":{"a b":[0,-1e400]}}]}')
+        const error = 'nodes[0].data["a b"][1]: is too large'
+        isError(answer, 400, "invalid_request", error)
+      }),
+    )
+
+    it.effect("keeps opaque data exactly, whatever strings and keys are in it", () =>
+      Effect.gen(function* () {
+        const { send, tenant } = yield* Harness
+        const { key } = yield* tenant()
+        const odd = String.raw`"constructor":1,"\ud800":["\udfff"],"":-1.5e-300`
+        const data = String.raw`{"__proto__":{"x":"\u0000"},${odd}}`
+        const node = `{"id":"a","type":"echo","position":{"x":0,"y":0},"data":${data}}`
+        const raw = `{"name":"N","nodes":[${node}]}`
+        const made = yield* send("POST", "/api/v1/workflows", { key, raw, headers: json })
+        assert.strictEqual(made.status, 201)
+        const { body, text } = yield* send("GET", `/api/v1/workflows/${made.body.id}`, { key })
+        assert.include(text, JSON.stringify(JSON.parse(data)))
+        assert.isTrue(Object.hasOwn(body.nodes[0].data, "__proto__"))
+        assert.isUndefined(({} as { x?: unknown }).x)
+      }),
+    )
+
+    it.effect("refuses NUL and lone surrogates in text that has a bound", () =>
+      Effect.gen(function* () {
+        const what = "expected text without NUL or lone surrogates"
+        for (const bad of [String.raw`\u0000`, String.raw`\ud800`, String.raw`x\udfffy`]) {
+          for (const field of ["name", "description"]) {
+            const answer = yield* post(`{"name":"N","${field}":"${bad}"}`)
+            isError(answer, 400, "invalid_request", `${field}: ${what}`)
+          }
+        }
+      }),
+    )
+
+    it.effect("refuses a compressed body with 415", () =>
+      Effect.gen(function* () {
+        for (const encoding of ["gzip", "br", "identity, gzip"]) {
+          const answer = yield* post("{}", { ...json, "content-encoding": encoding })
+          isError(answer, 415, "unsupported_content_encoding", "Content-Encoding is not supported")
+          assert.strictEqual(answer.headers.get("accept-encoding"), "identity")
+        }
+        const plain = { ...json, "content-encoding": "Identity" }
+        assert.strictEqual((yield* post('{"name":"N"}', plain)).status, 201)
       }),
     )
 
@@ -174,6 +236,13 @@ layer(Harness.layer)("routes", (it) => {
           "/api/v1//runs",
           "/api/v1/runs/x/nope",
           "/api/v1/workflows/%zz",
+          "/api/v1/workflows/%ff",
+          "/api/v1/workflows/",
+          "/api/v1/Workflows",
+          "/api/v1/workflows;limit=1",
+          "/api/v1/workflows/x;y",
+          "//api/v1/workflows",
+          "/api/v1/workflows/x//duplicate",
         ]
         for (const path of paths) {
           for (const method of ["GET", "POST", "DELETE"]) {
@@ -184,14 +253,39 @@ layer(Harness.layer)("routes", (it) => {
       }),
     )
 
+    it.effect(
+      "refuses a query that is not UTF-8, and ignores parameters that it does not know",
+      () =>
+        Effect.gen(function* () {
+          const { send, tenant } = yield* Harness
+          const { key } = yield* tenant()
+          for (const bad of ["%ff", "%zz", "%", "%ed%a0%80", "%c0%80"]) {
+            const answer = yield* send("GET", `/api/v1/runs?search=${bad}`, { key })
+            isError(answer, 400, "invalid_request", "query: expected percent-encoded UTF-8")
+          }
+          for (const other of [
+            "__proto__=1",
+            "constructor[x]=1",
+            "limit[]=0",
+            "x",
+            "&&=",
+            "%20=a",
+          ]) {
+            assert.strictEqual((yield* send("GET", `/api/v1/runs?${other}`, { key })).status, 200)
+          }
+        }),
+    )
+
     const allowed: ReadonlyArray<readonly [string, string]> = [
       ["/api/v1/workflows", "GET, HEAD, POST"],
       ["/api/v1/workflows/wf_1", "GET, HEAD, PATCH, DELETE"],
       ["/api/v1/workflows/wf_1/duplicate", "POST"],
       ["/api/v1/workflows/wf_1/nodes", "POST"],
+      ["/api/v1/workflows/wf_1/validate", "POST"],
       ["/api/v1/runs", "GET, HEAD, POST"],
       ["/api/v1/runs/batch", "POST"],
       ["/api/v1/runs/run_1", "GET, HEAD"],
+      ["/api/v1/runs/run_1/events", "GET, HEAD"],
       ["/api/v1/runs/run_1/cancel", "POST"],
       ["/api/v1/node-types", "GET, HEAD"],
       ["/api/openapi.json", "GET, HEAD"],

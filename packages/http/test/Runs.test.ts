@@ -106,6 +106,75 @@ layer(Harness.layer)("starting runs", (it) => {
       }),
     )
 
+    it.effect("starts once under an Idempotency-Key and repeats the first answer", () =>
+      Effect.gen(function* () {
+        const { send } = yield* Harness
+        const { owner, workflowId } = yield* begin(hello)
+        const start = (raw: string, name = "order 7") => {
+          const headers = { "content-type": "application/json", "idempotency-key": name }
+          return send("POST", "/api/v1/runs", { key: owner.key, raw, headers })
+        }
+        const raw = JSON.stringify({ workflowId })
+        const first = yield* start(raw)
+        assert.strictEqual(first.status, 201)
+        assert.isNull(first.headers.get("idempotent-replayed"))
+        const again = yield* Effect.forEach(Array.from({ length: 1_000 }), () => start(raw), {
+          concurrency: "unbounded",
+        })
+        for (const answer of again) {
+          assert.strictEqual(answer.status, 201)
+          assert.deepStrictEqual(answer.body, first.body)
+          assert.strictEqual(answer.headers.get("location"), first.headers.get("location"))
+          assert.strictEqual(answer.headers.get("idempotent-replayed"), "true")
+        }
+        const other = yield* start(`${raw} `)
+        assert.strictEqual(other.status, 409)
+        assert.strictEqual(other.headers.get("x-error-code"), "idempotency_key_taken")
+        const error = "Idempotency-Key: was given to another start within 24 hours"
+        assert.deepStrictEqual(other.body, { error })
+        assert.lengthOf((yield* get(owner, "")).body.items, 1)
+      }),
+    )
+
+    it.effect("keeps the Idempotency-Keys of two accounts apart", () =>
+      Effect.gen(function* () {
+        const { send } = yield* Harness
+        const headers = { "idempotency-key": "k" }
+        const ids = yield* Effect.forEach([1, 2], () =>
+          Effect.gen(function* () {
+            const { owner, workflowId } = yield* begin(hello)
+            const parts = { key: owner.key, json: { workflowId }, headers }
+            const { body, status } = yield* send("POST", "/api/v1/runs", parts)
+            assert.strictEqual(status, 201)
+            return body.runId
+          }),
+        )
+        assert.notStrictEqual(ids[0], ids[1])
+      }),
+    )
+
+    it.effect("takes an Idempotency-Key of 1 to 255 visible ASCII characters", () =>
+      Effect.gen(function* () {
+        const { send } = yield* Harness
+        const { owner, workflowId } = yield* begin(hello)
+        const start = (name: string) =>
+          send("POST", "/api/v1/runs", {
+            key: owner.key,
+            json: { workflowId },
+            headers: { "idempotency-key": name },
+          })
+        for (const good of ["x", "~".repeat(255), "a b"]) {
+          assert.strictEqual((yield* start(good)).status, 201)
+        }
+        for (const bad of ["", "x".repeat(256), "\u00e9", "a\tb"]) {
+          const { body, status } = yield* start(bad)
+          assert.strictEqual(status, 400)
+          const error = "idempotency-key: expected 1 to 255 visible ASCII characters"
+          assert.deepStrictEqual(body, { error })
+        }
+      }),
+    )
+
     it.effect("refuses unknown nodes and inputs of overrides with 400", () =>
       Effect.gen(function* () {
         const { owner, workflowId } = yield* begin(hello)
@@ -161,7 +230,7 @@ layer(Harness.layer)("starting runs", (it) => {
         const { owner } = yield* begin(hello)
         const { body, status } = yield* post(owner, "", { workflowId: "wf_none" })
         assert.strictEqual(status, 404)
-        assert.deepStrictEqual(body, { error: "Workflow wf_none does not exist" })
+        assert.deepStrictEqual(body, { error: "The workflow does not exist" })
       }),
     )
   })
@@ -303,7 +372,7 @@ layer(Harness.layer)("reading runs", (it) => {
         const { owner } = yield* begin(hello)
         const { body, headers, status } = yield* get(owner, "/run_none")
         assert.strictEqual(status, 404)
-        assert.deepStrictEqual(body, { error: "Run run_none does not exist" })
+        assert.deepStrictEqual(body, { error: "The run does not exist" })
         assert.strictEqual(headers.get("x-error-code"), "run_not_found")
       }),
     )

@@ -1,131 +1,206 @@
 /**
- * One account sees nothing of another: a foreign identifier answers exactly as an unknown one.
+ * One account sees nothing of another. Every operation that the OpenAPI document names is asked
+ * about an identifier of its own, a foreign one, an unknown one and malformed ones; a foreign one
+ * answers exactly as an unknown one, in status, body and headers.
  */
 import { assert, describe, layer } from "@effect/vitest"
+import { Api } from "@millrace/api/Api"
 import { Effect } from "effect"
-import type { Answer } from "./Harness.ts"
+import { OpenApi } from "effect/http-api"
+import type { Answer, Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
-import { create, endless, hello, start } from "./Samples.ts"
+import type { Document, Operation } from "./Operations.ts"
+import { bodyExampleOf, bodySchemaOf, operationsOf } from "./Operations.ts"
+import { chain, create, deliver, finish } from "./Samples.ts"
 
-interface Operation {
+const document = OpenApi.fromApi(Api) as unknown as Document
+
+type Kind = "workflow" | "run" | "delivery"
+
+/** A place of a request where an identifier goes. */
+interface Slot {
+  readonly operation: Operation
+  readonly place: "path" | "query" | "body"
   readonly name: string
-  readonly method: string
-  readonly path: (id: string) => string
-  readonly json?: (id: string) => unknown
+  readonly kind: Kind
 }
 
-const ofWorkflows: ReadonlyArray<Operation> = [
-  { name: "reading", method: "GET", path: (id) => `/workflows/${id}` },
-  {
-    name: "changing",
-    method: "PATCH",
-    path: (id) => `/workflows/${id}`,
-    json: () => ({ name: "Taken" }),
-  },
-  { name: "deleting", method: "DELETE", path: (id) => `/workflows/${id}` },
-  { name: "duplicating", method: "POST", path: (id) => `/workflows/${id}/duplicate` },
-  {
-    name: "adding a node to",
-    method: "POST",
-    path: (id) => `/workflows/${id}/nodes`,
-    json: () => ({ nodeType: "echo" }),
-  },
-  {
-    name: "starting",
-    method: "POST",
-    path: () => "/runs",
-    json: (workflowId) => ({ workflowId }),
-  },
-  { name: "listing the runs of", method: "GET", path: (id) => `/runs?workflowId=${id}` },
-]
+/** Names of fields and parameters that hold identifiers of things that an account owns. */
+const owned: Readonly<Record<string, Kind>> = { workflowId: "workflow", ids: "run" }
 
-const ofRuns: ReadonlyArray<Operation> = [
-  { name: "reading", method: "GET", path: (id) => `/runs/${id}` },
-  { name: "canceling", method: "POST", path: (id) => `/runs/${id}/cancel` },
-  { name: "listing the deliveries of", method: "GET", path: (id) => `/runs/${id}/deliveries` },
-  { name: "searching", method: "GET", path: (id) => `/runs?search=${id}` },
-  { name: "batching", method: "POST", path: () => "/runs/batch", json: (id) => ({ ids: [id] }) },
-]
+const slotsOf = (operation: Operation): ReadonlyArray<Slot> => {
+  const { path, parameters } = operation
+  const kinds = { runs: "run", deliveries: "delivery", workflows: "workflow" } as const
+  const kind: Kind = kinds[path.split("/")[3] as keyof typeof kinds]
+  const inPath = path.includes("{id}")
+    ? [{ operation, place: "path", name: "id", kind } as const]
+    : []
+  const inQuery = parameters.flatMap(({ in: place, name }) => {
+    const owner = place === "query" ? owned[name] : undefined
+    return owner === undefined ? [] : [{ operation, place: "query", name, kind: owner } as const]
+  })
+  const fields = Object.keys(bodySchemaOf(document, operation)?.properties ?? {})
+  const inBody = fields.flatMap((name) => {
+    const owner = owned[name]
+    return owner === undefined ? [] : [{ operation, place: "body", name, kind: owner } as const]
+  })
+  return [...inPath, ...inQuery, ...inBody]
+}
 
-/** What of an answer could tell a foreign identifier from an unknown one. */
-const tellOf = ({ headers, status, text }: Answer, id: string) => ({
+const operations = operationsOf(document)
+const slots = operations.flatMap(slotsOf)
+
+/** Operations that name no thing of an account. A new one belongs here only if that is so. */
+const withoutSlot = ["nodeTypes.list", "workflows.create", "workflows.list"]
+
+/** Bodies that fit the workflow of the tests, where the document's example does not. */
+const bodies: Readonly<Record<string, object>> = {
+  "workflows.addNode": { nodeType: "echo" },
+}
+
+const bodyOf = ({ operation, place, name }: Slot, id: string) => {
+  const example = bodies[operation.operationId] ?? bodyExampleOf(operation)
+  if (place !== "body") return example
+  return { ...example, [name]: name === "ids" ? [id] : id }
+}
+
+const ask = Effect.fnUntraced(function* (slot: Slot, { key }: Tenant, id: string) {
+  const { send } = yield* Harness
+  const { method, path } = slot.operation
+  const encoded = encodeURIComponent(id)
+  const query = slot.place === "query" ? `?${slot.name}=${encoded}` : ""
+  return yield* send(method, path.replace("{id}", encoded) + query, { key, json: bodyOf(slot, id) })
+})
+
+/** What of an answer could tell one identifier from another. */
+const tellOf = ({ headers, status, text }: Answer) => ({
   status,
-  text: text.replaceAll(id, "ID"),
-  headers: [...headers]
-    .filter(([name]) => !["x-request-id", "x-ratelimit-remaining"].includes(name))
-    .map(([name, value]) => [name, value.replaceAll(id, "ID")]),
+  text,
+  headers: [...headers].filter(
+    ([name]) => !["x-request-id", "x-ratelimit-remaining"].includes(name),
+  ),
 })
 
-const isHidden = Effect.fnUntraced(function* (
-  operation: Operation,
-  foreign: string,
-  unknown: string,
-) {
+/** An account with a workflow and a run of it. */
+const settled = Effect.gen(function* () {
   const { send, tenant } = yield* Harness
-  const { key } = yield* tenant()
-  const ask = (id: string) =>
-    Effect.map(
-      send(operation.method, `/api/v1${operation.path(id)}`, { key, json: operation.json?.(id) }),
-      (answer) => tellOf(answer, id),
+  const owner = yield* tenant()
+  const workflow = yield* create(owner, chain)
+  const run = yield* finish(owner, workflow)
+  const delivery = yield* deliver(owner)
+  const view = Effect.gen(function* () {
+    const paths = [
+      `workflows/${workflow}`,
+      `runs/${run}`,
+      "workflows",
+      "runs",
+      `deliveries/${delivery}`,
+    ]
+    return yield* Effect.forEach(paths, (path) =>
+      Effect.map(send("GET", `/api/v1/${path}`, { key: owner.key }), ({ body }) => body),
     )
-  assert.deepStrictEqual(yield* ask(foreign), yield* ask(unknown))
+  })
+  return { owner, ids: { workflow, run, delivery }, view }
 })
+
+const unlike = (id: string) => id.replace(/.$/, (last) => (last === "0" ? "1" : "0"))
+
+const malformed = [
+  "\0",
+  "a\0b",
+  "%",
+  "..",
+  "../..",
+  "wf_",
+  "__proto__",
+  " ",
+  "ä😀",
+  "x".repeat(5_000),
+]
 
 layer(Harness.layer)("tenancy", (it) => {
-  describe("a workflow of another account", () => {
-    for (const operation of ofWorkflows) {
-      it.effect(`is as unknown as any to ${operation.name} it, and stays as it is`, () =>
-        Effect.gen(function* () {
-          const { send, tenant } = yield* Harness
-          const owner = yield* tenant()
-          const id = yield* create(owner, hello)
-          yield* start(owner, id)
-          yield* isHidden(
-            operation,
-            id,
-            id.replace(/.$/, (last) => (last === "0" ? "1" : "0")),
-          )
-          const { body, headers } = yield* send("GET", `/api/v1/workflows/${id}`, {
-            key: owner.key,
-          })
-          assert.strictEqual(body.name, hello.name)
-          assert.strictEqual(headers.get("etag"), '"1"')
-        }),
-      )
-    }
+  describe("every operation of the document", () => {
+    it.effect("is asked about what it names, or is known to name nothing", () =>
+      Effect.sync(() => {
+        const asked = new Set(slots.map(({ operation }) => operation.operationId))
+        const names = operations.map(({ operationId }) => operationId)
+        assert.sameMembers(
+          names.filter((name) => !asked.has(name)),
+          withoutSlot,
+        )
+      }),
+    )
   })
 
-  describe("a run of another account", () => {
-    for (const operation of ofRuns) {
-      it.effect(`is as unknown as any to ${operation.name} it, and stays as it is`, () =>
+  for (const slot of slots) {
+    const { operation, place, name } = slot
+    const canMiss = "404" in operation.responses
+
+    describe(`${operation.operationId} with ${name} in its ${place}`, () => {
+      it.effect("knows what is the account's own", () =>
         Effect.gen(function* () {
-          const { send, tenant } = yield* Harness
-          const owner = yield* tenant()
-          const id = yield* start(owner, yield* create(owner, endless))
-          yield* isHidden(
-            operation,
-            id,
-            id.replace(/.$/, (last) => (last === "0" ? "1" : "0")),
-          )
-          const { body } = yield* send("GET", `/api/v1/runs/${id}`, { key: owner.key })
-          assert.notStrictEqual(body.status, "CANCELED")
-          yield* send("POST", `/api/v1/runs/${id}/cancel`, { key: owner.key })
+          const { ids, owner } = yield* settled
+          const answer = yield* ask(slot, owner, ids[slot.kind])
+          assert.include([200, 201, 204, 409], answer.status, answer.text)
+          if (!canMiss) assert.include(answer.text, ids[slot.kind])
         }),
       )
-    }
-  })
+
+      it.effect("answers about a foreign thing as about an unknown one, and leaves it alone", () =>
+        Effect.gen(function* () {
+          const { ids, view } = yield* settled
+          const { owner: stranger } = yield* settled
+          const before = yield* view
+          const foreign = yield* ask(slot, stranger, ids[slot.kind])
+          const unknown = yield* ask(slot, stranger, unlike(ids[slot.kind]))
+          assert.deepStrictEqual(tellOf(foreign), tellOf(unknown))
+          assert.strictEqual(foreign.status, canMiss ? 404 : 200, foreign.text)
+          assert.notInclude(foreign.text, ids[slot.kind])
+          assert.deepStrictEqual(yield* view, before)
+        }),
+      )
+
+      it.effect("answers about a malformed identifier in the form that it always has", () =>
+        Effect.gen(function* () {
+          const { owner } = yield* settled
+          for (const id of malformed) {
+            const answer = yield* ask(slot, owner, id)
+            const what = `${JSON.stringify(id.slice(0, 20))}: ${answer.status} ${answer.text}`
+            assert.include(canMiss ? [400, 404] : [200, 400], answer.status, what)
+            if (answer.status >= 400) assert.deepStrictEqual(Object.keys(answer.body), ["error"])
+            if (id.includes("\0")) assert.strictEqual(answer.status, 400, what)
+          }
+        }),
+      )
+    })
+  }
 
   describe("listings", () => {
     it.effect("show only what the account has", () =>
       Effect.gen(function* () {
         const { send, tenant } = yield* Harness
-        const owner = yield* tenant()
-        yield* start(owner, yield* create(owner, hello))
+        const { ids } = yield* settled
         const { key } = yield* tenant()
-        for (const noun of ["workflows", "runs"]) {
-          const { body } = yield* send("GET", `/api/v1/${noun}`, { key })
-          assert.deepStrictEqual(body, { items: [], nextCursor: null })
+        for (const query of ["", `?search=${ids.run}`, "?search=chain", "?page=1"]) {
+          for (const noun of ["workflows", "runs"]) {
+            const { body } = yield* send("GET", `/api/v1/${noun}${query}`, { key })
+            assert.deepStrictEqual(body, { items: [], nextCursor: null })
+          }
         }
+      }),
+    )
+
+    it.effect("refuse the cursor of another account", () =>
+      Effect.gen(function* () {
+        const { send, tenant } = yield* Harness
+        const { owner } = yield* settled
+        yield* create(owner, chain)
+        const path = "/api/v1/workflows?limit=1"
+        const { body } = yield* send("GET", path, { key: owner.key })
+        const { key } = yield* tenant()
+        const next = `${path}&cursor=${body.nextCursor}`
+        assert.strictEqual((yield* send("GET", next, { key: owner.key })).status, 200)
+        assert.strictEqual((yield* send("GET", next, { key })).status, 400)
       }),
     )
   })

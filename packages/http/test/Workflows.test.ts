@@ -159,7 +159,7 @@ layer(Harness.layer)("workflows", (it) => {
         const { tenant } = yield* Harness
         const { body, headers, status } = yield* get(yield* tenant(), "wf_none")
         assert.strictEqual(status, 404)
-        assert.deepStrictEqual(body, { error: "Workflow wf_none does not exist" })
+        assert.deepStrictEqual(body, { error: "The workflow does not exist" })
         assert.strictEqual(headers.get("x-error-code"), "workflow_not_found")
       }),
     )

@@ -5,6 +5,7 @@
  * all; leases follow Effect's clock. Leaves out: durability; what it holds ends with the process.
  */
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
+import type { StartKey } from "@millrace/core/domain/Idempotency"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { Page, Position } from "@millrace/core/domain/Page"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
@@ -16,6 +17,7 @@ import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/Run
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Effect, Layer, Option } from "effect"
 import { Deliveries } from "./Deliveries.ts"
+import { StartKeys } from "./StartKeys.ts"
 import * as Timeline from "./Timeline.ts"
 
 interface Entry {
@@ -159,6 +161,7 @@ function* byTurns<A>(sequences: Iterable<Iterable<A>>): Iterable<A> {
 
 /** All runs of one store, and the leases of its runners. */
 class Runs {
+  readonly startKeys = new StartKeys()
   readonly entries = new Map<RunId, Entry>()
   readonly definitions = new Map<string, Definition>()
   readonly timelines = new Map<AccountId, Timeline.Timeline<Entry>>()
@@ -185,8 +188,14 @@ class Runs {
     return known ?? definition
   }
 
-  begin(run: Run, given: Definition): Entry | undefined {
+  begin(
+    run: Run,
+    given: Definition,
+    startKey: StartKey | undefined,
+    now: Timestamp,
+  ): Entry | undefined {
     if (this.entries.has(run.id)) return undefined
+    if (startKey !== undefined && !this.startKeys.take(run, startKey, now)) return undefined
     const { createdAt, id } = run
     const definition = this.shared(given)
     const entry: Entry = { id, createdAt, definition, nodeRuns: new Map(), events: [], run }
@@ -206,10 +215,10 @@ class Runs {
   }
 
   /** False when the run is not as the commit expects it. */
-  commit({ events, expected, nodeRuns, rewritten, run }: RunCommit): boolean {
+  commit({ events, expected, nodeRuns, rewritten, run }: RunCommit, now: Timestamp): boolean {
     const entry =
       expected._tag === "New"
-        ? this.begin(run, expected.definition)
+        ? this.begin(run, expected.definition, expected.startKey, now)
         : this.proceed(run, expected.fence, expected.revision)
     if (entry === undefined) return false
     for (const nodeRun of nodeRuns) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
@@ -345,7 +354,7 @@ const make = Effect.gen(function* () {
   return RunStore.of({
     commit: (commit) =>
       Effect.flatMap(now, (millis) => {
-        if (!runs.commit(commit)) return new StaleRun({ runId: commit.run.id })
+        if (!runs.commit(commit, millis)) return new StaleRun({ runId: commit.run.id })
         outbox.insert(commit.deliveries, millis)
         return Effect.void
       }),
@@ -361,6 +370,10 @@ const make = Effect.gen(function* () {
     findMany: (account, ids) => Effect.sync(() => runs.findMany(account, ids)),
     latestOutputs: (account, workflowId, nodeIds) =>
       Effect.sync(() => runs.latestOutputs(account, workflowId, nodeIds)),
+    findStart: (account, key) =>
+      Effect.map(now, (millis) =>
+        Option.fromUndefinedOr(runs.startKeys.find(account, key, millis)),
+      ),
     list: (query) => Effect.sync(() => runs.list(query)),
     events: (account, id, after) =>
       Effect.sync(() => {

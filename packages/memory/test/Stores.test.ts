@@ -45,6 +45,29 @@ describe("Stores.layer", () => {
     }).pipe(Effect.provide(Stores.layer)),
   )
 
+  it.effect("lets the name of a start go after 24 hours, to another run", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const start = Effect.fnUntraced(function* (bodyHash: string) {
+        const run = samples.run()
+        const definition = Samples.definitionFor(run)
+        const expected = { _tag: "New", definition, startKey: { key: "k", bodyHash } } as const
+        const exit = yield* Effect.exit(store.commit(Samples.birth(run, { expected })))
+        return exit._tag
+      })
+      const known = Effect.map(store.findStart(samples.account, "k"), Option.getOrUndefined)
+      assert.strictEqual(yield* start("first"), "Success")
+      yield* TestClock.adjust("86399999 millis")
+      assert.strictEqual(yield* start("second"), "Failure")
+      assert.strictEqual((yield* known)?.bodyHash, "first")
+      yield* TestClock.adjust("1 millis")
+      assert.isUndefined(yield* known)
+      assert.strictEqual(yield* start("third"), "Success")
+      assert.strictEqual((yield* known)?.bodyHash, "third")
+    }).pipe(Effect.provide(Stores.layer)),
+  )
+
   it.effect("lets a key expire when the clock has come so far", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make

@@ -5,6 +5,8 @@
  */
 export { createEngine } from "./Engine.ts"
 export type { Engine, EngineOptions } from "./Engine.ts"
+export { toNodeHandler } from "./NodeHandler.ts"
+export type { NodeHandler } from "./NodeHandler.ts"
 export { defineNode } from "./Node.ts"
 export type { NodeType } from "./Node.ts"
 export type { Inputs, Literals, NodeContext, NodeLog, NodeOptions, Outputs } from "./Declaration.ts"

@@ -121,6 +121,16 @@ const runTables = [
   `CREATE INDEX runs_by_workflow ON runs (account_id, workflow_id, created_at, id)`,
   `CREATE INDEX runs_in_trouble ON runs (account_id, trouble, created_at, id)
     WHERE trouble IS NOT NULL`,
+  // Names that starts were given. One is taken in the statement that writes the run.
+  `CREATE TABLE start_keys (
+    account_id ${id} NOT NULL,
+    key ${id} NOT NULL,
+    run_id ${id} NOT NULL,
+    body_hash text NOT NULL,
+    expires_at int8 NOT NULL,
+    PRIMARY KEY (account_id, key)
+  )`,
+  `CREATE INDEX start_keys_by_expiry ON start_keys (expires_at)`,
   // The runs that are to be worked on, and by whom. A run leaves it when it ends. It has an owner,
   // or is parked until it is due, or is queued. Whose it is stands here once it has had no owner.
   `CREATE TABLE open_runs (

@@ -181,6 +181,16 @@ const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
 
 export const runs: Table<Run> = [...runIds, ...birth, ...ownership, ...progress]
 
+const startKeyOf = ({ expected }: RunCommit) =>
+  expected._tag === "New" ? expected.startKey : undefined
+
+/** The rows of new runs, and the names that their starts were given. */
+export const births: Table<RunCommit> = [
+  ...runs.map((column) => ({ ...column, of: ({ run }: RunCommit) => column.of(run) })),
+  derived("start_key", "text", (commit) => startKeyOf(commit)?.key ?? null),
+  derived("body_hash", "text", (commit) => startKeyOf(commit)?.bodyHash ?? null),
+]
+
 /** The next rows of runs that exist, and what their commits expect of the present ones. */
 export const steps: Table<RunCommit> = [
   ...[...runIds, ...progress].map((column) => ({

@@ -4,6 +4,7 @@
  * Guarantees: a commit is applied as a whole or not at all; the guard is part of the statement, so
  * whoever was fenced off writes nothing. Leaves out: gathering commits.
  */
+import { startKeyMillis } from "@millrace/core/domain/Idempotency"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -11,12 +12,13 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as DeliveryRecords from "./DeliveryRecords.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as Rows from "./Rows.ts"
+import * as StartKeys from "./StartKeys.ts"
 
 const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
 const ownedEvents = Rows.owned(Rows.events)
 
 const firstBirth = 1
-const firstStep = firstBirth + Rows.runs.length
+const firstStep = firstBirth + Rows.births.length
 const firstDefinition = firstStep + Rows.steps.length
 const firstNodeRun = firstDefinition + Rows.definitions.length
 const firstRewritten = firstNodeRun + ownedNodeRuns.length
@@ -28,10 +30,11 @@ const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
 
 // Comparing `expected` or `few` with a text tells the planner to expect few rows, so that it looks
 // rows up by their key, also in a plan that was made when the table was empty.
-const parts = `
-WITH created AS (
+const statementWith = (named: string, isFree: string, sent: string): string => `
+WITH ${named} created AS (
   INSERT INTO runs (${Rows.names(Rows.runs)})
-  SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.runs, "b", firstBirth)}
+  SELECT ${Rows.names(Rows.runs)} FROM ${Rows.source(Rows.births, "b", firstBirth)}
+  ${isFree}
   ON CONFLICT (id) DO NOTHING
   RETURNING number, id, definition_id, account_id, workflow_id, owner, due_at, created_at, status
 ), advanced AS (
@@ -80,20 +83,39 @@ WITH created AS (
   SELECT a.number, ${Rows.names(Rows.events, "e")}
   FROM ${Rows.source(ownedEvents, "e", firstEvent)}
   JOIN applied a ON a.id = e.run_id
-)`
-
-const statement = `${parts}
+)${sent}
 SELECT id FROM applied`
 
-// Apart from the one above, so that commits of runs without a webhook pay nothing for it.
-const notifyingStatement = `${parts}, sent AS (
+// A subquery that gives one value is looked up by key, where NOT EXISTS might read the whole table.
+/** Takes names that are free or no longer hold, in one order for every server. */
+const named = `named AS (
+  INSERT INTO start_keys AS k (account_id, key, run_id, body_hash, expires_at)
+  SELECT account_id, start_key, id, body_hash, ${StartKeys.nowMillis} + ${startKeyMillis}
+  FROM ${Rows.source(Rows.births, "b", firstBirth)}
+  WHERE start_key IS NOT NULL AND (SELECT r.number FROM runs r WHERE r.id = b.id) IS NULL
+  ORDER BY account_id, start_key
+  ON CONFLICT (account_id, key) DO UPDATE
+  SET run_id = excluded.run_id, body_hash = excluded.body_hash, expires_at = excluded.expires_at
+  WHERE k.expires_at <= ${StartKeys.nowMillis}
+  RETURNING k.run_id
+),`
+
+const isFree = "WHERE start_key IS NULL OR b.id IN (SELECT run_id FROM named)"
+
+/** Puts deliveries on their way with the change that they tell of. */
+const sent = `, sent AS (
   INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
   SELECT ${Rows.names(DeliveryRows.deliveries, "d")}
   FROM ${Rows.source(DeliveryRows.deliveries, "d", firstDelivery)}
   JOIN applied a ON a.id = d.run_id
   RETURNING ${DeliveryRecords.sentColumns}
-), ${DeliveryRecords.queued}
-SELECT id FROM applied`
+), ${DeliveryRecords.queued}`
+
+// Apart from each other, so that commits of runs without a name or a webhook pay nothing for them.
+const statements = {
+  unnamed: { plain: statementWith("", "", ""), notifying: statementWith("", "", sent) },
+  named: { plain: statementWith(named, isFree, ""), notifying: statementWith(named, isFree, sent) },
+}
 
 const owned =
   <Row>(rowsOf: (commit: RunCommit) => ReadonlyArray<Row>) =>
@@ -117,10 +139,7 @@ const parametersOf = (commits: ReadonlyArray<RunCommit>) => {
   const inOrder = ordered(commits, ({ run }) => run.id)
   const births = inOrder.filter(({ expected }) => expected._tag === "New")
   return [
-    ...Rows.parameters(
-      Rows.runs,
-      births.map(({ run }) => run),
-    ),
+    ...Rows.parameters(Rows.births, births),
     ...Rows.parameters(
       Rows.steps,
       inOrder.filter(({ expected }) => expected._tag === "Existing"),
@@ -132,8 +151,36 @@ const parametersOf = (commits: ReadonlyArray<RunCommit>) => {
   ]
 }
 
+const nameOf = ({ expected, run }: RunCommit): string | undefined =>
+  expected._tag === "New" && expected.startKey !== undefined
+    ? JSON.stringify([run.accountId, expected.startKey.key])
+    : undefined
+
+/** Without the births whose name an earlier one of the same group takes: one row, one writer. */
+const withoutTwins = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<RunCommit> => {
+  const taken = new Set<string>()
+  return commits.filter((commit) => {
+    const name = nameOf(commit)
+    if (name === undefined) return true
+    const isFirst = !taken.has(name)
+    taken.add(name)
+    return isFirst
+  })
+}
+
 interface Applied {
   readonly id: string
+}
+
+const send = (sql: SqlClient, all: ReadonlyArray<RunCommit>) => {
+  const hasNames = all.some((commit) => nameOf(commit) !== undefined)
+  const commits = hasNames ? withoutTwins(all) : all
+  const parameters = parametersOf(commits)
+  const { notifying, plain } = hasNames ? statements.named : statements.unnamed
+  const deliveries = commits.flatMap((commit) => commit.deliveries)
+  if (deliveries.length === 0) return sql.unsafe<Applied>(plain, parameters)
+  const more = Rows.parameters(DeliveryRows.deliveries, deliveries)
+  return sql.unsafe<Applied>(notifying, [...parameters, ...more])
 }
 
 /** Applies commits of different runs; true for those that were applied. */
@@ -141,13 +188,7 @@ export const write = (
   sql: SqlClient,
   commits: ReadonlyArray<RunCommit>,
 ): Effect.Effect<ReadonlyArray<boolean>, SqlError> =>
-  Effect.suspend(() => {
-    const deliveries = commits.flatMap((commit) => commit.deliveries)
-    const parameters = parametersOf(commits)
-    if (deliveries.length === 0) return sql.unsafe<Applied>(statement, parameters)
-    const more = Rows.parameters(DeliveryRows.deliveries, deliveries)
-    return sql.unsafe<Applied>(notifyingStatement, [...parameters, ...more])
-  }).pipe(
+  Effect.suspend(() => send(sql, commits)).pipe(
     Effect.map((rows) => {
       const applied = new Set(rows.map(({ id }) => id))
       return commits.map(({ run }) => applied.has(Rows.text(run.id)))

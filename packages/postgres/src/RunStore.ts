@@ -15,6 +15,7 @@ import { orStorageError } from "./Failure.ts"
 import * as RunClaims from "./RunClaims.ts"
 import * as RunCommits from "./RunCommits.ts"
 import * as RunRecords from "./RunRecords.ts"
+import * as StartKeys from "./StartKeys.ts"
 import * as Statements from "./Statements.ts"
 
 /** How many commits one statement applies at most. */
@@ -66,6 +67,7 @@ const seize = Effect.fnUntraced(function* (
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
+  yield* StartKeys.keepTidy(sql)
   return RunStore.of({
     commit: yield* makeCommit(sql),
     claim: (request) => orStorageError("RunStore.claim")(claim(sql, request)),
@@ -83,6 +85,8 @@ const make = Effect.gen(function* () {
       orStorageError("RunStore.latestOutputs")(
         RunRecords.latestOutputs(sql, account, workflowId, nodeIds),
       ),
+    findStart: (account, key) =>
+      orStorageError("RunStore.findStart")(StartKeys.find(sql, account, key)),
     list: (query) => orStorageError("RunStore.list")(RunRecords.list(sql, query)),
     events: (account, id, after) =>
       orStorageError("RunStore.events")(RunRecords.events(sql, account, id, after)),

@@ -119,8 +119,11 @@ describe("KeyStore.admit of many at once", () => {
       const counting: SqlClient = new Proxy(Context.get(server!, SqlClient), {
         get: (sql, name) => {
           if (name === "withoutTransforms") return () => counting
-          if (name === "unsafe") statements += 1
-          return Reflect.get(sql, name) as unknown
+          if (name !== "unsafe") return Reflect.get(sql, name) as unknown
+          return (text: string, parameters?: ReadonlyArray<unknown>) => {
+            if (text.includes("api_keys")) statements += 1
+            return sql.unsafe(text, parameters)
+          }
         },
       })
       const own = Layer.build(

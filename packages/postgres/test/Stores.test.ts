@@ -99,6 +99,51 @@ const groups = (test: Tests): void => {
   )
 }
 
+const startKeys = (test: Tests): void => {
+  test.effect("let the name of a start go when it no longer holds", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [sql, runs] = [yield* SqlClient, yield* RunStore]
+      const start = Effect.fnUntraced(function* (bodyHash: string) {
+        const run = samples.run()
+        const definition = Samples.definitionFor(run)
+        const expected = { _tag: "New", definition, startKey: { key: "k", bodyHash } } as const
+        const exit = yield* Effect.exit(runs.commit(Samples.birth(run, { expected })))
+        return exit._tag
+      })
+      const known = Effect.map(runs.findStart(samples.account, "k"), Option.getOrUndefined)
+      assert.strictEqual(yield* start("first"), "Success")
+      const ahead = yield* sql`SELECT FROM start_keys WHERE expires_at
+        BETWEEN extract(epoch FROM now()) * 1000 + 86300000
+        AND extract(epoch FROM now()) * 1000 + 86400000`
+      assert.strictEqual(ahead.length, 1)
+      assert.strictEqual(yield* start("second"), "Failure")
+      yield* sql`UPDATE start_keys SET expires_at = extract(epoch FROM now()) * 1000 - 1`
+      assert.isUndefined(yield* known)
+      assert.strictEqual(yield* start("third"), "Success")
+      assert.strictEqual((yield* known)?.bodyHash, "third")
+      assert.strictEqual((yield* sql`SELECT FROM start_keys`).length, 1)
+    }),
+  )
+
+  test.effect("take part in a transaction of the caller", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [sql, runs] = [yield* SqlClient, yield* RunStore]
+      const run = samples.run()
+      const startKey = { key: "undone", bodyHash: "hash" }
+      const expected = {
+        _tag: "New",
+        definition: Samples.definitionFor(run),
+        startKey,
+      } as const
+      const work = Effect.andThen(runs.commit(Samples.birth(run, { expected })), Effect.fail("no"))
+      assert.strictEqual(yield* Effect.flip(sql.withTransaction(work)), "no")
+      assert.isTrue(Option.isNone(yield* runs.findStart(samples.account, "undone")))
+    }),
+  )
+}
+
 const scansOf = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`SELECT pg_stat_force_next_flush()`
@@ -106,7 +151,7 @@ const scansOf = Effect.gen(function* () {
   return yield* sql<{ readonly table: string; readonly scans: number }>`
     SELECT relname AS table, seq_scan::int AS scans FROM pg_stat_user_tables
     WHERE relname IN ('runs', 'open_runs', 'runners', 'node_runs', 'run_events', 'definitions',
-      'workflows', 'api_keys', 'key_usage') ORDER BY relname`
+      'workflows', 'api_keys', 'key_usage', 'start_keys') ORDER BY relname`
 })
 
 const plans = (test: Tests): void => {
@@ -128,6 +173,12 @@ const plans = (test: Tests): void => {
         yield* runs.commit(parked)
         yield* runs.commit(Samples.step(parked.run, { dueAt: null }))
         yield* runs.latestOutputs(account, run.workflowId, ["a", "b"])
+        const named = samples.run()
+        const definition = Samples.definitionFor(named)
+        const startKey = { key: `k${n}`, bodyHash: "hash" }
+        const expected = { _tag: "New", definition, startKey } as const
+        yield* runs.commit(Samples.birth(named, { expected }))
+        yield* runs.findStart(account, `k${n}`)
         yield* runs.findMany(account, [run.id])
         yield* runs.events(account, run.id, 0)
         yield* runs.list({ account, limit: 5, after: run })
@@ -255,6 +306,7 @@ layer(layerDatabase, { timeout: "60 seconds", excludeTestServices: true })(
   (test) => {
     transactions(test)
     groups(test)
+    startKeys(test)
     plans(test)
     lookUps(test)
   },

@@ -2,9 +2,11 @@
  * The socket the server listens on. It is taken before anything else is touched, so that a busy
  * port costs nothing; requests that come before the server is ready wait for it.
  *
- * Guarantees: once the scope is closed, nobody is connected any more. Leaves out: what is answered.
+ * Guarantees: once the scope is closed, nobody is connected any more; whoever is slow, silent or
+ * does not speak HTTP is turned away in time. Leaves out: what is answered to a request.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { requestNames } from "@millrace/http/Envelope"
 import type { HttpServer } from "effect/http"
 import type { Scope } from "effect"
 import { Effect } from "effect"
@@ -22,11 +24,31 @@ export interface Listener {
   readonly ready: Effect.Effect<void>
 }
 
-/** How long a client may take to send a request. */
-const requestTimeoutMillis = 30_000
+/** What a client may take for itself. */
+export interface Bounds {
+  /** How long the headers of a request may take, from the connection on. */
+  readonly headersMillis: number
+  /** How long a whole request may take. */
+  readonly requestMillis: number
+  /** How long a connection is kept between two requests. */
+  readonly idleMillis: number
+  /** How often it is looked at who takes longer. */
+  readonly lookMillis: number
+  /** Connections at the same time; what comes on top is closed. */
+  readonly connections: number
+  /** Requests on one connection; it is closed after the last. */
+  readonly requestsPerConnection: number
+}
 
-/** How long an idle connection is kept. */
-const keepAliveMillis = 5_000
+/** What holds for servers: so idle connections are gone in time, and good ones last. */
+export const defaultBounds: Bounds = {
+  headersMillis: 10_000,
+  requestMillis: 30_000,
+  idleMillis: 5_000,
+  lookMillis: 1_000,
+  connections: 10_000,
+  requestsPerConnection: 10_000,
+}
 
 /** How long a request in progress may go on after the server was told to stop. */
 const graceful = "5 seconds"
@@ -48,24 +70,40 @@ const gate = (server: Server): Effect.Effect<void> => {
   })
 }
 
-const sentences: { readonly [code: string]: readonly [number, string] } = {
-  HPE_HEADER_OVERFLOW: [431, "The headers of the request are too large"],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, "The request took too long to arrive"],
+/** How long a connection is kept after an answer to something else than a request. */
+const lingerMillis = 1_000
+
+/** Status, code for machines and sentence. */
+type Malformed = readonly [status: number, code: string, sentence: string]
+
+const malformed: { readonly [code: string]: Malformed } = {
+  HPE_HEADER_OVERFLOW: [431, "headers_too_large", "The headers of the request are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "request_timeout", "The request took too long to arrive"],
 }
 
+const notHttp: Malformed = [400, "not_http", "The request is not HTTP"]
+
 /** Answers what is not HTTP at all in the form that every error has. */
-const answerMalformed = (server: Server): void => {
+const answerMalformed = (server: Server, nextName: () => string): void => {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === "ECONNRESET") {
       socket.destroy()
       return
     }
-    const [status, sentence] = sentences[error.code ?? ""] ?? [400, "The request is not HTTP"]
+    const [status, code, sentence] = malformed[error.code ?? ""] ?? notHttp
     const body = JSON.stringify({ error: sentence })
-    socket.end(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n` +
-        `content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
-    )
+    const headers = {
+      "content-type": "application/json",
+      "content-length": body.length,
+      "x-content-type-options": "nosniff",
+      "x-error-code": code,
+      "x-request-id": nextName(),
+      connection: "close",
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`)
+    // Time to read the answer; whoever goes on sending would keep the connection for ever.
+    setTimeout(() => socket.destroy(), lingerMillis).unref()
   })
 }
 
@@ -89,19 +127,29 @@ const addressOf = (server: Server): Address => {
   return { host: reachable[bound.address] ?? bound.address, port: bound.port, family }
 }
 
+/** The server before it listens. */
+const create = (bounds: Bounds): Server => {
+  const node = createServer({
+    requestTimeout: bounds.requestMillis,
+    headersTimeout: bounds.headersMillis,
+    keepAliveTimeout: bounds.idleMillis,
+    connectionsCheckingInterval: bounds.lookMillis,
+  })
+  node.maxConnections = bounds.connections
+  node.maxRequestsPerSocket = bounds.requestsPerConnection
+  return node
+}
+
 /** Takes the port, 0 for any free one. Refused in one line when it is not to be had. */
 export const open = (
   host: string,
   port: number,
+  bounds: Bounds = defaultBounds,
 ): Effect.Effect<Listener, StartRefused, Scope.Scope> =>
   Effect.gen(function* () {
-    const node = createServer({
-      requestTimeout: requestTimeoutMillis,
-      headersTimeout: requestTimeoutMillis,
-      keepAliveTimeout: keepAliveMillis,
-    })
+    const node = create(bounds)
     const ready = gate(node)
-    answerMalformed(node)
+    answerMalformed(node, yield* requestNames)
     const options = { host, port, gracefulShutdownTimeout: graceful } as const
     const server = yield* NodeHttpServer.make(() => node, options).pipe(
       Effect.mapError(

@@ -106,7 +106,8 @@ export const load = async (options: LoadOptions): Promise<ReadonlyArray<Reply>> 
   let next = 0
   const work = async (index: number) => {
     const line = new Line(origins[index % origins.length]!, asks[index % asks.length]!)
-    while (next < count && isOver?.() !== true) {
+    while (next < count) {
+      if (isOver?.() === true) break
       const number = next++
       const dueAt = perSecond === undefined ? 0 : begun + (number * 1_000) / perSecond
       const early = dueAt - performance.now()

@@ -15,6 +15,16 @@ export interface Limits {
   readonly nodesAtOnce: number
   /** Bytes of a request body. */
   readonly bodyBytes: number
+  /** Arrays and objects within each other in a request body. */
+  readonly bodyDepth: number
+  /** Values in a request body, with its arrays and objects. */
+  readonly bodyValues: number
+  /** Streams of events that one key holds open at the same time. */
+  readonly streamsPerKey: number
+  /** Streams of events that one process holds open at the same time. */
+  readonly streamsAtOnce: number
+  /** How long a stream of events lasts; after that its client comes again, with its key. */
+  readonly streamMillis: number
   /** Bytes of JSON text that one node may put out. */
   readonly outputBytes: number
   /** Attempts of all nodes of one run together, beyond which no node is tried again. */
@@ -41,6 +51,11 @@ export const defaultLimits: Limits = {
   edgesPerWorkflow: 2_000,
   nodesAtOnce: 10,
   bodyBytes: 1_048_576,
+  bodyDepth: 64,
+  bodyValues: 100_000,
+  streamsPerKey: 10,
+  streamsAtOnce: 1_000,
+  streamMillis: 600_000,
   outputBytes: 131_072,
   attemptsPerRun: 1_000,
   logLinesPerNode: 1_000,

@@ -20,7 +20,9 @@ const parse = (text: string) => {
 export const format = (millis: Timestamp): string => new Date(millis).toISOString()
 
 /** The codec between {@link Timestamp} and its text. */
-export const Timestamp: Schema.Codec<number, string> = Schema.String.pipe(
+export const Timestamp: Schema.Codec<number, string> = Schema.String.annotate({
+  format: "date-time",
+}).pipe(
   Schema.decodeTo(Schema.Int, {
     decode: SchemaGetter.transformEffect(parse),
     encode: SchemaGetter.transform(format),

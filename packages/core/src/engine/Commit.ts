@@ -1,9 +1,10 @@
 /**
  * Committing through trouble: a decision that was made stays made while the store is away, and an
- * answer that got lost is found by reading, never guessed.
+ * answer that got lost is found by reading, never guessed. Whoever listens in this process is told.
  */
 import { Duration, Effect, Option, Schedule } from "effect"
 import type { RunCommit, RunStore, StaleRun } from "../ports/RunStore.ts"
+import { RunSignals } from "./RunSignals.ts"
 
 /** Pauses between tries: from 50 ms, doubling to 5 s, with jitter, without an end. */
 const patience = Schedule.exponential("50 millis").pipe(
@@ -45,4 +46,7 @@ export const commitDurably = (
   store: RunStore["Service"],
   commit: RunCommit,
 ): Effect.Effect<void, StaleRun> =>
-  Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit))
+  Effect.flatMap(
+    Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit)),
+    () => Effect.map(RunSignals, (signals) => signals.tell(commit.run.id)),
+  )

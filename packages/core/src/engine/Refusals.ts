@@ -59,6 +59,15 @@ export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("De
   }
 }
 
+/** The name of a start was given to another request before. */
+export class StartKeyTaken extends Schema.TaggedError<StartKeyTaken>()("StartKeyTaken", {
+  runId: Schema.String,
+}) {
+  override get message(): string {
+    return "The idempotency key was used for another start before"
+  }
+}
+
 /** A run that has ended cannot be canceled. */
 export class RunEnded extends Schema.TaggedError<RunEnded>()("RunEnded", {
   runId: Schema.String,

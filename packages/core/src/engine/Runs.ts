@@ -1,12 +1,14 @@
 /**
  * Starting, canceling and awaiting runs.
  *
- * Guarantees: a run that was answered for is stored; a canceled run writes nothing more, wherever
- * it was executing. Leaves out: reads, which go straight to the store.
+ * Guarantees: a run that was answered for is stored; a start that has a name is made once; a
+ * canceled run writes nothing more, wherever it was executing. Leaves out: reads, which go straight
+ * to the store.
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { AccountId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
+import type { StartKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type {
   Definition,
@@ -32,9 +34,11 @@ import { Ids } from "./Ids.ts"
 import type { Overlay, Plan } from "./Plan.ts"
 import { plan, planSingle, upstreamOf } from "./Plan.ts"
 import type { InvalidWebhook } from "./Refusals.ts"
-import { InvalidGraph, RunEnded, RunNotFound, WorkflowNotFound } from "./Refusals.ts"
+import { InvalidGraph, RunEnded, RunNotFound, StartKeyTaken, WorkflowNotFound } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
 import { cancel as cancelation } from "./Turn.ts"
+import type { Validation } from "./Validation.ts"
+import { validationOf } from "./Validation.ts"
 import type { Admit } from "./Webhooks.ts"
 import { makeAdmit } from "./Webhooks.ts"
 
@@ -51,6 +55,15 @@ export interface StartRequest {
   readonly webhook?: WebhookConfig | undefined
 }
 
+/** A start under a name: this call's own, or that of an earlier one. */
+export interface StartedOnce {
+  readonly runId: RunId
+  readonly isReplay: boolean
+}
+
+/** Why a start is refused. */
+export type StartRefusal = WorkflowNotFound | InvalidGraph | InvalidWebhook
+
 export class Runs extends Context.Service<
   Runs,
   {
@@ -61,7 +74,24 @@ export class Runs extends Context.Service<
     readonly start: (
       account: AccountId,
       request: StartRequest,
-    ) => Effect.Effect<Run, WorkflowNotFound | InvalidGraph | InvalidWebhook | StorageError>
+    ) => Effect.Effect<Run, StartRefusal | StorageError>
+    /**
+     * {@link start} under a name: however often and wherever it is repeated, one run is started,
+     * and every repetition answers with it. A start that was refused takes no name.
+     */
+    readonly startOnce: (
+      account: AccountId,
+      request: StartRequest,
+      startKey: StartKey,
+    ) => Effect.Effect<StartedOnce, StartRefusal | StartKeyTaken | StorageError>
+    /**
+     * What {@link start} would say of the graph now. Starts nothing, stores nothing, and looks at
+     * no webhook.
+     */
+    readonly validate: (
+      account: AccountId,
+      request: StartRequest,
+    ) => Effect.Effect<Validation, WorkflowNotFound | StorageError>
     /** Cancels an open run at once. Of a canceled run it is a no-op. */
     readonly cancel: (
       account: AccountId,
@@ -143,6 +173,12 @@ const webhookOf = (
 ): Effect.Effect<Webhook | null, InvalidWebhook> =>
   webhook === undefined ? Effect.succeed(null) : admit(account, webhook)
 
+const overlayOf = (request: StartRequest): Overlay => ({
+  values: request.values ?? {},
+  inputOverrides: request.graphInputOverrides ?? {},
+  nodeOverrides: request.nodeOverrides ?? [],
+})
+
 /** Puts a start together, or names every problem. Stores nothing. */
 const draw = Effect.fnUntraced(function* (
   services: Services,
@@ -151,11 +187,7 @@ const draw = Effect.fnUntraced(function* (
 ) {
   const { graphs, ids, runs } = services
   const { singleNodeId } = request
-  const overlay: Overlay = {
-    values: request.values ?? {},
-    inputOverrides: request.graphInputOverrides ?? {},
-    nodeOverrides: request.nodeOverrides ?? [],
-  }
+  const overlay = overlayOf(request)
   const id = RunId.make(yield* ids.make("run"))
   const made =
     singleNodeId === undefined
@@ -185,40 +217,96 @@ const draw = Effect.fnUntraced(function* (
   return { graph, record: { run, definition, nodeRuns: [] } }
 })
 
-/** Stores a new run with what was decided about it so far. */
-const insert = ({ runs }: Services, definition: Definition, commit: RunCommit) =>
-  runs
-    .commit({ ...commit, expected: { _tag: "New", definition } })
-    .pipe(Effect.catchTag("StaleRun", Effect.die))
+/** Stores a new run with what was decided about it so far. Stale only where its name is taken. */
+const insert = (
+  { runs }: Services,
+  definition: Definition,
+  commit: RunCommit,
+  startKey: StartKey | undefined,
+) => runs.commit({ ...commit, expected: { _tag: "New", definition, startKey } })
 
 /** Stores a run for whoever has room for it. */
-const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord) {
+const queue = Effect.fnUntraced(function* (
+  services: Services,
+  record: RunRecord,
+  startKey: StartKey | undefined,
+) {
   const commit = new Change(record.run, record.run.createdAt).commit()
-  yield* insert(services, record.definition, commit)
+  yield* insert(services, record.definition, commit, startKey)
   yield* services.runner.look
   return commit.run
 })
 
 /** Stores a run together with its first turn, owned by this process from its birth. */
-const begin = Effect.fnUntraced(function* (services: Services, record: RunRecord, graph: Compiled) {
+const begin = Effect.fnUntraced(function* (
+  services: Services,
+  record: RunRecord,
+  graph: Compiled,
+  startKey: StartKey | undefined,
+) {
   const { runner } = services
   const owned = { ...record, run: { ...record.run, owner: runner.id, fence: 1 } }
   const circumstances = { ...(yield* circumstancesOf), now: record.run.createdAt }
   const prepared = prepare(owned, graph, circumstances)
-  yield* insert(services, record.definition, prepared.first.commit)
+  yield* insert(services, record.definition, prepared.first.commit, startKey)
   yield* runner.launch(owned.run, prepared)
   return prepared.first.commit.run
 })
 
+/** Puts a start together and stores it. */
+const store = Effect.fnUntraced(function* (
+  services: Services,
+  account: AccountId,
+  request: StartRequest,
+  startKey: StartKey | undefined,
+) {
+  const found = yield* services.workflows.find(account, request.workflowId)
+  if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
+  const { graph, record } = yield* draw(services, found.value, request)
+  return yield* services.runner.hasRoom()
+    ? begin(services, record, graph, startKey)
+    : queue(services, record, startKey)
+})
+
 const start = (services: Services): Runs["Service"]["start"] =>
-  Effect.fn("Runs.start")(function* (account, request) {
-    const found = yield* services.workflows.find(account, request.workflowId)
-    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-    const { graph, record } = yield* draw(services, found.value, request)
-    return yield* services.runner.hasRoom()
-      ? begin(services, record, graph)
-      : queue(services, record)
+  Effect.fn("Runs.start")(
+    (account, request) =>
+      Effect.catchTag(store(services, account, request, undefined), "StaleRun", Effect.die),
+    Effect.uninterruptible,
+  )
+
+/** The start that was made under a name, if there is one; refused if it was another one. */
+const replay = Effect.fnUntraced(function* (
+  { runs }: Services,
+  account: AccountId,
+  { bodyHash, key }: StartKey,
+) {
+  const known = yield* runs.findStart(account, key)
+  if (Option.isNone(known)) return undefined
+  const { runId } = known.value
+  if (known.value.bodyHash !== bodyHash) return yield* new StartKeyTaken({ runId })
+  return { runId, isReplay: true } satisfies StartedOnce
+})
+
+const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
+  Effect.fn("Runs.startOnce")(function* (account, request, startKey) {
+    // A name may end between a refusal and the look at who has it: then it is free again.
+    while (true) {
+      const before = yield* replay(services, account, startKey)
+      if (before !== undefined) return before
+      const started = yield* Effect.result(store(services, account, request, startKey))
+      if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
+      if (started.failure._tag !== "StaleRun") return yield* started.failure
+    }
   }, Effect.uninterruptible)
+
+const validate = ({ graphs, ids, workflows }: Services): Runs["Service"]["validate"] =>
+  Effect.fn("Runs.validate")(function* (account, request) {
+    const found = yield* workflows.find(account, request.workflowId)
+    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
+    const id = RunId.make(yield* ids.make("run"))
+    return validationOf(plan(found.value, overlayOf(request), id, graphs.compile))
+  })
 
 const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
   Effect.fn("Runs.cancel")(function* (account, id) {
@@ -259,5 +347,11 @@ const make = Effect.gen(function* () {
     ids: yield* Ids,
     admit: yield* makeAdmit,
   }
-  return Runs.of({ start: start(services), cancel: cancel(services), wait: wait(services) })
+  return Runs.of({
+    start: start(services),
+    startOnce: startOnce(services),
+    validate: validate(services),
+    cancel: cancel(services),
+    wait: wait(services),
+  })
 })

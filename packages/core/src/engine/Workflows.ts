@@ -15,6 +15,7 @@ import type { Node, Position, Workflow, WorkflowContent } from "../domain/Workfl
 import { settingsOf } from "../domain/Workflow.ts"
 import { problemsOfDraft } from "../graph/Draft.ts"
 import { place } from "../graph/Placement.ts"
+import { plain } from "../graph/Problem.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Ids } from "./Ids.ts"
@@ -154,15 +155,15 @@ const problemsOfNew = (type: NodeType, node: Node): ReadonlyArray<string> => {
   const problems: Array<string> = []
   if (settings.mode !== undefined && !type.modes.includes(settings.mode)) {
     const modes = type.modes.length === 0 ? "it has none" : `it has ${type.modes.join(", ")}`
-    problems.push(`mode: ${type.key} has no mode "${settings.mode}"; ${modes}`)
+    problems.push(`mode: ${type.key} has no such mode; ${modes}`)
   }
   for (const [name, value] of Object.entries(settings.inputs)) {
     const port = inputs.get(name)
     if (port !== undefined) {
-      problems.push(...port.check(value).map((clause) => `inputs.${name}: ${clause}`))
+      problems.push(...port.check(value).map((clause) => `inputs.${plain(name)}: ${clause}`))
     } else {
       const known = [...inputs.keys()].join(", ")
-      problems.push(`inputs.${name}: ${type.key} has no such input; it has ${known}`)
+      problems.push(`inputs.${plain(name)}: ${type.key} has no such input; it has ${known}`)
     }
   }
   return problems
@@ -266,7 +267,7 @@ const decideAddition =
   (stored: Workflow): Effect.Effect<Change<AddedNode>, InvalidGraph> => {
     const type = types.lookup(wanted.nodeType)
     if (type === undefined) {
-      const problems = [`nodeType: unknown type "${wanted.nodeType}"`]
+      const problems = ["nodeType: there is no such type"]
       return Effect.fail(new InvalidGraph({ problems }))
     }
     const node = drawNode(stored.nodes, wanted)

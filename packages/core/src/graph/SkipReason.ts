@@ -57,7 +57,8 @@ const isAllLive = (graph: Graph, progress: Progress, index: number): boolean => 
   return true
 }
 
-const leftoverReason = ({ id, ports, settings }: GraphNode): string => {
+/** What is to be said of a node that is left over: without edges, and incomplete. */
+export const leftoverReason = ({ id, ports, settings }: GraphNode): string => {
   const missing = Array.from(ports.inputs.values()).filter(
     ({ name, required }) => required && !Object.hasOwn(settings.inputs, name),
   )

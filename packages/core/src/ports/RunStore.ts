@@ -9,6 +9,7 @@ import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
 import type { Delivery } from "../domain/Delivery.ts"
 import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
+import type { KnownStart, StartKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "../domain/Run.ts"
@@ -17,7 +18,12 @@ import type { StorageError } from "./StorageError.ts"
 
 /** What a commit was decided on: a run that does not exist yet, or one fence and revision. */
 export type Expected =
-  | { readonly _tag: "New"; readonly definition: Definition }
+  | {
+      readonly _tag: "New"
+      readonly definition: Definition
+      /** Also that no run of the account was started under this name, which it takes. */
+      readonly startKey?: StartKey | undefined
+    }
   | { readonly _tag: "Existing"; readonly fence: number; readonly revision: number }
 
 /**
@@ -43,7 +49,8 @@ export interface RunCommit {
 
 /**
  * The run is not as the decision saw it: another runner claimed it, somebody canceled it, it is
- * terminal, or (for a new run) it exists already. Nothing was written.
+ * terminal, or (for a new run) it exists already or its start has a name that is taken. Nothing was
+ * written.
  */
 export class StaleRun extends Schema.TaggedError<StaleRun>()("StaleRun", {
   runId: Schema.String,
@@ -137,6 +144,14 @@ export class RunStore extends Context.Service<
       workflowId: WorkflowId,
       nodeIds: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyMap<string, JsonObject>, StorageError>
+    /**
+     * The run that the account has started under this name, as long as the name holds: for
+     * `startKeyMillis` from its commit on, by the store's clock.
+     */
+    readonly findStart: (
+      account: AccountId,
+      key: string,
+    ) => Effect.Effect<Option.Option<KnownStart>, StorageError>
     /** Newest first. */
     readonly list: (query: RunQuery) => Effect.Effect<Page<Run>, StorageError>
     /**

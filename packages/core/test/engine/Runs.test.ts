@@ -2,6 +2,7 @@
 import { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
 import { Runs } from "@millrace/core/engine/Runs"
+import { Workflows } from "@millrace/core/engine/Workflows"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -115,6 +116,78 @@ describe("Runs.start", () => {
       assert.strictEqual(one.definitionId, two.definitionId)
       assert.notStrictEqual(one.id, two.id)
       assert.notStrictEqual(one.executionId, two.executionId)
+    }).pipe(at),
+  )
+})
+
+describe("Runs.startOnce", () => {
+  const named = (key: string, bodyHash = "same") => ({ key, bodyHash })
+
+  it.effect("starts one run under a name, and answers every repetition with it", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save([node("a", "pass")])
+      const first = yield* runs.startOnce(account, { workflowId }, named("k"))
+      assert.isFalse(first.isReplay)
+      const again = yield* runs.startOnce(account, { workflowId }, named("k"))
+      assert.deepStrictEqual(again, { runId: first.runId, isReplay: true })
+      const other = yield* runs.startOnce(account, { workflowId }, named("l"))
+      assert.notStrictEqual(other.runId, first.runId)
+      const page = yield* Effect.flatMap(RunStore, (store) => store.list({ account, limit: 10 }))
+      assert.lengthOf(page.items, 2)
+    }).pipe(at),
+  )
+
+  it.effect("starts one run for a thousand callers at once, whether there is room or not", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save([node("a", "pass")])
+      const all = yield* Effect.forEach(
+        Array.from({ length: 1_000 }),
+        () => runs.startOnce(account, { workflowId }, named("k")),
+        { concurrency: "unbounded" },
+      )
+      assert.lengthOf(new Set(all.map(({ runId }) => runId)), 1)
+      assert.lengthOf(
+        all.filter(({ isReplay }) => !isReplay),
+        1,
+      )
+      const page = yield* Effect.flatMap(RunStore, (store) => store.list({ account, limit: 10 }))
+      assert.lengthOf(page.items, 1)
+    }).pipe(at),
+  )
+
+  it.effect("refuses a name that was given to another request, also for another account's", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save([node("a", "pass")])
+      yield* runs.startOnce(account, { workflowId }, named("k"))
+      const refused = runs.startOnce(account, { workflowId }, named("k", "other"))
+      assert.strictEqual((yield* Effect.flip(refused))._tag, "StartKeyTaken")
+      const foreign = runs.startOnce(stranger, { workflowId }, named("k", "other"))
+      assert.strictEqual((yield* Effect.flip(foreign))._tag, "WorkflowNotFound")
+    }).pipe(at),
+  )
+
+  it.effect("takes no name for a start that was refused", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save([node("a", "nonsense")])
+      const bad = yield* Effect.flip(runs.startOnce(account, { workflowId }, named("k")))
+      assert.strictEqual(bad._tag, "InvalidGraph")
+      const good = { workflowId, nodeOverrides: [node("a", "pass")] }
+      assert.isFalse((yield* runs.startOnce(account, good, named("k", "good"))).isReplay)
+    }).pipe(at),
+  )
+
+  it.effect("knows a name again after the workflow was deleted", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id: workflowId } = yield* save([node("a", "pass")])
+      const { runId } = yield* runs.startOnce(account, { workflowId }, named("k"))
+      yield* Effect.flatMap(Workflows, (all) => all.remove(account, workflowId))
+      const again = yield* runs.startOnce(account, { workflowId }, named("k"))
+      assert.deepStrictEqual(again, { runId, isReplay: true })
     }).pipe(at),
   )
 })

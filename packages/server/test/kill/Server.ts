@@ -1,6 +1,6 @@
 /**
- * `millrace serve` with one more node type, and deliveries in a hurry where that is wanted: the same
- * wiring, told everything by variables.
+ * `millrace serve` with one more node type, and deliveries in a hurry where that is wanted: the
+ * same wiring, told everything by variables.
  */
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { builtin } from "@millrace/nodes/Builtin"

@@ -1,0 +1,218 @@
+/**
+ * One example of every body, for whoever reads the OpenAPI document.
+ *
+ * Guarantees: tests hold each against its schema. Leaves out: errors, of which one per status is
+ * enough.
+ */
+
+/** The bodies of one operation. */
+export interface Example {
+  readonly request?: unknown
+  readonly response?: unknown
+}
+
+const workflowId = "wf_0199d2c8-7e1f-7c3a-9d42-3f5b8a6e1c07"
+const runId = "run_0199d2c9-11aa-7b90-8c55-2d1e7f9a4b63"
+const at = "2026-01-05T09:30:00.000Z"
+const later = "2026-01-05T09:30:00.412Z"
+
+const say = {
+  id: "say",
+  type: "constant",
+  position: { x: 40, y: 40 },
+  data: { inputs: { value: "Hello" } },
+}
+const answer = { id: "answer", type: "response", position: { x: 400, y: 40 } }
+const edge = { id: "e1", source: "say", target: "answer" }
+
+const content = { name: "Hello", nodes: [say, answer], edges: [edge] }
+
+const workflow = {
+  id: workflowId,
+  name: "Hello",
+  description: null,
+  thumbnailUrl: null,
+  nodes: [say, answer],
+  edges: [edge],
+  settings: {},
+  updatedAt: at,
+}
+
+const workflowItem = {
+  id: workflowId,
+  name: "Hello",
+  description: null,
+  thumbnailUrl: null,
+  updatedAt: at,
+  nodeCount: 2,
+}
+
+const runItem = {
+  id: runId,
+  workflowId,
+  workflowName: "Hello",
+  status: "COMPLETED",
+  mode: "full",
+  startedAt: at,
+  finishedAt: later,
+  createdAt: at,
+  error: null,
+  estimatedCredits: 0,
+  actualCredits: 0,
+  nodeRunCount: 2,
+  source: "api",
+}
+
+const nodeRun = {
+  nodeId: "say",
+  nodeType: "constant",
+  status: "COMPLETED",
+  input: { value: "Hello" },
+  output: { output: "Hello" },
+  logs: null,
+  error: null,
+  startedAt: at,
+  finishedAt: at,
+}
+
+const runDetail = {
+  id: runId,
+  status: "COMPLETED",
+  workflowId,
+  triggerRunId: "exe_0199d2c9-11ab-7d02-a1c4-5e6f70819a2b",
+  createdAt: at,
+  startedAt: at,
+  finishedAt: later,
+  error: null,
+  context: { values: {}, output: "Hello", viewport: null, workflowRevision: 1 },
+  nodeRuns: [nodeRun],
+}
+
+const nodeType = {
+  key: "constant",
+  version: 1,
+  name: "Constant",
+  description: "Hands on the value it was given.",
+  category: "data",
+  modes: [],
+  inputPorts: [{ name: "value", required: true, multiple: false, schema: {} }],
+  outputPorts: [{ name: "output", schema: {} }],
+  creditEstimate: 0,
+}
+
+const cursor = "mR2c1sZk4vTq0bXwYh8jNltydW5zIix7fV0"
+
+const ofWorkflows: Readonly<Record<string, Example>> = {
+  "workflows.list": { response: { items: [workflowItem], nextCursor: null } },
+  "workflows.create": { request: content, response: workflow },
+  "workflows.get": { response: workflow },
+  "workflows.update": { request: { name: "Hello" }, response: workflow },
+  "workflows.remove": {},
+  "workflows.duplicate": { response: { ...workflow, name: "Hello (copy)" } },
+  "workflows.addNode": {
+    request: { nodeType: "constant", column: 1, inputs: { value: "Hello" } },
+    response: {
+      nodeId: "constant_1",
+      type: "constant",
+      position: { x: 400, y: 40 },
+      inputPorts: ["value"],
+      outputPorts: ["output"],
+      inputsSet: ["value"],
+    },
+  },
+  "workflows.validate": {
+    request: { values: {} },
+    response: {
+      valid: false,
+      problems: [
+        {
+          message: 'Node "say": required input "value" has neither a value nor an edge',
+          nodeId: "say",
+          port: "value",
+        },
+      ],
+      warnings: [],
+      estimatedCredits: null,
+    },
+  },
+}
+
+const ofRuns: Readonly<Record<string, Example>> = {
+  "runs.list": { response: { items: [runItem], nextCursor: cursor } },
+  "runs.start": { request: { workflowId, values: {} }, response: { runId } },
+  "runs.batch": { request: { ids: [runId] }, response: { runs: [runDetail] } },
+  "runs.get": { response: { ...runItem, ...runDetail } },
+  "runs.events": {},
+  "runs.cancel": {
+    response: { ...runItem, status: "CANCELED", nodeRunCount: 1 },
+  },
+}
+
+const deliveryItem = {
+  id: "msg_0199d2c9-11aa-7b90-8c55-2d1e7f9a4b63_000004",
+  runId,
+  sequence: 4,
+  type: "run.completed",
+  url: "https://example.com/hooks/flows",
+  state: "DELIVERED",
+  attempts: 1,
+  nextAttemptAt: null,
+  createdAt: later,
+  settledAt: later,
+}
+
+const attempt = {
+  number: 1,
+  at: later,
+  durationMillis: 87,
+  status: 204,
+  error: null,
+  answer: "",
+  nextAt: null,
+}
+
+const ofDeliveries: Readonly<Record<string, Example>> = {
+  "deliveries.list": { response: { items: [deliveryItem], nextCursor: cursor } },
+  "deliveries.get": {
+    response: { ...deliveryItem, body: '{"success":true,"type":"..."}', attemptLog: [attempt] },
+  },
+  "deliveries.redeliver": {
+    response: { ...deliveryItem, state: "PENDING", nextAttemptAt: later, settledAt: null },
+  },
+}
+
+/** The examples of every operation, by its identifier. */
+export const examples: Readonly<Record<string, Example>> = {
+  ...ofWorkflows,
+  ...ofRuns,
+  ...ofDeliveries,
+  "nodeTypes.list": { response: { items: [nodeType] } },
+}
+
+/** What a stream of events looks like. */
+export const streamExample =
+  `event: snapshot\ndata: ${JSON.stringify({ sequence: 1, run: { id: runId } })}\n\n` +
+  `id: 1\nevent: run.started\ndata: ${JSON.stringify({
+    sequence: 1,
+    type: "run.started",
+    success: true,
+    runId,
+    workflowId,
+    data: { status: "RUNNING", sequence: 1 },
+    error: null,
+    createdAt: at,
+  })}\n\n`
+
+/** One sentence and one code for machines, by status. */
+export const errorExamples: Readonly<Record<string, readonly [error: string, code: string]>> = {
+  "400": ["nodes[3].position.x: expected a number", "invalid_request"],
+  "401": ["API key is missing, invalid or expired", "key_refused"],
+  "404": ["The workflow does not exist", "workflow_not_found"],
+  "409": ["Run run_0199d2c9 has already ended: COMPLETED", "run_ended"],
+  "412": ["Workflow wf_0199d2c8 was changed meanwhile; it is at revision 7", "revision_mismatch"],
+  "413": ["The body is larger than 1048576 bytes", "body_too_large"],
+  "415": ["Content-Type must be application/json", "unsupported_media_type"],
+  "429": ["The rate limit of the API key is exceeded; retry in 12 s", "limit_exceeded"],
+  "500": ["Internal error", "internal_error"],
+  "503": ["The store is unavailable; try again", "store_unavailable"],
+}

@@ -1,0 +1,68 @@
+/**
+ * The client for programs without Effect: every operation as a promise, listings and events to
+ * iterate over. What it gives is JSON as it travels, with times as ISO 8601 text.
+ *
+ * Guarantees: runs wherever there is `fetch`; loads nothing of Effect. Leaves out: checking what
+ * the server answers; the types say what the OpenAPI document says.
+ */
+import type { NodeTypeList } from "./NodeTypeWire.ts"
+import type { ClientOptions, Send } from "./Transport.ts"
+import { makeSend } from "./Transport.ts"
+import type { Deliveries } from "./PromiseDeliveries.ts"
+import { makeDeliveries } from "./PromiseDeliveries.ts"
+import type { Runs } from "./PromiseRuns.ts"
+import { makeRuns } from "./PromiseRuns.ts"
+import type { Workflows } from "./PromiseWorkflows.ts"
+import { makeWorkflows } from "./PromiseWorkflows.ts"
+
+export { ApiError } from "./ApiError.ts"
+export type { ClientOptions } from "./Transport.ts"
+export type { Deliveries, DeliveryFilter } from "./PromiseDeliveries.ts"
+export type { Runs, RunFilter, StreamedEvent } from "./PromiseRuns.ts"
+export type { Workflows } from "./PromiseWorkflows.ts"
+export type { Listing, Page, PageQuery } from "./PromiseListing.ts"
+
+/** A node type that the server can execute. */
+export type NodeType = (typeof NodeTypeList.Encoded)["items"][number]
+
+/** The catalogue of node types. */
+export interface NodeTypes {
+  list(): Promise<ReadonlyArray<NodeType>>
+}
+
+/** A server, seen with one key. */
+export interface Client {
+  readonly workflows: Workflows
+  readonly runs: Runs
+  readonly deliveries: Deliveries
+  readonly nodeTypes: NodeTypes
+}
+
+const makeNodeTypes = (send: Send): NodeTypes => ({
+  list: async () => {
+    const { items } = (await (
+      await send("GET", "/node-types")
+    ).json()) as typeof NodeTypeList.Encoded
+    return items
+  },
+})
+
+/**
+ * Makes a client. Calls reject with an {@link ApiError} when the server refuses, and with the error
+ * of `fetch` when there is no answer.
+ *
+ * ```ts
+ * const client = createClient({ url: "http://127.0.0.1:7411", apiKey })
+ * const { runId } = await client.runs.start({ workflowId }, { idempotencyKey: "order-7" })
+ * for await (const { event } of client.runs.events(runId)) console.log(event)
+ * ```
+ */
+export const createClient = (options: ClientOptions): Client => {
+  const send = makeSend(options)
+  return {
+    workflows: makeWorkflows(send),
+    runs: makeRuns(send),
+    deliveries: makeDeliveries(send),
+    nodeTypes: makeNodeTypes(send),
+  }
+}

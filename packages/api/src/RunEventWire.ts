@@ -1,0 +1,49 @@
+/**
+ * The events of a run as they are streamed: a snapshot first, then each event with its number.
+ *
+ * Leaves out: what a webhook adds to an event, such as the metadata of its start.
+ */
+import { RunEvent as StoredEvent, RunEventType } from "@millrace/core/domain/RunEvent"
+import { Schema, Struct } from "effect"
+import { RunRead } from "./RunWire.ts"
+
+const event = StoredEvent.fields
+
+/** An event (specification 2.10). It tells of a success exactly when `error` is `null`. */
+export const RunEvent = Schema.Struct({
+  ...Struct.pick(event, ["sequence", "type"]),
+  success: Schema.Boolean,
+  ...Struct.pick(event, ["runId", "workflowId", "data", "error"]),
+  createdAt: event.at,
+}).annotate({ identifier: "RunEvent" })
+export type RunEvent = typeof RunEvent.Type
+
+/** A run as it is, and the number of the last event that this takes into account. */
+export const RunSnapshot = Schema.Struct({
+  sequence: event.sequence,
+  run: RunRead,
+}).annotate({ identifier: "RunSnapshot" })
+export type RunSnapshot = typeof RunSnapshot.Type
+
+/** What comes over the stream: the snapshot has no `id`, so it moves nobody's place in it. */
+export const StreamedEvent = Schema.Union([
+  Schema.Struct({
+    event: Schema.Literal("snapshot"),
+    data: Schema.fromJsonString(RunSnapshot),
+  }),
+  Schema.Struct({
+    id: Schema.String,
+    event: RunEventType,
+    data: Schema.fromJsonString(RunEvent),
+  }),
+])
+export type StreamedEvent = typeof StreamedEvent.Type
+
+/** True for the event that ends a run: none comes after it. */
+export const isEnd = (type: RunEventType): boolean =>
+  type === "run.completed" || type === "run.failed" || type === "run.canceled"
+
+/** The number of an event as text: decimal digits, 0 for the beginning. */
+export const SequenceText = Schema.String.check(
+  Schema.isPattern(/^(0|[1-9][0-9]{0,8})$/, { expected: "the id of an event of this run" }),
+).annotate({ description: "The `id` of the last event that was received; 0 for the beginning." })

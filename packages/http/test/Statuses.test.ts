@@ -1,0 +1,218 @@
+/**
+ * Every status that the OpenAPI document names for an operation, brought about once; each answer is
+ * held against the document.
+ */
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Api } from "@millrace/api/Api"
+import * as Engine from "@millrace/core/engine/Engine"
+import { KeyStore } from "@millrace/core/ports/KeyStore"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import * as Stores from "@millrace/memory/Stores"
+import { Effect, Layer, Logger } from "effect"
+import { OpenApi } from "effect/http-api"
+import { makeDeviationOf } from "./Conformity.ts"
+import type { Answer, Parts, Tenant } from "./Harness.ts"
+import { Harness, types } from "./Harness.ts"
+import type { Document, Operation } from "./Operations.ts"
+import { operationsOf } from "./Operations.ts"
+import { chain, create, deliver, finish, start } from "./Samples.ts"
+
+const document = OpenApi.fromApi(Api) as unknown as Document
+const deviationOf = makeDeviationOf(document)
+const operations = operationsOf(document)
+
+/** What a request can refer to. */
+interface Stage {
+  readonly owner: Tenant
+  readonly workflow: string
+  /** A run that has ended, well. */
+  readonly run: string
+  readonly delivery: string
+}
+
+/** Method, path below `/api/v1`, and the rest. */
+type Call = readonly [method: string, path: string, parts?: Parts]
+
+/** A request of an operation that succeeds. */
+const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
+  "workflows.list": () => ["GET", "/workflows?limit=1"],
+  "workflows.create": () => ["POST", "/workflows", { json: chain }],
+  "workflows.get": ({ workflow }) => ["GET", `/workflows/${workflow}`],
+  "workflows.update": ({ workflow }) => [
+    "PATCH",
+    `/workflows/${workflow}`,
+    { json: { name: "New" }, headers: { "if-match": '"1"' } },
+  ],
+  "workflows.remove": ({ workflow }) => ["DELETE", `/workflows/${workflow}`],
+  "workflows.duplicate": ({ workflow }) => ["POST", `/workflows/${workflow}/duplicate`],
+  "workflows.addNode": ({ workflow }) => [
+    "POST",
+    `/workflows/${workflow}/nodes`,
+    { json: { nodeType: "measure", mode: "words", inputs: { text: "x" } } },
+  ],
+  "workflows.validate": ({ workflow }) => ["POST", `/workflows/${workflow}/validate`, { json: {} }],
+  "runs.list": () => ["GET", "/runs"],
+  "runs.start": ({ workflow }) => ["POST", "/runs", { json: { workflowId: workflow } }],
+  "runs.batch": ({ run }) => ["POST", "/runs/batch", { json: { ids: [run] } }],
+  "runs.get": ({ run }) => ["GET", `/runs/${run}`],
+  "runs.events": ({ run }) => ["GET", `/runs/${run}/events`],
+  "runs.cancel": ({ run }) => ["POST", `/runs/${run}/cancel`],
+  "deliveries.list": ({ run }) => ["GET", `/runs/${run}/deliveries`],
+  "deliveries.get": ({ delivery }) => ["GET", `/deliveries/${delivery}`],
+  "deliveries.redeliver": ({ delivery }) => ["POST", `/deliveries/${delivery}/redeliver`],
+  "nodeTypes.list": () => ["GET", "/node-types"],
+}
+
+const callOf = ({ operationId }: Operation, stage: Stage): Call => {
+  const make = fine[operationId]
+  if (make === undefined) throw new Error(`say how ${operationId} is called`)
+  return make(stage)
+}
+
+const send = Effect.fnUntraced(function* (stage: Stage, [method, path, parts]: Call) {
+  const harness = yield* Harness
+  return yield* harness.send(method, `/api/v1${path}`, { key: stage.owner.key, ...parts })
+})
+
+const stage = Effect.gen(function* () {
+  const { tenant } = yield* Harness
+  const owner = yield* tenant()
+  const workflow = yield* create(owner, chain)
+  const delivery = yield* deliver(owner)
+  return { owner, workflow, run: yield* finish(owner, workflow), delivery } satisfies Stage
+})
+
+const withParts = ([method, path]: Call, parts: Parts): Call => [method, path, parts]
+
+const json = { "content-type": "application/json" }
+
+/** How each error is brought about, for any operation that can have it. */
+const errors: Readonly<
+  Record<string, (each: Operation, stage: Stage) => Effect.Effect<Answer, never, Harness>>
+> = {
+  "400": (each, at) => {
+    const [method, path, parts] = callOf(each, at)
+    return send(at, [method, `${path}${path.includes("?") ? "&" : "?"}x=%ff`, parts ?? {}])
+  },
+  "401": (each, at) => {
+    const [method, path, parts] = callOf(each, at)
+    return send(at, [method, path, { ...parts, key: "mr_nobody" }])
+  },
+  "404": (each, at) =>
+    each.operationId === "runs.start"
+      ? send(at, ["POST", "/runs", { json: { workflowId: "wf_none" } }])
+      : send(
+          at,
+          callOf(each, { ...at, workflow: "wf_none", run: "run_none", delivery: "msg_none" }),
+        ),
+  "409": (each, at) =>
+    each.operationId === "runs.cancel"
+      ? send(at, callOf(each, at))
+      : Effect.gen(function* () {
+          const headers = { "idempotency-key": "k" }
+          const json = { workflowId: at.workflow }
+          yield* send(at, ["POST", "/runs", { json, headers }])
+          return yield* send(at, ["POST", "/runs", { json: { ...json, values: {} }, headers }])
+        }),
+  "412": (each, at) => {
+    const [method, path, parts] = callOf(each, at)
+    return send(at, [method, path, { ...parts, headers: { "if-match": '"7"' } }])
+  },
+  "413": (each, at) =>
+    send(at, withParts(callOf(each, at), { raw: " ".repeat(1_048_577), headers: json })),
+  "415": (each, at) => {
+    const headers = { "content-type": "text/plain" }
+    return send(at, withParts(callOf(each, at), { raw: "{}", headers }))
+  },
+  "429": (each, at) =>
+    Effect.gen(function* () {
+      const owner = yield* (yield* Harness).tenant({ perMinute: 1 })
+      yield* send({ ...at, owner }, ["GET", "/node-types"])
+      return yield* send({ ...at, owner }, callOf(each, at))
+    }),
+}
+
+/** A success; of a cancel it takes a run that is open. */
+const succeed = Effect.fnUntraced(function* (each: Operation, status: string, at: Stage) {
+  if (each.operationId === "runs.events" && status === "204") {
+    const headers = { "last-event-id": "4" }
+    return yield* send(at, withParts(callOf(each, at), { headers }))
+  }
+  if (each.operationId !== "runs.cancel") return yield* send(at, callOf(each, at))
+  const hang = { id: "say", type: "hang", position: { x: 0, y: 0 } }
+  const edges = { edges: [], nodes: [hang] }
+  const workflow = yield* create(at.owner, { name: "Hang", ...edges })
+  return yield* send(at, callOf(each, { ...at, run: yield* start(at.owner, workflow) }))
+})
+
+const isAsPromised = (each: Operation, status: string, answer: Answer) => {
+  assert.strictEqual(String(answer.status), status, answer.text)
+  assert.isUndefined(deviationOf(each, answer))
+}
+
+layer(Harness.layer)("statuses", (test) => {
+  for (const each of operations) {
+    describe(`${each.method} ${each.path}`, () => {
+      for (const status of Object.keys(each.responses).filter((one) => one < "500")) {
+        test.effect(`answers ${status} as the document says`, () =>
+          Effect.gen(function* () {
+            const at = yield* stage
+            const bring = errors[status]
+            if (status >= "400" && bring === undefined) throw new Error(`how is ${status} got?`)
+            const answer = yield* bring?.(each, at) ?? succeed(each, status, at)
+            isAsPromised(each, status, answer)
+          }),
+        )
+      }
+    })
+  }
+})
+
+const failure = new StorageError({ operation: "test", cause: new Error("hunter2") })
+
+/** The interface over a store of keys that does this with every request. */
+const overKeys = (admit: Effect.Effect<never, StorageError>) =>
+  Harness.layerNoDeps.pipe(
+    Layer.provideMerge(
+      Engine.layer.pipe(
+        Layer.provideMerge(
+          Layer.effect(
+            KeyStore,
+            Effect.map(KeyStore, (store) => KeyStore.of({ ...store, admit: () => admit })),
+          ),
+        ),
+        Layer.provideMerge(Layer.mergeAll(Stores.layer, types)),
+      ),
+    ),
+    Layer.provideMerge(Logger.layer([])),
+  )
+
+/** Before a key is known there is no rate to tell of. */
+const withoutRates = (each: Operation): Operation => {
+  const isRate = ([name]: readonly [string, unknown]) => name.startsWith("X-RateLimit")
+  const responses = Object.entries(each.responses).map(([status, { headers = {}, ...rest }]) => {
+    const kept = Object.entries(headers).filter((one) => !isRate(one))
+    return [status, { ...rest, headers: Object.fromEntries(kept) }]
+  })
+  return { ...each, responses: Object.fromEntries(responses) }
+}
+
+describe("every operation when something breaks", () => {
+  const broken = [
+    ["503", Effect.fail(failure)],
+    ["500", Effect.die(new Error("hunter2"))],
+  ] as const
+  for (const [status, admit] of broken) {
+    it.effect(`answers ${status} as the document says, and no more`, () =>
+      Effect.gen(function* () {
+        const owner = yield* (yield* Harness).tenant()
+        for (const each of operations) {
+          const at = { owner, workflow: "wf_1", run: "run_1", delivery: "msg_1" }
+          const answer = yield* send(at, callOf(each, at))
+          isAsPromised(withoutRates(each), status, answer)
+          assert.notInclude(answer.text, "hunter2")
+        }
+      }).pipe(Effect.provide(overKeys(admit))),
+    )
+  }
+})
