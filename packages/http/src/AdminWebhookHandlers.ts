@@ -36,14 +36,14 @@ interface WithBody {
 /** Cursors belong to somebody; these belong to operators. */
 const operators = AccountId.make("operators")
 
-const itemOf = ({ accountId, createdAt, id, runId, sequence, type, url }: Delivery) =>
-  ({
-    ...{ accountId, createdAt, id, runId, sequence, type, url },
-    state: "PENDING",
-    attempts: 0,
-    nextAttemptAt: createdAt,
-    settledAt: null,
-  }) satisfies DeliveryItem
+/** A delivery of which nothing has been attempted yet. */
+const itemOf = ({ body: _, headers: __, origin: ___, ...head }: Delivery): DeliveryItem => ({
+  ...head,
+  state: "PENDING",
+  attempts: 0,
+  nextAttemptAt: head.createdAt,
+  settledAt: null,
+})
 
 const shown = (secrets: ReadonlyArray<SigningSecret>) => ({
   items: secrets.map((each) => ({ ...each, secret: Redacted.value(each.secret) })),

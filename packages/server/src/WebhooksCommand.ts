@@ -185,8 +185,8 @@ const secret = Command.make(
 ).pipe(
   Command.withShortDescription("Show the secrets that sign, or rotate them"),
   Command.withDescription(
-    "Show the secrets that an account's deliveries are signed with, oldest first: what a receiver " +
-      "verifies with. With --rotate a new one is made, and the old one signs beside it for a day.",
+    "Show the secrets that an account's deliveries are signed with, oldest first: what a " +
+      "receiver verifies with. With --rotate a new one is made, and the old one signs beside it for a day.",
   ),
   Command.withExamples([
     { command: "millrace webhooks secret", description: "Of the account default" },
@@ -198,8 +198,8 @@ const secret = Command.make(
 export const webhooks = Command.make("webhooks").pipe(
   Command.withShortDescription("Show, resend and test deliveries; show and rotate secrets"),
   Command.withDescription(
-    "Show, resend and test deliveries, and show and rotate the secrets they are signed with: in a " +
-      "database, in a folder of millrace dev, or on a running server.",
+    "Show, resend and test deliveries, and show and rotate the secrets they are signed with: in " +
+      "a database, in a folder of millrace dev, or on a running server.",
   ),
   Command.withSubcommands([list, show, resend, test, secret]),
 )
