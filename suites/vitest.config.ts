@@ -8,6 +8,8 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
+    // Two also on two cores: much of these suites waits for processes and disks.
+    maxWorkers: 2,
     name: "suites",
     root: import.meta.dirname,
     include: ["**/*.test.ts"],

@@ -316,6 +316,21 @@ const seize = (it: Tests): void => {
     }),
   )
 
+  it.effect("ends the wait of a parked run, whose time has not come by that", () =>
+    Effect.gen(function* () {
+      const samples = yield* quiet
+      const store = yield* RunStore
+      const owner = samples.runner()
+      const run = yield* born(samples.run({ status: "RUNNING", owner, fence: 3 }))
+      yield* store.commit(Samples.step(run, { dueAt: Samples.epoch + 1e12, owner: null }))
+      const result = yield* store.seize(samples.account, run.id, samples.runner())
+      const taken = Option.getOrThrow(result).run
+      assert.strictEqual(taken.dueAt, null)
+      assert.deepStrictEqual(yield* runOf(run), taken)
+      yield* store.commit(Samples.step(taken, { status: "CANCELED" }))
+    }),
+  )
+
   it.effect("returns a terminal run unchanged", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make

@@ -82,11 +82,18 @@ export const parked = Effect.fnUntraced(function* (
 })
 
 /** A run after somebody seized it. */
-export const seized = (run: Run, owner: RunnerId): Run => ({ ...run, fence: run.fence + 1, owner })
+export const seized = (run: Run, owner: RunnerId): Run => ({
+  ...run,
+  fence: run.fence + 1,
+  owner,
+  dueAt: null,
+})
 
 /** A run after somebody claimed it. */
 export const claimed = (run: Run, owner: RunnerId): Run => ({
-  ...seized(run, owner),
+  ...run,
+  fence: run.fence + 1,
+  owner,
   claims: run.claims + 1,
 })
 

@@ -209,7 +209,7 @@ const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "a
     Effect.sync(() => {
       const run = lists.find(account, id)
       if (run === undefined) return Option.none()
-      if (isOpen(run)) lists.set({ ...run, fence: run.fence + 1, owner: runner })
+      if (isOpen(run)) lists.set({ ...run, fence: run.fence + 1, owner: runner, dueAt: null })
       return Option.some(lists.record(lists.find(account, id)!))
     }),
   abandon: (runner, ids) =>

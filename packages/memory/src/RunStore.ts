@@ -227,10 +227,10 @@ class Runs {
     return true
   }
 
-  take(entry: Entry, runner: RunnerId, claims: number): RunRecord {
+  take(entry: Entry, runner: RunnerId, claims: number, dueAt: Timestamp | null): RunRecord {
     const { run } = entry
-    const next = { ...run, fence: run.fence + 1, claims: run.claims + claims, owner: runner }
-    this.places.update(entry, next)
+    const taken = { fence: run.fence + 1, claims: run.claims + claims, owner: runner, dueAt }
+    this.places.update(entry, { ...run, ...taken })
     return recordOf(entry)
   }
 
@@ -300,13 +300,13 @@ class Runs {
     take(this.due(now))
     take(this.queued(request, taken))
     this.leases.set(runner, now + leaseMillis)
-    return taken.map((entry) => this.take(entry, runner, 1))
+    return taken.map((entry) => this.take(entry, runner, 1, entry.run.dueAt))
   }
 
   seize(account: AccountId, id: RunId, runner: RunnerId): RunRecord | undefined {
     const entry = this.find(account, id)
     if (entry === undefined) return undefined
-    return isTerminal(entry.run.status) ? recordOf(entry) : this.take(entry, runner, 0)
+    return isTerminal(entry.run.status) ? recordOf(entry) : this.take(entry, runner, 0, null)
   }
 
   heartbeat(runner: RunnerId, until: Timestamp): ReadonlyMap<RunId, number> {

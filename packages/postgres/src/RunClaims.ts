@@ -22,7 +22,7 @@ const frozenMillis = 2_000
 
 const seizeStatement = `
 WITH seized AS (
-  UPDATE runs SET fence = fence + 1, owner = $3
+  UPDATE runs SET fence = fence + 1, owner = $3, due_at = NULL
   WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} AND status IN ('QUEUED', 'RUNNING')
   RETURNING *
 ), placed AS (

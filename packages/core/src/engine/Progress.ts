@@ -80,6 +80,8 @@ export const isHalted = ({ definition, failures }: Progress): boolean =>
 const deadlineOf = ({ settings }: Definition, startedAt: Timestamp): Timestamp | undefined =>
   settings.timeoutMillis === undefined ? undefined : startedAt + settings.timeoutMillis
 
+const bySequence = (a: NodeRun, b: NodeRun): number => (a.sequence ?? 0) - (b.sequence ?? 0)
+
 /** Where a run stands, from what is stored of it. */
 export const resume = (
   record: RunRecord,
@@ -106,7 +108,8 @@ export const resume = (
     completed: 0,
     failures: [],
   }
-  for (const row of record.nodeRuns) {
+  // In the order in which they ended, because a failed run names the first failure.
+  for (const row of record.nodeRuns.toSorted(bySequence)) {
     if (isSettled(row.status)) note(progress, graph.nodes[row.ordinal]!, row)
     else progress.leftovers.set(row.ordinal, { logs: row.logs, credits: row.credits })
   }

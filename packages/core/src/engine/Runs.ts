@@ -315,7 +315,11 @@ const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
       const seized = yield* runs.seize(account, id, runner.id)
       if (Option.isNone(seized)) return yield* new RunNotFound({ runId: id })
       const { run } = seized.value
-      if (run.status === "CANCELED") return run
+      if (run.status === "CANCELED") {
+        // Whoever canceled it may be elsewhere, and this process not know it yet.
+        yield* runner.stop(id)
+        return run
+      }
       if (isTerminal(run.status)) return yield* new RunEnded({ runId: id, status: run.status })
       const commit = cancelation(seized.value, yield* Clock.currentTimeMillis)
       const stored = yield* Effect.result(commitDurably(runs, commit))

@@ -116,13 +116,16 @@ const fill = (progress: Progress, now: Timestamp): ReadonlyArray<Started> => {
 
 /** Records what is in progress and what waits, and how much of that is new. */
 const keepBooks = (progress: Progress, change: Change, started: ReadonlyArray<Started>): void => {
-  const attempts = started.filter(({ state }) => state === undefined).length
-  const nodes = started.filter(({ index }) => !progress.again.has(index)).length
-  for (const { index } of started) progress.again.delete(index)
-  change.setActive([...progress.running.values()].map(activeOf), attempts, nodes)
-  change.setWaiting(
-    progress.waiting.size === 0 ? [] : [...progress.waiting.values()].toSorted(byOrdinal),
-  )
+  const { again, rows, running, waiting } = progress
+  // A suspended attempt goes on where its row says it stopped; any other number is a new attempt.
+  const attempts = started.filter(({ attempt, index }) => rows.get(index)?.attempt !== attempt)
+  const nodes = started.filter(({ index }) => !again.has(index))
+  for (const { index } of started) again.delete(index)
+  change.setActive([...running.values()].map(activeOf), attempts.length, nodes.length)
+  // What found no slot is kept as a wait that is over, or the next owner would begin it anew.
+  const overdue = Array.from(again.values(), (next) => ({ ...next, due: next.startedAt }))
+  const waits = [...waiting.values(), ...overdue]
+  change.setWaiting(waits.length < 2 ? waits : waits.toSorted(byOrdinal))
 }
 
 const byOrdinal = (a: { ordinal: number }, b: { ordinal: number }): number => a.ordinal - b.ordinal

@@ -103,8 +103,8 @@ export class RunStore extends Context.Service<
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
      * Takes one open run over, whoever owns it, by raising its fence: from then on the caller is
-     * its only writer. Used to cancel. None when the account has no such run; a terminal run is
-     * returned unchanged.
+     * its only writer, and if the run was parked it no longer is. Used to cancel. None when the
+     * account has no such run; a terminal run is returned unchanged.
      */
     readonly seize: (
       account: AccountId,

@@ -1,0 +1,386 @@
+/**
+ * Plays a scenario: three servers over one store, in simulated time, until every run has ended and
+ * nothing stirs any more; or until something happens that must not.
+ *
+ * Guarantees: synchronous, and the same scenario is played the same way every time.
+ */
+import type { RunId } from "@millrace/core/domain/Id"
+import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
+import { prefixes } from "@millrace/core/domain/Id"
+import type { RunRecord } from "@millrace/core/domain/Run"
+import { isTerminal } from "@millrace/core/domain/Run"
+import type { Ids } from "@millrace/core/engine/Ids"
+import { InvalidGraph } from "@millrace/core/engine/Refusals"
+import { Cause, Effect, Exit, Option } from "effect"
+import type * as Dice from "./ModelDice.ts"
+import { epoch } from "./Samples.ts"
+import { diceFor } from "./SimBehavior.ts"
+import type { Action, Scenario } from "./SimScenario.ts"
+import { isSkewed, serverCount } from "./SimScenario.ts"
+import type { Server } from "./SimServer.ts"
+import { isSaid, shown, type Watched } from "./SimWatched.ts"
+import { type Host, type SimStores, type Violation, World } from "./SimWorld.ts"
+
+/** What a play came to. */
+export interface Outcome {
+  /** What went wrong, if anything did. */
+  readonly violation: Violation | undefined
+  readonly trace: ReadonlyArray<string>
+  /** How many steps the machines took, and what they came to. */
+  readonly steps: number
+  readonly runs: number
+  readonly calls: number
+}
+
+/** How often the play looks after what is left once nothing more goes wrong. */
+const roundMillis = 2_000
+
+const hourMillis = 3_600_000
+
+/** After so many rounds every run must have ended. */
+const roundsAtMost = 400
+
+/** After so many rounds those are canceled that wait for a handler which never returns. */
+const patientRounds = 15
+
+const stepsAtMost = 3_000_000
+
+/** Why a start may be refused: a type that one server does not know, and what one node lacks. */
+const fairRefusal = /unknown type "rare"|cannot run alone/
+
+const sequentialIds = (): Ids["Service"] => {
+  const counts = new Map<string, number>()
+  return {
+    make: (kind) =>
+      Effect.sync(() => {
+        const count = (counts.get(kind) ?? 0) + 1
+        counts.set(kind, count)
+        return `${prefixes[kind]}_${count}`
+      }),
+    bytes: (size) => Effect.succeed(new Uint8Array(size)),
+  }
+}
+
+const accountOf = (workflow: number): AccountId => AccountId.make(`acc_${workflow}`)
+const workflowIdOf = (workflow: number): WorkflowId => WorkflowId.make(`wf_${workflow}`)
+
+type StartAction = Extract<Action, { readonly _tag: "Start" }>
+type StrikeAction = Extract<Action, { readonly _tag: "Strike" }>
+
+class Play {
+  readonly world: World
+  readonly #scenario: Scenario
+  readonly #counts = new Map<string, number>()
+  readonly #patience: Dice.Dice
+  readonly #strikes: ReadonlyArray<StrikeAction>
+  /** Starts that have not been answered yet. */
+  readonly #starting = new Set<string>()
+  #pending = 0
+  #rounds = 0
+  #isOver = false
+
+  constructor(scenario: Scenario, stores: SimStores, isTraced: boolean) {
+    this.#scenario = scenario
+    this.#patience = diceFor(scenario.seed, "patience")
+    this.#strikes = scenario.actions.filter((action) => action._tag === "Strike")
+    this.world = new World({
+      scenario,
+      stores,
+      isTraced,
+      ids: sequentialIds(),
+      strike: (host, operation, place, run) => this.#strike(host, operation, place, run),
+    })
+  }
+
+  play(): void {
+    const { world } = this
+    this.#prepare()
+    while (!this.#isOver && world.violation === undefined) {
+      const ready = world.hosts.filter(({ machine }) => machine.isReady)
+      if (ready.length === 0) {
+        if (!world.time.proceed()) return world.report("time goes on", "nothing is left to happen")
+        continue
+      }
+      const host = ready.length === 1 ? ready[0]! : ready[world.steps % ready.length]!
+      world.steps += 1
+      if (world.steps > stepsAtMost) return world.report("plays come to an end", "too many steps")
+      host.machine.step()
+    }
+  }
+
+  #prepare(): void {
+    const { world } = this
+    for (const [index, { edges, nodes, settings }] of this.#scenario.workflows.entries()) {
+      Effect.runSync(
+        world.workflows.insert({
+          id: workflowIdOf(index),
+          accountId: accountOf(index),
+          name: `Workflow ${index}`,
+          description: null,
+          thumbnailUrl: null,
+          nodes,
+          edges,
+          settings,
+          revision: 1,
+          createdAt: epoch,
+          updatedAt: epoch,
+        }),
+      )
+    }
+    for (const host of world.hosts) world.start(host, world.trouble())
+    for (const action of this.#scenario.actions) {
+      if (action._tag === "Strike") continue
+      this.#pending += 1
+      world.time.after(action.at, () => {
+        this.#pending -= 1
+        this.#act(action)
+      })
+    }
+    world.time.after(this.#scenario.healedAt, () => this.#heal())
+  }
+
+  #act(action: Exclude<Action, StrikeAction>): void {
+    const { world } = this
+    switch (action._tag) {
+      case "Start":
+        return this.#start(action)
+      case "Cancel":
+        return this.#cancel(action.server, this.#numbered(action.run))
+      case "Hit":
+        return world.hit(world.hosts[action.server]!, action.blow)
+      case "Outage": {
+        const host = world.hosts[action.server]!
+        world.say(() => `no ${action.place} for ${host.machine.name} for ${action.millis} ms`)
+        host.outage = { until: world.time.now + action.millis, place: action.place }
+        world.time.after(action.millis, world.trouble())
+        return
+      }
+      case "Leap":
+        world.say(() => `everybody is asleep for ${action.millis} ms`)
+        world.time.leap(action.millis)
+        return world.disturb()
+      case "Skew":
+        world.say(() => `clock ${action.clock} is put forward by ${action.millis} ms`)
+        world.offsets[action.clock]! += action.millis
+    }
+  }
+
+  #strike(host: Host, operation: string, place: string, run: RunId | undefined): void {
+    if (!this.world.isHarsh) return
+    const name = `${operation} ${place}`
+    const count = (this.#counts.get(name) ?? 0) + 1
+    this.#counts.set(name, count)
+    for (const strike of this.#strikes) {
+      const isIt = strike.operation === operation && strike.place === place
+      if (!isIt || strike.count !== count) continue
+      const { blow } = strike
+      if (blow._tag !== "Cancel") this.world.hit(host, blow)
+      else
+        this.#cancel(blow.server, run === undefined ? undefined : this.world.witness.runs.get(run))
+    }
+  }
+
+  /** A server that can be asked, that one if possible. */
+  #serverNear(slot: number): { readonly host: Host; readonly server: Server } | undefined {
+    const { hosts } = this.world
+    for (let index = 0; index < serverCount; index++) {
+      const host = hosts[(slot + index) % serverCount]!
+      if (host.server !== undefined) return { host, server: host.server }
+    }
+    return undefined
+  }
+
+  #numbered(run: number): Watched | undefined {
+    return [...this.world.witness.runs.values()].find(
+      ({ record }) => record.run.values["run"] === run,
+    )
+  }
+
+  #start(action: StartAction): void {
+    const found = this.#serverNear(action.server)
+    const { world } = this
+    if (found === undefined) {
+      this.#pending += 1
+      world.time.after(1_000, () => {
+        this.#pending -= 1
+        this.#start(action)
+      })
+      return
+    }
+    const { host, server } = found
+    const account = accountOf(action.workflow)
+    world.say(() => `start ${action.run} on ${host.machine.name}`)
+    const name = `${host.machine.name} ${action.run}`
+    this.#starting.add(name)
+    const started = server.runs.start(account, {
+      workflowId: workflowIdOf(action.workflow),
+      values: { run: action.run },
+      graphInputOverrides: action.overrides,
+      nodeOverrides: action.replaced,
+      ...(action.single === null ? {} : { singleNodeId: action.single }),
+    })
+    server.run(
+      Effect.map(
+        Effect.exit(started),
+        Exit.match({
+          onSuccess: ({ id }) => {
+            world.say(() => `start ${action.run} is ${id}`)
+            this.#starting.delete(name)
+            const isStored = Option.isSome(Effect.runSync(world.runs.find(account, id)))
+            if (!isStored) world.report("a start that was answered for is stored", id)
+            if (this.#patience.chance(20)) this.#awaitEnd(server, account, id)
+          },
+          onFailure: (cause) => {
+            const error = Cause.squash(cause)
+            world.say(() => `start ${action.run}: ${String(error)}`)
+            if (error instanceof InvalidGraph && !fairRefusal.test(error.message)) {
+              world.report("a start of what can be executed is accepted", error.message)
+            }
+          },
+        }),
+      ),
+    )
+  }
+
+  /** Whoever waits for the end of a run is told what is stored. */
+  #awaitEnd(server: Server, account: AccountId, id: RunId): void {
+    const { world } = this
+    const told = (record: RunRecord) =>
+      Effect.sync(() => {
+        world.say(() => `wait ${id}: ${record.run.status}`)
+        const stored = world.witness.recordOf(record.run)
+        const right = stored !== undefined && isTerminal(stored.run.status)
+        if (!right || !isSaid(stored.run, record.run) || !isSaid(stored.nodeRuns, record.nodeRuns))
+          world.report("who waits is told what is stored", `${shown(record)}, not ${shown(stored)}`)
+      })
+    server.run(Effect.ignore(Effect.flatMap(server.runs.wait(account, id), told)))
+  }
+
+  #cancel(slot: number, watched: Watched | undefined): void {
+    const found = this.#serverNear(slot)
+    if (found === undefined || watched === undefined) return
+    const { world } = this
+    const { machine } = found.host
+    const { accountId, id } = watched.record.run
+    world.say(() => `cancel ${id} on ${machine.name}`)
+    watched.cancelers.add(machine)
+    const stored = () => world.witness.recordOf(watched.record.run)?.run.status
+    found.server.run(
+      Effect.map(
+        Effect.exit(found.server.runs.cancel(accountId, id)),
+        Exit.match({
+          onSuccess: ({ status }) => {
+            world.say(() => `cancel ${id}: ${status}`)
+            if (status !== "CANCELED" || stored() !== "CANCELED") {
+              world.report("a cancel that was answered for is stored", `${id} is ${stored()}`)
+            }
+            // Nobody can stop what is still on its way to being executed.
+            const name = `${machine.name} ${Number(watched.record.run.values["run"])}`
+            if (this.#starting.has(name)) watched.early.add(machine)
+            if (watched.early.has(machine)) return
+            world.journal.forbid(machine, id)
+            const soon = Effect.sync(() => world.journal.checkEnded(machine, id))
+            found.server.run(Effect.andThen(Effect.sleep(50), soon))
+          },
+          onFailure: (cause) => {
+            const error = Cause.squash(cause)
+            const tag = String((error as { readonly _tag?: unknown })._tag)
+            world.say(() => `cancel ${id}: ${tag}`)
+            const isEnded = stored() === "COMPLETED" || stored() === "FAILED"
+            if (tag !== "StorageError" && (tag !== "RunEnded" || !isEnded)) {
+              world.report("only an ended run cannot be canceled", `${id} is ${stored()}: ${tag}`)
+            }
+          },
+        }),
+      ),
+    )
+  }
+
+  /** From here on nothing goes wrong any more. */
+  #heal(): void {
+    const { world } = this
+    world.say(() => "nothing goes wrong any more")
+    world.isHarsh = false
+    world.disturb()
+    this.#look()
+  }
+
+  /** Looks after what is left. */
+  #look(): void {
+    const { world } = this
+    this.#rounds += 1
+    if (this.#pending === 0 && world.witness.isQuiet) {
+      // Long enough for whoever still thinks that a run is his to learn better.
+      const rest = world.scenario.setup.leaseMillis * 1.5 + 35_000
+      world.time.after(rest, () => this.#finish())
+      return
+    }
+    if (this.#rounds > roundsAtMost) return this.#giveUp()
+    if (this.#rounds > patientRounds) this.#cancelHanging()
+    this.#skipAhead()
+    world.time.after(roundMillis, () => this.#look())
+  }
+
+  #giveUp(): void {
+    const { scenario, time, witness } = this.world
+    // A server whose clock goes back by an hour waits for that hour once more.
+    if (isSkewed(scenario) && this.#rounds < 2 * roundsAtMost) {
+      this.#rounds += roundsAtMost
+      time.leap(hourMillis)
+      time.after(roundMillis, () => this.#look())
+      return
+    }
+    const open = [...witness.runs.values()].find(({ record }) => !isTerminal(record.run.status))
+    this.world.report("every run ends", JSON.stringify(open?.record.run))
+  }
+
+  /** Who waits for a handler that never returns, and has set no limit, waits for ever. */
+  #cancelHanging(): void {
+    const { journal, witness } = this.world
+    for (const call of journal.open) {
+      const watched = witness.runs.get(call.runId as RunId)
+      if (watched === undefined || call.behavior.end !== "hang") continue
+      const { definition, run } = watched.record
+      const limit = watched.reference.placeOf(call.nodeId)?.policy.timeoutMillis
+      if (isTerminal(run.status) || (limit ?? definition.settings.timeoutMillis) !== undefined) {
+        continue
+      }
+      this.#cancel(this.#rounds, watched)
+    }
+  }
+
+  /** Where all that is left is to wait, everybody may as well sleep. */
+  #skipAhead(): void {
+    const { world } = this
+    const open = [...world.witness.runs.values()].filter(
+      ({ record }) => !isTerminal(record.run.status),
+    )
+    const dues = open.map(({ record }) => record.run.dueAt ?? 0)
+    const millis = Math.min(...dues) - world.storeNow - 5_000
+    if (this.#pending > 0 || dues.length === 0 || millis < 10_000) return
+    world.say(() => `everybody sleeps for ${millis} ms`)
+    world.time.leap(millis)
+    world.disturb()
+  }
+
+  #finish(): void {
+    const { world } = this
+    if (!world.witness.isQuiet) return this.#look()
+    world.witness.checkAll()
+    for (const call of world.journal.open) {
+      const { behavior, machine, nodeId, runId } = call
+      if (machine.isAlive && !behavior.isStubborn) {
+        world.report("no handler outlives its run", `${machine.name} ${runId}/${nodeId}`)
+      }
+    }
+    this.#isOver = true
+  }
+}
+
+/** Plays a scenario to its end. */
+export const play = (scenario: Scenario, stores: SimStores, isTraced = false): Outcome => {
+  const one = new Play(scenario, stores, isTraced)
+  one.play()
+  const { journal, steps, trace, violation, witness } = one.world
+  return { violation, trace, steps, runs: witness.runs.size, calls: journal.calls.size }
+}

@@ -1,0 +1,233 @@
+/**
+ * Everything that a seed draws for a simulation, as plain data: the servers, the workflows, what
+ * clients ask for, and what goes wrong.
+ *
+ * Guarantees: the same seed draws the same scenario, and a scenario stays one when any of its
+ * actions is left out. Leaves out: what the handlers do, which `SimBehavior` says, and playing it.
+ */
+import type { Json } from "@millrace/core/domain/Json"
+import type { InputOverrides } from "@millrace/core/domain/Run"
+import type { Node } from "@millrace/core/domain/Workflow"
+import type * as Dice from "./ModelDice.ts"
+import { diceFor, type Mood } from "./SimBehavior.ts"
+import { type Drawing, drawingOf } from "./SimDrawing.ts"
+
+/** How many servers there are. */
+export const serverCount = 3
+
+/** What can happen to a server. */
+export type Blow =
+  | { readonly _tag: "Crash"; readonly downMillis: number }
+  | { readonly _tag: "Pause"; readonly millis: number }
+  | { readonly _tag: "Drain"; readonly downMillis: number }
+
+/** What is struck in the middle of an operation, and when in it. */
+export const strikable = ["commit", "claim", "seize", "heartbeat", "call"] as const
+
+/** One thing that happens. Times are milliseconds from the beginning. */
+export type Action =
+  | {
+      readonly _tag: "Start"
+      readonly at: number
+      readonly server: number
+      readonly workflow: number
+      /** The number by which handlers and cancels know the run. */
+      readonly run: number
+      readonly overrides: InputOverrides
+      readonly replaced: ReadonlyArray<Node>
+      readonly single: string | null
+    }
+  | { readonly _tag: "Cancel"; readonly at: number; readonly server: number; readonly run: number }
+  | { readonly _tag: "Hit"; readonly at: number; readonly server: number; readonly blow: Blow }
+  | {
+      /** Hits a server in the middle of its so-manieth operation of a kind. */
+      readonly _tag: "Strike"
+      readonly operation: (typeof strikable)[number]
+      readonly count: number
+      readonly place: "arriving" | "landed"
+      readonly blow: Blow | { readonly _tag: "Cancel"; readonly server: number }
+    }
+  | {
+      /** The store is away for a server: nothing arrives, or no answer comes back. */
+      readonly _tag: "Outage"
+      readonly at: number
+      readonly server: number
+      readonly millis: number
+      readonly place: "request" | "answer"
+    }
+  | { readonly _tag: "Leap"; readonly at: number; readonly millis: number }
+  | {
+      /** A wall clock is put forward or back: a server's, or (number 3) the store's forward. */
+      readonly _tag: "Skew"
+      readonly at: number
+      readonly clock: number
+      readonly millis: number
+    }
+
+/** How the servers are set up, and how reliable the store is, in percent of operations. */
+export interface Setup {
+  readonly leaseMillis: number
+  readonly pollMillis: number
+  readonly graceMillis: number
+  readonly claimLimit: number
+  readonly nodesAtOnce: number
+  readonly attemptsPerRun: number
+  readonly runsAtOnce: number
+  readonly runsPerAccount: number
+  readonly runsPerWorkflow: number
+  /** How many operations a fiber makes before it lets another one go on. */
+  readonly opsBeforeYield: number
+  /** The longest way to the store and back; 0 answers on the spot. */
+  readonly latencyMillis: number
+  readonly refused: number
+  readonly lost: number
+  readonly doubled: number
+  /** Ahead of time by so much. */
+  readonly offsets: ReadonlyArray<number>
+}
+
+/** What one seed draws. */
+export interface Scenario {
+  readonly seed: number
+  readonly setup: Setup
+  readonly mood: Mood
+  readonly workflows: ReadonlyArray<Drawing>
+  readonly actions: ReadonlyArray<Action>
+  /** From here on nothing more goes wrong. */
+  readonly healedAt: number
+}
+
+const spread = 20_000
+const hour = 3_600_000
+
+const setupOf = (dice: Dice.Dice, isCalm: boolean): Setup => {
+  const isSkewed = !isCalm && dice.chance(15)
+  return {
+    leaseMillis: dice.of([8_000, 12_000]),
+    pollMillis: dice.of([1_000, 2_000]),
+    graceMillis: dice.of([500, 3_000]),
+    claimLimit: dice.of([1, 2, 100]),
+    nodesAtOnce: dice.of([1, 2, 3, 10]),
+    attemptsPerRun: dice.chance(10) ? 4 : 1_000,
+    runsAtOnce: dice.chance(20) ? 1 : 100,
+    runsPerAccount: dice.chance(10) ? 1 + dice.below(2) : Infinity,
+    runsPerWorkflow: dice.chance(10) ? 1 : Infinity,
+    opsBeforeYield: dice.chance(25) ? 5 + dice.below(60) : 2_048,
+    latencyMillis: dice.of([0, 1, 5, 40, 200]),
+    refused: isCalm ? 0 : dice.of([0, 0, 2, 10]),
+    lost: isCalm ? 0 : dice.of([0, 0, 2, 10]),
+    doubled: isCalm ? 0 : dice.of([0, 5]),
+    offsets: Array.from({ length: serverCount + 1 }, () =>
+      isSkewed ? dice.below(2 * 40_000) - 40_000 : 0,
+    ),
+  }
+}
+
+const moodOf = (dice: Dice.Dice): Mood => ({
+  fail: dice.of([0, 15, 30, 60]),
+  hang: dice.of([0, 0, 5]),
+  suspend: dice.of([0, 10, 30]),
+  slow: dice.of([0, 10, 30]),
+  isLong: dice.chance(5),
+})
+
+const blowOf = (dice: Dice.Dice): Blow => {
+  const millis = dice.of([10, 500, 3_000, 9_000, 14_000, 30_000])
+  switch (dice.below(5)) {
+    case 0:
+    case 1:
+      return { _tag: "Crash", downMillis: millis }
+    case 2:
+    case 3:
+      return { _tag: "Pause", millis }
+    default:
+      return { _tag: "Drain", downMillis: millis }
+  }
+}
+
+const overridesOf = (dice: Dice.Dice, { nodes }: Drawing): InputOverrides => {
+  if (!dice.chance(20)) return {}
+  const node = dice.of(nodes)
+  const value: Json = node.type === "many" ? { items: ["over"] } : { input: "over" }
+  return node.type === "all" || node.type === "request" ? {} : { [node.id]: value }
+}
+
+const startOf = (dice: Dice.Dice, workflows: ReadonlyArray<Drawing>, run: number): Action => {
+  const workflow = dice.below(workflows.length)
+  const drawing = workflows[workflow]!
+  const single = run > 0 && dice.chance(15) ? dice.of(drawing.nodes) : undefined
+  const replaced = dice.chance(10) ? dice.of(drawing.nodes) : undefined
+  return {
+    _tag: "Start",
+    at: run === 0 ? 500 : dice.below(spread / 2),
+    server: dice.below(serverCount),
+    workflow,
+    run,
+    overrides: single === undefined ? overridesOf(dice, drawing) : {},
+    replaced: replaced === undefined ? [] : [{ ...replaced, position: { x: 1, y: 1 } }],
+    single: single?.id ?? null,
+  }
+}
+
+const faultOf = (dice: Dice.Dice, runs: number): Action => {
+  const at = dice.below(spread)
+  const server = dice.below(serverCount)
+  const place = dice.of(["request", "answer"] as const)
+  switch (dice.below(14)) {
+    case 0:
+    case 1:
+      return { _tag: "Hit", at, server, blow: blowOf(dice) }
+    case 2:
+    case 6:
+      return { _tag: "Outage", at, server, millis: dice.of([100, 2_000, 9_000, 16_000]), place }
+    case 3:
+      return { _tag: "Leap", at, millis: dice.of([5_000, 15_000, 60_000, hour]) }
+    case 4:
+    case 5:
+      return { _tag: "Cancel", at, server, run: dice.below(runs) }
+    default: {
+      const operation = dice.of(["commit", "commit", "commit", ...strikable] as const)
+      return {
+        _tag: "Strike",
+        operation,
+        count: 1 + dice.below(operation === "seize" ? 2 : dice.of([5, 15, 40])),
+        place: dice.of(["arriving", "landed", "landed"]),
+        blow: dice.chance(12) ? { _tag: "Cancel", server } : blowOf(dice),
+      }
+    }
+  }
+}
+
+const skewOf = (dice: Dice.Dice): Action => {
+  const clock = dice.below(serverCount + 1)
+  const millis = dice.of([-hour, -20_000, 20_000, hour])
+  const forward = clock === serverCount ? Math.abs(millis) : millis
+  return { _tag: "Skew", at: dice.below(spread), clock, millis: forward }
+}
+
+/** The scenario of a seed. */
+export const scenarioOf = (seed: number): Scenario => {
+  const dice = diceFor(seed, "scenario")
+  const isCalm = dice.chance(10)
+  const setup = setupOf(dice, isCalm)
+  const workflows = Array.from({ length: 1 + dice.below(2) }, () => drawingOf(dice))
+  const runs = 1 + dice.below(4)
+  const starts = Array.from({ length: runs }, (_, run) => startOf(dice, workflows, run))
+  const faults = isCalm
+    ? []
+    : Array.from({ length: dice.below(8) }, () => faultOf(dice, runs)).concat(
+        setup.offsets.some((offset) => offset !== 0) ? [skewOf(dice)] : [],
+      )
+  return {
+    seed,
+    setup,
+    mood: moodOf(dice),
+    workflows,
+    actions: [...starts, ...faults],
+    healedAt: spread + 5_000,
+  }
+}
+
+/** True where some wall clock is not right: then times in records say little. */
+export const isSkewed = ({ actions, setup }: Scenario): boolean =>
+  setup.offsets.some((offset) => offset !== 0) || actions.some(({ _tag }) => _tag === "Skew")

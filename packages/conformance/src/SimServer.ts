@@ -1,0 +1,142 @@
+/**
+ * A server of a simulation: the engine as it is, on a machine and over a wire of the simulation.
+ *
+ * Leaves out: keys and the editing of workflows, which no run depends on.
+ */
+import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import { Graphs } from "@millrace/core/engine/Graphs"
+import { Ids } from "@millrace/core/engine/Ids"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { Runner } from "@millrace/core/engine/Runner"
+import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
+import { Runs } from "@millrace/core/engine/Runs"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import {
+  Clock,
+  Context,
+  Effect,
+  Exit,
+  Layer,
+  Logger,
+  Random,
+  References,
+  Scheduler,
+  Scope,
+} from "effect"
+import type { Dice } from "./ModelDice.ts"
+import type { Journal } from "./SimJournal.ts"
+import { rareTypes, Stage, types } from "./SimNodes.ts"
+import type { Setup } from "./SimScenario.ts"
+import type { Machine } from "./SimTime.ts"
+import type { Wire } from "./SimWire.ts"
+
+/** What a server is made of. */
+export interface ServerOptions {
+  readonly machine: Machine
+  readonly wire: Wire
+  readonly journal: Journal
+  readonly ids: Ids["Service"]
+  readonly setup: Setup
+  readonly dice: Dice
+  /** False where it does not know the rare types. */
+  readonly knowsAll: boolean
+  /** What the server has to say about itself. */
+  readonly log: (level: string, message: string) => void
+}
+
+/** Registered once: every play has the same types. */
+const common = types.filter(({ type }) => !rareTypes.has(type.key))
+
+const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
+  Runs.layer.pipe(
+    Layer.provideMerge(Runner.layer),
+    Layer.provide(Graphs.layer),
+    Layer.provide(knowsAll ? NodeTypes.layer(...types) : NodeTypes.layer(...common)),
+    Layer.provide(
+      Layer.mergeAll(
+        Layer.succeed(RunStore, wire.runsOf(machine)),
+        Layer.succeed(WorkflowStore, wire.workflowsOf(machine)),
+        Layer.succeed(Ids, ids),
+        Layer.succeed(Stage, journal.stageOn(machine)),
+      ),
+    ),
+  )
+
+const limitsOf = ({ attemptsPerRun, nodesAtOnce, runsAtOnce, ...setup }: Setup) => ({
+  ...defaultLimits,
+  attemptsPerRun,
+  nodesAtOnce,
+  runsAtOnce,
+  runsPerAccount: setup.runsPerAccount,
+  runsPerWorkflow: setup.runsPerWorkflow,
+})
+
+const loggerOf = (log: ServerOptions["log"]) =>
+  Logger.make(({ logLevel, message }) => {
+    log(logLevel, Array.isArray(message) ? message.map(String).join(" ") : String(message))
+  })
+
+/** One in ten million: chances of a random service are fractions. */
+const fine = 10_000_000
+
+/** A server at work. */
+export interface Server {
+  readonly runs: Runs["Service"]
+  /** Ends it in order. */
+  readonly stop: Effect.Effect<void>
+  /** Has an effect done on its machine. */
+  readonly run: (effect: Effect.Effect<void>) => void
+}
+
+/** Has effects done on a machine, as its process would. */
+const runnerOn = ({ dice, log, machine, setup }: ServerOptions) => {
+  const within = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    effect.pipe(
+      Effect.provideService(Clock.Clock, machine.clock),
+      Effect.provideService(Scheduler.MaxOpsBeforeYield, setup.opsBeforeYield),
+      Effect.provideService(References.CurrentLoggers, new Set([loggerOf(log)])),
+      Effect.provideService(CurrentLimits, limitsOf(setup)),
+      Effect.provideService(CurrentRunnerOptions, {
+        leaseMillis: setup.leaseMillis,
+        pollMillis: setup.pollMillis,
+        claimLimit: setup.claimLimit,
+        graceMillis: setup.graceMillis,
+        lagMillis: 250,
+      }),
+      Effect.provideService(Random.Random, {
+        nextIntUnsafe: () => dice.below(fine),
+        nextDoubleUnsafe: () => dice.below(fine) / fine,
+      }),
+    )
+  return (effect: Effect.Effect<void>) =>
+    machine.post(() => {
+      Effect.runFork(within(effect), { scheduler: machine.scheduler })
+    })
+}
+
+/**
+ * Starts a server, and hands it over once it is up; `undefined` when it did not come up, because
+ * the store was away.
+ */
+export const boot = (
+  options: ServerOptions,
+  onReady: (server: Server | undefined) => void,
+): void => {
+  const run = runnerOn(options)
+  const scope = Scope.makeUnsafe()
+  run(
+    Effect.map(
+      Effect.exit(Layer.buildWithScope(Layer.fresh(engineOf(options)), scope)),
+      Exit.match({
+        onFailure: () => onReady(undefined),
+        onSuccess: (context: Context.Context<Runs>) =>
+          onReady({
+            runs: Context.get(context, Runs),
+            stop: Scope.close(scope, Exit.void),
+            run,
+          }),
+      }),
+    ),
+  )
+}

@@ -1,0 +1,95 @@
+/**
+ * One run as a simulation watches it: what is on record of it, and what that record has said
+ * before.
+ */
+import type { ActiveNode, NodeRun, RunRecord } from "@millrace/core/domain/Run"
+import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import type { Report, Journal } from "./SimJournal.ts"
+import { callKey, stageOf } from "./SimJournal.ts"
+import { Reference, type Rows } from "./SimReference.ts"
+import type { Setup } from "./SimScenario.ts"
+import type { Machine, Time } from "./SimTime.ts"
+
+/** What is needed to judge a step. */
+export interface Bench {
+  readonly time: Time
+  readonly journal: Journal
+  readonly setup: Setup
+  readonly isSkewed: boolean
+  readonly report: Report
+  /** Since when nothing has gone wrong any more; `undefined` while something does. */
+  readonly quietSince: () => number | undefined
+}
+
+/** One commit of a run that has landed. */
+export interface Turned {
+  readonly watched: Watched
+  readonly before: RunRecord
+  readonly after: RunRecord
+  readonly events: ReadonlyArray<RunEvent>
+  /** Who wrote it. */
+  readonly machine: Machine
+  /** When it was sent for the first time, by its sender's wall clock. */
+  readonly decidedAt: number
+  /** True when it was written by somebody who wanted the run to be canceled. */
+  readonly isCancel: boolean
+}
+
+/** A run with its past. */
+export class Watched {
+  record: RunRecord
+  readonly reference: Reference
+  /** Node and attempt of every start. */
+  readonly started = new Set<string>()
+  /** The fence under which each call was to begin. */
+  readonly fences = new Map<string, number>()
+  /** When each node first started, by ordinal. */
+  readonly first = new Map<number, number>()
+  /** Machines that were told to cancel it. */
+  readonly cancelers = new Set<Machine>()
+  /** Machines that canceled it before its start was through. */
+  readonly early = new Set<Machine>()
+  /** Waits that were over at the last commit. */
+  readonly overdue = new Set<number>()
+  /** When all slots of the run were last taken. */
+  crowdedAt = 0
+
+  constructor(record: RunRecord) {
+    this.record = record
+    this.reference = new Reference(record.definition, record.run.inputOverrides)
+  }
+
+  /** Names the call that an attempt in progress stands for. */
+  keyOf({ attempt, ordinal, state }: ActiveNode): string {
+    const { id } = this.record.definition.nodes[ordinal]!
+    return callKey(this.record.run.id, id, attempt, stageOf(state))
+  }
+}
+
+/** The rows of a record by node. */
+export const rowsOf = ({ nodeRuns }: RunRecord): Rows =>
+  new Map(nodeRuns.map((row): [string, NodeRun] => [row.nodeId, row]))
+
+/** True when two pieces of plain data say the same. */
+export const isSame = (left: unknown, right: unknown): boolean =>
+  left === right ||
+  (Array.isArray(left) && Array.isArray(right) && hasSameItems(left, right)) ||
+  JSON.stringify(left) === JSON.stringify(right)
+
+const hasSameItems = (left: ReadonlyArray<unknown>, right: ReadonlyArray<unknown>): boolean =>
+  left.length === right.length && left.every((item, index) => item === right[index])
+
+const sorted = (_: string, value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value
+
+/** As {@link isSame}, with keys in any order. */
+export const isSaid = (left: unknown, right: unknown): boolean =>
+  left === right || JSON.stringify(left, sorted) === JSON.stringify(right, sorted)
+
+/** Plain data as a text of bounded length. */
+export const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? "nothing"
+  return text.length <= 400 ? text : `${text.slice(0, 400)}...`
+}

@@ -1,0 +1,202 @@
+/**
+ * The way between a server and the store, on which things go wrong: requests that never arrive,
+ * answers that never come back, operations that are done twice, and servers that are struck while
+ * one is on its way.
+ *
+ * What has been sent arrives, whatever becomes of its sender: a crashed server's last write lands
+ * after its death, a paused one's answer is read when it wakes up.
+ */
+import type { RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Clock, Effect, Exit } from "effect"
+import type { Dice } from "./ModelDice.ts"
+import type { Setup } from "./SimScenario.ts"
+import type { Machine, Time } from "./SimTime.ts"
+import { type Operation, reasonOf, type Witness } from "./SimWitness.ts"
+
+/** What the wire needs to know of the world around it. */
+export interface WireOptions {
+  readonly time: Time
+  readonly dice: Dice
+  readonly setup: Setup
+  readonly witness: Witness
+  readonly storeClock: Clock.Clock
+  readonly runs: RunStore["Service"]
+  readonly workflows: WorkflowStore["Service"]
+  /** False once nothing goes wrong any more. */
+  readonly isHarsh: () => boolean
+  /** Whether the store is away for a server, and on which way. */
+  readonly outageOf: (machine: Machine) => "request" | "answer" | undefined
+  /** Told of every operation as it arrives and once it has landed. */
+  readonly strike: (
+    machine: Machine,
+    operation: string,
+    place: "arriving" | "landed",
+    run: RunId | undefined,
+  ) => void
+  /** Told that something went wrong for an instant. */
+  readonly disturb: () => void
+  readonly say: (line: () => string) => void
+}
+
+/** What becomes of one operation. */
+interface Luck {
+  readonly isRefused: boolean
+  readonly isLost: boolean
+  readonly isDoubled: boolean
+}
+
+const fair: Luck = { isRefused: false, isLost: false, isDoubled: false }
+
+const away = (operation: string): StorageError =>
+  new StorageError({ operation, cause: new Error("the store is away") })
+
+const runOf = (operation: Operation): RunId | undefined =>
+  operation._tag === "Commit"
+    ? operation.commit.run.id
+    : operation._tag === "Seize"
+      ? operation.id
+      : undefined
+
+const titleOf = (operation: Operation): string => {
+  switch (operation._tag) {
+    case "Commit": {
+      const { active, id, revision, status, waiting } = operation.commit.run
+      const rows = [...operation.commit.nodeRuns, ...operation.commit.rewritten]
+        .map(({ attempt, nodeId, status: end }) => `${nodeId}#${attempt} ${end}`)
+        .join(", ")
+      const nodes = active.map(({ attempt, ordinal }) => `${ordinal}#${attempt}`).join(" ")
+      const waits = waiting.map(({ attempt, due, ordinal }) => `${ordinal}#${attempt}@${due}`)
+      const due = operation.commit.run.dueAt === null ? "" : ` parked@${operation.commit.run.dueAt}`
+      const work = `[${rows}] active ${nodes} wait ${waits.join(" ")}`
+      return `commit ${id} r${revision} ${status}${due} ${work}`
+    }
+    case "Claim":
+      return "claim"
+    case "Seize":
+      return `seize ${operation.id}`
+    case "Abandon":
+      return `abandon ${operation.ids.join(" ")}`
+    default:
+      return operation._tag.toLowerCase()
+  }
+}
+
+/** The stores as servers reach them. */
+export class Wire {
+  readonly #options: WireOptions
+
+  constructor(options: WireOptions) {
+    this.#options = options
+  }
+
+  /** The run store as one machine sees it. */
+  runsOf(machine: Machine): RunStore["Service"] {
+    const { runs } = this.#options
+    const read = <A>(effect: Effect.Effect<A, StorageError>) =>
+      this.#send(machine, { _tag: "Read" }, effect)
+    return RunStore.of({
+      commit: (commit: RunCommit) =>
+        this.#send(machine, { _tag: "Commit", commit }, runs.commit(commit)),
+      claim: (request) => this.#send(machine, { _tag: "Claim", request }, runs.claim(request)),
+      seize: (account, id, runner) =>
+        this.#send(machine, { _tag: "Seize", id, runner }, runs.seize(account, id, runner)),
+      heartbeat: (runner: RunnerId, leaseMillis) =>
+        Effect.suspend(() => {
+          machine.runner ??= runner
+          const operation = { _tag: "Heartbeat" as const, runner, leaseMillis }
+          return this.#send(machine, operation, runs.heartbeat(runner, leaseMillis))
+        }),
+      abandon: (runner, ids) =>
+        this.#send(machine, { _tag: "Abandon", runner, ids }, runs.abandon(runner, ids)),
+      release: (runner) => this.#send(machine, { _tag: "Release", runner }, runs.release(runner)),
+      find: (account, id) => read(runs.find(account, id)),
+      findMany: (account, ids) => read(runs.findMany(account, ids)),
+      latestOutputs: (account, workflow, nodes) =>
+        read(runs.latestOutputs(account, workflow, nodes)),
+      findStart: (account, key) => read(runs.findStart(account, key)),
+      list: (query) => read(runs.list(query)),
+      events: (account, id, after) => read(runs.events(account, id, after)),
+    })
+  }
+
+  /** The workflow store as one machine sees it. */
+  workflowsOf(machine: Machine): WorkflowStore["Service"] {
+    const { workflows } = this.#options
+    return WorkflowStore.of({
+      ...workflows,
+      find: (account, id) => this.#send(machine, { _tag: "Read" }, workflows.find(account, id)),
+    })
+  }
+
+  #luckOf(operation: Operation): Luck {
+    const { dice, isHarsh, setup } = this.#options
+    if (!isHarsh()) return fair
+    return {
+      isRefused: dice.chance(setup.refused),
+      isLost: dice.chance(setup.lost),
+      isDoubled: operation._tag === "Claim" && dice.chance(setup.doubled),
+    }
+  }
+
+  /** Sends an operation, and hands on what comes back. */
+  #send<A, E>(
+    machine: Machine,
+    operation: Operation,
+    act: Effect.Effect<A, E>,
+  ): Effect.Effect<A, E | StorageError> {
+    return Effect.callback((resume) => {
+      if (!machine.isAlive) return
+      const { dice, setup, time, witness } = this.#options
+      witness.note(machine, operation)
+      const luck = this.#luckOf(operation)
+      const way = () => (setup.latencyMillis === 0 ? 0 : dice.below(setup.latencyMillis + 1))
+      const answer = (exit: Exit.Exit<A, E | StorageError>) => {
+        const isDirect = setup.latencyMillis === 0 && !machine.isPaused
+        if (isDirect && machine.isAlive) resume(exit)
+        else machine.later(way(), () => resume(exit))
+      }
+      const arrive = () => answer(this.#arrive(machine, operation, luck, act))
+      if (setup.latencyMillis === 0) arrive()
+      else time.after(way(), arrive)
+    })
+  }
+
+  #arrive<A, E>(
+    machine: Machine,
+    operation: Operation,
+    luck: Luck,
+    act: Effect.Effect<A, E>,
+  ): Exit.Exit<A, E | StorageError> {
+    const { disturb, outageOf, say, storeClock, strike, witness } = this.#options
+    const kind = operation._tag.toLowerCase()
+    const run = runOf(operation)
+    strike(machine, kind, "arriving", run)
+    const outage = outageOf(machine)
+    if (luck.isRefused || outage === "request") {
+      say(() => `${machine.name} ${titleOf(operation)}: never arrived`)
+      disturb()
+      return Exit.fail(away(kind))
+    }
+    const once = () =>
+      witness.observe(machine, operation, () =>
+        Effect.runSyncExit(Effect.provideService(act, Clock.Clock, storeClock)),
+      )
+    let exit: Exit.Exit<A, E | StorageError> = once()
+    if (luck.isDoubled) exit = once()
+    if (operation._tag !== "Read") {
+      say(() => `${machine.name} ${titleOf(operation)}: ${reasonOf(exit)}`)
+    }
+    strike(machine, kind, "landed", run)
+    if (!luck.isLost && outage !== "answer") {
+      if (luck.isDoubled) disturb()
+      return exit
+    }
+    say(() => `${machine.name}: that answer is lost`)
+    disturb()
+    return Exit.fail(away(kind))
+  }
+}

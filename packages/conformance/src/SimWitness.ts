@@ -1,0 +1,244 @@
+/**
+ * Looks at the store before and after every operation that arrives there, and says what should not
+ * have happened. It reads through the same port as everybody else.
+ */
+import type { RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { Run, RunRecord } from "@millrace/core/domain/Run"
+import { isTerminal } from "@millrace/core/domain/Run"
+import type { ClaimRequest, RunCommit, RunStore } from "@millrace/core/ports/RunStore"
+import { Cause, Effect, Exit, Option } from "effect"
+import { checkBirth } from "./SimBirthRules.ts"
+import { checkEnd, checkEvents } from "./SimEndRules.ts"
+import { checkNodes } from "./SimNodeRules.ts"
+import type { Machine } from "./SimTime.ts"
+import { checkCounts, checkIdentity, checkOwner, checkRows, checkWork } from "./SimTurnRules.ts"
+import type { Bench, Turned } from "./SimWatched.ts"
+import { isSame, shown, Watched } from "./SimWatched.ts"
+
+/** What arrives at the store. */
+export type Operation =
+  | { readonly _tag: "Commit"; readonly commit: RunCommit }
+  | { readonly _tag: "Claim"; readonly request: ClaimRequest }
+  | { readonly _tag: "Seize"; readonly id: RunId; readonly runner: RunnerId }
+  | { readonly _tag: "Heartbeat"; readonly runner: RunnerId; readonly leaseMillis: number }
+  | { readonly _tag: "Abandon"; readonly runner: RunnerId; readonly ids: ReadonlyArray<RunId> }
+  | { readonly _tag: "Release"; readonly runner: RunnerId }
+  | { readonly _tag: "Read" }
+
+/** The run as it would have been just before its first commit. */
+const unborn = ({ definition, run }: RunRecord): RunRecord => ({
+  definition,
+  nodeRuns: [],
+  run: {
+    ...run,
+    status: "QUEUED",
+    startedAt: null,
+    finishedAt: null,
+    error: null,
+    output: null,
+    actualCredits: 0,
+    nodeRunCount: 0,
+    attempts: 0,
+    active: [],
+    waiting: [],
+    dueAt: null,
+    sequence: 0,
+    revision: 0,
+    claims: 0,
+  },
+})
+
+/** What changes when a run changes hands. */
+type Hands = Pick<Run, "owner" | "fence" | "claims" | "dueAt">
+
+/** Watches every run of one store. */
+export class Witness {
+  readonly runs = new Map<RunId, Watched>()
+  readonly #bench: Bench
+  readonly #store: RunStore["Service"]
+  readonly #storeNow: () => number
+  /** Until when runners own what they own, by the store's clock. */
+  readonly #leases = new Map<RunnerId, number>()
+  readonly #decided = new WeakMap<RunCommit, number>()
+
+  constructor(bench: Bench, store: RunStore["Service"], storeNow: () => number) {
+    this.#bench = bench
+    this.#store = store
+    this.#storeNow = storeNow
+  }
+
+  /** Has an operation done, and judges what it did. */
+  observe<A, E>(
+    machine: Machine,
+    operation: Operation,
+    act: () => Exit.Exit<A, E>,
+  ): Exit.Exit<A, E> {
+    if (operation._tag === "Commit") return this.#observeCommit(machine, operation.commit, act)
+    const now = this.#storeNow()
+    const exit = act()
+    switch (operation._tag) {
+      case "Read":
+        break
+      case "Release":
+        this.#leases.delete(operation.runner)
+        break
+      case "Heartbeat":
+        this.#leases.set(operation.runner, now + operation.leaseMillis)
+        this.#checkOwned(operation.runner, exit)
+        break
+      case "Claim":
+        this.#checkClaim(operation.request, now)
+        this.#leases.set(operation.request.runner, now + operation.request.leaseMillis)
+        break
+      case "Seize":
+        this.#handOver((run) =>
+          run.id === operation.id
+            ? { ...run, owner: operation.runner, fence: run.fence + 1, dueAt: null }
+            : run,
+        )
+        break
+      case "Abandon": {
+        const { ids, runner } = operation
+        this.#handOver((run) =>
+          run.owner === runner && ids.includes(run.id)
+            ? { ...run, owner: null, fence: run.fence + 1, claims: Math.max(0, run.claims - 1) }
+            : run,
+        )
+      }
+    }
+    return exit
+  }
+
+  /** Something is sent, perhaps not for the first time. */
+  note(machine: Machine, operation: Operation): void {
+    if (operation._tag !== "Commit" || this.#decided.has(operation.commit)) return
+    this.#decided.set(operation.commit, machine.clock.currentTimeMillisUnsafe())
+  }
+
+  /** Reads a run anew. */
+  recordOf({ accountId, id }: Pick<Run, "accountId" | "id">): RunRecord | undefined {
+    return Option.getOrUndefined(Effect.runSync(this.#store.find(accountId, id)))
+  }
+
+  /** True when no run is left open. */
+  get isQuiet(): boolean {
+    return [...this.runs.values()].every(({ record }) => isTerminal(record.run.status))
+  }
+
+  /** What nobody wrote has not changed. */
+  checkAll(): void {
+    this.#handOver((run) => run)
+  }
+
+  #observeCommit<A, E>(
+    machine: Machine,
+    commit: RunCommit,
+    act: () => Exit.Exit<A, E>,
+  ): Exit.Exit<A, E> {
+    const { id } = commit.run
+    const before = this.recordOf(commit.run)
+    const exit = act()
+    const after = this.recordOf(commit.run)
+    const isDue = this.#mayWrite(machine, commit, before?.run)
+    const hasWritten = after !== undefined && !isSame(before?.run, after.run)
+    if (Exit.isSuccess(exit) !== isDue || hasWritten !== isDue) {
+      const what = `${machine.name} at ${shown(commit.expected)} of ${shown(before?.run)}`
+      this.#bench.report("only the owner writes, on what it knows", `${id}: ${what}`)
+    }
+    if (after === undefined || !hasWritten) return exit
+    const watched = this.runs.get(id) ?? new Watched(unborn(after))
+    this.runs.set(id, watched)
+    watched.record = after
+    this.#check({
+      watched,
+      before: before ?? unborn(after),
+      after,
+      events: Effect.runSync(this.#store.events(after.run.accountId, id, 0)),
+      machine,
+      decidedAt: this.#decided.get(commit)!,
+      isCancel: watched.cancelers.has(machine) && commit.run.status === "CANCELED",
+    })
+    return exit
+  }
+
+  /** Whether a commit must be accepted. */
+  #mayWrite(machine: Machine, { expected, run }: RunCommit, stored: Run | undefined): boolean {
+    if (expected._tag === "New") return stored === undefined
+    if (stored === undefined || isTerminal(stored.status)) return false
+    if (stored.fence !== expected.fence || stored.revision !== expected.revision) return false
+    if (stored.owner === machine.runner) return true
+    this.#bench.report("nobody writes but the owner", `${machine.name} writes ${run.id}`)
+    return true
+  }
+
+  #check(turned: Turned): void {
+    const bench = this.#bench
+    checkBirth(bench, turned, this.runs.values())
+    checkIdentity(bench, turned)
+    checkRows(bench, turned)
+    checkNodes(bench, turned)
+    checkWork(bench, turned)
+    checkOwner(bench, turned)
+    checkCounts(bench, turned)
+    checkEnd(bench, turned)
+    checkEvents(bench, turned)
+  }
+
+  #checkOwned(runner: RunnerId, exit: Exit.Exit<unknown, unknown>): void {
+    if (!Exit.isSuccess(exit) || !(exit.value instanceof Map)) return
+    const owned = [...this.runs.values()].filter(
+      ({ record: { run } }) => run.owner === runner && !isTerminal(run.status),
+    )
+    const right = owned.every(
+      ({ record: { run } }) => (exit.value as Map<unknown, unknown>).get(run.id) === run.fence,
+    )
+    if (right && owned.length === exit.value.size) return
+    this.#bench.report("a heartbeat tells what is owned", runner)
+  }
+
+  #checkClaim({ runner }: ClaimRequest, now: number): void {
+    this.#handOver((run) => {
+      const stored = this.recordOf(run)?.run
+      if (stored?.fence === run.fence) return run
+      const isFree = run.owner === null && (run.dueAt === null || run.dueAt <= now)
+      const isOrphan = run.owner !== null && (this.#leases.get(run.owner) ?? 0) <= now
+      if (isTerminal(run.status) || (!isFree && !isOrphan)) {
+        this.#bench.report("nobody claims what has a living owner", `${runner}: ${shown(run)}`)
+      }
+      return { ...run, owner: runner, fence: run.fence + 1, claims: run.claims + 1 }
+    })
+  }
+
+  /** Judges every run that is not as it was: only whose it is may have changed. */
+  #handOver(expected: (run: Run) => Hands): void {
+    for (const watched of this.runs.values()) {
+      const { record } = watched
+      const after = this.recordOf(record.run)
+      const hands = isTerminal(record.run.status) ? record.run : expected(record.run)
+      if (after === undefined || !isHandedOver(record.run, after.run, hands)) {
+        const what = `${shown(after?.run)}, not ${shown(hands)}`
+        this.#bench.report("runs change hands as they are asked to", what)
+      }
+      if (after !== undefined && !isSame(after.nodeRuns, record.nodeRuns)) {
+        this.#bench.report("nodes change by commits only", record.run.id)
+      }
+      if (after !== undefined) watched.record = after
+    }
+  }
+}
+
+const isHandedOver = (before: Run, after: Run, hands: Hands): boolean => {
+  if (after === before && hands === before) return true
+  const { claims, dueAt, fence, owner } = hands
+  // Compared in the order of the keys of one of them: what counts is what it says.
+  return isSame({ ...after, ...before, claims, dueAt, fence, owner }, after)
+}
+
+/** Why an operation failed, as a word. */
+export const reasonOf = (exit: Exit.Exit<unknown, unknown>): string => {
+  if (Exit.isSuccess(exit)) return "done"
+  const error = Cause.squash(exit.cause)
+  return typeof error === "object" && error !== null && "_tag" in error
+    ? String(error._tag)
+    : String(error)
+}

@@ -1,0 +1,54 @@
+/**
+ * The whole engine on the stores in memory: three servers in simulated time, and what gives that
+ * weight: stores with a fault are told from good ones.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { simulation, violationOf } from "@millrace/conformance/SimSuite"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { Stores } from "@millrace/memory"
+import { Effect, Layer } from "effect"
+
+simulation("the stores in memory", Stores.layer, { seeds: 300 })
+
+type Runs = RunStore["Service"]
+
+/** Good stores, of which something is changed. */
+const faulty = (change: (good: Runs) => Partial<Runs>) =>
+  Layer.effect(
+    RunStore,
+    Effect.map(RunStore, (good) => RunStore.of({ ...good, ...change(good) })),
+  ).pipe(Layer.provideMerge(Stores.layer))
+
+const faults = {
+  "takes stale commits for done": faulty(({ commit }) => ({
+    commit: (each) => Effect.ignore(commit(each)),
+  })),
+  "keeps no lease": faulty(({ heartbeat }) => ({
+    heartbeat: (runner) => heartbeat(runner, 0),
+  })),
+  "forgets who waits": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, run: { ...each.run, waiting: [] } }),
+  })),
+  "forgets what is in progress": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, run: { ...each.run, active: [] } }),
+  })),
+  "forgets events": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, events: [] }),
+  })),
+  "hands runs out before their time": faulty(({ commit }) => ({
+    commit: ({ run, ...each }) =>
+      commit({ ...each, run: { ...run, dueAt: run.dueAt === null ? null : run.dueAt - 500 } }),
+  })),
+}
+
+describe("violationOf", () => {
+  for (const [fault, stores] of Object.entries(faults)) {
+    it.effect(`tells of a store that ${fault}`, () =>
+      Effect.gen(function* () {
+        const report = yield* violationOf(stores, { seeds: 100 })
+        assert.match(report ?? "", /^seed=\d+ step=\d+ after \d+ ms\n/)
+        assert.match(report ?? "", /SIM_SEED=\d+$/)
+      }),
+    )
+  }
+})

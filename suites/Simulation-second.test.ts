@@ -1,0 +1,10 @@
+// The other half of the seeds of `Simulation.test.ts`.
+import { simulation } from "@millrace/conformance/SimSuite"
+import { Stores } from "@millrace/memory"
+
+simulation("the stores in memory", Stores.layer, {
+  seeds: 20_000,
+  part: 1,
+  parts: 2,
+  timeoutMillis: 600_000,
+})

@@ -1,0 +1,13 @@
+/**
+ * The simulation of the whole engine, over many more seeds than the packages' own tests play. Two
+ * files share them, because a file has one core to itself.
+ */
+import { simulation } from "@millrace/conformance/SimSuite"
+import { Stores } from "@millrace/memory"
+
+simulation("the stores in memory", Stores.layer, {
+  seeds: 20_000,
+  part: 0,
+  parts: 2,
+  timeoutMillis: 600_000,
+})
