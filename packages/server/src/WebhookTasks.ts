@@ -157,7 +157,7 @@ export const test = (target: Target, account: string, url: string, json: boolean
 const describeSecret = ({ expiresAt, id }: SigningSecret): string =>
   expiresAt === null ? `${id} signs` : `${id} signs until ${format(expiresAt)}`
 
-/** `millrace webhooks secret`: prints the secrets that sign, after a rotation where one is asked. */
+/** `millrace webhooks secret`: prints the secrets that sign, after a rotation if one is asked. */
 export const secret = (
   target: Target,
   account: string,

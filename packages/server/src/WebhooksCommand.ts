@@ -186,7 +186,8 @@ const secret = Command.make(
   Command.withShortDescription("Show the secrets that sign, or rotate them"),
   Command.withDescription(
     "Show the secrets that an account's deliveries are signed with, oldest first: what a " +
-      "receiver verifies with. With --rotate a new one is made, and the old one signs beside it for a day.",
+      "receiver verifies with. With --rotate a new one is made, and the old one signs beside it " +
+      "for a day.",
   ),
   Command.withExamples([
     { command: "millrace webhooks secret", description: "Of the account default" },

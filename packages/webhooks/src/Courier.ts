@@ -20,8 +20,17 @@ import type { DispatcherOptions } from "./DispatcherOptions.ts"
 import { keyOf } from "./Signature.ts"
 import * as Transport from "./Transport.ts"
 
-/** Brings a claimed delivery on its way. `claimedAt` is monotonic, from before the claim. */
-export type Courier = (claimed: ClaimedDelivery, claimedAtNanos: bigint) => Effect.Effect<void>
+/** A claimed delivery, to be brought on its way. */
+export interface Errand {
+  readonly claimed: ClaimedDelivery
+  /** Monotonic, from before the claim. */
+  readonly claimedAtNanos: bigint
+  /** Hears that the receiver is done with, while what came of it is still to be stored. */
+  readonly onSent: () => void
+}
+
+/** Brings a claimed delivery on its way. */
+export type Courier = (errand: Errand) => Effect.Effect<void>
 
 /** What cannot be signed now is looked at again after this time. */
 const sealedMillis = 60_000
@@ -96,13 +105,14 @@ const headersOf = Effect.fnUntraced(function* (
 })
 
 /** Makes an attempt and settles what came of it. */
-const send = Effect.fnUntraced(function* (services: Services, claimed: ClaimedDelivery) {
+const send = Effect.fnUntraced(function* (services: Services, { claimed, onSent }: Errand) {
   const { clock, egress, keysOf, options } = services
   const { delivery } = claimed
   const keys = yield* keysOf(claimed)
   const headers = yield* headersOf(services, delivery)
   const sending = { delivery, headers, keys, timeoutMillis: options.timeoutMillis }
   const { answer, attempt } = yield* Transport.attempt(egress, sending)
+  onSent()
   const dice = yield* Random.nextBetween(-1, 1)
   const now = clock.currentTimeMillisUnsafe()
   yield* conclude(services, claimed, attempt, settle(options.schedule, claimed, answer, now, dice))
@@ -126,12 +136,13 @@ export const make: (
       options,
       onRetry,
     }
-    return Effect.fnUntraced(function* (claimed, claimedAtNanos) {
+    return Effect.fnUntraced(function* (errand) {
+      const { claimed, claimedAtNanos } = errand
       const waited = Number((clock.monotonicTimeNanosUnsafe() - claimedAtNanos) / 1_000_000n)
       if (waited > options.freshMillis) return yield* conclude(services, claimed, null, retryIn(0))
       const end = withheld(options.schedule, claimed, clock.currentTimeMillisUnsafe())
       if (end !== undefined) return yield* conclude(services, claimed, null, end)
-      yield* Effect.catch(send(services, claimed), (error) =>
+      yield* Effect.catch(send(services, errand), (error) =>
         Effect.andThen(
           Effect.logError("a delivery could not be signed", claimed.delivery.id, error),
           conclude(services, claimed, null, retryIn(sealedMillis)),

@@ -184,11 +184,15 @@ class Rounds {
 
   #dispatch(claims: ReadonlyArray<ClaimedDelivery>, at: bigint): Effect.Effect<void> {
     const { courier, fibers } = this.#services
-    const carry = (claimed: ClaimedDelivery) =>
-      Effect.ensuring(
-        courier(claimed, at),
-        Effect.sync(() => this.#release(claimed.delivery)),
-      )
+    const carry = (claimed: ClaimedDelivery) => {
+      // A slot is for the receiver's time, not for the store's.
+      let isHeld = true
+      const onSent = () => {
+        if (isHeld) this.#release(claimed.delivery)
+        isHeld = false
+      }
+      return Effect.ensuring(courier({ claimed, claimedAtNanos: at, onSent }), Effect.sync(onSent))
+    }
     return Effect.forEach(claims, (claimed) => FiberSet.run(fibers, carry(claimed)), {
       discard: true,
     })
