@@ -10,11 +10,12 @@ import { AdminAccountsApi } from "./AdminAccountsApi.ts"
 import { AdminAuthorization } from "./AdminAuthorization.ts"
 import { completeAdminDocument } from "./AdminDocument.ts"
 import { AdminKeysApi } from "./AdminKeysApi.ts"
+import { AdminWebhooksApi } from "./AdminWebhooksApi.ts"
 import { RequestForm } from "./Authorization.ts"
 
 /** The interface for operators. Checks run in this order: token, form. */
 export class AdminApi extends HttpApi.make("millrace-admin")
-  .add(AdminAccountsApi, AdminKeysApi, AdminCreditsApi, AdminAuditApi)
+  .add(AdminAccountsApi, AdminKeysApi, AdminCreditsApi, AdminAuditApi, AdminWebhooksApi)
   .middleware(RequestForm)
   .middleware(AdminAuthorization)
   .prefix("/api/admin/v1")
@@ -26,7 +27,7 @@ export class AdminApi extends HttpApi.make("millrace-admin")
     OpenApi.annotations({
       title: "Millrace for operators",
       version: "1",
-      description: "Accounts, their API keys and their credits.",
+      description: "Accounts, their API keys, their credits and their webhooks.",
       license: { name: "MIT", identifier: "MIT" },
       transform: completeAdminDocument,
     }),

@@ -16,7 +16,7 @@ const ofKeys = new Set(["X-RateLimit-Remaining", "X-RateLimit-Reset"])
 
 const descriptions: Readonly<Record<string, string>> = {
   "401": "The operator token is missing or wrong.",
-  "404": "There is no such account or key.",
+  "404": "There is no such account, key or delivery.",
   "429": "Too many wrong tokens came from this address; see the header Retry-After.",
 }
 

@@ -7,6 +7,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { Authorization, RequestForm } from "./Authorization.ts"
 import { completeDocument } from "./Document.ts"
+import { DeliveriesApi } from "./DeliveriesApi.ts"
 import { NodeTypesApi } from "./NodeTypesApi.ts"
 import { RunsApi } from "./RunsApi.ts"
 import { UsageApi } from "./UsageApi.ts"
@@ -14,7 +15,7 @@ import { WorkflowsApi } from "./WorkflowsApi.ts"
 
 /** The interface (specification, part 4). Checks run in this order: key, rate limit, form. */
 export class Api extends HttpApi.make("millrace")
-  .add(WorkflowsApi, RunsApi, NodeTypesApi, UsageApi)
+  .add(WorkflowsApi, RunsApi, DeliveriesApi, NodeTypesApi, UsageApi)
   .middleware(RequestForm)
   .middleware(Authorization)
   .prefix("/api/v1")

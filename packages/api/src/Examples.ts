@@ -170,11 +170,45 @@ const usage = {
   keys: [{ keyId: "key_0199d2c7-9b20-7f11-8a3e-6d5c4b3a2910", ...sums }],
 }
 
+const deliveryItem = {
+  id: "msg_0199d2c9-11aa-7b90-8c55-2d1e7f9a4b63_000004",
+  runId,
+  sequence: 4,
+  type: "run.completed",
+  url: "https://example.com/hooks/flows",
+  state: "DELIVERED",
+  attempts: 1,
+  nextAttemptAt: null,
+  createdAt: later,
+  settledAt: later,
+}
+
+const attempt = {
+  number: 1,
+  at: later,
+  durationMillis: 87,
+  status: 204,
+  error: null,
+  answer: "",
+  nextAt: null,
+}
+
+const ofDeliveries: Readonly<Record<string, Example>> = {
+  "deliveries.list": { response: { items: [deliveryItem], nextCursor: cursor } },
+  "deliveries.get": {
+    response: { ...deliveryItem, body: '{"success":true,"type":"..."}', attemptLog: [attempt] },
+  },
+  "deliveries.redeliver": {
+    response: { ...deliveryItem, state: "PENDING", nextAttemptAt: later, settledAt: null },
+  },
+}
+
 /** The examples of every operation, by its identifier. */
 export const examples: Readonly<Record<string, Example>> = {
   ...ofWorkflows,
   ...ofRuns,
   "usage.read": { response: usage },
+  ...ofDeliveries,
   "nodeTypes.list": { response: { items: [nodeType] } },
 }
 

@@ -4,6 +4,7 @@
  * Guarantees: a number is written in decimal digits and within its bounds, or the request is
  * refused; nothing is clamped. Leaves out: which of the two ways applies, and what a cursor holds.
  */
+import { DeliveryState } from "@millrace/core/domain/Delivery"
 import { RunStatus } from "@millrace/core/domain/Run"
 import { Schema, SchemaGetter } from "effect"
 import { isStorable } from "./Text.ts"
@@ -40,13 +41,16 @@ const paging = {
   limit: Schema.optionalKey(integerText(1, maxPageSize)),
   page: Schema.optionalKey(integerText(1, maxPage)),
   pageSize: Schema.optionalKey(integerText(1, maxPageSize)),
+}
+
+const searching = {
   search: Schema.optionalKey(
     Single.check(Schema.isMinLength(1), Schema.isMaxLength(200), isStorable),
   ),
 }
 
-/** What every listing is asked for. */
-export const PageQuery = Schema.Struct(paging)
+/** What the listing of workflows is asked for. */
+export const PageQuery = Schema.Struct({ ...paging, ...searching })
 export type PageQuery = typeof PageQuery.Type
 
 /** What the listing of runs is asked for (specification 4.6). */
@@ -54,8 +58,24 @@ export const RunQuery = Schema.Struct({
   workflowId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
   status: Schema.optionalKey(RunStatus),
   ...paging,
+  ...searching,
 })
 export type RunQuery = typeof RunQuery.Type
+
+/** What the listing of a run's deliveries is asked for. */
+export const DeliveryQuery = Schema.Struct({
+  state: Schema.optionalKey(DeliveryState),
+  ...paging,
+})
+export type DeliveryQuery = typeof DeliveryQuery.Type
+
+/** What the listing of all deliveries is asked for. */
+export const AdminDeliveryQuery = Schema.Struct({
+  accountId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
+  runId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
+  ...DeliveryQuery.fields,
+})
+export type AdminDeliveryQuery = typeof AdminDeliveryQuery.Type
 
 /** One page of a listing; `nextCursor` is `null` at the end. */
 export const pageOf = <S extends Schema.Top>(item: S) =>

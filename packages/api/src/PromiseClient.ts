@@ -8,6 +8,8 @@
 import type { NodeTypeList } from "./NodeTypeWire.ts"
 import type { ClientOptions, Send } from "./Transport.ts"
 import { makeSend } from "./Transport.ts"
+import type { Deliveries } from "./PromiseDeliveries.ts"
+import { makeDeliveries } from "./PromiseDeliveries.ts"
 import type { Runs } from "./PromiseRuns.ts"
 import { makeRuns } from "./PromiseRuns.ts"
 import type { Workflows } from "./PromiseWorkflows.ts"
@@ -15,6 +17,7 @@ import { makeWorkflows } from "./PromiseWorkflows.ts"
 
 export { ApiError } from "./ApiError.ts"
 export type { ClientOptions } from "./Transport.ts"
+export type { Deliveries, DeliveryFilter } from "./PromiseDeliveries.ts"
 export type { Runs, RunFilter, StreamedEvent } from "./PromiseRuns.ts"
 export type { Workflows } from "./PromiseWorkflows.ts"
 export type { Listing, Page, PageQuery } from "./PromiseListing.ts"
@@ -31,6 +34,7 @@ export interface NodeTypes {
 export interface Client {
   readonly workflows: Workflows
   readonly runs: Runs
+  readonly deliveries: Deliveries
   readonly nodeTypes: NodeTypes
 }
 
@@ -58,6 +62,7 @@ export const createClient = (options: ClientOptions): Client => {
   return {
     workflows: makeWorkflows(send),
     runs: makeRuns(send),
+    deliveries: makeDeliveries(send),
     nodeTypes: makeNodeTypes(send),
   }
 }

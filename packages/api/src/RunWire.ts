@@ -13,7 +13,7 @@ import {
   RunSource,
   Viewport,
 } from "@millrace/core/domain/Run"
-import { RunEventType } from "@millrace/core/domain/RunEvent"
+import { WebhookConfig } from "@millrace/core/domain/Webhook"
 import { Node } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
 import { Identifier, isStorable } from "./Text.ts"
@@ -84,14 +84,6 @@ export const RunRead = Schema.Struct({ ...RunDetail.fields, ...RunItem.fields })
 })
 export type RunRead = typeof RunRead.Type
 
-/** Where events of a run are to be sent (specification 2.9). */
-export const Webhook = Schema.Struct({
-  url: Schema.String.annotate({ description: "An https address.", format: "uri" }),
-  events: Schema.optionalKey(Schema.Array(RunEventType)),
-  metadata: Schema.optionalKey(JsonObject),
-  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
-}).annotate({ identifier: "Webhook" })
-
 /** Body of a start (specification 4.5). */
 export const StartRun = Schema.Struct({
   workflowId: Identifier,
@@ -102,9 +94,7 @@ export const StartRun = Schema.Struct({
     InputOverrides.annotate({ description: "Node id, then input port, then value." }),
   ),
   viewport: Schema.optionalKey(Viewport),
-  webhook: Schema.optionalKey(
-    Webhook.annotate({ description: "Refused so far: deliveries are not available yet." }),
-  ),
+  webhook: Schema.optionalKey(WebhookConfig),
   nodeOverrides: Schema.optionalKey(
     Schema.Array(Node).annotate({ description: "Replace whole nodes by id, for this run only." }),
   ),

@@ -25,5 +25,5 @@ export const StartKeyText = Schema.String.check(
   description: "A name for this start; a repetition with the same body starts nothing.",
 })
 
-/** Path parameter `id` of a workflow or a run. */
+/** Path parameter `id` of a workflow, a run or a delivery. */
 export const IdParams = Schema.Struct({ id: Identifier })

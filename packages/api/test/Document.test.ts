@@ -27,14 +27,17 @@ describe("the OpenAPI document", () => {
   it("has exactly the operations of the interface", () => {
     assert.deepStrictEqual(operations.map(([name]) => name).toSorted(), [
       "DELETE /api/v1/workflows/{id}",
+      "GET /api/v1/deliveries/{id}",
       "GET /api/v1/node-types",
       "GET /api/v1/runs",
       "GET /api/v1/runs/{id}",
+      "GET /api/v1/runs/{id}/deliveries",
       "GET /api/v1/runs/{id}/events",
       "GET /api/v1/usage",
       "GET /api/v1/workflows",
       "GET /api/v1/workflows/{id}",
       "PATCH /api/v1/workflows/{id}",
+      "POST /api/v1/deliveries/{id}/redeliver",
       "POST /api/v1/runs",
       "POST /api/v1/runs/batch",
       "POST /api/v1/runs/estimate",

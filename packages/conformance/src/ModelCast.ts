@@ -10,6 +10,7 @@ import type { JsonObject } from "@millrace/core/domain/Json"
 import type { Definition, NodeRun, Run, WaitingNode } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { Webhook } from "@millrace/core/domain/Webhook"
 import type { Node, Workflow, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { Effect } from "effect"
 import { slots } from "./ModelCommands.ts"
@@ -148,6 +149,7 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   values: {},
   inputOverrides: {},
   viewport: null,
+  webhook: null,
   output: null,
   estimatedCredits: 1_500_000,
   maxCredits: null,
@@ -164,6 +166,15 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   claims: 0,
   owner: null,
   ...change,
+})
+
+/** A webhook that a run may be born with. */
+export const webhookOf = (flavor: number): Webhook => ({
+  url: "https://receiver.example/hook",
+  origin: "https://receiver.example",
+  events: ["run.failed"],
+  metadata: { ...contentOf(flavor) },
+  headers: "sealed",
 })
 
 const nodeStatuses = [

@@ -19,6 +19,7 @@ interface Cargo {
   readonly nodeRuns: RunCommit["nodeRuns"]
   readonly rewritten: RunCommit["rewritten"]
   readonly events: RunCommit["events"]
+  readonly deliveries: RunCommit["deliveries"]
   /** The number of the last event, be it one of its own or one that a node's row tells of. */
   readonly sequence: number
 }
@@ -48,6 +49,8 @@ const cargoOf = (
     nodeRuns: numbered.slice(0, first.length),
     rewritten: numbered.slice(first.length),
     events: Array.from({ length: events }, () => Cast.eventOf(run, ++ofEvent, flavor)),
+    // What becomes of deliveries is the business of another store.
+    deliveries: [],
     sequence: before + told + events,
   }
 }
@@ -100,6 +103,7 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
     values: Cast.contentOf(flavor),
     inputOverrides: { n0: Cast.contentOf(flavor + 1) },
     viewport: flavor === 0 ? { x: -1.5, y: 2, zoom: 0.25 } : null,
+    webhook: flavor === 1 ? Cast.webhookOf(flavor) : null,
     fence: flavor % 2,
     owner: owner === null ? null : cast.runners[owner]!,
     attempts: flavor,
@@ -136,6 +140,7 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
   values: { another: true },
   inputOverrides: {},
   viewport: { x: 9, y: 9, zoom: 9 },
+  webhook: Cast.webhookOf(2),
 })
 
 const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {

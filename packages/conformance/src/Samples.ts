@@ -5,8 +5,9 @@
  * so a suite needs to empty nothing. Leaves out: anything that says what a store should do.
  */
 import type { Account } from "@millrace/core/domain/Account"
+import type { Delivery } from "@millrace/core/domain/Delivery"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
-import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
+import { AccountId, DeliveryId, KeyId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
@@ -32,6 +33,8 @@ export interface Samples {
   /** A queued run without an owner, as it is before its first commit. */
   readonly run: (change?: Partial<Run>) => Run
   readonly key: (change?: Partial<ApiKey>) => ApiKey
+  /** A delivery that no run stands behind. */
+  readonly delivery: (change?: Partial<Delivery>) => Delivery
   /** Thirty-two bytes that no other key has. */
   readonly hash: () => Uint8Array
 }
@@ -77,6 +80,7 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   values: {},
   inputOverrides: {},
   viewport: null,
+  webhook: null,
   output: null,
   estimatedCredits: 1_500_000,
   maxCredits: null,
@@ -105,6 +109,19 @@ const keyOf = (id: KeyId, accountId: AccountId, createdAt: Timestamp): ApiKey =>
   revokedAt: null,
   createdAt,
   lastUsedAt: null,
+})
+
+const deliveryOf = (id: DeliveryId, accountId: AccountId, createdAt: Timestamp): Delivery => ({
+  id,
+  accountId,
+  runId: null,
+  sequence: null,
+  type: "webhook.test",
+  url: "https://receiver.example/hook?a=b",
+  origin: `https://receiver-of-${accountId}.example`,
+  headers: null,
+  body: `{"id":"${id}"}`,
+  createdAt,
 })
 
 /** Fresh samples, for one test. */
@@ -140,6 +157,11 @@ export const make: Effect.Effect<Samples> = Effect.gen(function* () {
       const n = next()
       return { ...keyOf(KeyId.make(idOf("key", n)), account, epoch + n * 1_000), ...change }
     },
+    delivery: (change) => {
+      const n = next()
+      const id = DeliveryId.make(idOf("msg", n))
+      return { ...deliveryOf(id, account, epoch + n * 1_000), ...change }
+    },
     hash,
   }
   return samples
@@ -158,6 +180,7 @@ export const birth = (run: Run, change?: Partial<RunCommit>): RunCommit => ({
   nodeRuns: [],
   rewritten: [],
   events: [],
+  deliveries: [],
   ...change,
 })
 
@@ -172,6 +195,7 @@ export const step = (
   nodeRuns: [],
   rewritten: [],
   events: [],
+  deliveries: [],
   ...more,
 })
 

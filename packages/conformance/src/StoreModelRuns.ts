@@ -33,7 +33,7 @@ export interface RunModel {
 type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
   | ("executionId" | "mode" | "source" | "singleNodeId" | "createdAt" | "estimatedCredits")
-  | ("maxCredits" | "keyId")
+  | ("maxCredits" | "keyId" | "webhook")
   | ("values" | "inputOverrides" | "viewport" | "fence")
 
 const keptOf = (run: Run): Pick<Run, Kept> => ({
@@ -54,6 +54,7 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   values: run.values,
   inputOverrides: run.inputOverrides,
   viewport: run.viewport,
+  webhook: run.webhook,
   fence: run.fence,
 })
 

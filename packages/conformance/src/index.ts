@@ -4,4 +4,5 @@
  * Leaves out: a database to test against; `@millrace/conformance/TestPostgres` starts one.
  */
 export { conformance } from "./Conformance.ts"
+export { deliveryConformance } from "./DeliveryConformance.ts"
 export * as Samples from "./Samples.ts"

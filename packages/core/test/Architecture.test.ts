@@ -51,11 +51,12 @@ const arrows: Readonly<Record<string, Row>> = {
     node: true,
   },
   egress: { packages: [], libraries: ["effect", "undici", "ipaddr.js"], node: true },
+  webhooks: { packages: ["core", "egress"], libraries: ["effect"], node: true },
   nodes: { packages: ["core", "egress"], libraries: ["effect"] },
   api: { packages: ["core"], libraries: ["effect"], only: { core: "domain" } },
   http: { packages: ["core", "api"], libraries: ["effect"] },
   server: {
-    packages: everyLayer,
+    packages: [...everyLayer, "webhooks"],
     libraries: ["effect", "@effect/platform-node", "@electric-sql/pglite"],
     node: true,
   },
@@ -107,6 +108,7 @@ const owned: ReadonlyArray<{
       "packages/http/src/Cursor",
       "packages/http/src/Envelope",
       "packages/postgres/src/FolderLock",
+      "packages/webhooks/src/MasterVault",
     ],
   },
   {

@@ -7,9 +7,10 @@
  * Redirects come back as they are. One timeout bounds the whole exchange, and the answer's size is
  * bounded. Leaves out: retries, and limits on how much one stranger may call.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { bareHost, canonical, isCidr, literalOf } from "./Address.ts"
 import type { Answer, Outgoing } from "./Exchange.ts"
+import { Connections } from "./Connection.ts"
 import { exchange } from "./Exchange.ts"
 import { EgressFailed, EgressRefused } from "./Failure.ts"
 import { problemOfHeaders } from "./Headers.ts"
@@ -34,6 +35,8 @@ export interface Call {
   readonly body?: string | Uint8Array
   readonly timeoutMillis?: number
   readonly maxBodyBytes?: number
+  /** How much of the answer's beginning is kept; what is read beyond it is thrown away. */
+  readonly keptBodyBytes?: number
   readonly protocols?: ReadonlyArray<Protocol>
   /** What to do with an answer that is larger than allowed; `fail` where nothing is said. */
   readonly overflow?: "fail" | "truncate"
@@ -47,6 +50,12 @@ export class Egress extends Context.Service<
      * call is not allowed (nothing was sent then), and with `EgressFailed` when no answer came.
      */
     readonly request: (call: Call) => Effect.Effect<Answer, EgressRefused | EgressFailed>
+    /**
+     * Says whether a URL may be called as things are now: what it is and where its name leads.
+     * Fails with `EgressFailed` only when it is certain that the name has no address; a resolver
+     * that does not answer in time leaves the question to the call. Connects to nothing.
+     */
+    readonly judge: (url: string) => Effect.Effect<void, EgressRefused | EgressFailed>
   }
 >()("@millrace/egress/Egress") {
   /**
@@ -56,7 +65,14 @@ export class Egress extends Context.Service<
   static readonly layer = (policy: Partial<Policy> = {}): Layer.Layer<Egress> =>
     Layer.effect(
       Egress,
-      Effect.map(Resolve, (resolve) => Egress.of(guard({ ...httpsOnly, ...policy }, resolve))),
+      Effect.gen(function* () {
+        const all = { ...httpsOnly, ...policy }
+        const connections = yield* Effect.acquireRelease(
+          Effect.sync(() => new Connections(all.idleMillis)),
+          (each) => Effect.sync(() => each.close()),
+        )
+        return Egress.of(guard(all, yield* Resolve, connections))
+      }),
     )
 }
 
@@ -95,30 +111,57 @@ const outgoingOf = (call: Call, policy: Policy, url: URL, addresses: ReadonlyArr
     body: call.body ?? null,
     timeoutMillis: policy.timeoutMillis,
     maxBodyBytes: policy.maxBodyBytes,
+    keptBodyBytes: lower(policy.maxBodyBytes, call.keptBodyBytes),
     overflow: call.overflow ?? "fail",
   }) satisfies Outgoing
 
-const guard = (policy: Policy, resolve: Resolver): Egress["Service"] => {
+/** How long a resolver may take where the answer is not needed yet. */
+const judgeMillis = 1_000
+
+const guard = (policy: Policy, resolve: Resolver, connections: Connections): Egress["Service"] => {
   for (const { cidr } of policy.allow) {
     if (!isCidr(cidr)) throw new Error(`"${cidr}" is not a network in CIDR notation`)
   }
-  const addressesOf = Effect.fnUntraced(function* (url: URL, bounds: Policy) {
-    const unresolvable = () => EgressFailed.of("unresolvable", bounds)
+  const resolved = (url: URL): ReturnType<Resolver> => {
     const literal = literalOf(url.hostname)
-    const addresses =
-      literal === undefined
-        ? yield* Effect.mapError(resolve(bareHost(url.hostname)), unresolvable)
-        : [literal]
-    if (addresses.length === 0) return yield* unresolvable()
-    if (addresses.every((each) => permits(bounds, url, each))) return addresses
-    return yield* EgressRefused.of(notPublic)
-  })
+    return literal === undefined ? resolve(bareHost(url.hostname)) : Effect.succeed([literal])
+  }
+  const judged = (
+    url: URL,
+    bounds: Policy,
+    addresses: ReadonlyArray<string>,
+  ): Effect.Effect<ReadonlyArray<string>, EgressRefused | EgressFailed> => {
+    if (addresses.length === 0) return Effect.fail(EgressFailed.of("unresolvable", bounds))
+    return addresses.every((each) => permits(bounds, url, each))
+      ? Effect.succeed(addresses)
+      : Effect.fail(EgressRefused.of(notPublic))
+  }
+  const addressesOf = (url: URL, bounds: Policy) =>
+    resolved(url).pipe(
+      Effect.mapError(() => EgressFailed.of("unresolvable", bounds)),
+      Effect.flatMap((addresses) => judged(url, bounds, addresses)),
+    )
   const perform = Effect.fnUntraced(function* (call: Call, bounds: Policy) {
     const url = new URL(call.url)
     const addresses = yield* addressesOf(url, bounds)
-    return yield* exchange(outgoingOf(call, bounds, url, addresses))
+    return yield* exchange(outgoingOf(call, bounds, url, addresses), connections)
+  })
+  const judge = Effect.fn("Egress.judge")(function* (text: string) {
+    const problem = problemOfUrl(text, policy)
+    if (problem !== undefined) return yield* EgressRefused.of(problem)
+    const url = new URL(text)
+    const found = yield* resolved(url).pipe(
+      Effect.timeoutOption(judgeMillis),
+      Effect.catch((error) =>
+        error.isTemporary
+          ? Effect.succeedNone
+          : Effect.fail(EgressFailed.of("unresolvable", policy)),
+      ),
+    )
+    if (Option.isSome(found)) yield* judged(url, policy, found.value)
   })
   return {
+    judge,
     request: Effect.fn("Egress.request")(function* (call: Call) {
       const bounds = narrowed(policy, call)
       const problem = problemOfCall(call, bounds)

@@ -1,15 +1,13 @@
 /**
- * One request and one answer over one connection of its own.
+ * One request and one answer over a connection that nobody else uses meanwhile.
  *
- * Guarantees: connects to one of the given addresses and to nothing else, whatever the name
- * resolves to by now; follows no redirect; reads no more of the answer than asked for; leaves no
- * connection behind, also when interrupted. Leaves out: judging the addresses, and the timeout.
+ * Guarantees: follows no redirect; reads and keeps no more of the answer than asked for; whatever
+ * ends otherwise than with a whole answer leaves no connection behind, also when interrupted.
+ * Leaves out: judging the addresses, and the timeout.
  */
-import type { LookupFunction, Socket } from "node:net"
-import { isIP } from "node:net"
 import { Effect } from "effect"
-import { buildConnector, Client } from "undici"
-import { bareHost, canonical } from "./Address.ts"
+import type { Connection, Connections } from "./Connection.ts"
+import { WrongPeer } from "./Connection.ts"
 import type { FailureReason } from "./Failure.ts"
 import { EgressFailed, reasonOf } from "./Failure.ts"
 
@@ -24,6 +22,8 @@ export interface Outgoing {
   /** Of the attempt to connect; the exchange as a whole is bounded by the caller. */
   readonly timeoutMillis: number
   readonly maxBodyBytes: number
+  /** How much of its beginning is kept. */
+  readonly keptBodyBytes: number
   /** What to do with an answer that is larger: fail, or keep its beginning. */
   readonly overflow: "fail" | "truncate"
 }
@@ -38,82 +38,51 @@ export interface Answer {
   readonly truncated: boolean
 }
 
-/** Bytes of an answer's headers. */
-const maxHeaderBytes = 16_384
-
-/** Says which of the checked addresses a name has; never asks anybody. */
-const fixedLookup =
-  (addresses: ReadonlyArray<string>): LookupFunction =>
-  (_hostname, options, callback) => {
-    const all = addresses.map((address) => ({ address, family: isIP(address) }))
-    if (options.all === true) callback(null, all)
-    else callback(null, all[0]?.address ?? "", all[0]?.family ?? 4)
-  }
-
-/** A connection that reached somebody else than it was sent to. */
-class WrongPeer extends Error {}
-
-interface Connection {
-  readonly client: Client
-  readonly phase: () => "connecting" | "connected"
-  readonly close: () => void
-}
-
-const open = (outgoing: Outgoing): Connection => {
-  const { addresses, timeoutMillis, url } = outgoing
-  const host = bareHost(url.hostname)
-  const servername = isIP(host) === 0 ? { servername: host } : {}
-  const connect = buildConnector({
-    allowH2: false,
-    maxCachedSessions: 0,
-    timeout: timeoutMillis,
-    lookup: fixedLookup(addresses),
-    autoSelectFamily: true,
-  })
-  let phase: "connecting" | "connected" = "connecting"
-  let opening: Socket | undefined
-  const connector: buildConnector.connector = (options, callback) => {
-    // The connector returns its socket though its type does not say so: an interrupted attempt
-    // must not go on knocking until it times out.
-    opening = connect({ ...options, ...servername }, (error, socket) => {
-      if (error !== null) return callback(error, null)
-      if (addresses.includes(canonical(socket.remoteAddress ?? ""))) {
-        phase = "connected"
-        return callback(null, socket)
-      }
-      socket.destroy()
-      return callback(new WrongPeer("reached another address"), null)
-    }) as unknown as Socket | undefined
-  }
-  const client = new Client(url.origin, {
-    connect: connector,
-    maxHeaderSize: maxHeaderBytes,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
-  const close = () => {
-    opening?.destroy()
-    void client.destroy()
-  }
-  return { client, phase: () => phase, close }
-}
-
 class TooLarge extends Error {}
+
+/** Keeps the beginning of a body, chunk by chunk. */
+class Beginning {
+  readonly #chunks: Array<Uint8Array> = []
+  readonly #most: number
+  #size = 0
+  #kept = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Bytes that came so far. */
+  get size(): number {
+    return this.#size
+  }
+
+  add(chunk: Uint8Array): void {
+    this.#size += chunk.byteLength
+    const room = this.#most - this.#kept
+    if (room <= 0) return
+    // A copy, because the rest of a chunk would be held in memory with its beginning.
+    const part = chunk.byteLength > room ? Uint8Array.from(chunk.subarray(0, room)) : chunk
+    this.#chunks.push(part)
+    this.#kept += part.byteLength
+  }
+
+  read(): Pick<Answer, "body" | "truncated"> {
+    return { body: Buffer.concat(this.#chunks), truncated: this.#size > this.#kept }
+  }
+}
 
 const read = async (
   chunks: AsyncIterable<Uint8Array>,
-  { maxBodyBytes, overflow }: Outgoing,
-): Promise<Pick<Answer, "body" | "truncated">> => {
-  const kept: Array<Uint8Array> = []
-  let size = 0
+  { keptBodyBytes, maxBodyBytes, overflow }: Outgoing,
+): Promise<{ readonly beginning: Beginning; readonly isWhole: boolean }> => {
+  const beginning = new Beginning(keptBodyBytes)
   for await (const chunk of chunks) {
-    kept.push(chunk)
-    size += chunk.byteLength
-    if (size <= maxBodyBytes) continue
+    beginning.add(chunk)
+    if (beginning.size <= maxBodyBytes) continue
     if (overflow === "fail") throw new TooLarge()
-    return { body: Buffer.concat(kept).subarray(0, maxBodyBytes), truncated: true }
+    return { beginning, isWhole: false }
   }
-  return { body: Buffer.concat(kept), truncated: false }
+  return { beginning, isWhole: true }
 }
 
 const flatten = (headers: { readonly [name: string]: string | Array<string> | undefined }) =>
@@ -125,38 +94,46 @@ const flatten = (headers: { readonly [name: string]: string | Array<string> | un
   )
 
 const send = async (
-  { client }: Connection,
+  connection: Connection,
   outgoing: Outgoing,
   signal: AbortSignal,
 ): Promise<Answer> => {
   const { body, headers, method, url } = outgoing
-  const response = await client.request({
+  const response = await connection.client.request({
     method,
     path: url.pathname + url.search,
     headers: { ...headers, "accept-encoding": "identity" },
     body,
-    reset: true,
+    reset: !connection.isKept,
     signal,
   })
-  const received = await read(response.body, outgoing)
-  return { status: response.statusCode, headers: flatten(response.headers), ...received }
+  const { beginning, isWhole } = await read(response.body, outgoing)
+  if (isWhole) connection.isFree = true
+  return {
+    status: response.statusCode,
+    headers: flatten(response.headers),
+    ...beginning.read(),
+  }
 }
 
 const failureOf = (error: unknown, connection: Connection, outgoing: Outgoing): FailureReason => {
   if (error instanceof TooLarge) return "too-large"
   if (error instanceof WrongPeer) return "refused"
-  const secure = outgoing.url.protocol === "https:" && connection.phase() === "connecting"
+  const secure = outgoing.url.protocol === "https:" && connection.phase === "connecting"
   return reasonOf(error, secure)
 }
 
 /** Sends a request to checked addresses and reads the answer. */
-export const exchange = (outgoing: Outgoing): Effect.Effect<Answer, EgressFailed> =>
+export const exchange = (
+  outgoing: Outgoing,
+  connections: Connections,
+): Effect.Effect<Answer, EgressFailed> =>
   Effect.acquireUseRelease(
-    Effect.sync(() => open(outgoing)),
+    Effect.sync(() => connections.take(outgoing)),
     (connection) =>
       Effect.tryPromise({
         try: (signal) => send(connection, outgoing, signal),
         catch: (error) => EgressFailed.of(failureOf(error, connection, outgoing), outgoing),
       }),
-    (connection) => Effect.sync(connection.close),
+    (connection) => Effect.sync(() => connections.giveBack(connection)),
   )

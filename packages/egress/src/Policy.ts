@@ -29,6 +29,11 @@ export interface Policy {
   readonly timeoutMillis: number
   /** Of an answer. */
   readonly maxBodyBytes: number
+  /**
+   * How long a connection waits for the next call to the same origin at the same judged addresses;
+   * 0: every call has one of its own.
+   */
+  readonly idleMillis: number
 }
 
 /** The strict policy: https on its usual ports. Nothing private. */
@@ -38,6 +43,7 @@ export const httpsOnly: Policy = {
   allow: [],
   timeoutMillis: 30_000,
   maxBodyBytes: 1_048_576,
+  idleMillis: 0,
 }
 
 /** The policy for graphs that fetch from the web: plain http too, up to a minute. */

@@ -8,10 +8,19 @@ import { promises as dns } from "node:dns"
 import { Context, Data, Effect } from "effect"
 
 /** The name has no address, or nobody could be asked. */
-export class Unresolvable extends Data.TaggedError("Unresolvable")<{}> {}
+export class Unresolvable extends Data.TaggedError("Unresolvable")<{
+  /** True when it is not known that there is none. */
+  readonly isTemporary: boolean
+}> {}
 
 /** Finds every address of a host name. */
 export type Resolver = (hostname: string) => Effect.Effect<ReadonlyArray<string>, Unresolvable>
+
+/** What is said of a name that does not exist, or has no address. */
+const definite = new Set<unknown>(["ENOTFOUND", "ENODATA"])
+
+const isDefinite = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && definite.has(error.code)
 
 /** Asks the operating system, in the order it prefers. */
 export const system: Resolver = (hostname) =>
@@ -20,7 +29,7 @@ export const system: Resolver = (hostname) =>
       const found = await dns.lookup(hostname, { all: true, order: "verbatim" })
       return found.map((each) => each.address)
     },
-    catch: () => new Unresolvable(),
+    catch: (error) => new Unresolvable({ isTemporary: !isDefinite(error) }),
   })
 
 /** The resolver in force, read when the guard is built. Override with `Layer.succeed`. */

@@ -305,7 +305,9 @@ describe("Egress.request, when no answer comes", () => {
     Effect.gen(function* () {
       const none = "http://none.test/"
       expect(yield* reasonOf(none, () => Effect.succeed([]))).toBe("unresolvable")
-      expect(yield* reasonOf(none, () => Effect.fail(new Unresolvable()))).toBe("unresolvable")
+      expect(
+        yield* reasonOf(none, () => Effect.fail(new Unresolvable({ isTemporary: false }))),
+      ).toBe("unresolvable")
     }),
   )
 

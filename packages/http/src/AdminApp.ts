@@ -7,6 +7,8 @@
 import { AdminApi } from "@millrace/api/AdminApi"
 import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
+import type { Webhooks } from "@millrace/core/engine/Webhooks"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Layer } from "effect"
 import type { FileSystem, Path } from "effect"
 import type { Etag, HttpPlatform } from "effect/http"
@@ -16,7 +18,9 @@ import { adminOpenapiPath, BasePath } from "./Addresses.ts"
 import * as AdminAuthorization from "./AdminAuthorization.ts"
 import * as AdminCreditsHandlers from "./AdminCreditsHandlers.ts"
 import * as AdminHandlers from "./AdminHandlers.ts"
+import * as AdminWebhookHandlers from "./AdminWebhookHandlers.ts"
 import type { BadTokens } from "./BadTokens.ts"
+import { Cursors } from "./Cursor.ts"
 import * as RequestForm from "./RequestForm.ts"
 
 const document = HttpRouter.use(
@@ -35,12 +39,13 @@ const operations = HttpApiBuilder.layer(AdminApi).pipe(
     AdminHandlers.layerKeys,
     AdminCreditsHandlers.layerCredits,
     AdminCreditsHandlers.layerAudit,
+    AdminWebhookHandlers.layer,
   ]),
-  Layer.provide(RequestForm.layer),
+  Layer.provide([RequestForm.layer, Cursors.layer]),
 )
 
 /** What the interface for operators is made of. */
-export type Services = Accounting | Keys | BadTokens
+export type Services = Accounting | Keys | Webhooks | WebhookStore | BadTokens
 
 /** The routes; none without an operator token. */
 export const layer: Layer.Layer<

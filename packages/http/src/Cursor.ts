@@ -9,6 +9,7 @@
 import { isStorable } from "@millrace/api/Text"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Position } from "@millrace/core/domain/Page"
+import { DeliveryState } from "@millrace/core/domain/Delivery"
 import { RunStatus } from "@millrace/core/domain/Run"
 import { Context, Effect, Layer, Option, Result, Schema } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
@@ -16,7 +17,8 @@ import { Base64Url } from "effect/encoding"
 import { InvalidRequest } from "./Errors.ts"
 
 /** Which listing a cursor belongs to. */
-export type Listing = "workflows" | "runs"
+const Listing = Schema.Literals(["workflows", "runs", "deliveries"])
+export type Listing = typeof Listing.Type
 
 const StorableText = Schema.String.check(isStorable)
 
@@ -25,6 +27,9 @@ export const Filter = Schema.Struct({
   workflowId: Schema.optionalKey(StorableText),
   status: Schema.optionalKey(RunStatus),
   search: Schema.optionalKey(StorableText),
+  accountId: Schema.optionalKey(StorableText),
+  runId: Schema.optionalKey(StorableText),
+  state: Schema.optionalKey(DeliveryState),
 })
 export type Filter = typeof Filter.Type
 
@@ -34,9 +39,7 @@ export interface Bookmark {
   readonly after: Position
 }
 
-const Content = Schema.fromJsonString(
-  Schema.Tuple([Schema.Literals(["workflows", "runs"]), Filter, Schema.Int, StorableText]),
-)
+const Content = Schema.fromJsonString(Schema.Tuple([Listing, Filter, Schema.Int, StorableText]))
 const write = Schema.encodeEffect(Content)
 const read = Schema.decodeOption(Content)
 

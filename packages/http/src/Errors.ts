@@ -8,7 +8,9 @@
 import * as Wire from "@millrace/api/WireError"
 import type {
   BeyondMaxCredits,
+  DeliveryNotFound,
   InvalidGraph,
+  InvalidWebhook,
   RevisionMismatch,
   RunEnded,
   RunNotFound,
@@ -16,6 +18,7 @@ import type {
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
+import type { VaultClosed } from "@millrace/core/ports/Vault"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
@@ -78,13 +81,16 @@ export class Fault extends Data.TaggedError("Fault") {}
 export type Refusal =
   | WorkflowNotFound
   | RunNotFound
+  | DeliveryNotFound
   | InvalidGraph
+  | InvalidWebhook
   | RevisionMismatch
   | RunEnded
   | InsufficientCredits
   | BeyondMaxCredits
   | StartKeyTaken
   | StorageError
+  | VaultClosed
   | InvalidRequest
   | KeyRefused
   | TokenRefused
@@ -130,6 +136,14 @@ const forms = {
     code: "invalid_graph",
     error: ({ message }) => new Wire.BadRequest({ error: message }),
   }),
+  InvalidWebhook: form("InvalidWebhook", {
+    code: "invalid_webhook",
+    error: ({ message }) => new Wire.BadRequest({ error: message }),
+  }),
+  DeliveryNotFound: form("DeliveryNotFound", {
+    code: "delivery_not_found",
+    error: () => new Wire.NotFound({ error: "The delivery does not exist" }),
+  }),
   RevisionMismatch: form("RevisionMismatch", {
     code: "revision_mismatch",
     error: ({ message }) => new Wire.PreconditionFailed({ error: message }),
@@ -154,6 +168,11 @@ const forms = {
   StorageError: form("StorageError", {
     code: "store_unavailable",
     error: () => new Wire.Unavailable({ error: "The store is unavailable; try again" }),
+  }),
+  // Only operators come across it; it names a key and says nothing of it.
+  VaultClosed: form("VaultClosed", {
+    code: "vault_closed",
+    error: ({ message }) => new Wire.Unavailable({ error: message }),
   }),
   InvalidRequest: form("InvalidRequest", {
     code: "invalid_request",

@@ -9,9 +9,11 @@ import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Runs } from "@millrace/core/engine/Runs"
+import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Workflows } from "@millrace/core/engine/Workflows"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Api } from "@millrace/api/Api"
 import type { Etag, HttpPlatform, HttpRouter } from "effect/http"
@@ -22,6 +24,7 @@ import * as AdminApp from "./AdminApp.ts"
 import * as Authorization from "./Authorization.ts"
 import { BadTokens } from "./BadTokens.ts"
 import { Cursors } from "./Cursor.ts"
+import * as DeliveryHandlers from "./DeliveryHandlers.ts"
 import * as Docs from "./Docs.ts"
 import { Door } from "./Door.ts"
 import * as Envelope from "./Envelope.ts"
@@ -39,12 +42,14 @@ export { BasePath, routerConfig } from "./Addresses.ts"
 export type Services =
   | Workflows
   | Runs
+  | Webhooks
   | Keys
   | Accounting
   | NodeTypes
   | WorkflowStore
   | RunStore
   | LedgerStore
+  | WebhookStore
 
 /** What any server of routes brings along. */
 export type Platform =
@@ -58,6 +63,7 @@ const operations = HttpApiBuilder.layer(Api).pipe(
   Layer.provide([
     WorkflowHandlers.layer,
     RunHandlers.layer,
+    DeliveryHandlers.layer,
     NodeTypeHandlers.layer,
     UsageHandlers.layer,
   ]),

@@ -20,7 +20,7 @@ import { InvalidRequest, refuse } from "./Errors.ts"
  */
 export const deepestSkip = 10_000_000
 
-/** A query of either listing. */
+/** A query of any listing. */
 export interface ListingQuery extends PageQuery, Filter {}
 
 /** What of a listing is to be read; no request for a page that is known to be empty. */
@@ -29,11 +29,12 @@ interface Wanted {
   readonly request: PageRequest | undefined
 }
 
-const filterOf = ({ search, status, workflowId }: ListingQuery): Filter => ({
-  ...(workflowId === undefined ? {} : { workflowId }),
-  ...(status === undefined ? {} : { status }),
-  ...(search === undefined ? {} : { search }),
-})
+const filterNames = ["workflowId", "status", "search", "accountId", "runId", "state"] as const
+
+const filterOf = (query: ListingQuery): Filter =>
+  Object.fromEntries(
+    filterNames.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
+  )
 
 const byPage = (query: ListingQuery): Wanted => {
   const { page = 1, pageSize = defaultPageSize } = query

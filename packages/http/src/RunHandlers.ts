@@ -4,7 +4,7 @@
 import { Api } from "@millrace/api/Api"
 import { CurrentKey } from "@millrace/api/Authorization"
 import type { RunQuery } from "@millrace/api/PageQuery"
-import type { RunDetail, RunItem, RunRead, StartRun } from "@millrace/api/RunWire"
+import type { RunDetail, RunItem, RunRead } from "@millrace/api/RunWire"
 import { RunBatch as BatchBody, StartRun as StartBody } from "@millrace/api/RunWire"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
@@ -53,18 +53,6 @@ const detailOf = (record: RunRecord): RunDetail => {
 }
 
 const readOf = (record: RunRecord): RunRead => ({ ...itemOf(record.run), ...detailOf(record) })
-
-/** What a start may say in its form but cannot have yet. */
-const notYet: ReadonlyArray<readonly [keyof StartRun, string]> = [
-  ["webhook", "webhook: deliveries are not available yet; start without a webhook"],
-]
-
-const refuseNotYet = (body: StartRun) => {
-  const asked = notYet.filter(([field]) => body[field] !== undefined).map(([, why]) => why)
-  return asked.length === 0
-    ? Effect.void
-    : refuse(new InvalidRequest({ message: asked.join("; ") }))
-}
 
 /** The records asked for, in the order in which each was first asked for. */
 const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) => {
@@ -141,7 +129,6 @@ const makeWrites = Effect.gen(function* () {
     start: Effect.fnUntraced(function* ({ headers, request }: Start) {
       const { accountId, keyId } = yield* CurrentKey
       const { body, bytes } = yield* readStart(request)
-      yield* refuseNotYet(body)
       const wanted = { ...body, keyId, workflowId: WorkflowId.make(body.workflowId) }
       const startKey = yield* startKeyOf(headers["idempotency-key"], bytes)
       const started =

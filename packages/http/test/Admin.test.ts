@@ -49,6 +49,13 @@ const operations: ReadonlyArray<readonly [string, string]> = [
   ["GET", "/accounts/acc_1/credits/statement"],
   ["GET", "/accounts/acc_1/credits/statement.csv"],
   ["GET", "/audit"],
+  ["GET", "/deliveries"],
+  ["GET", "/deliveries/msg_1"],
+  ["POST", "/deliveries/msg_1/redeliver"],
+  ["POST", "/deliveries/redeliver-failed"],
+  ["GET", "/accounts/acc_1/webhook-secrets"],
+  ["POST", "/accounts/acc_1/webhook-secrets/rotate"],
+  ["POST", "/accounts/acc_1/webhook-test"],
 ]
 
 describe("AdminApp.layer without a token", () => {

@@ -163,6 +163,7 @@ layer(Mounted)("credits for operators", (it) => {
           run: unpaid,
           nodeRuns: [],
           rewritten: [],
+          deliveries: [],
           events: [],
         })
         const { body } = yield* admin("GET", "/audit")

@@ -209,14 +209,14 @@ layer(Harness.layer)("starting runs", (it) => {
       }),
     )
 
-    it.effect("refuses a webhook with 400 and starts nothing", () =>
+    it.effect("refuses a webhook where nobody delivers, and starts nothing", () =>
       Effect.gen(function* () {
         const { owner, workflowId } = yield* begin(hello)
         const webhook = { url: "https://example.com/hook", events: ["run.completed"] }
         const hooked = yield* post(owner, "", { workflowId, webhook })
         assert.strictEqual(hooked.status, 400)
         assert.deepStrictEqual(hooked.body, {
-          error: "webhook: deliveries are not available yet; start without a webhook",
+          error: "webhook: this engine delivers no webhooks; start without one",
         })
         const single = yield* post(owner, "", { workflowId, singleNodeId: "nobody" })
         assert.strictEqual(single.status, 400)

@@ -2,7 +2,9 @@
  * Small workflows for the tests of the interface, and short ways to store and start them.
  */
 import type { RunId } from "@millrace/core/domain/Id"
+import { DeliveryId } from "@millrace/core/domain/Id"
 import { Runs } from "@millrace/core/engine/Runs"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import { Harness } from "./Harness.ts"
 import type { Tenant } from "./Harness.ts"
@@ -48,6 +50,30 @@ export const create = Effect.fnUntraced(function* (tenant: Tenant, content: obje
   })
   if (status !== 201) return yield* Effect.die(new Error(JSON.stringify(body)))
   return body.id as string
+})
+
+let delivered = 0
+
+/** Puts a delivery of a run into the store, as a commit would, and answers with its id. */
+export const deliver = Effect.fnUntraced(function* ({ accountId }: Tenant) {
+  const store = yield* WebhookStore
+  const origin = "https://receiver.example"
+  const id = DeliveryId.make(`msg_sample-${String(++delivered).padStart(6, "0")}x0`)
+  yield* Effect.orDie(
+    store.insert({
+      id,
+      accountId,
+      runId: null,
+      sequence: null,
+      type: "webhook.test",
+      url: `${origin}/hook`,
+      origin,
+      headers: null,
+      body: "{}",
+      createdAt: 0,
+    }),
+  )
+  return id
 })
 
 /** Starts a run through the interface and answers with its id. */

@@ -15,7 +15,7 @@ import type { Answer, Parts, Tenant } from "./Harness.ts"
 import { Harness, types } from "./Harness.ts"
 import type { Document, Operation } from "./Operations.ts"
 import { operationsOf } from "./Operations.ts"
-import { chain, create, finish, start } from "./Samples.ts"
+import { chain, create, deliver, finish, start } from "./Samples.ts"
 
 const document = OpenApi.fromApi(Api) as unknown as Document
 const deviationOf = makeDeviationOf(document)
@@ -27,6 +27,7 @@ interface Stage {
   readonly workflow: string
   /** A run that has ended, well. */
   readonly run: string
+  readonly delivery: string
 }
 
 /** Method, path below `/api/v1`, and the rest. */
@@ -57,6 +58,9 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
   "runs.get": ({ run }) => ["GET", `/runs/${run}`],
   "runs.events": ({ run }) => ["GET", `/runs/${run}/events`],
   "runs.cancel": ({ run }) => ["POST", `/runs/${run}/cancel`],
+  "deliveries.list": ({ run }) => ["GET", `/runs/${run}/deliveries`],
+  "deliveries.get": ({ delivery }) => ["GET", `/deliveries/${delivery}`],
+  "deliveries.redeliver": ({ delivery }) => ["POST", `/deliveries/${delivery}/redeliver`],
   "usage.read": () => ["GET", "/usage"],
   "nodeTypes.list": () => ["GET", "/node-types"],
 }
@@ -76,7 +80,8 @@ const stage = Effect.gen(function* () {
   const { tenant } = yield* Harness
   const owner = yield* tenant()
   const workflow = yield* create(owner, chain)
-  return { owner, workflow, run: yield* finish(owner, workflow) } satisfies Stage
+  const delivery = yield* deliver(owner)
+  return { owner, workflow, run: yield* finish(owner, workflow), delivery } satisfies Stage
 })
 
 const withParts = ([method, path]: Call, parts: Parts): Call => [method, path, parts]
@@ -97,7 +102,13 @@ const errors: Readonly<
   },
   "402": (_, at) =>
     send(at, ["POST", "/runs", { json: { workflowId: at.workflow, maxCredits: 0 } }]),
-  "404": (each, at) => send(at, callOf(each, { ...at, workflow: "wf_none", run: "run_none" })),
+  "404": (each, at) =>
+    each.operationId === "runs.start"
+      ? send(at, ["POST", "/runs", { json: { workflowId: "wf_none" } }])
+      : send(
+          at,
+          callOf(each, { ...at, workflow: "wf_none", run: "run_none", delivery: "msg_none" }),
+        ),
   "409": (each, at) =>
     each.operationId === "runs.cancel"
       ? send(at, callOf(each, at))
@@ -200,7 +211,7 @@ describe("every operation when something breaks", () => {
       Effect.gen(function* () {
         const owner = yield* (yield* Harness).tenant()
         for (const each of operations) {
-          const at = { owner, workflow: "wf_1", run: "run_1" }
+          const at = { owner, workflow: "wf_1", run: "run_1", delivery: "msg_1" }
           const answer = yield* send(at, callOf(each, at))
           isAsPromised(withoutRates(each), status, answer)
           assert.notInclude(answer.text, "hunter2")

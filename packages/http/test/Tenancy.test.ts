@@ -11,11 +11,11 @@ import type { Answer, Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
 import type { Document, Operation } from "./Operations.ts"
 import { bodyExampleOf, bodySchemaOf, operationsOf } from "./Operations.ts"
-import { chain, create, finish } from "./Samples.ts"
+import { chain, create, deliver, finish } from "./Samples.ts"
 
 const document = OpenApi.fromApi(Api) as unknown as Document
 
-type Kind = "workflow" | "run"
+type Kind = "workflow" | "run" | "delivery"
 
 /** A place of a request where an identifier goes. */
 interface Slot {
@@ -30,7 +30,8 @@ const owned: Readonly<Record<string, Kind>> = { workflowId: "workflow", ids: "ru
 
 const slotsOf = (operation: Operation): ReadonlyArray<Slot> => {
   const { path, parameters } = operation
-  const kind: Kind = path.includes("/runs") ? "run" : "workflow"
+  const kinds = { runs: "run", deliveries: "delivery", workflows: "workflow" } as const
+  const kind: Kind = kinds[path.split("/")[3] as keyof typeof kinds]
   const inPath = path.includes("{id}")
     ? [{ operation, place: "path", name: "id", kind } as const]
     : []
@@ -86,13 +87,20 @@ const settled = Effect.gen(function* () {
   const owner = yield* tenant()
   const workflow = yield* create(owner, chain)
   const run = yield* finish(owner, workflow)
+  const delivery = yield* deliver(owner)
   const view = Effect.gen(function* () {
-    const paths = [`workflows/${workflow}`, `runs/${run}`, "workflows", "runs"]
+    const paths = [
+      `workflows/${workflow}`,
+      `runs/${run}`,
+      "workflows",
+      "runs",
+      `deliveries/${delivery}`,
+    ]
     return yield* Effect.forEach(paths, (path) =>
       Effect.map(send("GET", `/api/v1/${path}`, { key: owner.key }), ({ body }) => body),
     )
   })
-  return { owner, ids: { workflow, run }, view }
+  return { owner, ids: { workflow, run, delivery }, view }
 })
 
 const unlike = (id: string) => id.replace(/.$/, (last) => (last === "0" ? "1" : "0"))

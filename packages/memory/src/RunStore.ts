@@ -17,6 +17,7 @@ import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Deliveries } from "./Deliveries.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { StartKeys } from "./StartKeys.ts"
 import * as Timeline from "./Timeline.ts"
@@ -362,12 +363,15 @@ class Runs {
   }
 }
 
-const makeRuns = (runs: Runs) => {
+const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
   const now = Clock.currentTimeMillis
   return RunStore.of({
     commit: (commit) =>
       Effect.flatMap(now, (millis): Effect.Effect<void, StaleRun | InsufficientCredits> => {
-        return runs.commit(commit, millis) ?? Effect.void
+        const refusal = runs.commit(commit, millis)
+        if (refusal !== undefined) return refusal
+        outbox.insert(commit.deliveries, millis)
+        return Effect.void
       }),
     claim: (request) => Effect.map(now, (millis) => runs.claim(request, millis)),
     seize: (account, id, runner) =>
@@ -395,14 +399,19 @@ const makeRuns = (runs: Runs) => {
   })
 }
 
-const make = (): Context.Context<RunStore | LedgerStore> => {
+const make = Effect.gen(function* () {
   const runs = new Runs()
   const ledger = makeLedger(runs.books, {
     ofAccount: (account) => runs.timelineOf(account).items.map(({ run }) => run),
     all: () => [...runs.entries.values()].map(({ run }) => run),
   })
-  return Context.add(Context.make(RunStore, makeRuns(runs)), LedgerStore, ledger)
-}
+  const store = makeRuns(runs, yield* Deliveries)
+  return Context.add(Context.make(RunStore, store), LedgerStore, ledger)
+})
 
-/** An empty run store, and the ledger that its commits move credits in. */
-export const layer: Layer.Layer<RunStore | LedgerStore> = Layer.syncContext(make)
+/**
+ * An empty run store, the ledger that its commits move credits in, and deliveries that go where the
+ * webhook store finds them.
+ */
+export const layer: Layer.Layer<RunStore | LedgerStore, never, Deliveries> =
+  Layer.effectContext(make)

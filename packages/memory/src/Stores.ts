@@ -7,15 +7,22 @@
 import type { KeyStore } from "@millrace/core/ports/KeyStore"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Layer } from "effect"
+import { Deliveries } from "./Deliveries.ts"
 import * as Keys from "./KeyStore.ts"
 import * as Runs from "./RunStore.ts"
+import * as Webhooks from "./WebhookStore.ts"
 import * as Workflows from "./WorkflowStore.ts"
 
 /** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */
-export const layer: Layer.Layer<WorkflowStore | RunStore | LedgerStore | KeyStore> = Layer.mergeAll(
+type Services = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
+
+/** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */
+export const layer: Layer.Layer<Services> = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
   Keys.layer,
-)
+  Webhooks.layer,
+).pipe(Layer.provide(Deliveries.layer))

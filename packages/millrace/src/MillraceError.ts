@@ -8,6 +8,7 @@ import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
 import type {
   BeyondMaxCredits,
   InvalidGraph,
+  InvalidWebhook,
   RevisionMismatch,
   RunEnded,
   RunNotFound,
@@ -36,6 +37,7 @@ export type Refusal =
   | DataFolderLocked
   | InsufficientCredits
   | InvalidGraph
+  | InvalidWebhook
   | InvalidKey
   | InvalidRequest
   | KeyNotFound
@@ -56,6 +58,7 @@ const codes = {
   DataFolderLocked: "DATA_FOLDER_LOCKED",
   InsufficientCredits: "INSUFFICIENT_CREDITS",
   InvalidGraph: "INVALID_GRAPH",
+  InvalidWebhook: "INVALID_WEBHOOK",
   InvalidKey: "INVALID_KEY",
   InvalidRequest: "INVALID_REQUEST",
   KeyNotFound: "KEY_NOT_FOUND",

@@ -14,6 +14,7 @@ import { StorageError as Failure } from "@millrace/core/ports/StorageError"
 import { Effect, Schema } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
+import { deliveryTables } from "./DeliveryTables.ts"
 import { orStorageError } from "./Failure.ts"
 
 const id = `text COLLATE "C"`
@@ -97,6 +98,7 @@ const runTables = [
     input_values json NOT NULL,
     input_overrides json NOT NULL,
     viewport json,
+    webhook json,
     owner ${id},
     fence int4 NOT NULL,
     started_at int8,
@@ -239,6 +241,7 @@ const migrations = {
     ...runTables,
     ...historyTables,
     ...creditTables,
+    ...deliveryTables,
   ]),
 }
 

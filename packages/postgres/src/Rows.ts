@@ -74,10 +74,11 @@ export const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown
   of,
 })
 
-const texts = columns("text")
+/** Columns by kind: which property of a row is kept under which name. */
+export const texts = columns("text")
 const jsons = columns("json")
-const int4s = columns("int4")
-const int8s = columns("int8")
+export const int4s = columns("int4")
+export const int8s = columns("int8")
 
 export const accounts: Table<Account> = [
   ...texts<Account>({ id: "id", name: "name" }),
@@ -152,6 +153,7 @@ const birth: Table<Run> = [
     values: "input_values",
     inputOverrides: "input_overrides",
     viewport: "viewport",
+    webhook: "webhook",
   }),
   derived("workflow_name_folded", "text", ({ workflowName }) => folded(workflowName)),
 ]

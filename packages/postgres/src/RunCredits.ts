@@ -34,8 +34,7 @@ const fits = `CASE WHEN m.expected_fence IS NULL
     ) END`
 
 /** What comes before any run is written; its parameters begin with this number. */
-export const before = (first: number): string => `
-purse AS MATERIALIZED (
+export const before = (first: number): string => `purse AS MATERIALIZED (
   SELECT c.* FROM unnest($${first}::text[]) AS a (id) CROSS JOIN LATERAL (
     SELECT number, account_id, metered, posted - reserved AS available,
       NOT $${first + 1}::bool AND coalesce(due_at <= ${nowMillis}, false) AS is_due
@@ -62,13 +61,13 @@ purse AS MATERIALIZED (
   SELECT run_id, rest FROM turn WHERE NOT fits
   UNION ALL
   SELECT run_id, NULL FROM mover WHERE is_unready
-), `
+)`
 
 /** The condition on a run that is to be written. */
 export const isFree = (alias: string): string => `${alias}.id NOT IN (SELECT run_id FROM barred)`
 
 /** What comes once it is known which commits were applied. */
-export const after = (first: number): string => `, move AS MATERIALIZED (
+export const after = (first: number): string => `move AS MATERIALIZED (
   SELECT e.*, a.number AS run
   FROM ${Rows.source(LedgerRows.moves, "e", first + 2 + LedgerRows.movers.length)}
   JOIN applied a ON a.id = e.run_id

@@ -8,6 +8,7 @@ import type { KeyStore } from "@millrace/core/ports/KeyStore"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -15,16 +16,19 @@ import * as Keys from "./KeyStore.ts"
 import * as Ledger from "./LedgerStore.ts"
 import { migrate } from "./Migrations.ts"
 import * as Runs from "./RunStore.ts"
+import * as Webhooks from "./WebhookStore.ts"
 import * as Workflows from "./WorkflowStore.ts"
 
-type Services = WorkflowStore | RunStore | LedgerStore | KeyStore
+/** Everything that is kept. */
+type Kept = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
 
 /** The stores over tables that are there already; sends no DDL. */
-export const layerStorage: Layer.Layer<Services, never, SqlClient> = Layer.mergeAll(
+export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
   Ledger.layer,
   Keys.layer,
+  Webhooks.layer,
 )
 
 /** Brings the tables up to date; servers that start together wait for each other. */
@@ -32,6 +36,6 @@ export const layerMigrations: Layer.Layer<never, StorageError, SqlClient> =
   Layer.effectDiscard(migrate)
 
 /** Brings the tables up to date, then provides the stores. */
-export const layer: Layer.Layer<Services, StorageError, SqlClient> = layerStorage.pipe(
+export const layer: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pipe(
   Layer.provide(layerMigrations),
 )

@@ -20,11 +20,12 @@ import { keys } from "./KeysCommand.ts"
 import { serve } from "./ServeCommand.ts"
 import { StartRefused } from "./StartRefused.ts"
 import { version } from "./Version.ts"
+import { webhooks } from "./WebhooksCommand.ts"
 
 /** The whole command, with its subcommands. */
 const millrace = Command.make("millrace").pipe(
   Command.withDescription("An engine for workflows that people draw"),
-  Command.withSubcommands([dev, serve, keys, accounts, credits, doctor]),
+  Command.withSubcommands([dev, serve, keys, accounts, credits, webhooks, doctor]),
 )
 
 /** The first line of a message, and what it suggests. */

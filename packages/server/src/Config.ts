@@ -7,6 +7,7 @@
  */
 import { SecretPrefix } from "@millrace/core/domain/ApiKey"
 import { isCidr } from "@millrace/egress/Address"
+import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import { getFailures } from "effect/Array"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -50,6 +51,8 @@ export interface DevSettings extends ServerSettings {
   readonly memory: boolean
   /** False: no example workflows and no demonstration. */
   readonly seed: boolean
+  /** What secrets are kept with. Null: the one in the data folder, made when missing. */
+  readonly masterKey: Redacted.Redacted | null
 }
 
 /** Which database to use, and how. */
@@ -63,6 +66,8 @@ export interface DatabaseSettings extends KeySettings {
 
 /** What `millrace serve` goes by. */
 export interface ServeSettings extends ServerSettings, DatabaseSettings {
+  /** What secrets are kept with. */
+  readonly masterKey: Redacted.Redacted
   /** How long runs stay with a server that gives no sign of life. */
   readonly leaseMillis: number
   /** How long nodes in progress may go on once the server was told to stop. */
@@ -94,6 +99,7 @@ export const defaults: DevSettings = {
   data: "./.millrace",
   memory: false,
   seed: true,
+  masterKey: null,
 }
 
 /** What holds for a database where nothing is said; its address has to be. */
@@ -104,7 +110,7 @@ export const databaseDefaults: Omit<DatabaseSettings, "databaseUrl"> = {
 }
 
 /** What holds for `millrace serve` where nothing is said. */
-export const serveDefaults: Omit<ServeSettings, "databaseUrl"> = {
+export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   ...databaseDefaults,
   port: defaults.port,
   host: defaults.host,
@@ -204,12 +210,20 @@ const listenVariables: Variables<Pick<ServerSettings, "port" | "host">> = {
   host: { name: "MILLRACE_HOST", expected: "a host name or an address", read: String },
 }
 
-const egressVariables: Variables<Pick<ServerSettings, "egressAllow">> = {
+/** What may be called that is not public. */
+export const egressVariables: Variables<Pick<ServerSettings, "egressAllow">> = {
   egressAllow: {
     name: "MILLRACE_EGRESS_ALLOW",
     expected: "networks such as 127.0.0.1/32:8080,[::1]/128, separated by commas",
     read: readNetworks,
   },
+}
+
+/** What a command reads that seals or opens secrets. */
+export const masterKeyVariable: Variable<Redacted.Redacted> = {
+  name: "MILLRACE_MASTER_KEY",
+  expected: masterKeyForm,
+  read: (text) => (isMasterKey(text) ? Redacted.make(text) : undefined),
 }
 
 /** What a command reads that makes keys. */
@@ -243,6 +257,7 @@ export const devVariables: Variables<DevSettings> = {
   data: { name: "MILLRACE_DATA", expected: "a path", read: String },
   memory: { name: "MILLRACE_MEMORY", expected: "true or false", read: readBoolean },
   seed: { name: "MILLRACE_SEED", expected: "true or false", read: readBoolean },
+  masterKey: masterKeyVariable,
   ...egressVariables,
 }
 
@@ -264,6 +279,7 @@ export const databaseVariables: Variables<DatabaseSettings> = {
 export const serveVariables: Variables<ServeSettings> = {
   ...listenVariables,
   ...databaseVariables,
+  masterKey: masterKeyVariable,
   leaseMillis: {
     name: "MILLRACE_LEASE",
     expected: "a duration from 1s to 1h",
@@ -343,9 +359,24 @@ const needDatabase = Effect.fnUntraced(function* (
   return yield* new StartRefused({ message, reason: "usage" })
 })
 
-/** The settings of `millrace serve` in force; refused without a database. */
+/** Refuses to make up a key that would be gone with the process. */
+const needMasterKey = Effect.fnUntraced(function* (
+  flags: ServeFlags,
+): Effect.fn.Return<void, StartRefused> {
+  const variable = yield* Effect.orDie(Config.option(Config.Redacted("MILLRACE_MASTER_KEY")))
+  if (flags.masterKey !== undefined || Option.isSome(variable)) return
+  const message =
+    `No master key is set: set MILLRACE_MASTER_KEY to ${masterKeyForm}, the same on every ` +
+    "server of a database; openssl rand -base64 32 makes one"
+  return yield* new StartRefused({ message, reason: "usage" })
+})
+
+/** The settings of `millrace serve` in force; refused without a database and a master key. */
 export const resolveServe = (flags: ServeFlags): Effect.Effect<ServeSettings, StartRefused> =>
-  Effect.andThen(needDatabase(flags), resolveAll(flags, serveVariables, serveDefaults))
+  Effect.andThen(
+    Effect.andThen(needDatabase(flags), needMasterKey(flags)),
+    resolveAll(flags, serveVariables, serveDefaults),
+  )
 
 /** Which database a command works on; refused without one. */
 export const resolveDatabase = (

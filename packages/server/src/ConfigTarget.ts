@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import type {
+  AllowedNetwork,
   DatabaseFlags,
   DatabaseSettings,
   DevSettings,
@@ -19,7 +20,9 @@ import type {
 import {
   defaults,
   devVariables,
+  egressVariables,
   keyVariables,
+  masterKeyVariable,
   remoteVariables,
   resolveAll,
   resolveDatabase,
@@ -29,8 +32,19 @@ import { StartRefused } from "./StartRefused.ts"
 /** Where accounts and keys are managed: a running server, a database, or a folder of `dev`. */
 export type Target =
   | { readonly _tag: "Server"; readonly url: string; readonly token: Redacted.Redacted }
-  | { readonly _tag: "Database"; readonly settings: DatabaseSettings }
-  | ({ readonly _tag: "Folder"; readonly data: string } & KeySettings)
+  | LocalTarget
+
+/** One where a command works on the data itself. */
+export type LocalTarget =
+  | { readonly _tag: "Database"; readonly settings: DatabaseSettings; readonly hooks: HookSettings }
+  | ({ readonly _tag: "Folder"; readonly data: string; readonly hooks: HookSettings } & KeySettings)
+
+/** What a command needs that works on webhooks in place of a server. */
+export interface HookSettings {
+  /** Null: that of the folder, or none. */
+  readonly masterKey: Redacted.Redacted | null
+  readonly egressAllow: ReadonlyArray<AllowedNetwork>
+}
 
 /** What the command line says of it. */
 export type TargetFlags = DatabaseFlags & Flags<RemoteSettings & Pick<DevSettings, "data">>
@@ -62,8 +76,14 @@ const resolveFolder = (flags: TargetFlags) =>
       { data: devVariables.data, ...keyVariables },
       { keyPrefix: defaults.keyPrefix },
     ),
-    (settings): Target => ({ _tag: "Folder", ...settings }),
+    (settings) => ({ _tag: "Folder", ...settings }) as const,
   )
+
+const resolveHooks = resolveAll<HookSettings>(
+  {},
+  { masterKey: masterKeyVariable, ...egressVariables },
+  { masterKey: null, egressAllow: [] },
+)
 
 /**
  * Where a command finds accounts and keys: what was typed, else what a variable names; refused
@@ -90,9 +110,10 @@ export const resolveTarget = Effect.fnUntraced(function* (
     ((yield* isSet("DATABASE_URL")) ? "databaseUrl" : undefined) ??
     ((yield* isSet("MILLRACE_DATA")) ? "data" : undefined)
   if (chosen === "url") return yield* resolveServer(flags)
-  if (chosen === "data") return yield* resolveFolder(flags)
   if (chosen === undefined) return yield* usage(unnamed)
+  const hooks = yield* resolveHooks
+  if (chosen === "data") return { ...(yield* resolveFolder(flags)), hooks }
   const { connections, databaseUrl, migrate } = flags
   const settings = yield* resolveDatabase({ connections, databaseUrl, migrate })
-  return { _tag: "Database", settings }
+  return { _tag: "Database", settings, hooks }
 })

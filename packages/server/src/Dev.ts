@@ -9,7 +9,6 @@
  * everything that a server on the internet needs.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import * as Engine from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Builtin from "@millrace/nodes/Builtin"
 import type { LogLevel, Redacted } from "effect"
@@ -17,10 +16,12 @@ import { Console, Effect, Layer, References } from "effect"
 import * as Census from "./Census.ts"
 import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
+import * as Delivering from "./Delivering.ts"
 import * as Orders from "./demo/Orders.ts"
 import * as KeySettings from "./KeySettings.ts"
 import type { Listener } from "./Listener.ts"
 import * as Listening from "./Listener.ts"
+import * as MasterKey from "./MasterKey.ts"
 import * as OwnAddress from "./OwnAddress.ts"
 import * as Paint from "./Paint.ts"
 import * as Routes from "./Routes.ts"
@@ -36,14 +37,20 @@ interface Start {
   readonly token: Redacted.Redacted | undefined
 }
 
-/** The engine and the routes on top of the stores. */
-const serverLayer = ({ listener, settings, token }: Start) =>
-  Routes.layer(listener, Orders.layer).pipe(
-    Layer.provideMerge(Engine.layer),
+/** The engine, its dispatcher and the routes on top of the stores. */
+const serverLayer = Effect.fnUntraced(function* ({ listener, settings, token }: Start) {
+  const stores = Layer.succeedContext(yield* Effect.context<Storage.Stores>())
+  const delivery = { ...settings, masterKey: yield* MasterKey.ensure(settings) }
+  return Layer.merge(
+    Routes.layer(listener, Orders.layer),
+    Delivering.dispatcherLayer(delivery),
+  ).pipe(
+    Layer.provideMerge(Delivering.engineLayer(delivery, stores)),
     Layer.provide(Builtin.layer),
     Layer.provide(OwnAddress.layer(listener.address, settings.egressAllow)),
     Layer.provide(KeySettings.layer({ ...settings, adminToken: token ?? settings.adminToken })),
   )
+})
 
 /** From the moment everything answers. */
 const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
@@ -60,7 +67,7 @@ const opened = Effect.fnUntraced(function* (start: Start) {
   const { listAccounts } = yield* KeyStore
   const unfinished = yield* Census.unfinishedOf(yield* listAccounts)
   yield* Census.releaseOwners(unfinished)
-  return yield* Effect.provide(running(start, unfinished.length), serverLayer(start))
+  return yield* Effect.provide(running(start, unfinished.length), yield* serverLayer(start))
 })
 
 /** What keeps a server from starting through no fault of ours. */
@@ -74,6 +81,7 @@ const refusals = [
 /** What cannot happen to the examples. */
 const examples = [
   "InvalidGraph",
+  "InvalidWebhook",
   "WorkflowNotFound",
   "InsufficientCredits",
   "BeyondMaxCredits",

@@ -1,6 +1,6 @@
 /**
- * Opening the accounts and keys that a command works on: in a database, in a folder, or on a
- * running server. Only what is used is loaded.
+ * Opening what a command works on: in a database, in a folder, or on a running server. Only what is
+ * used is loaded.
  */
 import { Accounting } from "@millrace/core/engine/Accounting"
 import { Ids } from "@millrace/core/engine/Ids"
@@ -8,13 +8,13 @@ import { Keys } from "@millrace/core/engine/Keys"
 import type { Scope } from "effect"
 import { Context, Effect, Layer, Stream } from "effect"
 import { existsSync } from "node:fs"
-import type { KeySettings as Settings } from "./Config.ts"
-import type { Target } from "./ConfigTarget.ts"
+import type { LocalTarget, Target } from "./ConfigTarget.ts"
 import * as KeySettings from "./KeySettings.ts"
 import type { CreditRegistry } from "./CreditRegistry.ts"
 import type { Registry } from "./Registry.ts"
 import { StartRefused } from "./StartRefused.ts"
 import type { Stores } from "./Storage.ts"
+import type { WebhookDesk } from "./WebhookDesk.ts"
 
 const refused = ({ message }: { readonly message: string }) =>
   new StartRefused({ message, reason: "failed" })
@@ -29,16 +29,16 @@ const creditsOver = (accounting: Accounting["Service"]): CreditRegistry => ({
   audit: Effect.mapError(accounting.audit, refused),
 })
 
-/** What the engine offers over stores. */
+/** What the engine offers over stores that are open. */
 const over = (
-  stores: Layer.Layer<Stores>,
-  settings: Settings,
+  stores: Context.Context<Stores>,
+  target: LocalTarget,
 ): Effect.Effect<Registry, never, Scope.Scope> =>
   Effect.map(
     Layer.build(
       Layer.merge(Keys.layer, Accounting.layer).pipe(
-        Layer.provide([Ids.layer, stores]),
-        Layer.provide(KeySettings.layer(settings)),
+        Layer.provide([Ids.layer, Layer.succeedContext(stores)]),
+        Layer.provide(KeySettings.layer(target._tag === "Folder" ? target : target.settings)),
       ),
     ),
     (context) => {
@@ -56,30 +56,43 @@ const over = (
     },
   )
 
-const openFolder = Effect.fnUntraced(function* (data: string, settings: Settings) {
+const openFolder = Effect.fnUntraced(function* (data: string) {
   if (!existsSync(data)) {
     return yield* refused({ message: `There is no folder ${data}; millrace dev makes one` })
   }
   const storage = yield* Effect.promise(() => import("./Storage.ts"))
-  const opened = Layer.build(storage.layer({ data, memory: false }))
-  return yield* over(Layer.succeedContext(yield* Effect.mapError(opened, refused)), settings)
+  return yield* Effect.mapError(Layer.build(storage.layer({ data, memory: false })), refused)
 })
 
-/** Opens what a command works on, for as long as the scope lasts. */
+const openStores = Effect.fnUntraced(function* (
+  target: LocalTarget,
+): Effect.fn.Return<Context.Context<Stores>, StartRefused, Scope.Scope> {
+  if (target._tag === "Folder") return yield* openFolder(target.data)
+  const database = yield* Effect.promise(() => import("./Database.ts"))
+  return yield* database.open(target.settings)
+})
+
+/** Opens accounts and keys, for as long as the scope lasts. */
 export const open = Effect.fnUntraced(function* (
   target: Target,
 ): Effect.fn.Return<Registry, StartRefused, Scope.Scope> {
-  switch (target._tag) {
-    case "Server": {
-      const remote = yield* Effect.promise(() => import("./RemoteRegistry.ts"))
-      return yield* remote.open(target.url, target.token)
-    }
-    case "Database": {
-      const database = yield* Effect.promise(() => import("./Database.ts"))
-      const stores = Layer.succeedContext(yield* database.open(target.settings))
-      return yield* over(stores, target.settings)
-    }
-    case "Folder":
-      return yield* openFolder(target.data, target)
+  if (target._tag !== "Server") return yield* over(yield* openStores(target), target)
+  const remote = yield* Effect.promise(() => import("./RemoteRegistry.ts"))
+  return yield* remote.open(target.url, target.token)
+})
+
+/** Opens webhooks, and the accounts whose they are, for as long as the scope lasts. */
+export const openDesk = Effect.fnUntraced(function* (
+  target: Target,
+): Effect.fn.Return<Registry & WebhookDesk, StartRefused, Scope.Scope> {
+  if (target._tag === "Server") {
+    const [registry, desk] = yield* Effect.promise(() =>
+      Promise.all([import("./RemoteRegistry.ts"), import("./RemoteDesk.ts")]),
+    )
+    const accounts = yield* registry.open(target.url, target.token)
+    return { ...accounts, ...(yield* desk.open(target.url, target.token)) }
   }
+  const stores = yield* openStores(target)
+  const desk = yield* Effect.promise(() => import("./LocalDesk.ts"))
+  return { ...(yield* over(stores, target)), ...(yield* desk.open(stores, target)) }
 })

@@ -51,6 +51,7 @@ export const layer = (address: Address, allow: ReadonlyArray<Exception>): Layer.
     Effect.map(Egress, (guard) =>
       Egress.of({
         request: (call) => guard.request({ ...call, url: resolveOwn(call.url, address) }),
+        judge: (url) => guard.judge(resolveOwn(url, address)),
       }),
     ),
   ).pipe(Layer.provide(Egress.layer({ ...openWeb, allow: [allowed(address), ...allow] })))

@@ -24,6 +24,9 @@ type Failure =
       | ReturnType<Client["keys"]["create"]>
       | ReturnType<Client["keys"]["update"]>
       | ReturnType<Client["keys"]["revoke"]>
+      | ReturnType<Client["webhooks"]["list"]>
+      | ReturnType<Client["webhooks"]["get"]>
+      | ReturnType<Client["webhooks"]["rotate"]>
     >
 
 const explainHttp = (url: string, { reason }: HttpClientError.HttpClientError): string => {
@@ -48,42 +51,47 @@ const explain = (url: string, failure: Failure): string => {
   }
 }
 
+/** Asks the server, and says in one sentence why it did not work. */
+export const runWith =
+  (url: string) =>
+  <A>(call: Effect.Effect<A, Failure>): Effect.Effect<A, StartRefused> =>
+    call.pipe(
+      Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
+      Effect.mapError(
+        (failure) => new StartRefused({ message: explain(url, failure), reason: "failed" }),
+      ),
+    )
+
 /** What was said, without what was left out. */
-const given = <A extends object>(all: A) =>
+export const given = <A extends object>(all: A) =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as {
     readonly [K in keyof A]: Exclude<A[K], undefined>
   }
 
 /** What the server would refuse is refused before it is sent, in the same words. */
-const check = <A, I>(schema: Schema.Codec<A, I>, payload: A) =>
+export const check = <A, I>(schema: Schema.Codec<A, I>, payload: A, what: string) =>
   Effect.mapError(
     Schema.encodeEffect(schema)(payload, { errors: "all" }),
-    ({ issue }) => new StartRefused({ message: sentenceOf(issue, "key"), reason: "failed" }),
+    ({ issue }) => new StartRefused({ message: sentenceOf(issue, what), reason: "failed" }),
   )
 
 /** Opens the registry of a server. Whether it answers is only known when it is asked. */
 export const open = (url: string, token: Redacted.Redacted): Effect.Effect<Registry> =>
   Effect.gen(function* () {
     const client = yield* AdminClient.make({ baseUrl: url, token })
-    const run = <A>(call: Effect.Effect<A, Failure>) =>
-      call.pipe(
-        Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
-        Effect.mapError(
-          (failure) => new StartRefused({ message: explain(url, failure), reason: "failed" }),
-        ),
-      )
+    const run = runWith(url)
     return {
       listAccounts: Effect.map(run(client.accounts.list()), ({ items }) => items),
       createAccount: (name) => run(client.accounts.create({ payload: { name } })),
       listKeys: (id) => Effect.map(run(client.keys.list({ params: { id } })), ({ items }) => items),
       createKey: (id, key) =>
-        check(CreateKey, given(key)).pipe(
+        check(CreateKey, given(key), "key").pipe(
           Effect.andThen(run(client.keys.create({ params: { id }, payload: given(key) }))),
           Effect.map(({ secret, ...rest }) => ({ key: rest, secret: Redacted.make(secret) })),
         ),
       updateKey: (id, keyId, change) =>
         Effect.andThen(
-          check(UpdateKey, given(change)),
+          check(UpdateKey, given(change), "key"),
           run(client.keys.update({ params: { id, keyId }, payload: given(change) })),
         ),
       credits: RemoteCredits.make(client, run),

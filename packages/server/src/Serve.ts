@@ -10,7 +10,7 @@
  * asked, and ends well. Leaves out: TLS, and making accounts and keys.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import * as Engine from "@millrace/core/engine/Engine"
+import type * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
@@ -18,12 +18,14 @@ import { Egress } from "@millrace/egress/Egress"
 import { openWeb } from "@millrace/egress/Policy"
 import { IsDraining } from "@millrace/http/Health"
 import * as Builtin from "@millrace/nodes/Builtin"
+import type { DispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
 import type { LogLevel, Stdio } from "effect"
 import { Effect, Exit, Layer, Scope } from "effect"
 import type { ServeSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
 import * as Database from "./Database.ts"
 import * as Deadline from "./Deadline.ts"
+import * as Delivering from "./Delivering.ts"
 import * as KeySettings from "./KeySettings.ts"
 import * as Listening from "./Listener.ts"
 import * as Logs from "./Logs.ts"
@@ -38,6 +40,8 @@ export interface ServeOptions {
   readonly logLevel: LogLevel.LogLevel
   /** What its workflows may consist of; the built-in node types by default. */
   readonly nodeTypes?: Layer.Layer<NodeTypes, never, Egress>
+  /** How deliveries are made, where it differs from the usual. */
+  readonly deliveries?: Partial<DispatcherOptions>
 }
 
 /** How long a server that stops goes on listening at least, for those who watch to notice. */
@@ -59,32 +63,37 @@ const engineLayer = (
   stores: Layer.Layer<Engine.Stores>,
   nodeTypes: Layer.Layer<NodeTypes, never, Egress>,
 ) =>
-  Engine.layer.pipe(
+  Delivering.engineLayer(settings, stores).pipe(
     Layer.provideMerge(nodeTypes),
     Layer.provide(Egress.layer({ ...openWeb, allow: settings.egressAllow })),
     Layer.provide(runnerOptions(settings)),
     Layer.provide(KeySettings.layer(settings)),
-    Layer.provideMerge(stores),
   )
 
 /** Comes to rest while the listener still answers. */
-const drain = (engine: Scope.Closeable, markDraining: () => void) =>
+const drain = (parts: ReadonlyArray<Scope.Closeable>, markDraining: () => void) =>
   Effect.gen(function* () {
     markDraining()
     yield* Effect.logInfo("stopping: runs are handed back")
-    const rest = Scope.close(engine, Exit.void)
-    yield* Effect.all([rest, Effect.sleep(noticeMillis)], { concurrency: 2, discard: true })
+    const rest = parts.map((part) => Scope.close(part, Exit.void))
+    const all = [...rest, Effect.sleep(noticeMillis)]
+    yield* Effect.all(all, { concurrency: "unbounded", discard: true })
     yield* Effect.logInfo("runs are handed back")
   })
 
 const start = Effect.fnUntraced(function* (
   settings: ServeSettings,
-  nodeTypes: Layer.Layer<NodeTypes, never, Egress>,
+  { deliveries, nodeTypes = Builtin.layer }: ServeOptions,
 ) {
   const listener = yield* Listening.open(settings.host, settings.port)
   const stores = Layer.succeedContext(yield* Database.openForServer(settings))
+  // What executes and what delivers come to rest side by side.
   const scope = yield* Scope.fork(yield* Effect.scope)
   const engine = yield* Layer.buildWithScope(engineLayer(settings, stores, nodeTypes), scope)
+  const delivery = yield* Scope.fork(yield* Effect.scope)
+  const { graceMillis } = settings
+  const dispatcher = Delivering.dispatcherLayer(settings, { graceMillis, ...deliveries })
+  yield* Layer.buildWithScope(Layer.provide(dispatcher, Layer.succeedContext(engine)), delivery)
   let isDraining = false
   yield* Layer.build(
     Routes.layer(
@@ -97,7 +106,7 @@ const start = Effect.fnUntraced(function* (
       Layer.provide(Layer.succeedContext(engine)),
     ),
   )
-  yield* Effect.addFinalizer(() => drain(scope, () => (isDraining = true)))
+  yield* Effect.addFinalizer(() => drain([scope, delivery], () => (isDraining = true)))
   yield* listener.ready
   return originOf(listener.address)
 })
@@ -108,11 +117,11 @@ const start = Effect.fnUntraced(function* (
  */
 export const serve = (
   settings: ServeSettings,
-  { logLevel, nodeTypes = Builtin.layer }: ServeOptions,
+  options: ServeOptions,
 ): Effect.Effect<never, StartRefused, Stdio.Stdio> =>
   Effect.gen(function* () {
     yield* Effect.forEach(yield* warnings, (line) => Effect.logWarning(line), { discard: true })
-    const origin = yield* start(settings, nodeTypes)
+    const origin = yield* start(settings, options)
     yield* Effect.logInfo(`millrace ${version} listens on ${origin}`)
     return yield* Effect.never
   }).pipe(
@@ -121,5 +130,5 @@ export const serve = (
       Effect.fail(new StartRefused({ message, reason: "failed" })),
     ),
     Effect.onInterrupt(() => Effect.logInfo("stopped")),
-    Effect.provide(Logs.layer(logLevel)),
+    Effect.provide(Logs.layer(options.logLevel)),
   )

@@ -7,6 +7,7 @@ import type { KeyStore } from "@millrace/core/ports/KeyStore"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import type {
   DataFolderDamaged,
@@ -17,7 +18,7 @@ import { Effect, Layer } from "effect"
 import type { DevSettings } from "./Config.ts"
 
 /** Everything that is kept. */
-export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore
+export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
 
 const inMemory = Effect.map(
   Effect.promise(() => import("@millrace/memory/Stores")),

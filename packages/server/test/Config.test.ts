@@ -50,7 +50,14 @@ describe("Config.resolveDev of keys and operators", () => {
 
 describe("Config.resolveServe of proxies", () => {
   const proxies = (text: string) =>
-    served({}, { DATABASE_URL: "postgres://a/b", MILLRACE_TRUSTED_PROXIES: text })
+    served(
+      {},
+      {
+        DATABASE_URL: "postgres://a/b",
+        MILLRACE_MASTER_KEY: "ab".repeat(32),
+        MILLRACE_TRUSTED_PROXIES: text,
+      },
+    )
 
   it.effect("believes nobody by default, and reads addresses and networks", () =>
     Effect.gen(function* () {
@@ -170,18 +177,22 @@ describe("Config.resolveDev", () => {
 
 describe("Config.resolveServe", () => {
   const url = "postgres://me:hunter2@db.example/flows"
+  const key = { MILLRACE_MASTER_KEY: "ab".repeat(32) }
 
-  it.effect("takes the defaults where only the database is named", () =>
+  it.effect("takes the defaults where only the database and the master key are named", () =>
     Effect.gen(function* () {
-      const { databaseUrl, ...rest } = yield* served({}, { DATABASE_URL: url })
+      const env = { DATABASE_URL: url, ...key }
+      const { databaseUrl, masterKey, ...rest } = yield* served({}, env)
       assert.strictEqual(Redacted.value(databaseUrl), url)
+      assert.strictEqual(Redacted.value(masterKey), key.MILLRACE_MASTER_KEY)
       assert.deepStrictEqual(rest, serveDefaults)
     }),
   )
 
   it.effect("takes a flag over a variable", () =>
     Effect.gen(function* () {
-      const env = { DATABASE_URL: "postgres://other/", MILLRACE_LEASE: "5s", MILLRACE_GRACE: "0s" }
+      const durations = { MILLRACE_LEASE: "5s", MILLRACE_GRACE: "0s" }
+      const env = { DATABASE_URL: "postgres://other/", ...durations, ...key }
       const flags = { databaseUrl: Redacted.make(url), leaseMillis: 60_000, migrate: false }
       const settings = yield* served(flags, env)
       assert.strictEqual(Redacted.value(settings.databaseUrl), url)
@@ -200,9 +211,19 @@ describe("Config.resolveServe", () => {
     }),
   )
 
+  it.effect("makes up no master key, and says how to make one", () =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(served({}, { DATABASE_URL: url }))
+      assert.strictEqual(refused.reason, "usage")
+      assert.match(refused.message, /^No master key is set: set MILLRACE_MASTER_KEY .*openssl rand/)
+    }),
+  )
+
   it.effect("never repeats the address of a database", () =>
     Effect.gen(function* () {
-      const { message } = yield* Effect.flip(served({}, { DATABASE_URL: "mysql://me:hunter2@db" }))
+      const { message } = yield* Effect.flip(
+        served({}, { DATABASE_URL: "mysql://me:hunter2@db", ...key }),
+      )
       assert.match(message, /^DATABASE_URL \(or --database-url\): expected an address/)
       assert.notInclude(message, "hunter2")
     }),
@@ -215,6 +236,7 @@ describe("Config.resolveServe", () => {
           {},
           {
             DATABASE_URL: url,
+            MILLRACE_MASTER_KEY: "hunter2",
             MILLRACE_LEASE: "999ms",
             MILLRACE_GRACE: "soon",
             MILLRACE_REQUEST_TIMEOUT: "0s",
@@ -226,6 +248,7 @@ describe("Config.resolveServe", () => {
         message.split("; ").map((part) => part.split(":")[0]),
         [
           "MILLRACE_DATABASE_CONNECTIONS",
+          "MILLRACE_MASTER_KEY",
           "MILLRACE_LEASE",
           "MILLRACE_GRACE",
           "MILLRACE_REQUEST_TIMEOUT",

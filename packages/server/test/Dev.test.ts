@@ -135,7 +135,8 @@ describe("dev with a folder", () => {
     expect(await server.end("SIGINT")).toEqual({ code: 0, signal: null })
     expect(server.stdout).toBe(`${before}stopped\n`)
     expect(server.stderr).toBe("")
-    expect(readdirSync(folder).toSorted()).toEqual([".gitignore", "database", "millrace.json"])
+    const names = [".gitignore", "database", "master.key", "millrace.json"]
+    expect(readdirSync(folder).toSorted()).toEqual(names)
   })
 
   it("keeps everything when it starts again, and prints no key", async () => {

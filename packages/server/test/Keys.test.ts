@@ -15,6 +15,7 @@ beforeAll(async () => {
   postgres = await PostgresServer.create()
   const server = workshop.start(["serve", "--port", "0"], {
     DATABASE_URL: postgres.url,
+    MILLRACE_MASTER_KEY: "ab".repeat(32),
     MILLRACE_ADMIN_TOKEN: token,
     MILLRACE_TRUSTED_PROXIES: "127.0.0.1,::1",
   })

@@ -18,9 +18,11 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.remove())
 
+const MILLRACE_MASTER_KEY = Buffer.alloc(32, 7).toString("base64")
+
 /** Runs a command that ends by itself. */
 const outcome = async (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>) => {
-  const command = workshop.start(args, { DATABASE_URL: postgres.url, ...env })
+  const command = workshop.start(args, { DATABASE_URL: postgres.url, MILLRACE_MASTER_KEY, ...env })
   const { code } = await command.ended
   return { code, out: command.stdout, err: command.stderr.trimEnd() }
 }
@@ -43,6 +45,16 @@ describe("serve on the command line", () => {
     const { code, err, out } = await outcome(["serve"], { DATABASE_URL: "" })
     expect([code, out]).toEqual([2, ""])
     expect(err).toMatch(/^No database is named: set DATABASE_URL .*, or run millrace dev.*$/)
+  })
+
+  it("needs a master key that is one, and says how to make it, never repeating it", async () => {
+    const missing = await outcome(["serve"], { MILLRACE_MASTER_KEY: "" })
+    expect([missing.code, missing.out]).toEqual([2, ""])
+    expect(missing.err).toMatch(/^No master key is set: set MILLRACE_MASTER_KEY .*openssl.*$/)
+    const wrong = await outcome(["serve"], { MILLRACE_MASTER_KEY: "hunter2" })
+    expect(wrong.err).toBe(
+      "MILLRACE_MASTER_KEY: expected 32 bytes as base64 or as 64 hexadecimal digits",
+    )
   })
 
   it("refuses a database that is not there, in one line without its password", async () => {
@@ -103,7 +115,10 @@ describe("keys create", () => {
 describe("serve", () => {
   it("makes no account, logs JSON, and admits with a key of keys create", async () => {
     const url = await database("served")
-    const server = workshop.start(["serve", "--port", "0"], { DATABASE_URL: url })
+    const server = workshop.start(["serve", "--port", "0"], {
+      DATABASE_URL: url,
+      MILLRACE_MASTER_KEY,
+    })
     const origin = await listening(server)
     expect(await query(url, "SELECT id FROM accounts")).toEqual([])
     const { out } = await outcome(["keys", "create", "--label", "ci", "--no-migrate"], {
@@ -128,7 +143,10 @@ describe("serve", () => {
   it("does not call itself for a workflow", async () => {
     const url = await database("no_self")
     const { out } = await outcome(["keys", "create", "--label", "ci"], { DATABASE_URL: url })
-    const server = workshop.start(["serve", "--port", "0"], { DATABASE_URL: url })
+    const server = workshop.start(["serve", "--port", "0"], {
+      DATABASE_URL: url,
+      MILLRACE_MASTER_KEY,
+    })
     const origin = await listening(server)
     const client = new ApiClient(origin, out.trimEnd())
     const node = { id: "f", type: "http_request", position: { x: 0, y: 0 } }
@@ -146,7 +164,10 @@ describe("serve", () => {
 
   it("says that it stops while it still answers", async () => {
     const url = await database("stopping")
-    const server = workshop.start(["serve", "--port", "0"], { DATABASE_URL: url })
+    const server = workshop.start(["serve", "--port", "0"], {
+      DATABASE_URL: url,
+      MILLRACE_MASTER_KEY,
+    })
     const origin = await listening(server)
     expect((await fetch(`${origin}/readyz`)).status).toBe(200)
     server.signal("SIGTERM")
@@ -164,7 +185,10 @@ describe("serve", () => {
   it("answers a request that was still arriving when it was told to stop", async () => {
     const url = await database("arriving")
     const { out } = await outcome(["keys", "create", "--label", "ci"], { DATABASE_URL: url })
-    const server = workshop.start(["serve", "--port", "0"], { DATABASE_URL: url })
+    const server = workshop.start(["serve", "--port", "0"], {
+      DATABASE_URL: url,
+      MILLRACE_MASTER_KEY,
+    })
     const origin = await listening(server)
     const body = JSON.stringify({ name: "Late", nodes: [], edges: [] })
     const headers = {

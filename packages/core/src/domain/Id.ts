@@ -14,6 +14,7 @@ export const prefixes = {
   key: "key",
   message: "msg",
   deed: "deed",
+  secret: "sec",
 } as const
 
 /** A kind of identifier that we make. */
@@ -36,6 +37,10 @@ export type RunId = typeof RunId.Type
 /** An API key; never its secret. */
 export const KeyId = Text.pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
+
+/** A delivery of one event; receivers know it as `webhook-id`. */
+export const DeliveryId = Text.pipe(Schema.brand("DeliveryId"))
+export type DeliveryId = typeof DeliveryId.Type
 
 /** A process that executes runs. */
 export const RunnerId = Text.pipe(Schema.brand("RunnerId"))

@@ -9,6 +9,7 @@ import { MicroCredits } from "./Credits.ts"
 import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "./Id.ts"
 import { Json, JsonObject } from "./Json.ts"
 import { Timestamp } from "./Timestamp.ts"
+import { Webhook } from "./Webhook.ts"
 import { Edge, Node, WorkflowSettings } from "./Workflow.ts"
 
 /** The states of a run (specification, part 3). */
@@ -123,6 +124,8 @@ export const Run = Schema.Struct({
   values: JsonObject,
   inputOverrides: InputOverrides,
   viewport: Schema.NullOr(Viewport),
+  /** Where its events are sent. */
+  webhook: Schema.NullOr(Webhook),
   output: Schema.NullOr(Json),
   estimatedCredits: MicroCredits,
   /** What its start allows it to cost; `null` for as much as its account can bear. */

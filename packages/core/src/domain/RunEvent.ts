@@ -6,21 +6,13 @@
  * the run itself goes through is written as an event of its own. Leaves out: sending them anywhere.
  */
 import { Schema } from "effect"
+import { RunEventType } from "./EventType.ts"
 import { RunId, WorkflowId } from "./Id.ts"
 import { JsonObject } from "./Json.ts"
 import type { NodeRun, Run } from "./Run.ts"
 import { Timestamp } from "./Timestamp.ts"
 
-/** The types of events (specification 6.1). */
-export const RunEventType = Schema.Literals([
-  "run.started",
-  "run.completed",
-  "run.failed",
-  "run.canceled",
-  "node.completed",
-  "node.failed",
-])
-export type RunEventType = typeof RunEventType.Type
+export { RunEventType } from "./EventType.ts"
 
 /** One event. It tells of a success exactly when `error` is `null`. */
 export const RunEvent = Schema.Struct({

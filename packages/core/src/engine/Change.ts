@@ -7,8 +7,11 @@
 import type { Json, JsonObject } from "../domain/Json.ts"
 import type { MicroCredits } from "../domain/Credits.ts"
 import { toNumber } from "../domain/Credits.ts"
+import type { Delivery } from "../domain/Delivery.ts"
+import { deliveryOf } from "../domain/Payload.ts"
 import type { ActiveNode, NodeRun, NodeRunStatus, Run, WaitingNode } from "../domain/Run.ts"
 import type { RunEvent, RunEventType } from "../domain/RunEvent.ts"
+import { ofNode } from "../domain/RunEvent.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { GraphNode } from "../graph/Graph.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
@@ -160,7 +163,14 @@ export class Change {
       rewritten: this.#rewritten,
       events: this.#events,
       credits: entries,
+      deliveries: this.#run.webhook === null ? [] : this.#deliveries(),
     }
+  }
+
+  #deliveries(): ReadonlyArray<Delivery> {
+    const settled = [...this.#rows, ...this.#rewritten]
+    const ofNodes = settled.flatMap((row) => ofNode(this.#run, row) ?? [])
+    return [...this.#events, ...ofNodes].flatMap((event) => deliveryOf(this.#run, event) ?? [])
   }
 
   #emit(type: RunEventType, error: string | null, data: JsonObject): void {

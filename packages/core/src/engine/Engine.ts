@@ -6,6 +6,7 @@ import type { KeyStore } from "../ports/KeyStore.ts"
 import type { LedgerStore } from "../ports/LedgerStore.ts"
 import type { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
+import type { WebhookStore } from "../ports/WebhookStore.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Accounting } from "./Accounting.ts"
 import { Graphs } from "./Graphs.ts"
@@ -14,13 +15,14 @@ import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import { Runner } from "./Runner.ts"
 import { Runs } from "./Runs.ts"
+import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
 
 /** What the engine offers. */
-export type Engine = Workflows | Runs | Keys | Accounting | Runner | Ids
+export type Engine = Workflows | Runs | Keys | Accounting | Webhooks | Runner | Ids
 
 /** What the engine needs. */
-export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore
+export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
 
 /** The engine with random identifiers. Starts executing whatever the store has open. */
 export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Layer.mergeAll(
@@ -28,4 +30,5 @@ export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Laye
   Runs.layer,
   Keys.layer,
   Accounting.layer,
+  Webhooks.layer,
 ).pipe(Layer.provideMerge(Runner.layer), Layer.provide(Graphs.layer), Layer.provideMerge(Ids.layer))

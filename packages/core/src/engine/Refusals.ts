@@ -57,6 +57,20 @@ export class BeyondMaxCredits extends Schema.TaggedError<BeyondMaxCredits>()("Be
   }
 }
 
+/** The webhook of a start cannot be used. The sentence names the field. */
+export class InvalidWebhook extends Schema.TaggedError<InvalidWebhook>()("InvalidWebhook", {
+  message: Schema.String,
+}) {}
+
+/** There is no such delivery, or it is not kept any more. */
+export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", {
+  deliveryId: Schema.String,
+}) {
+  override get message(): string {
+    return `Delivery ${this.deliveryId} does not exist`
+  }
+}
+
 /** The name of a start was given to another request before. */
 export class StartKeyTaken extends Schema.TaggedError<StartKeyTaken>()("StartKeyTaken", {
   runId: Schema.String,

@@ -20,6 +20,7 @@ import type {
   Viewport,
 } from "../domain/Run.ts"
 import { isTerminal } from "../domain/Run.ts"
+import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
@@ -34,6 +35,7 @@ import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
 import type { Overlay, Plan, Price } from "./Plan.ts"
 import { plan, planSingle, upstreamOf } from "./Plan.ts"
+import type { InvalidWebhook } from "./Refusals.ts"
 import {
   BeyondMaxCredits,
   InvalidGraph,
@@ -46,6 +48,8 @@ import { Runner } from "./Runner.ts"
 import { cancel as cancelation } from "./Turn.ts"
 import type { Validation } from "./Validation.ts"
 import { validationOf } from "./Validation.ts"
+import type { Admit } from "./Webhooks.ts"
+import { makeAdmit } from "./Webhooks.ts"
 
 /** What a start asks for (specification 4.5). */
 export interface StartRequest {
@@ -61,10 +65,16 @@ export interface StartRequest {
   readonly maxCredits?: MicroCredits | undefined
   /** The API key that asks. */
   readonly keyId?: KeyId | undefined
+  readonly webhook?: WebhookConfig | undefined
 }
 
 /** Why a start is refused. */
-export type StartRefusal = WorkflowNotFound | InvalidGraph | InsufficientCredits | BeyondMaxCredits
+export type StartRefusal =
+  | WorkflowNotFound
+  | InvalidGraph
+  | InvalidWebhook
+  | InsufficientCredits
+  | BeyondMaxCredits
 
 /** What a start would cost. */
 export interface Estimate {
@@ -103,7 +113,10 @@ export class Runs extends Context.Service<
       request: StartRequest,
       startKey: StartKey,
     ) => Effect.Effect<StartedOnce, StartRefusal | StartKeyTaken | StorageError>
-    /** What {@link start} would say now. Starts nothing and stores nothing. */
+    /**
+     * What {@link start} would say of the graph now. Starts nothing, stores nothing, and looks at
+     * no webhook.
+     */
     readonly validate: (
       account: AccountId,
       request: StartRequest,
@@ -146,6 +159,7 @@ interface Services {
   readonly graphs: Graphs["Service"]
   readonly runner: Runner["Service"]
   readonly ids: Ids["Service"]
+  readonly admit: Admit
 }
 
 /** A run as it is before anything has happened to it, owned by nobody. */
@@ -153,7 +167,7 @@ const unborn = (
   workflow: Workflow,
   request: StartRequest,
   made: Plan,
-  born: Pick<Run, "id" | "executionId" | "createdAt">,
+  born: Pick<Run, "id" | "executionId" | "createdAt" | "webhook">,
 ): Run => ({
   ...born,
   accountId: workflow.accountId,
@@ -188,6 +202,13 @@ const unborn = (
   claims: 0,
   owner: null,
 })
+
+const webhookOf = (
+  { admit }: Services,
+  account: AccountId,
+  { webhook }: StartRequest,
+): Effect.Effect<Webhook | null, InvalidWebhook> =>
+  webhook === undefined ? Effect.succeed(null) : admit(account, webhook)
 
 const overlayOf = (request: StartRequest): Overlay => ({
   values: request.values ?? {},
@@ -232,6 +253,7 @@ const draw = Effect.fnUntraced(function* (
     id,
     executionId: yield* ids.make("execution"),
     createdAt: yield* Clock.currentTimeMillis,
+    webhook: yield* webhookOf(services, workflow.accountId, request),
   })
   const { definition, graph } = made.success
   return { graph, record: { run, definition, nodeRuns: [] } }
@@ -391,6 +413,7 @@ const make = Effect.gen(function* () {
     graphs: yield* Graphs,
     runner: yield* Runner,
     ids: yield* Ids,
+    admit: yield* makeAdmit,
   }
   return Runs.of({
     start: start(services),

@@ -7,6 +7,7 @@
  */
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
+import type { Delivery } from "../domain/Delivery.ts"
 import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
 import type { KnownStart, StartKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
@@ -49,6 +50,8 @@ export interface RunCommit {
    * account is metered; of several commits on one account those that came first have it first.
    */
   readonly credits?: ReadonlyArray<RunEntry>
+  /** To be sent: what the run's webhook wants of these events and of the ends of these nodes. */
+  readonly deliveries: ReadonlyArray<Delivery>
 }
 
 /**

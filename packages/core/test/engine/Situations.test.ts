@@ -361,6 +361,7 @@ describe("crashes", () => {
         nodeRuns: [settledGate(stored.createdAt)],
         rewritten: [],
         events: [],
+        deliveries: [],
       })
       const record = yield* takenOver(id)
       assert.strictEqual(record.run.status, "COMPLETED")

@@ -1,0 +1,354 @@
+/**
+ * What every webhook store must do with deliveries that are on their way: take them in with the
+ * commit of a run, hand each to one dispatcher at a time, and believe only who holds it.
+ */
+import { assert, describe, type Vitest } from "@effect/vitest"
+import type { Delivery, DeliveryAttempt } from "@millrace/core/domain/Delivery"
+import type { Next } from "@millrace/core/domain/DeliverySchedule"
+import { DeliveryId } from "@millrace/core/domain/Id"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import type { ClaimedDelivery, DueRequest } from "@millrace/core/ports/WebhookStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { Effect, Option } from "effect"
+import * as Samples from "./Samples.ts"
+
+type Tests = Vitest.MethodsNonLive<WebhookStore | RunStore>
+
+const hour = 3_600_000
+
+/** Everything that is due, for an hour. */
+const all: DueRequest = {
+  limit: 100_000,
+  perOrigin: 100_000,
+  perAccount: 100_000,
+  busy: [],
+  visibilityMillis: hour,
+}
+
+/** Takes out of the way what other tests have left. */
+const clear = WebhookStore.use((store) => store.claimDue(all))
+
+const made: Omit<DeliveryAttempt, "number" | "nextAt"> = {
+  at: Samples.epoch + 5,
+  durationMillis: 12,
+  status: 503,
+  error: "status",
+  answer: 'Not \u2028 now, "😀"',
+}
+
+const retry = (delayMillis: number): Next => ({ _tag: "Retry", delayMillis })
+const failed: Next = { _tag: "Failed", isGone: false }
+const delivered: Next = { _tag: "Delivered" }
+
+const idsOf = (claims: ReadonlyArray<ClaimedDelivery>): ReadonlyArray<string> =>
+  claims.map(({ delivery }) => delivery.id).toSorted()
+
+const insertAll = (deliveries: ReadonlyArray<Delivery>) =>
+  WebhookStore.use((store) => Effect.forEach(deliveries, store.insert, { discard: true }))
+
+const claimOne = Effect.fnUntraced(function* (id: DeliveryId, visibilityMillis: number = hour) {
+  const store = yield* WebhookStore
+  const [claim] = yield* store.claim([id], visibilityMillis)
+  if (claim === undefined) throw new Error(`${id} could not be claimed`)
+  return claim
+})
+
+const settleWith = (
+  { delivery, fence }: ClaimedDelivery,
+  next: Next,
+  attempt: Omit<DeliveryAttempt, "number" | "nextAt"> | null = made,
+) => WebhookStore.use((store) => store.settle({ id: delivery.id, fence, attempt, next }))
+
+const recordOf = Effect.fnUntraced(function* ({ accountId, id }: Delivery) {
+  const store = yield* WebhookStore
+  return Option.getOrThrow(yield* store.find(accountId, id))
+})
+
+const outbox = (it: Tests): void => {
+  it.effect("takes deliveries in with the commit that brings them", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const runs = yield* RunStore
+      const webhook = {
+        url: "https://receiver.example/",
+        origin: "https://receiver.example",
+        events: null,
+        metadata: { hard: Samples.hardJson.nul },
+        headers: "sealed",
+      }
+      const run = samples.run({ webhook })
+      const body = JSON.stringify(Samples.hardJson)
+      const delivery = samples.delivery({ runId: run.id, sequence: 1, type: "run.started", body })
+      yield* runs.commit(Samples.birth(run, { deliveries: [delivery] }))
+      const claim = yield* claimOne(delivery.id)
+      assert.deepStrictEqual(claim, {
+        delivery,
+        createdAt: delivery.createdAt,
+        fence: 1,
+        attempt: 1,
+        earlier: 0,
+        isGone: false,
+        secrets: [],
+      })
+      const found = Option.getOrThrow(yield* runs.find(samples.account, run.id))
+      assert.deepStrictEqual(found.run.webhook, webhook)
+    }),
+  )
+
+  it.effect("takes nothing in with a commit that is refused", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const runs = yield* RunStore
+      const store = yield* WebhookStore
+      const run = samples.run()
+      yield* runs.commit(Samples.birth(run))
+      const [late, good] = [samples.delivery({ runId: run.id }), samples.delivery()]
+      const stale = Samples.step({ ...run, fence: 7 }, {}, { deliveries: [late] })
+      const born = Samples.birth(samples.run(), { deliveries: [] })
+      const other = { ...born, deliveries: [{ ...good, runId: born.run.id }] }
+      const outcomes = [Effect.exit(runs.commit(stale)), Effect.exit(runs.commit(other))]
+      yield* Effect.all(outcomes, { concurrency: 2 })
+      assert.isTrue(Option.isNone(yield* store.find(null, late.id)))
+      assert.isTrue(Option.isSome(yield* store.find(null, good.id)))
+    }),
+  )
+}
+
+const hands = (it: Tests): void => {
+  it.effect("hands each delivery to one claimer, however many ask at once", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      yield* clear
+      const deliveries = Array.from({ length: 40 }, () => samples.delivery())
+      yield* insertAll(deliveries)
+      const ids = deliveries.map(({ id }) => id)
+      const looks = Array.from({ length: 6 }, () => store.claimDue({ ...all, limit: 10 }))
+      const calls = [...looks, store.claim(ids.slice(0, 20), hour)]
+      const claims = (yield* Effect.all(calls, { concurrency: 7 })).flat()
+      const rest = yield* store.claimDue(all)
+      assert.deepStrictEqual(idsOf([...claims, ...rest]), ids.toSorted())
+      assert.deepStrictEqual(yield* store.claimDue(all), [])
+      assert.deepStrictEqual(yield* store.claim(ids, hour), [])
+    }),
+  )
+
+  it.effect("hands a delivery out again once it was not settled in time", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const delivery = samples.delivery()
+      yield* insertAll([delivery])
+      const first = yield* claimOne(delivery.id, 0)
+      const second = yield* claimOne(delivery.id)
+      assert.deepStrictEqual([second.attempt, second.fence], [2, first.fence + 1])
+      const { attempts, item } = yield* recordOf(delivery)
+      assert.strictEqual(item.attempts, 2)
+      const [lost] = attempts
+      assert.deepInclude(lost, { number: 1, error: "unknown", status: null, durationMillis: null })
+      assert.strictEqual(attempts.length, 1)
+      assert.isFalse(yield* settleWith(first, delivered))
+      assert.isTrue(yield* settleWith(second, delivered))
+      assert.isFalse(yield* settleWith(second, failed))
+      const after = yield* recordOf(delivery)
+      assert.deepStrictEqual(
+        after.attempts.map(({ number }) => number),
+        [1, 2],
+      )
+      assert.strictEqual(after.item.state, "DELIVERED")
+    }),
+  )
+}
+
+const settling = (it: Tests): void => {
+  it.effect("logs an attempt and says when the next one is due", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      const delivery = samples.delivery()
+      yield* insertAll([delivery])
+      assert.isTrue(yield* settleWith(yield* claimOne(delivery.id), retry(hour)))
+      const { attempts, body, item } = yield* recordOf(delivery)
+      const { nextAt, ...logged } = attempts[0]!
+      assert.deepStrictEqual(logged, { number: 1, ...made })
+      assert.strictEqual(item.nextAttemptAt, nextAt)
+      assert.deepStrictEqual([item.state, item.settledAt], ["PENDING", null])
+      assert.strictEqual(body, delivery.body)
+      assert.deepStrictEqual(yield* store.claim([delivery.id], hour), [])
+    }),
+  )
+
+  it.effect("is done with a delivery that has ended, and settles many at once", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      const deliveries = Array.from({ length: 6 }, () => samples.delivery())
+      yield* insertAll(deliveries)
+      const ids = deliveries.map(({ id }) => id)
+      const claims = yield* store.claim(ids, hour)
+      const nexts = [delivered, failed, retry(0), delivered, retry(hour), failed]
+      const answers = yield* Effect.forEach(
+        claims,
+        (claim, index) => settleWith(claim, nexts[index]!),
+        { concurrency: 6 },
+      )
+      assert.deepStrictEqual(
+        answers,
+        Array.from(answers, () => true),
+      )
+      const records = yield* Effect.forEach(claims, ({ delivery }) => recordOf(delivery))
+      const states = records.map(({ item }) => item.state)
+      const expected = ["DELIVERED", "FAILED", "PENDING", "DELIVERED", "PENDING", "FAILED"]
+      assert.deepStrictEqual(states, expected)
+      const over = records.map(({ item }) => item.nextAttemptAt === null)
+      assert.deepStrictEqual(over, [true, true, false, true, false, true])
+      assert.deepStrictEqual(idsOf(yield* store.claim(ids, hour)), [claims[2]!.delivery.id])
+    }),
+  )
+}
+
+const ends = (it: Tests): void => {
+  it.effect("takes back the number of an attempt that sent nothing", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const delivery = samples.delivery()
+      yield* insertAll([delivery])
+      yield* settleWith(yield* claimOne(delivery.id), retry(0), null)
+      const again = yield* claimOne(delivery.id)
+      assert.strictEqual(again.attempt, 1)
+      yield* settleWith(again, failed, null)
+      const { attempts, item } = yield* recordOf(delivery)
+      assert.deepStrictEqual([attempts, item.attempts, item.state], [[], 0, "FAILED"])
+    }),
+  )
+
+  it.effect("hurries the deliveries of a run whose receiver is gone, until one is sent again", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      const { id: runId } = samples.run()
+      const [a, b, c] = [1, 2, 3].map((sequence) => samples.delivery({ runId, sequence }))
+      const stranger = samples.delivery()
+      yield* insertAll([a!, b!, stranger])
+      yield* settleWith(yield* claimOne(b!.id), retry(hour))
+      yield* settleWith(yield* claimOne(stranger.id), retry(hour))
+      yield* settleWith(yield* claimOne(a!.id), { _tag: "Failed", isGone: true })
+      yield* insertAll([c!])
+      const claims = yield* store.claim([a!.id, b!.id, c!.id, stranger.id], 0)
+      assert.deepStrictEqual(idsOf(claims), [b!.id, c!.id])
+      assert.deepStrictEqual(
+        claims.map(({ isGone }) => isGone),
+        [true, true],
+      )
+      yield* store.redeliver(samples.account, a!.id)
+      assert.isFalse((yield* claimOne(c!.id)).isGone)
+    }),
+  )
+}
+
+const bounds = (it: Tests): void => {
+  it.effect("hides nothing behind a long line for one origin", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      yield* clear
+      const long = Array.from({ length: 30 }, () => samples.delivery({ origin: "https://long" }))
+      const short = samples.delivery({ origin: "https://short" })
+      yield* insertAll([...long, short])
+      const claims = yield* store.claimDue({ ...all, limit: 5, perOrigin: 4 })
+      const first = long.slice(0, 4).map(({ id }) => id)
+      assert.deepStrictEqual(idsOf(claims), [...first, short.id].toSorted())
+    }),
+  )
+
+  it.effect("counts what the dispatcher has in hand already", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      yield* clear
+      const { account: accountId, stranger } = samples
+      const [x, y] = ["https://x", "https://y"]
+      const ofX = Array.from({ length: 5 }, () => samples.delivery({ origin: x }))
+      const ofY = Array.from({ length: 5 }, () => samples.delivery({ origin: y }))
+      const other = samples.delivery({ accountId: stranger, origin: y })
+      yield* insertAll([...ofX, ...ofY, other])
+      const busy = [
+        { accountId, origin: x, count: 2 },
+        { accountId: stranger, origin: y, count: 3 },
+      ]
+      const claims = yield* store.claimDue({ ...all, perOrigin: 4, perAccount: 5, busy })
+      // Two more of x and one of y: then y is full, and so is what the account may have.
+      const expected = [...ofX.slice(0, 2), ofY[0]!]
+      assert.deepStrictEqual(idsOf(claims), expected.map(({ id }) => id).toSorted())
+      const few = yield* store.claimDue({ ...all, perAccount: 6, busy: [busy[0]!] })
+      assert.strictEqual(few.filter((each) => each.delivery.accountId === accountId).length, 4)
+      assert.isTrue(few.some((each) => each.delivery.id === other.id))
+    }),
+  )
+}
+
+const again = (it: Tests): void => {
+  it.effect("sends any delivery again on request, with a new budget and the log it has", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      const { account, stranger } = samples
+      const delivery = samples.delivery()
+      yield* insertAll([delivery])
+      yield* settleWith(yield* claimOne(delivery.id, 0), retry(0))
+      yield* settleWith(yield* claimOne(delivery.id), delivered)
+      assert.isTrue(Option.isNone(yield* store.redeliver(stranger, delivery.id)))
+      assert.isTrue(Option.isNone(yield* store.redeliver(account, DeliveryId.make("msg_\u0000"))))
+      const item = Option.getOrThrow(yield* store.redeliver(account, delivery.id))
+      assert.deepStrictEqual([item.state, item.attempts, item.settledAt], ["PENDING", 2, null])
+      const claim = yield* claimOne(delivery.id)
+      assert.deepStrictEqual([claim.attempt, claim.earlier, claim.fence], [3, 2, 3])
+      const held = Option.getOrThrow(yield* store.redeliver(null, delivery.id))
+      assert.strictEqual(held.attempts, 3)
+      assert.deepStrictEqual(yield* store.claim([delivery.id], hour), [])
+      assert.isTrue(yield* settleWith(claim, delivered))
+      assert.strictEqual((yield* recordOf(delivery)).attempts.length, 3)
+    }),
+  )
+
+  it.effect("sends all failed ones since a time again", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      const [old, first, second, good] = Array.from({ length: 4 }, () => samples.delivery())
+      const foreign = samples.delivery({ accountId: samples.stranger })
+      const everything = [old!, first!, second!, good!, foreign]
+      yield* insertAll(everything)
+      for (const each of everything) {
+        yield* settleWith(yield* claimOne(each.id), each === good ? delivered : failed)
+      }
+      const since = first!.createdAt
+      assert.strictEqual(yield* store.redeliverFailed(samples.account, since), 2)
+      assert.strictEqual(yield* store.redeliverFailed(samples.account, since), 0)
+      const ids = everything.map(({ id }) => id)
+      const claims = idsOf(yield* store.claim(ids, hour))
+      assert.deepStrictEqual(claims, [first!.id, second!.id].toSorted())
+      assert.isAtLeast(yield* store.redeliverFailed(null, since), 1)
+      assert.deepStrictEqual(idsOf(yield* store.claim(ids, hour)), [foreign.id])
+    }),
+  )
+}
+
+/** Registers the tests. */
+export const deliveryClaimSuite = (it: Tests): void => {
+  describe("RunStore.commit, of a run with a webhook", () => {
+    outbox(it)
+  })
+  describe("WebhookStore.claim", () => {
+    hands(it)
+  })
+  describe("WebhookStore.settle", () => {
+    settling(it)
+    ends(it)
+  })
+  describe("WebhookStore.claimDue", () => {
+    bounds(it)
+  })
+  describe("WebhookStore.redeliver", () => {
+    again(it)
+  })
+}

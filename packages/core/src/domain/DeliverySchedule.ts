@@ -1,0 +1,109 @@
+/**
+ * When a delivery is tried again, and when no more (specification 6.2, rules 7 and 8).
+ *
+ * Guarantees: data and pure functions, so that a test can go through three days at once, and every
+ * process decides alike. Leaves out: clocks and dice; both are arguments.
+ */
+import type { AttemptError } from "./Delivery.ts"
+import type { Timestamp } from "./Timestamp.ts"
+
+/** When attempts follow each other. */
+export interface DeliverySchedule {
+  /** Between the end of an attempt and the next one; one attempt more than there are delays. */
+  readonly delaysMillis: ReadonlyArray<number>
+  /** By which share a delay is longer or shorter at most. */
+  readonly jitter: number
+  /** How long after its event a delivery is attempted without being asked for. */
+  readonly lifeMillis: number
+}
+
+const minute = 60_000
+const hour = 60 * minute
+
+/** The schedule of the specification. */
+export const defaultSchedule: DeliverySchedule = {
+  delaysMillis: [5_000, 5 * minute, 30 * minute, 2 * hour, 8 * hour],
+  jitter: 0.1,
+  lifeMillis: 72 * hour,
+}
+
+/** How an attempt ended. */
+export type Answer =
+  | {
+      readonly _tag: "Answered"
+      readonly status: number
+      /** The answer's own `Retry-After`. */
+      readonly retryAfter: string | undefined
+    }
+  | { readonly _tag: "Unanswered"; readonly error: AttemptError }
+
+/** What becomes of a delivery. */
+export type Next =
+  | { readonly _tag: "Retry"; readonly delayMillis: number }
+  | { readonly _tag: "Delivered" }
+  /** `isGone`: the receiver wants nothing more of this run. */
+  | { readonly _tag: "Failed"; readonly isGone: boolean }
+
+/** What the decisions need to know of a delivery whose next attempt has been claimed. */
+export interface Standing {
+  /** Number of the attempt that was claimed, from 1. */
+  readonly attempt: number
+  /** Attempts before it was last asked for by hand; 0 until then. */
+  readonly earlier: number
+  readonly createdAt: Timestamp
+  /** The receiver has said that it wants nothing more of this run. */
+  readonly isGone: boolean
+}
+
+const ended: Next = { _tag: "Failed", isGone: false }
+
+/**
+ * Why no attempt is to be made after all, as what becomes of the delivery instead: the receiver is
+ * gone, all attempts are used up (the last one's sender died), or its time is over. `undefined`:
+ * go ahead. An attempt that was asked for by hand may be made at any time.
+ */
+export const withheld = (
+  { delaysMillis, lifeMillis }: DeliverySchedule,
+  { attempt, createdAt, earlier, isGone }: Standing,
+  now: Timestamp,
+): Next | undefined => {
+  const turn = attempt - earlier
+  if (isGone || turn > delaysMillis.length + 1) return ended
+  const isAsked = earlier > 0 && turn === 1
+  return !isAsked && now > createdAt + lifeMillis ? ended : undefined
+}
+
+/** Milliseconds that a `Retry-After` asks for: seconds, or a date. */
+const wishOf = (retryAfter: string | undefined, now: Timestamp): number => {
+  if (retryAfter === undefined) return 0
+  if (/^\d{1,9}$/.test(retryAfter.trim())) return Number(retryAfter) * 1_000
+  const at = Date.parse(retryAfter)
+  return Number.isNaN(at) ? 0 : Math.max(0, at - now)
+}
+
+const isGood = (status: number): boolean => status >= 200 && status < 300
+
+/** Answers after which the receiver has a say in when it is asked again. */
+const isBusy = (status: number): boolean => status === 429 || status === 503
+
+/**
+ * What an answer makes of a delivery. `dice` is from -1 to 1 and moves the delay by its jitter; a
+ * `Retry-After` of a busy receiver makes it longer, up to twice the delay.
+ */
+export const settle = (
+  { delaysMillis, jitter, lifeMillis }: DeliverySchedule,
+  { attempt, createdAt, earlier }: Standing,
+  answer: Answer,
+  now: Timestamp,
+  dice: number,
+): Next => {
+  if (answer._tag === "Answered" && isGood(answer.status)) return { _tag: "Delivered" }
+  if (answer._tag === "Answered" && answer.status === 410) return { _tag: "Failed", isGone: true }
+  const delay = delaysMillis[attempt - earlier - 1]
+  if (delay === undefined) return ended
+  const usual = delay * (1 + jitter * dice)
+  const wish =
+    answer._tag === "Answered" && isBusy(answer.status) ? wishOf(answer.retryAfter, now) : 0
+  const delayMillis = Math.round(Math.max(usual, Math.min(wish, 2 * delay)))
+  return now + delayMillis > createdAt + lifeMillis ? ended : { _tag: "Retry", delayMillis }
+}

@@ -1,0 +1,67 @@
+/**
+ * What is sent of an event (specification 2.10).
+ *
+ * Guarantees: an event becomes text once, with its keys in one order, and only where the run's
+ * subscription wants it; the same event always has the same identifier and the same text.
+ */
+import type { Delivery } from "./Delivery.ts"
+import type { AccountId, RunId } from "./Id.ts"
+import { DeliveryId } from "./Id.ts"
+import type { JsonObject } from "./Json.ts"
+import type { RunEvent } from "./RunEvent.ts"
+import { format } from "./Timestamp.ts"
+import type { Webhook } from "./Webhook.ts"
+
+/** The part of a run that its deliveries are made of. */
+export interface Notifying {
+  readonly id: RunId
+  readonly accountId: AccountId
+  readonly webhook: Webhook | null
+}
+
+/**
+ * The body of a request (specification 2.10): `success` is true exactly when `error` is `null`. The
+ * keys come in the order of the specification.
+ */
+export const payloadOf = (
+  event: Omit<RunEvent, "type" | "sequence"> & { readonly type: string },
+  metadata: JsonObject | null,
+): string =>
+  JSON.stringify({
+    success: event.error === null,
+    type: event.type,
+    runId: event.runId,
+    workflowId: event.workflowId,
+    data: event.data,
+    metadata,
+    error: event.error,
+    createdAt: format(event.at),
+  })
+
+/** Wide enough that the identifiers of a run's deliveries sort in the order of its events. */
+const sequenceDigits = 6
+
+/** The one identifier that the delivery of an event can have. */
+export const deliveryIdOf = (runId: string, sequence: number): DeliveryId =>
+  DeliveryId.make(
+    `msg_${runId.replace(/^run_/, "")}_${String(sequence).padStart(sequenceDigits, "0")}`,
+  )
+
+/** What is to be sent of an event; `undefined` where the run's webhook does not ask for it. */
+export const deliveryOf = (run: Notifying, event: RunEvent): Delivery | undefined => {
+  const { webhook } = run
+  if (webhook === null) return undefined
+  if (webhook.events !== null && !webhook.events.includes(event.type)) return undefined
+  return {
+    id: deliveryIdOf(run.id, event.sequence),
+    accountId: run.accountId,
+    runId: run.id,
+    sequence: event.sequence,
+    type: event.type,
+    url: webhook.url,
+    origin: webhook.origin,
+    headers: webhook.headers,
+    body: payloadOf(event, webhook.metadata),
+    createdAt: event.at,
+  }
+}

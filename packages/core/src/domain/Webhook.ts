@@ -1,0 +1,72 @@
+/**
+ * Webhooks: where the events of a run are to be sent (specification 2.9), and the bounds of what a
+ * client may ask for.
+ *
+ * Leaves out: whether an address may be called, and keeping headers secret; both need more than
+ * pure code.
+ */
+import { Schema } from "effect"
+import { RunEventType } from "./EventType.ts"
+import type { Json } from "./Json.ts"
+import { JsonObject } from "./Json.ts"
+
+/** Characters of a webhook's address. */
+export const maxUrlLength = 2_048
+
+/** Bytes of JSON text that the metadata of one run may have: they are part of every payload. */
+export const maxMetadataBytes = 16_384
+
+/** Headers that one run may ask for. */
+export const maxHeaders = 20
+
+/** Bytes of all names and values of those headers together. */
+export const maxHeaderBytes = 4_096
+
+const bytesOf = (value: Json): number => new TextEncoder().encode(JSON.stringify(value)).length
+
+const isSmall = Schema.makeFilter((value: JsonObject) => bytesOf(value) <= maxMetadataBytes, {
+  expected: `at most ${maxMetadataBytes} bytes of JSON`,
+})
+
+/** What a start says of its webhook (specification 2.9). */
+export const WebhookConfig = Schema.Struct({
+  url: Schema.String.annotate({
+    description: "An https address that receives POST requests.",
+    format: "uri",
+  }).check(Schema.isMaxLength(maxUrlLength)),
+  events: Schema.optionalKey(
+    Schema.Array(RunEventType)
+      .annotate({ description: "Which events to send; all where nothing is said." })
+      .check(Schema.isMinLength(1, { expected: "at least one type of event" })),
+  ),
+  metadata: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Any)
+      .annotate({ description: "Comes back in every payload." })
+      .check(isSmall),
+  ),
+  headers: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.String).annotate({
+      description: "Sent along with every request; kept encrypted.",
+    }),
+  ),
+}).annotate({ identifier: "Webhook" })
+export interface WebhookConfig {
+  readonly url: string
+  readonly events?: ReadonlyArray<RunEventType>
+  readonly metadata?: JsonObject
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A webhook as a run keeps it: checked, and its headers sealed. */
+export const Webhook = Schema.Struct({
+  /** In the spelling in which it was checked. */
+  url: Schema.String,
+  /** Scheme, host and port: who is called. */
+  origin: Schema.String,
+  /** `null`: all of them. */
+  events: Schema.NullOr(Schema.Array(RunEventType)),
+  metadata: Schema.NullOr(JsonObject),
+  /** `null`: none. */
+  headers: Schema.NullOr(Schema.String),
+})
+export type Webhook = typeof Webhook.Type

@@ -1,0 +1,213 @@
+/**
+ * What is decided about webhooks beside sending them: which a start may have, what is sent again,
+ * and the secrets that deliveries are signed with.
+ *
+ * Guarantees: headers and secrets reach a store sealed and never otherwise; a secret is shown to
+ * whoever operates the server, and to nobody with an API key. Leaves out: the rules about addresses
+ * and the cipher, which are ports, and the sending.
+ */
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Base64 } from "effect/encoding"
+import type { Delivery, DeliveryItem } from "../domain/Delivery.ts"
+import { testEvent } from "../domain/Delivery.ts"
+import type { AccountId } from "../domain/Id.ts"
+import { DeliveryId, RunId, WorkflowId } from "../domain/Id.ts"
+import { payloadOf } from "../domain/Payload.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
+import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
+import type { Vault, VaultClosed } from "../ports/Vault.ts"
+import { CurrentVault } from "../ports/Vault.ts"
+import type { Scope, StoredSecret } from "../ports/WebhookStore.ts"
+import { WebhookStore } from "../ports/WebhookStore.ts"
+import { CurrentWebhookTargets } from "../ports/WebhookTargets.ts"
+import type { StorageError } from "../ports/StorageError.ts"
+import { Ids } from "./Ids.ts"
+import { DeliveryNotFound, InvalidWebhook } from "./Refusals.ts"
+
+/** How long a rotated secret goes on signing beside the new one (24 hours). */
+export const overlapMillis = 86_400_000
+
+/** What the text of a signing secret begins with. */
+export const secretPrefix = "whsec_"
+
+/** A signing secret in the clear. */
+export interface SigningSecret {
+  readonly id: string
+  /** `whsec_` and the base64 of 32 bytes. */
+  readonly secret: Redacted.Redacted
+  readonly createdAt: Timestamp
+  /** `null` for the one that does not expire. */
+  readonly expiresAt: Timestamp | null
+}
+
+/** What headers of this account are sealed for. */
+export const headersPurpose = (account: AccountId): string => `webhook headers of ${account}`
+
+/** What signing secrets of this account are sealed for. */
+export const secretPurpose = (account: AccountId): string => `webhook secret of ${account}`
+
+/** Checks a webhook and turns it into what a run may keep; stores nothing. */
+export type Admit = (
+  account: AccountId,
+  config: WebhookConfig,
+) => Effect.Effect<Webhook, InvalidWebhook>
+
+const sealHeaders = (vault: Vault, account: AccountId, { headers = {} }: WebhookConfig) =>
+  Object.keys(headers).length === 0
+    ? Effect.succeed(null)
+    : vault.seal(headersPurpose(account), JSON.stringify(headers))
+
+/** How webhooks are admitted, by the judge and the vault in force where this is run. */
+export const makeAdmit: Effect.Effect<Admit> = Effect.gen(function* () {
+  const targets = yield* CurrentWebhookTargets
+  const vault = yield* CurrentVault
+  return Effect.fnUntraced(
+    function* (account, config) {
+      const { events, headers = {}, metadata, url } = config
+      const accepted = yield* targets.accept({ url, headers })
+      return {
+        ...accepted,
+        events: events === undefined ? null : [...new Set(events)],
+        metadata: metadata ?? null,
+        headers: yield* Effect.orDie(sealHeaders(vault, account, config)),
+      }
+    },
+    Effect.mapError((message) => new InvalidWebhook({ message })),
+  )
+})
+
+export class Webhooks extends Context.Service<
+  Webhooks,
+  {
+    /** Sends a delivery again, whatever became of it. */
+    readonly redeliver: (
+      account: Scope,
+      id: DeliveryId,
+    ) => Effect.Effect<DeliveryItem, DeliveryNotFound | StorageError>
+    /** Sends an event to an address to try it; no run stands behind it. */
+    readonly test: (
+      account: AccountId,
+      target: Pick<WebhookConfig, "url" | "headers">,
+    ) => Effect.Effect<Delivery, InvalidWebhook | StorageError>
+    /** The account's live secrets as they are stored, oldest first; makes the first one. */
+    readonly ensureSecrets: (
+      account: AccountId,
+    ) => Effect.Effect<ReadonlyArray<StoredSecret>, VaultClosed | StorageError>
+    /** The same in the clear. */
+    readonly secrets: (
+      account: AccountId,
+    ) => Effect.Effect<ReadonlyArray<SigningSecret>, VaultClosed | StorageError>
+    /** Makes a new secret; the others go on signing for so long at most. */
+    readonly rotate: (
+      account: AccountId,
+      overlapMillis: number,
+    ) => Effect.Effect<ReadonlyArray<SigningSecret>, VaultClosed | StorageError>
+  }
+>()("@millrace/core/engine/Webhooks") {
+  /** Needs the store and a source of identities; the vault in force keeps the secrets. */
+  static readonly layer: Layer.Layer<Webhooks, never, WebhookStore | Ids> = Layer.effect(
+    Webhooks,
+    Effect.suspend(() => make),
+  )
+}
+
+/** What a test event says: it has the form of any other, and names a run that does not exist. */
+const testBody = (at: Timestamp): string =>
+  payloadOf(
+    {
+      runId: RunId.make("run_test"),
+      workflowId: WorkflowId.make("wf_test"),
+      type: testEvent,
+      at,
+      error: null,
+      data: { status: "TEST" },
+    },
+    null,
+  )
+
+/** What all operations work with. */
+interface Services {
+  readonly store: WebhookStore["Service"]
+  readonly ids: Ids["Service"]
+  readonly vault: Vault
+  readonly admit: Admit
+}
+
+const redeliver = ({ store }: Services): Webhooks["Service"]["redeliver"] =>
+  Effect.fn("Webhooks.redeliver")(function* (account, id) {
+    const found = yield* store.redeliver(account, id)
+    if (Option.isNone(found)) return yield* new DeliveryNotFound({ deliveryId: id })
+    return found.value
+  })
+
+const test = ({ admit, ids, store }: Services): Webhooks["Service"]["test"] =>
+  Effect.fn("Webhooks.test")(function* (accountId, target) {
+    const { headers, origin, url } = yield* admit(accountId, target)
+    const createdAt = yield* Clock.currentTimeMillis
+    const delivery: Delivery = {
+      id: DeliveryId.make(yield* ids.make("message")),
+      accountId,
+      runId: null,
+      sequence: null,
+      type: testEvent,
+      url,
+      origin,
+      headers,
+      body: testBody(createdAt),
+      createdAt,
+    }
+    yield* store.insert(delivery)
+    return delivery
+  })
+
+/** A secret that nobody has seen yet. */
+const freshSecret = Effect.fnUntraced(function* ({ ids, vault }: Services, account: AccountId) {
+  const text = secretPrefix + Base64.encode(yield* ids.bytes(32))
+  return {
+    id: yield* ids.make("secret"),
+    accountId: account,
+    sealed: yield* vault.seal(secretPurpose(account), text),
+    createdAt: yield* Clock.currentTimeMillis,
+    expiresAt: null,
+  } satisfies StoredSecret
+})
+
+const ensureSecrets = (services: Services): Webhooks["Service"]["ensureSecrets"] =>
+  Effect.fnUntraced(function* (account) {
+    const live = yield* services.store.secrets(account)
+    if (live.length > 0) return live
+    return yield* services.store.ensureSecret(yield* freshSecret(services, account))
+  })
+
+const opened = ({ vault }: Services, secrets: ReadonlyArray<StoredSecret>) =>
+  Effect.forEach(secrets, ({ accountId, createdAt, expiresAt, id, sealed }) =>
+    Effect.map(vault.open(secretPurpose(accountId), sealed), (text) => ({
+      id,
+      secret: Redacted.make(text),
+      createdAt,
+      expiresAt,
+    })),
+  )
+
+const rotate = (services: Services): Webhooks["Service"]["rotate"] =>
+  Effect.fn("Webhooks.rotate")(function* (account, overlap) {
+    const fresh = yield* freshSecret(services, account)
+    return yield* opened(services, yield* services.store.rotateSecret(fresh, overlap))
+  })
+
+const make = Effect.gen(function* () {
+  const services: Services = {
+    store: yield* WebhookStore,
+    ids: yield* Ids,
+    vault: yield* CurrentVault,
+    admit: yield* makeAdmit,
+  }
+  const ensure = ensureSecrets(services)
+  return Webhooks.of({
+    redeliver: redeliver(services),
+    test: test(services),
+    ensureSecrets: ensure,
+    secrets: (account) => Effect.flatMap(ensure(account), (live) => opened(services, live)),
+    rotate: rotate(services),
+  })
+})

@@ -1,0 +1,81 @@
+/**
+ * The webhook store in memory.
+ *
+ * Guarantees: every method is one synchronous step; what is due and what has expired follow
+ * Effect's clock. Leaves out: durability; what it holds ends with the process.
+ */
+import type { AccountId } from "@millrace/core/domain/Id"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { ClaimedDelivery, StoredSecret } from "@millrace/core/ports/WebhookStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { Clock, Effect, Layer, Option } from "effect"
+import type { Claim } from "./Deliveries.ts"
+import { Deliveries } from "./Deliveries.ts"
+import { compare } from "./Timeline.ts"
+
+/** All signing secrets of one store. Mutable. */
+class Secrets {
+  readonly #byAccount = new Map<AccountId, ReadonlyArray<StoredSecret>>()
+
+  live(account: AccountId, now: Timestamp): ReadonlyArray<StoredSecret> {
+    const secrets = this.#byAccount.get(account) ?? []
+    const live = secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+    return live.toSorted(compare)
+  }
+
+  ensure(secret: StoredSecret, now: Timestamp): ReadonlyArray<StoredSecret> {
+    const live = this.live(secret.accountId, now)
+    return live.length > 0 ? live : this.#set(secret, [])
+  }
+
+  rotate(secret: StoredSecret, until: Timestamp, now: Timestamp): ReadonlyArray<StoredSecret> {
+    const live = this.live(secret.accountId, now)
+    const expiring = live.map((each) => ({
+      ...each,
+      expiresAt: Math.min(each.expiresAt ?? until, until),
+    }))
+    this.#set(secret, expiring)
+    return this.live(secret.accountId, now)
+  }
+
+  #set(secret: StoredSecret, others: ReadonlyArray<StoredSecret>): ReadonlyArray<StoredSecret> {
+    const all = [...others, secret]
+    this.#byAccount.set(secret.accountId, all)
+    return all
+  }
+}
+
+const make = Effect.gen(function* () {
+  const deliveries = yield* Deliveries
+  const secrets = new Secrets()
+  const at = <A>(step: (now: Timestamp) => A): Effect.Effect<A> =>
+    Effect.map(Clock.currentTimeMillis, step)
+
+  const withSecrets = (claims: ReadonlyArray<Claim>, now: Timestamp) =>
+    claims.map((claim): ClaimedDelivery => ({
+      ...claim,
+      secrets: secrets.live(claim.delivery.accountId, now).map(({ sealed }) => sealed),
+    }))
+
+  return WebhookStore.of({
+    claimDue: (request) => at((now) => withSecrets(deliveries.claimDue(request, now), now)),
+    claim: (ids, visibilityMillis) =>
+      at((now) => withSecrets(deliveries.claim(ids, visibilityMillis, now), now)),
+    settle: (settlement) => at((now) => deliveries.settle(settlement, now)),
+    insert: (delivery) => at((now) => deliveries.insert([delivery], now)),
+    list: (query) => Effect.sync(() => deliveries.list(query)),
+    find: (account, id) => Effect.sync(() => Option.fromUndefinedOr(deliveries.find(account, id))),
+    redeliver: (account, id) =>
+      at((now) => Option.fromUndefinedOr(deliveries.redeliver(account, id, now))),
+    redeliverFailed: (account, since) =>
+      at((now) => deliveries.redeliverFailed(account, since, now)),
+    forget: (endedMillis, limit) => at((now) => deliveries.forget(now - endedMillis, limit)),
+    secrets: (account) => at((now) => secrets.live(account, now)),
+    ensureSecret: (secret) => at((now) => secrets.ensure(secret, now)),
+    rotateSecret: (secret, overlapMillis) =>
+      at((now) => secrets.rotate(secret, now + overlapMillis, now)),
+  })
+})
+
+/** A webhook store over the deliveries that a run store fills. */
+export const layer: Layer.Layer<WebhookStore, never, Deliveries> = Layer.effect(WebhookStore, make)

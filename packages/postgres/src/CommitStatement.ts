@@ -1,0 +1,286 @@
+/**
+ * The statement that writes the commits of many runs, put together of the parts that they need: a
+ * group without births, names, credits or deliveries pays nothing for those that have them.
+ *
+ * Guarantees: a commit is applied as a whole or not at all; the guard is part of the statement, so
+ * whoever was fenced off writes nothing. Leaves out: which commits go together, and what becomes of
+ * those that were not applied.
+ */
+import { startKeyMillis } from "@millrace/core/domain/Idempotency"
+import { isTerminal } from "@millrace/core/domain/Run"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
+import * as DeliveryRecords from "./DeliveryRecords.ts"
+import * as DeliveryRows from "./DeliveryRows.ts"
+import * as Rows from "./Rows.ts"
+import * as RunCredits from "./RunCredits.ts"
+import * as StartKeys from "./StartKeys.ts"
+
+type Commits = ReadonlyArray<RunCommit>
+
+/** In one order for every server, so that two of them never wait for each other in a circle. */
+const ordered = <A>(rows: Iterable<A>, idOf: (row: A) => string): ReadonlyArray<A> =>
+  [...rows].toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+
+const runsThat = (commits: Commits, expected: RunCommit["expected"]["_tag"]) =>
+  ordered(
+    commits.filter((commit) => commit.expected._tag === expected),
+    ({ run }) => run.id,
+  )
+
+const definitionsOf = (commits: Commits) => {
+  const byId = new Map(
+    commits.flatMap(({ expected }) =>
+      expected._tag === "New" ? [[expected.definition.id, expected.definition] as const] : [],
+    ),
+  )
+  return ordered(byId.values(), ({ id }) => id)
+}
+
+const owned =
+  <Row>(rowsOf: (commit: RunCommit) => ReadonlyArray<Row>) =>
+  (commits: Commits): ReadonlyArray<Rows.Owned<Row>> =>
+    commits.flatMap((commit) => rowsOf(commit).map((row) => ({ runId: commit.run.id, row })))
+
+/** Rows of one kind that commits bring along. */
+const brought = <Row>(
+  table: Rows.Table<Row>,
+  rowsOf: (commits: Commits) => ReadonlyArray<Row>,
+) => ({
+  width: table.length,
+  source: (alias: string, first: number) => Rows.source(table, alias, first),
+  parametersOf: (commits: Commits) => {
+    const rows = rowsOf(commits)
+    return rows.length === 0 ? undefined : Rows.parameters(table, rows)
+  },
+})
+
+const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
+
+/** Everything that commits bring along, in the order of the parameters. */
+const cargo = {
+  births: brought(Rows.births, (commits) => runsThat(commits, "New")),
+  definitions: brought(Rows.definitions, definitionsOf),
+  steps: brought(Rows.steps, (commits) => runsThat(commits, "Existing")),
+  nodeRuns: brought(
+    ownedNodeRuns,
+    owned(({ nodeRuns }) => nodeRuns),
+  ),
+  rewritten: brought(
+    ownedNodeRuns,
+    owned(({ rewritten }) => rewritten),
+  ),
+  events: brought(
+    Rows.owned(Rows.events),
+    owned(({ events }) => events),
+  ),
+  deliveries: brought(DeliveryRows.deliveries, (commits) =>
+    commits.flatMap(({ deliveries }) => deliveries),
+  ),
+}
+type Cargo = keyof typeof cargo
+const kinds = Object.keys(cargo) as ReadonlyArray<Cargo>
+
+/** What makes one statement differ from another. */
+type Trait = Cargo | "names" | "credits" | "ends" | "rests"
+
+/** A shape of statement: what it has, and where the rows of each kind come from. */
+class Shape {
+  readonly #traits: ReadonlySet<Trait>
+  readonly #firsts = new Map<Cargo, number>()
+  readonly firstCredit: number
+
+  constructor(traits: ReadonlySet<Trait>) {
+    this.#traits = traits
+    let next = 1
+    for (const kind of kinds) {
+      if (!traits.has(kind)) continue
+      this.#firsts.set(kind, next)
+      next += cargo[kind].width
+    }
+    this.firstCredit = next
+  }
+
+  has(trait: Trait): boolean {
+    return this.#traits.has(trait)
+  }
+
+  /** A source of rows in a FROM. */
+  from(kind: Cargo, alias: string): string {
+    return cargo[kind].source(alias, this.#firsts.get(kind)!)
+  }
+
+  /** The condition that an account covers the run of this alias. */
+  isFree(alias: string): string {
+    return this.has("credits") ? RunCredits.isFree(alias) : "true"
+  }
+}
+
+const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
+  table.map(({ name }) => `${name} = ${alias}.${name}`).join(", ")
+
+// A subquery that gives one value is looked up by key, where NOT EXISTS might read the whole table.
+/**
+ * Takes names that are free or no longer hold, in one order for every server. Who is not covered
+ * takes none, and accounts are locked before names are.
+ */
+const namesTaken = (shape: Shape): string => `named AS (
+  INSERT INTO start_keys AS k (account_id, key, run_id, body_hash, expires_at)
+  SELECT account_id, start_key, id, body_hash, ${StartKeys.nowMillis} + ${startKeyMillis}
+  FROM ${shape.from("births", "b")}
+  WHERE start_key IS NOT NULL AND (SELECT r.number FROM runs r WHERE r.id = b.id) IS NULL
+    AND ${shape.isFree("b")}
+  ORDER BY account_id, start_key
+  ON CONFLICT (account_id, key) DO UPDATE
+  SET run_id = excluded.run_id, body_hash = excluded.body_hash, expires_at = excluded.expires_at
+  WHERE k.expires_at <= ${StartKeys.nowMillis}
+  RETURNING k.run_id
+)`
+
+const runsCreated = (shape: Shape): string => `created AS (
+  INSERT INTO runs (${Rows.names(Rows.runs)})
+  SELECT ${Rows.names(Rows.runs)} FROM ${shape.from("births", "b")}
+  WHERE ${shape.isFree("b")}
+    AND ${shape.has("names") ? "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))" : "true"}
+  ON CONFLICT (id) DO NOTHING
+  RETURNING number, id, definition_id, account_id, workflow_id, owner, due_at, created_at, status
+), opened AS (
+  INSERT INTO open_runs (run, owner, due_at, created_at, account_id, workflow_id)
+  SELECT number, owner, due_at, created_at,
+    CASE WHEN owner IS NULL THEN account_id END, CASE WHEN owner IS NULL THEN workflow_id END
+  FROM created WHERE status IN ('QUEUED', 'RUNNING')
+), defined AS (
+  INSERT INTO definitions (${Rows.names(Rows.definitions)})
+  SELECT ${Rows.names(Rows.definitions, "d")} FROM ${shape.from("definitions", "d")}
+  WHERE d.id IN (SELECT definition_id FROM created)
+  ON CONFLICT (id) DO NOTHING
+)`
+
+// Comparing `expected` or `few` with a text tells the planner to expect few rows, so that it looks
+// rows up by their key, also in a plan that was made when the table was empty.
+const runsAdvanced = (shape: Shape): string => `advanced AS (
+  UPDATE runs r
+  SET ${copied(Rows.progress, "s")}, owner = CASE WHEN s.due_at IS NULL THEN r.owner END
+  FROM ${shape.from("steps", "s")}
+  WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
+    AND r.fence = s.expected_fence AND r.revision = s.expected_revision
+    AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
+  RETURNING r.number, r.id, r.status, r.owner, r.due_at, r.account_id, r.workflow_id
+)`
+
+const runsLetGo = `let_go AS (
+  UPDATE open_runs o SET owner = NULL, due_at = a.due_at, account_id = a.account_id,
+    workflow_id = a.workflow_id
+  FROM advanced a
+  WHERE o.run = a.number AND a.owner IS NULL AND a.status IN ('QUEUED', 'RUNNING')
+)`
+
+const runsClosed = `closed AS (
+  DELETE FROM open_runs o USING advanced a
+  WHERE o.run = a.number AND a.status IN ('COMPLETED', 'FAILED', 'CANCELED')
+)`
+
+const applied = (shape: Shape): string => {
+  const written = [
+    ...(shape.has("births") ? ["created"] : []),
+    ...(shape.has("steps") ? ["advanced"] : []),
+  ]
+  const all = written.map((from) => `SELECT number, id, 'applied' AS few FROM ${from}`)
+  return `applied AS (${all.join(" UNION ALL ")})`
+}
+
+const nodesNoted = (shape: Shape): string => `noted AS (
+  INSERT INTO node_runs (run, ${Rows.names(Rows.nodeRuns)})
+  SELECT a.number, ${Rows.names(Rows.nodeRuns, "n")}
+  FROM ${shape.from("nodeRuns", "n")} JOIN applied a ON a.id = n.run_id
+)`
+
+const nodesRewritten = (shape: Shape): string => `rewritten AS (
+  UPDATE node_runs n SET ${copied(Rows.nodeRuns, "w")}
+  FROM ${shape.from("rewritten", "w")} JOIN applied a ON a.id = w.run_id
+  WHERE n.run = a.number AND n.node_id = w.node_id AND a.few = 'applied'
+)`
+
+const eventsTold = (shape: Shape): string => `told AS (
+  INSERT INTO run_events (run, ${Rows.names(Rows.events)})
+  SELECT a.number, ${Rows.names(Rows.events, "e")}
+  FROM ${shape.from("events", "e")} JOIN applied a ON a.id = e.run_id
+)`
+
+/** Puts deliveries on their way with the change that they tell of. */
+const deliveriesSent = (shape: Shape): string => `sent AS (
+  INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
+  SELECT ${Rows.names(DeliveryRows.deliveries, "d")}
+  FROM ${shape.from("deliveries", "d")} JOIN applied a ON a.id = d.run_id
+  RETURNING ${DeliveryRecords.sentColumns}
+), ${DeliveryRecords.queued}`
+
+const textOf = (shape: Shape): string => {
+  const hasCredits = shape.has("credits")
+  const parts = [
+    ...(hasCredits ? [RunCredits.before(shape.firstCredit)] : []),
+    ...(shape.has("names") ? [namesTaken(shape)] : []),
+    ...(shape.has("births") ? [runsCreated(shape)] : []),
+    ...(shape.has("steps") ? [runsAdvanced(shape)] : []),
+    ...(shape.has("rests") ? [runsLetGo] : []),
+    ...(shape.has("ends") ? [runsClosed] : []),
+    applied(shape),
+    ...(shape.has("nodeRuns") ? [nodesNoted(shape)] : []),
+    ...(shape.has("rewritten") ? [nodesRewritten(shape)] : []),
+    ...(shape.has("events") ? [eventsTold(shape)] : []),
+    ...(shape.has("deliveries") ? [deliveriesSent(shape)] : []),
+    ...(hasCredits ? [RunCredits.after(shape.firstCredit)] : []),
+  ]
+  const answer = hasCredits ? RunCredits.answer : "SELECT id FROM applied"
+  return `WITH ${hasCredits ? "RECURSIVE " : ""}${parts.join(", ")} ${answer}`
+}
+
+/** Each text is put together once. */
+const texts = new Map<string, string>()
+
+const textFor = (traits: ReadonlySet<Trait>): string => {
+  const key = [...traits].join()
+  const known = texts.get(key)
+  if (known !== undefined) return known
+  const text = textOf(new Shape(traits))
+  texts.set(key, text)
+  return text
+}
+
+/** True for a commit that takes a name for its run. */
+export const isNamed = ({ expected }: RunCommit): boolean =>
+  expected._tag === "New" && expected.startKey !== undefined
+
+/** The traits that are no rows of their own, in one order. */
+const manners: ReadonlyArray<readonly [Trait, (commit: RunCommit) => boolean]> = [
+  ["names", isNamed],
+  [
+    "rests",
+    ({ expected, run }) =>
+      expected._tag === "Existing" && (run.owner === null || run.dueAt !== null),
+  ],
+  ["ends", ({ expected, run }) => expected._tag === "Existing" && isTerminal(run.status)],
+]
+
+/**
+ * A statement for these commits, and its parameters. With credits it answers as
+ * {@link RunCredits.Answered}, else with the identifiers of the runs that were written.
+ */
+export const compose = (
+  commits: Commits,
+  credits: { readonly areSettled: boolean } | undefined,
+) => {
+  const traits = new Set<Trait>()
+  const parameters: Array<unknown> = []
+  for (const kind of kinds) {
+    const rows = cargo[kind].parametersOf(commits)
+    if (rows === undefined) continue
+    traits.add(kind)
+    parameters.push(...rows)
+  }
+  for (const [trait, isTrue] of manners) if (commits.some(isTrue)) traits.add(trait)
+  if (credits !== undefined) {
+    traits.add("credits")
+    parameters.push(...RunCredits.parametersOf(commits, credits.areSettled))
+  }
+  return { text: textFor(traits), parameters }
+}

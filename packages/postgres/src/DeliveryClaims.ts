@@ -1,0 +1,192 @@
+/**
+ * How deliveries are handed out and settled, all by the database's clock.
+ *
+ * Guarantees: each is one statement; a delivery is in at most one hand, because whoever looks skips
+ * what another one is taking, and nobody can settle without the fence. Leaves out: gathering.
+ */
+import { PgTypes } from "@effect/sql-pg"
+import type { DeliveryId } from "@millrace/core/domain/Id"
+import type { ClaimedDelivery, DueRequest, Settlement } from "@millrace/core/ports/WebhookStore"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as DeliveryRows from "./DeliveryRows.ts"
+import * as Rows from "./Rows.ts"
+
+export const nowMillis = "floor(extract(epoch FROM now()) * 1000)::int8"
+
+/** True of a secret that still signs. */
+export const isLive = `(expires_at IS NULL OR expires_at > ${nowMillis})`
+
+/**
+ * Hands out what the part `chosen` names (`delivery`, `begun`, `claimed_at`, and `few`, a text that
+ * tells the planner to expect few rows), for so long as the first parameter says.
+ */
+const handOut = `
+lost AS (
+  INSERT INTO delivery_attempts (delivery, number, at, error, next_at)
+  SELECT delivery, begun, claimed_at, 'unknown', ${nowMillis}
+  FROM chosen WHERE claimed_at IS NOT NULL
+), taken AS MATERIALIZED (
+  UPDATE due_deliveries q
+  SET fence = q.fence + 1, begun = q.begun + 1, claimed_at = ${nowMillis},
+    due_at = ${nowMillis} + $1::int8
+  FROM chosen c WHERE q.delivery = c.delivery AND c.few = 'taken'
+  RETURNING q.delivery, q.account_id, q.fence, q.begun, q.earlier
+), secret AS MATERIALIZED (
+  SELECT a.account_id, (
+    SELECT json_agg(s.sealed ORDER BY s.created_at, s.id) FROM webhook_secrets s
+    WHERE s.account_id = a.account_id AND ${isLive}
+  ) AS sealed
+  FROM (SELECT DISTINCT account_id FROM taken) a
+)
+SELECT json_build_object(
+  'delivery', ${Rows.object(DeliveryRows.deliveries, "d")}, 'createdAt', d.created_at,
+  'fence', t.fence, 'attempt', t.begun, 'earlier', t.earlier, 'isGone', d.is_over,
+  'secrets', coalesce(s.sealed, '[]')
+) AS claim
+FROM taken t CROSS JOIN LATERAL (
+  SELECT *, EXISTS (
+    SELECT FROM deliveries g WHERE g.run_id = d.run_id AND g.is_gone
+  ) AS is_over
+  FROM deliveries d WHERE d.number = t.delivery OFFSET 0
+) d JOIN secret s ON s.account_id = t.account_id
+ORDER BY t.delivery`
+
+// Lanes (an account and an origin) are read by jumping from one to the next in their index, so that
+// a long lane costs no more than a short one and hides nothing behind it.
+const claimDueStatement = `
+WITH RECURSIVE lane (account_id, origin) AS (
+  (SELECT account_id, origin FROM due_deliveries ORDER BY account_id, origin LIMIT 1)
+  UNION ALL
+  SELECT n.account_id, n.origin FROM lane l CROSS JOIN LATERAL (
+    SELECT account_id, origin FROM due_deliveries
+    WHERE (account_id, origin) > (l.account_id, l.origin) ORDER BY account_id, origin LIMIT 1
+  ) n
+), busy AS MATERIALIZED (
+  SELECT * FROM ${Rows.source(DeliveryRows.busy, "b", 5)}
+), room AS MATERIALIZED (
+  SELECT l.account_id, l.origin,
+    coalesce((SELECT sum(count) FROM busy b WHERE b.origin = l.origin), 0) AS of_origin,
+    coalesce((SELECT sum(count) FROM busy b WHERE b.account_id = l.account_id), 0) AS of_account
+  FROM lane l
+), candidate AS MATERIALIZED (
+  SELECT d.*, r.of_origin, r.of_account FROM room r CROSS JOIN LATERAL (
+    SELECT * FROM due_deliveries d
+    WHERE d.account_id = r.account_id AND d.origin = r.origin AND d.due_at <= ${nowMillis}
+    ORDER BY d.due_at, d.delivery
+    LIMIT least($2::int8, greatest(least($3::int8 - r.of_origin, $4::int8 - r.of_account), 0))
+    FOR UPDATE SKIP LOCKED
+  ) d
+), chosen AS MATERIALIZED (
+  SELECT delivery, begun, claimed_at, 'taken' AS few FROM (
+    SELECT c.*,
+      of_origin + row_number() OVER (PARTITION BY origin ORDER BY due_at, delivery) AS nth_origin,
+      of_account + row_number() OVER (PARTITION BY account_id ORDER BY due_at, delivery) AS nth
+    FROM candidate c
+  ) c
+  WHERE nth_origin <= $3::int8 AND nth <= $4::int8 ORDER BY due_at, delivery LIMIT $2::int8
+), ${handOut}`
+
+const claimStatement = `
+WITH chosen AS MATERIALIZED (
+  SELECT q.delivery, q.begun, q.claimed_at, 'taken' AS few
+  FROM unnest($2::text[]) AS w (id) CROSS JOIN LATERAL (
+    SELECT number FROM deliveries d WHERE d.id = w.id OFFSET 0
+  ) d CROSS JOIN LATERAL (
+    SELECT * FROM due_deliveries q WHERE q.delivery = d.number AND q.due_at <= ${nowMillis}
+    FOR UPDATE SKIP LOCKED
+  ) q
+), ${handOut}`
+
+const attemptColumns = "at, duration_millis, status, error, answer"
+
+const settleStatement = `
+WITH said AS MATERIALIZED (
+  SELECT d.number, d.run_id, s.*
+  FROM ${Rows.source(DeliveryRows.settlements, "s", 1)} CROSS JOIN LATERAL (
+    SELECT number, run_id FROM deliveries d WHERE d.id = s.id OFFSET 0
+  ) d
+), held AS MATERIALIZED (
+  SELECT s.*, q.begun, 'held' AS few FROM said s CROSS JOIN LATERAL (
+    SELECT begun FROM due_deliveries q
+    WHERE q.delivery = s.number AND q.fence = s.fence AND q.claimed_at IS NOT NULL FOR UPDATE
+  ) q
+), logged AS (
+  INSERT INTO delivery_attempts (delivery, number, next_at, ${attemptColumns})
+  SELECT number, begun, ${nowMillis} + delay, ${attemptColumns} FROM held WHERE at IS NOT NULL
+), again AS (
+  UPDATE due_deliveries q
+  SET claimed_at = NULL, due_at = ${nowMillis} + h.delay, begun = h.begun - (h.at IS NULL)::int4
+  FROM held h WHERE q.delivery = h.number AND h.state = 'PENDING' AND h.few = 'held'
+), left_behind AS (
+  DELETE FROM due_deliveries q USING held h
+  WHERE q.delivery = h.number AND h.state <> 'PENDING' AND h.few = 'held'
+), ended AS (
+  UPDATE deliveries d
+  SET state = h.state, begun = h.begun - (h.at IS NULL)::int4, fence = h.fence,
+    settled_at = ${nowMillis}, is_gone = h.gone IS NOT NULL,
+    trouble = CASE WHEN h.state = 'FAILED' THEN h.state END
+  FROM held h WHERE d.number = h.number AND h.state <> 'PENDING' AND h.few = 'held'
+), hurried AS (
+  UPDATE due_deliveries q SET due_at = ${nowMillis} FROM (
+    SELECT q.delivery FROM held h CROSS JOIN LATERAL (
+      SELECT number FROM deliveries d WHERE d.run_id = h.run_id OFFSET 0
+    ) d CROSS JOIN LATERAL (
+      SELECT delivery FROM due_deliveries q
+      WHERE q.delivery = d.number AND q.claimed_at IS NULL FOR UPDATE SKIP LOCKED
+    ) q WHERE h.gone = 'gone'
+  ) g WHERE q.delivery = g.delivery
+)
+SELECT id FROM held`
+
+interface Found {
+  readonly claim: ClaimedDelivery
+}
+
+const claims = (rows: ReadonlyArray<Found>): ReadonlyArray<ClaimedDelivery> =>
+  rows.map(({ claim }) => claim)
+
+/** Takes deliveries that are due. */
+export const claimDue = (
+  sql: SqlClient,
+  { busy, limit, perAccount, perOrigin, visibilityMillis }: DueRequest,
+): Effect.Effect<ReadonlyArray<ClaimedDelivery>, SqlError> =>
+  Effect.map(
+    sql.unsafe<Found>(claimDueStatement, [
+      PgTypes.float8(visibilityMillis),
+      limit,
+      perOrigin,
+      perAccount,
+      ...Rows.parameters(DeliveryRows.busy, busy),
+    ]),
+    claims,
+  )
+
+/** Takes those of these deliveries that are due. */
+export const claim = (
+  sql: SqlClient,
+  ids: ReadonlyArray<DeliveryId>,
+  visibilityMillis: number,
+): Effect.Effect<ReadonlyArray<ClaimedDelivery>, SqlError> =>
+  Effect.map(
+    sql.unsafe<Found>(claimStatement, [PgTypes.float8(visibilityMillis), ids.map(Rows.text)]),
+    claims,
+  )
+
+/** Records what came of claims; true for those whose fence was still good. */
+export const settle = (
+  sql: SqlClient,
+  settlements: ReadonlyArray<Settlement>,
+): Effect.Effect<ReadonlyArray<boolean>, SqlError> =>
+  Effect.suspend(() =>
+    sql.unsafe<{ readonly id: string }>(
+      settleStatement,
+      Rows.parameters(DeliveryRows.settlements, settlements),
+    ),
+  ).pipe(
+    Effect.map((rows) => {
+      const settled = new Set(rows.map(({ id }) => id))
+      return settlements.map(({ id }) => settled.has(Rows.text(id)))
+    }),
+  )

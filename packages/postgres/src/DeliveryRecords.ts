@@ -1,0 +1,167 @@
+/**
+ * How deliveries are read, asked for again, and forgotten.
+ *
+ * Guarantees: each is one statement. Leaves out: sending.
+ */
+import { PgTypes } from "@effect/sql-pg"
+import type { Delivery, DeliveryItem, DeliveryRecord } from "@millrace/core/domain/Delivery"
+import type { DeliveryId } from "@millrace/core/domain/Id"
+import { fromOverfetch, type Page } from "@millrace/core/domain/Page"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { DeliveryQuery, Scope } from "@millrace/core/ports/WebhookStore"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { nowMillis } from "./DeliveryClaims.ts"
+import * as DeliveryRows from "./DeliveryRows.ts"
+import * as Listing from "./Listing.ts"
+import * as Rows from "./Rows.ts"
+
+/** The parts of a commit's statement that queue what the part `sent` has stored. */
+export const queued = `queued AS (
+  INSERT INTO due_deliveries (delivery, account_id, origin, due_at, fence, begun, earlier)
+  SELECT number, account_id, origin, ${nowMillis}, 0, 0, 0 FROM sent
+)`
+
+/** What a part that stores deliveries returns for {@link queued}. */
+export const sentColumns = "number, account_id, origin"
+
+const insertStatement = `
+WITH sent AS (
+  INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
+  SELECT ${Rows.names(DeliveryRows.deliveries)}
+  FROM ${Rows.source(DeliveryRows.deliveries, "d", 1)}
+  RETURNING ${sentColumns}
+), ${queued}
+SELECT FROM sent`
+
+const item = Rows.object(DeliveryRows.items, "i")
+
+const own = "d.id = $1 AND ($2::text IS NULL OR d.account_id = $2)"
+
+const findStatement = `
+SELECT json_build_object('item', ${item}, 'body', i.body, 'attempts', coalesce((
+  SELECT json_agg(${Rows.object(DeliveryRows.attempts, "a")} ORDER BY a.number)
+  FROM delivery_attempts a WHERE a.delivery = i.number
+), '[]')) AS record
+FROM (${DeliveryRows.itemSource(own)}) i`
+
+/** Opens what the part `wanted` names, unless it is in somebody's hand. */
+const reopened = `
+calm AS (
+  UPDATE deliveries d SET is_gone = false FROM wanted w
+  WHERE d.is_gone AND d.run_id = w.run_id AND d.number <> w.number
+), again AS (
+  INSERT INTO due_deliveries AS q
+    (delivery, account_id, origin, due_at, fence, begun, earlier)
+  SELECT number, account_id, origin, ${nowMillis}, fence, begun, begun FROM wanted
+  ON CONFLICT (delivery) DO UPDATE SET due_at = excluded.due_at, earlier = q.begun
+  WHERE q.claimed_at IS NULL
+  RETURNING delivery
+), opened AS (
+  UPDATE deliveries d SET state = 'PENDING', trouble = NULL, settled_at = NULL, is_gone = false
+  FROM wanted w WHERE d.number = w.number
+)`
+
+const redeliverStatement = `
+WITH wanted AS MATERIALIZED (
+  SELECT d.* FROM deliveries d WHERE ${own} FOR UPDATE
+), ${reopened}
+SELECT number FROM wanted`
+
+const redeliverFailedStatement = `
+WITH wanted AS MATERIALIZED (
+  SELECT d.* FROM deliveries d
+  WHERE d.trouble = 'FAILED' AND d.created_at >= $2::int8
+    AND ($1::text IS NULL OR d.account_id = $1)
+  ORDER BY d.number FOR UPDATE
+), ${reopened}
+SELECT count(*)::int4 AS count FROM wanted`
+
+const forgetStatement = `
+WITH old AS MATERIALIZED (
+  SELECT number FROM deliveries
+  WHERE created_at < ${nowMillis} - $1::int8 AND settled_at < ${nowMillis} - $1::int8
+  ORDER BY created_at, id LIMIT $2::int8 FOR UPDATE SKIP LOCKED
+), log AS (
+  DELETE FROM delivery_attempts a USING old o WHERE a.delivery = o.number
+), gone AS (
+  DELETE FROM deliveries d USING old o WHERE d.number = o.number RETURNING 1
+)
+SELECT count(*)::int4 AS count FROM gone`
+
+/** Stores a delivery that no run brings. */
+export const insert = (sql: SqlClient, delivery: Delivery): Effect.Effect<void, SqlError> =>
+  Effect.suspend(() =>
+    Effect.asVoid(
+      sql.unsafe(insertStatement, Rows.parameters(DeliveryRows.deliveries, [delivery])),
+    ),
+  )
+
+/** A delivery with its body and its log. */
+export const find = (
+  sql: SqlClient,
+  account: Scope,
+  id: DeliveryId,
+): Effect.Effect<DeliveryRecord | undefined, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly record: DeliveryRecord }>(findStatement, [Rows.text(id), account]),
+    (rows) => rows[0]?.record,
+  )
+
+/** A page of deliveries, newest first. */
+export const list = (
+  sql: SqlClient,
+  query: DeliveryQuery,
+): Effect.Effect<Page<DeliveryItem>, SqlError> => {
+  const { account, after, runId, state } = query
+  const conditions = [sql`true`, ...Listing.behind(sql, after)]
+  if (account !== null) conditions.push(sql`account_id = ${account}`)
+  if (runId !== undefined) conditions.push(sql`run_id = ${Rows.text(runId)}`)
+  if (state === "FAILED") conditions.push(sql`trouble = 'FAILED'`)
+  else if (state !== undefined) conditions.push(sql`state = ${state}`)
+  return Effect.map(
+    sql<{ readonly item: DeliveryItem }>`
+      SELECT ${sql.literal(item)} AS item FROM (
+        ${sql.literal(DeliveryRows.itemSource("true"))}
+      ) i WHERE ${sql.and(conditions)} ${Listing.slice(sql, query)}`,
+    (rows) =>
+      fromOverfetch(
+        rows.map((row) => row.item),
+        query.limit,
+      ),
+  )
+}
+
+/** Makes one delivery due now; false when there is none. */
+export const redeliver = (
+  sql: SqlClient,
+  account: Scope,
+  id: DeliveryId,
+): Effect.Effect<boolean, SqlError> =>
+  Effect.map(sql.unsafe(redeliverStatement, [Rows.text(id), account]), (rows) => rows.length > 0)
+
+interface Counted {
+  readonly count: number
+}
+
+const countOf = (rows: ReadonlyArray<Counted>): number => rows[0]?.count ?? 0
+
+/** Makes all failed ones due now; returns how many. */
+export const redeliverFailed = (
+  sql: SqlClient,
+  account: Scope,
+  since: Timestamp,
+): Effect.Effect<number, SqlError> =>
+  Effect.map(
+    sql.unsafe<Counted>(redeliverFailedStatement, [account, PgTypes.float8(since)]),
+    countOf,
+  )
+
+/** Removes what ended so long ago; returns how many. */
+export const forget = (
+  sql: SqlClient,
+  endedMillis: number,
+  limit: number,
+): Effect.Effect<number, SqlError> =>
+  Effect.map(sql.unsafe<Counted>(forgetStatement, [PgTypes.float8(endedMillis), limit]), countOf)

@@ -1,0 +1,67 @@
+/**
+ * The tables of deliveries, as statements for the migration.
+ *
+ * What is sent is written once. What changes while a delivery is on its way stands in a narrow
+ * table of its own, which it leaves when it has ended: claims and retries never rewrite a body, and
+ * a look for due deliveries reads nothing that has ended. Like the rows of a run, these are written
+ * by the statement that writes the run, and refer to each other without foreign keys.
+ */
+
+const id = `text COLLATE "C"`
+
+export const deliveryTables: ReadonlyArray<string> = [
+  // `begun` and `fence` are those of the end; until then those on the way count.
+  `CREATE TABLE deliveries (
+    number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id ${id} NOT NULL UNIQUE,
+    account_id ${id} NOT NULL,
+    run_id ${id},
+    sequence int4,
+    type text NOT NULL,
+    url text NOT NULL,
+    origin ${id} NOT NULL,
+    headers text,
+    created_at int8 NOT NULL,
+    begun int4 NOT NULL DEFAULT 0,
+    fence int4 NOT NULL DEFAULT 0,
+    state text NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'DELIVERED', 'FAILED')),
+    trouble text,
+    is_gone bool NOT NULL DEFAULT false,
+    settled_at int8,
+    body text NOT NULL
+  ) WITH (fillfactor = 80)`,
+  `CREATE INDEX deliveries_listing ON deliveries (created_at, id)`,
+  `CREATE INDEX deliveries_of_run ON deliveries (run_id)`,
+  `CREATE INDEX deliveries_in_trouble ON deliveries (created_at, id) WHERE trouble IS NOT NULL`,
+  `CREATE INDEX deliveries_gone ON deliveries (run_id) WHERE is_gone`,
+  `CREATE TABLE due_deliveries (
+    delivery int8 PRIMARY KEY,
+    account_id ${id} NOT NULL,
+    origin ${id} NOT NULL,
+    due_at int8 NOT NULL,
+    fence int4 NOT NULL,
+    begun int4 NOT NULL,
+    earlier int4 NOT NULL,
+    claimed_at int8
+  ) WITH (fillfactor = 50)`,
+  `CREATE INDEX due_deliveries_by_lane ON due_deliveries (account_id, origin, due_at, delivery)`,
+  `CREATE TABLE delivery_attempts (
+    delivery int8 NOT NULL,
+    number int4 NOT NULL,
+    at int8 NOT NULL,
+    duration_millis int4,
+    status int4,
+    error text,
+    answer text,
+    next_at int8,
+    PRIMARY KEY (delivery, number)
+  )`,
+  `CREATE TABLE webhook_secrets (
+    id ${id} PRIMARY KEY,
+    account_id ${id} NOT NULL,
+    sealed text NOT NULL,
+    created_at int8 NOT NULL,
+    expires_at int8
+  )`,
+  `CREATE INDEX webhook_secrets_of_account ON webhook_secrets (account_id)`,
+]

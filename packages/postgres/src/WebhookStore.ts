@@ -1,0 +1,66 @@
+/**
+ * The webhook store on Postgres.
+ *
+ * Guarantees: settlements that arrive together go out together. Leaves out: the statements, which
+ * are next door, and storing the deliveries of runs, which the commit of a run does.
+ */
+import type { DeliveryId } from "@millrace/core/domain/Id"
+import type { Scope, Settlement } from "@millrace/core/ports/WebhookStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as DeliveryClaims from "./DeliveryClaims.ts"
+import * as DeliveryRecords from "./DeliveryRecords.ts"
+import { orStorageError } from "./Failure.ts"
+import * as SigningSecrets from "./SigningSecrets.ts"
+import * as Statements from "./Statements.ts"
+
+/** How many settlements one statement applies at most. */
+const settlementsPerFlush = 256
+
+const redeliver = Effect.fnUntraced(function* (sql: SqlClient, account: Scope, id: DeliveryId) {
+  if (!(yield* DeliveryRecords.redeliver(sql, account, id))) return Option.none()
+  const found = yield* DeliveryRecords.find(sql, account, id)
+  return Option.map(Option.fromUndefinedOr(found), ({ item }) => item)
+})
+
+const make = Effect.gen(function* () {
+  const sql = (yield* SqlClient).withoutTransforms()
+  const settle = yield* Statements.gather<Settlement, boolean>(sql, {
+    keyOf: ({ id }) => id,
+    flush: (settlements) => DeliveryClaims.settle(sql, settlements),
+    maxMembers: settlementsPerFlush,
+  })
+  return WebhookStore.of({
+    claimDue: (request) =>
+      orStorageError("WebhookStore.claimDue")(DeliveryClaims.claimDue(sql, request)),
+    claim: (ids, visibilityMillis) =>
+      orStorageError("WebhookStore.claim")(DeliveryClaims.claim(sql, ids, visibilityMillis)),
+    settle: (settlement) => orStorageError("WebhookStore.settle")(settle(settlement)),
+    insert: (delivery) =>
+      orStorageError("WebhookStore.insert")(DeliveryRecords.insert(sql, delivery)),
+    list: (query) => orStorageError("WebhookStore.list")(DeliveryRecords.list(sql, query)),
+    find: (account, id) =>
+      orStorageError("WebhookStore.find")(
+        Effect.map(DeliveryRecords.find(sql, account, id), Option.fromUndefinedOr),
+      ),
+    redeliver: (account, id) =>
+      orStorageError("WebhookStore.redeliver")(redeliver(sql, account, id)),
+    redeliverFailed: (account, since) =>
+      orStorageError("WebhookStore.redeliverFailed")(
+        DeliveryRecords.redeliverFailed(sql, account, since),
+      ),
+    forget: (endedMillis, limit) =>
+      orStorageError("WebhookStore.forget")(DeliveryRecords.forget(sql, endedMillis, limit)),
+    secrets: (account) => orStorageError("WebhookStore.secrets")(SigningSecrets.live(sql, account)),
+    ensureSecret: (secret) =>
+      orStorageError("WebhookStore.ensureSecret")(SigningSecrets.ensure(sql, secret)),
+    rotateSecret: (secret, overlapMillis) =>
+      orStorageError("WebhookStore.rotateSecret")(
+        SigningSecrets.rotate(sql, secret, overlapMillis),
+      ),
+  })
+})
+
+/** The webhook store over an existing client; the tables must be there. */
+export const layer: Layer.Layer<WebhookStore, never, SqlClient> = Layer.effect(WebhookStore, make)

@@ -1,0 +1,37 @@
+/**
+ * The text of a master key, as configuration has it. Loads little, so that a command line can tell
+ * at once what is wrong with one.
+ */
+import { createHash } from "node:crypto"
+
+/** Bytes of a master key. */
+export const keyBytes = 32
+
+/** A master key and the name under which seals refer to it. */
+export interface MasterKey {
+  readonly id: string
+  readonly key: Buffer
+}
+
+/** What a master key has to look like. */
+export const masterKeyForm = "32 bytes as base64 or as 64 hexadecimal digits"
+
+const bytesOf = (text: string): Buffer | undefined => {
+  const isHex = /^[\da-f]{64}$/i.test(text)
+  if (!isHex && !/^[\w+/-]{43}=?$/.test(text)) return undefined
+  const bytes = Buffer.from(text, isHex ? "hex" : "base64")
+  return bytes.length === keyBytes ? bytes : undefined
+}
+
+/** The keys in a text, separated by commas, newest first; `undefined` where one makes no sense. */
+export const keysOf = (text: string): ReadonlyArray<MasterKey> | undefined => {
+  const keys = text.split(",").map((part) => bytesOf(part.trim()))
+  if (!keys.every((key) => key !== undefined)) return undefined
+  return keys.map((key) => {
+    const name = createHash("sha256").update("millrace master key").update(key).digest("hex")
+    return { id: name.slice(0, 8), key }
+  })
+}
+
+/** True for a text that makes a master key, or several of them. */
+export const isMasterKey = (text: string): boolean => keysOf(text) !== undefined

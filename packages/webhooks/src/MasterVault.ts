@@ -1,0 +1,68 @@
+/**
+ * A vault whose key comes from configuration: AES-256-GCM.
+ *
+ * Guarantees: every seal has a nonce of its own, carries the name of its key, and opens only with
+ * that key and for the purpose it was made for. Leaves out: keeping the master key safe, and
+ * replacing seals when it changes; older keys go on opening theirs as long as they are configured.
+ */
+import { CurrentVault, type Vault, VaultClosed } from "@millrace/core/ports/Vault"
+import { Effect, Layer, Redacted } from "effect"
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
+import type { MasterKey } from "./MasterKey.ts"
+import { keyBytes, keysOf, masterKeyForm } from "./MasterKey.ts"
+
+const nonceBytes = 12
+const tagBytes = 16
+const version = "v1"
+
+/** The text of a new master key. */
+export const newMasterKey: Effect.Effect<Redacted.Redacted> = Effect.sync(() =>
+  Redacted.make(randomBytes(keyBytes).toString("base64")),
+)
+
+const seal = ({ id, key }: MasterKey, purpose: string, text: string): string => {
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(purpose))
+  const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()])
+  const parts = Buffer.concat([nonce, sealed, cipher.getAuthTag()])
+  return [version, id, parts.toString("base64url")].join(".")
+}
+
+const unseal = (keys: ReadonlyArray<MasterKey>, purpose: string, sealed: string): string => {
+  const [form, id, text = ""] = sealed.split(".")
+  const known = form === version ? keys.find((each) => each.id === id) : undefined
+  if (known === undefined) {
+    throw new VaultClosed({ message: `No master key "${String(id)}" is configured` })
+  }
+  const parts = Buffer.from(text, "base64url")
+  const decipher = createDecipheriv("aes-256-gcm", known.key, parts.subarray(0, nonceBytes))
+  decipher.setAAD(Buffer.from(purpose)).setAuthTag(parts.subarray(-tagBytes))
+  const body = parts.subarray(nonceBytes, -tagBytes)
+  return Buffer.concat([decipher.update(body), decipher.final()]).toString("utf8")
+}
+
+const broken = (error: unknown): VaultClosed =>
+  error instanceof VaultClosed
+    ? error
+    : new VaultClosed({ message: "A seal was broken, or made for another purpose" })
+
+/**
+ * A vault with these keys, separated by commas: the first one seals, each opens what it sealed.
+ * A text that is no key is a defect; see `MasterKey.isMasterKey`.
+ */
+export const make = (masterKey: Redacted.Redacted): Vault => {
+  const keys = keysOf(Redacted.value(masterKey))
+  const current = keys?.[0]
+  if (keys === undefined || current === undefined) {
+    throw new Error(`A master key is ${masterKeyForm}`)
+  }
+  return {
+    seal: (purpose, text) => Effect.sync(() => seal(current, purpose, text)),
+    open: (purpose, sealed) =>
+      Effect.try({ try: () => unseal(keys, purpose, sealed), catch: broken }),
+  }
+}
+
+/** Puts {@link make} in force. */
+export const layer = (masterKey: Redacted.Redacted): Layer.Layer<never> =>
+  Layer.sync(CurrentVault, () => make(masterKey))

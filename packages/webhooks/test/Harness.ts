@@ -1,0 +1,74 @@
+/**
+ * A dispatcher over stores in memory, and receivers that live as long as a test.
+ */
+import type { Delivery } from "@millrace/core/domain/Delivery"
+import { AccountId, DeliveryId, RunId } from "@millrace/core/domain/Id"
+import { Ids } from "@millrace/core/engine/Ids"
+import { Webhooks } from "@millrace/core/engine/Webhooks"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import type { Answer, Call, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
+import { Egress } from "@millrace/egress/Egress"
+import * as Stores from "@millrace/memory/Stores"
+import { Effect, Layer, Redacted } from "effect"
+import * as Dispatcher from "../src/Dispatcher.ts"
+import type { DispatcherOptions } from "../src/DispatcherOptions.ts"
+import { CurrentDispatcherOptions, defaultOptions } from "../src/DispatcherOptions.ts"
+import { Mailbox } from "../src/Mailbox.ts"
+import * as MasterVault from "../src/MasterVault.ts"
+
+export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
+
+/** What a receiver does with a call. */
+export type Receive = (call: Call) => Effect.Effect<Answer, EgressRefused | EgressFailed>
+
+/** A receiver in place of the network, so that a test owns the time. */
+export const receiver = (receive: Receive): Layer.Layer<Egress> =>
+  Layer.succeed(Egress, Egress.of({ request: receive, judge: () => Effect.void }))
+
+export const answer = (status: number, headers: Record<string, string> = {}): Answer => ({
+  status,
+  headers,
+  body: Buffer.from("ok"),
+  truncated: false,
+})
+
+/** Everything but a dispatcher. */
+export const services = Webhooks.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Stores.layer, Ids.layerSequential, Mailbox.layer)),
+  Layer.provideMerge(MasterVault.layer(masterKey)),
+)
+
+/** A dispatcher with these options over {@link services}. */
+export const dispatcher = (
+  egress: Layer.Layer<Egress>,
+  options: Partial<DispatcherOptions> = {},
+): Layer.Layer<never, never, WebhookStore | Webhooks | Mailbox> =>
+  Dispatcher.layer.pipe(
+    Layer.provide(egress),
+    Layer.provide(Layer.succeed(CurrentDispatcherOptions, { ...defaultOptions, ...options })),
+    // As the services have it: a reference is not part of what a layer requires.
+    Layer.provide(MasterVault.layer(masterKey)),
+  )
+
+export const account = AccountId.make("acc_1")
+
+let count = 0
+
+/** A delivery of an event of its own. */
+export const delivery = (change: Partial<Delivery> = {}): Delivery => {
+  count += 1
+  const origin = change.origin ?? "https://receiver.example"
+  return {
+    id: DeliveryId.make(`msg_${String(count).padStart(6, "0")}`),
+    accountId: account,
+    runId: RunId.make(`run_${count}`),
+    sequence: 1,
+    type: "run.started",
+    url: `${origin}/hook`,
+    origin,
+    headers: null,
+    body: JSON.stringify({ success: true, n: count, text: "grüezi 😀" }),
+    createdAt: 0,
+    ...change,
+  }
+}

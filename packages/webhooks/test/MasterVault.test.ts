@@ -1,0 +1,72 @@
+import { describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { expect } from "vitest"
+import { isMasterKey } from "../src/MasterKey.ts"
+import { make, newMasterKey } from "../src/MasterVault.ts"
+
+const keyText = (byte: number) => Buffer.alloc(32, byte).toString("base64")
+const vaultOf = (text: string) => make(Redacted.make(text))
+
+describe("MasterVault.make", () => {
+  it.effect("opens what it sealed, for the same purpose only", () =>
+    Effect.gen(function* () {
+      const vault = vaultOf(keyText(1))
+      const text = 'grüezi "\u0000" 😀'
+      const sealed = yield* vault.seal("headers of a", text)
+      expect(yield* vault.open("headers of a", sealed)).toBe(text)
+      const error = yield* Effect.flip(vault.open("headers of b", sealed))
+      expect(error._tag).toBe("VaultClosed")
+    }),
+  )
+
+  it.effect("tells nothing of a text, not even that it is the same", () =>
+    Effect.gen(function* () {
+      const vault = vaultOf(keyText(1))
+      const [one, two] = [yield* vault.seal("p", "secret"), yield* vault.seal("p", "secret")]
+      expect(one).not.toBe(two)
+      for (const each of [one, two]) expect(each).not.toContain("secret")
+    }),
+  )
+
+  it.effect("opens no seal of which a bit was changed", () =>
+    Effect.gen(function* () {
+      const vault = vaultOf(keyText(1))
+      const sealed = yield* vault.seal("p", "secret")
+      const [version, id, text = ""] = sealed.split(".")
+      for (let index = 0; index < text.length; index += 7) {
+        const other = text[index] === "A" ? "B" : "A"
+        const broken = [version, id, text.slice(0, index) + other + text.slice(index + 1)].join(".")
+        expect((yield* Effect.flip(vault.open("p", broken)))._tag).toBe("VaultClosed")
+      }
+    }),
+  )
+
+  it.effect("goes on opening what an older key sealed, as long as that key is there", () =>
+    Effect.gen(function* () {
+      const old = yield* vaultOf(keyText(1)).seal("p", "secret")
+      const both = vaultOf(`${keyText(2)}, ${keyText(1)}`)
+      expect(yield* both.open("p", old)).toBe("secret")
+      const fresh = yield* both.seal("p", "secret")
+      expect(yield* vaultOf(keyText(2)).open("p", fresh)).toBe("secret")
+      const { message } = yield* Effect.flip(vaultOf(keyText(2)).open("p", old))
+      expect(message).toMatch(/^No master key "[\da-f]{8}" is configured$/)
+    }),
+  )
+})
+
+describe("MasterKey.isMasterKey", () => {
+  it("takes 32 bytes, as base64 or hexadecimal, and nothing else", () => {
+    const good = [keyText(1), keyText(255), "0f".repeat(32), `${keyText(1)},${keyText(2)}`]
+    const bad = ["", "secret", "0f".repeat(31), Buffer.alloc(31).toString("base64"), "A".repeat(44)]
+    expect(good.map(isMasterKey)).toEqual(good.map(() => true))
+    expect(bad.map(isMasterKey)).toEqual(bad.map(() => false))
+  })
+
+  it.effect("takes the keys that are made here", () =>
+    Effect.gen(function* () {
+      const [one, two] = [yield* newMasterKey, yield* newMasterKey]
+      expect(isMasterKey(Redacted.value(one))).toBe(true)
+      expect(Redacted.value(one)).not.toBe(Redacted.value(two))
+    }),
+  )
+})
