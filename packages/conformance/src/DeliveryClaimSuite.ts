@@ -9,7 +9,7 @@ import { DeliveryId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { ClaimedDelivery, DueRequest } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
 import * as Samples from "./Samples.ts"
 
 type Tests = Vitest.MethodsNonLive<WebhookStore | RunStore>
@@ -92,6 +92,31 @@ const outbox = (it: Tests): void => {
       })
       const found = Option.getOrThrow(yield* runs.find(samples.account, run.id))
       assert.deepStrictEqual(found.run.webhook, webhook)
+    }),
+  )
+
+  it.effect("takes in those of a start under a name once, however often it is repeated", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const runs = yield* RunStore
+      const store = yield* WebhookStore
+      const births = Array.from({ length: 3 }, () => {
+        const run = samples.run()
+        const definition = Samples.definitionFor(run)
+        const startKey = { key: "order 7", bodyHash: "hash" }
+        const deliveries = [samples.delivery({ runId: run.id })]
+        return Samples.birth(run, { expected: { _tag: "New", definition, startKey }, deliveries })
+      })
+      const commits = births.map((birth) => Effect.result(runs.commit(birth)))
+      const results = yield* Effect.all(commits, { concurrency: "unbounded" })
+      const winner = births[results.findIndex(Result.isSuccess)]
+      assert.strictEqual(results.filter(Result.isSuccess).length, 1)
+      const { items } = yield* store.list({ account: samples.account, limit: 10 })
+      const ids = items.map(({ id }) => id)
+      assert.deepStrictEqual(
+        ids,
+        winner?.deliveries.map(({ id }) => id),
+      )
     }),
   )
 
