@@ -9,7 +9,7 @@ import { DeliveryId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { ClaimedDelivery, DueRequest } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
 import * as Samples from "./Samples.ts"
 
 type Tests = Vitest.MethodsNonLive<WebhookStore | RunStore>
@@ -63,6 +63,33 @@ const recordOf = Effect.fnUntraced(function* ({ accountId, id }: Delivery) {
   const store = yield* WebhookStore
   return Option.getOrThrow(yield* store.find(accountId, id))
 })
+
+const named = (it: Tests): void => {
+  it.effect("takes in those of a start under a name once, however often it is repeated", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const runs = yield* RunStore
+      const store = yield* WebhookStore
+      const births = Array.from({ length: 3 }, () => {
+        const run = samples.run()
+        const definition = Samples.definitionFor(run)
+        const startKey = { key: "order 7", bodyHash: "hash" }
+        const deliveries = [samples.delivery({ runId: run.id })]
+        return Samples.birth(run, { expected: { _tag: "New", definition, startKey }, deliveries })
+      })
+      const commits = births.map((birth) => Effect.result(runs.commit(birth)))
+      const results = yield* Effect.all(commits, { concurrency: "unbounded" })
+      const winner = births[results.findIndex(Result.isSuccess)]
+      assert.strictEqual(results.filter(Result.isSuccess).length, 1)
+      const { items } = yield* store.list({ account: samples.account, limit: 10 })
+      const ids = items.map(({ id }) => id)
+      assert.deepStrictEqual(
+        ids,
+        winner?.deliveries.map(({ id }) => id),
+      )
+    }),
+  )
+}
 
 const outbox = (it: Tests): void => {
   it.effect("takes deliveries in with the commit that brings them", () =>
@@ -337,6 +364,7 @@ const again = (it: Tests): void => {
 export const deliveryClaimSuite = (it: Tests): void => {
   describe("RunStore.commit, of a run with a webhook", () => {
     outbox(it)
+    named(it)
   })
   describe("WebhookStore.claim", () => {
     hands(it)

@@ -264,7 +264,7 @@ layer(Mounted)("with a token", (it) => {
         assert.deepStrictEqual(body.info, OpenApi.fromApi(AdminApi).info)
         const paths = Object.keys(body.paths)
         assert.isTrue(paths.every((path) => path.startsWith("/api/admin/v1/")))
-        assert.strictEqual(paths.length, 11)
+        assert.strictEqual(paths.length, 18)
         assert.notInclude(JSON.stringify(body), "X-RateLimit")
         const keyed = yield* send("GET", "/api/openapi.json")
         assert.notInclude(keyed.text, "/api/admin")
