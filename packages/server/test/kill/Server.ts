@@ -1,5 +1,5 @@
 /**
- * `millrace serve` with one more node type: the same wiring, told everything by variables.
+ * `millrace serve` with a few more node types: the same wiring, told everything by variables.
  */
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { builtin } from "@millrace/nodes/Builtin"
@@ -7,9 +7,11 @@ import { Effect } from "effect"
 import { resolveServe } from "../../src/Config.ts"
 import { launch } from "../../src/Launch.ts"
 import { serve } from "../../src/Serve.ts"
+import { trials } from "./Trial.ts"
 import { work } from "./Work.ts"
 
-const nodeTypes = NodeTypes.layer(...builtin, work(process.env["KILL_JOURNAL"] ?? ""))
+const journal = process.env["KILL_JOURNAL"] ?? ""
+const nodeTypes = NodeTypes.layer(...builtin, work(journal), ...trials(journal))
 
 launch(
   Effect.flatMap(resolveServe({}), (settings) => serve(settings, { logLevel: "Info", nodeTypes })),
