@@ -4,16 +4,18 @@
 // 2. On Postgres with fsync on, each workload beside its ceiling: a bare loop over the same driver
 //    that writes the same rows without an engine. And the same workloads in memory.
 // 3. Over HTTP, reading a workflow with a key that has limits, beside bare node:http and fastify.
+// 4. On Postgres, a server with 1,000 runs that wait beside one with 100,000.
 //
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
-// `npm run bench -- scaling`, `durable` or `http` runs one part.
+// `npm run bench -- scaling`, `durable`, `http` or `waiting` runs one part.
 import { writeFileSync } from "node:fs"
 import * as Durable from "./Durable.ts"
 import * as Http from "./Http.ts"
 import type { Shape } from "./Scaling.ts"
 import { measure } from "./Scaling.ts"
+import * as Waiting from "./Waiting.ts"
 
 const rounds = 5
 
@@ -99,5 +101,6 @@ const results = {
   scaling: isWanted("scaling") ? await scaling() : undefined,
   durable: isWanted("durable") ? await durable() : undefined,
   http: isWanted("http") ? await Http.measure(rounds) : undefined,
+  waiting: isWanted("waiting") ? await Waiting.measure(3) : undefined,
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")

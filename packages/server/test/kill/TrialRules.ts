@@ -39,6 +39,9 @@ const hasTimedOut = ({ run }: Story): boolean => run.error?.startsWith("The run 
 const isGivenUp = ({ run }: Story): boolean =>
   run.error?.startsWith("The run was given up") === true
 
+/** Timers and clocks count whole milliseconds, each its own. */
+const tickMillis = 2
+
 /** True where nodes may be left that never settled. */
 const isCutShort = ({ drawing, rows, story }: Case): boolean =>
   story.run.status === "CANCELED" ||
@@ -56,6 +59,7 @@ const statusOf = ({ rows, story }: Case): string => {
 const problemsOfRun = (each: Case): ReadonlyArray<string> => {
   const { drawing, kills, rows, story } = each
   const { run } = story
+  const limit = drawing.timeoutMillis ?? Number.POSITIVE_INFINITY
   const took = (run.finishedAt ?? 0) - (run.startedAt ?? 0)
   const sum = (of: (row: NodeRun) => number) =>
     [...rows.values()].reduce((all, row) => all + of(row), 0)
@@ -69,7 +73,7 @@ const problemsOfRun = (each: Case): ReadonlyArray<string> => {
     [run.dueAt === null, "is parked although it has ended"],
     [run.attempts === sum(({ attempt }) => attempt), `counts ${run.attempts} attempts`],
     [run.nodeRunCount === sum(({ attempt }) => Math.min(1, attempt)), "counts its nodes wrong"],
-    [!hasTimedOut(story) || took >= (drawing.timeoutMillis ?? Infinity), "timed out early"],
+    [!hasTimedOut(story) || took >= limit - tickMillis, `timed out after ${took} ms of ${limit}`],
     [!isGivenUp(story) || kills.size >= 5, "was given up without five kills"],
     [
       open.length === 0 || isCutShort(each),
@@ -178,8 +182,7 @@ const problemsOfPause = (
   const backoff = Math.min(60_000, node.initial * 2 ** (number - 1)) * (1 - node.jitter)
   const least = act === "later" ? laterMillis : backoff
   const pause = next.at - end.at
-  // Two processes write down whole milliseconds.
-  return pause < Math.floor(least) - 2 ? [`waited ${pause} ms, not ${least}`] : []
+  return pause < Math.floor(least) - tickMillis ? [`waited ${pause} ms, not ${least}`] : []
 }
 
 /** What is wrong with how the attempts of a node followed each other. */
@@ -213,10 +216,12 @@ const problemsOfDelay = (each: Case, node: TrialNode, row: NodeRun): ReadonlyArr
   const after = each.drawing.edges.filter(({ source }) => source === node.id)
   const early = after.filter(({ target }) => {
     const first = each.attempts.get(target)?.get(1)?.[0]
-    return first !== undefined && isOnly(each, target) && first.at < due - 1
+    return first !== undefined && isOnly(each, target) && first.at < due - tickMillis
   })
   return [
-    ...(row.status === "COMPLETED" && (row.finishedAt ?? 0) < due ? ["fired before its time"] : []),
+    ...(row.status === "COMPLETED" && (row.finishedAt ?? 0) < due - tickMillis
+      ? ["fired before its time"]
+      : []),
     ...early.map(({ target }) => `was not over when ${target} began`),
   ]
 }
