@@ -5,17 +5,19 @@
 //    that writes the same rows without an engine. And the same workloads in memory.
 // 3. Over HTTP, reading a workflow with a key that has limits, beside bare node:http and fastify.
 // 4. Deliveries of webhooks from Postgres, beside a bare loop that posts the same bytes.
+// 5. On Postgres, a server with 1,000 runs that wait beside one with 100,000.
 //
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
-// `npm run bench -- scaling`, `durable`, `credits`, `http` or `webhooks` runs one part.
+// `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks` or `waiting` runs one part.
 import { writeFileSync } from "node:fs"
 import * as Credits from "./Credits.ts"
 import * as Durable from "./Durable.ts"
 import * as Http from "./Http.ts"
 import type { Shape } from "./Scaling.ts"
 import { measure } from "./Scaling.ts"
+import * as Waiting from "./Waiting.ts"
 import * as Webhooks from "./Webhooks.ts"
 
 const rounds = 5
@@ -128,5 +130,6 @@ const results = {
   credits: await part("credits", credits),
   http: await part("http", () => Http.measure(rounds)),
   webhooks: await part("webhooks", () => Webhooks.measure(rounds)),
+  waiting: await part("waiting", () => Waiting.measure(3)),
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")

@@ -191,12 +191,29 @@ export interface RunRecord {
   readonly nodeRuns: ReadonlyArray<NodeRun>
 }
 
+/**
+ * The attempt that a node is in, or was in when it came to wait. One that its process did not
+ * survive has left nothing behind but the number of the next.
+ */
+const attemptOf = (
+  { active, waiting }: Run,
+  ordinal: number,
+  row: NodeRun | undefined,
+): (Pick<ActiveNode, "attempt" | "startedAt"> & { readonly status: NodeRunStatus }) | undefined => {
+  const running = active.find((each) => each.ordinal === ordinal)
+  if (running !== undefined) return { ...running, status: "RUNNING" }
+  const next = waiting.find((each) => each.ordinal === ordinal)
+  if (next === undefined) return undefined
+  const attempt = next.attempt === row?.attempt ? row.attempt : next.attempt - 1
+  return { attempt, startedAt: next.startedAt, status: "WAITING" }
+}
+
 /** What can be said of a node that has not settled: in progress, not reached, or never to be. */
 const unsettled = (record: RunRecord, ordinal: number, row: NodeRun | undefined): NodeRun => {
   const node = record.definition.nodes[ordinal]!
-  const { active, finishedAt, status } = record.run
-  const attempt = active.find((each) => each.ordinal === ordinal)
-  const open = attempt === undefined ? (row?.status ?? "PENDING") : "RUNNING"
+  const { finishedAt, status } = record.run
+  const attempt = attemptOf(record.run, ordinal, row)
+  const open = attempt?.status ?? row?.status ?? "PENDING"
   const known = {
     status: isTerminal(status) ? ("CANCELED" as const) : open,
     finishedAt: isTerminal(status) ? finishedAt : null,

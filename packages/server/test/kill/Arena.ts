@@ -109,6 +109,11 @@ export class Arena {
     }
   }
 
+  /** The path of what handlers write down. */
+  get journalPath(): string {
+    return this.#journal
+  }
+
   /** Every attempt that began so far, in order. */
   journal(): ReadonlyArray<Attempt> {
     return readJournal(this.#journal)

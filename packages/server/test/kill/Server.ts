@@ -1,5 +1,5 @@
 /**
- * `millrace serve` with one more node type, and deliveries in a hurry where that is wanted: the
+ * `millrace serve` with a few more node types, and deliveries in a hurry where that is wanted: the
  * same wiring, told everything by variables.
  */
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
@@ -9,12 +9,14 @@ import { Effect } from "effect"
 import { resolveServe } from "../../src/Config.ts"
 import { launch } from "../../src/Launch.ts"
 import { serve } from "../../src/Serve.ts"
+import { trials } from "./Trial.ts"
 import { work } from "./Work.ts"
 
 /** How deliveries are made: as data, so that three days fit into seconds. */
 const deliveries = JSON.parse(process.env["KILL_DELIVERIES"] ?? "{}") as Partial<DispatcherOptions>
 
-const nodeTypes = NodeTypes.layer(...builtin, work(process.env["KILL_JOURNAL"] ?? ""))
+const journal = process.env["KILL_JOURNAL"] ?? ""
+const nodeTypes = NodeTypes.layer(...builtin, work(journal), ...trials(journal))
 
 launch(
   Effect.flatMap(resolveServe({}), (settings) =>
