@@ -15,6 +15,11 @@ import { Effect, Exit, FiberSet, type Scope } from "effect"
 export interface Options<Member, Outcome, E> {
   /** Members of one key depend on each other; a member without a key depends on nothing. */
   readonly keyOf: (member: Member) => string | undefined
+  /**
+   * What a member has to itself while it is written, but for members of the same flush: those of
+   * one lane go out together, however many, because another flush would only wait for the first.
+   */
+  readonly laneOf?: (member: Member) => string | undefined
   /** Writes members in one atomic step, and returns their outcomes in the same order. */
   readonly flush: (members: ReadonlyArray<Member>) => Effect.Effect<ReadonlyArray<Outcome>, E>
   /**
@@ -38,6 +43,7 @@ export interface Options<Member, Outcome, E> {
 interface Waiting<Member, Outcome, E> {
   readonly member: Member
   readonly key: string | undefined
+  readonly lane: string | undefined
   readonly settle: (exit: Exit.Exit<Outcome, E>) => void
   isAbandoned: boolean
 }
@@ -48,16 +54,19 @@ const membersWorthDividing = 32
 /** Takes what goes out next, at most so many; what has to wait for it, or for `busy`, stays. */
 const takeNext = <Member, Outcome, E>(
   waiting: ReadonlyArray<Waiting<Member, Outcome, E>>,
-  busy: ReadonlySet<string>,
-  limit: number,
+  { busy, lanes }: { readonly busy: ReadonlySet<string>; readonly lanes: ReadonlySet<string> },
+  { limit, most }: { readonly limit: number; readonly most: number },
 ) => {
   const keys = new Set<string>()
   const next: Array<Waiting<Member, Outcome, E>> = []
   const rest: Array<Waiting<Member, Outcome, E>> = []
   for (const one of waiting) {
     if (one.isAbandoned) continue
-    const { key } = one
-    const fits = next.length < limit && (key === undefined || !(busy.has(key) || keys.has(key)))
+    const { key, lane } = one
+    const hasRoom = next.length < (lane === undefined ? limit : most)
+    const isFree = lane === undefined || !lanes.has(lane)
+    const isNext = key === undefined || !(busy.has(key) || keys.has(key))
+    const fits = hasRoom && isFree && isNext
     if (key !== undefined) keys.add(key)
     if (fits) next.push(one)
     else rest.push(one)
@@ -103,6 +112,7 @@ class Flights<Member, Outcome, E> {
   readonly #fork: (effect: Effect.Effect<void>) => unknown
   readonly #inFlight = new Set<ReadonlyArray<Waiting<Member, Outcome, E>>>()
   readonly #busy = new Set<string>()
+  readonly #lanes = new Set<string>()
   #members = 0
   #waiting: Array<Waiting<Member, Outcome, E>> = []
   #isDue = false
@@ -120,7 +130,8 @@ class Flights<Member, Outcome, E> {
     Effect.callback<Outcome, E>((resume) => {
       if (this.#isClosed) return resume(Effect.fail(this.#options.closed))
       const key = this.#options.keyOf(member)
-      const one = { member, key, settle: resume, isAbandoned: false }
+      const lane = this.#options.laneOf?.(member)
+      const one = { member, key, lane, settle: resume, isAbandoned: false }
       this.#waiting.push(one)
       if (this.#inFlight.size === 0) this.#depart()
       else this.#departSoon()
@@ -144,7 +155,11 @@ class Flights<Member, Outcome, E> {
     while (this.#waiting.length > 0 && this.#inFlight.size < flushesAtOnce) {
       const share = Math.ceil((this.#waiting.length + this.#members) / flushesAtOnce)
       const limit = Math.min(maxMembers, Math.max(share, membersWorthDividing))
-      const { next, rest } = takeNext(this.#waiting, this.#busy, limit)
+      const { next, rest } = takeNext(
+        this.#waiting,
+        { busy: this.#busy, lanes: this.#lanes },
+        { limit, most: maxMembers },
+      )
       this.#waiting = rest
       if (next.length === 0) return
       this.#fly(next)
@@ -166,10 +181,12 @@ class Flights<Member, Outcome, E> {
     this.#inFlight.add(batch)
     this.#members += batch.length
     for (const { key } of batch) if (key !== undefined) this.#busy.add(key)
+    for (const { lane } of batch) if (lane !== undefined) this.#lanes.add(lane)
     const land = Effect.sync(() => {
       this.#inFlight.delete(batch)
       this.#members -= batch.length
       for (const { key } of batch) if (key !== undefined) this.#busy.delete(key)
+      for (const { lane } of batch) if (lane !== undefined) this.#lanes.delete(lane)
       this.#depart()
     })
     this.#fork(Effect.andThen(write(batch, this.#options), land))

@@ -15,6 +15,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { orStorageError } from "./Failure.ts"
 import * as RunClaims from "./RunClaims.ts"
 import * as RunCommits from "./RunCommits.ts"
+import * as RunCredits from "./RunCredits.ts"
 import * as RunRecords from "./RunRecords.ts"
 import * as StartKeys from "./StartKeys.ts"
 import * as Statements from "./Statements.ts"
@@ -27,6 +28,7 @@ type Refusal = StaleRun | InsufficientCredits
 const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
   const submit = yield* Statements.gather<RunCommit, RunCommits.Outcome>(sql, {
     keyOf: ({ run }) => run.id,
+    laneOf: (commit) => (RunCredits.movesCredits(commit) ? commit.run.accountId : undefined),
     flush: (commits) => RunCommits.write(sql, commits),
     maxMembers: commitsPerFlush,
   })

@@ -26,7 +26,7 @@ const isOneMembers = ({ reason }: SqlError): boolean =>
 /** What a statement serves: see `GroupCommit`. */
 export type Options<Member, Outcome> = Pick<
   GroupCommit.Options<Member, Outcome, SqlError>,
-  "keyOf" | "flush" | "maxMembers"
+  "keyOf" | "laneOf" | "flush" | "maxMembers"
 >
 
 /** Gathers calls into statements, and returns how to call. */
