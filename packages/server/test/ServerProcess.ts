@@ -16,6 +16,9 @@ const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 
 const deadlineMillis = 40_000
 
+/** The master key of every server that is not given another one. */
+export const masterKey = Buffer.alloc(32, 7).toString("base64")
+
 /** How a process ended. */
 export interface Ended {
   readonly code: number | null
@@ -36,7 +39,7 @@ export class ServerProcess {
   ) {
     this.#child = spawn(process.execPath, ["--conditions=@millrace/source", entry, ...args], {
       // Nothing of the surroundings may speak to the server.
-      env: { PATH: process.env["PATH"], NO_COLOR: "1", ...env },
+      env: { PATH: process.env["PATH"], NO_COLOR: "1", MILLRACE_MASTER_KEY: masterKey, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     })
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += text))

@@ -13,9 +13,6 @@ const entry = fileURLToPath(new URL("./Server.ts", import.meta.url))
 /** How long a supervisor waits before it starts a server again. */
 const againMillis = 100
 
-/** What the servers of a fleet keep secrets with. */
-export const masterKey = Buffer.alloc(32, 7).toString("base64")
-
 const listens = /listens on (http:[^" ]+)/
 
 /** One place of a fleet: the server that has it now, and what became of the ones before. */
@@ -80,7 +77,6 @@ export class Fleet {
       DATABASE_URL: url,
       KILL_JOURNAL: journal,
       MILLRACE_PORT: "0",
-      MILLRACE_MASTER_KEY: masterKey,
       ...env,
     }
     this.seats = Array.from({ length: size }, () => new Seat(all))
