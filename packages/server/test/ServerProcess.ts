@@ -16,7 +16,7 @@ const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 
 const deadlineMillis = 40_000
 
-/** The master key of every server that is not given another one. */
+/** The master key of every `serve` that is not given another one. */
 export const masterKey = Buffer.alloc(32, 7).toString("base64")
 
 /** How a process ended. */
@@ -37,9 +37,10 @@ export class ServerProcess {
     env: Readonly<Record<string, string>> = {},
     entry: string = main,
   ) {
+    const needs = args[0] === "serve" ? { MILLRACE_MASTER_KEY: masterKey } : {}
     this.#child = spawn(process.execPath, ["--conditions=@millrace/source", entry, ...args], {
       // Nothing of the surroundings may speak to the server.
-      env: { PATH: process.env["PATH"], NO_COLOR: "1", MILLRACE_MASTER_KEY: masterKey, ...env },
+      env: { PATH: process.env["PATH"], NO_COLOR: "1", ...needs, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     })
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += text))

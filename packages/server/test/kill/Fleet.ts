@@ -6,7 +6,7 @@
 import { fileURLToPath } from "node:url"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Ended } from "../ServerProcess.ts"
-import { ServerProcess } from "../ServerProcess.ts"
+import { masterKey, ServerProcess } from "../ServerProcess.ts"
 
 const entry = fileURLToPath(new URL("./Server.ts", import.meta.url))
 
@@ -77,6 +77,7 @@ export class Fleet {
       DATABASE_URL: url,
       KILL_JOURNAL: journal,
       MILLRACE_PORT: "0",
+      MILLRACE_MASTER_KEY: masterKey,
       ...env,
     }
     this.seats = Array.from({ length: size }, () => new Seat(all))
