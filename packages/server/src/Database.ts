@@ -7,10 +7,12 @@
  */
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
+import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
 import { check, migrate } from "@millrace/postgres/Migrations"
 import * as Postgres from "@millrace/postgres/Postgres"
 import * as Runs from "@millrace/postgres/RunStore"
 import * as Stores from "@millrace/postgres/Stores"
+import * as Wakeups from "@millrace/postgres/Wakeups"
 import type { Scope } from "effect"
 import { Context, Effect, Layer } from "effect"
 import type { DatabaseSettings } from "./Config.ts"
@@ -45,12 +47,16 @@ const openMain = Effect.fnUntraced(function* (settings: DatabaseSettings) {
   return yield* build(Layer.provide(Stores.layerStorage, Layer.succeedContext(client)))
 })
 
-/** The runs, over connections of their own; the second one is for when the first one hangs. */
+/**
+ * The runs, over connections of their own: one for the lease, one for when that hangs, and one that
+ * hears of runs for anybody.
+ */
 const openBeat = Effect.fnUntraced(function* ({ databaseUrl }: DatabaseSettings) {
-  const client = Postgres.layer({ url: databaseUrl, maxConnections: 2 })
+  const client = yield* build(Postgres.layer({ url: databaseUrl, maxConnections: 3 }))
   // Fresh, or it would be the one over the main connections.
-  const beat = Layer.provide(Layer.fresh(Runs.layer), client)
-  return Context.get(yield* build(beat), RunStore)
+  const beat = Layer.provide(Layer.fresh(Runs.layer), Layer.succeedContext(client))
+  const { heartbeat, release } = Context.get(yield* build(beat), RunStore)
+  return { heartbeat, release, wakeups: yield* Effect.provideContext(Wakeups.make, client) }
 })
 
 /** Opens the stores for commands that execute nothing. */
@@ -61,7 +67,7 @@ export const open: (
 /** Opens the stores for a server, which keeps its lease apart from its work. */
 export const openForServer: typeof open = Effect.fnUntraced(function* (settings) {
   const stores = yield* openMain(settings)
-  const { heartbeat, release } = yield* openBeat(settings)
+  const { heartbeat, release, wakeups } = yield* openBeat(settings)
   const runs = limitedRuns({ ...Context.get(stores, RunStore), heartbeat, release })
-  return Context.add(stores, RunStore, runs)
+  return Context.add(Context.add(stores, RunStore, runs), CurrentWakeups, wakeups)
 })

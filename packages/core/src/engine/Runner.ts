@@ -15,6 +15,7 @@ import { CurrentLimits } from "../domain/Limits.ts"
 import type { Run } from "../domain/Run.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
+import { CurrentWakeups } from "../ports/Wakeups.ts"
 import { claiming } from "./Claiming.ts"
 import type { Over, Prepared } from "./Execution.ts"
 import type { Needs } from "./Executions.ts"
@@ -32,7 +33,7 @@ export class Runner extends Context.Service<
     readonly id: RunnerId
     /** False where a start has to queue: too many runs, caps on runs, or about to stop. */
     readonly hasRoom: () => boolean
-    /** Says that there may be a run to claim, so that nobody waits for the next poll. */
+    /** Says that there may be a run to claim, here and in other processes. */
     readonly look: Effect.Effect<void>
     /** Executes a run that this runner owns, from a first turn whose commit is stored. */
     readonly launch: (run: Run, prepared: Prepared) => Effect.Effect<void>
@@ -103,15 +104,19 @@ const make = Effect.gen(function* () {
   const options = yield* CurrentRunnerOptions
   const limits = yield* CurrentLimits
   const clock = yield* Clock.Clock
+  const wakeups = yield* CurrentWakeups
   const id = RunnerId.make(yield* Effect.flatMap(Ids, (ids) => ids.make("execution")))
 
   yield* store.heartbeat(id, options.leaseMillis)
-  yield* Effect.addFinalizer(() => Effect.ignore(store.release(id)))
+  yield* Effect.addFinalizer(() =>
+    Effect.andThen(Effect.ignore(store.release(id)), wakeups.announce),
+  )
   const fibers = yield* FiberMap.make<RunId, Over>()
   const giveBack = (runId: RunId) => Effect.ignore(store.abandon(id, [runId]))
   const executions = new Executions(fibers, yield* Effect.context<Needs>(), giveBack)
   const room = () => (executions.isDraining() ? 0 : limits.runsAtOnce - executions.runs.size)
   const pokes = yield* Queue.sliding<void>(1)
+  const poke = () => void Queue.offerUnsafe(pokes, undefined)
 
   // A scope closes in the opposite order: no more claims, then the nodes in progress finish under a
   // living lease, then the lease ends.
@@ -119,13 +124,14 @@ const make = Effect.gen(function* () {
   yield* Effect.addFinalizer(() => executions.drain(options.graceMillis))
   const needs = { id, store, types, executions, clock, options, limits, room }
   yield* Effect.forkScoped(claiming(needs, pokes))
+  yield* wakeups.listen(poke)
 
   // Where runs are capped, only a claim can tell whether there is room for one more.
   const capped = Number.isFinite(limits.runsPerAccount) || Number.isFinite(limits.runsPerWorkflow)
   return Runner.of({
     id,
     hasRoom: () => !capped && room() > 0,
-    look: Effect.sync(() => void Queue.offerUnsafe(pokes, undefined)),
+    look: Effect.andThen(Effect.sync(poke), wakeups.announce),
     launch: (run, prepared) => executions.proceed(run, prepared),
     spentOf: (runId) => executions.spentOf(runId),
     stop: (runId) => executions.stop([runId]),
