@@ -2,7 +2,7 @@
  * Telling other processes that there is a run for whoever has room, so that none of them waits for
  * its next look.
  *
- * Guarantees: a hint and no more. One that is lost delays a run until somebody looks anyway, and one
+ * Guarantees: a hint and no more. One that is lost delays a run until somebody looks anyway; one
  * that is heard in vain costs a look. Leaves out: how it travels, which the store's side brings.
  */
 import { Context, Effect, type Scope } from "effect"
