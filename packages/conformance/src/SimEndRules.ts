@@ -43,7 +43,9 @@ const problemOfEnd = (bench: Bench, turned: Turned): string | undefined => {
   const { error, output, status } = after.run
   const rows = rowsOf(after)
   const failures = countOf(after.nodeRuns, "FAILED")
-  const isDone = after.definition.nodes.every(({ id }) => isOver(rows.get(id)))
+  // What the end has broken off is over by that, and had not ended before.
+  const hasEnded = (row: NodeRun | undefined) => isOver(row) && row?.status !== "CANCELED"
+  const isDone = after.definition.nodes.every(({ id }) => hasEnded(rows.get(id)))
   if (status === "CANCELED" || isCancel) {
     const isRight = status === "CANCELED" && error === null && isCancel
     return isRight && isLeftAlone(turned) ? undefined : "who canceled it?"

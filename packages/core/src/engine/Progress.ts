@@ -67,7 +67,7 @@ export interface Progress {
   /** Why nothing more may be started, once the credits do not cover it. */
   exhausted: string | undefined
   /** What the attempt in progress of a node has charged so far. */
-  spent: (index: number) => MicroCredits
+  spent: (index: number, attempt: number) => MicroCredits
 }
 
 /** What a new owner is told besides what is stored. */

@@ -156,9 +156,10 @@ export const settleBroken = (
   index: number,
   now: Timestamp,
 ): void => {
-  const spent = progress.spent(index)
   const started = progress.running.get(index)
-  if (spent === 0 || started === undefined) return
+  if (started === undefined) return
+  const spent = progress.spent(index, started.attempt)
+  if (spent === 0) return
   const node = progress.graph.nodes[index]!
   const { attempt, inputs, startedAt } = started
   const earlier = progress.leftovers.get(index)

@@ -258,8 +258,11 @@ export const goesOn = ({ run, running, waiting }: Progress): boolean =>
 const countOf = (rows: ReadonlyArray<NodeRun>, status: NodeRun["status"]): number =>
   rows.filter((row) => row.status === status).length
 
-/** What attempts in progress have charged so far, by ordinal, as far as it is known. */
-export type Spent = (ordinal: number) => MicroCredits
+/**
+ * What an attempt in progress has charged so far, as far as it is known. An attempt that somebody
+ * else has begun anew is another one, whatever is still in progress here.
+ */
+export type Spent = (ordinal: number, attempt: number) => MicroCredits
 
 /** Records what an attempt has cost that the end of its run breaks off. */
 const payBroken = (
@@ -272,7 +275,7 @@ const payBroken = (
   if (spent === 0) return
   const node = definition.nodes[ordinal]!
   const row = nodeRuns.find((each) => each.ordinal === ordinal)
-  const paid = { status: "CANCELED" as const, attempt, startedAt, finishedAt: now }
+  const paid = { status: "CANCELED" as const, attempt, startedAt, finishedAt: now, error: null }
   const credits = (row?.credits ?? 0) + spent
   change.charge(node, spent)
   change.setNode(
@@ -293,7 +296,7 @@ const breakOff = (
   const { nodeRuns, run } = record
   const change = new Change(run, now)
   for (const active of run.active) {
-    payBroken(record, change, active, spent(active.ordinal), now)
+    payBroken(record, change, active, spent(active.ordinal, active.attempt), now)
   }
   const completed = countOf(nodeRuns, "COMPLETED")
   change.end(status, error, null, { completed, failed: countOf(nodeRuns, "FAILED") })

@@ -46,7 +46,10 @@ export class Workshop {
     this.#clock = clock
     this.#news = news
     this.#fork = Effect.runForkWith(types.context)
-    progress.spent = (index) => this.#running.get(index)?.charged() ?? 0
+    progress.spent = (index, attempt) => {
+      const running = this.#running.get(index)
+      return running?.attempt === attempt ? running.charged() : 0
+    }
   }
 
   /** Makes sure that the run ends when its time is up. */

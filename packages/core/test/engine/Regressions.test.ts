@@ -27,7 +27,20 @@ const doze = define({
   }),
 })
 
-const known = [...types, doze]
+/** Charges two credits, and then waits until the test opens it. */
+const toll = define({
+  key: "toll",
+  inputs: {},
+  outputs: {},
+  run: Effect.fnUntraced(function* () {
+    const { charge, nodeId } = yield* CurrentNode
+    yield* charge(2)
+    yield* Effect.flatMap(Gates, (gates) => gates.pass(nodeId))
+    return {}
+  }),
+})
+
+const known = [...types, doze, toll]
 
 /** Starts a run in a process that dies after so long, as one does that is killed. */
 const orphanAfter = (millis: number, ...workflow: Parameters<typeof start>) =>
@@ -116,6 +129,32 @@ describe("Runs.cancel", () => {
       assert.deepStrictEqual(gates.interrupted, ["n"])
       yield* here.stop
       yield* elsewhere.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("charges nothing of an attempt that another process has begun anew", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const store = yield* RunStore
+      const here = yield* boot(known)
+      const { id } = yield* start([node("n", "toll")]).pipe(Effect.provideContext(here.context))
+      yield* gates.untilArrived("n")
+      const seized = yield* store.seize(account, id, RunnerId.make("exe_other"))
+      const { run } = Option.getOrThrow(seized)
+      const active = run.active.map((each) => ({ ...each, attempt: each.attempt + 1 }))
+      yield* store.commit({
+        expected: { _tag: "Existing", fence: run.fence, revision: run.revision },
+        run: { ...run, active, revision: run.revision + 1 },
+        nodeRuns: [],
+        rewritten: [],
+        events: [],
+        deliveries: [],
+      })
+      yield* Context.get(here.context, Runs).cancel(account, id)
+      const ended = Option.getOrThrow(yield* store.find(account, id))
+      assert.strictEqual(ended.run.status, "CANCELED")
+      assert.strictEqual(ended.run.actualCredits, 0)
+      yield* here.stop
     }).pipe(Effect.provide(shared())),
   )
 
