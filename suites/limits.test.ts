@@ -90,7 +90,8 @@ describe("four servers on one database", () => {
           origins,
           asks: [{ path, secret }],
           count,
-          connections: Math.min(64, count),
+          // Some are answered before the clock is moved, however few there are.
+          connections: Math.min(64, count / 4),
           onSend: (number) => {
             if (number === count / 2) moved = query(postgres.url, Clock.moveBy(60_000))
           },
