@@ -39,11 +39,11 @@ WITH created AS (
   INSERT INTO runs (number, id, account_id, workflow_id, workflow_name, workflow_name_folded,
     workflow_revision, definition_id, execution_id, mode, source, created_at, estimated_credits,
     input_values, input_overrides, owner, fence, started_at, status, claims, node_run_count,
-    attempts, sequence, revision, actual_credits, active, waiting)
+    attempts, sequence, revision, held_credits, actual_credits, active, waiting)
   OVERRIDING SYSTEM VALUE
   SELECT number, id, 'acc_bench', 'wf_0198f2c0-7d4e-7c3a-9a51-3f6f0f4b2a11', 'Bench', 'bench', 1,
     'wf_0198f2c0-7d4e-7c3a-9a51-3f6f0f4b2a11@1', id, 'full', 'api', 1, 0, '{}', '{}',
-    'exe_0198f2c0-7d4e-7c3a-9a51-3f6f0f4b2a11', 1, 1, 'RUNNING', 0, 1, 1, 1, 1, 0,
+    'exe_0198f2c0-7d4e-7c3a-9a51-3f6f0f4b2a11', 1, 1, 'RUNNING', 0, 1, 1, 1, 1, 0, 0,
     '[{"ordinal":0,"attempt":1,"startedAt":1790000000000}]', '[]'
   FROM unnest($1::int8[], $2::text[]) AS b (number, id)
 ), opened AS (
@@ -51,7 +51,7 @@ WITH created AS (
   SELECT number, 'exe_0198f2c0-7d4e-7c3a-9a51-3f6f0f4b2a11', 1 FROM unnest($1::int8[]) AS b (number)
 ), advanced AS (
   UPDATE runs r SET revision = s.revision, sequence = s.revision, node_run_count = s.revision,
-    attempts = s.revision, waiting = '[]'::json,
+    attempts = s.revision, held_credits = 0, actual_credits = 0, waiting = '[]'::json,
     active = '[{"ordinal":1,"attempt":1,"startedAt":1790000000000}]'::json,
     status = CASE WHEN s.is_end THEN 'COMPLETED' ELSE 'RUNNING' END,
     finished_at = CASE WHEN s.is_end THEN 1 END
