@@ -247,7 +247,7 @@ const textFor = (traits: ReadonlySet<Trait>): string => {
 }
 
 /** True for a commit that takes a name for its run. */
-export const isNamed = ({ expected }: RunCommit): boolean =>
+const isNamed = ({ expected }: RunCommit): boolean =>
   expected._tag === "New" && expected.startKey !== undefined
 
 /** The traits that are no rows of their own, in one order. */

@@ -32,10 +32,6 @@ const withoutTwins = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<RunCommi
   })
 }
 
-/** Those of a group that one statement can write. */
-const sendable = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<RunCommit> =>
-  commits.some(CommitStatement.isNamed) ? withoutTwins(commits) : commits
-
 /** What became of a commit; an account that is `unready` has to be settled first. */
 type Answer = "applied" | "stale" | "unready" | InsufficientCredits
 
@@ -51,7 +47,7 @@ const writePlain = Effect.fnUntraced(function* (
   sql: SqlClient,
   commits: ReadonlyArray<RunCommit>,
 ): Effect.fn.Return<ReadonlyArray<Outcome>, SqlError> {
-  const { parameters, text } = CommitStatement.compose(sendable(commits), undefined)
+  const { parameters, text } = CommitStatement.compose(withoutTwins(commits), undefined)
   const rows = yield* sql.unsafe<{ readonly id: string }>(text, parameters)
   const applied = new Set(rows.map(({ id }) => id))
   return commits.map(({ run }) => (applied.has(Rows.text(run.id)) ? "applied" : "stale"))
@@ -62,7 +58,7 @@ const writeCredits = Effect.fnUntraced(function* (
   commits: ReadonlyArray<RunCommit>,
   areSettled: boolean,
 ): Effect.fn.Return<ReadonlyArray<Answer>, SqlError> {
-  const { parameters, text } = CommitStatement.compose(sendable(commits), { areSettled })
+  const { parameters, text } = CommitStatement.compose(withoutTwins(commits), { areSettled })
   const rows = yield* sql.unsafe<RunCredits.Answered>(text, parameters)
   const answers = new Map(rows.map((row) => [row.id, row]))
   return commits.map((commit) => answerOf(answers.get(Rows.text(commit.run.id)), commit))
