@@ -18,16 +18,13 @@ import type { Admission } from "@millrace/core/ports/KeyStore"
 import { Context, Effect, Option, Result, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { type DatabaseClock, millisOf } from "./DatabaseClock.ts"
 import * as Rows from "./Rows.ts"
 import * as Statements from "./Statements.ts"
 
-/** A clock of the database in milliseconds since the epoch. */
-export const nowMillis = (clock: string): string =>
-  `floor(extract(epoch FROM ${clock}) * 1000)::int8`
-
 /** `now()` is when the transaction began; behind a lock only the clock itself knows the time. */
-export const isLive = (clock: string): string =>
-  `k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${nowMillis(clock)})`
+export const isLive = (clock: DatabaseClock): string =>
+  `k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${millisOf(clock)})`
 
 /** How many requests one statement serves at most. */
 const requestsPerStatement = 250
@@ -43,7 +40,7 @@ const before = `
     greatest(u.day, n.millis / 86400000) AS day,
     CASE WHEN u.day >= n.millis / 86400000 THEN u.day_used ELSE 0 END AS day_used
   FROM calm
-  CROSS JOIN (SELECT ${nowMillis("now()")} AS millis) n
+  CROSS JOIN (SELECT ${millisOf("now()")} AS millis) n
   CROSS JOIN unnest($1::bytea[], $2::int4[]) WITH ORDINALITY AS a (hash, wanted, place)
   CROSS JOIN LATERAL (
     SELECT * FROM api_keys k WHERE k.hash = a.hash AND ${isLive("now()")} OFFSET 0

@@ -13,10 +13,11 @@
  * runner cannot execute, $5 the account whose turn was last; $6 and $7 the caps per account and
  * per workflow, where there are any.
  */
+import { millisOf } from "./DatabaseClock.ts"
 import * as Rows from "./Rows.ts"
 
 /** The database's clock, in milliseconds since the epoch. */
-export const nowMillis = "floor(extract(epoch FROM statement_timestamp()) * 1000)::int8"
+export const nowMillis = millisOf("statement_timestamp()")
 
 /** Renews the lease of a runner, or begins it. */
 export const renewal = (runner: string, leaseMillis: string): string => `

@@ -10,10 +10,11 @@ import type { ClaimedDelivery, DueRequest, Settlement } from "@millrace/core/por
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { millisOf } from "./DatabaseClock.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as Rows from "./Rows.ts"
 
-export const nowMillis = "floor(extract(epoch FROM now()) * 1000)::int8"
+export const nowMillis = millisOf("now()")
 
 /** True of a secret that still signs. */
 export const isLive = `(expires_at IS NULL OR expires_at > ${nowMillis})`

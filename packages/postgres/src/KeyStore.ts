@@ -12,8 +12,9 @@ import type { KeyChange } from "@millrace/core/ports/KeyStore"
 import { AccountNotFound, KeyStore, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { millisOf } from "./DatabaseClock.ts"
 import * as Admission from "./Admission.ts"
-import { isLive, nowMillis } from "./Admission.ts"
+import { isLive } from "./Admission.ts"
 import { orStorageError } from "./Failure.ts"
 import * as Rows from "./Rows.ts"
 
@@ -76,7 +77,7 @@ const revoke = (sql: SqlClient, account: AccountId, id: KeyId) =>
   Effect.map(
     sql<{ readonly key: ApiKey }>`
       UPDATE api_keys k
-      SET revoked_at = coalesce(revoked_at, ${sql.literal(nowMillis("clock_timestamp()"))})
+      SET revoked_at = coalesce(revoked_at, ${sql.literal(millisOf("clock_timestamp()"))})
       WHERE k.id = ${Rows.text(id)} AND k.account_id = ${account}
       RETURNING ${sql.literal(keyObject)} AS key`,
     (rows) => Option.fromUndefinedOr(rows[0]?.key),

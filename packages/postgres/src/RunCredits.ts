@@ -15,6 +15,7 @@ import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { demandOf } from "@millrace/core/domain/Ledger"
 import type { PgTypes } from "@effect/sql-pg"
+import { millisOf } from "./DatabaseClock.ts"
 import * as LedgerRows from "./LedgerRows.ts"
 import * as Rows from "./Rows.ts"
 
@@ -22,7 +23,7 @@ import * as Rows from "./Rows.ts"
 export const movesCredits = ({ credits }: RunCommit): boolean =>
   credits !== undefined && credits.length > 0
 
-const nowMillis = "floor(extract(epoch FROM now()) * 1000)::int8"
+const nowMillis = millisOf("now()")
 
 // Looking runs up behind an OFFSET keeps the look-up by key, instead of as a table of all runs.
 const fits = `CASE WHEN m.expected_fence IS NULL

@@ -9,10 +9,11 @@ import type { KnownStart } from "@millrace/core/domain/Idempotency"
 import { Effect, Option, Schedule, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { millisOf } from "./DatabaseClock.ts"
 import * as Rows from "./Rows.ts"
 
 /** The database's clock. A statement that waited for another one sees how late it is. */
-export const nowMillis = "floor(extract(epoch FROM clock_timestamp()) * 1000)::int8"
+export const nowMillis = millisOf("clock_timestamp()")
 
 /** How many names that no longer hold one statement removes at most. */
 const removedAtOnce = 10_000
