@@ -246,13 +246,15 @@ const reads = (it: Tests<WorkflowStore>): void => {
       )
       for (const [index, answer] of answers.entries()) {
         if (answer._tag !== "Admitted") {
-          assert.isAtLeast(index, 3)
           assert.notProperty(answer, "workflow")
         } else if (answer.workflow !== undefined) {
-          const expected = index === 0 ? Option.some(own) : Option.none()
+          const isOwn = index === 0 || index > 2
+          const expected = isOwn ? Option.some(own) : Option.none()
           assert.deepStrictEqual(answer.workflow, expected)
         }
       }
+      // Those that are on their way at once may overtake each other.
+      assert.strictEqual(answers.filter(({ _tag }) => _tag === "Admitted").length, 3)
       const unasked = yield* make()
       assert.notProperty(yield* unasked.admit, "workflow")
     }),
