@@ -94,8 +94,10 @@ describe.each(places)("keys and accounts on a %s", (place, env) => {
     const changed = await outcome(env(), "keys", "update", label, "--per-minute", "2")
     expect([changed.code, changed.out]).toEqual([0, id])
     expect(changed.err).toContain("is now for 2 requests a minute and 1000 a day")
-    await ask(secret)
-    expect((await ask(secret)).status).toBe(429)
+    // The minute may end in between, once: at most four of five fit into two minutes.
+    const statuses: Array<number> = []
+    for (let n = 0; n < 5; n++) statuses.push((await ask(secret)).status)
+    expect(statuses).toContain(429)
     const args = ["keys", "update", id, "--label", `${label}!`, "--per-minute", "100", "--json"]
     const renamed = await outcome(env(), ...args)
     expect(JSON.parse(renamed.out)).toMatchObject({ id, label: `${label}!`, perMinute: 100 })
