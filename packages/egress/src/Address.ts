@@ -10,6 +10,10 @@ import ipaddr from "ipaddr.js"
 
 const internet: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3]
 
+/** An address, which this is; the family is known, so that it need not be tried. */
+const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
+  isIP(address) === 4 ? ipaddr.IPv4.parse(address) : ipaddr.IPv6.parse(address)
+
 /**
  * True for an address that anybody on the internet may be sent to. An IPv6 address that wraps an
  * IPv4 one (mapped, NAT64, 6to4, Teredo) is not public, whatever it wraps. Text that is no address
@@ -17,7 +21,7 @@ const internet: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3]
  */
 export const isPublic = (address: string): boolean => {
   if (isIP(address) === 0) return false
-  const parsed = ipaddr.parse(address)
+  const parsed = parse(address)
   if (parsed.range() !== "unicast") return false
   return parsed.kind() === "ipv4" || parsed.match(internet)
 }
@@ -25,8 +29,8 @@ export const isPublic = (address: string): boolean => {
 /** True when the address lies in the network, both of the same family: `127.0.0.1/32`. */
 export const isWithin = (address: string, cidr: string): boolean => {
   if (isIP(address) === 0) return false
-  const parsed = ipaddr.parse(address)
-  const network = ipaddr.parseCIDR(cidr)
+  const parsed = parse(address)
+  const network = cidr.includes(":") ? ipaddr.IPv6.parseCIDR(cidr) : ipaddr.IPv4.parseCIDR(cidr)
   return parsed.kind() === network[0].kind() && parsed.match(network)
 }
 
@@ -35,7 +39,7 @@ export const isCidr = (text: string): boolean => ipaddr.isValidCIDR(text)
 
 /** One spelling for each address, so that two can be compared; other text comes back as it is. */
 export const canonical = (address: string): string =>
-  isIP(address) === 0 ? address : ipaddr.parse(address).toString()
+  isIP(address) === 0 ? address : parse(address).toString()
 
 /**
  * The address that a URL's host spells out, if it is no name. The URL parser has already turned

@@ -15,22 +15,26 @@ import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Egress } from "@millrace/egress/Egress"
 import { Clock, Effect, Random, Schedule } from "effect"
+import type { KeyObject } from "node:crypto"
+import { createSecretKey } from "node:crypto"
+import type { Waiting } from "./Ahead.ts"
 import type { Headers } from "./CustomHeaders.ts"
 import type { DispatcherOptions } from "./DispatcherOptions.ts"
 import { keyOf } from "./Signature.ts"
 import * as Transport from "./Transport.ts"
 
 /** A claimed delivery, to be brought on its way. */
-export interface Errand {
-  readonly claimed: ClaimedDelivery
-  /** Monotonic, from before the claim. */
-  readonly claimedAtNanos: bigint
-  /** Hears that the receiver is done with, while what came of it is still to be stored. */
-  readonly onSent: () => void
+export interface Errand extends Waiting {
+  /** Hears how long it took, while what came of it is still to be stored. */
+  readonly onSent: (tookMillis: number | null) => void
 }
 
-/** Brings a claimed delivery on its way. */
-export type Courier = (errand: Errand) => Effect.Effect<void>
+export interface Courier {
+  /** Brings a claimed delivery on its way. */
+  readonly carry: (errand: Errand) => Effect.Effect<void>
+  /** Leaves a claimed delivery to whoever claims it next, as if it had not been claimed. */
+  readonly giveBack: (claimed: ClaimedDelivery) => Effect.Effect<void>
+}
 
 /** What cannot be signed now is looked at again after this time. */
 const sealedMillis = 60_000
@@ -47,12 +51,12 @@ const mostKeys = 1_000
 const makeKeys = Effect.gen(function* () {
   const vault = yield* CurrentVault
   const webhooks = yield* Webhooks
-  const known = new Map<string, Uint8Array>()
+  const known = new Map<string, KeyObject>()
 
   const keyBehind = Effect.fnUntraced(function* (purpose: string, sealed: string) {
     const found = known.get(sealed)
     if (found !== undefined) return found
-    const key = keyOf(yield* vault.open(purpose, sealed))
+    const key = createSecretKey(keyOf(yield* vault.open(purpose, sealed)))
     if (known.size >= mostKeys) known.clear()
     known.set(sealed, key)
     return key
@@ -112,7 +116,7 @@ const send = Effect.fnUntraced(function* (services: Services, { claimed, onSent 
   const headers = yield* headersOf(services, delivery)
   const sending = { delivery, headers, keys, timeoutMillis: options.timeoutMillis }
   const { answer, attempt } = yield* Transport.attempt(egress, sending)
-  onSent()
+  onSent(attempt.durationMillis)
   const dice = yield* Random.nextBetween(-1, 1)
   const now = clock.currentTimeMillisUnsafe()
   yield* conclude(services, claimed, attempt, settle(options.schedule, claimed, answer, now, dice))
@@ -136,10 +140,11 @@ export const make: (
       options,
       onRetry,
     }
-    return Effect.fnUntraced(function* (errand) {
+    const giveBack = (claimed: ClaimedDelivery) => conclude(services, claimed, null, retryIn(0))
+    const carry = Effect.fnUntraced(function* (errand: Errand) {
       const { claimed, claimedAtNanos } = errand
       const waited = Number((clock.monotonicTimeNanosUnsafe() - claimedAtNanos) / 1_000_000n)
-      if (waited > options.freshMillis) return yield* conclude(services, claimed, null, retryIn(0))
+      if (waited > options.freshMillis) return yield* giveBack(claimed)
       const end = withheld(options.schedule, claimed, clock.currentTimeMillisUnsafe())
       if (end !== undefined) return yield* conclude(services, claimed, null, end)
       yield* Effect.catch(send(services, errand), (error) =>
@@ -149,5 +154,6 @@ export const make: (
         ),
       )
     })
+    return { carry, giveBack }
   },
 )

@@ -13,6 +13,8 @@ import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Egress } from "@millrace/egress/Egress"
 import { Clock, Duration, Effect, Fiber, FiberSet, Latch, Layer, type Scope } from "effect"
+import type { Waiting } from "./Ahead.ts"
+import { Ahead } from "./Ahead.ts"
 import { Alarm } from "./Alarm.ts"
 import type { Courier } from "./Courier.ts"
 import * as Couriers from "./Courier.ts"
@@ -46,30 +48,34 @@ interface Services {
   readonly options: DispatcherOptions
   readonly clock: Clock.Clock
   readonly fibers: FiberSet.FiberSet<void>
+  readonly fork: (effect: Effect.Effect<void>) => unknown
 }
 
 /** The deliveries in hand, and when to look for more. Mutable, for one loop. */
 class Rounds {
   readonly #services: Services
   readonly #slots: Slots
+  readonly #ahead: Ahead
   readonly #wake = Latch.makeUnsafe(false)
+  /** Open when there is no reason to wait for more. */
+  readonly #enough = Latch.makeUnsafe(false)
   /** Origins and accounts of which more may be due than there was room for. */
   readonly #wanted = new Set<string>()
   /** The last look took as much as it asked for. */
   #hasMore = false
   /** A look is worth its while before the next one is due anyway. */
   #wantsLook = false
-  /** Something has arrived; else it was only slots that came free. */
-  #isUrgent = false
   #freed = 0
+  #isStopped = false
   #nextLookAt = 0
   readonly #alarm = new Alarm()
 
   constructor(services: Services) {
     this.#services = services
     this.#slots = new Slots(services.options)
+    this.#ahead = new Ahead(services.options)
     services.letters.onArrival(() => {
-      this.#isUrgent = true
+      Latch.openUnsafe(this.#enough)
       Latch.openUnsafe(this.#wake)
     })
   }
@@ -96,23 +102,30 @@ class Rounds {
     if (isNext) Latch.openUnsafe(this.#wake)
   }
 
+  /** Gives back what was claimed ahead; from now on nothing is. */
+  readonly stop: Effect.Effect<void> = Effect.sync(() => {
+    const { courier, fork } = this.#services
+    this.#isStopped = true
+    for (const { claimed } of this.#ahead.take(() => 1)) fork(courier.giveBack(claimed))
+  })
+
   #now(): number {
     return Number(this.#services.clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   }
 
   /** Slots that came free wait a moment for more of them; what arrived does not. */
-  #gather(): Effect.Effect<void> {
+  #gather(): Effect.Effect<unknown> {
     return Effect.suspend(() => {
       const isFew = this.#freed > 0 && this.#freed < worthwhile && this.#slots.total > 0
-      return isFew && !this.#isUrgent ? Effect.sleep(gatherMillis) : Effect.void
+      return isFew ? Effect.timeoutOption(this.#enough.await, gatherMillis) : Effect.void
     })
   }
 
   #round(): Effect.Effect<void> {
     return Effect.suspend(() => {
       Latch.closeUnsafe(this.#wake)
+      Latch.closeUnsafe(this.#enough)
       this.#freed = 0
-      this.#isUrgent = false
       const rings = this.#alarm.ring(this.#now())
       if (this.#services.letters.takeOverflow() || rings) this.#wantsLook = true
       return Effect.andThen(this.#claimFresh(), this.#claimDue())
@@ -128,20 +141,22 @@ class Rounds {
   #claimFresh(): Effect.Effect<void, StorageError> {
     const { clock, letters, options, store } = this.#services
     return Effect.suspend(() => {
-      const taken = letters.take(claimLimit, (lane) => this.#slots.room(lane))
+      const taken = letters.take(claimLimit, (lane) => this.#room(lane))
       // Two lanes may share an origin or an account, and together be too many.
-      const fits = taken.filter((lane) => this.#reserve(lane))
-      if (fits.length < taken.length) this.#wantsLook = true
-      if (fits.length === 0) return Effect.void
-      const ids = fits.map(({ id }) => id)
-      const at = clock.monotonicTimeNanosUnsafe()
-      return store.claim(ids, options.visibilityMillis).pipe(
-        Effect.onError(() => Effect.sync(() => fits.forEach((lane) => this.#slots.release(lane)))),
-        Effect.flatMap((claims) => {
-          const got = new Set(claims.map(({ delivery }) => delivery.id))
-          for (const lane of fits) if (!got.has(lane.id)) this.#slots.release(lane)
-          return this.#dispatch(claims, at)
+      const places = new Map(
+        taken.flatMap((lane) => {
+          const giveUp = this.#reserve(lane)
+          return giveUp === undefined ? [] : [[lane.id, giveUp] as const]
         }),
+      )
+      if (places.size < taken.length) this.#wantsLook = true
+      if (places.size === 0) return Effect.void
+      const at = clock.monotonicTimeNanosUnsafe()
+      // Whatever was claimed is given a place anew.
+      const leave = Effect.sync(() => places.forEach((giveUp) => giveUp()))
+      return store.claim([...places.keys()], options.visibilityMillis).pipe(
+        Effect.ensuring(leave),
+        Effect.map((claims) => this.#dispatch(claims, at)),
       )
     })
   }
@@ -158,10 +173,9 @@ class Rounds {
       const busy = this.#slots.busy()
       const at = clock.monotonicTimeNanosUnsafe()
       const request = { limit, perOrigin, perAccount, busy, visibilityMillis }
-      return Effect.flatMap(store.claimDue(request), (claims) => {
-        for (const { delivery } of claims) this.#slots.take(delivery)
+      return Effect.map(store.claimDue(request), (claims) => {
+        this.#dispatch(claims, at)
         this.#noteMore(claims, limit)
-        return this.#dispatch(claims, at)
       })
     })
   }
@@ -176,34 +190,65 @@ class Rounds {
     }
   }
 
-  #reserve(lane: Lane): boolean {
-    if (this.#slots.room(lane) <= 0) return false
-    this.#slots.take(lane)
-    return true
+  /** How many more of a lane may be claimed: for its slots, and ahead of them. */
+  #room(lane: Lane): number {
+    return Math.max(this.#slots.room(lane), 0) + this.#ahead.room(lane.origin)
   }
 
-  #dispatch(claims: ReadonlyArray<ClaimedDelivery>, at: bigint): Effect.Effect<void> {
-    const { courier, fibers } = this.#services
-    const carry = (claimed: ClaimedDelivery) => {
-      // A slot is for the receiver's time, not for the store's.
-      let isHeld = true
-      const onSent = () => {
-        if (isHeld) this.#release(claimed.delivery)
-        isHeld = false
-      }
-      return Effect.ensuring(courier({ claimed, claimedAtNanos: at, onSent }), Effect.sync(onSent))
+  /** Makes room for one, and returns how to take that back; nothing where there is no room. */
+  #reserve(lane: Lane): (() => void) | undefined {
+    if (this.#slots.room(lane) > 0) {
+      this.#slots.take(lane)
+      return () => this.#slots.release(lane)
     }
-    return Effect.forEach(claims, (claimed) => FiberSet.run(fibers, carry(claimed)), {
-      discard: true,
-    })
+    if (this.#ahead.room(lane.origin) <= 0) return undefined
+    this.#ahead.reserve(lane.origin)
+    return () => this.#ahead.release(lane.origin)
   }
 
-  #release(lane: Lane): void {
+  /** Begins with what there are slots for; the rest waits for one. */
+  #dispatch(claims: ReadonlyArray<ClaimedDelivery>, claimedAtNanos: bigint): void {
+    for (const claimed of claims) {
+      const one = { claimed, claimedAtNanos }
+      if (this.#slots.room(claimed.delivery) > 0) this.#begin(one)
+      else this.#keep(one)
+    }
+  }
+
+  #keep(one: Waiting): void {
+    const { courier, fork } = this.#services
+    if (this.#isStopped) return void fork(courier.giveBack(one.claimed))
+    this.#ahead.reserve(one.claimed.delivery.origin)
+    this.#ahead.put(one)
+  }
+
+  #begin(one: Waiting): void {
+    const { courier, fork } = this.#services
+    const { delivery } = one.claimed
+    this.#slots.take(delivery)
+    // A slot is for the receiver's time, not for the store's.
+    let isHeld = true
+    const onSent = (tookMillis: number | null) => {
+      if (isHeld) this.#release(delivery, tookMillis)
+      isHeld = false
+    }
+    fork(
+      Effect.ensuring(
+        courier.carry({ ...one, onSent }),
+        Effect.sync(() => onSent(null)),
+      ),
+    )
+  }
+
+  #release(lane: Lane, tookMillis: number | null): void {
     this.#slots.release(lane)
+    if (tookMillis !== null) this.#ahead.learn(lane.origin, tookMillis)
+    for (const one of this.#ahead.take((each) => this.#slots.room(each))) this.#begin(one)
     const wasWanted = this.#wanted.delete(lane.origin)
     if (this.#wanted.delete(lane.accountId) || wasWanted || this.#hasMore) this.#wantsLook = true
     if (!this.#wantsLook && this.#services.letters.isEmpty) return
     this.#freed += 1
+    if (this.#freed >= worthwhile) Latch.openUnsafe(this.#enough)
     Latch.openUnsafe(this.#wake)
   }
 }
@@ -216,15 +261,15 @@ const run: Effect.Effect<void, never, WebhookStore | Webhooks | Egress | Mailbox
     const fibers = yield* FiberSet.make<void>()
     const letters = yield* Mailbox
     const clock = yield* Clock.Clock
-    const rounds: Rounds = new Rounds({ store, letters, courier, options, clock, fibers })
+    const fork = yield* FiberSet.runtime(fibers)()
+    const rounds: Rounds = new Rounds({ store, letters, courier, options, clock, fibers, fork })
     const forget = store
       .forget(options.keptMillis, forgetLimit)
       .pipe(Effect.repeat({ until: (count) => count < forgetLimit }), Effect.ignore({ log: true }))
     yield* every(forgetMillis, Effect.asVoid(forget))
     // A scope closes in the opposite order: no more claims, then what is in hand may end.
-    yield* Effect.addFinalizer(() =>
-      Effect.ignore(Effect.timeout(FiberSet.awaitEmpty(fibers), options.graceMillis)),
-    )
+    const end = Effect.timeout(FiberSet.awaitEmpty(fibers), options.graceMillis)
+    yield* Effect.addFinalizer(() => Effect.andThen(rounds.stop, Effect.ignore(end)))
     yield* Effect.forkScoped(Effect.forever(Effect.suspend(() => rounds.next())))
   })
 

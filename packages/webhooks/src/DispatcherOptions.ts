@@ -4,10 +4,11 @@
 import type { DeliverySchedule } from "@millrace/core/domain/DeliverySchedule"
 import { defaultSchedule } from "@millrace/core/domain/DeliverySchedule"
 import { Context } from "effect"
+import type { AheadBounds } from "./Ahead.ts"
 import type { SlotBounds } from "./Slots.ts"
 
 /** How a dispatcher works. */
-export interface DispatcherOptions extends SlotBounds {
+export interface DispatcherOptions extends SlotBounds, AheadBounds {
   readonly schedule: DeliverySchedule
   /** For one attempt as a whole. */
   readonly timeoutMillis: number
@@ -32,6 +33,8 @@ export const defaultOptions: DispatcherOptions = {
   atOnce: 256,
   perOrigin: 32,
   perAccount: 96,
+  aheadPerOrigin: 64,
+  quickMillis: 50,
   timeoutMillis: 30_000,
   visibilityMillis: 45_000,
   freshMillis: 5_000,

@@ -6,6 +6,7 @@
  * and verifying; receivers do that.
  */
 import { secretPrefix } from "@millrace/core/engine/Webhooks"
+import type { KeyObject } from "node:crypto"
 import { createHmac } from "node:crypto"
 
 /** The key of a secret in its text form, `whsec_` and base64. */
@@ -14,6 +15,9 @@ export const keyOf = (secret: string): Uint8Array =>
     secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret,
     "base64",
   )
+
+/** A key's bytes, or what was made of them once, because that takes time. */
+export type SigningKey = Uint8Array | KeyObject
 
 /** What is signed. */
 export interface Message {
@@ -26,7 +30,7 @@ export interface Message {
 /** The value of `webhook-signature`: one signature for each key, in their order. */
 export const sign = (
   { body, id, timestampSeconds }: Message,
-  keys: ReadonlyArray<Uint8Array>,
+  keys: ReadonlyArray<SigningKey>,
 ): string =>
   keys
     .map((key) => {

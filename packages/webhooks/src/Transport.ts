@@ -12,6 +12,7 @@ import type { Egress, EgressFailed, EgressRefused } from "@millrace/egress/Egres
 import type { Answer as Received } from "@millrace/egress/Egress"
 import { Clock, Effect, Result } from "effect"
 import * as CustomHeaders from "./CustomHeaders.ts"
+import type { SigningKey } from "./Signature.ts"
 import { sign } from "./Signature.ts"
 
 /** What is needed to send a delivery. */
@@ -20,7 +21,7 @@ export interface Sending {
   /** What the client asked for. */
   readonly headers: CustomHeaders.Headers
   /** The live signing keys. */
-  readonly keys: ReadonlyArray<Uint8Array>
+  readonly keys: ReadonlyArray<SigningKey>
   readonly timeoutMillis: number
 }
 

@@ -1,0 +1,92 @@
+/**
+ * Deliveries that are claimed before there is a slot for them, so that a quick receiver need not
+ * wait for the store between two of them.
+ *
+ * Guarantees: only origins whose last answer came quickly have any, and not more than allowed: what
+ * waits here is sent soon, or given back. Mutable; every method is one synchronous step. Leaves
+ * out: what is being sent; that is counted by the slots.
+ */
+import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
+import type { Lane } from "./Slots.ts"
+
+/** A claimed delivery that waits for a slot. */
+export interface Waiting {
+  readonly claimed: ClaimedDelivery
+  /** Monotonic, from before the claim. */
+  readonly claimedAtNanos: bigint
+}
+
+/** Whose deliveries may wait here. */
+export interface AheadBounds {
+  /** How many of one origin, and how many of all together. */
+  readonly aheadPerOrigin: number
+  readonly atOnce: number
+  /** An origin is quick whose last attempt took no longer. */
+  readonly quickMillis: number
+}
+
+/** So many origins are remembered as quick; then it has to be learned anew. */
+const mostOrigins = 1_000
+
+export class Ahead {
+  readonly #bounds: AheadBounds
+  readonly #quick = new Set<string>()
+  /** What is claimed or being claimed, by origin. */
+  readonly #counts = new Map<string, number>()
+  readonly #lines = new Map<string, Array<Waiting>>()
+  #total = 0
+
+  constructor(bounds: AheadBounds) {
+    this.#bounds = bounds
+  }
+
+  /** Hears how long an attempt took. */
+  learn(origin: string, millis: number): void {
+    if (millis > this.#bounds.quickMillis) this.#quick.delete(origin)
+    else if (this.#quick.size < mostOrigins) this.#quick.add(origin)
+    else this.#quick.clear()
+  }
+
+  /** How many more of this origin may be claimed. */
+  room(origin: string): number {
+    if (!this.#quick.has(origin)) return 0
+    const { aheadPerOrigin, atOnce } = this.#bounds
+    return Math.min(atOnce - this.#total, aheadPerOrigin - (this.#counts.get(origin) ?? 0))
+  }
+
+  /** Counts one that is to be claimed. */
+  reserve(origin: string): void {
+    this.#total += 1
+    this.#counts.set(origin, (this.#counts.get(origin) ?? 0) + 1)
+  }
+
+  /** Takes that back: it has found a slot, or could not be claimed. */
+  release(origin: string): void {
+    this.#total -= 1
+    const count = (this.#counts.get(origin) ?? 0) - 1
+    if (count > 0) this.#counts.set(origin, count)
+    else this.#counts.delete(origin)
+  }
+
+  /** Keeps one for which there is a reservation. */
+  put(one: Waiting): void {
+    const key = keyOf(one.claimed.delivery)
+    const line = this.#lines.get(key)
+    if (line === undefined) this.#lines.set(key, [one])
+    else line.push(one)
+  }
+
+  /** Takes out, oldest first, what `room` has a slot for; it is asked before each. */
+  *take(room: (lane: Lane) => number): Iterable<Waiting> {
+    for (const [key, line] of this.#lines) {
+      while (line.length > 0 && room(line[0]!.claimed.delivery) > 0) {
+        const one = line.shift()!
+        this.release(one.claimed.delivery.origin)
+        yield one
+      }
+      if (line.length === 0) this.#lines.delete(key)
+    }
+  }
+}
+
+const keyOf = ({ accountId, origin }: Lane): string => `${accountId} ${origin}`
