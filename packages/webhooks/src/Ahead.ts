@@ -2,9 +2,9 @@
  * Deliveries that are claimed before there is a slot for them, so that a quick receiver need not
  * wait for the store between two of them.
  *
- * Guarantees: only origins whose last answer came quickly have any, and not more than allowed: what
- * waits here is sent soon, or given back. Mutable; every method is one synchronous step. Leaves
- * out: what is being sent; that is counted by the slots.
+ * Guarantees: only origins whose last attempt was over quickly have any, and not more than allowed.
+ * Mutable; every method is one synchronous step. Leaves out: what is being sent; that is counted by
+ * the slots.
  */
 import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 import type { Lane } from "./Slots.ts"
