@@ -14,14 +14,11 @@ import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
 import type { Ask, Reply } from "../packages/server/test/Load.ts"
 import { load } from "../packages/server/test/Load.ts"
 import { ServerProcess } from "../packages/server/test/ServerProcess.ts"
-import { ticksOf } from "./Meter.ts"
+import { counting, ticksOf } from "./Meter.ts"
 
 const entry = fileURLToPath(new URL("./HttpRival.ts", import.meta.url))
 const connections = 64
 const roundMillis = 4_000
-
-/** Lets the database count statements. */
-const counting = "-c shared_preload_libraries=pg_stat_statements"
 
 /** What each line of the result is called, and how its server is started. */
 const contestants = {

@@ -1,6 +1,6 @@
 // What a piece of work cost: time, processor time of this process and of Postgres, and what
 // Postgres wrote to its log. Its processor time comes from /proc, where there is one.
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { readFileSync } from "node:fs"
 
@@ -8,16 +8,28 @@ import { readFileSync } from "node:fs"
 export interface Figure {
   readonly perSecond: number
   readonly walBytesPerNode?: number
-  readonly transactionsPerNode?: number
+  /** Statements, each of which is a transaction or a part of one. */
+  readonly statementsPerNode?: number
   /** CPU seconds per 1,000 nodes: this process. */
   readonly cpu: number
   /** CPU seconds per 1,000 nodes: Postgres. */
   readonly postgresCpu?: number
 }
 
+/**
+ * Lets a server count its statements, which it knows at once; transactions it counts, too, but tells
+ * of them seconds later.
+ */
+export const counting = "-c shared_preload_libraries=pg_stat_statements"
+
+/** Begins to count; once for each database. */
+export const layerCounting = Layer.effectDiscard(
+  SqlClient.use((sql) => sql`CREATE EXTENSION pg_stat_statements`),
+)
+
 interface Reading {
   readonly wal: number
-  readonly transactions: number
+  readonly statements: number
   readonly ticks: number
 }
 
@@ -33,21 +45,19 @@ export const ticksOf = (pid: number): number => {
 
 interface Row {
   readonly wal: number
-  readonly transactions: number
+  readonly statements: number
   readonly pids: ReadonlyArray<number>
 }
 
 const read = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* sql`SELECT pg_stat_clear_snapshot()`
   const rows = yield* sql<Row>`
     SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8 AS wal,
-      (SELECT xact_commit::float8 FROM pg_stat_database WHERE datname = current_database())
-        AS transactions,
+      (SELECT sum(calls)::float8 FROM pg_stat_statements) AS statements,
       (SELECT array_agg(pid) FROM pg_stat_activity) AS pids`
-  const { pids, transactions, wal } = rows[0]!
+  const { pids, statements, wal } = rows[0]!
   const ticks = pids.reduce((sum, pid) => sum + ticksOf(pid), 0)
-  return { wal, transactions, ticks } satisfies Reading
+  return { wal, statements, ticks } satisfies Reading
 })
 
 /** Time and processor time of `work`, which executes so many nodes. */
@@ -67,7 +77,7 @@ const timed = Effect.fnUntraced(function* <E, R>(
 /** Measures work that has no database. `units` are what is counted per second. */
 export const inMemory = timed
 
-/** Measures work on Postgres. Backends report what they did when they are idle for a second. */
+/** Measures work on Postgres, where {@link counting} is in force. */
 export const onPostgres = Effect.fnUntraced(function* <E, R>(
   units: number,
   nodes: number,
@@ -75,12 +85,11 @@ export const onPostgres = Effect.fnUntraced(function* <E, R>(
 ) {
   const before = yield* read
   const time = yield* timed(units, nodes, work)
-  yield* Effect.sleep("1100 millis")
   const after = yield* read
   return {
     ...time,
     walBytesPerNode: (after.wal - before.wal) / nodes,
-    transactionsPerNode: (after.transactions - before.transactions) / nodes,
+    statementsPerNode: (after.statements - before.statements) / nodes,
     // A tick is ten milliseconds.
     postgresCpu: ((after.ticks - before.ticks) * 10) / nodes,
   } satisfies Figure

@@ -18,16 +18,13 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { readFileSync } from "node:fs"
 import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
 import { ServerProcess } from "../packages/server/test/ServerProcess.ts"
-import { ticksOf } from "./Meter.ts"
+import { counting, ticksOf } from "./Meter.ts"
 
 const counts = [1_000, 100_000] as const
 const settleMillis = 4_000
 const idleMillis = 15_000
 const dueAtOnce = 50
 const claimRounds = 9
-
-/** Lets the database count statements. */
-const counting = "-c shared_preload_libraries=pg_stat_statements"
 
 const account = AccountId.make("acc_bench")
 

@@ -83,7 +83,7 @@ const durable = async () => {
       "per second": Math.round(figure.perSecond),
       "of ceiling": ratio === undefined ? "" : ratio.toFixed(2),
       "WAL B/node": Math.round(figure.walBytesPerNode ?? 0),
-      "tx/node": Number((figure.transactionsPerNode ?? 0).toFixed(3)),
+      "statements/node": Number((figure.statementsPerNode ?? 0).toFixed(3)),
       "CPU s/1,000": Number(figure.cpu.toFixed(3)),
       "Postgres CPU s/1,000": Number((figure.postgresCpu ?? 0).toFixed(3)),
     })),
