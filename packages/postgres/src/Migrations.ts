@@ -77,7 +77,7 @@ const runTables = [
     settings json NOT NULL
   )`,
   // What changes with every commit stands together at the end, in no index: such an update stays in
-  // its page, and its log record holds little more than what changed.
+  // its page, and its log record holds what lies between the first byte that changed and the last.
   `CREATE TABLE runs (
     number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id ${id} NOT NULL UNIQUE,
@@ -104,22 +104,22 @@ const runTables = [
     started_at int8,
     status text NOT NULL
       CHECK (status IN ('QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELED')),
+    held_credits int8 NOT NULL,
+    actual_credits int8 NOT NULL,
     claims int4 NOT NULL,
+    waiting json NOT NULL,
+    active json NOT NULL,
     node_run_count int4 NOT NULL,
     attempts int4 NOT NULL,
     sequence int4 NOT NULL,
     revision int4 NOT NULL,
-    held_credits int8 NOT NULL,
-    actual_credits int8 NOT NULL,
-    active json NOT NULL,
-    waiting json NOT NULL,
     due_at int8,
     finished_at int8,
     trouble text,
     error json,
     error_folded text,
     output json
-  ) WITH (fillfactor = 60)`,
+  ) WITH (fillfactor = 50)`,
   `CREATE INDEX runs_listing ON runs (account_id, created_at, id)`,
   `CREATE INDEX runs_by_workflow ON runs (account_id, workflow_id, created_at, id)`,
   `CREATE INDEX runs_in_trouble ON runs (account_id, trouble, created_at, id)

@@ -151,9 +151,9 @@ const restoreWaits = (progress: Progress, now: Timestamp): void => {
   }
 }
 
-/** An attempt in progress as it is stored. */
+/** An attempt in progress as it is stored: first what rarely differs from one to the next. */
 export const activeOf = ({ attempt, ordinal, startedAt, state }: ActiveNode): ActiveNode =>
-  state === undefined ? { ordinal, attempt, startedAt } : { ordinal, attempt, startedAt, state }
+  state === undefined ? { attempt, startedAt, ordinal } : { attempt, startedAt, ordinal, state }
 
 /** Keeps what the end of the run will need to know of a settled node. */
 export const note = (
