@@ -2,6 +2,9 @@
 // engine, in groups, and does nothing else. No graph, no handlers, no fence, no outcomes to tell
 // apart.
 //
+// What a node was given and put out is the same text for each, so it is sent once with a statement;
+// "sent" it is encoded and sent for each node, as whoever does not know it beforehand has to.
+//
 // It schedules in memory. Whatever is due while a statement is on its way goes out as the next one,
 // and what follows from a row is due only once the statement that holds it is durable.
 import { PgTypes } from "@effect/sql-pg"
@@ -34,7 +37,7 @@ const text = JSON.stringify({ output: payload })
 const input = JSON.stringify({ input: payload })
 const nodesAtOnce = 10
 
-const statement = `
+const statementWith = (values: string) => `
 WITH created AS (
   INSERT INTO runs (number, id, account_id, workflow_id, workflow_name, workflow_name_folded,
     workflow_revision, definition_id, execution_id, mode, source, created_at, estimated_credits,
@@ -63,17 +66,29 @@ WITH created AS (
 ), noted AS (
   INSERT INTO node_runs (run, ordinal, attempt, sequence, credits, started_at, finished_at, node_id,
     node_type, status, input, output)
-  SELECT run, ordinal, 1, ordinal, 0, 1, 1, 'n' || ordinal, 'step', 'COMPLETED', $8::json, $9::json
-  FROM unnest($6::int8[], $7::int4[]) AS n (run, ordinal)
+  SELECT run, ordinal, 1, ordinal, 0, 1, 1, 'n' || ordinal, 'step', 'COMPLETED', ${values}
 )
 INSERT INTO run_events (run, sequence, at, type, data)
 SELECT run, sequence, 1, type, '{"status":"RUNNING","sequence":1}'
 FROM unnest($10::int8[], $11::int4[], $12::text[]) AS e (run, sequence, type)`
 
+const statements = {
+  known: statementWith(
+    "$8::json, $9::json FROM unnest($6::int8[], $7::int4[]) AS n (run, ordinal)",
+  ),
+  sent: statementWith(
+    `input::json, output::json
+  FROM unnest($6::int8[], $7::int4[], $8::text[], $9::text[]) AS n (run, ordinal, input, output)`,
+  ),
+}
+
+/** How a statement comes to what nodes were given and put out. */
+export type Values = keyof typeof statements
+
 const array = (values: ReadonlyArray<unknown>, type: number) =>
   Result.getOrThrow(PgTypes.array(values, type))
 
-const parametersOf = (writes: ReadonlyArray<Write>) => {
+const parametersOf = (writes: ReadonlyArray<Write>, values: Values) => {
   const { bool, float8, int4, text: string } = PgTypes.OID
   const births = writes.filter(({ isBirth }) => isBirth)
   const steps = writes.filter(({ isBirth }) => !isBirth)
@@ -110,8 +125,18 @@ const parametersOf = (writes: ReadonlyArray<Write>) => {
       rows.map(({ ordinal }) => ordinal),
       int4,
     ),
-    input,
-    text,
+    ...(values === "known"
+      ? [input, text]
+      : [
+          array(
+            rows.map(() => JSON.stringify({ input: payload })),
+            string,
+          ),
+          array(
+            rows.map(() => JSON.stringify({ output: payload })),
+            string,
+          ),
+        ]),
     array(
       events.map(({ course }) => course.number),
       float8,
@@ -155,7 +180,7 @@ const birth = (): Write => {
   return { course, settled: 0, isBirth: true, isEnd: false }
 }
 
-const course = (layers: Layers, count: number, atOnce: number) =>
+const course = (layers: Layers, count: number, atOnce: number, values: Values) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     let started = 0
@@ -169,7 +194,7 @@ const course = (layers: Layers, count: number, atOnce: number) =>
     while (due.length > 0) {
       const group = due
       due = []
-      yield* sql.unsafe(statement, parametersOf(group))
+      yield* sql.unsafe(statements[values], parametersOf(group, values))
       for (const write of group) {
         const next = nextOf(write, layers)
         if (next === undefined) begin()
@@ -179,8 +204,8 @@ const course = (layers: Layers, count: number, atOnce: number) =>
   })
 
 /** Runs `count` workflows of these layers, `atOnce` at a time, and writes what the engine would. */
-export const complete = (layers: Layers, count: number, atOnce: number) =>
-  SqlClient.use((sql) => Effect.andThen(sql.unsafe(lease), course(layers, count, atOnce)))
+export const complete = (layers: Layers, count: number, atOnce: number, values: Values = "known") =>
+  SqlClient.use((sql) => Effect.andThen(sql.unsafe(lease), course(layers, count, atOnce, values)))
 
 /** Milliseconds of one birth and one end, each committed on its own, `count` times. */
 export const latencies = (count: number) =>
@@ -188,7 +213,7 @@ export const latencies = (count: number) =>
     const times: Array<number> = []
     for (let index = 0; index < count; index++) {
       const begin = performance.now()
-      yield* course([1], 1, 1)
+      yield* course([1], 1, 1, "known")
       times.push(performance.now() - begin)
     }
     return times

@@ -53,9 +53,13 @@ const durableRound = (samples: Samples) =>
     const { complete } = Workloads
     yield* measure("W1", chainNodes, chainNodes, complete(chain, sizes.chain, 100))
     yield* measure("W1 ceiling", chainNodes, chainNodes, Ceiling.complete(chainOfTen, 1_000, 100))
+    const sent = Ceiling.complete(chainOfTen, 1_000, 100, "sent")
+    yield* measure("W1 ceiling, sent", chainNodes, chainNodes, sent)
     yield* measure("W2", fanNodes, fanNodes, complete(fan, sizes.fan, 100))
     yield* measure("W2 ceiling", fanNodes, fanNodes, Ceiling.complete([1, 50, 1], 100, 100))
     const { starts } = sizes
+    const fanSent = Ceiling.complete([1, 50, 1], 100, 100, "sent")
+    yield* measure("W2 ceiling, sent", fanNodes, fanNodes, fanSent)
     yield* measure("W4", starts, starts, Workloads.accept(single, starts, 100))
     yield* measure("W4 ceiling", starts, starts, Ceiling.complete([1], starts, 100))
     const [ours, bare]: [Array<number>, Array<number>] = [[], []]

@@ -15,6 +15,7 @@ import { writeFileSync } from "node:fs"
 import * as Credits from "./Credits.ts"
 import * as Durable from "./Durable.ts"
 import * as Http from "./Http.ts"
+import type { Figure } from "./Meter.ts"
 import type { Shape } from "./Scaling.ts"
 import { measure } from "./Scaling.ts"
 import * as Waiting from "./Waiting.ts"
@@ -63,13 +64,16 @@ const durable = async () => {
   const rows = (["W1", "W2", "W4"] as const).flatMap((name) => {
     const engine = Durable.median(samples, name)
     const ceiling = Durable.median(samples, `${name} ceiling`)
+    const rowOf = (label: string, figure: Figure) => ({
+      name: `${name} ${label}`,
+      figure,
+      ratio: figure.perSecond / ceiling.perSecond,
+    })
+    const sent = `${name} ceiling, sent`
     return [
-      {
-        name: `${name} ${units[name]}`,
-        figure: engine,
-        ratio: engine.perSecond / ceiling.perSecond,
-      },
-      { name: `${name} ceiling`, figure: ceiling, ratio: 1 },
+      rowOf(units[name], engine),
+      rowOf("ceiling", ceiling),
+      ...(samples.has(sent) ? [rowOf("ceiling, values sent", Durable.median(samples, sent))] : []),
     ]
   })
   const memory = ["W5 chain", "W5 fan"].map((name) => ({
