@@ -268,10 +268,15 @@ export const object = <Row>(
  */
 export const isOf = (column: string, account: string): string => `(${column} = ${account}) IS TRUE`
 
-/** A source of rows in a FROM, whose first parameter has the given number. */
+/**
+ * A source of rows in a FROM, whose first parameter has the given number. One `unnest` of several
+ * arrays would do the same; but Postgres stores what that yields before it reads it.
+ */
 export const source = <Row>(table: Table<Row>, alias: string, first: number): string => {
-  const arrays = table.map(({ kind }, index) => `$${first + index}::${kind}[]`)
-  return `unnest(${arrays.join(", ")}) AS ${alias} (${names(table)})`
+  const all = table.map(
+    ({ kind, name }, index) => `unnest($${first + index}::${kind}[]) AS ${name}`,
+  )
+  return `(SELECT ${all.join(", ")}) AS ${alias}`
 }
 
 /** The parameters of a {@link source}. */
