@@ -12,6 +12,7 @@ import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, type Layer } from "effect"
 import { admitSuite } from "./AdmitSuite.ts"
+import { currentWorkflowSuite } from "./CurrentWorkflowSuite.ts"
 import { keyStoreSuite } from "./KeyStoreSuite.ts"
 import { ledgerSuite } from "./LedgerSuite.ts"
 import { namedCreditSuite } from "./NamedCreditSuite.ts"
@@ -66,6 +67,7 @@ export const conformance = <E>(
     pagingSuite(it, "WorkflowStore.list", workflows)
     runCommitSuite(it)
     startKeySuite(it)
+    currentWorkflowSuite(it)
     runReadSuite(it)
     pagingSuite(it, "RunStore.list", runs)
     runClaimSuite(it)

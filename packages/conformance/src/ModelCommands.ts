@@ -55,6 +55,8 @@ export interface Begin {
   readonly flavor: number
   /** What it sets aside. */
   readonly estimate: number
+  /** Set if its workflow has to be current: how far from the stored revision the run is. */
+  readonly current: { readonly isOwners: boolean; readonly revision: number } | null
 }
 
 /** A run's further commit, decided on a fence and a revision so far from the right ones. */
@@ -264,6 +266,7 @@ const begin = (dice: Dice.Dice): Begin => ({
   events: dice.below(4),
   flavor: flavorOf(dice),
   estimate: dice.of([0, 0, 250_000, 500_000, 1_250_000]),
+  current: dice.chance(70) ? null : { isOwners: dice.chance(80), revision: distance(dice) },
 })
 
 const advance = (dice: Dice.Dice): Advance => ({

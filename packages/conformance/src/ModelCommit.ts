@@ -84,14 +84,18 @@ const ending = (flavor: number): Partial<Run> => ({
   output: [Cast.contentOf(flavor)],
 })
 
-const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
+const birthOf = (cast: Cast.Cast, { workflows }: StoreModel, begin: Begin): RunCommit => {
+  const workflowId = cast.workflows[begin.workflow]!
+  const drawn = workflows.workflows().find(({ id }) => id === workflowId)
   const definition = cast.definitions[begin.definition]!
-  const { estimate, flavor, owner, parks, status } = begin
+  const { current, estimate, flavor, owner, parks, status } = begin
+  const owning = current?.isOwners === true ? drawn : undefined
   const isOver = status === "COMPLETED" || status === "FAILED"
   const run = Cast.runOf(cast, begin.run, {
-    accountId: cast.accounts[begin.account]!,
-    workflowId: cast.workflows[begin.workflow]!,
+    accountId: owning?.accountId ?? cast.accounts[begin.account]!,
+    workflowId,
     workflowName: begin.name,
+    workflowRevision: (drawn?.revision ?? 1) + (current?.revision ?? 0),
     definitionId: definition.id,
     createdAt: Cast.timeOf(begin.age),
     estimatedCredits: estimate,
@@ -115,7 +119,7 @@ const birthOf = (cast: Cast.Cast, begin: Begin): RunCommit => {
   const { sequence, ...cargo } = cargoOf(run, begin, { first, again: [] }, 0)
   const taken = estimate === 0 ? [] : [Ledger.reserve(estimate, Cast.timeOf(6))]
   return {
-    expected: { _tag: "New", definition },
+    expected: { _tag: "New", definition, isCurrent: current !== null },
     run: { ...run, sequence, actualCredits: costOf(cargo.nodeRuns) },
     ...cargo,
     credits: creditsOf(run, cargo.nodeRuns, { held: 0, isBooked: false }, taken),
@@ -201,4 +205,4 @@ const stepOf = (cast: Cast.Cast, model: StoreModel, advance: Advance): RunCommit
 
 /** What the store is asked to apply. */
 export const commitOf = (cast: Cast.Cast, model: StoreModel, command: Begin | Advance): RunCommit =>
-  command._tag === "Begin" ? birthOf(cast, command) : stepOf(cast, model, command)
+  command._tag === "Begin" ? birthOf(cast, model, command) : stepOf(cast, model, command)

@@ -35,7 +35,7 @@ export interface StoreModel {
 export const make = (): StoreModel => {
   const workflows = Workflows.make()
   const ledger = Ledger.make()
-  const runs = Runs.make(ledger)
+  const runs = Runs.make(ledger, workflows)
   const keys = Keys.make()
   const stores = {
     workflows: workflows.store,

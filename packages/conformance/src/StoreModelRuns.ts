@@ -14,6 +14,7 @@ import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/Run
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Effect, Option } from "effect"
 import type { LedgerModel } from "./StoreModelLedger.ts"
+import type { WorkflowModel } from "./StoreModelWorkflows.ts"
 import { contains, pageOf } from "./StoreModelPage.ts"
 import { claimed } from "./StoreModelTurns.ts"
 
@@ -99,6 +100,11 @@ class Lists {
   favorites: ReadonlyArray<RunId> = []
   starts: ReadonlyArray<Start> = []
   readonly leases = new Map<RunnerId, Timestamp>()
+  readonly workflows: WorkflowModel["workflows"]
+
+  constructor({ workflows }: WorkflowModel) {
+    this.workflows = workflows
+  }
 
   find(account: AccountId, id: RunId): Run | undefined {
     return this.runs.find((run) => run.accountId === account && run.id === id)
@@ -126,12 +132,23 @@ class Lists {
     return { runId: found.runId, bodyHash: found.bodyHash }
   }
 
+  /** True when a run's workflow is there as the run knows it. */
+  hasWorkflowOf({ accountId, workflowId, workflowRevision }: Run): boolean {
+    return this.workflows().some(
+      (workflow) =>
+        workflow.accountId === accountId &&
+        workflow.id === workflowId &&
+        workflow.revision === workflowRevision,
+    )
+  }
+
   fits({ expected, run }: RunCommit, now: Timestamp): boolean {
     if (expected._tag === "New") {
-      const { startKey } = expected
+      const { isCurrent, startKey } = expected
       const isTaken =
         startKey !== undefined && this.start(run.accountId, startKey.key, now) !== undefined
-      return !isTaken && this.runs.every(({ id }) => id !== run.id)
+      const isOutdated = isCurrent === true && !this.hasWorkflowOf(run)
+      return !isTaken && !isOutdated && this.runs.every(({ id }) => id !== run.id)
     }
     const present = this.find(run.accountId, run.id)
     return (
@@ -248,9 +265,9 @@ const latestOutputs = (
   return new Map(outputs.toReversed())
 }
 
-/** An empty run store, whose commits move credits in a ledger. */
-export const make = (ledger: LedgerModel): RunModel => {
-  const lists = new Lists()
+/** An empty run store, whose commits move credits in a ledger and see these workflows. */
+export const make = (ledger: LedgerModel, workflows: WorkflowModel): RunModel => {
+  const lists = new Lists(workflows)
   const store = RunStore.of({
     ...handing(lists),
     commit: (commit) =>

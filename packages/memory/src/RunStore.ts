@@ -21,6 +21,7 @@ import { Deliveries } from "./Deliveries.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { StartKeys } from "./StartKeys.ts"
 import * as Timeline from "./Timeline.ts"
+import { type Drawings, Workflows } from "./Workflows.ts"
 
 interface Entry {
   readonly id: RunId
@@ -171,6 +172,11 @@ class Runs {
   readonly leases = new Map<RunnerId, Timestamp>()
   readonly places = new Places()
   readonly books = new Books()
+  readonly #workflows: Drawings
+
+  constructor(workflows: Drawings) {
+    this.#workflows = workflows
+  }
 
   find(account: AccountId, id: RunId): Entry | undefined {
     const entry = this.entries.get(id)
@@ -208,12 +214,18 @@ class Runs {
     return entry
   }
 
+  /** True when the account of a run has its workflow, as the run was decided on it. */
+  isCurrent({ accountId, workflowId, workflowRevision }: Run): boolean {
+    return this.#workflows.find(accountId, workflowId)?.revision === workflowRevision
+  }
+
   /** False when the run is not as the commit expects it. */
   fits({ expected, run }: RunCommit, now: Timestamp): boolean {
     if (expected._tag === "New") {
-      const { startKey } = expected
+      const { isCurrent, startKey } = expected
       return (
         !this.entries.has(run.id) &&
+        (isCurrent !== true || this.isCurrent(run)) &&
         (startKey === undefined ||
           this.startKeys.find(run.accountId, startKey.key, now) === undefined)
       )
@@ -400,7 +412,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
 }
 
 const make = Effect.gen(function* () {
-  const runs = new Runs()
+  const runs = new Runs(yield* Workflows)
   const ledger = makeLedger(runs.books, {
     ofAccount: (account) => runs.timelineOf(account).items.map(({ run }) => run),
     all: () => [...runs.entries.values()].map(({ run }) => run),
@@ -410,8 +422,8 @@ const make = Effect.gen(function* () {
 })
 
 /**
- * An empty run store, the ledger that its commits move credits in, and deliveries that go where the
- * webhook store finds them.
+ * An empty run store and the ledger that its commits move credits in. It sees the workflows of the
+ * workflow store, and its deliveries go where the webhook store finds them.
  */
-export const layer: Layer.Layer<RunStore | LedgerStore, never, Deliveries> =
+export const layer: Layer.Layer<RunStore | LedgerStore, never, Deliveries | Workflows> =
   Layer.effectContext(make)

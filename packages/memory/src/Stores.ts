@@ -14,15 +14,16 @@ import { Deliveries } from "./Deliveries.ts"
 import * as Keys from "./KeyStore.ts"
 import * as Runs from "./RunStore.ts"
 import * as Webhooks from "./WebhookStore.ts"
-import * as Workflows from "./WorkflowStore.ts"
+import { Workflows } from "./Workflows.ts"
+import * as WorkflowsStore from "./WorkflowStore.ts"
 
-/** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */
+/** Everything that is kept. */
 type Services = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
 
 /** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */
 export const layer: Layer.Layer<Services> = Layer.mergeAll(
-  Workflows.layer,
+  WorkflowsStore.layer,
   Runs.layer,
   Keys.layer,
   Webhooks.layer,
-).pipe(Layer.provide(Deliveries.layer))
+).pipe(Layer.provide(Layer.merge(Deliveries.layer, Workflows.layer)))

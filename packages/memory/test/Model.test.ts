@@ -32,6 +32,16 @@ const faults = {
   "keeps the old rows of nodes that waited": faulty(({ runs }) => ({
     runs: { ...runs, commit: (commit) => runs.commit({ ...commit, rewritten: [] }) },
   })),
+  "starts workflows that have changed": faulty(({ runs }) => ({
+    runs: {
+      ...runs,
+      commit: ({ expected, ...rest }) =>
+        runs.commit({
+          ...rest,
+          expected: expected._tag === "New" ? { ...expected, isCurrent: false } : expected,
+        }),
+    },
+  })),
   "parks no run": faulty(({ runs }) => ({
     runs: {
       ...runs,

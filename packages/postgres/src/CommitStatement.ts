@@ -1,6 +1,7 @@
 /**
  * The statement that writes the commits of many runs, put together of the parts that they need: a
- * group without births, names, credits or deliveries pays nothing for those that have them.
+ * group without births, names, demands, credits or deliveries pays nothing for those that have
+ * them.
  *
  * Guarantees: a commit is applied as a whole or not at all; the guard is part of the statement, so
  * whoever was fenced off writes nothing. Leaves out: which commits go together, and what becomes of
@@ -9,6 +10,7 @@
 import { startKeyMillis } from "@millrace/core/domain/Idempotency"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
+import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import * as DeliveryRecords from "./DeliveryRecords.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as Rows from "./Rows.ts"
@@ -58,6 +60,9 @@ const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
 
 /** Everything that commits bring along, in the order of the parameters. */
 const cargo = {
+  demands: brought(CurrentWorkflows.demands, (commits) =>
+    commits.filter(CurrentWorkflows.isDemanded).map(({ run }) => run),
+  ),
   births: brought(Rows.births, (commits) => runsThat(commits, "New")),
   definitions: brought(Rows.definitions, definitionsOf),
   steps: brought(Rows.steps, (commits) => runsThat(commits, "Existing")),
@@ -113,6 +118,12 @@ class Shape {
   isFree(alias: string): string {
     return this.has("credits") ? RunCredits.isFree(alias) : "true"
   }
+
+  /** The condition that the new run of this alias may be, as far as its name is not concerned. */
+  mayBe(alias: string): string {
+    const isMet = this.has("demands") ? CurrentWorkflows.isMet(`${alias}.id`) : "true"
+    return `${this.isFree(alias)} AND ${isMet}`
+  }
 }
 
 const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
@@ -120,15 +131,16 @@ const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
 
 // A subquery that gives one value is looked up by key, where NOT EXISTS might read the whole table.
 /**
- * Takes names that are free or no longer hold, in one order for every server. Who is not covered
- * takes none, and accounts are locked before names are.
+ * Takes names that are free or no longer hold, in one order for every server, each for one of those
+ * that ask for it. Who is refused takes none, and accounts are locked before names are.
  */
 const namesTaken = (shape: Shape): string => `named AS (
   INSERT INTO start_keys AS k (account_id, key, run_id, body_hash, expires_at)
-  SELECT account_id, start_key, id, body_hash, ${StartKeys.nowMillis} + ${startKeyMillis}
+  SELECT DISTINCT ON (account_id, start_key)
+    account_id, start_key, id, body_hash, ${StartKeys.nowMillis} + ${startKeyMillis}
   FROM ${shape.from("births", "b")}
   WHERE start_key IS NOT NULL AND (SELECT r.number FROM runs r WHERE r.id = b.id) IS NULL
-    AND ${shape.isFree("b")}
+    AND ${shape.mayBe("b")}
   ORDER BY account_id, start_key
   ON CONFLICT (account_id, key) DO UPDATE
   SET run_id = excluded.run_id, body_hash = excluded.body_hash, expires_at = excluded.expires_at
@@ -139,7 +151,7 @@ const namesTaken = (shape: Shape): string => `named AS (
 const runsCreated = (shape: Shape): string => `created AS (
   INSERT INTO runs (${Rows.names(Rows.runs)})
   SELECT ${Rows.names(Rows.runs)} FROM ${shape.from("births", "b")}
-  WHERE ${shape.isFree("b")}
+  WHERE ${shape.mayBe("b")}
     AND ${shape.has("names") ? "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))" : "true"}
   ON CONFLICT (id) DO NOTHING
   RETURNING number, id, definition_id, account_id, workflow_id, owner, due_at, created_at, status
@@ -216,8 +228,10 @@ const deliveriesSent = (shape: Shape): string => `sent AS (
 
 const textOf = (shape: Shape): string => {
   const hasCredits = shape.has("credits")
+  const hasDemands = shape.has("demands")
   const parts = [
-    ...(hasCredits ? [RunCredits.before(shape.firstCredit)] : []),
+    ...(hasDemands ? [CurrentWorkflows.outdated(shape.from("demands", "d"))] : []),
+    ...(hasCredits ? [RunCredits.before(shape.firstCredit, hasDemands)] : []),
     ...(shape.has("names") ? [namesTaken(shape)] : []),
     ...(shape.has("births") ? [runsCreated(shape)] : []),
     ...(shape.has("steps") ? [runsAdvanced(shape)] : []),

@@ -11,23 +11,34 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as CommitStatement from "./CommitStatement.ts"
+import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import * as Purses from "./Purses.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 
-const nameOf = ({ expected, run }: RunCommit): string | undefined =>
-  expected._tag === "New" && expected.startKey !== undefined
-    ? JSON.stringify([run.accountId, expected.startKey.key])
+/** The name of a start, and what else decides whether it gets that. */
+const claimOf = (commit: RunCommit): string | undefined => {
+  const { expected, run } = commit
+  return expected._tag === "New" && expected.startKey !== undefined
+    ? JSON.stringify([
+        run.accountId,
+        expected.startKey.key,
+        CurrentWorkflows.demandOf(commit) ?? null,
+      ])
     : undefined
+}
 
-/** Without the births whose name an earlier one of the same group takes: one row, one writer. */
+/**
+ * Without the births whose name an earlier one of the same group takes if anyone can. Those that
+ * demand something else stay: what they demand may be met where that of the earlier one is not.
+ */
 const withoutTwins = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<RunCommit> => {
   const taken = new Set<string>()
   return commits.filter((commit) => {
-    const name = nameOf(commit)
-    if (name === undefined) return true
-    const isFirst = !taken.has(name)
-    taken.add(name)
+    const claim = claimOf(commit)
+    if (claim === undefined) return true
+    const isFirst = !taken.has(claim)
+    taken.add(claim)
     return isFirst
   })
 }

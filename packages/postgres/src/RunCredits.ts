@@ -15,6 +15,7 @@ import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { demandOf } from "@millrace/core/domain/Ledger"
 import type { PgTypes } from "@effect/sql-pg"
+import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import { millisOf } from "./DatabaseClock.ts"
 import * as LedgerRows from "./LedgerRows.ts"
 import * as Rows from "./Rows.ts"
@@ -26,16 +27,20 @@ export const movesCredits = ({ credits }: RunCommit): boolean =>
 const nowMillis = millisOf("now()")
 
 // Looking runs up behind an OFFSET keeps the look-up by key, instead of as a table of all runs.
-const fits = `CASE WHEN m.expected_fence IS NULL
+const fits = (hasDemands: boolean): string => `CASE WHEN m.expected_fence IS NULL
     THEN NOT EXISTS (SELECT FROM runs r WHERE r.id = m.run_id OFFSET 0)
+      AND ${hasDemands ? CurrentWorkflows.isMet("m.run_id") : "true"}
     ELSE EXISTS (
       SELECT FROM runs r WHERE r.id = m.run_id AND ${Rows.isOf("r.account_id", "m.account_id")}
         AND r.fence = m.expected_fence AND r.revision = m.expected_revision
         AND r.status IN ('QUEUED', 'RUNNING') OFFSET 0
     ) END`
 
-/** What comes before any run is written; its parameters begin with this number. */
-export const before = (first: number): string => `purse AS MATERIALIZED (
+/**
+ * What comes before any run is written; its parameters begin with this number. Who is `outdated`
+ * asks for nothing, so that nobody is refused on its account.
+ */
+export const before = (first: number, hasDemands: boolean): string => `purse AS MATERIALIZED (
   SELECT c.* FROM unnest($${first}::text[]) AS a (id) CROSS JOIN LATERAL (
     SELECT number, account_id, metered, posted - reserved AS available,
       NOT $${first + 1}::bool AND coalesce(due_at <= ${nowMillis}, false) AS is_due
@@ -49,7 +54,7 @@ export const before = (first: number): string => `purse AS MATERIALIZED (
   SELECT m.run_id, m.account_id, m.demand, m.available,
     row_number() OVER (PARTITION BY m.account_id ORDER BY m.place) AS place,
     sum(m.demand) OVER (PARTITION BY m.account_id) AS total
-  FROM mover m WHERE m.demand > 0 AND m.metered AND NOT m.is_unready AND ${fits}
+  FROM mover m WHERE m.demand > 0 AND m.metered AND NOT m.is_unready AND ${fits(hasDemands)}
 ), turn AS (
   SELECT DISTINCT account_id, 0::int8 AS place, NULL::text AS run_id, available AS rest,
     true AS fits

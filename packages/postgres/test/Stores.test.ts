@@ -191,6 +191,9 @@ const plans = (test: Tests): void => {
         yield* runs.abandon(runner, [run.id])
         const workflow = samples.workflow()
         yield* workflows.insert(workflow)
+        const drawn = samples.run({ workflowId: workflow.id, workflowRevision: 1 })
+        const guarded = { ...expected, startKey: undefined, isCurrent: true }
+        yield* runs.commit(Samples.birth(drawn, { expected: guarded }))
         yield* workflows.replace(workflow, 1)
         yield* keys.admit(hash, workflow.id)
         yield* workflows.list({ account, limit: 5 })
@@ -230,6 +233,10 @@ const lookUps = (test: Tests): void => {
         const workflow = samples.workflow()
         yield* workflows.insert(workflow)
         yield* workflows.find(account, workflow.id)
+        const drawn = samples.run({ workflowId: workflow.id, workflowRevision: 1 })
+        const definition = Samples.definitionFor(drawn)
+        const expected = { _tag: "New", definition, isCurrent: true } as const
+        yield* runs.commit(Samples.birth(drawn, { expected }))
         yield* workflows.replace(workflow, 1)
         yield* workflows.remove(account, workflow.id)
       }

@@ -25,6 +25,11 @@ export type Expected =
       readonly definition: Definition
       /** Also that no run of the account was started under this name, which it takes. */
       readonly startKey?: StartKey | undefined
+      /**
+       * Also that the run's account still has its workflow, and at the run's `workflowRevision`.
+       * So a workflow that was read earlier need not be read again.
+       */
+      readonly isCurrent?: boolean | undefined
     }
   | { readonly _tag: "Existing"; readonly fence: number; readonly revision: number }
 
@@ -56,8 +61,8 @@ export interface RunCommit {
 
 /**
  * The run is not as the decision saw it: another runner claimed it, somebody canceled it, it is
- * terminal, or (for a new run) it exists already or its start has a name that is taken. Nothing was
- * written.
+ * terminal, or (for a new run) it exists already, its start has a name that is taken, or its
+ * workflow is not current where that was expected. Nothing was written.
  */
 export class StaleRun extends Schema.TaggedError<StaleRun>()("StaleRun", {
   runId: Schema.String,
