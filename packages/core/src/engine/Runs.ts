@@ -23,7 +23,7 @@ import { isTerminal } from "../domain/Run.ts"
 import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
-import type { RunCommit } from "../ports/RunStore.ts"
+import type { Expected, RunCommit } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
@@ -33,6 +33,7 @@ import { circumstancesOf, prepare } from "./Execution.ts"
 import type { Compiled } from "./Graphs.ts"
 import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
+import { KeptWorkflows } from "./KeptWorkflows.ts"
 import type { Overlay, Plan, Price } from "./Plan.ts"
 import { plan, planSingle, upstreamOf } from "./Plan.ts"
 import type { InvalidWebhook } from "./Refusals.ts"
@@ -156,6 +157,7 @@ const lookAgain = "100 millis"
 interface Services {
   readonly runs: RunStore["Service"]
   readonly workflows: WorkflowStore["Service"]
+  readonly kept: KeptWorkflows
   readonly graphs: Graphs["Service"]
   readonly runner: Runner["Service"]
   readonly ids: Ids["Service"]
@@ -203,12 +205,26 @@ const unborn = (
   owner: null,
 })
 
-const webhookOf = (
+/** A start as it is asked for. */
+interface Asked {
+  readonly account: AccountId
+  readonly request: StartRequest
+  readonly startKey: StartKey | undefined
+  /** Admits the webhook. To do so may take a while, so it is done once, however often it is run. */
+  readonly webhook: Effect.Effect<Webhook | null, InvalidWebhook>
+}
+
+const askedOf = Effect.fnUntraced(function* (
   { admit }: Services,
   account: AccountId,
-  { webhook }: StartRequest,
-): Effect.Effect<Webhook | null, InvalidWebhook> =>
-  webhook === undefined ? Effect.succeed(null) : admit(account, webhook)
+  request: StartRequest,
+  startKey: StartKey | undefined,
+): Effect.fn.Return<Asked> {
+  const { webhook } = request
+  const admitted =
+    webhook === undefined ? Effect.succeed(null) : yield* Effect.cached(admit(account, webhook))
+  return { account, request, startKey, webhook: admitted }
+})
 
 const overlayOf = (request: StartRequest): Overlay => ({
   values: request.values ?? {},
@@ -236,7 +252,7 @@ const planOf = Effect.fnUntraced(function* (
 const draw = Effect.fnUntraced(function* (
   services: Services,
   workflow: Workflow,
-  request: StartRequest,
+  { request, webhook }: Asked,
 ) {
   const { ids } = services
   const id = RunId.make(yield* ids.make("run"))
@@ -253,28 +269,23 @@ const draw = Effect.fnUntraced(function* (
     id,
     executionId: yield* ids.make("execution"),
     createdAt: yield* Clock.currentTimeMillis,
-    webhook: yield* webhookOf(services, workflow.accountId, request),
+    webhook: yield* webhook,
   })
   const { definition, graph } = made.success
   return { graph, record: { run, definition, nodeRuns: [] } }
 })
 
-/** Stores a new run with what was decided about it so far. Stale only where its name is taken. */
-const insert = (
-  { runs }: Services,
-  definition: Definition,
-  commit: RunCommit,
-  startKey: StartKey | undefined,
-) => runs.commit({ ...commit, expected: { _tag: "New", definition, startKey } })
+/** What the store has to find beside that the run is new. */
+type Guard = Pick<Extract<Expected, { readonly _tag: "New" }>, "startKey" | "isCurrent">
+
+/** Stores a new run with what was decided about it so far. */
+const insert = ({ runs }: Services, definition: Definition, commit: RunCommit, guard: Guard) =>
+  runs.commit({ ...commit, expected: { _tag: "New", definition, ...guard } })
 
 /** Stores a run for whoever has room for it. */
-const queue = Effect.fnUntraced(function* (
-  services: Services,
-  record: RunRecord,
-  startKey: StartKey | undefined,
-) {
+const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord, guard: Guard) {
   const commit = new Change(record.run, record.run.createdAt).commit()
-  yield* insert(services, record.definition, commit, startKey)
+  yield* insert(services, record.definition, commit, guard)
   yield* services.runner.look
   return commit.run
 })
@@ -284,30 +295,68 @@ const begin = Effect.fnUntraced(function* (
   services: Services,
   record: RunRecord,
   graph: Compiled,
-  startKey: StartKey | undefined,
+  guard: Guard,
 ) {
   const { runner } = services
   const owned = { ...record, run: { ...record.run, owner: runner.id, fence: 1 } }
   const circumstances = { ...(yield* circumstancesOf), now: record.run.createdAt }
   const prepared = prepare(owned, graph, circumstances)
-  yield* insert(services, record.definition, prepared.first.commit, startKey)
+  yield* insert(services, record.definition, prepared.first.commit, guard)
   yield* runner.launch(owned.run, prepared)
   return prepared.first.commit.run
 })
 
-/** Puts a start together and stores it. */
+/** Puts a start of this workflow together and stores it. */
+const storeOf = Effect.fnUntraced(function* (
+  services: Services,
+  workflow: Workflow,
+  asked: Asked,
+  guard: Guard,
+) {
+  const { graph, record } = yield* draw(services, workflow, asked)
+  return yield* services.runner.hasRoom()
+    ? begin(services, record, graph, guard)
+    : queue(services, record, guard)
+})
+
+/**
+ * Starts what this process has kept of a workflow, if the store says that it is current. Only then
+ * does it count: whatever stands against the start may not stand against the workflow as it is now.
+ */
+const storeKept = Effect.fnUntraced(function* (services: Services, asked: Asked) {
+  const { account, request, startKey } = asked
+  const { kept } = services
+  const workflow = kept.find(account, request.workflowId)
+  if (workflow === undefined) return undefined
+  const stored = yield* Effect.result(
+    storeOf(services, workflow, asked, { startKey, isCurrent: true }),
+  )
+  if (Result.isSuccess(stored)) return stored.success
+  if (stored.failure._tag === "StorageError") return yield* stored.failure
+  kept.drop(workflow)
+  return undefined
+})
+
+/** Starts the workflow as it is in the store. Stale only where the name of the start is taken. */
+const storeFound = Effect.fnUntraced(function* (services: Services, asked: Asked) {
+  const { account, request, startKey } = asked
+  const { kept, workflows } = services
+  const found = yield* workflows.find(account, request.workflowId)
+  if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
+  const run = yield* storeOf(services, found.value, asked, { startKey })
+  kept.keep(found.value)
+  return run
+})
+
+/** Puts a start together and stores it. Stale only where its name is taken. */
 const store = Effect.fnUntraced(function* (
   services: Services,
   account: AccountId,
   request: StartRequest,
   startKey: StartKey | undefined,
 ) {
-  const found = yield* services.workflows.find(account, request.workflowId)
-  if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-  const { graph, record } = yield* draw(services, found.value, request)
-  return yield* services.runner.hasRoom()
-    ? begin(services, record, graph, startKey)
-    : queue(services, record, startKey)
+  const asked = yield* askedOf(services, account, request, startKey)
+  return (yield* storeKept(services, asked)) ?? (yield* storeFound(services, asked))
 })
 
 const start = (services: Services): Runs["Service"]["start"] =>
@@ -410,6 +459,7 @@ const make = Effect.gen(function* () {
   const services: Services = {
     runs: yield* RunStore,
     workflows: yield* WorkflowStore,
+    kept: new KeptWorkflows(),
     graphs: yield* Graphs,
     runner: yield* Runner,
     ids: yield* Ids,
