@@ -1,7 +1,8 @@
 /**
- * One start, repeated many times at once under one name, over several engines on one database.
+ * Starts over several engines on one database.
  *
- * Guarantees: there are credits for one run only, so that whoever reserves twice is found out.
+ * Guarantees: of one start that is repeated many times at once under one name, there are credits
+ * for one run only, so that whoever reserves twice is found out.
  */
 import { Samples } from "@millrace/conformance"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -23,7 +24,8 @@ const paid = define({
   run: () => Effect.succeed({}),
 })
 
-const engine = (url: Redacted.Redacted) =>
+/** An engine with a node type that costs a credit, until the scope closes. */
+export const engine = (url: Redacted.Redacted) =>
   Layer.build(
     Layer.fresh(
       Engine.layer.pipe(
