@@ -9,6 +9,7 @@ import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Postgres, Stores } from "@millrace/postgres"
 import { check, migrate } from "@millrace/postgres/Migrations"
+import * as RunCommits from "@millrace/postgres/RunCommits"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as TestPostgres from "./TestPostgres.ts"
@@ -140,6 +141,28 @@ const startKeys = (test: Tests): void => {
       const work = Effect.andThen(runs.commit(Samples.birth(run, { expected })), Effect.fail("no"))
       assert.strictEqual(yield* Effect.flip(sql.withTransaction(work)), "no")
       assert.isTrue(Option.isNone(yield* runs.findStart(samples.account, "undone")))
+    }),
+  )
+
+  test.effect("are taken by one of a statement, also where births demand different things", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [sql, workflows] = [yield* SqlClient, yield* WorkflowStore]
+      const workflow = samples.workflow()
+      yield* workflows.insert(workflow)
+      const births = [2, 1, 1, undefined].map((workflowRevision) => {
+        const run = samples.run({
+          workflowId: workflow.id,
+          workflowRevision: workflowRevision ?? 3,
+        })
+        const definition = Samples.definitionFor(run)
+        const startKey = { key: "terms", bodyHash: "hash" }
+        const isCurrent = workflowRevision !== undefined
+        return Samples.birth(run, { expected: { _tag: "New", definition, startKey, isCurrent } })
+      })
+      const [outdated, ...rest] = yield* RunCommits.write(sql.withoutTransforms(), births)
+      assert.strictEqual(outdated, "stale")
+      assert.sameMembers(rest, ["applied", "stale", "stale"])
     }),
   )
 }
