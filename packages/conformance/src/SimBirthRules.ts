@@ -34,8 +34,17 @@ const checkSingle = ({ report }: Bench, { after }: Turned, runs: Iterable<Watche
   }
 }
 
+/** A run is of the workflow as it was when the start was asked for, or as it was edited since. */
+const checkEdition = ({ editions, report }: Bench, { after }: Turned): void => {
+  const { id, workflowName, workflowRevision } = after.run
+  const what = `${id} is of r${workflowRevision}, ${workflowName}`
+  if (!editions.isTimely(after)) report("no start is of an older workflow", what)
+  if (!editions.isFaithful(after)) report("a run is what its revision says", what)
+}
+
 /** Judges the first commit of a run, given all the others. */
 export const checkBirth = (bench: Bench, turned: Turned, runs: Iterable<Watched>): void => {
-  const { mode } = turned.after.run
-  if (turned.before.run.revision === 0 && mode === "single") checkSingle(bench, turned, runs)
+  if (turned.before.run.revision !== 0) return
+  checkEdition(bench, turned)
+  if (turned.after.run.mode === "single") checkSingle(bench, turned, runs)
 }

@@ -4,8 +4,7 @@
  *
  * Guarantees: synchronous, and the same scenario is played the same way every time.
  */
-import type { RunId } from "@millrace/core/domain/Id"
-import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
+import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import { prefixes } from "@millrace/core/domain/Id"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
@@ -16,8 +15,8 @@ import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { Cause, Effect, Exit, Option } from "effect"
 import type * as Dice from "./ModelDice.ts"
-import { epoch } from "./Samples.ts"
 import { diceFor } from "./SimBehavior.ts"
+import { accountOf, workflowIdOf } from "./SimEditions.ts"
 import type { Action, Scenario } from "./SimScenario.ts"
 import { isSkewed, serverCount } from "./SimScenario.ts"
 import type { Server } from "./SimServer.ts"
@@ -63,9 +62,6 @@ const sequentialIds = (): Ids["Service"] => {
     bytes: (size) => Effect.succeed(new Uint8Array(size)),
   }
 }
-
-const accountOf = (workflow: number): AccountId => AccountId.make(`acc_${workflow}`)
-const workflowIdOf = (workflow: number): WorkflowId => WorkflowId.make(`wf_${workflow}`)
 
 type StartAction = Extract<Action, { readonly _tag: "Start" }>
 type StrikeAction = Extract<Action, { readonly _tag: "Strike" }>
@@ -113,23 +109,6 @@ class Play {
 
   #prepare(): void {
     const { world } = this
-    for (const [index, { edges, nodes, settings }] of this.#scenario.workflows.entries()) {
-      Effect.runSync(
-        world.workflows.insert({
-          id: workflowIdOf(index),
-          accountId: accountOf(index),
-          name: `Workflow ${index}`,
-          description: null,
-          thumbnailUrl: null,
-          nodes,
-          edges,
-          settings,
-          revision: 1,
-          createdAt: epoch,
-          updatedAt: epoch,
-        }),
-      )
-    }
     for (const host of world.hosts) world.start(host, world.trouble())
     for (const action of this.#scenario.actions) {
       if (action._tag === "Strike") continue
@@ -145,6 +124,10 @@ class Play {
         return this.#start(action)
       case "Cancel":
         return this.#cancel(action.server, this.#numbered(action.run))
+      case "Edit": {
+        const revision = world.editions.edit(action.workflow)
+        return world.say(() => `workflow ${action.workflow} is edited, now r${revision}`)
+      }
       case "Hit":
         return world.hit(world.hosts[action.server]!, action.blow)
       case "Outage": {
@@ -201,6 +184,7 @@ class Play {
     if (found === undefined) return this.#later(1_000, () => this.#start(action))
     const { host, server } = found
     const account = accountOf(action.workflow)
+    world.editions.ask(action.run, action.workflow)
     world.say(() => `start ${action.run} on ${host.machine.name}`)
     const name = `${host.machine.name} ${action.run}`
     this.#starting.add(name)

@@ -38,6 +38,7 @@ export type Action =
       readonly single: string | null
     }
   | { readonly _tag: "Cancel"; readonly at: number; readonly server: number; readonly run: number }
+  | { readonly _tag: "Edit"; readonly at: number; readonly workflow: number }
   | { readonly _tag: "Hit"; readonly at: number; readonly server: number; readonly blow: Blow }
   | {
       /** Hits a server in the middle of its so-manieth operation of a kind. */
@@ -152,8 +153,12 @@ const overridesOf = (dice: Dice.Dice, { nodes }: Drawing): InputOverrides => {
   return node.type === "all" || node.type === "request" ? {} : { [node.id]: value }
 }
 
-const startOf = (dice: Dice.Dice, workflows: ReadonlyArray<Drawing>, run: number): Action => {
-  const workflow = dice.below(workflows.length)
+const startOf = (
+  dice: Dice.Dice,
+  workflows: ReadonlyArray<Drawing>,
+  workflow: number,
+  run: number,
+): Extract<Action, { readonly _tag: "Start" }> => {
   const drawing = workflows[workflow]!
   const single = run > 0 && dice.chance(15) ? dice.of(drawing.nodes) : undefined
   const replaced = dice.chance(10) ? dice.of(drawing.nodes) : undefined
@@ -167,6 +172,26 @@ const startOf = (dice: Dice.Dice, workflows: ReadonlyArray<Drawing>, run: number
     replaced: replaced === undefined ? [] : [{ ...replaced, position: { x: 1, y: 1 } }],
     single: single?.id ?? null,
   }
+}
+
+/** A workflow is edited between two starts on one server, which has read it for the first. */
+const editOf = (
+  seed: number,
+  workflows: ReadonlyArray<Drawing>,
+  run: number,
+): ReadonlyArray<Action> => {
+  const dice = diceFor(seed, "edit")
+  if (!dice.chance(30)) return []
+  const workflow = dice.below(workflows.length)
+  const server = dice.below(serverCount)
+  const begin = dice.below(spread / 2)
+  const at = begin + dice.of([1, 50, 1_000])
+  const again = at + dice.of([0, 1, 50, 1_000])
+  return [
+    { ...startOf(dice, workflows, workflow, run), server, at: begin },
+    { _tag: "Edit", at, workflow },
+    { ...startOf(dice, workflows, workflow, run + 1), server, at: again },
+  ]
 }
 
 const faultOf = (dice: Dice.Dice, runs: number): Action => {
@@ -212,7 +237,9 @@ export const scenarioOf = (seed: number): Scenario => {
   const setup = setupOf(dice, isCalm)
   const workflows = Array.from({ length: 1 + dice.below(2) }, () => drawingOf(dice))
   const runs = 1 + dice.below(4)
-  const starts = Array.from({ length: runs }, (_, run) => startOf(dice, workflows, run))
+  const starts = Array.from({ length: runs }, (_, run) =>
+    startOf(dice, workflows, dice.below(workflows.length), run),
+  )
   const faults = isCalm
     ? []
     : Array.from({ length: dice.below(8) }, () => faultOf(dice, runs)).concat(
@@ -223,7 +250,7 @@ export const scenarioOf = (seed: number): Scenario => {
     setup,
     mood: moodOf(dice),
     workflows,
-    actions: [...starts, ...faults],
+    actions: [...starts, ...editOf(seed, workflows, runs), ...faults],
     healedAt: spread + 5_000,
   }
 }

@@ -1,7 +1,7 @@
 /**
  * A server of a simulation: the engine as it is, on a machine and over a wire of the simulation.
  *
- * Leaves out: keys and the editing of workflows, which no run depends on.
+ * Leaves out: keys, which no run depends on, and the editing of workflows, which the play does.
  */
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { Graphs } from "@millrace/core/engine/Graphs"

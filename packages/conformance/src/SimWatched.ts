@@ -4,6 +4,7 @@
  */
 import type { ActiveNode, NodeRun, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import type { Editions } from "./SimEditions.ts"
 import type { Report, Journal } from "./SimJournal.ts"
 import { callKey, stageOf } from "./SimJournal.ts"
 import { Reference, type Rows } from "./SimReference.ts"
@@ -14,6 +15,7 @@ import type { Machine, Time } from "./SimTime.ts"
 export interface Bench {
   readonly time: Time
   readonly journal: Journal
+  readonly editions: Editions
   readonly setup: Setup
   readonly isSkewed: boolean
   readonly report: Report

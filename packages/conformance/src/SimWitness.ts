@@ -169,7 +169,9 @@ export class Witness {
   #mayWrite(machine: Machine, { expected, run }: RunCommit, stored: Run | undefined): boolean {
     if (expected._tag === "New") {
       const name = nameOf(run, expected)
-      return stored === undefined && (name === undefined || !this.#names.has(name))
+      const isFree = name === undefined || !this.#names.has(name)
+      const isCurrent = expected.isCurrent !== true || this.#bench.editions.isCurrent(run)
+      return stored === undefined && isFree && isCurrent
     }
     if (stored === undefined || isTerminal(stored.status)) return false
     if (stored.fence !== expected.fence || stored.revision !== expected.revision) return false

@@ -12,6 +12,7 @@ import { Context, Effect, Layer, Scope } from "effect"
 import type { Dice } from "./ModelDice.ts"
 import { epoch } from "./Samples.ts"
 import { diceFor } from "./SimBehavior.ts"
+import { Editions } from "./SimEditions.ts"
 import { Journal } from "./SimJournal.ts"
 import type { Blow, Scenario } from "./SimScenario.ts"
 import { isSkewed, serverCount } from "./SimScenario.ts"
@@ -65,7 +66,7 @@ export class World {
   readonly offsets: Array<number>
   readonly trace: Array<string> = []
   readonly runs: RunStore["Service"]
-  readonly workflows: WorkflowStore["Service"]
+  readonly editions: Editions
   readonly ledger: LedgerStore["Service"]
   violation: Violation | undefined
   steps = 0
@@ -86,7 +87,8 @@ export class World {
     this.#dice = diceFor(seed, "luck")
     const stores = Effect.runSync(Layer.buildWithScope(options.stores, Scope.makeUnsafe()))
     this.runs = Context.get(stores, RunStore)
-    this.workflows = Context.get(stores, WorkflowStore)
+    const workflows = Context.get(stores, WorkflowStore)
+    this.editions = new Editions(workflows, scenario.workflows)
     this.ledger = Context.get(stores, LedgerStore)
     const report = (rule: string, message: string) => this.report(rule, message)
     this.journal = new Journal(this.time, {
@@ -103,6 +105,7 @@ export class World {
     const bench: Bench = {
       time: this.time,
       journal: this.journal,
+      editions: this.editions,
       setup,
       isSkewed: isSkewed(scenario),
       report,
@@ -117,7 +120,7 @@ export class World {
       witness: this.witness,
       storeClock,
       runs: this.runs,
-      workflows: this.workflows,
+      workflows,
       isHarsh: () => this.isHarsh,
       outageOf: (machine) => this.#outageOf(machine),
       strike: (machine, operation, place, run) => this.#strike(machine, operation, place, run),

@@ -47,6 +47,13 @@ const faults = {
       }),
     findStart: () => Effect.as(findStart(AccountId.make("acc_none"), ""), Option.none()),
   })),
+  "starts workflows that have changed": faulty(({ commit }) => ({
+    commit: ({ expected, ...each }) =>
+      commit({
+        ...each,
+        expected: expected._tag === "New" ? { ...expected, isCurrent: false } : expected,
+      }),
+  })),
   "hands runs out before their time": faulty(({ commit }) => ({
     commit: ({ run, ...each }) =>
       commit({ ...each, run: { ...run, dueAt: run.dueAt === null ? null : run.dueAt - 500 } }),
