@@ -11,7 +11,7 @@ import type { Reply } from "../packages/server/test/kill/Probe.ts"
 import { probe, Probe } from "../packages/server/test/kill/Probe.ts"
 import { Hogs, query, sessionsOf, terminate } from "../packages/server/test/kill/Sql.ts"
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
 let arena: Arena
 afterEach(() => arena.close())
