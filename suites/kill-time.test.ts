@@ -14,7 +14,7 @@ import type { TrialDrawing } from "../packages/server/test/kill/TrialDrawing.ts"
 import { bodyOf, drawTrial } from "../packages/server/test/kill/TrialDrawing.ts"
 import { problemsOfTrials } from "../packages/server/test/kill/TrialRules.ts"
 
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 })
 
 let arena: Arena | undefined
 afterEach(() => arena?.close())
@@ -139,7 +139,7 @@ describe("retries, waits and time limits under kill -9", () => {
       await sleep(blockMillis)
     }
     await Promise.all(played)
-    await arena.settled(90_000)
+    await arena.settled(150_000)
     const { url } = arena.postgres
     const stories = await readStories(url)
     const entries = readEntries(arena.journalPath)

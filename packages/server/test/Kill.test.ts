@@ -22,7 +22,7 @@ describe("two servers on one database", () => {
       wreak(fleet, postgres, dice, { kills: 2, terminations: 8, restarts: 1, overMillis: 3_000 }),
       traffic.startMany(40, 3_000, [workflow]),
     ])
-    await arena.settled(60_000)
+    await arena.settled(90_000)
     traffic.end()
     await watching
     expect(traffic.acknowledged.length).toBe(40)
@@ -48,7 +48,7 @@ describe("two servers on one database", () => {
     owner.server.signal(signal)
     await arena.begun(before, (each) => each.runId === runId && each.pid !== pid)
     expect(Date.now() - signaled).toBeLessThan(10_000)
-    await arena.settled(60_000)
+    await arena.settled(90_000)
     expect(await arena.problems()).toEqual([])
   })
 })
