@@ -16,7 +16,9 @@ export default defineConfig({
         name,
         root: `packages/${name}`,
         include: ["test/**/*.test.ts"],
-        testTimeout: 30_000,
+        // Against what hangs, not against what is slow.
+        testTimeout: 120_000,
+        hookTimeout: 120_000,
       },
     })),
   },

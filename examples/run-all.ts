@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
 const root = import.meta.dirname
-const limitMillis = 60_000
+const limitMillis = 120_000
 
 interface Outcome {
   readonly code: number | null

@@ -6,5 +6,5 @@ simulation("the stores in memory", Stores.layer, {
   seeds: 20_000,
   part: 1,
   parts: 2,
-  timeoutMillis: 600_000,
+  timeoutMillis: 1_200_000,
 })

@@ -9,5 +9,5 @@ simulation("the stores in memory", Stores.layer, {
   seeds: 20_000,
   part: 0,
   parts: 2,
-  timeoutMillis: 600_000,
+  timeoutMillis: 1_200_000,
 })

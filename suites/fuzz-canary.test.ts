@@ -196,6 +196,6 @@ describe("secrets", () => {
         }
       }).pipe(Effect.provide(layer), Effect.scoped)
     },
-    120_000,
+    560_000,
   )
 })

@@ -18,7 +18,7 @@ import * as LocalServer from "../packages/server/test/LocalServer.ts"
 const requests = 20_000
 const connections = 500
 const megabyte = 1_048_576
-const timeout = 280_000
+const timeout = 560_000
 const seed = Number(process.env["FUZZ_SEED"] ?? 7)
 
 setFlagsFromString("--expose-gc")

@@ -11,13 +11,18 @@ import type { Reply } from "../packages/server/test/kill/Probe.ts"
 import { probe, Probe } from "../packages/server/test/kill/Probe.ts"
 import { Hogs, query, sessionsOf, terminate } from "../packages/server/test/kill/Sql.ts"
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
 let arena: Arena
 afterEach(() => arena.close())
 
 const open = async (): Promise<readonly [Arena, Probe, Stored]> => {
-  const env = { MILLRACE_LEASE: "3s", MILLRACE_DATABASE_CONNECTIONS: "5" }
+  const env = {
+    MILLRACE_LEASE: "3s",
+    MILLRACE_DATABASE_CONNECTIONS: "5",
+    // The other one of the two seconds is for a busy machine.
+    MILLRACE_REQUEST_TIMEOUT: "1s",
+  }
   arena = await Arena.open({ seed: seedOf(), size: 2, env, maxConnections: 30 })
   const workflow = await arena.workflow("flow", 20, 800)
   const probes = new Probe(arena, workflow[0])
@@ -47,7 +52,7 @@ const through = async (
     expectUnavailable(await probes.everything())
     for (const { millis, name, status } of await probes.health()) {
       expect([name, status]).toEqual([name, name.endsWith("/healthz") ? 200 : 503])
-      expect(millis).toBeLessThan(1_500)
+      expect(millis).toBeLessThan(2_000)
     }
   }
   await trouble.end()
@@ -56,7 +61,7 @@ const through = async (
   await traffic.startMany(10, 500, [workflow])
   console.log(`well again after ${Date.now() - ended} ms`)
   expect(traffic.acknowledged.length).toBe(before + 10)
-  await stage.settled(40_000)
+  await stage.settled(90_000)
   // Nobody had to be started again.
   expect(stage.fleet.seats.flatMap(({ ends }) => ends)).toEqual([])
   return stage.problems()
@@ -109,7 +114,7 @@ describe("a database in trouble", () => {
     }
     await flow
     // Nobody thaws them: everything goes on over other connections.
-    await stage.settled(60_000)
+    await stage.settled(90_000)
     expect(await stage.problems()).toEqual([])
     expect(stage.fleet.seats.flatMap(({ ends }) => ends)).toEqual([])
   })
@@ -129,7 +134,7 @@ describe("a database in trouble", () => {
       expect(replies.filter(({ status }) => ![200, 409, 503].includes(status))).toEqual([])
       await probes.untilReady()
     }
-    await stage.settled(60_000)
+    await stage.settled(90_000)
     for (const pid of await sessionsOf(postgres.url)) await terminate(postgres.url, pid)
     await probes.untilReady()
   })

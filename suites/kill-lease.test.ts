@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
 let arena: Arena | undefined
 afterEach(() => arena?.close())
@@ -31,7 +31,7 @@ describe("a server that is frozen for three leases", () => {
     const after = arena.journal().length
     await starting
     await traffic.startMany(30, 3_000, [workflow])
-    await arena.settled(60_000)
+    await arena.settled(90_000)
     expect(await arena.problems()).toEqual([])
 
     // What it was at work on when it was frozen was done by others meanwhile, so what it had to
@@ -78,7 +78,7 @@ describe("a server that ends", () => {
       expect(took).toBeLessThan(leaseMillis + 2_000)
       await fleet.ready()
     }
-    await arena.settled(60_000)
+    await arena.settled(90_000)
     expect(await arena.problems()).toEqual([])
   })
 
@@ -101,7 +101,7 @@ describe("a server that ends", () => {
       expect(await ended).toEqual({ code: 0, signal: null })
       await fleet.ready()
     }
-    await arena.settled(60_000)
+    await arena.settled(90_000)
     expect(await arena.problems()).toEqual([])
     // Nothing was begun twice: what was in progress could finish.
     expect(arena.journal().filter(({ attempt }) => attempt > 1)).toEqual([])
@@ -129,7 +129,7 @@ describe("a server that ends", () => {
     console.log(`stopped while busy: the next server continued after ${took} ms`)
     expect(took).toBeLessThan(1_000)
     expect(await ended).toEqual({ code: 0, signal: null })
-    await arena.settled(60_000)
+    await arena.settled(90_000)
     expect(await arena.problems()).toEqual([])
     // The slow node could finish within the grace time, although that is longer than the lease.
     const attempts = arena.journal().filter(({ runId }) => runId === slowId)

@@ -9,7 +9,7 @@ import { Fleet } from "../packages/server/test/kill/Fleet.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 import { PostgresServer } from "../packages/server/test/PostgresServer.ts"
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
 let postgres: PostgresServer
 let folder = ""

@@ -14,7 +14,7 @@ import type { TrialDrawing } from "../packages/server/test/kill/TrialDrawing.ts"
 import { bodyOf, drawTrial } from "../packages/server/test/kill/TrialDrawing.ts"
 import { problemsOfTrials } from "../packages/server/test/kill/TrialRules.ts"
 
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 })
 
 let arena: Arena | undefined
 afterEach(() => arena?.close())
@@ -139,7 +139,7 @@ describe("retries, waits and time limits under kill -9", () => {
       await sleep(blockMillis)
     }
     await Promise.all(played)
-    await arena.settled(90_000)
+    await arena.settled(150_000)
     const { url } = arena.postgres
     const stories = await readStories(url)
     const entries = readEntries(arena.journalPath)
@@ -177,19 +177,32 @@ const startDelay = async ({ traffic }: Arena, millis: number): Promise<string> =
   return runId
 }
 
-/** Waits until the only run waits: parked until its time, or held by its owner. */
-const untilWaiting = async (url: string, parked: boolean): Promise<void> => {
-  const isParked = `(due_at IS NOT NULL) = ${parked}`
-  const statement = `SELECT FROM runs WHERE ${isParked} AND waiting::text <> '[]'`
-  while ((await query(url, statement)).length === 0) await sleep(20)
+/**
+ * Waits until a run waits: parked until its time, or held by its owner. False when it had ended
+ * before that was seen.
+ */
+const waits = async (url: string, runId: string, parked: boolean): Promise<boolean> => {
+  const statement = `SELECT finished_at IS NOT NULL AS ended,
+    (due_at IS NOT NULL) = ${parked} AND waiting::text <> '[]' AS waits FROM runs WHERE id = $1`
+  for (;;) {
+    type Row = { readonly ended: boolean; readonly waits: boolean }
+    const [row] = await query<Row>(url, statement, [runId])
+    if (row?.ended === true || row?.waits === true) return row.waits
+    await sleep(20)
+  }
 }
 
-/** When the delay of the only run was due and when it was over, by its record. */
-const delayOf = async (stage: Arena, millis: number) => {
-  await stage.settled(30_000)
-  const [story] = await readStories(stage.postgres.url)
+/** The attempts of a run that began so far. */
+const begunOf = ({ journalPath }: Arena, runId: string) =>
+  readEntries(journalPath).filter((each) => each.what === "begin" && each.runId === runId)
+
+/** When the delay of a run was due and when it was over, by its record. */
+const delayOf = async (stage: Arena, runId: string, millis: number) => {
+  await stage.settled(60_000)
+  const stories = await readStories(stage.postgres.url)
+  const story = stories.find(({ run }) => run.id === runId)
   const row = story?.nodeRuns.find(({ nodeId }) => nodeId === "wait")
-  const then = readEntries(stage.journalPath).filter(({ what }) => what === "begin")
+  const then = begunOf(stage, runId)
   // Once it was over, what follows was done, and once.
   expect(story?.run.status).toBe("COMPLETED")
   expect(story?.events.map(({ type }) => type)).toEqual([
@@ -203,20 +216,36 @@ const delayOf = async (stage: Arena, millis: number) => {
   return { due: (row?.startedAt ?? 0) + millis, fired: row?.finishedAt ?? 0, began: then[0]!.at }
 }
 
+/**
+ * Starts a run that waits for so long, and kills every server meanwhile. Another run is started
+ * where the delay of one was over before anybody was killed.
+ */
+const killWithin = async (stage: Arena, millis: number) => {
+  const { fleet, postgres } = stage
+  for (;;) {
+    const runId = await startDelay(stage, millis)
+    if (!(await waits(postgres.url, runId, false))) continue
+    const killed = Date.now()
+    await Promise.all(fleet.seats.map(({ server }) => server.end("SIGKILL")))
+    if (begunOf(stage, runId).length === 0) return { killed, runId }
+    await fleet.ready()
+  }
+}
+
 describe("a delay", () => {
   it("of 3 s across two restarts fires once, within 1 s of its time", async () => {
     arena = await Arena.open({ seed: seedOf(), size: 2, env })
     const { fleet, postgres } = arena
     const [first, second] = fleet.seats
-    await startDelay(arena, 3_000)
-    await untilWaiting(postgres.url, true)
+    const runId = await startDelay(arena, 3_000)
+    expect(await waits(postgres.url, runId, true)).toBe(true)
     await first!.server.end("SIGKILL")
     // The second one stops when a third one has come in the place of the first.
     while (first!.ends.length < 1) await sleep(10)
     await fleet.ready()
     const third = Date.now()
     await second!.server.end("SIGTERM")
-    const { began, due, fired } = await delayOf(arena, 3_000)
+    const { began, due, fired } = await delayOf(arena, runId, 3_000)
     console.log(`the third server was there at ${third - due} ms, it fired at ${fired - due} ms`)
     expect(first!.ends.map(({ signal }) => signal)).toEqual(["SIGKILL"])
     expect(second!.ends.map(({ code }) => code)).toEqual([0])
@@ -227,14 +256,11 @@ describe("a delay", () => {
 
   it("that was too short to be parked outlives its owner by a lease", async () => {
     arena = await Arena.open({ seed: seedOf(), size: 2, env })
-    const { fleet, postgres } = arena
-    await startDelay(arena, 900)
-    await untilWaiting(postgres.url, false)
-    const killed = Date.now()
-    await Promise.all(fleet.seats.map(({ server }) => server.end("SIGKILL")))
+    const { fleet } = arena
+    const { killed, runId } = await killWithin(arena, 900)
     await fleet.ready()
     const ready = Date.now()
-    const { due, fired } = await delayOf(arena, 900)
+    const { due, fired } = await delayOf(arena, runId, 900)
     console.log(`its owner was killed; it fired ${fired - due} ms after its time`)
     expect(fired).toBeGreaterThanOrEqual(due)
     expect(fired - Math.max(killed + leaseMillis, ready)).toBeLessThan(1_500)

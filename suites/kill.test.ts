@@ -8,7 +8,7 @@ import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
 import { wreak } from "../packages/server/test/kill/Havoc.ts"
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
 let arena: Arena | undefined
 afterEach(() => arena?.close())

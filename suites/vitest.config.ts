@@ -11,5 +11,8 @@ export default defineConfig({
     name: "suites",
     root: import.meta.dirname,
     include: ["**/*.test.ts"],
+    // Against what hangs, not against what is slow.
+    testTimeout: 300_000,
+    hookTimeout: 120_000,
   },
 })

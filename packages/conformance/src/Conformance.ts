@@ -62,7 +62,7 @@ export const conformance = <E>(
   stores: Layer.Layer<WorkflowStore | RunStore | LedgerStore | KeyStore, E>,
   { crowd = 10_000 }: Options = {},
 ): void =>
-  layer(stores, { timeout: "60 seconds", excludeTestServices: true })(name, (it) => {
+  layer(stores, { timeout: "120 seconds", excludeTestServices: true })(name, (it) => {
     workflowStoreSuite(it)
     pagingSuite(it, "WorkflowStore.list", workflows)
     runCommitSuite(it)

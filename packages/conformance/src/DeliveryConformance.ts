@@ -19,7 +19,7 @@ export const deliveryConformance = <E>(
   name: string,
   stores: Layer.Layer<RunStore | WebhookStore, E>,
 ): void =>
-  layer(stores, { timeout: "60 seconds", excludeTestServices: true })(name, (it) => {
+  layer(stores, { timeout: "120 seconds", excludeTestServices: true })(name, (it) => {
     deliveryClaimSuite(it)
     deliveryReadSuite(it)
     signingSecretSuite(it)

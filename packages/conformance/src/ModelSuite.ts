@@ -158,7 +158,7 @@ export const modelOnRealClock = <E>(
   stores: Layer.Layer<Services, E>,
   options: ModelOptions,
 ): void =>
-  layer(stores, { timeout: "60 seconds", excludeTestServices: true })(
+  layer(stores, { timeout: "120 seconds", excludeTestServices: true })(
     `${name} and the model`,
     (tests) => {
       const clock: StoreClock = { wait: () => Effect.void, slackMillis: 5_000 }

@@ -80,7 +80,7 @@ const crowds = (it: Tests, crowd: number): void => {
         assert.strictEqual(ids[1], one!.id)
         yield* Scenes.quiet
       }),
-    { timeout: 60_000 },
+    { timeout: 240_000 },
   )
 }
 

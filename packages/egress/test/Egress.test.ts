@@ -273,7 +273,7 @@ describe("Egress.request, bounded", () => {
         yield* Fiber.interrupt(fiber)
         yield* Effect.timeout(
           Effect.promise(() => gone),
-          2_000,
+          20_000,
         )
       }),
     )

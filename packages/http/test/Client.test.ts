@@ -10,6 +10,9 @@ import { TestClock } from "effect/testing"
 import { Harness } from "./Harness.ts"
 import { chain } from "./Samples.ts"
 
+/** How many requests were answered so far. */
+let answered = 0
+
 /** `fetch`, but into the handler. */
 const inProcess = FetchHttpClient.layer.pipe(
   Layer.provide(
@@ -19,14 +22,20 @@ const inProcess = FetchHttpClient.layer.pipe(
         Harness,
         ({ handler }): typeof fetch =>
           (input, init) =>
-            handler(new Request(input, init)),
+            handler(new Request(input, init)).finally(() => (answered += 1)),
       ),
     ),
   ),
 )
 
-/** Lets everything happen that does not wait for the clock. */
-const settled = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 50)))
+const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+
+/** Waits for so many more answers, and lets everything happen that does not wait for the clock. */
+const afterAnswers = Effect.fnUntraced(function* (count: number) {
+  const wanted = answered + count
+  yield* Effect.repeat(turn, { while: () => answered < wanted })
+  yield* Effect.repeat(turn, { times: 50 })
+})
 
 const baseUrl = "http://localhost"
 
@@ -115,7 +124,7 @@ layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
         const { nodeTypes } = yield* Client.make({ baseUrl, apiKey: key })
         yield* nodeTypes.list()
         const waiting = yield* Effect.forkChild(nodeTypes.list())
-        yield* settled
+        yield* afterAnswers(1)
         assert.isUndefined(waiting.pollUnsafe())
         yield* TestClock.adjust("1 minute")
         assert.strictEqual((yield* Fiber.join(waiting)).items.length, 4)

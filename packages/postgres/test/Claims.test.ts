@@ -16,7 +16,7 @@ class Address extends Context.Service<Address, Redacted.Redacted>()("Address") {
 }
 
 /** One connection, so that its plans and its statistics are seen from within. */
-const layerDatabase = Stores.layer.pipe(
+const layerDatabase = TestPostgres.withoutAutovacuum(Stores.layer).pipe(
   Layer.provideMerge(
     Layer.unwrap(Effect.map(Address, (url) => Postgres.layer({ url, maxConnections: 1 }))),
   ),
@@ -68,63 +68,57 @@ const wishes: ReadonlyArray<Partial<ClaimRequest>> = [
   { runsPerAccount: 1_000, runsPerWorkflow: 1_000 },
 ]
 
-layer(layerDatabase, { timeout: "60 seconds", excludeTestServices: true })(
+layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
   "RunClaims.claim",
   (test) => {
-    test.effect(
-      "reads what it takes, however many runs are parked and queued",
-      () =>
-        Effect.gen(function* () {
-          const [sql, store] = [yield* SqlClient, yield* RunStore]
-          const samples = yield* Samples.make
-          // By now the statements are prepared, and planned for tables with nothing in them.
-          for (let n = 0; n < 8; n++) yield* Effect.forEach(wishes, claimOf)
-          const run = samples.run()
-          yield* store.commit(Samples.birth(run))
-          yield* copies(run.id, 20_000, 9_000_000_000_000)
-          yield* copies(run.id, 10_000, null)
-          for (const analyzed of [false, true]) {
-            if (analyzed) yield* sql`ANALYZE`
-            // Under caps, statistics make the planner read more.
-            for (const wish of analyzed ? [{}] : wishes) {
-              const before = yield* readSoFar
-              assert.strictEqual((yield* claimOf(wish)).length, limit)
-              const read = (yield* readSoFar) - before
-              assert.isAtMost(read, 30 * limit, `${JSON.stringify(wish)}, ${String(analyzed)}`)
-            }
+    test.effect("reads what it takes, however many runs are parked and queued", () =>
+      Effect.gen(function* () {
+        const [sql, store] = [yield* SqlClient, yield* RunStore]
+        const samples = yield* Samples.make
+        // By now the statements are prepared, and planned for tables with nothing in them.
+        for (let n = 0; n < 8; n++) yield* Effect.forEach(wishes, claimOf)
+        const run = samples.run()
+        yield* store.commit(Samples.birth(run))
+        yield* copies(run.id, 20_000, 9_000_000_000_000)
+        yield* copies(run.id, 10_000, null)
+        for (const analyzed of [false, true]) {
+          if (analyzed) yield* sql`ANALYZE`
+          // Under caps, statistics make the planner read more.
+          for (const wish of analyzed ? [{}] : wishes) {
+            const before = yield* readSoFar
+            assert.strictEqual((yield* claimOf(wish)).length, limit)
+            const read = (yield* readSoFar) - before
+            assert.isAtMost(read, 30 * limit, `${JSON.stringify(wish)}, ${String(analyzed)}`)
           }
-        }),
-      { timeout: 60_000 },
+        }
+      }),
     )
 
-    test.effect(
-      "is not held up by a process that freezes while it claims under caps",
-      () =>
-        Effect.gen(function* () {
-          const [url, samples, store] = [yield* Address, yield* Samples.make, yield* RunStore]
-          for (let n = 0; n < 2 * limit; n++) yield* store.commit(Samples.birth(samples.run()))
-          const claimed = yield* Deferred.make<void>()
-          const capped = { runsPerAccount: 1_000 }
-          const freeze = Effect.gen(function* () {
-            const sql = yield* SqlClient
-            yield* sql.withTransaction(
-              claimOf(capped).pipe(
-                Effect.andThen(Deferred.succeed(claimed, undefined)),
-                Effect.andThen(Effect.never),
-              ),
-            )
-          })
-          const frozen = yield* Stores.layer.pipe(
-            Layer.provideMerge(Postgres.layer({ url })),
-            (stores) => Effect.provide(freeze, stores),
-            Effect.forkChild,
+    test.effect("is not held up by a process that freezes while it claims under caps", () =>
+      Effect.gen(function* () {
+        const [url, samples, store] = [yield* Address, yield* Samples.make, yield* RunStore]
+        for (let n = 0; n < 2 * limit; n++) yield* store.commit(Samples.birth(samples.run()))
+        const claimed = yield* Deferred.make<void>()
+        const capped = { runsPerAccount: 1_000 }
+        const freeze = Effect.gen(function* () {
+          const sql = yield* SqlClient
+          yield* sql.withTransaction(
+            claimOf(capped).pipe(
+              Effect.andThen(Deferred.succeed(claimed, undefined)),
+              Effect.andThen(Effect.never),
+            ),
           )
-          yield* Deferred.await(claimed)
-          const records = yield* Effect.timeout(claimOf(capped), "30 seconds")
-          assert.strictEqual(records.length, limit)
-          yield* Fiber.interrupt(frozen)
-        }),
-      { timeout: 60_000 },
+        })
+        const frozen = yield* Stores.layer.pipe(
+          Layer.provideMerge(Postgres.layer({ url })),
+          (stores) => Effect.provide(freeze, stores),
+          Effect.forkChild,
+        )
+        yield* Deferred.await(claimed)
+        const records = yield* Effect.timeout(claimOf(capped), "30 seconds")
+        assert.strictEqual(records.length, limit)
+        yield* Fiber.interrupt(frozen)
+      }),
     )
   },
 )

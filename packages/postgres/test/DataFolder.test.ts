@@ -266,7 +266,7 @@ const damaged = (it: Tests): void => {
           const path = yield* folder
           damage(path)
           const before = listing(path)
-          const error = yield* Effect.flip(Effect.timeout(use(path), "20 seconds"))
+          const error = yield* Effect.flip(Effect.timeout(use(path), "60 seconds"))
           assert.strictEqual(error._tag, "DataFolderDamaged")
           assert.match(error.message, problem)
           assert.include(error.message, `The data folder ${path} cannot be used (`)
@@ -280,7 +280,7 @@ const damaged = (it: Tests): void => {
   tells(used, damagesOfDatabase)
 }
 
-layer(Template.layer, { timeout: "60 seconds", excludeTestServices: true })("DataFolder", (it) => {
+layer(Template.layer, { timeout: "120 seconds", excludeTestServices: true })("DataFolder", (it) => {
   describe("Pglite.layer", () => {
     keeping(it)
   })

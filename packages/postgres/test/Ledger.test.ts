@@ -14,7 +14,7 @@ import * as Races from "./CreditRaces.ts"
 import * as StartRaces from "./StartRaces.ts"
 import * as TestPostgres from "./TestPostgres.ts"
 
-const database = Stores.layer.pipe(
+const database = TestPostgres.withoutAutovacuum(Stores.layer).pipe(
   Layer.provideMerge(
     Layer.unwrap(Effect.map(TestPostgres.url, (url) => Postgres.layer({ url, maxConnections: 1 }))),
   ),
@@ -178,4 +178,4 @@ describe("Credits on several servers", () => {
   )
 })
 
-layer(database, { timeout: "60 seconds", excludeTestServices: true })("Credits", within)
+layer(database, { timeout: "120 seconds", excludeTestServices: true })("Credits", within)

@@ -20,7 +20,7 @@ class Address extends Context.Service<Address, Redacted.Redacted>()("Address") {
 }
 
 /** One connection, so that its plans and its statistics are seen from within. */
-const layerDatabase = Stores.layer.pipe(
+const layerDatabase = TestPostgres.withoutAutovacuum(Stores.layer).pipe(
   Layer.provideMerge(
     Layer.unwrap(Effect.map(Address, (url) => Postgres.layer({ url, maxConnections: 1 }))),
   ),
@@ -331,7 +331,7 @@ describe("Postgres.layer", () => {
   )
 })
 
-layer(layerDatabase, { timeout: "60 seconds", excludeTestServices: true })(
+layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
   "Stores.layerStorage",
   (test) => {
     transactions(test)

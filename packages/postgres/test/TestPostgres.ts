@@ -10,8 +10,9 @@ import { PgClient } from "@effect/sql-pg"
 import { Postgres, Stores } from "@millrace/postgres"
 import { Effect, Layer, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { SqlClient } from "effect/sql/SqlClient"
 import { execFile, spawn } from "node:child_process"
-import { randomUUID } from "node:crypto"
+import { randomInt, randomUUID } from "node:crypto"
 import { chown, cp, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -25,14 +26,22 @@ const nobody = 65_534
 
 const ids = () => (process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {})
 
-const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0))
+const isFree = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const server = createServer().listen(port, "127.0.0.1", () => {
+      server.close(() => resolve(true))
     })
-    server.once("error", reject)
+    server.once("error", () => resolve(false))
   })
+
+/**
+ * A port below those that the system gives away by itself: of those, any client may get one as its
+ * own end, before the server has it.
+ */
+const freePort = async (): Promise<number> => {
+  const port = randomInt(10_000, 32_000)
+  return (await isFree(port)) ? port : freePort()
+}
 
 interface Link {
   readonly source: string
@@ -171,6 +180,22 @@ export const url: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = Effect.
 
 /** A client of such a database, without tables. */
 export const layer = Layer.unwrap(Effect.map(url, (address) => Postgres.layer({ url: address })))
+
+/**
+ * Stores whose server looks at none of their tables by itself, whatever a test waits for: the
+ * statistics that it gathers a minute after its start would change plans.
+ */
+export const withoutAutovacuum = <A, E, R>(stores: Layer.Layer<A, E, R>) =>
+  Layer.tap(stores, () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const tables = yield* sql<{ readonly name: string }>`
+        SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`
+      for (const { name } of tables) {
+        yield* sql`ALTER TABLE ${sql(name)} SET (autovacuum_enabled = false)`
+      }
+    }),
+  )
 
 /** The stores over such a database. */
 export const layerStores = Layer.provide(Stores.layer, layer)

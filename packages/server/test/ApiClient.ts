@@ -48,12 +48,15 @@ export class ApiClient {
     return runId
   }
 
-  /** Asks for a run, a few times a second, until it is as wanted. */
+  /**
+   * Asks for a run until it is as wanted: often at first, then ever less, because a key may ask
+   * only so often.
+   */
   async runWhen(id: string, wanted: (run: RunView) => boolean): Promise<RunView> {
-    for (let tries = 0; tries < 40; tries++) {
+    for (let pause = 50; pause < 8_000; pause *= 1.2) {
       const run = await this.call<RunView>("GET", `/runs/${id}`)
       if (wanted(run)) return run
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await new Promise((resolve) => setTimeout(resolve, pause))
     }
     throw new Error(`Run ${id} did not become as expected`)
   }

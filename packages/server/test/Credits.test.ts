@@ -20,7 +20,7 @@ beforeAll(async () => {
   })
   const [, found = ""] = await server.waitFor(/listens on (http:[^" ]+)/)
   origin = found
-}, 60_000)
+})
 afterAll(() => postgres.remove())
 
 type Env = Readonly<Record<string, string>>

@@ -56,7 +56,7 @@ export class Hook {
 
   /** Waits until so many have come. */
   async has(count: number): Promise<void> {
-    const until = Date.now() + 30_000
+    const until = Date.now() + 90_000
     while (this.received.length < count) {
       if (Date.now() > until) throw new Error(`Only ${this.received.length} of ${count} came`)
       await sleep(10)

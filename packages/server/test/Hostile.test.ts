@@ -9,8 +9,11 @@ import { connect } from "node:net"
 import { assert, describe } from "vitest"
 import * as LocalServer from "./LocalServer.ts"
 
-/** Bounds that a test can wait for. */
-const impatient = { headersMillis: 400, requestMillis: 800, idleMillis: 300, lookMillis: 50 }
+/** Bounds that a test can wait for, and that a good client keeps on a busy machine, too. */
+const impatient = { headersMillis: 1_000, requestMillis: 2_000, idleMillis: 700, lookMillis: 50 }
+
+/** Far above these bounds, and below those that a server has if it is told nothing. */
+const inTimeMillis = 4_500
 
 /** What came back on a connection, and how long it lasted. */
 interface Exchange {
@@ -58,7 +61,7 @@ describe("a server among hostile clients", () => {
     Effect.gen(function* () {
       const { port } = yield* LocalServer.start(impatient)
       const { millis } = yield* exchange(port, () => {})
-      assert.isBelow(millis, 2_000)
+      assert.isBelow(millis, inTimeMillis)
     }).pipe(Effect.scoped),
   )
 
@@ -73,7 +76,7 @@ describe("a server among hostile clients", () => {
       assert.match(answer, /\{"error":"The request took too long to arrive"\}$/)
       assert.match(answer, /\r\nx-request-id: req_\w+\r\n/)
       assert.match(answer, /\r\nx-content-type-options: nosniff\r\n/)
-      assert.isBelow(millis, 3_000)
+      assert.isBelow(millis, inTimeMillis)
     }).pipe(Effect.scoped),
   )
 
@@ -86,7 +89,7 @@ describe("a server among hostile clients", () => {
         drip(" ", 50)(socket)
       })
       assert.match(answer, /^HTTP\/1\.1 408 /)
-      assert.isBelow(millis, 3_000)
+      assert.isBelow(millis, inTimeMillis)
     }).pipe(Effect.scoped),
   )
 
@@ -97,7 +100,7 @@ describe("a server among hostile clients", () => {
         socket.write("GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n")
       })
       assert.match(answer, /^HTTP\/1\.1 200 /)
-      assert.isBelow(millis, 3_000)
+      assert.isBelow(millis, inTimeMillis)
     }).pipe(Effect.scoped),
   )
 
@@ -122,7 +125,7 @@ describe("a server among hostile clients", () => {
         times.push(clock.currentTimeMillisUnsafe() - begin)
       }
       for (const socket of idle) socket.destroy()
-      assert.isBelow(times.toSorted((a, b) => a - b)[95]!, 250)
+      assert.isBelow(times.toSorted((a, b) => a - b)[95]!, 1_000)
     }).pipe(Effect.scoped),
   )
 
@@ -147,7 +150,7 @@ describe("a server among hostile clients", () => {
         assert.match(answer, /^HTTP\/1\.1 413 /)
         assert.match(answer, /\{"error":"The body is larger than 1048576 bytes"\}$/)
         assert.isBelow(sent, 26_214_400)
-        assert.isBelow(millis, 3_000)
+        assert.isBelow(millis, inTimeMillis)
         assert.strictEqual(yield* listRuns(origin, key), 200)
       }).pipe(Effect.scoped),
     )
@@ -174,7 +177,7 @@ describe("a server among hostile clients", () => {
           fetch(`${origin}/api/v1/workflows`, { ...init, headers }),
         )
         assert.strictEqual(again.status, 400)
-        assert.isBelow(clock.currentTimeMillisUnsafe() - begin, 1_000)
+        assert.isBelow(clock.currentTimeMillisUnsafe() - begin, 5_000)
         assert.strictEqual(yield* listRuns(origin, key), 200)
       }
     }).pipe(Effect.scoped),
@@ -207,7 +210,7 @@ describe("a server among hostile clients", () => {
           socket.write("upgrade: websocket\r\nsec-websocket-key: AA==\r\n\r\n")
         })
         assert.match(answer, path === "/healthz" ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 401 /)
-        assert.isBelow(millis, 3_000)
+        assert.isBelow(millis, inTimeMillis)
       }
     }).pipe(Effect.scoped),
   )

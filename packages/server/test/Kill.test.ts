@@ -7,7 +7,7 @@ import { Arena } from "./kill/Arena.ts"
 import { seedOf } from "./kill/Dice.ts"
 import { wreak } from "./kill/Havoc.ts"
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
 let arena: Arena | undefined
 afterEach(() => arena?.close())
@@ -22,7 +22,7 @@ describe("two servers on one database", () => {
       wreak(fleet, postgres, dice, { kills: 2, terminations: 8, restarts: 1, overMillis: 3_000 }),
       traffic.startMany(40, 3_000, [workflow]),
     ])
-    await arena.settled(60_000)
+    await arena.settled(90_000)
     traffic.end()
     await watching
     expect(traffic.acknowledged.length).toBe(40)
@@ -31,26 +31,24 @@ describe("two servers on one database", () => {
     expect(ends).toEqual(ends.map(() => ({ code: 0, signal: null })))
   })
 
-  it("follow each other: soon after a kill, at once after a stop", async () => {
-    const leaseMillis = 1_000
-    arena = await Arena.open({ seed: seedOf(), size: 2, env: { MILLRACE_LEASE: "1s" } })
+  // The long suite tells how soon exactly: here it only matters which of the two ways it was.
+  it.each([
+    ["a kill", "SIGKILL", "when its lease is over", 1],
+    ["a stop", "SIGTERM", "long before", 30],
+  ] as const)("follow each other after %s (%s), %s", async (_, signal, __, leaseSeconds) => {
+    const env = { MILLRACE_LEASE: `${leaseSeconds}s` }
+    arena = await Arena.open({ seed: seedOf(), size: 2, env })
     const { fleet, traffic } = arena
     const workflow = await arena.workflow("flow", 20, 400)
-    for (const [signal, limit] of [
-      ["SIGKILL", leaseMillis + 2_000],
-      ["SIGTERM", 1_500],
-    ] as const) {
-      await fleet.ready()
-      const runId = await traffic.start(...workflow)
-      const { pid } = await arena.begun(0, (each) => each.runId === runId)
-      const owner = fleet.seats.find(({ server }) => server.pid === pid)!
-      const before = arena.journal().length
-      const signaled = Date.now()
-      owner.server.signal(signal)
-      await arena.begun(before, (each) => each.runId === runId && each.pid !== pid)
-      expect(Date.now() - signaled).toBeLessThan(limit)
-    }
-    await arena.settled(60_000)
+    const runId = await traffic.start(...workflow)
+    const { pid } = await arena.begun(0, (each) => each.runId === runId)
+    const owner = fleet.seats.find(({ server }) => server.pid === pid)!
+    const before = arena.journal().length
+    const signaled = Date.now()
+    owner.server.signal(signal)
+    await arena.begun(before, (each) => each.runId === runId && each.pid !== pid)
+    expect(Date.now() - signaled).toBeLessThan(10_000)
+    await arena.settled(90_000)
     expect(await arena.problems()).toEqual([])
   })
 })

@@ -8,6 +8,7 @@
  */
 import type { ChildProcess } from "node:child_process"
 import { execFile, spawn } from "node:child_process"
+import { randomInt } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { chown, cp, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises"
 import { createServer } from "node:net"
@@ -22,14 +23,22 @@ const nobody = 65_534
 
 const ids = () => (process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {})
 
-const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0))
+const isFree = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const server = createServer().listen(port, "127.0.0.1", () => {
+      server.close(() => resolve(true))
     })
-    server.once("error", reject)
+    server.once("error", () => resolve(false))
   })
+
+/**
+ * A port below those that the system gives away by itself: of those, any client may get one as its
+ * own end, while the server is down.
+ */
+const freePort = async (): Promise<number> => {
+  const port = randomInt(10_000, 32_000)
+  return (await isFree(port)) ? port : freePort()
+}
 
 interface Link {
   readonly source: string

@@ -172,13 +172,14 @@ describe("serve", () => {
     expect((await fetch(`${origin}/readyz`)).status).toBe(200)
     server.signal("SIGTERM")
     await server.waitFor(/stopping: /)
-    const ready = await fetch(`${origin}/readyz`)
-    expect([ready.status, await ready.json()]).toEqual([
+    // All at once: it listens for a second only.
+    const paths = ["/readyz", "/healthz", "/api/v1/runs"]
+    const [ready, ...others] = await Promise.all(paths.map((path) => fetch(`${origin}${path}`)))
+    expect([ready?.status, await ready?.json()]).toEqual([
       503,
       { error: "The server is shutting down; try again" },
     ])
-    expect((await fetch(`${origin}/healthz`)).status).toBe(200)
-    expect((await fetch(`${origin}/api/v1/runs`)).status).toBe(401)
+    expect(others.map(({ status }) => status)).toEqual([200, 401])
     expect(await server.ended).toEqual({ code: 0, signal: null })
   })
 

@@ -14,7 +14,7 @@ import { afterAll, afterEach, vi } from "vitest"
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 
-const deadlineMillis = 40_000
+const deadlineMillis = 100_000
 
 /** The master key of every `serve` that is not given another one. */
 export const masterKey = Buffer.alloc(32, 7).toString("base64")
@@ -29,6 +29,8 @@ export interface Ended {
 export class ServerProcess {
   readonly #child: ChildProcess
   readonly ended: Promise<Ended>
+  /** True once it has ended and everything it printed is here. */
+  #isOver = false
   stdout = ""
   stderr = ""
 
@@ -46,7 +48,10 @@ export class ServerProcess {
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += text))
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.stderr += text))
     this.ended = new Promise((resolve) =>
-      this.#child.on("close", (code, signal) => resolve({ code, signal })),
+      this.#child.on("close", (code, signal) => {
+        this.#isOver = true
+        resolve({ code, signal })
+      }),
     )
   }
 
@@ -84,7 +89,7 @@ export class ServerProcess {
       this.#child.stdout?.on("data", look)
       this.#child.on("close", ended)
       look()
-      if (this.#child.exitCode !== null) ended()
+      if (this.#isOver) ended()
     })
   }
 

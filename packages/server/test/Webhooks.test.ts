@@ -20,7 +20,7 @@ let hook: Hook
 beforeAll(async () => {
   postgres = await PostgresServer.create()
   hook = await Hook.open()
-}, 60_000)
+})
 afterAll(async () => {
   hook.close()
   await postgres.remove()

@@ -17,12 +17,16 @@ import * as LocalReceiver from "./LocalReceiver.ts"
 
 const open = Egress.layer({ ...httpsOnly, allow: [{ cidr: "127.0.0.0/8" }], idleMillis: 1_000 })
 
-/** One attempt each, and that in a second. */
-const once = {
+/** One attempt each, with so much time for it. */
+const once = (timeoutMillis: number) => ({
   schedule: { delaysMillis: [], jitter: 0, lifeMillis: 3_600_000 },
-  timeoutMillis: 1_000,
+  timeoutMillis,
   pollMillis: 20,
-}
+})
+
+/** Time for a receiver that uses all of it, and for those that do not on a busy machine. */
+const shortMillis = 1_000
+const longMillis = 30_000
 
 const to = (origin: string): Delivery =>
   delivery({ origin, url: `${origin}/hook`, createdAt: Date.now() })
@@ -47,10 +51,10 @@ const outcomeAt = Effect.fnUntraced(function* (origin: string) {
 
 const withDispatcher = <A, E>(
   test: Effect.Effect<A, E, WebhookStore | Scope.Scope>,
-  egress = open,
+  { egress = open, timeoutMillis = longMillis } = {},
 ) =>
   Effect.gen(function* () {
-    yield* Layer.build(dispatcher(egress, once))
+    yield* Layer.build(dispatcher(egress, once(timeoutMillis)))
     return yield* test
   }).pipe(Effect.provide(services))
 
@@ -89,8 +93,9 @@ describe("Dispatcher.layer, with a receiver that", () => {
           })
           const attempt = yield* outcomeAt(origin)
           assert.strictEqual(attempt.error, error)
-          assert.isBelow(attempt.durationMillis!, 2_000)
+          assert.isBelow(attempt.durationMillis!, 10_000)
         }),
+        { timeoutMillis: error === "timeout" ? shortMillis : longMillis },
       ),
     )
   }
@@ -134,7 +139,7 @@ describe("Dispatcher.layer, with a receiver that", () => {
         const attempt = yield* outcomeAt(`http://127.0.0.1:${port}`)
         assert.deepStrictEqual(asked, ["identity"])
         assert.isAtMost(Buffer.byteLength(attempt.answer!), 3 * 4_096)
-        assert.isBelow(attempt.durationMillis!, 1_500)
+        assert.isBelow(attempt.durationMillis!, 10_000)
       }),
     ),
   )
@@ -226,7 +231,7 @@ describe("Dispatcher.layer, given addresses that lead inside", () => {
           const attempts = yield* Effect.forEach(origins, outcomeAt, { concurrency: 20 })
           assert.deepStrictEqual([...new Set(attempts.map(({ error }) => error))], ["blocked"])
         }),
-        guard,
+        { egress: guard },
       )
       assert.isAbove(asked, 1)
       assert.strictEqual(canary.connections(), 0)

@@ -98,8 +98,12 @@ export class Fleet {
     }
   }
 
-  /** Stops every server in order, and tells how each ended. */
-  stop(): Promise<ReadonlyArray<Ended>> {
+  /**
+   * Stops every server in order, and tells how each ended. Waits for all of them before: one that
+   * has only begun to start cannot stop in order.
+   */
+  async stop(): Promise<ReadonlyArray<Ended>> {
+    await this.ready()
     return Promise.all(this.seats.map((seat) => seat.stop()))
   }
 

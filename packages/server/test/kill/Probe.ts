@@ -72,7 +72,7 @@ export class Probe {
 
   /** Waits until every server says that it can work. */
   async untilReady(): Promise<void> {
-    const until = Date.now() + 20_000
+    const until = Date.now() + 60_000
     while (!(await this.health()).every(({ status }) => status === 200)) {
       if (Date.now() > until) throw new Error(`Not ready again\n${this.#arena.fleet.output}`)
       await sleep(50)

@@ -5,6 +5,7 @@ import * as Postgres from "@millrace/postgres/Postgres"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { setTimeout as sleep } from "node:timers/promises"
 
 /** Runs an effect with a client of the database. */
 export const withSql = <A, E>(
@@ -39,6 +40,9 @@ export const sessionsOf = async (url: string): Promise<ReadonlyArray<number>> =>
 /** Ends a session as an administrator would. */
 export const terminate = (url: string, pid: number): Promise<unknown> =>
   query(url, "SELECT pg_terminate_backend($1)", [pid])
+
+/** How many sessions are held for nothing. */
+const hogs = `SELECT count(*)::int AS held FROM pg_stat_activity WHERE application_name = 'hog'`
 
 const sessionsOfServers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE application_name = 'millrace' AND backend_type = 'client backend'
@@ -79,7 +83,9 @@ export class Hogs {
       while (!isOver()) {
         yield* Effect.sleep(200)
         const ended = yield* sql.unsafe(sessionsOfServers)
-        if (ended.length === 0) onTaken()
+        const [count] = yield* sql.unsafe<{ readonly held: number }>(hogs)
+        // All but the one of this session.
+        if (ended.length === 0 && count?.held === (row?.most ?? 0) - 1) onTaken()
       }
     })
   }
@@ -93,7 +99,8 @@ export class Hogs {
         while (!isOver()) yield* Effect.sleep(50)
       })
     while (!this.#isOver) {
-      await withSql(this.#url, hold).catch(() => undefined)
+      // The one for which there is no place would keep this process busy with its tries.
+      await withSql(this.#url, hold).catch(() => sleep(20))
     }
   }
 }
