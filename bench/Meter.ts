@@ -17,8 +17,8 @@ export interface Figure {
 }
 
 /**
- * Lets a server count its statements, which it knows at once; transactions it counts, too, but tells
- * of them seconds later.
+ * Lets a server count its statements, which it knows at once; it counts transactions, too, but
+ * tells of them seconds later.
  */
 export const counting = "-c shared_preload_libraries=pg_stat_statements"
 
