@@ -3,9 +3,25 @@
  * The one place of the engine that makes identities.
  */
 import { Context, Effect, Layer } from "effect"
-import { SecureRandom } from "effect/crypto"
+import { SecureRandom, WebCrypto } from "effect/crypto"
 import type { IdKind } from "../domain/Id.ts"
 import { prefixes } from "../domain/Id.ts"
+
+const poolBytes = 4_096
+
+/** Random bytes, drawn many at a time: to ask the platform takes longer than all the rest. */
+const pooled = (fill: (pool: Uint8Array<ArrayBuffer>) => void) => {
+  const pool = new Uint8Array(poolBytes)
+  let used = poolBytes
+  return (size: number): Uint8Array => {
+    if (used + size > poolBytes) {
+      fill(pool)
+      used = 0
+    }
+    used += size
+    return pool.slice(used - size, used)
+  }
+}
 
 export class Ids extends Context.Service<
   Ids,
@@ -19,12 +35,15 @@ export class Ids extends Context.Service<
   /** UUIDs and bytes from the platform's secure source. */
   static readonly layer: Layer.Layer<Ids> = Layer.effect(
     Ids,
-    Effect.map(SecureRandom.SecureRandom, (random) =>
-      Ids.of({
-        make: (kind) => Effect.map(random.uuidV7(), (uuid) => `${prefixes[kind]}_${uuid}`),
-        bytes: random.randomBytes,
-      }),
-    ),
+    Effect.gen(function* () {
+      const secure = yield* SecureRandom.SecureRandom
+      const crypto = yield* WebCrypto.WebCrypto
+      const names = SecureRandom.make(pooled((pool) => crypto.getRandomValues(pool)))
+      return Ids.of({
+        make: (kind) => Effect.map(names.uuidV7(), (uuid) => `${prefixes[kind]}_${uuid}`),
+        bytes: secure.randomBytes,
+      })
+    }),
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 
   /** Counts instead of drawing: for tests that must give the same identifiers every time. */
