@@ -17,7 +17,7 @@ const broken = (message: string): SqlError =>
   new SqlError({ reason: new ConnectionError({ cause: new Error(message), operation: "flush" }) })
 
 /** Two, so that the database works for one half of the callers while the other half goes on. */
-const flushesAtOnce = 2
+const usualFlushes = 2
 
 /** The server has answered with an error, so nothing was written, and one member may be why. */
 const isOneMembers = ({ reason }: SqlError): boolean =>
@@ -27,7 +27,10 @@ const isOneMembers = ({ reason }: SqlError): boolean =>
 export type Options<Member, Outcome> = Pick<
   GroupCommit.Options<Member, Outcome, SqlError>,
   "keyOf" | "laneOf" | "flush" | "maxMembers"
->
+> & {
+  /** How many statements may be on their way; two where nothing is said. */
+  readonly flushesAtOnce?: number
+}
 
 /** Gathers calls into statements, and returns how to call. */
 export const gather = Effect.fnUntraced(function* <Member, Outcome>(
@@ -35,12 +38,12 @@ export const gather = Effect.fnUntraced(function* <Member, Outcome>(
   options: Options<Member, Outcome>,
 ): Effect.fn.Return<(member: Member) => Effect.Effect<Outcome, SqlError>, never, Scope.Scope> {
   const submit = yield* GroupCommit.make<Member, Outcome, SqlError>({
+    flushesAtOnce: usualFlushes,
     ...options,
     isOneMembers,
     closed: broken("The store is closed"),
     late: broken(`The database did not answer within ${millisPerFlush} ms`),
     flushMillis: millisPerFlush,
-    flushesAtOnce,
   })
   return (member) =>
     Effect.contextWith((context: Context.Context<never>) =>
