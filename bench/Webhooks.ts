@@ -12,7 +12,6 @@ import { Workflows } from "@millrace/core/engine/Workflows"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Egress } from "@millrace/egress/Egress"
 import { httpsOnly } from "@millrace/egress/Policy"
-import { Postgres, Stores } from "@millrace/postgres"
 import * as Dispatcher from "@millrace/webhooks/Dispatcher"
 import { CurrentDispatcherOptions, defaultOptions } from "@millrace/webhooks/DispatcherOptions"
 import { layerRunStore, Mailbox } from "@millrace/webhooks/Mailbox"
@@ -25,7 +24,8 @@ import { spawn } from "node:child_process"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Pool } from "undici"
-import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
+import * as Durable from "./Durable.ts"
+import * as Meter from "./Meter.ts"
 import * as Workloads from "./Workloads.ts"
 
 const deliveries = 10_000
@@ -41,17 +41,13 @@ const egress = Egress.layer({
 
 const vault = MasterVault.layer(Redacted.make(Buffer.alloc(32, 7).toString("base64")))
 
-const database = Layer.unwrap(
-  Effect.map(TestPostgres.ownServer("durable"), (url) => Postgres.layer({ url })),
-)
-const stores = Layer.provideMerge(Stores.layer, database)
 const engine = Engine.layer.pipe(
   Layer.provide(Targets.layer),
   Layer.provide(vault),
   Layer.provide(egress),
   Layer.provide(NodeTypes.layer(Workloads.step)),
   Layer.provideMerge(layerRunStore),
-  Layer.provideMerge(Layer.merge(stores, Mailbox.layer)),
+  Layer.provideMerge(Layer.merge(Durable.postgres, Mailbox.layer)),
 )
 
 /** A dispatcher of its own for each measurement. */
@@ -112,13 +108,12 @@ const fill = Effect.fnUntraced(function* (origin: string) {
   }
 })
 
-/** Deliveries a second from the store. */
+/** Deliveries a second from the store, and what they cost. */
 const delivered = Effect.fnUntraced(function* (origin: string) {
   const sql = yield* SqlClient
   yield* fill(origin)
   yield* sql`VACUUM ANALYZE deliveries, due_deliveries, delivery_attempts`
-  const begun = performance.now()
-  yield* Effect.scoped(
+  const work = Effect.scoped(
     Effect.gen(function* () {
       yield* Layer.build(dispatcher)
       const left = sql<{ readonly count: number }>`SELECT count(*)::int4 AS count
@@ -126,15 +121,14 @@ const delivered = Effect.fnUntraced(function* (origin: string) {
       yield* Effect.repeat(Effect.delay(left, "20 millis"), { until: ([row]) => row?.count === 0 })
     }),
   )
-  return deliveries / ((performance.now() - begun) / 1_000)
+  return yield* Meter.onPostgres(deliveries, deliveries, work)
 })
 
 /** Posts a second of a loop that only signs and posts, on as many connections. */
-const bare = async (origin: string): Promise<number> => {
+const post = async (origin: string): Promise<void> => {
   const pool = new Pool(origin, { connections: defaultOptions.perOrigin })
   const key = keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`)
   const all = Array.from({ length: deliveries }, () => deliveryTo(origin))
-  const begun = performance.now()
   let next = 0
   const loop = async () => {
     while (next < all.length) {
@@ -156,10 +150,15 @@ const bare = async (origin: string): Promise<number> => {
     }
   }
   await Promise.all(Array.from({ length: defaultOptions.perOrigin }, loop))
-  const perSecond = deliveries / ((performance.now() - begun) / 1_000)
   await pool.close()
-  return perSecond
 }
+
+const bare = (origin: string) =>
+  Meter.inMemory(
+    deliveries,
+    deliveries,
+    Effect.promise(() => post(origin)),
+  )
 
 /** Milliseconds from asking for a run to its first event at the receiver. */
 const latencies = Effect.gen(function* () {
@@ -197,28 +196,34 @@ const latencies = Effect.gen(function* () {
   return samples.toSorted((left, right) => left - right)
 })
 
-const median = (values: ReadonlyArray<number>): number =>
-  values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
+const middle = (figures: ReadonlyArray<Meter.Figure>, of: (figure: Meter.Figure) => number) =>
+  figures.map(of).toSorted((left, right) => left - right)[Math.floor(figures.length / 2)] ?? 0
 
 /** Measures, and shows what came of it. */
 export const measure = (rounds: number) =>
   Effect.gen(function* () {
     const origin = yield* receiver
     yield* (yield* Webhooks).ensureSecrets(account)
-    const [ours, theirs]: [Array<number>, Array<number>] = [[], []]
+    const [ours, theirs]: [Array<Meter.Figure>, Array<Meter.Figure>] = [[], []]
     for (let round = -1; round < rounds; round++) {
       const one = yield* delivered(origin)
-      const other = yield* Effect.promise(() => bare(origin))
-      process.stderr.write(`${Math.round(one)} deliveries/s, ${Math.round(other)} posts/s\n`)
+      const other = yield* bare(origin)
+      const rates = [one, other].map(({ perSecond }) => Math.round(perSecond))
+      process.stderr.write(`${rates[0]} deliveries/s, ${rates[1]} posts/s\n`)
       if (round < 0) continue
       ours.push(one)
       theirs.push(other)
     }
     const waits = yield* latencies
+    const rate = middle(ours, ({ perSecond }) => perSecond)
+    const bareRate = middle(theirs, ({ perSecond }) => perSecond)
     const results = {
-      deliveriesPerSecond: Math.round(median(ours)),
-      barePostsPerSecond: Math.round(median(theirs)),
-      ratio: Number((median(ours) / median(theirs)).toFixed(2)),
+      deliveriesPerSecond: Math.round(rate),
+      barePostsPerSecond: Math.round(bareRate),
+      ratio: Number((rate / bareRate).toFixed(2)),
+      cpuMicros: Math.round(middle(ours, ({ cpu }) => cpu) * 1_000),
+      postgresCpuMicros: Math.round(middle(ours, (each) => each.postgresCpu ?? 0) * 1_000),
+      bareCpuMicros: Math.round(middle(theirs, ({ cpu }) => cpu) * 1_000),
       startToFirstAttemptMillis: {
         p50: Number(waits[Math.floor(starts * 0.5)]!.toFixed(2)),
         p99: Number(waits[Math.floor(starts * 0.99)]!.toFixed(2)),

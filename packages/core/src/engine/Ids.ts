@@ -3,19 +3,19 @@
  * The one place of the engine that makes identities.
  */
 import { Context, Effect, Layer } from "effect"
-import { SecureRandom, WebCrypto } from "effect/crypto"
+import { SecureRandom } from "effect/crypto"
 import type { IdKind } from "../domain/Id.ts"
 import { prefixes } from "../domain/Id.ts"
 
 const poolBytes = 4_096
 
 /** Random bytes, drawn many at a time: to ask the platform takes longer than all the rest. */
-const pooled = (fill: (pool: Uint8Array<ArrayBuffer>) => void) => {
-  const pool = new Uint8Array(poolBytes)
-  let used = poolBytes
+const pooled = (draw: (size: number) => Uint8Array) => {
+  let pool = draw(poolBytes)
+  let used = 0
   return (size: number): Uint8Array => {
     if (used + size > poolBytes) {
-      fill(pool)
+      pool = draw(poolBytes)
       used = 0
     }
     used += size
@@ -35,13 +35,13 @@ export class Ids extends Context.Service<
   /** UUIDs and bytes from the platform's secure source. */
   static readonly layer: Layer.Layer<Ids> = Layer.effect(
     Ids,
-    Effect.gen(function* () {
-      const secure = yield* SecureRandom.SecureRandom
-      const crypto = yield* WebCrypto.WebCrypto
-      const names = SecureRandom.make(pooled((pool) => crypto.getRandomValues(pool)))
+    Effect.map(SecureRandom.SecureRandom, (random) => {
+      // Drawing bytes is one synchronous step of the platform's.
+      const source = pooled((size) => Effect.runSync(random.randomBytes(size)))
+      const names = SecureRandom.make(source)
       return Ids.of({
         make: (kind) => Effect.map(names.uuidV7(), (uuid) => `${prefixes[kind]}_${uuid}`),
-        bytes: secure.randomBytes,
+        bytes: random.randomBytes,
       })
     }),
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
