@@ -138,10 +138,15 @@ const parking = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
       const store = yield* RunStore
-      const run = yield* Scenes.parked(samples, never)
-      yield* store.commit(Samples.step(run, { dueAt: null }))
-      assert.deepStrictEqual(yield* Scenes.claim(samples.runner(), 9, { runsPerAccount: 0 }), [])
-      assert.strictEqual((yield* Scenes.claim(samples.runner(), 9)).length, 1)
+      // Also where the commit names an owner: it has none until somebody claims it.
+      for (const owner of [null, samples.runner()]) {
+        const run = yield* Scenes.parked(samples, never)
+        yield* store.commit(Samples.step(run, { dueAt: null, owner }))
+        const capped = { runsPerAccount: 0 }
+        assert.deepStrictEqual(yield* Scenes.claim(samples.runner(), 9, capped), [])
+        const [claimed] = yield* Scenes.claim(samples.runner(), 9)
+        assert.strictEqual(claimed?.run.id, run.id)
+      }
     }),
   )
 }

@@ -267,11 +267,8 @@ const isNamed = ({ expected }: RunCommit): boolean =>
 /** The traits that are no rows of their own, in one order. */
 const manners: ReadonlyArray<readonly [Trait, (commit: RunCommit) => boolean]> = [
   ["names", isNamed],
-  [
-    "rests",
-    ({ expected, run }) =>
-      expected._tag === "Existing" && (run.owner === null || run.dueAt !== null),
-  ],
+  // Whether a run has an owner only its row says, not what a commit believes.
+  ["rests", ({ expected, run }) => expected._tag === "Existing" && !isTerminal(run.status)],
   ["ends", ({ expected, run }) => expected._tag === "Existing" && isTerminal(run.status)],
 ]
 

@@ -30,7 +30,7 @@ const make = Effect.gen(function* () {
     keyOf: ({ id }) => id,
     flush: (settlements) => DeliveryClaims.settle(sql, settlements),
     maxMembers: settlementsPerFlush,
-    // Nobody waits for a settlement, so fewer and larger statements are better.
+    // No receiver waits for a settlement, so fewer and larger statements are better.
     flushesAtOnce: 1,
   })
   return WebhookStore.of({

@@ -2,11 +2,17 @@
 /**
  * The process `millrace`: runs what was typed.
  *
- * What Node has compiled is kept for the next command, where Node can (from 22.8); so everything
- * else is imported after that was asked for.
+ * What Node has compiled is kept for the next command, in a folder of the user's own, because it is
+ * run as it is found there. Everything else is imported once that was asked for.
  */
-import module from "node:module"
+import { enableCompileCache } from "node:module"
+import { homedir } from "node:os"
+import { join } from "node:path"
 
-module.enableCompileCache?.()
+try {
+  enableCompileCache(join(homedir(), ".cache", "millrace"))
+} catch {
+  // A user who has no folder; then nothing is kept.
+}
 const [{ run }, { launch }] = await Promise.all([import("./CommandLine.ts"), import("./Launch.ts")])
 launch(run)

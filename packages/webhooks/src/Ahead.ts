@@ -2,9 +2,9 @@
  * Deliveries that are claimed before there is a slot for them, so that a quick receiver need not
  * wait for the store between two of them.
  *
- * Guarantees: only origins whose last attempt was over quickly have any, and not more than allowed.
- * Mutable; every method is one synchronous step. Leaves out: what is being sent; that is counted by
- * the slots.
+ * Guarantees: only for origins whose last attempt was over quickly, and for no more than allowed,
+ * is anything claimed for this; lanes take turns. Mutable; every method is one synchronous step.
+ * Leaves out: what is being sent; that is counted by the slots.
  */
 import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 import type { Lane } from "./Slots.ts"
@@ -25,7 +25,7 @@ export interface AheadBounds {
   readonly quickMillis: number
 }
 
-/** So many origins are remembered as quick; then it has to be learned anew. */
+/** So many origins are remembered as quick: those that were called last. */
 const mostOrigins = 1_000
 
 export class Ahead {
@@ -42,9 +42,10 @@ export class Ahead {
 
   /** Hears how long an attempt took. */
   learn(origin: string, millis: number): void {
-    if (millis > this.#bounds.quickMillis) this.#quick.delete(origin)
-    else if (this.#quick.size < mostOrigins) this.#quick.add(origin)
-    else this.#quick.clear()
+    this.#quick.delete(origin)
+    if (millis > this.#bounds.quickMillis) return
+    this.#quick.add(origin)
+    if (this.#quick.size > mostOrigins) this.#quick.delete(this.#quick.values().next().value!)
   }
 
   /** How many more of this origin may be claimed. */
@@ -76,15 +77,18 @@ export class Ahead {
     else line.push(one)
   }
 
-  /** Takes out, oldest first, what `room` has a slot for; it is asked before each. */
-  *take(room: (lane: Lane) => number): Iterable<Waiting> {
-    for (const [key, line] of this.#lines) {
-      while (line.length > 0 && room(line[0]!.claimed.delivery) > 0) {
-        const one = line.shift()!
-        this.release(one.claimed.delivery.origin)
-        yield one
-      }
-      if (line.length === 0) this.#lines.delete(key)
+  /** Takes out those of which `isNext` is true that are first in their lane, lane by lane. */
+  *take(isNext: (first: Waiting) => boolean): Iterable<Waiting> {
+    while (true) {
+      const found = [...this.#lines].find(([, line]) => isNext(line[0]!))
+      if (found === undefined) return
+      const [key, line] = found
+      const one = line.shift()!
+      // To the end of the turn, and before anybody hears of it, who may take more.
+      this.#lines.delete(key)
+      if (line.length > 0) this.#lines.set(key, line)
+      this.release(one.claimed.delivery.origin)
+      yield one
     }
   }
 }

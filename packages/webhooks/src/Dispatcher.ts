@@ -106,7 +106,7 @@ class Rounds {
   readonly stop: Effect.Effect<void> = Effect.sync(() => {
     const { courier, fork } = this.#services
     this.#isStopped = true
-    for (const { claimed } of this.#ahead.take(() => 1)) fork(courier.giveBack(claimed))
+    for (const { claimed } of this.#ahead.take(() => true)) fork(courier.giveBack(claimed))
   })
 
   #now(): number {
@@ -126,6 +126,7 @@ class Rounds {
       Latch.closeUnsafe(this.#wake)
       Latch.closeUnsafe(this.#enough)
       this.#freed = 0
+      this.#giveBackStale()
       const rings = this.#alarm.ring(this.#now())
       if (this.#services.letters.takeOverflow() || rings) this.#wantsLook = true
       return Effect.andThen(this.#claimFresh(), this.#claimDue())
@@ -134,6 +135,7 @@ class Rounds {
         this.#nextLookAt = this.#now() + this.#services.options.pollMillis
         return Effect.logWarning("could not look for deliveries", error)
       }),
+      Effect.ensuring(Effect.sync(() => this.#fill())),
     )
   }
 
@@ -141,20 +143,14 @@ class Rounds {
   #claimFresh(): Effect.Effect<void, StorageError> {
     const { clock, letters, options, store } = this.#services
     return Effect.suspend(() => {
-      const taken = letters.take(claimLimit, (lane) => this.#room(lane))
-      // Two lanes may share an origin or an account, and together be too many.
-      const places = new Map(
-        taken.flatMap((lane) => {
-          const giveUp = this.#reserve(lane)
-          return giveUp === undefined ? [] : [[lane.id, giveUp] as const]
-        }),
-      )
-      if (places.size < taken.length) this.#wantsLook = true
-      if (places.size === 0) return Effect.void
+      if (this.#isStopped) return Effect.void
+      const taken = letters.take(claimLimit, (lane) => this.#reserve(lane))
+      if (taken.length === 0) return Effect.void
+      const ids = taken.map(({ id }) => id)
       const at = clock.monotonicTimeNanosUnsafe()
       // Whatever was claimed is given a place anew.
-      const leave = Effect.sync(() => places.forEach((giveUp) => giveUp()))
-      return store.claim([...places.keys()], options.visibilityMillis).pipe(
+      const leave = Effect.sync(() => taken.forEach(({ place }) => place.leave()))
+      return store.claim(ids, options.visibilityMillis).pipe(
         Effect.ensuring(leave),
         Effect.map((claims) => this.#dispatch(claims, at)),
       )
@@ -166,10 +162,13 @@ class Rounds {
     const { clock, options, store } = this.#services
     const { perAccount, perOrigin, pollMillis, visibilityMillis } = options
     return Effect.suspend(() => {
-      const limit = Math.min(claimLimit, this.#slots.free)
-      if (limit <= 0 || (!this.#wantsLook && this.#now() < this.#nextLookAt)) return Effect.void
+      const isDue = this.#wantsLook || this.#now() >= this.#nextLookAt
+      if (!isDue || this.#isStopped) return Effect.void
       this.#nextLookAt = this.#now() + pollMillis
-      this.#wantsLook = false
+      const limit = Math.min(claimLimit, this.#slots.free)
+      // Whoever releases a slot has this done then.
+      this.#wantsLook = limit <= 0
+      if (limit <= 0) return Effect.void
       const busy = this.#slots.busy()
       const at = clock.monotonicTimeNanosUnsafe()
       const request = { limit, perOrigin, perAccount, busy, visibilityMillis }
@@ -190,20 +189,15 @@ class Rounds {
     }
   }
 
-  /** How many more of a lane may be claimed: for its slots, and ahead of them. */
-  #room(lane: Lane): number {
-    return Math.max(this.#slots.room(lane), 0) + this.#ahead.room(lane.origin)
-  }
-
-  /** Makes room for one, and returns how to take that back; nothing where there is no room. */
-  #reserve(lane: Lane): (() => void) | undefined {
+  /** Makes room for one, in a slot or ahead of them; nothing where there is none. */
+  #reserve(lane: Lane): { readonly leave: () => void } | undefined {
     if (this.#slots.room(lane) > 0) {
       this.#slots.take(lane)
-      return () => this.#slots.release(lane)
+      return { leave: () => this.#slots.release(lane) }
     }
     if (this.#ahead.room(lane.origin) <= 0) return undefined
     this.#ahead.reserve(lane.origin)
-    return () => this.#ahead.release(lane.origin)
+    return { leave: () => this.#ahead.release(lane.origin) }
   }
 
   /** Begins with what there are slots for; the rest waits for one. */
@@ -220,6 +214,24 @@ class Rounds {
     if (this.#isStopped) return void fork(courier.giveBack(one.claimed))
     this.#ahead.reserve(one.claimed.delivery.origin)
     this.#ahead.put(one)
+  }
+
+  /** Begins with what has waited, as far as there are slots. */
+  #fill(): void {
+    const hasSlot = ({ claimed }: Waiting) => this.#slots.room(claimed.delivery) > 0
+    for (const one of this.#ahead.take(hasSlot)) this.#begin(one)
+  }
+
+  /** What has waited too long is for whoever has a slot for it; its origin is not so quick. */
+  #giveBackStale(): void {
+    const { clock, courier, fork, options } = this.#services
+    const now = clock.monotonicTimeNanosUnsafe()
+    const isStale = ({ claimedAtNanos }: Waiting) =>
+      now - claimedAtNanos > BigInt(options.freshMillis) * 1_000_000n
+    for (const { claimed } of this.#ahead.take(isStale)) {
+      this.#ahead.learn(claimed.delivery.origin, options.freshMillis)
+      fork(courier.giveBack(claimed))
+    }
   }
 
   #begin(one: Waiting): void {
@@ -243,7 +255,7 @@ class Rounds {
   #release(lane: Lane, tookMillis: number | null): void {
     this.#slots.release(lane)
     if (tookMillis !== null) this.#ahead.learn(lane.origin, tookMillis)
-    for (const one of this.#ahead.take((each) => this.#slots.room(each))) this.#begin(one)
+    this.#fill()
     const wasWanted = this.#wanted.delete(lane.origin)
     if (this.#wanted.delete(lane.accountId) || wasWanted || this.#hasMore) this.#wantsLook = true
     if (!this.#wantsLook && this.#services.letters.isEmpty) return

@@ -59,20 +59,31 @@ export class Letters {
     return has
   }
 
-  /** Takes out what there is room for, a little of each line; `room` is asked for each. */
-  take(most: number, room: (lane: Lane) => number): ReadonlyArray<Lane & { id: DeliveryId }> {
-    const taken: Array<Lane & { id: DeliveryId }> = []
-    for (const [key, line] of Array.from(this.#lines)) {
-      const { accountId, ids, origin } = line
-      const count = Math.min(room(line), most - taken.length, ids.length - line.next)
-      if (count <= 0) continue
-      const some = ids.slice(line.next, line.next + count)
-      for (const id of some) taken.push({ accountId, origin, id })
-      line.next += count
-      this.#count -= count
-      // To the end of the turn, so that no line comes first for ever.
-      this.#lines.delete(key)
-      if (line.next < ids.length) this.#lines.set(key, line)
+  /**
+   * Takes out what there is a place for, at most so many, one of each line in turn. `reserve` is
+   * asked for each and gives what comes back with it; nothing where there is no place.
+   */
+  take<Place>(
+    most: number,
+    reserve: (lane: Lane) => Place | undefined,
+  ): ReadonlyArray<{ readonly id: DeliveryId; readonly place: Place }> {
+    const taken: Array<{ id: DeliveryId; place: Place }> = []
+    let going = [...this.#lines]
+    while (going.length > 0) {
+      const left: typeof going = []
+      for (const [key, line] of going) {
+        const place = taken.length < most ? reserve(line) : undefined
+        if (place === undefined) continue
+        taken.push({ id: line.ids[line.next]!, place })
+        this.#count -= 1
+        line.next += 1
+        // To the end of the turn, so that no line comes first for ever.
+        this.#lines.delete(key)
+        if (line.next === line.ids.length) continue
+        this.#lines.set(key, line)
+        left.push([key, line])
+      }
+      going = left
     }
     return taken
   }

@@ -1,15 +1,27 @@
 /**
  * What a dispatcher claims before it has a slot for it: on the test clock, with a receiver that is
- * quick until it hangs.
+ * quick until it hangs; and what keeps it.
  */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, expect, it } from "@effect/vitest"
 import type { DeliveryItem } from "@millrace/core/domain/Delivery"
+import { AccountId } from "@millrace/core/domain/Id"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { Mailbox } from "../src/Mailbox.ts"
+import type { Waiting } from "../src/Ahead.ts"
+import { Ahead } from "../src/Ahead.ts"
+import { Letters, Mailbox } from "../src/Mailbox.ts"
 import type { Receive } from "./Harness.ts"
 import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
+
+/** Counts how often the dispatcher looks around. */
+class Counting extends Letters {
+  rounds = 0
+  override takeOverflow(): boolean {
+    this.rounds += 1
+    return super.takeOverflow()
+  }
+}
 
 const settled = Effect.repeat(Effect.yieldNow, { times: 300 })
 
@@ -48,6 +60,13 @@ const items = WebhookStore.use((store) => store.list({ account: null, limit: 100
 const claimed = (all: ReadonlyArray<DeliveryItem>) =>
   all.filter(({ attempts, state }) => state === "PENDING" && attempts === 1).length
 
+/** Starts a dispatcher, and lets the receiver go before it has to end. */
+const start = ({ letGo, receive }: Effect.Success<ReturnType<typeof makeReceiver>>) =>
+  Effect.andThen(
+    Layer.build(dispatcher(receiver(receive), options)),
+    Effect.addFinalizer(() => letGo),
+  )
+
 /** Brings the receiver to where it hangs, with many more that wait. */
 const untilItHangs = Effect.gen(function* () {
   yield* send(8)
@@ -60,8 +79,9 @@ const untilItHangs = Effect.gen(function* () {
 describe("Dispatcher.layer, ahead of its slots", () => {
   it.effect("claims for a receiver that answers quickly, and sends it no more than its share", () =>
     Effect.gen(function* () {
-      const { letGo, receive, seen } = yield* makeReceiver(10)
-      yield* Layer.build(dispatcher(receiver(receive), options))
+      const made = yield* makeReceiver(10)
+      const { letGo, seen } = made
+      yield* start(made)
       yield* untilItHangs
       assert.deepStrictEqual([seen.open, claimed(yield* items)], [4, 4 + 8])
       yield* letGo
@@ -74,11 +94,9 @@ describe("Dispatcher.layer, ahead of its slots", () => {
 
   it.effect("claims nothing for one that takes its time", () =>
     Effect.gen(function* () {
-      const { letGo, receive } = yield* makeReceiver(60)
-      yield* Layer.build(dispatcher(receiver(receive), options))
+      yield* start(yield* makeReceiver(60))
       yield* untilItHangs
       assert.strictEqual(claimed(yield* items), 4)
-      yield* letGo
     }).pipe(Effect.provide(services)),
   )
 
@@ -101,21 +119,126 @@ describe("Dispatcher.layer, ahead of its slots", () => {
     }).pipe(Effect.provide(services)),
   )
 
-  it.effect("does not send what has waited too long, which keeps its attempt", () =>
+  it.effect("gives back what has waited for five seconds, though no slot comes free", () =>
     Effect.gen(function* () {
-      const { letGo, receive, seen } = yield* makeReceiver(10)
-      yield* Layer.build(dispatcher(receiver(receive), { ...options, pollMillis: 60_000 }))
+      const made = yield* makeReceiver(10)
+      const { letGo, seen } = made
+      yield* start(made)
       yield* untilItHangs
-      yield* TestClock.adjust("6 seconds")
-      const before = seen.calls
+      yield* TestClock.adjust("4 seconds")
+      yield* settled
+      assert.strictEqual(claimed(yield* items), 12)
+      for (let second = 0; second < 3; second++) {
+        yield* TestClock.adjust("1 second")
+        yield* settled
+      }
+      assert.deepStrictEqual([seen.open, claimed(yield* items)], [4, 4])
       yield* letGo
-      yield* settled
-      const all = yield* items
-      assert.isTrue(all.every(({ attempts, state }) => attempts === (state === "PENDING" ? 0 : 1)))
-      yield* TestClock.adjust("2 minutes")
-      yield* settled
-      assert.deepStrictEqual([before, seen.calls], [12, 48])
+      for (let round = 0; round < 20; round++) {
+        yield* Effect.andThen(TestClock.adjust("1 second"), settled)
+      }
+      assert.strictEqual(seen.calls, 48)
       assert.isTrue((yield* items).every(({ attempts }) => attempts === 1))
     }).pipe(Effect.provide(services)),
   )
+
+  it.effect("looks no more often than it should while all slots are taken", () =>
+    Effect.gen(function* () {
+      const letters = new Counting()
+      const mailbox = Layer.succeed(Mailbox, letters)
+      const letGo = yield* Deferred.make<void>()
+      const hangs = receiver(() => Effect.as(Deferred.await(letGo), answer(200)))
+      const full = { perOrigin: 2, atOnce: 2 }
+      yield* Layer.build(Layer.provide(dispatcher(hangs, full), mailbox))
+      yield* Effect.addFinalizer(() => Deferred.succeed(letGo, undefined))
+      const store = yield* WebhookStore
+      for (let n = 0; n < 4; n++) yield* store.insert(delivery())
+      yield* TestClock.adjust("2 seconds")
+      yield* settled
+      assert.strictEqual(claimed(yield* items), 2)
+      const before = letters.rounds
+      for (let second = 0; second < 10; second++) {
+        yield* Effect.andThen(TestClock.adjust("1 second"), settled)
+      }
+      assert.isAtMost(letters.rounds - before, 11)
+    }).pipe(Effect.provide(services)),
+  )
+})
+
+const account = AccountId.make("acc_1")
+const other = AccountId.make("acc_2")
+
+/** Claimed for an account, to be sent to one origin. */
+const waiting = (accountId: AccountId, origin: string): Waiting => ({
+  claimed: {
+    delivery: delivery({ accountId, origin }),
+    fence: 1,
+    secrets: [],
+    attempt: 1,
+    earlier: 0,
+    createdAt: 0,
+    isGone: false,
+  },
+  claimedAtNanos: 0n,
+})
+
+const bounds = { aheadPerOrigin: 3, atOnce: 4, quickMillis: 50 }
+
+describe("Ahead.room", () => {
+  it("is there for origins whose last attempt was quick, within both bounds", () => {
+    const ahead = new Ahead(bounds)
+    const rooms = () => ["a", "b", "c"].map((origin) => ahead.room(origin))
+    ahead.learn("a", 50)
+    ahead.learn("b", 1)
+    ahead.learn("c", 51)
+    expect(rooms()).toEqual([3, 3, 0])
+    for (const origin of ["a", "a", "b"]) ahead.reserve(origin)
+    expect(rooms()).toEqual([1, 1, 0])
+    ahead.learn("a", 51)
+    ahead.release("b")
+    expect(rooms()).toEqual([0, 2, 0])
+  })
+
+  it("is there for the thousand origins that were quick last", () => {
+    const ahead = new Ahead(bounds)
+    ahead.learn("first", 1)
+    ahead.learn("second", 1)
+    for (let n = 0; n < 998; n++) ahead.learn(`origin ${n}`, 1)
+    ahead.learn("first", 1)
+    ahead.learn("last", 1)
+    expect(["first", "second", "last"].map((each) => ahead.room(each))).toEqual([3, 0, 3])
+  })
+})
+
+describe("Ahead.take", () => {
+  it("gives lanes their turn, each its oldest first, and frees their places", () => {
+    const ahead = new Ahead({ ...bounds, aheadPerOrigin: 9, atOnce: 9 })
+    ahead.learn("a", 1)
+    const all = [account, account, account, other, other].map((id) => waiting(id, "a"))
+    for (const one of all) {
+      ahead.reserve("a")
+      ahead.put(one)
+    }
+    expect(ahead.room("a")).toBe(4)
+    const [first, second, third, fourth, fifth] = all
+    expect([...ahead.take(() => true)]).toEqual([first, fourth, second, fifth, third])
+    expect(ahead.room("a")).toBe(9)
+  })
+
+  it("leaves what is not next, and takes in what comes while it goes on", () => {
+    const ahead = new Ahead(bounds)
+    const [mine, theirs, late] = [account, other, other].map((id) => waiting(id, "a"))
+    for (const one of [mine!, theirs!]) ahead.put(one)
+    const isTheirs = ({
+      claimed: {
+        delivery: { accountId },
+      },
+    }: Waiting) => accountId === other
+    const taken: Array<Waiting> = []
+    for (const one of ahead.take(isTheirs)) {
+      if (taken.push(one) === 1) ahead.put(late!)
+    }
+    expect(taken).toEqual([theirs, late])
+    expect([...ahead.take(() => true)]).toEqual([mine])
+  })
 })

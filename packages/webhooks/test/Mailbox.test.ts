@@ -22,30 +22,44 @@ const delivery = (origin: string, n: number, account = accountId): Delivery => (
 const many = (origin: string, count: number) =>
   Array.from({ length: count }, (_, n) => delivery(origin, n))
 
+/** Gives so many places to each origin. */
+const places = (rooms: Readonly<Record<string, number>>) => {
+  const left = { ...rooms }
+  return ({ origin }: { readonly origin: string }) =>
+    (left[origin] ?? 0) > 0 ? `${origin} ${(left[origin]! -= 1)}` : undefined
+}
+
 describe("Letters.take", () => {
-  it("takes a little of each line, as there is room, and each once", () => {
+  it("takes one of each line in turn, as there are places, and each once", () => {
     const letters = new Letters()
     letters.put([...many("a", 5), ...many("b", 5)])
-    const take = () => letters.take(6, ({ origin }) => (origin === "a" ? 2 : 9)).map(({ id }) => id)
-    expect(take()).toEqual(["msg_a_0", "msg_a_1", "msg_b_0", "msg_b_1", "msg_b_2", "msg_b_3"])
-    expect(take()).toEqual(["msg_a_2", "msg_a_3", "msg_b_4"])
-    expect(take()).toEqual(["msg_a_4"])
+    const take = () => letters.take(6, places({ a: 2, b: 9 })).map(({ id }) => id.slice(4))
+    expect(take()).toEqual(["a_0", "b_0", "a_1", "b_1", "b_2", "b_3"])
+    expect(take()).toEqual(["a_2", "b_4", "a_3"])
+    expect(take()).toEqual(["a_4"])
     expect(letters.isEmpty).toBe(true)
   })
 
-  it("leaves a line alone for which there is no room", () => {
+  it("gives each with its place, and leaves what has none where it is", () => {
     const letters = new Letters()
     letters.put([...many("a", 3), ...many("b", 1)])
-    const taken = letters.take(9, ({ origin }) => (origin === "a" ? -1 : 9))
-    expect(taken.map(({ id }) => id)).toEqual(["msg_b_0"])
-    expect(letters.isEmpty).toBe(false)
+    expect(letters.take(9, places({ b: 9 }))).toEqual([{ id: "msg_b_0", place: "b 8" }])
+    const rest = letters.take(9, places({ a: 9 })).map(({ id }) => id)
+    expect(rest).toEqual(["msg_a_0", "msg_a_1", "msg_a_2"])
+  })
+
+  it("begins with another line each time where there are few places", () => {
+    const letters = new Letters()
+    letters.put([...many("a", 3), ...many("b", 3)])
+    const one = () => letters.take(1, places({ a: 1, b: 1 }))[0]?.id.slice(4)
+    expect([one(), one(), one(), one()]).toEqual(["a_0", "b_0", "a_1", "b_1"])
   })
 
   it("says once that something did not fit in", () => {
     const letters = new Letters()
     letters.put(many("a", 10_001))
     expect([letters.takeOverflow(), letters.takeOverflow()]).toEqual([true, false])
-    expect(letters.take(20_000, () => 20_000)).toHaveLength(10_000)
+    expect(letters.take(20_000, () => true)).toHaveLength(10_000)
   })
 })
 

@@ -389,12 +389,10 @@ const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
       if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
       const { failure } = started
       if (failure._tag === "StaleRun") continue
-      // The credits may be what the same start has just set aside, made by somebody else.
-      const meanwhile =
-        failure._tag === "InsufficientCredits"
-          ? yield* replay(services, account, startKey)
-          : undefined
-      return meanwhile ?? (yield* failure)
+      if (failure._tag === "StorageError") return yield* failure
+      // Somebody else may have made the same start meanwhile: then what stands against this one,
+      // credits that it has set aside or a workflow that has changed since, is no answer.
+      return (yield* replay(services, account, startKey)) ?? (yield* failure)
     }
   }, Effect.uninterruptible)
 

@@ -285,6 +285,33 @@ describe("Runs.startOnce of a workflow that was started before", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("answers with the run that was made meanwhile, though the workflow is gone since", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const there = yield* boot(known)
+      const id = yield* saveOn(there, node("a", "pass"))
+      let meanwhile: Effect.Effect<unknown, unknown> = Effect.void
+      const slow = RunStore.of({
+        ...store,
+        commit: (commit) =>
+          Effect.suspend(() => {
+            const first = meanwhile
+            meanwhile = Effect.void
+            return Effect.andThen(Effect.orDie(first), store.commit(commit))
+          }),
+      })
+      const here = yield* Effect.provideService(boot(known), RunStore, slow)
+      yield* startOn(here, id)
+      meanwhile = Effect.andThen(
+        onceOn(there, id),
+        Context.get(there.context, Workflows).remove(account, id),
+      )
+      const before = yield* countOf
+      assert.isTrue((yield* onceOn(here, id)).isReplay)
+      assert.strictEqual(yield* countOf, before + 1)
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("starts one run for many callers at once, of the workflow as it is now", () =>
     Effect.gen(function* () {
       const { here, id, there } = yield* two([node("a", "pass")])
