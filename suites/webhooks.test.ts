@@ -159,6 +159,6 @@ describe("a hundred receivers that drip, pour, explode, redirect and hang up", (
     expect(outcomes).toEqual(wanted)
     expect(grown).toBeLessThan(5_000_000)
     // Below this it is the machine that is measured.
-    expect(within).toBeLessThan(Math.max(2 * usual, 50))
+    expect(within).toBeLessThan(Math.max(2 * usual, 25))
   })
 })

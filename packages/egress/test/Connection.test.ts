@@ -1,3 +1,6 @@
+/**
+ * Connections that are kept for the next call, with a server that counts them.
+ */
 import { describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { expect } from "vitest"

@@ -1,3 +1,6 @@
+/**
+ * The guard as its callers meet it, with servers on this machine.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"

@@ -1,3 +1,6 @@
+/**
+ * How long a request may take, and what is answered when that is over.
+ */
 import { it } from "@effect/vitest"
 import type { RunnerId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"

@@ -9,7 +9,10 @@ import { prefixes } from "../domain/Id.ts"
 
 const poolBytes = 4_096
 
-/** Random bytes, drawn many at a time: to ask the platform takes longer than all the rest. */
+/**
+ * Random bytes, drawn many at a time: to ask the platform takes longer than all the rest. For sizes
+ * well below the pool's.
+ */
 const pooled = (draw: (size: number) => Uint8Array) => {
   let pool = draw(poolBytes)
   let used = 0
