@@ -54,8 +54,9 @@ const membersWorthDividing = 32
 /** Takes what goes out next, at most so many; what has to wait for it, or for `busy`, stays. */
 const takeNext = <Member, Outcome, E>(
   waiting: ReadonlyArray<Waiting<Member, Outcome, E>>,
-  { busy, lanes }: { readonly busy: ReadonlySet<string>; readonly lanes: ReadonlySet<string> },
-  { limit, most }: { readonly limit: number; readonly most: number },
+  busy: ReadonlySet<string>,
+  lanes: ReadonlySet<string>,
+  limit: number,
 ) => {
   const keys = new Set<string>()
   const next: Array<Waiting<Member, Outcome, E>> = []
@@ -63,7 +64,7 @@ const takeNext = <Member, Outcome, E>(
   for (const one of waiting) {
     if (one.isAbandoned) continue
     const { key, lane } = one
-    const hasRoom = next.length < (lane === undefined ? limit : most)
+    const hasRoom = next.length < limit
     const isFree = lane === undefined || !lanes.has(lane)
     const isNext = key === undefined || !(busy.has(key) || keys.has(key))
     const fits = hasRoom && isFree && isNext
@@ -84,26 +85,30 @@ const flushInTime = <Member, Outcome, E>(
     orElse: () => Effect.fail(late),
   })
 
-/**
- * Writes members and tells each its outcome. Never fails: the outcome says whether it did.
- */
+/** Gives members their outcomes. */
+type Tell = () => void
+
+/** Writes members, and returns how to tell each its outcome. Never fails: the outcomes say that. */
 const write = <Member, Outcome, E>(
   batch: ReadonlyArray<Waiting<Member, Outcome, E>>,
   options: Options<Member, Outcome, E>,
-): Effect.Effect<void> =>
+): Effect.Effect<Tell> =>
   Effect.flatMap(Effect.exit(flushInTime(batch, options)), (exit) => {
     if (Exit.isSuccess(exit)) {
-      for (const [index, one] of batch.entries()) one.settle(Exit.succeed(exit.value[index]!))
-      return Effect.void
+      return Effect.succeed(() => {
+        for (const [index, one] of batch.entries()) one.settle(Exit.succeed(exit.value[index]!))
+      })
     }
     const reason = exit.cause.reasons[0]
     const mayBeOneMembers =
       reason?._tag === "Die" || (reason?._tag === "Fail" && options.isOneMembers(reason.error))
     if (batch.length > 1 && mayBeOneMembers) {
-      return Effect.forEach(batch, (one) => write([one], options), { discard: true })
+      const alone = Effect.forEach(batch, (one) => write([one], options))
+      return Effect.map(alone, (all) => () => all.forEach((tell) => tell()))
     }
-    for (const one of batch) one.settle(Exit.failCause(exit.cause))
-    return Effect.void
+    return Effect.succeed(() => {
+      for (const one of batch) one.settle(Exit.failCause(exit.cause))
+    })
   })
 
 /** What waits, what is in flight, and when the next flush goes out. */
@@ -116,6 +121,7 @@ class Flights<Member, Outcome, E> {
   #members = 0
   #waiting: Array<Waiting<Member, Outcome, E>> = []
   #isDue = false
+  #isTelling = false
   #isClosed = false
 
   constructor(
@@ -133,7 +139,7 @@ class Flights<Member, Outcome, E> {
       const lane = this.#options.laneOf?.(member)
       const one = { member, key, lane, settle: resume, isAbandoned: false }
       this.#waiting.push(one)
-      if (this.#inFlight.size === 0) this.#depart()
+      if (this.#inFlight.size === 0 && !this.#isTelling) this.#depart()
       else this.#departSoon()
       return Effect.sync(() => {
         one.isAbandoned = true
@@ -155,11 +161,7 @@ class Flights<Member, Outcome, E> {
     while (this.#waiting.length > 0 && this.#inFlight.size < flushesAtOnce) {
       const share = Math.ceil((this.#waiting.length + this.#members) / flushesAtOnce)
       const limit = Math.min(maxMembers, Math.max(share, membersWorthDividing))
-      const { next, rest } = takeNext(
-        this.#waiting,
-        { busy: this.#busy, lanes: this.#lanes },
-        { limit, most: maxMembers },
-      )
+      const { next, rest } = takeNext(this.#waiting, this.#busy, this.#lanes, limit)
       this.#waiting = rest
       if (next.length === 0) return
       this.#fly(next)
@@ -182,14 +184,18 @@ class Flights<Member, Outcome, E> {
     this.#members += batch.length
     for (const { key } of batch) if (key !== undefined) this.#busy.add(key)
     for (const { lane } of batch) if (lane !== undefined) this.#lanes.add(lane)
-    const land = Effect.sync(() => {
+    // What has waited goes out before anybody hears of this, so that both have something to do.
+    const land = (tell: Tell): void => {
       this.#inFlight.delete(batch)
       this.#members -= batch.length
       for (const { key } of batch) if (key !== undefined) this.#busy.delete(key)
       for (const { lane } of batch) if (lane !== undefined) this.#lanes.delete(lane)
       this.#depart()
-    })
-    this.#fork(Effect.andThen(write(batch, this.#options), land))
+      this.#isTelling = true
+      tell()
+      this.#isTelling = false
+    }
+    this.#fork(Effect.map(write(batch, this.#options), land))
   }
 }
 
