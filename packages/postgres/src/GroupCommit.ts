@@ -2,7 +2,8 @@
  * Group commit: what arrives while flushes are in flight goes out together as the next one.
  *
  * A second flush may go out while the first is in flight. Then one half of the callers goes on
- * while the database works for the other, instead of everybody waiting for everybody.
+ * while the database works for the other, instead of everybody waiting for everybody. To the same
+ * end, what has waited goes out before anybody hears of what has landed.
  *
  * Guarantees: alone, a member goes out at once; each member gets its own outcome; two members of
  * one key are never in flight together, and go out in the order in which they came. A caller that
@@ -16,8 +17,8 @@ export interface Options<Member, Outcome, E> {
   /** Members of one key depend on each other; a member without a key depends on nothing. */
   readonly keyOf: (member: Member) => string | undefined
   /**
-   * What a member has to itself while it is written, but for members of the same flush: those of
-   * one lane go out together, however many, because another flush would only wait for the first.
+   * What a member has to itself while it is written, but for members of the same flush: another
+   * flush of the same lane would only wait for the first.
    */
   readonly laneOf?: (member: Member) => string | undefined
   /** Writes members in one atomic step, and returns their outcomes in the same order. */
@@ -103,8 +104,10 @@ const write = <Member, Outcome, E>(
     const mayBeOneMembers =
       reason?._tag === "Die" || (reason?._tag === "Fail" && options.isOneMembers(reason.error))
     if (batch.length > 1 && mayBeOneMembers) {
-      const alone = Effect.forEach(batch, (one) => write([one], options))
-      return Effect.map(alone, (all) => () => all.forEach((tell) => tell()))
+      // Each hears at once, because the others may take their time.
+      const alone = (one: (typeof batch)[number]) =>
+        Effect.map(write([one], options), (tell) => tell())
+      return Effect.as(Effect.forEach(batch, alone, { discard: true }), () => undefined)
     }
     return Effect.succeed(() => {
       for (const one of batch) one.settle(Exit.failCause(exit.cause))
@@ -184,7 +187,6 @@ class Flights<Member, Outcome, E> {
     this.#members += batch.length
     for (const { key } of batch) if (key !== undefined) this.#busy.add(key)
     for (const { lane } of batch) if (lane !== undefined) this.#lanes.add(lane)
-    // What has waited goes out before anybody hears of this, so that both have something to do.
     const land = (tell: Tell): void => {
       this.#inFlight.delete(batch)
       this.#members -= batch.length

@@ -16,6 +16,7 @@ const make = Effect.fnUntraced(function* (
   const gates: Array<Deferred.Deferred<void>> = []
   const submit = yield* GroupCommit.make<string, string, string>({
     keyOf: (member) => member.slice(0, 1),
+    laneOf: (member) => (member.endsWith("$") ? "$" : undefined),
     flush: Effect.fnUntraced(function* (members: ReadonlyArray<string>) {
       flushes.push(members)
       const gate = Deferred.makeUnsafe<void>()
@@ -98,6 +99,43 @@ describe("GroupCommit.submit", () => {
     }),
   )
 
+  it.effect("never has two flushes of one lane in flight, and lets others pass", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make(undefined, 100, 2)
+      for (const member of ["a$", "b$", "c", "d$"]) yield* start(member)
+      assert.deepStrictEqual(flushes, [["a$"], ["c"]])
+      yield* open
+      assert.deepStrictEqual(flushes, [["a$"], ["c"], ["b$", "d$"]])
+    }),
+  )
+
+  it.effect("sends what has waited before it tells of what has landed", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start, submit } = yield* make()
+      const seen: Array<number> = []
+      yield* Effect.forkChild(
+        Effect.tap(submit("a"), () => Effect.sync(() => seen.push(flushes.length))),
+      )
+      yield* start("b")
+      yield* open
+      assert.deepStrictEqual(seen, [2])
+    }),
+  )
+
+  it.effect("gathers what callers submit while they are told, though nothing is in flight", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start, submit } = yield* make()
+      yield* start("x")
+      for (const member of ["a", "b"]) {
+        yield* Effect.forkChild(Effect.andThen(submit(member), submit(`${member}2`)))
+        yield* Effect.yieldNow
+      }
+      yield* open
+      yield* open
+      assert.deepStrictEqual(flushes, [["x"], ["a", "b"], ["a2", "b2"]])
+    }),
+  )
+
   it.effect("divides many members among the flushes, so that they take turns", () =>
     Effect.gen(function* () {
       const { flushes, open, start } = yield* make(undefined, 1_000, 2)
@@ -158,6 +196,19 @@ describe("GroupCommit.submit", () => {
       const expected = [Exit.succeed("did a"), Exit.fail("bad member"), Exit.succeed("did c")]
       assert.deepStrictEqual(exits, expected)
       assert.deepStrictEqual(flushes, [["x"], ["a", "b", "c"], ["a"], ["b"], ["c"]])
+    }),
+  )
+
+  it.effect("tells each of them as soon as it is known", () =>
+    Effect.gen(function* () {
+      const check = (members: ReadonlyArray<string>) =>
+        members.includes("b") ? Effect.fail("bad member") : Effect.void
+      const { open, start } = yield* make(check)
+      yield* start("x")
+      const [first, , last] = [yield* start("a"), yield* start("b"), yield* start("c")]
+      for (let n = 0; n < 3; n++) yield* open
+      assert.isDefined(first.pollUnsafe())
+      assert.isUndefined(last.pollUnsafe())
     }),
   )
 
