@@ -158,11 +158,14 @@ class Flights<Member, Outcome, E> {
     }
   })
 
-  /** Sends what may go, as long as there is room for a flush. */
-  #depart(): void {
+  /**
+   * Sends what may go, as long as there is room for a flush. So many have just landed, whose
+   * callers are about to come back, and count where members are divided.
+   */
+  #depart(landed = 0): void {
     const { flushesAtOnce, maxMembers } = this.#options
     while (this.#waiting.length > 0 && this.#inFlight.size < flushesAtOnce) {
-      const share = Math.ceil((this.#waiting.length + this.#members) / flushesAtOnce)
+      const share = Math.ceil((this.#waiting.length + this.#members + landed) / flushesAtOnce)
       const limit = Math.min(maxMembers, Math.max(share, membersWorthDividing))
       const { next, rest } = takeNext(this.#waiting, this.#busy, this.#lanes, limit)
       this.#waiting = rest
@@ -192,7 +195,7 @@ class Flights<Member, Outcome, E> {
       this.#members -= batch.length
       for (const { key } of batch) if (key !== undefined) this.#busy.delete(key)
       for (const { lane } of batch) if (lane !== undefined) this.#lanes.delete(lane)
-      this.#depart()
+      this.#depart(batch.length)
       this.#isTelling = true
       tell()
       this.#isTelling = false

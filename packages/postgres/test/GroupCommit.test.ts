@@ -151,6 +151,25 @@ describe("GroupCommit.submit", () => {
     }),
   )
 
+  it.effect("divides the members of a lane with those that are about to come back", () =>
+    Effect.gen(function* () {
+      const { flushes, open, start } = yield* make(undefined, 1_000, 2)
+      const many = (from: number, count: number) =>
+        Effect.forEach(Array.from({ length: count }), (_, n) =>
+          start(`${String.fromCharCode(from + n)}$`),
+        )
+      yield* many(0x4e00, 61)
+      yield* open
+      yield* many(0x6e00, 60)
+      yield* open
+      // Of 88 that wait and 32 that have landed, half.
+      assert.deepStrictEqual(
+        flushes.map(({ length }) => length),
+        [1, 32, 60],
+      )
+    }),
+  )
+
   it.effect("takes back what an interrupted caller had waiting, and nothing else", () =>
     Effect.gen(function* () {
       const { flushes, open, start } = yield* make()
