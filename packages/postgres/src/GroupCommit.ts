@@ -2,8 +2,8 @@
  * Group commit: what arrives while flushes are in flight goes out together as the next one.
  *
  * A second flush may go out while the first is in flight. Then one half of the callers goes on
- * while the database works for the other, instead of everybody waiting for everybody. To the same
- * end, what has waited goes out before anybody hears of what has landed.
+ * while the database works for the other, instead of everybody waiting for everybody. Where there
+ * can be no second flush, in a lane, the next one goes out before anybody hears of the last.
  *
  * Guarantees: alone, a member goes out at once; each member gets its own outcome; two members of
  * one key are never in flight together, and go out in the order in which they came. A caller that
@@ -190,17 +190,28 @@ class Flights<Member, Outcome, E> {
     this.#members += batch.length
     for (const { key } of batch) if (key !== undefined) this.#busy.add(key)
     for (const { lane } of batch) if (lane !== undefined) this.#lanes.add(lane)
+    const hasLane = batch.some(({ lane }) => lane !== undefined)
     const land = (tell: Tell): void => {
-      this.#inFlight.delete(batch)
-      this.#members -= batch.length
-      for (const { key } of batch) if (key !== undefined) this.#busy.delete(key)
-      for (const { lane } of batch) if (lane !== undefined) this.#lanes.delete(lane)
-      this.#depart(batch.length)
-      this.#isTelling = true
-      tell()
-      this.#isTelling = false
+      if (hasLane) {
+        this.#clear(batch)
+        this.#depart(batch.length)
+        this.#isTelling = true
+        tell()
+        this.#isTelling = false
+      } else {
+        tell()
+        this.#clear(batch)
+        this.#depart()
+      }
     }
     this.#fork(Effect.map(write(batch, this.#options), land))
+  }
+
+  #clear(batch: ReadonlyArray<Waiting<Member, Outcome, E>>): void {
+    this.#inFlight.delete(batch)
+    this.#members -= batch.length
+    for (const { key } of batch) if (key !== undefined) this.#busy.delete(key)
+    for (const { lane } of batch) if (lane !== undefined) this.#lanes.delete(lane)
   }
 }
 

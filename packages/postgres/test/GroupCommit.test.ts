@@ -109,14 +109,14 @@ describe("GroupCommit.submit", () => {
     }),
   )
 
-  it.effect("sends what has waited before it tells of what has landed", () =>
+  it.effect("sends the next of a lane before it tells of what has landed", () =>
     Effect.gen(function* () {
       const { flushes, open, start, submit } = yield* make()
       const seen: Array<number> = []
       yield* Effect.forkChild(
-        Effect.tap(submit("a"), () => Effect.sync(() => seen.push(flushes.length))),
+        Effect.tap(submit("a$"), () => Effect.sync(() => seen.push(flushes.length))),
       )
-      yield* start("b")
+      yield* start("b$")
       yield* open
       assert.deepStrictEqual(seen, [2])
     }),
@@ -126,13 +126,13 @@ describe("GroupCommit.submit", () => {
     Effect.gen(function* () {
       const { flushes, open, start, submit } = yield* make()
       yield* start("x")
-      for (const member of ["a", "b"]) {
-        yield* Effect.forkChild(Effect.andThen(submit(member), submit(`${member}2`)))
+      for (const member of ["a$", "b$"]) {
+        yield* Effect.forkChild(Effect.andThen(submit(member), submit(`${member[0]}2$`)))
         yield* Effect.yieldNow
       }
       yield* open
       yield* open
-      assert.deepStrictEqual(flushes, [["x"], ["a", "b"], ["a2", "b2"]])
+      assert.deepStrictEqual(flushes, [["x"], ["a$", "b$"], ["a2$", "b2$"]])
     }),
   )
 
