@@ -5,7 +5,9 @@
  * ends otherwise than with a whole answer leaves no connection behind, also when interrupted.
  * Leaves out: judging the addresses, and the timeout.
  */
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
+import type { IncomingHttpHeaders } from "node:http"
+import type { Dispatcher } from "undici"
 import type { Connection, Connections } from "./Connection.ts"
 import { WrongPeer } from "./Connection.ts"
 import type { FailureReason } from "./Failure.ts"
@@ -38,8 +40,6 @@ export interface Answer {
   readonly truncated: boolean
 }
 
-class TooLarge extends Error {}
-
 /** Keeps the beginning of a body, chunk by chunk. */
 class Beginning {
   readonly #chunks: Array<Uint8Array> = []
@@ -71,21 +71,7 @@ class Beginning {
   }
 }
 
-const read = async (
-  chunks: AsyncIterable<Uint8Array>,
-  { keptBodyBytes, maxBodyBytes, overflow }: Outgoing,
-): Promise<{ readonly beginning: Beginning; readonly isWhole: boolean }> => {
-  const beginning = new Beginning(keptBodyBytes)
-  for await (const chunk of chunks) {
-    beginning.add(chunk)
-    if (beginning.size <= maxBodyBytes) continue
-    if (overflow === "fail") throw new TooLarge()
-    return { beginning, isWhole: false }
-  }
-  return { beginning, isWhole: true }
-}
-
-const flatten = (headers: { readonly [name: string]: string | Array<string> | undefined }) =>
+const flatten = (headers: IncomingHttpHeaders): Answer["headers"] =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,
@@ -93,34 +79,83 @@ const flatten = (headers: { readonly [name: string]: string | Array<string> | un
     ]),
   )
 
-const send = async (
-  connection: Connection,
-  outgoing: Outgoing,
-  signal: AbortSignal,
-): Promise<Answer> => {
+const failureOf = (error: unknown, connection: Connection, { url }: Outgoing): FailureReason => {
+  if (error instanceof WrongPeer) return "refused"
+  const secure = url.protocol === "https:" && connection.phase === "connecting"
+  return reasonOf(error, secure)
+}
+
+type End = Exit.Exit<Answer, EgressFailed>
+
+/** Hears what comes back over a connection, and says once how it ended. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #outgoing: Outgoing
+  readonly #connection: Connection
+  readonly #onEnd: (end: End) => void
+  readonly #beginning: Beginning
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+
+  constructor(outgoing: Outgoing, connection: Connection, onEnd: (end: End) => void) {
+    this.#outgoing = outgoing
+    this.#connection = connection
+    this.#onEnd = onEnd
+    this.#beginning = new Beginning(outgoing.keptBodyBytes)
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // What comes before the answer itself, as "early hints", ends nothing.
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    const { maxBodyBytes, overflow } = this.#outgoing
+    this.#beginning.add(chunk)
+    if (this.#beginning.size <= maxBodyBytes) return
+    if (overflow === "fail") this.#fail("too-large")
+    else this.#succeed()
+  }
+
+  onResponseEnd(): void {
+    this.#connection.isFree = true
+    this.#succeed()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
+    this.#fail(failureOf(error, this.#connection, this.#outgoing))
+  }
+
+  #succeed(): void {
+    const headers = flatten(this.#headers)
+    this.#onEnd(Exit.succeed({ status: this.#status, headers, ...this.#beginning.read() }))
+  }
+
+  #fail(reason: FailureReason): void {
+    this.#onEnd(Exit.fail(EgressFailed.of(reason, this.#outgoing)))
+  }
+}
+
+const send = (connection: Connection, outgoing: Outgoing, exchange: Exchange): void => {
   const { body, headers, method, url } = outgoing
-  const response = await connection.client.request({
+  const request = {
     method,
     path: url.pathname + url.search,
     headers: { ...headers, "accept-encoding": "identity" },
     body,
     reset: !connection.isKept,
-    signal,
-  })
-  const { beginning, isWhole } = await read(response.body, outgoing)
-  if (isWhole) connection.isFree = true
-  return {
-    status: response.statusCode,
-    headers: flatten(response.headers),
-    ...beginning.read(),
   }
-}
-
-const failureOf = (error: unknown, connection: Connection, outgoing: Outgoing): FailureReason => {
-  if (error instanceof TooLarge) return "too-large"
-  if (error instanceof WrongPeer) return "refused"
-  const secure = outgoing.url.protocol === "https:" && connection.phase === "connecting"
-  return reasonOf(error, secure)
+  try {
+    connection.client.dispatch(request, exchange)
+  } catch (error) {
+    exchange.onResponseError(null, error)
+  }
 }
 
 /** Sends a request to checked addresses and reads the answer. */
@@ -128,12 +163,18 @@ export const exchange = (
   outgoing: Outgoing,
   connections: Connections,
 ): Effect.Effect<Answer, EgressFailed> =>
-  Effect.acquireUseRelease(
-    Effect.sync(() => connections.take(outgoing)),
-    (connection) =>
-      Effect.tryPromise({
-        try: (signal) => send(connection, outgoing, signal),
-        catch: (error) => EgressFailed.of(failureOf(error, connection, outgoing), outgoing),
-      }),
-    (connection) => Effect.sync(() => connections.giveBack(connection)),
-  )
+  Effect.callback<Answer, EgressFailed>((resume) => {
+    const connection = connections.take(outgoing)
+    let isOver = false
+    const giveBack = (): boolean => {
+      if (isOver) return false
+      isOver = true
+      connections.giveBack(connection)
+      return true
+    }
+    const onEnd = (end: End) => {
+      if (giveBack()) resume(end)
+    }
+    send(connection, outgoing, new Exchange(outgoing, connection, onEnd))
+    return Effect.sync(giveBack)
+  })
