@@ -3,11 +3,11 @@
  * commit of a run, hand each to one dispatcher at a time, and believe only who holds it.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
-import type { Delivery, DeliveryAttempt } from "@millrace/core/domain/Delivery"
+import type { Delivery } from "@millrace/core/domain/Delivery"
 import type { Next } from "@millrace/core/domain/DeliverySchedule"
 import { DeliveryId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import type { ClaimedDelivery, DueRequest } from "@millrace/core/ports/WebhookStore"
+import type { Claim, DueRequest, Settlement } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option, Result } from "effect"
 import * as Samples from "./Samples.ts"
@@ -28,20 +28,12 @@ const all: DueRequest = {
 /** Takes out of the way what other tests have left. */
 const clear = WebhookStore.use((store) => store.claimDue(all))
 
-const made: Omit<DeliveryAttempt, "number" | "nextAt"> = {
-  at: Samples.epoch + 5,
-  durationMillis: 12,
-  status: 503,
-  error: "status",
-  answer: 'Not \u2028 now, "😀"',
-}
+const retry = (delayMillis: number) => ({ _tag: "Retry", delayMillis }) as const
+const failed = { _tag: "Failed", isGone: false } as const
+const delivered = { _tag: "Delivered" } as const
 
-const retry = (delayMillis: number): Next => ({ _tag: "Retry", delayMillis })
-const failed: Next = { _tag: "Failed", isGone: false }
-const delivered: Next = { _tag: "Delivered" }
-
-const idsOf = (claims: ReadonlyArray<ClaimedDelivery>): ReadonlyArray<string> =>
-  claims.map(({ delivery }) => delivery.id).toSorted()
+const idsOf = (claims: ReadonlyArray<Claim>): ReadonlyArray<string> =>
+  claims.map(({ id }) => id).toSorted()
 
 const insertAll = (deliveries: ReadonlyArray<Delivery>) =>
   WebhookStore.use((store) => Effect.forEach(deliveries, store.insert, { discard: true }))
@@ -53,11 +45,10 @@ const claimOne = Effect.fnUntraced(function* (id: DeliveryId, visibilityMillis: 
   return claim
 })
 
-const settleWith = (
-  { delivery, fence }: ClaimedDelivery,
-  next: Next,
-  attempt: Omit<DeliveryAttempt, "number" | "nextAt"> | null = made,
-) => WebhookStore.use((store) => store.settle({ id: delivery.id, fence, attempt, next }))
+const settle = (settlement: Settlement) => WebhookStore.use((store) => store.settle(settlement))
+
+const settleWith = ({ fence, id }: Claim, next: Next) =>
+  settle({ id, fence, attempt: Samples.attempted, next })
 
 const recordOf = Effect.fnUntraced(function* ({ accountId, id }: Delivery) {
   const store = yield* WebhookStore
@@ -96,6 +87,7 @@ const outbox = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const runs = yield* RunStore
+      const store = yield* WebhookStore
       const webhook = {
         url: "https://receiver.example/",
         origin: "https://receiver.example",
@@ -107,18 +99,15 @@ const outbox = (it: Tests): void => {
       const body = JSON.stringify(Samples.hardJson)
       const delivery = samples.delivery({ runId: run.id, sequence: 1, type: "run.started", body })
       yield* runs.commit(Samples.birth(run, { deliveries: [delivery] }))
-      const claim = yield* claimOne(delivery.id)
-      assert.deepStrictEqual(claim, {
-        delivery,
-        createdAt: delivery.createdAt,
-        fence: 1,
-        attempt: 1,
-        earlier: 0,
-        isGone: false,
-        secrets: [],
-      })
-      const found = Option.getOrThrow(yield* runs.find(samples.account, run.id))
-      assert.deepStrictEqual(found.run.webhook, webhook)
+      const first = { id: delivery.id, earlier: 0, isGone: false, secrets: [] }
+      const claim = yield* claimOne(delivery.id, 0)
+      assert.deepStrictEqual(claim, { ...first, fence: 1, attempt: 1 })
+      const due = yield* store.claimDue(all)
+      const { createdAt } = delivery
+      const found = due.find(({ id }) => id === delivery.id)
+      assert.deepStrictEqual(found, { ...first, fence: 2, attempt: 2, delivery, createdAt })
+      const stored = Option.getOrThrow(yield* runs.find(samples.account, run.id))
+      assert.deepStrictEqual(stored.run.webhook, webhook)
     }),
   )
 
@@ -196,7 +185,7 @@ const settling = (it: Tests): void => {
       assert.isTrue(yield* settleWith(yield* claimOne(delivery.id), retry(hour)))
       const { attempts, body, item } = yield* recordOf(delivery)
       const { nextAt, ...logged } = attempts[0]!
-      assert.deepStrictEqual(logged, { number: 1, ...made })
+      assert.deepStrictEqual(logged, { number: 1, ...Samples.attempted })
       assert.strictEqual(item.nextAttemptAt, nextAt)
       assert.deepStrictEqual([item.state, item.settledAt], ["PENDING", null])
       assert.strictEqual(body, delivery.body)
@@ -222,13 +211,13 @@ const settling = (it: Tests): void => {
         answers,
         Array.from(answers, () => true),
       )
-      const records = yield* Effect.forEach(claims, ({ delivery }) => recordOf(delivery))
+      const records = yield* Effect.forEach(deliveries, recordOf)
       const states = records.map(({ item }) => item.state)
       const expected = ["DELIVERED", "FAILED", "PENDING", "DELIVERED", "PENDING", "FAILED"]
       assert.deepStrictEqual(states, expected)
       const over = records.map(({ item }) => item.nextAttemptAt === null)
       assert.deepStrictEqual(over, [true, true, false, true, false, true])
-      assert.deepStrictEqual(idsOf(yield* store.claim(ids, hour)), [claims[2]!.delivery.id])
+      assert.deepStrictEqual(idsOf(yield* store.claim(ids, hour)), [claims[2]!.id])
     }),
   )
 }
@@ -239,10 +228,11 @@ const ends = (it: Tests): void => {
       const samples = yield* Samples.make
       const delivery = samples.delivery()
       yield* insertAll([delivery])
-      yield* settleWith(yield* claimOne(delivery.id), retry(0), null)
+      const { fence, id } = yield* claimOne(delivery.id)
+      yield* settle({ id, fence, attempt: null, next: retry(0) })
       const again = yield* claimOne(delivery.id)
       assert.strictEqual(again.attempt, 1)
-      yield* settleWith(again, failed, null)
+      yield* settle({ id, fence: again.fence, attempt: null, next: failed })
       const { attempts, item } = yield* recordOf(delivery)
       assert.deepStrictEqual([attempts, item.attempts, item.state], [[], 0, "FAILED"])
     }),
@@ -313,6 +303,36 @@ const bounds = (it: Tests): void => {
   )
 }
 
+const overlapping = (it: Tests): void => {
+  it.effect("keeps a log without gaps of what is sent again while it is being settled", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      const deliveries = Array.from({ length: 20 }, () => samples.delivery())
+      yield* insertAll(deliveries)
+      yield* Effect.forEach(
+        deliveries,
+        Effect.fnUntraced(function* ({ accountId, id }, index) {
+          const claim = yield* claimOne(id)
+          const settlement = settleWith(claim, index % 2 === 0 ? delivered : failed)
+          const both = [settlement, Effect.asSome(store.redeliver(accountId, id))]
+          yield* Effect.all(both, { concurrency: 2 })
+          // It was in somebody's hand when it was asked for, or it is sent again.
+          const [next] = yield* store.claim([id], hour)
+          if (next !== undefined) assert.isTrue(yield* settleWith(next, delivered))
+        }),
+        { concurrency: 8 },
+      )
+      for (const each of deliveries) {
+        const { attempts, item } = yield* recordOf(each)
+        const numbers = attempts.map(({ number }) => number)
+        assert.deepStrictEqual(numbers, item.attempts === 1 ? [1] : [1, 2])
+        assert.notStrictEqual(item.state, "PENDING")
+      }
+    }),
+  )
+}
+
 const again = (it: Tests): void => {
   it.effect("sends any delivery again on request, with a new budget and the log it has", () =>
     Effect.gen(function* () {
@@ -378,5 +398,6 @@ export const deliveryClaimSuite = (it: Tests): void => {
   })
   describe("WebhookStore.redeliver", () => {
     again(it)
+    overlapping(it)
   })
 }

@@ -51,12 +51,12 @@ const reads = (it: Tests): void => {
       ]
       const foreign = samples.delivery({ accountId: stranger, runId })
       for (const each of [c, a, foreign, b]) yield* store.insert(each)
-      for (const { delivery, fence } of yield* store.claim([a.id, c.id], hour)) {
+      for (const { fence, id } of yield* store.claim([a.id, c.id], hour)) {
         const next =
-          delivery.id === a.id
+          id === a.id
             ? ({ _tag: "Delivered" } as const)
             : ({ _tag: "Failed", isGone: false } as const)
-        yield* store.settle({ id: delivery.id, fence, attempt: null, next })
+        yield* store.settle({ id, fence, attempt: Samples.attempted, next })
       }
       assert.deepStrictEqual(yield* listed({ account }), [c.id, b.id, a.id])
       assert.deepStrictEqual(yield* listed({ account, runId }), [c.id, a.id])
@@ -80,18 +80,26 @@ const forgets = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* WebhookStore
-      const [done, open] = [samples.delivery(), samples.delivery()]
-      for (const each of [done, open]) yield* store.insert(each)
-      for (const { delivery, fence } of yield* store.claim([done.id], hour)) {
-        const next = { _tag: "Delivered" } as const
-        yield* store.settle({ id: delivery.id, fence, attempt: null, next })
+      const [done, failed] = [samples.delivery(), samples.delivery()]
+      const [again, open] = [samples.delivery(), samples.delivery()]
+      for (const each of [done, failed, again, open]) yield* store.insert(each)
+      const delivered = { _tag: "Delivered" } as const
+      const attempt = Samples.attempted
+      for (const { fence, id } of yield* store.claim([done.id, again.id], hour)) {
+        yield* store.settle({ id, fence, attempt, next: delivered })
       }
+      for (const { fence, id } of yield* store.claim([failed.id], hour)) {
+        yield* store.settle({ id, fence, attempt: null, next: { _tag: "Failed", isGone: false } })
+      }
+      yield* store.redeliver(samples.account, again.id)
       const { account } = samples
       yield* store.forget(hour, 10_000)
-      assert.deepStrictEqual(yield* listed({ account }), [open.id, done.id])
+      const everything = [open.id, again.id, failed.id, done.id]
+      assert.deepStrictEqual(yield* listed({ account }), everything)
       // A second from now counts as long ago here.
-      assert.isAtLeast(yield* store.forget(-1_000, 10_000), 1)
-      assert.deepStrictEqual(yield* listed({ account }), [open.id])
+      assert.isAtLeast(yield* store.forget(-1_000, 10_000), 2)
+      assert.deepStrictEqual(yield* listed({ account }), [open.id, again.id])
+      assert.isTrue(Option.isNone(yield* store.find(account, done.id)))
       assert.strictEqual(yield* store.forget(-1_000, 10_000), 0)
     }),
   )

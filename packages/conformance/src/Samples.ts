@@ -13,11 +13,21 @@ import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
+import type { Attempted } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 
 /** When the first sample was created; the following ones are a second younger each. */
 export const epoch: Timestamp = 1_700_000_000_000
+
+/** An attempt that a receiver refused. */
+export const attempted: Attempted = {
+  at: epoch + 5,
+  durationMillis: 12,
+  status: 503,
+  error: "status",
+  answer: 'Not \u2028 now, "😀"',
+}
 
 /** What a test builds its values with. */
 export interface Samples {

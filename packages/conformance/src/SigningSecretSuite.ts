@@ -79,7 +79,7 @@ const rotates = (it: Tests): void => {
       yield* store.rotateSecret(secretOf(account, 3), hour)
       yield* store.ensureSecret(secretOf(stranger, 9))
       const claims = yield* store.claim([own.id, foreign.id], hour)
-      const secrets = new Map(claims.map((each) => [each.delivery.id, each.secrets]))
+      const secrets = new Map(claims.map((each) => [each.id, each.secrets]))
       assert.deepStrictEqual(secrets.get(own.id), ["sealed 2", "sealed 3"])
       assert.deepStrictEqual(secrets.get(foreign.id), ["sealed 9"])
     }),

@@ -14,7 +14,7 @@ import type { DeliveryId } from "@millrace/core/domain/Id"
 import type { Page } from "@millrace/core/domain/Page"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type {
-  ClaimedDelivery,
+  Claim as CompleteClaim,
   DeliveryQuery,
   DueRequest,
   Scope,
@@ -46,7 +46,9 @@ interface Due {
 }
 
 /** A claim without the account's secrets, which are kept elsewhere. */
-export type Claim = Omit<ClaimedDelivery, "secrets">
+export interface Claim extends Omit<CompleteClaim, "secrets"> {
+  readonly delivery: Delivery
+}
 
 const itemOf = ({
   accountId,
@@ -261,9 +263,9 @@ export class Outbox {
     entry.fence += 1
     this.#update(entry, { attempts: entry.item.attempts + 1 })
     this.#setDue(entry, now + visibilityMillis)
-    const { createdAt, delivery, earlier, fence, item } = entry
+    const { delivery, earlier, fence, id, item } = entry
     const isGone = this.#siblings(entry).some((each) => each.isGone)
-    return { delivery, fence, attempt: item.attempts, earlier, createdAt, isGone }
+    return { id, delivery, fence, attempt: item.attempts, earlier, isGone }
   }
 
   #markGone(entry: Entry, now: Timestamp): void {

@@ -6,10 +6,10 @@
  */
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
-import type { ClaimedDelivery, StoredSecret } from "@millrace/core/ports/WebhookStore"
+import type { Claim, ClaimedDelivery, StoredSecret } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Clock, Effect, Layer, Option } from "effect"
-import type { Claim } from "./Deliveries.ts"
+import type * as Outbox from "./Deliveries.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { compare } from "./Timeline.ts"
 
@@ -51,16 +51,20 @@ const make = Effect.gen(function* () {
   const at = <A>(step: (now: Timestamp) => A): Effect.Effect<A> =>
     Effect.map(Clock.currentTimeMillis, step)
 
-  const withSecrets = (claims: ReadonlyArray<Claim>, now: Timestamp) =>
-    claims.map((claim): ClaimedDelivery => ({
-      ...claim,
-      secrets: secrets.live(claim.delivery.accountId, now).map(({ sealed }) => sealed),
-    }))
+  const complete = ({ delivery, ...claim }: Outbox.Claim, now: Timestamp): Claim => ({
+    ...claim,
+    secrets: secrets.live(delivery.accountId, now).map(({ sealed }) => sealed),
+  })
+  const withDelivery = (claim: Outbox.Claim, now: Timestamp): ClaimedDelivery => {
+    const { delivery } = claim
+    return { ...complete(claim, now), delivery, createdAt: delivery.createdAt }
+  }
 
   return WebhookStore.of({
-    claimDue: (request) => at((now) => withSecrets(deliveries.claimDue(request, now), now)),
+    claimDue: (request) =>
+      at((now) => deliveries.claimDue(request, now).map((each) => withDelivery(each, now))),
     claim: (ids, visibilityMillis) =>
-      at((now) => withSecrets(deliveries.claim(ids, visibilityMillis, now), now)),
+      at((now) => deliveries.claim(ids, visibilityMillis, now).map((each) => complete(each, now))),
     settle: (settlement) => at((now) => deliveries.settle(settlement, now)),
     insert: (delivery) => at((now) => deliveries.insert([delivery], now)),
     list: (query) => Effect.sync(() => deliveries.list(query)),

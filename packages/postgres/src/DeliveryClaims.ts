@@ -6,7 +6,12 @@
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { DeliveryId } from "@millrace/core/domain/Id"
-import type { ClaimedDelivery, DueRequest, Settlement } from "@millrace/core/ports/WebhookStore"
+import type {
+  Claim,
+  ClaimedDelivery,
+  DueRequest,
+  Settlement,
+} from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
@@ -20,10 +25,10 @@ export const nowMillis = millisOf("now()")
 export const isLive = `(expires_at IS NULL OR expires_at > ${nowMillis})`
 
 /**
- * Hands out what the part `chosen` names (`delivery`, `begun`, `claimed_at`, and `few`, a text that
- * tells the planner to expect few rows), for so long as the first parameter says.
+ * Takes what the part `chosen` names (`id`, `delivery`, `begun`, `claimed_at`, and `few`, a text
+ * that tells the planner to expect few rows), for so long as the first parameter says.
  */
-const handOut = `
+const taken = `
 lost AS (
   INSERT INTO delivery_attempts (delivery, number, at, error, next_at)
   SELECT delivery, begun, claimed_at, 'unknown', ${nowMillis}
@@ -32,27 +37,24 @@ lost AS (
   UPDATE due_deliveries q
   SET fence = q.fence + 1, begun = q.begun + 1, claimed_at = ${nowMillis},
     due_at = ${nowMillis} + $1::int8
-  FROM chosen c WHERE q.delivery = c.delivery AND c.few = 'taken'
-  RETURNING q.delivery, q.account_id, q.fence, q.begun, q.earlier
+  FROM chosen c WHERE q.id = c.id AND c.few = 'taken'
+  RETURNING q.id, q.delivery, q.account_id, q.run_id, q.fence, q.begun, q.earlier
 ), secret AS MATERIALIZED (
   SELECT a.account_id, (
     SELECT json_agg(s.sealed ORDER BY s.created_at, s.id) FROM webhook_secrets s
     WHERE s.account_id = a.account_id AND ${isLive}
   ) AS sealed
   FROM (SELECT DISTINCT account_id FROM taken) a
-)
-SELECT json_build_object(
-  'delivery', ${Rows.object(DeliveryRows.deliveries, "d")}, 'createdAt', d.created_at,
-  'fence', t.fence, 'attempt', t.begun, 'earlier', t.earlier, 'isGone', d.is_over,
-  'secrets', coalesce(s.sealed, '[]')
-) AS claim
-FROM taken t CROSS JOIN LATERAL (
-  SELECT *, EXISTS (
-    SELECT FROM deliveries g WHERE g.run_id = d.run_id AND g.is_gone
-  ) AS is_over
-  FROM deliveries d WHERE d.number = t.delivery OFFSET 0
-) d JOIN secret s ON s.account_id = t.account_id
-ORDER BY t.delivery`
+)`
+
+/** All claims of the part `taken`, each with `more` properties, which `source` adds. */
+const claimsWith = (more: string, source: string): string => `
+SELECT coalesce(json_agg(json_build_object(
+  'id', t.id, 'fence', t.fence, 'attempt', t.begun, 'earlier', t.earlier,
+  'isGone', EXISTS (SELECT FROM deliveries g WHERE g.run_id = t.run_id AND g.is_gone),
+  'secrets', coalesce(s.sealed, '[]')${more}
+) ORDER BY t.delivery), '[]') AS claims
+FROM taken t JOIN secret s USING (account_id) ${source}`
 
 // Lanes (an account and an origin) are read by jumping from one to the next in their index, so that
 // a long lane costs no more than a short one and hides nothing behind it.
@@ -80,73 +82,75 @@ WITH RECURSIVE lane (account_id, origin) AS (
     FOR UPDATE SKIP LOCKED
   ) d
 ), chosen AS MATERIALIZED (
-  SELECT delivery, begun, claimed_at, 'taken' AS few FROM (
+  SELECT id, delivery, begun, claimed_at, 'taken' AS few FROM (
     SELECT c.*,
       of_origin + row_number() OVER (PARTITION BY origin ORDER BY due_at, delivery) AS nth_origin,
       of_account + row_number() OVER (PARTITION BY account_id ORDER BY due_at, delivery) AS nth
     FROM candidate c
   ) c
   WHERE nth_origin <= $3::int8 AND nth <= $4::int8 ORDER BY due_at, delivery LIMIT $2::int8
-), ${handOut}`
+), ${taken} ${claimsWith(
+  `, 'createdAt', d.created_at, 'delivery', ${Rows.object(DeliveryRows.deliveries, "d")}`,
+  "CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.number = t.delivery OFFSET 0) d",
+)}`
 
 const claimStatement = `
 WITH chosen AS MATERIALIZED (
-  SELECT q.delivery, q.begun, q.claimed_at, 'taken' AS few
+  SELECT q.id, q.delivery, q.begun, q.claimed_at, 'taken' AS few
   FROM unnest($2::text[]) AS w (id) CROSS JOIN LATERAL (
-    SELECT number FROM deliveries d WHERE d.id = w.id OFFSET 0
-  ) d CROSS JOIN LATERAL (
-    SELECT * FROM due_deliveries q WHERE q.delivery = d.number AND q.due_at <= ${nowMillis}
+    SELECT * FROM due_deliveries q WHERE q.id = w.id AND q.due_at <= ${nowMillis}
     FOR UPDATE SKIP LOCKED
   ) q
-), ${handOut}`
+), ${taken} ${claimsWith("", "")}`
 
 const attemptColumns = "at, duration_millis, status, error, answer"
 
+// It answers with those that it could not settle, because there is hardly ever one.
 const settleStatement = `
 WITH said AS MATERIALIZED (
-  SELECT d.number, d.run_id, s.*
-  FROM ${Rows.source(DeliveryRows.settlements, "s", 1)} CROSS JOIN LATERAL (
-    SELECT number, run_id FROM deliveries d WHERE d.id = s.id OFFSET 0
-  ) d
+  SELECT * FROM ${Rows.source(DeliveryRows.settlements, "s", 1)}
 ), held AS MATERIALIZED (
-  SELECT s.*, q.begun, 'held' AS few FROM said s CROSS JOIN LATERAL (
-    SELECT begun FROM due_deliveries q
-    WHERE q.delivery = s.number AND q.fence = s.fence AND q.claimed_at IS NOT NULL FOR UPDATE
+  SELECT s.*, q.delivery, q.run_id, q.begun, 'held' AS few FROM said s CROSS JOIN LATERAL (
+    SELECT delivery, run_id, begun FROM due_deliveries q
+    WHERE q.id = s.id AND q.fence = s.fence AND q.claimed_at IS NOT NULL FOR UPDATE
   ) q
 ), logged AS (
-  INSERT INTO delivery_attempts (delivery, number, next_at, ${attemptColumns})
-  SELECT number, begun, ${nowMillis} + delay, ${attemptColumns} FROM held WHERE at IS NOT NULL
+  INSERT INTO delivery_attempts
+    (delivery, number, next_at, ${attemptColumns}, delivered_at, fence)
+  SELECT delivery, begun, ${nowMillis} + delay, ${attemptColumns},
+    CASE WHEN state = 'DELIVERED' THEN ${nowMillis} END,
+    CASE WHEN state = 'DELIVERED' THEN fence END
+  FROM held WHERE at IS NOT NULL
 ), again AS (
   UPDATE due_deliveries q
   SET claimed_at = NULL, due_at = ${nowMillis} + h.delay, begun = h.begun - (h.at IS NULL)::int4
-  FROM held h WHERE q.delivery = h.number AND h.state = 'PENDING' AND h.few = 'held'
+  FROM held h WHERE q.id = h.id AND h.state = 'PENDING' AND h.few = 'held'
 ), left_behind AS (
   DELETE FROM due_deliveries q USING held h
-  WHERE q.delivery = h.number AND h.state <> 'PENDING' AND h.few = 'held'
-), ended AS (
+  WHERE q.id = h.id AND h.state <> 'PENDING' AND h.few = 'held'
+), failed AS (
   UPDATE deliveries d
-  SET state = h.state, begun = h.begun - (h.at IS NULL)::int4, fence = h.fence,
-    settled_at = ${nowMillis}, is_gone = h.gone IS NOT NULL,
-    trouble = CASE WHEN h.state = 'FAILED' THEN h.state END
-  FROM held h WHERE d.number = h.number AND h.state <> 'PENDING' AND h.few = 'held'
+  SET trouble = h.state, begun = h.begun - (h.at IS NULL)::int4, fence = h.fence,
+    settled_at = ${nowMillis}, is_gone = h.gone IS NOT NULL
+  FROM held h WHERE d.number = h.delivery AND h.state = 'FAILED' AND h.few = 'held'
 ), hurried AS (
   UPDATE due_deliveries q SET due_at = ${nowMillis} FROM (
-    SELECT q.delivery FROM held h CROSS JOIN LATERAL (
-      SELECT number FROM deliveries d WHERE d.run_id = h.run_id OFFSET 0
+    SELECT q.id FROM held h CROSS JOIN LATERAL (
+      SELECT id FROM deliveries d WHERE d.run_id = h.run_id OFFSET 0
     ) d CROSS JOIN LATERAL (
-      SELECT delivery FROM due_deliveries q
-      WHERE q.delivery = d.number AND q.claimed_at IS NULL FOR UPDATE SKIP LOCKED
+      SELECT id FROM due_deliveries q
+      WHERE q.id = d.id AND q.claimed_at IS NULL FOR UPDATE SKIP LOCKED
     ) q WHERE h.gone = 'gone'
-  ) g WHERE q.delivery = g.delivery
+  ) g WHERE q.id = g.id
 )
-SELECT id FROM held`
+SELECT id FROM said WHERE id NOT IN (SELECT id FROM held)`
 
-interface Found {
-  readonly claim: ClaimedDelivery
+interface Found<Kind> {
+  readonly claims: ReadonlyArray<Kind>
 }
 
-const claims = (rows: ReadonlyArray<Found>): ReadonlyArray<ClaimedDelivery> =>
-  rows.map(({ claim }) => claim)
+const claimsOf = <Kind>(rows: ReadonlyArray<Found<Kind>>): ReadonlyArray<Kind> =>
+  rows[0]?.claims ?? []
 
 /** Takes deliveries that are due. */
 export const claimDue = (
@@ -154,14 +158,14 @@ export const claimDue = (
   { busy, limit, perAccount, perOrigin, visibilityMillis }: DueRequest,
 ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, SqlError> =>
   Effect.map(
-    sql.unsafe<Found>(claimDueStatement, [
+    sql.unsafe<Found<ClaimedDelivery>>(claimDueStatement, [
       PgTypes.float8(visibilityMillis),
       limit,
       perOrigin,
       perAccount,
       ...Rows.parameters(DeliveryRows.busy, busy),
     ]),
-    claims,
+    claimsOf,
   )
 
 /** Takes those of these deliveries that are due. */
@@ -169,10 +173,13 @@ export const claim = (
   sql: SqlClient,
   ids: ReadonlyArray<DeliveryId>,
   visibilityMillis: number,
-): Effect.Effect<ReadonlyArray<ClaimedDelivery>, SqlError> =>
+): Effect.Effect<ReadonlyArray<Claim>, SqlError> =>
   Effect.map(
-    sql.unsafe<Found>(claimStatement, [PgTypes.float8(visibilityMillis), ids.map(Rows.text)]),
-    claims,
+    sql.unsafe<Found<Claim>>(claimStatement, [
+      PgTypes.float8(visibilityMillis),
+      ids.map(Rows.text),
+    ]),
+    claimsOf,
   )
 
 /** Records what came of claims; true for those whose fence was still good. */
@@ -187,7 +194,7 @@ export const settle = (
     ),
   ).pipe(
     Effect.map((rows) => {
-      const settled = new Set(rows.map(({ id }) => id))
-      return settlements.map(({ id }) => settled.has(Rows.text(id)))
+      const missed = new Set(rows.map(({ id }) => id))
+      return settlements.map(({ id }) => !missed.has(Rows.text(id)))
     }),
   )

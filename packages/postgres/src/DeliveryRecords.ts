@@ -1,7 +1,7 @@
 /**
  * How deliveries are read, asked for again, and forgotten.
  *
- * Guarantees: each is one statement. Leaves out: sending.
+ * Guarantees: each is one statement, or one transaction. Leaves out: sending.
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { Delivery, DeliveryItem, DeliveryRecord } from "@millrace/core/domain/Delivery"
@@ -19,12 +19,13 @@ import * as Rows from "./Rows.ts"
 
 /** The parts of a commit's statement that queue what the part `sent` has stored. */
 export const queued = `queued AS (
-  INSERT INTO due_deliveries (delivery, account_id, origin, due_at, fence, begun, earlier)
-  SELECT number, account_id, origin, ${nowMillis}, 0, 0, 0 FROM sent
+  INSERT INTO due_deliveries
+    (id, delivery, account_id, run_id, origin, due_at, fence, begun, earlier)
+  SELECT id, number, account_id, run_id, origin, ${nowMillis}, 0, 0, 0 FROM sent
 )`
 
 /** What a part that stores deliveries returns for {@link queued}. */
-export const sentColumns = "number, account_id, origin"
+export const sentColumns = "id, number, account_id, run_id, origin"
 
 const insertStatement = `
 WITH sent AS (
@@ -46,26 +47,30 @@ SELECT json_build_object('item', ${item}, 'body', i.body, 'attempts', coalesce((
 ), '[]')) AS record
 FROM (${DeliveryRows.itemSource(own)}) i`
 
-/** Opens what the part `wanted` names, unless it is in somebody's hand. */
+/** Opens what the part `wanted` reads, unless it is in somebody's hand. */
 const reopened = `
 calm AS (
   UPDATE deliveries d SET is_gone = false FROM wanted w
   WHERE d.is_gone AND d.run_id = w.run_id AND d.number <> w.number
 ), again AS (
   INSERT INTO due_deliveries AS q
-    (delivery, account_id, origin, due_at, fence, begun, earlier)
-  SELECT number, account_id, origin, ${nowMillis}, fence, begun, begun FROM wanted
-  ON CONFLICT (delivery) DO UPDATE SET due_at = excluded.due_at, earlier = q.begun
+    (id, delivery, account_id, run_id, origin, due_at, fence, begun, earlier)
+  SELECT id, number, account_id, run_id, origin, ${nowMillis}, fence, begun, begun FROM wanted
+  ON CONFLICT (id) DO UPDATE SET due_at = excluded.due_at, earlier = q.begun
   WHERE q.claimed_at IS NULL
-  RETURNING delivery
 ), opened AS (
-  UPDATE deliveries d SET state = 'PENDING', trouble = NULL, settled_at = NULL, is_gone = false
-  FROM wanted w WHERE d.number = w.number
+  UPDATE deliveries d SET trouble = NULL, settled_at = NULL, is_gone = false
+  FROM wanted w WHERE d.number = w.number AND (d.trouble IS NOT NULL OR d.is_gone)
 )`
+
+// Whoever settles or sends again waits for these locks, or is waited for.
+const lockOnItsWay = "SELECT FROM due_deliveries WHERE id = $1 FOR UPDATE"
+const lockStatement = `SELECT FROM deliveries d WHERE ${own} FOR UPDATE`
 
 const redeliverStatement = `
 WITH wanted AS MATERIALIZED (
-  SELECT d.* FROM deliveries d WHERE ${own} FOR UPDATE
+  SELECT d.id, d.number, d.account_id, d.run_id, d.origin, s.fence, s.begun
+  FROM deliveries d ${DeliveryRows.standing} WHERE ${own}
 ), ${reopened}
 SELECT number FROM wanted`
 
@@ -78,11 +83,19 @@ WITH wanted AS MATERIALIZED (
 ), ${reopened}
 SELECT count(*)::int4 AS count FROM wanted`
 
+const oldSource = `
+  FROM deliveries d ${DeliveryRows.standing}
+  WHERE d.created_at < ${nowMillis} - $1::int8 AND s.settled_at < ${nowMillis} - $1::int8`
+
+const lockOldStatement = `
+SELECT coalesce(array_agg(number), '{}')::text AS numbers FROM (
+  SELECT d.number ${oldSource} ORDER BY d.created_at, d.id LIMIT $2::int8
+  FOR UPDATE OF d SKIP LOCKED
+) d`
+
 const forgetStatement = `
 WITH old AS MATERIALIZED (
-  SELECT number FROM deliveries
-  WHERE created_at < ${nowMillis} - $1::int8 AND settled_at < ${nowMillis} - $1::int8
-  ORDER BY created_at, id LIMIT $2::int8 FOR UPDATE SKIP LOCKED
+  SELECT d.number ${oldSource} AND d.number = ANY ($2::text::int8[])
 ), log AS (
   DELETE FROM delivery_attempts a USING old o WHERE a.delivery = o.number
 ), gone AS (
@@ -138,8 +151,18 @@ export const redeliver = (
   sql: SqlClient,
   account: Scope,
   id: DeliveryId,
-): Effect.Effect<boolean, SqlError> =>
-  Effect.map(sql.unsafe(redeliverStatement, [Rows.text(id), account]), (rows) => rows.length > 0)
+): Effect.Effect<boolean, SqlError> => {
+  const parameters = [Rows.text(id), account]
+  const locks = [
+    // In the order in which a settlement takes them; then once more, because it may have been sent
+    // again meanwhile.
+    sql.unsafe(lockOnItsWay, [Rows.text(id)]),
+    sql.unsafe(lockStatement, parameters),
+    sql.unsafe(lockOnItsWay, [Rows.text(id)]),
+  ]
+  const sent = Effect.map(sql.unsafe(redeliverStatement, parameters), (rows) => rows.length > 0)
+  return sql.withTransaction(Effect.andThen(Effect.all(locks, { discard: true }), sent))
+}
 
 interface Counted {
   readonly count: number
@@ -163,5 +186,11 @@ export const forget = (
   sql: SqlClient,
   endedMillis: number,
   limit: number,
-): Effect.Effect<number, SqlError> =>
-  Effect.map(sql.unsafe<Counted>(forgetStatement, [PgTypes.float8(endedMillis), limit]), countOf)
+): Effect.Effect<number, SqlError> => {
+  const ended = PgTypes.float8(endedMillis)
+  const old = sql.unsafe<{ readonly numbers: string }>(lockOldStatement, [ended, limit])
+  // Read once more under the locks: what was sent again meanwhile stays.
+  const gone = (rows: Effect.Success<typeof old>) =>
+    sql.unsafe<Counted>(forgetStatement, [ended, rows[0]?.numbers ?? "{}"])
+  return Effect.map(sql.withTransaction(Effect.flatMap(old, gone)), countOf)
+}

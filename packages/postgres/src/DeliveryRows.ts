@@ -40,12 +40,27 @@ export const items: Table<DeliveryItem> = [
   }),
 ]
 
-/** Deliveries with what is in force of them, be they on their way or not. */
+/**
+ * What is in force of deliveries `d`, be they on their way, failed, or delivered: `due_at` (or
+ * none), `state`, `begun`, `fence`, and `settled_at`.
+ */
+export const standing = `LEFT JOIN LATERAL (
+    SELECT due_at, begun, fence FROM due_deliveries q WHERE q.id = d.id OFFSET 0
+  ) q ON true LEFT JOIN LATERAL (
+    SELECT number, fence, delivered_at FROM delivery_attempts a
+    WHERE a.delivery = d.number AND a.delivered_at IS NOT NULL ORDER BY number DESC LIMIT 1
+  ) a ON d.trouble IS NULL CROSS JOIN LATERAL (
+    SELECT q.due_at,
+      CASE WHEN q.due_at IS NULL THEN coalesce(d.trouble, 'DELIVERED') ELSE 'PENDING' END AS state,
+      coalesce(q.begun, a.number, d.begun) AS begun, coalesce(q.fence, a.fence, d.fence) AS fence,
+      CASE WHEN q.due_at IS NULL THEN coalesce(d.settled_at, a.delivered_at) END AS settled_at
+  ) s`
+
+/** Deliveries with what is in force of them. */
 export const itemSource = (conditions: string): string => `
-  SELECT d.*, q.due_at, coalesce(q.begun, d.begun) AS attempts
-  FROM deliveries d LEFT JOIN LATERAL (
-    SELECT due_at, begun FROM due_deliveries q WHERE q.delivery = d.number OFFSET 0
-  ) q ON true WHERE ${conditions}`
+  SELECT d.id, d.number, d.account_id, d.run_id, d.type, d.url, d.sequence, d.created_at, d.body,
+    d.trouble, s.due_at, s.state, s.settled_at, s.begun AS attempts
+  FROM deliveries d ${standing} WHERE ${conditions}`
 
 /** Attempts as they are read. */
 export const attempts: Table<DeliveryAttempt> = [

@@ -3,14 +3,16 @@
  *
  * What is sent is written once. What changes while a delivery is on its way stands in a narrow
  * table of its own, which it leaves when it has ended: claims and retries never rewrite a body, and
- * a look for due deliveries reads nothing that has ended. Like the rows of a run, these are written
- * by the statement that writes the run, and refer to each other without foreign keys.
+ * a look for due deliveries reads nothing that has ended. That a delivery was delivered stands with
+ * the attempt that did it; only what went wrong is noted beside the body. Like the rows of a run,
+ * these are written by the statement that writes the run, and refer to each other without foreign
+ * keys.
  */
 
 const id = `text COLLATE "C"`
 
 export const deliveryTables: ReadonlyArray<string> = [
-  // `begun` and `fence` are those of the end; until then those on the way count.
+  // From `begun` on: how it ended, if it failed.
   `CREATE TABLE deliveries (
     number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id ${id} NOT NULL UNIQUE,
@@ -24,8 +26,7 @@ export const deliveryTables: ReadonlyArray<string> = [
     created_at int8 NOT NULL,
     begun int4 NOT NULL DEFAULT 0,
     fence int4 NOT NULL DEFAULT 0,
-    state text NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'DELIVERED', 'FAILED')),
-    trouble text,
+    trouble text CHECK (trouble = 'FAILED'),
     is_gone bool NOT NULL DEFAULT false,
     settled_at int8,
     body text NOT NULL
@@ -35,8 +36,10 @@ export const deliveryTables: ReadonlyArray<string> = [
   `CREATE INDEX deliveries_in_trouble ON deliveries (created_at, id) WHERE trouble IS NOT NULL`,
   `CREATE INDEX deliveries_gone ON deliveries (run_id) WHERE is_gone`,
   `CREATE TABLE due_deliveries (
-    delivery int8 PRIMARY KEY,
+    id ${id} PRIMARY KEY,
+    delivery int8 NOT NULL,
     account_id ${id} NOT NULL,
+    run_id ${id},
     origin ${id} NOT NULL,
     due_at int8 NOT NULL,
     fence int4 NOT NULL,
@@ -54,6 +57,9 @@ export const deliveryTables: ReadonlyArray<string> = [
     error text,
     answer text,
     next_at int8,
+    -- Of the attempt that delivered: when that was stored, and the last fence.
+    delivered_at int8,
+    fence int4,
     PRIMARY KEY (delivery, number)
   )`,
   `CREATE TABLE webhook_secrets (

@@ -5,13 +5,11 @@
  * else may take the delivery; whatever came of it is settled, through trouble with the store, or
  * left to be taken again: an outcome that nobody knows is retried. Leaves out: claiming.
  */
-import type { DeliveryAttempt } from "@millrace/core/domain/Delivery"
-import type { Next } from "@millrace/core/domain/DeliverySchedule"
 import { settle, withheld } from "@millrace/core/domain/DeliverySchedule"
 import { headersPurpose, secretPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Vault } from "@millrace/core/ports/Vault"
 import { CurrentVault } from "@millrace/core/ports/Vault"
-import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
+import type { ClaimedDelivery, Outcome } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Egress } from "@millrace/egress/Egress"
 import { Clock, Effect, Random, Schedule } from "effect"
@@ -84,15 +82,14 @@ interface Services {
 /** Settles a claim, whatever it takes within reason. */
 const conclude = (
   { onRetry, store }: Services,
-  { delivery: { id }, fence }: ClaimedDelivery,
-  attempt: Omit<DeliveryAttempt, "number" | "nextAt"> | null,
-  next: Next,
+  { fence, id }: ClaimedDelivery,
+  outcome: Outcome,
 ): Effect.Effect<void> =>
-  store.settle({ id, fence, attempt, next }).pipe(
+  store.settle({ ...outcome, id, fence }).pipe(
     Effect.retry(patience),
     Effect.flatMap((isOurs) => {
       if (!isOurs) return Effect.logDebug("a delivery was taken by somebody else", id)
-      if (next._tag === "Retry") onRetry(next.delayMillis)
+      if (outcome.next._tag === "Retry") onRetry(outcome.next.delayMillis)
       return Effect.void
     }),
     Effect.catchTag("StorageError", (error) =>
@@ -119,10 +116,15 @@ const send = Effect.fnUntraced(function* (services: Services, { claimed, onSent 
   onSent(attempt.durationMillis)
   const dice = yield* Random.nextBetween(-1, 1)
   const now = clock.currentTimeMillisUnsafe()
-  yield* conclude(services, claimed, attempt, settle(options.schedule, claimed, answer, now, dice))
+  const next = settle(options.schedule, claimed, answer, now, dice)
+  yield* conclude(services, claimed, { attempt, next })
 })
 
-const retryIn = (delayMillis: number): Next => ({ _tag: "Retry", delayMillis })
+/** Nothing was sent, and will be looked at again in so long. */
+const retryIn = (delayMillis: number): Outcome => ({
+  attempt: null,
+  next: { _tag: "Retry", delayMillis },
+})
 
 /** The way of deliveries, with these options. `onRetry` hears how long each retry waits. */
 export const make: (
@@ -140,17 +142,17 @@ export const make: (
       options,
       onRetry,
     }
-    const giveBack = (claimed: ClaimedDelivery) => conclude(services, claimed, null, retryIn(0))
+    const giveBack = (claimed: ClaimedDelivery) => conclude(services, claimed, retryIn(0))
     const carry = Effect.fnUntraced(function* (errand: Errand) {
       const { claimed, claimedAtNanos } = errand
       const waited = Number((clock.monotonicTimeNanosUnsafe() - claimedAtNanos) / 1_000_000n)
       if (waited > options.freshMillis) return yield* giveBack(claimed)
       const end = withheld(options.schedule, claimed, clock.currentTimeMillisUnsafe())
-      if (end !== undefined) return yield* conclude(services, claimed, null, end)
+      if (end !== undefined) return yield* conclude(services, claimed, { attempt: null, next: end })
       yield* Effect.catch(send(services, errand), (error) =>
         Effect.andThen(
           Effect.logError("a delivery could not be signed", claimed.delivery.id, error),
-          conclude(services, claimed, null, retryIn(sealedMillis)),
+          conclude(services, claimed, retryIn(sealedMillis)),
         ),
       )
     })

@@ -7,7 +7,9 @@
  * attempts in progress end within the grace time; what is broken off is retried by whoever claims
  * it next. Leaves out: deciding what follows from an answer.
  */
-import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
+import type { Delivery } from "@millrace/core/domain/Delivery"
+import type { DeliveryId } from "@millrace/core/domain/Id"
+import type { Claim, ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
@@ -36,6 +38,16 @@ const gatherMillis = 5
 /** What has ended long ago is removed in portions of this size, so often. */
 const forgetLimit = 1_000
 const forgetMillis = 600_000
+
+/** Claims together with what they are claims of. */
+const withDeliveries = (
+  claims: ReadonlyArray<Claim>,
+  known: ReadonlyMap<DeliveryId, Delivery>,
+): ReadonlyArray<ClaimedDelivery> =>
+  claims.flatMap((claim) => {
+    const delivery = known.get(claim.id)
+    return delivery === undefined ? [] : [{ ...claim, delivery, createdAt: delivery.createdAt }]
+  })
 
 const every = (millis: number, effect: Effect.Effect<void>) =>
   Effect.forkScoped(Effect.forever(Effect.andThen(effect, Effect.sleep(Duration.millis(millis)))))
@@ -146,13 +158,13 @@ class Rounds {
       if (this.#isStopped) return Effect.void
       const taken = letters.take(claimLimit, (lane) => this.#reserve(lane))
       if (taken.length === 0) return Effect.void
-      const ids = taken.map(({ id }) => id)
+      const known = new Map(taken.map(({ delivery }) => [delivery.id, delivery]))
       const at = clock.monotonicTimeNanosUnsafe()
       // Whatever was claimed is given a place anew.
       const leave = Effect.sync(() => taken.forEach(({ place }) => place.leave()))
-      return store.claim(ids, options.visibilityMillis).pipe(
+      return store.claim([...known.keys()], options.visibilityMillis).pipe(
         Effect.ensuring(leave),
-        Effect.map((claims) => this.#dispatch(claims, at)),
+        Effect.map((claims) => this.#dispatch(withDeliveries(claims, known), at)),
       )
     })
   }

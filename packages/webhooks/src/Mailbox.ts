@@ -4,19 +4,20 @@
  *
  * Guarantees: what is put in here is stored already; nothing is lost if nobody takes it out, if it
  * is full, or if the process dies, because the dispatchers look for what is due from time to time.
- * Mutable; every method is one synchronous step.
+ * Whole deliveries wait here, so that whoever claims them need not read them again. Mutable; every
+ * method is one synchronous step.
  */
 import type { Delivery } from "@millrace/core/domain/Delivery"
-import type { DeliveryId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Context, Effect, Layer } from "effect"
 import type { Lane } from "./Slots.ts"
 
-/** Beyond so many nothing more is remembered here. */
+/** Beyond so many, or so many characters of bodies, nothing more is remembered here. */
 const mostWaiting = 10_000
+const mostCharacters = 16_777_216
 
 interface Line extends Lane {
-  readonly ids: Array<DeliveryId>
+  readonly waiting: Array<Delivery | undefined>
   next: number
 }
 
@@ -24,6 +25,7 @@ interface Line extends Lane {
 export class Letters {
   readonly #lines = new Map<string, Line>()
   #count = 0
+  #characters = 0
   #hasOverflown = false
   #listener: () => void = () => undefined
 
@@ -34,16 +36,18 @@ export class Letters {
 
   put(deliveries: ReadonlyArray<Delivery>): void {
     if (deliveries.length === 0) return
-    for (const { accountId, id, origin } of deliveries) {
-      if (this.#count >= mostWaiting) {
+    for (const delivery of deliveries) {
+      const { accountId, body, origin } = delivery
+      if (this.#count >= mostWaiting || this.#characters >= mostCharacters) {
         this.#hasOverflown = true
         break
       }
       const key = `${accountId} ${origin}`
       const line = this.#lines.get(key)
-      if (line === undefined) this.#lines.set(key, { accountId, origin, ids: [id], next: 0 })
-      else line.ids.push(id)
+      if (line !== undefined) line.waiting.push(delivery)
+      else this.#lines.set(key, { accountId, origin, waiting: [delivery], next: 0 })
       this.#count += 1
+      this.#characters += body.length
     }
     this.#listener()
   }
@@ -66,26 +70,33 @@ export class Letters {
   take<Place>(
     most: number,
     reserve: (lane: Lane) => Place | undefined,
-  ): ReadonlyArray<{ readonly id: DeliveryId; readonly place: Place }> {
-    const taken: Array<{ id: DeliveryId; place: Place }> = []
+  ): ReadonlyArray<{ readonly delivery: Delivery; readonly place: Place }> {
+    const taken: Array<{ delivery: Delivery; place: Place }> = []
     let going = [...this.#lines]
     while (going.length > 0) {
       const left: typeof going = []
       for (const [key, line] of going) {
         const place = taken.length < most ? reserve(line) : undefined
         if (place === undefined) continue
-        taken.push({ id: line.ids[line.next]!, place })
-        this.#count -= 1
-        line.next += 1
+        taken.push({ delivery: this.#next(line), place })
         // To the end of the turn, so that no line comes first for ever.
         this.#lines.delete(key)
-        if (line.next === line.ids.length) continue
+        if (line.next === line.waiting.length) continue
         this.#lines.set(key, line)
         left.push([key, line])
       }
       going = left
     }
     return taken
+  }
+
+  #next(line: Line): Delivery {
+    const delivery = line.waiting[line.next]!
+    line.waiting[line.next] = undefined
+    line.next += 1
+    this.#count -= 1
+    this.#characters -= delivery.body.length
+    return delivery
   }
 }
 

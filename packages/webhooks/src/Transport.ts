@@ -5,9 +5,10 @@
  * is read up to 64 KiB and kept up to 4 KiB; one timeout bounds everything. What the log gets are
  * classes of failures, without addresses. Leaves out: what follows from an answer.
  */
-import type { AttemptError, Delivery, DeliveryAttempt } from "@millrace/core/domain/Delivery"
+import type { AttemptError, Delivery } from "@millrace/core/domain/Delivery"
 import { answerText, keptAnswerBytes, readAnswerBytes } from "@millrace/core/domain/Delivery"
 import type { Answer } from "@millrace/core/domain/DeliverySchedule"
+import type { Attempted } from "@millrace/core/ports/WebhookStore"
 import type { Egress, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
 import type { Answer as Received } from "@millrace/egress/Egress"
 import { Clock, Effect, Result } from "effect"
@@ -28,7 +29,7 @@ export interface Sending {
 /** An attempt that is over. */
 export interface Sent {
   readonly answer: Answer
-  readonly attempt: Omit<DeliveryAttempt, "number" | "nextAt">
+  readonly attempt: Attempted
 }
 
 const headersOf = ({ delivery, headers, keys }: Sending, now: number, body: Uint8Array) => {

@@ -4,7 +4,7 @@
  */
 import { assert, describe, expect, it } from "@effect/vitest"
 import type { DeliveryItem } from "@millrace/core/domain/Delivery"
-import { AccountId } from "@millrace/core/domain/Id"
+import { AccountId, DeliveryId } from "@millrace/core/domain/Id"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -171,6 +171,7 @@ const other = AccountId.make("acc_2")
 /** Claimed for an account, to be sent to one origin. */
 const waiting = (accountId: AccountId, origin: string): Waiting => ({
   claimed: {
+    id: DeliveryId.make("msg_1"),
     delivery: delivery({ accountId, origin }),
     fence: 1,
     secrets: [],

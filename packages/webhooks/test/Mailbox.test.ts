@@ -22,6 +22,8 @@ const delivery = (origin: string, n: number, account = accountId): Delivery => (
 const many = (origin: string, count: number) =>
   Array.from({ length: count }, (_, n) => delivery(origin, n))
 
+const idOf = ({ delivery: { id } }: { readonly delivery: Delivery }) => id.slice(4)
+
 /** Gives so many places to each origin. */
 const places = (rooms: Readonly<Record<string, number>>) => {
   const left = { ...rooms }
@@ -33,7 +35,7 @@ describe("Letters.take", () => {
   it("takes one of each line in turn, as there are places, and each once", () => {
     const letters = new Letters()
     letters.put([...many("a", 5), ...many("b", 5)])
-    const take = () => letters.take(6, places({ a: 2, b: 9 })).map(({ id }) => id.slice(4))
+    const take = () => letters.take(6, places({ a: 2, b: 9 })).map(idOf)
     expect(take()).toEqual(["a_0", "b_0", "a_1", "b_1", "b_2", "b_3"])
     expect(take()).toEqual(["a_2", "b_4", "a_3"])
     expect(take()).toEqual(["a_4"])
@@ -43,15 +45,20 @@ describe("Letters.take", () => {
   it("gives each with its place, and leaves what has none where it is", () => {
     const letters = new Letters()
     letters.put([...many("a", 3), ...many("b", 1)])
-    expect(letters.take(9, places({ b: 9 }))).toEqual([{ id: "msg_b_0", place: "b 8" }])
-    const rest = letters.take(9, places({ a: 9 })).map(({ id }) => id)
-    expect(rest).toEqual(["msg_a_0", "msg_a_1", "msg_a_2"])
+    const taken = letters.take(9, places({ b: 9 }))
+    expect(taken).toEqual([{ delivery: delivery("b", 0), place: "b 8" }])
+    const rest = letters.take(9, places({ a: 9 })).map(idOf)
+    expect(rest).toEqual(["a_0", "a_1", "a_2"])
   })
 
   it("begins with another line each time where there are few places", () => {
     const letters = new Letters()
     letters.put([...many("a", 3), ...many("b", 3)])
-    const one = () => letters.take(1, places({ a: 1, b: 1 }))[0]?.id.slice(4)
+    const one = () =>
+      letters
+        .take(1, places({ a: 1, b: 1 }))
+        .map(idOf)
+        .join()
     expect([one(), one(), one(), one()]).toEqual(["a_0", "b_0", "a_1", "b_1"])
   })
 
@@ -60,6 +67,18 @@ describe("Letters.take", () => {
     letters.put(many("a", 10_001))
     expect([letters.takeOverflow(), letters.takeOverflow()]).toEqual([true, false])
     expect(letters.take(20_000, () => true)).toHaveLength(10_000)
+    letters.put(many("a", 10_000))
+    expect(letters.takeOverflow()).toBe(false)
+  })
+
+  it("takes in no more than 16 Mi characters of bodies, and has room again once they are out", () => {
+    const letters = new Letters()
+    const large = { ...delivery("a", 1), body: "x".repeat(4_194_304) }
+    letters.put(Array.from({ length: 6 }, () => large))
+    expect(letters.takeOverflow()).toBe(true)
+    expect(letters.take(9, () => true)).toHaveLength(4)
+    letters.put([large])
+    expect(letters.takeOverflow()).toBe(false)
   })
 })
 

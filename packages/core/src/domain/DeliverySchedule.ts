@@ -55,7 +55,7 @@ export interface Standing {
   readonly isGone: boolean
 }
 
-const ended: Next = { _tag: "Failed", isGone: false }
+const ended = { _tag: "Failed", isGone: false } as const
 
 /**
  * Why no attempt is to be made after all, as what becomes of the delivery instead: the receiver is
@@ -66,7 +66,7 @@ export const withheld = (
   { delaysMillis, lifeMillis }: DeliverySchedule,
   { attempt, createdAt, earlier, isGone }: Standing,
   now: Timestamp,
-): Next | undefined => {
+): typeof ended | undefined => {
   const turn = attempt - earlier
   if (isGone || turn > delaysMillis.length + 1) return ended
   const isAsked = earlier > 0 && turn === 1

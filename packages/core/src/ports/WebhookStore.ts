@@ -24,12 +24,17 @@ import type { StorageError } from "./StorageError.ts"
 /** Whose deliveries: an account's, or `null` for the operator's view of all. */
 export type Scope = AccountId | null
 
-/** A claimed delivery: its next attempt has begun, as far as the store knows. */
-export interface ClaimedDelivery extends Standing {
-  readonly delivery: Delivery
+/** A claim of a delivery: its next attempt has begun, as far as the store knows. */
+export interface Claim extends Omit<Standing, "createdAt"> {
+  readonly id: DeliveryId
   readonly fence: number
   /** The live signing secrets of its account, sealed, oldest first. */
   readonly secrets: ReadonlyArray<string>
+}
+
+/** A claim together with what it is a claim of. */
+export interface ClaimedDelivery extends Claim, Standing {
+  readonly delivery: Delivery
 }
 
 /** How many deliveries of one kind a dispatcher has in hand. */
@@ -52,14 +57,16 @@ export interface DueRequest {
   readonly visibilityMillis: number
 }
 
-/** What came of a claim. */
-export interface Settlement {
-  readonly id: DeliveryId
-  readonly fence: number
-  /** What was attempted, but for its number and what follows; `null` where nothing was sent. */
-  readonly attempt: Omit<DeliveryAttempt, "number" | "nextAt"> | null
-  readonly next: Next
-}
+/** What was attempted, but for its number and what follows. */
+export type Attempted = Omit<DeliveryAttempt, "number" | "nextAt">
+
+/** What came of a claim. Where nothing was sent, nothing was delivered. */
+export type Outcome =
+  | { readonly attempt: Attempted; readonly next: Next }
+  | { readonly attempt: null; readonly next: Exclude<Next, { readonly _tag: "Delivered" }> }
+
+/** An outcome, and the claim it came of. */
+export type Settlement = Outcome & { readonly id: DeliveryId; readonly fence: number }
 
 /** Which deliveries to list. */
 export interface DeliveryQuery extends PageRequest {
@@ -89,11 +96,14 @@ export class WebhookStore extends Context.Service<
     readonly claimDue: (
       request: DueRequest,
     ) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, StorageError>
-    /** The same for those of these that are due and in nobody's hand. */
+    /**
+     * The same for those of these that are due and in nobody's hand. What they are is not read:
+     * whoever knows their identifiers has stored them.
+     */
     readonly claim: (
       ids: ReadonlyArray<DeliveryId>,
       visibilityMillis: number,
-    ) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, StorageError>
+    ) => Effect.Effect<ReadonlyArray<Claim>, StorageError>
     /**
      * Records what came of a claim: the attempt, and when the next one is due or that none is. A
      * claim that sent nothing gives its number back. Where the receiver is gone, everything of the
