@@ -12,6 +12,7 @@ import type { Address } from "./Address.ts"
 import { bareHost, parse } from "./Address.ts"
 import type { Answer, Outgoing } from "./Exchange.ts"
 import { Connections } from "./Connection.ts"
+import { Deadlines } from "./Deadlines.ts"
 import { exchange } from "./Exchange.ts"
 import type { Bounds } from "./Failure.ts"
 import { EgressFailed, EgressRefused } from "./Failure.ts"
@@ -73,7 +74,8 @@ export class Egress extends Context.Service<
           Effect.sync(() => new Connections(all.idleMillis)),
           (each) => Effect.sync(() => each.close()),
         )
-        return Egress.of(guard(all, yield* Resolve, connections))
+        const deadlines = yield* Deadlines.make
+        return Egress.of(guard(all, yield* Resolve, connections, deadlines))
       }),
     )
 }
@@ -81,13 +83,22 @@ export class Egress extends Context.Service<
 const lower = (bound: number, wanted: number | undefined): number =>
   wanted === undefined ? bound : Math.min(bound, wanted)
 
-/** What bounds a call: never more than the policy allows. */
-const boundsOf = (policy: Policy, call: Call): Bounds => ({
-  timeoutMillis: lower(policy.timeoutMillis, call.timeoutMillis),
-  maxBodyBytes: lower(policy.maxBodyBytes, call.maxBodyBytes),
-})
+/** What bounds a call that begins now: never more than the policy allows. */
+const boundsOf = (policy: Policy, call: Call, deadlines: Deadlines) => {
+  const timeoutMillis = lower(policy.timeoutMillis, call.timeoutMillis)
+  return {
+    timeoutMillis,
+    deadline: deadlines.after(timeoutMillis),
+    maxBodyBytes: lower(policy.maxBodyBytes, call.maxBodyBytes),
+  }
+}
 
-const outgoingOf = (call: Call, bounds: Bounds, url: URL, addresses: ReadonlyArray<Address>) =>
+const outgoingOf = (
+  call: Call,
+  bounds: ReturnType<typeof boundsOf>,
+  url: URL,
+  addresses: ReadonlyArray<Address>,
+) =>
   ({
     ...bounds,
     method: call.method,
@@ -116,26 +127,30 @@ const judged = (
 /** How long a resolver may take where the answer is not needed yet. */
 const judgeMillis = 1_000
 
-const guard = (policy: Policy, resolve: Resolver, connections: Connections): Egress["Service"] => {
+const guard = (
+  policy: Policy,
+  resolve: Resolver,
+  connections: Connections,
+  deadlines: Deadlines,
+): Egress["Service"] => {
   const rules = rulesOf(policy)
-  /** Where a name leads. */
+  /** Where a name leads, within the time that a call has. */
   const addressesOf = (target: Target, bounds: Bounds) =>
     resolve(bareHost(target.url.hostname)).pipe(
       Effect.mapError(() => EgressFailed.of("unresolvable", bounds)),
       Effect.flatMap((found) => judged(target, found, bounds)),
+      Effect.timeoutOrElse({
+        duration: bounds.timeoutMillis,
+        orElse: () => Effect.fail(EgressFailed.of("timeout", bounds)),
+      }),
     )
   const perform = (call: Call, target: Target) => {
-    const bounds = boundsOf(policy, call)
+    const bounds = boundsOf(policy, call, deadlines)
     const send = (addresses: ReadonlyArray<Address>) =>
-      exchange(outgoingOf(call, bounds, target.url, addresses), connections)
-    const whole =
-      target.literal === undefined
-        ? Effect.flatMap(addressesOf(target, bounds), send)
-        : send([target.literal])
-    return Effect.timeoutOrElse(whole, {
-      duration: bounds.timeoutMillis,
-      orElse: () => Effect.fail(EgressFailed.of("timeout", bounds)),
-    })
+      exchange(outgoingOf(call, bounds, target.url, addresses), connections, deadlines)
+    return target.literal === undefined
+      ? Effect.flatMap(addressesOf(target, bounds), send)
+      : send([target.literal])
   }
   return {
     judge: Effect.fn("Egress.judge")(function* (text: string) {
