@@ -43,6 +43,9 @@ export interface Answer {
   readonly truncated: boolean
 }
 
+/** The body of an answer that has none. */
+const nothing = Buffer.alloc(0)
+
 /** Keeps the beginning of a body, chunk by chunk. */
 class Beginning {
   readonly #chunks: Array<Uint8Array> = []
@@ -70,17 +73,19 @@ class Beginning {
   }
 
   read(): Pick<Answer, "body" | "truncated"> {
-    return { body: Buffer.concat(this.#chunks), truncated: this.#size > this.#kept }
+    const body = this.#kept === 0 ? nothing : Buffer.concat(this.#chunks)
+    return { body, truncated: this.#size > this.#kept }
   }
 }
 
-const flatten = (headers: IncomingHttpHeaders): Answer["headers"] =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      typeof value === "string" ? value : (value ?? []).join(", "),
-    ]),
-  )
+const flatten = (headers: IncomingHttpHeaders): Answer["headers"] => {
+  const all = { ...headers }
+  for (const name of Object.keys(all)) {
+    const value = all[name]
+    if (Array.isArray(value)) all[name] = value.join(", ")
+  }
+  return all as Answer["headers"]
+}
 
 const failureOf = (error: unknown, connection: Connection, { url }: Outgoing): FailureReason => {
   if (error instanceof WrongPeer) return "refused"
