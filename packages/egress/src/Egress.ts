@@ -7,15 +7,18 @@
  * Redirects come back as they are. One timeout bounds the whole exchange, and the answer's size is
  * bounded. Leaves out: retries, and limits on how much one stranger may call.
  */
-import { Context, Effect, Layer, Option } from "effect"
-import { bareHost, canonical, isCidr, literalOf } from "./Address.ts"
+import { Context, Effect, Layer, Option, Result } from "effect"
+import type { Address } from "./Address.ts"
+import { bareHost, parse } from "./Address.ts"
 import type { Answer, Outgoing } from "./Exchange.ts"
 import { Connections } from "./Connection.ts"
+import { Deadlines } from "./Deadlines.ts"
 import { exchange } from "./Exchange.ts"
+import type { Bounds } from "./Failure.ts"
 import { EgressFailed, EgressRefused } from "./Failure.ts"
 import { problemOfHeaders } from "./Headers.ts"
-import type { Policy, Protocol } from "./Policy.ts"
-import { httpsOnly, notPublic, permits, problemOfUrl } from "./Policy.ts"
+import type { Policy, Protocol, Target } from "./Policy.ts"
+import { httpsOnly, narrowed, notPublic, permits, rulesOf, targetOf } from "./Policy.ts"
 import type { Resolver } from "./Resolve.ts"
 import { Resolve } from "./Resolve.ts"
 
@@ -71,7 +74,8 @@ export class Egress extends Context.Service<
           Effect.sync(() => new Connections(all.idleMillis)),
           (each) => Effect.sync(() => each.close()),
         )
-        return Egress.of(guard(all, yield* Resolve, connections))
+        const deadlines = yield* Deadlines.make
+        return Egress.of(guard(all, yield* Resolve, connections, deadlines))
       }),
     )
 }
@@ -79,97 +83,99 @@ export class Egress extends Context.Service<
 const lower = (bound: number, wanted: number | undefined): number =>
   wanted === undefined ? bound : Math.min(bound, wanted)
 
-/** The policy for one call: never wider than the policy it comes from. */
-const narrowed = (policy: Policy, call: Call): Policy => {
-  const { protocols } = call
-  const bounds = {
-    timeoutMillis: lower(policy.timeoutMillis, call.timeoutMillis),
-    maxBodyBytes: lower(policy.maxBodyBytes, call.maxBodyBytes),
-  }
-  if (protocols === undefined) return { ...policy, ...bounds }
-  const among = (all: ReadonlyArray<Protocol>) => all.filter((each) => protocols.includes(each))
+/** What bounds a call that begins now: never more than the policy allows. */
+const boundsOf = (policy: Policy, call: Call, deadlines: Deadlines) => {
+  const timeoutMillis = lower(policy.timeoutMillis, call.timeoutMillis)
   return {
-    ...policy,
-    ...bounds,
-    protocols: among(policy.protocols),
-    allow: policy.allow.map((each) => ({
-      ...each,
-      protocols: among(each.protocols ?? ["http:", "https:"]),
-    })),
+    timeoutMillis,
+    deadline: deadlines.after(timeoutMillis),
+    maxBodyBytes: lower(policy.maxBodyBytes, call.maxBodyBytes),
   }
 }
 
-const problemOfCall = (call: Call, policy: Policy): string | undefined =>
-  problemOfUrl(call.url, policy) ?? problemOfHeaders(call.headers ?? {})
-
-const outgoingOf = (call: Call, policy: Policy, url: URL, addresses: ReadonlyArray<string>) =>
+const outgoingOf = (
+  call: Call,
+  bounds: ReturnType<typeof boundsOf>,
+  url: URL,
+  addresses: ReadonlyArray<Address>,
+) =>
   ({
+    ...bounds,
     method: call.method,
     url,
-    addresses: addresses.map(canonical),
+    addresses: addresses.map(String),
     headers: call.headers ?? {},
     body: call.body ?? null,
-    timeoutMillis: policy.timeoutMillis,
-    maxBodyBytes: policy.maxBodyBytes,
-    keptBodyBytes: lower(policy.maxBodyBytes, call.keptBodyBytes),
+    keptBodyBytes: lower(bounds.maxBodyBytes, call.keptBodyBytes),
     overflow: call.overflow ?? "fail",
   }) satisfies Outgoing
+
+/** The addresses of a name, if every one of them may be called. */
+const judged = (
+  { reach }: Target,
+  found: ReadonlyArray<string>,
+  bounds: Bounds,
+): Effect.Effect<ReadonlyArray<Address>, EgressRefused | EgressFailed> => {
+  if (found.length === 0) return Effect.fail(EgressFailed.of("unresolvable", bounds))
+  const addresses = found.map(parse).filter((each) => each !== undefined)
+  const good = addresses.filter((each) => permits(reach, each))
+  return good.length === found.length
+    ? Effect.succeed(good)
+    : Effect.fail(EgressRefused.of(notPublic))
+}
 
 /** How long a resolver may take where the answer is not needed yet. */
 const judgeMillis = 1_000
 
-const guard = (policy: Policy, resolve: Resolver, connections: Connections): Egress["Service"] => {
-  for (const { cidr } of policy.allow) {
-    if (!isCidr(cidr)) throw new Error(`"${cidr}" is not a network in CIDR notation`)
-  }
-  const resolved = (url: URL): ReturnType<Resolver> => {
-    const literal = literalOf(url.hostname)
-    return literal === undefined ? resolve(bareHost(url.hostname)) : Effect.succeed([literal])
-  }
-  const judged = (
-    url: URL,
-    bounds: Policy,
-    addresses: ReadonlyArray<string>,
-  ): Effect.Effect<ReadonlyArray<string>, EgressRefused | EgressFailed> => {
-    if (addresses.length === 0) return Effect.fail(EgressFailed.of("unresolvable", bounds))
-    return addresses.every((each) => permits(bounds, url, each))
-      ? Effect.succeed(addresses)
-      : Effect.fail(EgressRefused.of(notPublic))
-  }
-  const addressesOf = (url: URL, bounds: Policy) =>
-    resolved(url).pipe(
+const guard = (
+  policy: Policy,
+  resolve: Resolver,
+  connections: Connections,
+  deadlines: Deadlines,
+): Egress["Service"] => {
+  const rules = rulesOf(policy)
+  /** Where a name leads, within the time that a call has. */
+  const addressesOf = (target: Target, bounds: Bounds) =>
+    resolve(bareHost(target.url.hostname)).pipe(
       Effect.mapError(() => EgressFailed.of("unresolvable", bounds)),
-      Effect.flatMap((addresses) => judged(url, bounds, addresses)),
-    )
-  const perform = Effect.fnUntraced(function* (call: Call, bounds: Policy) {
-    const url = new URL(call.url)
-    const addresses = yield* addressesOf(url, bounds)
-    return yield* exchange(outgoingOf(call, bounds, url, addresses), connections)
-  })
-  const judge = Effect.fn("Egress.judge")(function* (text: string) {
-    const problem = problemOfUrl(text, policy)
-    if (problem !== undefined) return yield* EgressRefused.of(problem)
-    const url = new URL(text)
-    const found = yield* resolved(url).pipe(
-      Effect.timeoutOption(judgeMillis),
-      Effect.catch((error) =>
-        error.isTemporary
-          ? Effect.succeedNone
-          : Effect.fail(EgressFailed.of("unresolvable", policy)),
-      ),
-    )
-    if (Option.isSome(found)) yield* judged(url, policy, found.value)
-  })
-  return {
-    judge,
-    request: Effect.fn("Egress.request")(function* (call: Call) {
-      const bounds = narrowed(policy, call)
-      const problem = problemOfCall(call, bounds)
-      if (problem !== undefined) return yield* EgressRefused.of(problem)
-      return yield* Effect.timeoutOrElse(perform(call, bounds), {
+      Effect.flatMap((found) => judged(target, found, bounds)),
+      Effect.timeoutOrElse({
         duration: bounds.timeoutMillis,
         orElse: () => Effect.fail(EgressFailed.of("timeout", bounds)),
-      })
+      }),
+    )
+  const perform = (call: Call, target: Target) => {
+    const bounds = boundsOf(policy, call, deadlines)
+    const send = (addresses: ReadonlyArray<Address>) =>
+      exchange(outgoingOf(call, bounds, target.url, addresses), connections, deadlines)
+    return target.literal === undefined
+      ? Effect.flatMap(addressesOf(target, bounds), send)
+      : send([target.literal])
+  }
+  return {
+    judge: Effect.fn("Egress.judge")(function* (text: string) {
+      const result = targetOf(text, rules)
+      if (Result.isFailure(result)) return yield* EgressRefused.of(result.failure)
+      const target = result.success
+      if (target.literal !== undefined) return
+      const found = yield* resolve(bareHost(target.url.hostname)).pipe(
+        Effect.timeoutOption(judgeMillis),
+        Effect.catch((error) =>
+          error.isTemporary
+            ? Effect.succeedNone
+            : Effect.fail(EgressFailed.of("unresolvable", policy)),
+        ),
+      )
+      if (Option.isSome(found)) yield* judged(target, found.value, policy)
     }),
+    request: (call) =>
+      Effect.suspend(() => {
+        const { protocols } = call
+        const target = targetOf(call.url, protocols ? narrowed(rules, protocols) : rules)
+        if (Result.isFailure(target)) return Effect.fail(EgressRefused.of(target.failure))
+        const problem = problemOfHeaders(call.headers ?? {})
+        if (problem !== undefined) return Effect.fail(EgressRefused.of(problem))
+        return perform(call, target.success)
+      }),
   }
 }

@@ -2,14 +2,15 @@
  * One request and one answer over a connection that nobody else uses meanwhile.
  *
  * Guarantees: follows no redirect; reads and keeps no more of the answer than asked for; whatever
- * ends otherwise than with a whole answer leaves no connection behind, also when interrupted.
- * Leaves out: judging the addresses, and the timeout.
+ * ends otherwise than with a whole answer leaves no connection behind, also when interrupted; fails
+ * when its deadline comes. Leaves out: judging the addresses.
  */
 import { Effect, Exit } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Dispatcher } from "undici"
 import type { Connection, Connections } from "./Connection.ts"
 import { WrongPeer } from "./Connection.ts"
+import type { Deadlines } from "./Deadlines.ts"
 import type { FailureReason } from "./Failure.ts"
 import { EgressFailed, reasonOf } from "./Failure.ts"
 
@@ -21,7 +22,9 @@ export interface Outgoing {
   readonly addresses: ReadonlyArray<string>
   readonly headers: { readonly [name: string]: string }
   readonly body: string | Uint8Array | null
-  /** Of the attempt to connect; the exchange as a whole is bounded by the caller. */
+  /** When it has to be over, as the deadlines count. */
+  readonly deadline: number
+  /** Of the attempt to connect, and what a failure names. */
   readonly timeoutMillis: number
   readonly maxBodyBytes: number
   /** How much of its beginning is kept. */
@@ -39,6 +42,9 @@ export interface Answer {
   /** True when `body` is only the beginning. */
   readonly truncated: boolean
 }
+
+/** The body of an answer that has none. */
+const nothing = Buffer.alloc(0)
 
 /** Keeps the beginning of a body, chunk by chunk. */
 class Beginning {
@@ -67,17 +73,19 @@ class Beginning {
   }
 
   read(): Pick<Answer, "body" | "truncated"> {
-    return { body: Buffer.concat(this.#chunks), truncated: this.#size > this.#kept }
+    const body = this.#kept === 0 ? nothing : Buffer.concat(this.#chunks)
+    return { body, truncated: this.#size > this.#kept }
   }
 }
 
-const flatten = (headers: IncomingHttpHeaders): Answer["headers"] =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      typeof value === "string" ? value : (value ?? []).join(", "),
-    ]),
-  )
+const flatten = (headers: IncomingHttpHeaders): Answer["headers"] => {
+  const all = { ...headers }
+  for (const name of Object.keys(all)) {
+    const value = all[name]
+    if (Array.isArray(value)) all[name] = value.join(", ")
+  }
+  return all as Answer["headers"]
+}
 
 const failureOf = (error: unknown, connection: Connection, { url }: Outgoing): FailureReason => {
   if (error instanceof WrongPeer) return "refused"
@@ -119,7 +127,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { maxBodyBytes, overflow } = this.#outgoing
     this.#beginning.add(chunk)
     if (this.#beginning.size <= maxBodyBytes) return
-    if (overflow === "fail") this.#fail("too-large")
+    if (overflow === "fail") this.fail("too-large")
     else this.#succeed()
   }
 
@@ -129,16 +137,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
-    this.#fail(failureOf(error, this.#connection, this.#outgoing))
+    this.fail(failureOf(error, this.#connection, this.#outgoing))
+  }
+
+  fail(reason: FailureReason): void {
+    this.#onEnd(Exit.fail(EgressFailed.of(reason, this.#outgoing)))
   }
 
   #succeed(): void {
     const headers = flatten(this.#headers)
     this.#onEnd(Exit.succeed({ status: this.#status, headers, ...this.#beginning.read() }))
-  }
-
-  #fail(reason: FailureReason): void {
-    this.#onEnd(Exit.fail(EgressFailed.of(reason, this.#outgoing)))
   }
 }
 
@@ -162,19 +170,23 @@ const send = (connection: Connection, outgoing: Outgoing, exchange: Exchange): v
 export const exchange = (
   outgoing: Outgoing,
   connections: Connections,
+  deadlines: Deadlines,
 ): Effect.Effect<Answer, EgressFailed> =>
   Effect.callback<Answer, EgressFailed>((resume) => {
     const connection = connections.take(outgoing)
     let isOver = false
-    const giveBack = (): boolean => {
+    const finish = (): boolean => {
       if (isOver) return false
       isOver = true
+      deadlines.remove(deadline)
       connections.giveBack(connection)
       return true
     }
-    const onEnd = (end: End) => {
-      if (giveBack()) resume(end)
-    }
-    send(connection, outgoing, new Exchange(outgoing, connection, onEnd))
-    return Effect.sync(giveBack)
+    const hearing = new Exchange(outgoing, connection, (end) => {
+      if (finish()) resume(end)
+    })
+    const deadline = { at: outgoing.deadline, expire: () => hearing.fail("timeout") }
+    deadlines.add(deadline)
+    send(connection, outgoing, hearing)
+    return Effect.sync(finish)
   })

@@ -26,7 +26,8 @@ export class EgressRefused extends Data.TaggedError("EgressRefused")<{
   }
 }
 
-interface Bounds {
+/** What sentences about a call's failure speak of. */
+export interface Bounds {
   readonly timeoutMillis: number
   readonly maxBodyBytes: number
 }

@@ -2,9 +2,12 @@
  * What may be called: protocols, ports, networks and bounds, as data.
  *
  * Guarantees: a URL that passes {@link problemOfUrl} can still be refused once its name is
- * resolved, but one that is refused here is refused by the guard too. Leaves out: resolving.
+ * resolved, but one that is refused here is refused by the guard too. Networks are read once for
+ * all calls, a URL and the address it spells out once for each. Leaves out: resolving.
  */
-import { isPublic, isWithin, literalOf } from "./Address.ts"
+import { Result } from "effect"
+import type { Address, Network } from "./Address.ts"
+import { isPublic, isWithin, literalOf, networkOf } from "./Address.ts"
 
 /** A protocol as a URL's `protocol` spells it. */
 export type Protocol = "http:" | "https:"
@@ -59,45 +62,97 @@ export const maxUrlLength = 8_192
 
 const defaultPorts: { readonly [P in Protocol]: number } = { "http:": 80, "https:": 443 }
 
+const both: ReadonlyArray<Protocol> = ["http:", "https:"]
+
 const isProtocol = (text: string): text is Protocol => text === "http:" || text === "https:"
 
 const portOf = (url: URL): number =>
   url.port === "" ? (isProtocol(url.protocol) ? defaultPorts[url.protocol] : 0) : Number(url.port)
 
-const applies = (exception: Exception, url: URL): boolean =>
-  isProtocol(url.protocol) &&
-  (exception.protocols ?? ["http:", "https:"]).includes(url.protocol) &&
-  (exception.port === undefined || exception.port === portOf(url))
+/** What a policy says of a URL, with its networks read. */
+export interface Rules extends Pick<Policy, "protocols" | "ports"> {
+  readonly allow: ReadonlyArray<Exception & { readonly network: Network }>
+}
 
-const isOpen = (url: URL, policy: Policy): boolean =>
-  isProtocol(url.protocol) &&
-  policy.protocols.includes(url.protocol) &&
-  policy.ports.includes(portOf(url))
+/** The rules of a policy; throws where an exception is not in CIDR notation. */
+export const rulesOf = ({ allow, ports, protocols }: Policy): Rules => ({
+  protocols,
+  ports,
+  allow: allow.map((each) => ({ ...each, network: networkOf(each.cidr) })),
+})
 
-/** True when this URL may be called at this address. */
-export const permits = (policy: Policy, url: URL, address: string): boolean =>
-  (isOpen(url, policy) && isPublic(address)) ||
-  policy.allow.some((each) => applies(each, url) && isWithin(address, each.cidr))
+/** The rules for these protocols only: never wider than those they come from. */
+export const narrowed = (rules: Rules, protocols: ReadonlyArray<Protocol>): Rules => {
+  const among = (all: ReadonlyArray<Protocol>) => all.filter((each) => protocols.includes(each))
+  return {
+    ...rules,
+    protocols: among(rules.protocols),
+    allow: rules.allow.map((each) => ({ ...each, protocols: among(each.protocols ?? both) })),
+  }
+}
+
+/** Where one protocol and port may lead: to anything public, and into networks. */
+interface Reach {
+  readonly isOpen: boolean
+  readonly networks: ReadonlyArray<Network>
+}
+
+const nowhere: Reach = { isOpen: false, networks: [] }
+
+const reachOf = (url: URL, { allow, ports, protocols }: Rules): Reach => {
+  const { protocol } = url
+  if (!isProtocol(protocol)) return nowhere
+  const port = portOf(url)
+  const applies = (each: Exception) =>
+    (each.protocols ?? both).includes(protocol) && (each.port === undefined || each.port === port)
+  return {
+    isOpen: protocols.includes(protocol) && ports.includes(port),
+    networks: allow.filter(applies).map(({ network }) => network),
+  }
+}
+
+/** A URL that may be called if it leads to an address that may be. */
+export interface Target {
+  readonly url: URL
+  readonly reach: Reach
+  /** The address that it spells out, judged; absent: it has a name, which is to be resolved. */
+  readonly literal: Address | undefined
+}
+
+/** True when this address may be called as a URL says. */
+export const permits = ({ isOpen, networks }: Reach, address: Address): boolean =>
+  (isOpen && isPublic(address)) || networks.some((each) => isWithin(address, each))
 
 /** What is said of an address that is not public. It names no address. */
 export const notPublic = "The URL does not lead to a public address"
 
-const protocolProblem = (policy: Policy): string => {
-  const names = policy.protocols.map((each) => each.slice(0, -1))
+const protocolProblem = (rules: Rules): string => {
+  const names = rules.protocols.map((each) => each.slice(0, -1))
   return `Only ${names.join(" and ")} URLs may be called`
 }
 
-const problemOfParsed = (url: URL, policy: Policy): string | undefined => {
-  const excepted = policy.allow.some((each) => applies(each, url))
-  if (!excepted) {
-    if (!policy.protocols.some((each) => each === url.protocol)) return protocolProblem(policy)
-    if (!policy.ports.includes(portOf(url))) return `Port ${portOf(url)} may not be called`
+const problemOfTarget = ({ literal, reach, url }: Target, rules: Rules): string | undefined => {
+  if (!reach.isOpen && reach.networks.length === 0) {
+    return rules.protocols.some((each) => each === url.protocol)
+      ? `Port ${portOf(url)} may not be called`
+      : protocolProblem(rules)
   }
   if (url.username !== "" || url.password !== "") {
     return "A URL with a user name or a password may not be called"
   }
-  const literal = literalOf(url.hostname)
-  return literal === undefined || permits(policy, url, literal) ? undefined : notPublic
+  return literal === undefined || permits(reach, literal) ? undefined : notPublic
+}
+
+/** What a URL leads to, or why it may not be called, as one sentence. Resolves nothing. */
+export const targetOf = (text: string, rules: Rules): Result.Result<Target, string> => {
+  if (text.length > maxUrlLength) {
+    return Result.fail(`The URL is longer than ${maxUrlLength} characters`)
+  }
+  const url = URL.parse(text)
+  if (url === null) return Result.fail("The URL cannot be read")
+  const target = { url, reach: reachOf(url, rules), literal: literalOf(url.hostname) }
+  const problem = problemOfTarget(target, rules)
+  return problem === undefined ? Result.succeed(target) : Result.fail(problem)
 }
 
 /**
@@ -105,7 +160,6 @@ const problemOfParsed = (url: URL, policy: Policy): string | undefined => {
  * the check for the moment a URL is saved or a run is started. Resolves nothing.
  */
 export const problemOfUrl = (url: string, policy: Policy): string | undefined => {
-  if (url.length > maxUrlLength) return `The URL is longer than ${maxUrlLength} characters`
-  const parsed = URL.parse(url)
-  return parsed === null ? "The URL cannot be read" : problemOfParsed(parsed, policy)
+  const target = targetOf(url, rulesOf(policy))
+  return Result.isFailure(target) ? target.failure : undefined
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { canonical, isPublic, isWithin, literalOf } from "../src/Address.ts"
+import { canonical, isPublic, isWithin, literalOf, networkOf, parse } from "../src/Address.ts"
 
 const notPublic = [
   "0.0.0.0",
@@ -51,15 +51,37 @@ const notPublic = [
   "fe80::1%lo",
   "fec0::1",
   "ff02::1",
-  "",
-  "example.com",
-  "127.1",
-  "0x7f.1",
 ]
+
+/** Reads what is known to be an address. */
+const read = (text: string) => {
+  const address = parse(text)
+  if (address === undefined) throw new Error(`"${text}" is no address`)
+  return address
+}
+
+describe("Address.parse", () => {
+  for (const text of [
+    "",
+    "example.com",
+    "localhost",
+    "127.1",
+    "0x7f.1",
+    "0177.0.0.1",
+    "1.2.3.256",
+  ]) {
+    it(`finds no address in "${text}"`, () => expect(parse(text)).toBeUndefined())
+  }
+
+  it("keeps every part of an address", () => {
+    expect(String(parse("1.2.3.255"))).toBe("1.2.3.255")
+    expect(String(parse("2001:db8:1:2:3:4:5:6"))).toBe("2001:db8:1:2:3:4:5:6")
+  })
+})
 
 describe("Address.isPublic", () => {
   for (const address of notPublic) {
-    it(`is false for "${address}"`, () => expect(isPublic(address)).toBe(false))
+    it(`is false for "${address}"`, () => expect(isPublic(read(address))).toBe(false))
   }
 
   const reachable = [
@@ -74,37 +96,43 @@ describe("Address.isPublic", () => {
     "2a00:1450:4001::1",
   ]
   for (const address of reachable) {
-    it(`is true for "${address}"`, () => expect(isPublic(address)).toBe(true))
+    it(`is true for "${address}"`, () => expect(isPublic(read(address))).toBe(true))
   }
 })
 
 describe("Address.isWithin", () => {
+  const lies = (address: string, cidr: string) => isWithin(read(address), networkOf(cidr))
+
   it("compares an address with a network of its own family", () => {
-    expect(isWithin("127.0.0.1", "127.0.0.1/32")).toBe(true)
-    expect(isWithin("127.0.0.2", "127.0.0.1/32")).toBe(false)
-    expect(isWithin("10.1.2.3", "10.0.0.0/8")).toBe(true)
-    expect(isWithin("fd00::5", "fd00::/8")).toBe(true)
+    expect(lies("127.0.0.1", "127.0.0.1/32")).toBe(true)
+    expect(lies("127.0.0.2", "127.0.0.1/32")).toBe(false)
+    expect(lies("10.1.2.3", "10.0.0.0/8")).toBe(true)
+    expect(lies("fd00::5", "fd00::/8")).toBe(true)
   })
 
   it("does not let an IPv4 network cover an IPv6 address that wraps one of it", () => {
-    expect(isWithin("::ffff:127.0.0.1", "127.0.0.1/32")).toBe(false)
-    expect(isWithin("127.0.0.1", "::/0")).toBe(false)
+    expect(lies("::ffff:127.0.0.1", "127.0.0.1/32")).toBe(false)
+    expect(lies("127.0.0.1", "::/0")).toBe(false)
   })
+})
 
-  it("is false for what is no address", () => {
-    expect(isWithin("localhost", "127.0.0.1/32")).toBe(false)
+describe("Address.networkOf", () => {
+  it("throws for what is no network in CIDR notation", () => {
+    for (const text of ["localhost", "127.0.0.1", "127.0.0.1/33", ""]) {
+      expect(() => networkOf(text)).toThrow("CIDR")
+    }
   })
 })
 
 describe("Address.literalOf", () => {
   it("finds the address in a URL's host, without brackets", () => {
-    expect(literalOf("10.0.0.1")).toBe("10.0.0.1")
-    expect(literalOf("[::1]")).toBe("::1")
+    expect(String(literalOf("10.0.0.1"))).toBe("10.0.0.1")
+    expect(String(literalOf("[::1]"))).toBe("::1")
   })
 
   it("reads localhost and everything below it as the loopback address", () => {
     for (const host of ["localhost", "localhost.", "a.localhost", "a.b.localhost."]) {
-      expect(literalOf(host)).toBe("127.0.0.1")
+      expect(String(literalOf(host))).toBe("127.0.0.1")
     }
   })
 
