@@ -49,7 +49,7 @@ interface Services {
   readonly options: DispatcherOptions
   readonly clock: Clock.Clock
   readonly fibers: FiberSet.FiberSet<void>
-  readonly fork: (effect: Effect.Effect<void>) => unknown
+  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
 }
 
 /** The deliveries in hand, and when to look for more. Mutable, for one loop. */
@@ -235,12 +235,7 @@ class Rounds {
       if (isHeld) this.#release(delivery, tookMillis)
       isHeld = false
     }
-    fork(
-      Effect.ensuring(
-        courier.carry({ ...one, onSent }),
-        Effect.sync(() => onSent(null)),
-      ),
-    )
+    fork(courier.carry({ ...one, onSent })).addObserver(() => onSent(null))
   }
 
   #release(lane: Lane, tookMillis: number | null): void {
