@@ -7,7 +7,7 @@
  */
 import { settle, withheld } from "@millrace/core/domain/DeliverySchedule"
 import { headersPurpose, secretPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
-import type { Vault } from "@millrace/core/ports/Vault"
+import type { StorageError } from "@millrace/core/ports/StorageError"
 import { CurrentVault } from "@millrace/core/ports/Vault"
 import type { ClaimedDelivery, Outcome } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
@@ -38,15 +38,22 @@ export interface Courier {
 const sealedMillis = 60_000
 
 /** A few seconds of trouble with the store are waited out; after that the claim may run out. */
-const patience = Schedule.exponential("50 millis").pipe(
-  Schedule.jittered,
-  Schedule.upTo({ duration: "8 seconds" }),
-)
+const persist = <A>(settling: Effect.Effect<A, StorageError>): Effect.Effect<A, StorageError> =>
+  Effect.retry(
+    Effect.delay(settling, "50 millis"),
+    Schedule.exponential("50 millis").pipe(
+      Schedule.jittered,
+      Schedule.upTo({ duration: "8 seconds" }),
+    ),
+  )
+
+/** What a delivery is signed with, and the headers it is to have. */
+type Opened = Pick<Transport.Sending, "headers" | "keys">
 
 /** Opened keys by their seals; a seal never changes its meaning. */
 const mostKeys = 1_000
 
-const makeKeys = Effect.gen(function* () {
+const makeSeals = Effect.gen(function* () {
   const vault = yield* CurrentVault
   const webhooks = yield* Webhooks
   const known = new Map<string, KeyObject>()
@@ -60,20 +67,38 @@ const makeKeys = Effect.gen(function* () {
     return key
   })
 
-  return Effect.fnUntraced(function* ({ delivery: { accountId }, secrets }: ClaimedDelivery) {
+  const open = Effect.fnUntraced(function* ({ delivery, secrets }: ClaimedDelivery) {
+    const { accountId, headers } = delivery
     const ensured = secrets.length > 0 ? [] : yield* webhooks.ensureSecrets(accountId)
     const seals = secrets.length > 0 ? secrets : ensured.map(({ sealed }) => sealed)
-    return yield* Effect.forEach(seals, (each) => keyBehind(secretPurpose(accountId), each))
+    const keys = yield* Effect.forEach(seals, (each) => keyBehind(secretPurpose(accountId), each))
+    if (headers === null) return { headers, keys }
+    const text = yield* vault.open(headersPurpose(accountId), headers)
+    return { headers: JSON.parse(text) as Headers, keys }
   })
+
+  /** The same where nothing has to be opened any more, as for most; nothing for the others. */
+  const opened = ({ delivery, secrets }: ClaimedDelivery): Opened | undefined => {
+    if (delivery.headers !== null || secrets.length === 0) return undefined
+    const keys: Array<KeyObject> = []
+    for (const sealed of secrets) {
+      const key = known.get(sealed)
+      if (key === undefined) return undefined
+      keys.push(key)
+    }
+    return { headers: null, keys }
+  }
+
+  return { open, opened }
 })
 
 /** What a courier works with. */
 interface Services {
   readonly store: WebhookStore["Service"]
   readonly egress: Egress["Service"]
-  readonly vault: Vault
   readonly clock: Clock.Clock
-  readonly keysOf: Effect.Success<typeof makeKeys>
+  readonly random: Random.Random
+  readonly seals: Effect.Success<typeof makeSeals>
   readonly options: DispatcherOptions
   /** Hears how long a retry waits that was stored. */
   readonly onRetry: (delayMillis: number) => void
@@ -84,47 +109,56 @@ const conclude = (
   { onRetry, store }: Services,
   { fence, id }: ClaimedDelivery,
   outcome: Outcome,
-): Effect.Effect<void> =>
-  store.settle({ ...outcome, id, fence }).pipe(
-    Effect.retry(patience),
-    Effect.flatMap((isOurs) => {
-      if (!isOurs) return Effect.logDebug("a delivery was taken by somebody else", id)
-      if (outcome.next._tag === "Retry") onRetry(outcome.next.delayMillis)
-      return Effect.void
-    }),
-    Effect.catchTag("StorageError", (error) =>
-      Effect.logWarning("what came of a delivery could not be stored", id, error),
-    ),
-  )
-
-const headersOf = Effect.fnUntraced(function* (
-  { vault }: Services,
-  { accountId, headers }: ClaimedDelivery["delivery"],
-) {
-  if (headers === null) return {}
-  return JSON.parse(yield* vault.open(headersPurpose(accountId), headers)) as Headers
-})
+): Effect.Effect<void> => {
+  const settling = store.settle({ ...outcome, id, fence })
+  const onSuccess = (isOurs: boolean) => {
+    if (!isOurs) return Effect.logDebug("a delivery was taken by somebody else", id)
+    if (outcome.next._tag === "Retry") onRetry(outcome.next.delayMillis)
+    return Effect.void
+  }
+  return Effect.matchEffect(settling, {
+    onSuccess,
+    // Set up for the few that need it.
+    onFailure: () =>
+      Effect.matchEffect(persist(settling), {
+        onSuccess,
+        onFailure: (error) =>
+          Effect.logWarning("what came of a delivery could not be stored", id, error),
+      }),
+  })
+}
 
 /** Makes an attempt and settles what came of it. */
-const send = Effect.fnUntraced(function* (services: Services, { claimed, onSent }: Errand) {
-  const { clock, egress, keysOf, options } = services
+const send = (services: Services, { claimed, onSent }: Errand, opened: Opened) => {
+  const { clock, egress, options, random } = services
+  const { headers, keys } = opened
   const { delivery } = claimed
-  const keys = yield* keysOf(claimed)
-  const headers = yield* headersOf(services, delivery)
   const sending = { delivery, headers, keys, timeoutMillis: options.timeoutMillis }
-  const { answer, attempt } = yield* Transport.attempt(egress, sending)
-  onSent(attempt.durationMillis)
-  const dice = yield* Random.nextBetween(-1, 1)
-  const now = clock.currentTimeMillisUnsafe()
-  const next = settle(options.schedule, claimed, answer, now, dice)
-  yield* conclude(services, claimed, { attempt, next })
-})
+  return Effect.flatMap(Transport.attempt(egress, sending), ({ answer, attempt }) => {
+    onSent(attempt.durationMillis)
+    const now = clock.currentTimeMillisUnsafe()
+    const dice = 2 * random.nextDoubleUnsafe() - 1
+    const next = settle(options.schedule, claimed, answer, now, dice)
+    return conclude(services, claimed, { attempt, next })
+  })
+}
 
 /** Nothing was sent, and will be looked at again in so long. */
 const retryIn = (delayMillis: number): Outcome => ({
   attempt: null,
   next: { _tag: "Retry", delayMillis },
 })
+
+/** The same once all that it takes is opened. */
+const openAndSend = (services: Services, errand: Errand): Effect.Effect<void> =>
+  Effect.matchEffect(services.seals.open(errand.claimed), {
+    onSuccess: (opened) => send(services, errand, opened),
+    onFailure: (error) =>
+      Effect.andThen(
+        Effect.logError("a delivery could not be signed", errand.claimed.delivery.id, error),
+        conclude(services, errand.claimed, retryIn(sealedMillis)),
+      ),
+  })
 
 /** The way of deliveries, with these options. `onRetry` hears how long each retry waits. */
 export const make: (
@@ -136,26 +170,23 @@ export const make: (
     const services: Services = {
       store: yield* WebhookStore,
       egress: yield* Egress,
-      vault: yield* CurrentVault,
-      keysOf: yield* makeKeys,
+      random: yield* Random.Random,
+      seals: yield* makeSeals,
       clock,
       options,
       onRetry,
     }
     const giveBack = (claimed: ClaimedDelivery) => conclude(services, claimed, retryIn(0))
-    const carry = Effect.fnUntraced(function* (errand: Errand) {
-      const { claimed, claimedAtNanos } = errand
-      const waited = Number((clock.monotonicTimeNanosUnsafe() - claimedAtNanos) / 1_000_000n)
-      if (waited > options.freshMillis) return yield* giveBack(claimed)
-      const end = withheld(options.schedule, claimed, clock.currentTimeMillisUnsafe())
-      if (end !== undefined) return yield* conclude(services, claimed, { attempt: null, next: end })
-      yield* Effect.catch(send(services, errand), (error) =>
-        Effect.andThen(
-          Effect.logError("a delivery could not be signed", claimed.delivery.id, error),
-          conclude(services, claimed, retryIn(sealedMillis)),
-        ),
-      )
-    })
+    const carry = (errand: Errand) =>
+      Effect.suspend(() => {
+        const { claimed, claimedAtNanos } = errand
+        const waited = Number((clock.monotonicTimeNanosUnsafe() - claimedAtNanos) / 1_000_000n)
+        if (waited > options.freshMillis) return giveBack(claimed)
+        const end = withheld(options.schedule, claimed, clock.currentTimeMillisUnsafe())
+        if (end !== undefined) return conclude(services, claimed, { attempt: null, next: end })
+        const opened = services.seals.opened(claimed)
+        return opened === undefined ? openAndSend(services, errand) : send(services, errand, opened)
+      })
     return { carry, giveBack }
   },
 )

@@ -18,6 +18,7 @@ import { Clock, Duration, Effect, Fiber, FiberSet, Latch, Layer, type Scope } fr
 import type { Waiting } from "./Ahead.ts"
 import { Ahead } from "./Ahead.ts"
 import { Alarm } from "./Alarm.ts"
+import { Backlog } from "./Backlog.ts"
 import type { Courier } from "./Courier.ts"
 import * as Couriers from "./Courier.ts"
 import type { DispatcherOptions } from "./DispatcherOptions.ts"
@@ -60,7 +61,7 @@ interface Services {
   readonly options: DispatcherOptions
   readonly clock: Clock.Clock
   readonly fibers: FiberSet.FiberSet<void>
-  readonly fork: (effect: Effect.Effect<void>) => unknown
+  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
 }
 
 /** The deliveries in hand, and when to look for more. Mutable, for one loop. */
@@ -71,10 +72,7 @@ class Rounds {
   readonly #wake = Latch.makeUnsafe(false)
   /** Open when there is no reason to wait for more. */
   readonly #enough = Latch.makeUnsafe(false)
-  /** Origins and accounts of which more may be due than there was room for. */
-  readonly #wanted = new Set<string>()
-  /** The last look took as much as it asked for. */
-  #hasMore = false
+  readonly #backlog: Backlog
   /** A look is worth its while before the next one is due anyway. */
   #wantsLook = false
   #freed = 0
@@ -86,6 +84,7 @@ class Rounds {
     this.#services = services
     this.#slots = new Slots(services.options)
     this.#ahead = new Ahead(services.options)
+    this.#backlog = new Backlog(this.#slots)
     services.letters.onArrival(() => {
       Latch.openUnsafe(this.#enough)
       Latch.openUnsafe(this.#wake)
@@ -174,7 +173,7 @@ class Rounds {
     const { clock, options, store } = this.#services
     const { perAccount, perOrigin, pollMillis, visibilityMillis } = options
     return Effect.suspend(() => {
-      const isDue = this.#wantsLook || this.#now() >= this.#nextLookAt
+      const isDue = this.#wantsLook || this.#backlog.hasRoom || this.#now() >= this.#nextLookAt
       if (!isDue || this.#isStopped) return Effect.void
       this.#nextLookAt = this.#now() + pollMillis
       const limit = Math.min(claimLimit, this.#slots.free)
@@ -184,21 +183,13 @@ class Rounds {
       const busy = this.#slots.busy()
       const at = clock.monotonicTimeNanosUnsafe()
       const request = { limit, perOrigin, perAccount, busy, visibilityMillis }
+      this.#backlog.ask()
       return Effect.map(store.claimDue(request), (claims) => {
         this.#dispatch(claims, at)
-        this.#noteMore(claims, limit)
+        this.#backlog.note(request, claims)
+        if (this.#backlog.hasRoom) Latch.openUnsafe(this.#wake)
       })
     })
-  }
-
-  /** Remembers of whom there may be more than a look could take. */
-  #noteMore(claims: ReadonlyArray<ClaimedDelivery>, limit: number): void {
-    this.#hasMore = claims.length === limit
-    for (const { delivery } of claims) {
-      if (this.#slots.room(delivery) > 0) continue
-      this.#wanted.add(delivery.origin)
-      this.#wanted.add(delivery.accountId)
-    }
   }
 
   /** Makes room for one, in a slot or ahead of them; nothing where there is none. */
@@ -256,22 +247,17 @@ class Rounds {
       if (isHeld) this.#release(delivery, tookMillis)
       isHeld = false
     }
-    fork(
-      Effect.ensuring(
-        courier.carry({ ...one, onSent }),
-        Effect.sync(() => onSent(null)),
-      ),
-    )
+    fork(courier.carry({ ...one, onSent })).addObserver(() => onSent(null))
   }
 
   #release(lane: Lane, tookMillis: number | null): void {
     this.#slots.release(lane)
     if (tookMillis !== null) this.#ahead.learn(lane.origin, tookMillis)
     this.#fill()
-    const wasWanted = this.#wanted.delete(lane.origin)
-    if (this.#wanted.delete(lane.accountId) || wasWanted || this.#hasMore) this.#wantsLook = true
-    if (!this.#wantsLook && this.#services.letters.isEmpty) return
+    // Also while a look is under way, of which nobody knows yet what it leaves behind.
     this.#freed += 1
+    const wantsMore = this.#wantsLook || this.#backlog.hasRoomFor(lane)
+    if (!wantsMore && this.#services.letters.isEmpty) return
     if (this.#freed >= worthwhile) Latch.openUnsafe(this.#enough)
     Latch.openUnsafe(this.#wake)
   }

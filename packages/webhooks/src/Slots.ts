@@ -55,11 +55,17 @@ export class Slots {
 
   /** How many more of this lane may be. */
   room({ accountId, origin }: Lane): number {
-    return Math.min(
-      this.free,
-      this.#bounds.perOrigin - (this.#origins.get(origin) ?? 0),
-      this.#bounds.perAccount - (this.#accounts.get(accountId) ?? 0),
-    )
+    return Math.min(this.roomAt(origin), this.roomFor(accountId))
+  }
+
+  /** How many more of this origin may be, whoever they are for. */
+  roomAt(origin: string): number {
+    return Math.min(this.free, this.#bounds.perOrigin - (this.#origins.get(origin) ?? 0))
+  }
+
+  /** How many more of this account may be, wherever they go. */
+  roomFor(accountId: string): number {
+    return Math.min(this.free, this.#bounds.perAccount - (this.#accounts.get(accountId) ?? 0))
   }
 
   take(lane: Lane): void {

@@ -10,8 +10,8 @@ import { answerText, keptAnswerBytes, readAnswerBytes } from "@millrace/core/dom
 import type { Answer } from "@millrace/core/domain/DeliverySchedule"
 import type { Attempted } from "@millrace/core/ports/WebhookStore"
 import type { Egress, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
-import type { Answer as Received } from "@millrace/egress/Egress"
-import { Clock, Effect, Result } from "effect"
+import type { Answer as Received, Call } from "@millrace/egress/Egress"
+import { Effect } from "effect"
 import * as CustomHeaders from "./CustomHeaders.ts"
 import type { SigningKey } from "./Signature.ts"
 import { sign } from "./Signature.ts"
@@ -19,8 +19,8 @@ import { sign } from "./Signature.ts"
 /** What is needed to send a delivery. */
 export interface Sending {
   readonly delivery: Delivery
-  /** What the client asked for. */
-  readonly headers: CustomHeaders.Headers
+  /** What the client asked for, if anything. */
+  readonly headers: CustomHeaders.Headers | null
   /** The live signing keys. */
   readonly keys: ReadonlyArray<SigningKey>
   readonly timeoutMillis: number
@@ -34,14 +34,14 @@ export interface Sent {
 
 const headersOf = ({ delivery, headers, keys }: Sending, now: number, body: Uint8Array) => {
   const timestampSeconds = Math.floor(now / 1_000)
-  return {
-    ...CustomHeaders.allowed(headers),
+  const own = {
     "content-type": "application/json",
     "user-agent": "Millrace",
     "webhook-id": delivery.id,
     "webhook-timestamp": String(timestampSeconds),
     "webhook-signature": sign({ id: delivery.id, timestampSeconds, body }, keys),
   }
+  return headers === null ? own : { ...CustomHeaders.allowed(headers), ...own }
 }
 
 /** Failures by the class that the log names. */
@@ -50,38 +50,44 @@ const errorOf = ({ reason }: EgressRefused | EgressFailed): AttemptError =>
 
 const isGood = (status: number): boolean => status >= 200 && status < 300
 
-const answered = ({ body, headers, status }: Received) => ({
-  answer: { _tag: "Answered", status, retryAfter: headers["retry-after"] } as const,
-  outcome: { status, error: isGood(status) ? null : "status", answer: answerText(body) } as const,
+/** What came of a call, for the schedule and for the log. */
+interface Outcome {
+  readonly answer: Answer
+  readonly outcome: Pick<Attempted, "status" | "error" | "answer">
+}
+
+const answered = ({ body, headers, status }: Received): Outcome => ({
+  answer: { _tag: "Answered", status, retryAfter: headers["retry-after"] },
+  outcome: { status, error: isGood(status) ? null : "status", answer: answerText(body) },
 })
 
-const unanswered = (error: AttemptError) => ({
-  answer: { _tag: "Unanswered", error } as const,
+const unanswered = (error: AttemptError): Outcome => ({
+  answer: { _tag: "Unanswered", error },
   outcome: { status: null, error, answer: null },
 })
 
+const callOf = (sending: Sending, now: number, body: Uint8Array): Call => ({
+  method: "POST",
+  url: sending.delivery.url,
+  headers: headersOf(sending, now, body),
+  body,
+  timeoutMillis: sending.timeoutMillis,
+  maxBodyBytes: readAnswerBytes,
+  keptBodyBytes: keptAnswerBytes,
+  overflow: "truncate",
+})
+
 /** Sends a delivery once. Never fails; interrupted, nobody knows what became of it. */
-export const attempt: (egress: Egress["Service"], sending: Sending) => Effect.Effect<Sent> =
-  Effect.fnUntraced(function* (egress, sending) {
-    const clock = yield* Clock.Clock
+export const attempt = (egress: Egress["Service"], sending: Sending): Effect.Effect<Sent> =>
+  Effect.clockWith((clock) => {
     const at = clock.currentTimeMillisUnsafe()
     const begun = clock.monotonicTimeNanosUnsafe()
-    const body = Buffer.from(sending.delivery.body)
-    const result = yield* Effect.result(
-      egress.request({
-        method: "POST",
-        url: sending.delivery.url,
-        headers: headersOf(sending, at, body),
-        body,
-        timeoutMillis: sending.timeoutMillis,
-        maxBodyBytes: readAnswerBytes,
-        keptBodyBytes: keptAnswerBytes,
-        overflow: "truncate",
-      }),
-    )
-    const { answer, outcome } = Result.isSuccess(result)
-      ? answered(result.success)
-      : unanswered(errorOf(result.failure))
-    const durationMillis = Number((clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000n)
-    return { answer, attempt: { at, durationMillis, ...outcome } }
+    const over = ({ answer, outcome }: Outcome): Sent => {
+      const durationMillis = Number((clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000n)
+      return { answer, attempt: { at, durationMillis, ...outcome } }
+    }
+    return Effect.match(egress.request(callOf(sending, at, Buffer.from(sending.delivery.body))), {
+      onSuccess: (received) => over(answered(received)),
+      onFailure: (failure) => over(unanswered(errorOf(failure))),
+    })
   })

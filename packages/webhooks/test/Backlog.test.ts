@@ -1,0 +1,138 @@
+/**
+ * What only looks can find: on the test clock, with a store whose looks take their time, while
+ * attempts begin and end.
+ */
+import { assert, describe, expect, it } from "@effect/vitest"
+import { AccountId, DeliveryId } from "@millrace/core/domain/Id"
+import type { ClaimedDelivery, DueRequest } from "@millrace/core/ports/WebhookStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Backlog, takenUp } from "../src/Backlog.ts"
+import { Slots } from "../src/Slots.ts"
+import type { Receive } from "./Harness.ts"
+import { account, answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
+
+const settled = Effect.repeat(Effect.yieldNow, { times: 100 })
+
+/** The store that is there, but what a look has taken is heard of only after a while. */
+const slowLooks = (requests: Array<DueRequest>) =>
+  Layer.effect(
+    WebhookStore,
+    WebhookStore.useSync((store) =>
+      WebhookStore.of({
+        ...store,
+        claimDue: (request) => {
+          requests.push(request)
+          return Effect.tap(store.claimDue(request), () => Effect.sleep(20))
+        },
+      }),
+    ),
+  )
+
+/** Takes 5, 15, 25 and 35 ms in turn, so that slots come free one after the other. */
+const makeReceiver = () => {
+  let calls = 0
+  const receive: Receive = () => Effect.as(Effect.sleep(5 + 10 * (calls++ % 4)), answer(200))
+  return receiver(receive)
+}
+
+const pass = Effect.fnUntraced(function* (millis: number) {
+  for (let passed = 0; passed < millis; passed += 5) {
+    yield* Effect.andThen(TestClock.adjust(5), settled)
+  }
+})
+
+describe("Dispatcher.layer, over a backlog", () => {
+  it.effect("goes on looking while it finds as many as it has room for, and no longer", () =>
+    Effect.gen(function* () {
+      const requests: Array<DueRequest> = []
+      const store = yield* WebhookStore
+      for (let n = 0; n < 60; n++) yield* store.insert(delivery())
+      const sends = dispatcher(makeReceiver(), { perOrigin: 4, pollMillis: 60_000 })
+      yield* Layer.build(Layer.provide(sends, slowLooks(requests)))
+      yield* pass(1_000)
+      const { items } = yield* store.list({ account: null, limit: 100 })
+      assert.isTrue(items.every(({ state }) => state === "DELIVERED"))
+      // Slots that come free one by one are looked for together, and the last looks find nothing.
+      assert.isAtMost(requests.length, 40)
+      const before = requests.length
+      yield* pass(1_000)
+      assert.strictEqual(requests.length, before)
+    }).pipe(Effect.provide(services)),
+  )
+})
+
+const [a, b] = ["https://a.example", "https://b.example"]
+const other = AccountId.make("acc_2")
+
+const claimed = (accountId: AccountId, origin: string): ClaimedDelivery => ({
+  id: DeliveryId.make("msg_1"),
+  delivery: delivery({ accountId, origin }),
+  fence: 1,
+  secrets: [],
+  attempt: 1,
+  earlier: 0,
+  createdAt: 0,
+  isGone: false,
+})
+
+const bounds = { perOrigin: 2, perAccount: 3 }
+const request = { ...bounds, limit: 10, busy: [], visibilityMillis: 1 }
+
+describe("Backlog.takenUp", () => {
+  it("names origins and accounts that have all they may, with what was in hand before", () => {
+    const busy = [{ accountId: account, origin: a, count: 1 }]
+    const claims = [claimed(account, a), claimed(account, b)]
+    expect(takenUp({ ...request, busy }, claims)).toEqual({
+      limit: false,
+      origins: [a],
+      accounts: [account],
+    })
+    expect(takenUp(request, claims)).toEqual({ limit: false, origins: [], accounts: [] })
+  })
+
+  it("names nobody of whom nothing was found, and says when the limit was reached", () => {
+    const busy = [{ accountId: account, origin: a, count: 3 }]
+    expect(takenUp({ ...request, busy, limit: 1 }, [claimed(other, b)])).toEqual({
+      limit: true,
+      origins: [],
+      accounts: [],
+    })
+    expect(takenUp({ ...request, busy }, [])).toEqual({ limit: false, origins: [], accounts: [] })
+  })
+})
+
+describe("Backlog.hasRoom", () => {
+  const make = () => {
+    const slots = new Slots({ ...bounds, atOnce: 4 })
+    return { slots, backlog: new Backlog(slots), lane: { accountId: account, origin: a } }
+  }
+
+  it("is true once there is room for whoever may have more, until that is looked for", () => {
+    const { backlog, lane, slots } = make()
+    expect(backlog.hasRoom).toBe(false)
+    slots.take(lane)
+    slots.take(lane)
+    backlog.note(request, [claimed(account, a), claimed(account, a)])
+    expect(backlog.hasRoom).toBe(false)
+    // Without room for them a look says nothing of them.
+    backlog.ask()
+    slots.release(lane)
+    expect([backlog.hasRoom, backlog.hasRoomFor(lane)]).toEqual([true, true])
+    expect(backlog.hasRoomFor({ accountId: other, origin: b })).toBe(false)
+    backlog.ask()
+    expect(backlog.hasRoom).toBe(false)
+  })
+
+  it("is true of an account wherever it goes, and of anybody once the limit was reached", () => {
+    const { backlog, lane, slots } = make()
+    backlog.note({ ...request, perAccount: 1 }, [claimed(account, a)])
+    expect(backlog.hasRoomFor({ ...lane, origin: b })).toBe(true)
+    expect(backlog.hasRoomFor({ accountId: other, origin: b })).toBe(false)
+    backlog.note({ ...request, limit: 1 }, [claimed(account, a)])
+    expect(backlog.hasRoomFor({ accountId: other, origin: b })).toBe(true)
+    for (let n = 0; n < 4; n++) slots.take({ accountId: other, origin: `https://${n}.example` })
+    expect(backlog.hasRoom).toBe(false)
+  })
+})
