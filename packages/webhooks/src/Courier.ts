@@ -102,14 +102,15 @@ interface Services {
   readonly onRetry: (delayMillis: number) => void
 }
 
-/** Goes on with what has failed once; it takes a while to set up, and few need it. */
+/** Tries again what has just failed. Most never get here, and a schedule takes time to set up. */
 const persist = (
   settling: Effect.Effect<boolean, StorageError>,
   error: StorageError,
 ): Effect.Effect<boolean, StorageError> => {
-  const before = [Effect.fail(error)]
+  // The first try is over: the schedule begins with the pause after it.
+  const past = [Effect.fail(error)]
   return Effect.retry(
-    Effect.suspend(() => before.pop() ?? settling),
+    Effect.suspend(() => past.pop() ?? settling),
     patience,
   )
 }
