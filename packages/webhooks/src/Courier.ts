@@ -37,14 +37,19 @@ export interface Courier {
 /** What cannot be signed now is looked at again after this time. */
 const sealedMillis = 60_000
 
-/** A few seconds of trouble with the store are waited out; after that the claim may run out. */
+/**
+ * Tries again what has just failed: a few seconds of trouble with the store are waited out; after
+ * that the claim may run out.
+ */
 const persist = <A>(settling: Effect.Effect<A, StorageError>): Effect.Effect<A, StorageError> =>
-  Effect.retry(
-    Effect.delay(settling, "50 millis"),
-    Schedule.exponential("50 millis").pipe(
-      Schedule.jittered,
-      Schedule.upTo({ duration: "8 seconds" }),
+  settling.pipe(
+    Effect.retry(
+      Schedule.exponential("100 millis").pipe(
+        Schedule.jittered,
+        Schedule.upTo({ duration: "8 seconds" }),
+      ),
     ),
+    Effect.delay("50 millis"),
   )
 
 /** What a delivery is signed with, and the headers it is to have. */
@@ -118,7 +123,7 @@ const conclude = (
   }
   return Effect.matchEffect(settling, {
     onSuccess,
-    // Set up for the few that need it.
+    // Only here, because most never need it.
     onFailure: () =>
       Effect.matchEffect(persist(settling), {
         onSuccess,

@@ -247,6 +247,7 @@ class Rounds {
       if (isHeld) this.#release(delivery, tookMillis)
       isHeld = false
     }
+    // However it ends, also by a defect or before it has begun.
     fork(courier.carry({ ...one, onSent })).addObserver(() => onSent(null))
   }
 
