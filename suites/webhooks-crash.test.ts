@@ -176,7 +176,8 @@ interface Row {
 const readLog = (url: string) =>
   query<Row>(
     url,
-    `SELECT d.id, coalesce(max(d.trouble), 'DELIVERED') AS state, greatest(max(d.begun), max(a.number)) AS begun,
+    `SELECT d.id, coalesce(max(d.trouble), 'DELIVERED') AS state,
+       greatest(max(d.begun), max(a.number)) AS begun,
        coalesce(json_agg(a.number ORDER BY a.number) FILTER (WHERE a.number > 0), '[]') AS numbers,
        coalesce(json_agg(a.error ORDER BY a.number) FILTER (WHERE a.number > 0), '[]') AS errors
      FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery = d.number

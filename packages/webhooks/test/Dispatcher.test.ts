@@ -251,6 +251,30 @@ describe("Dispatcher.layer", () => {
     }).pipe(Effect.provide(services)),
   )
 
+  it.effect("lets two accounts that share a receiver take turns, and sends each event once", () =>
+    Effect.gen(function* () {
+      const second = AccountId.make("acc_2")
+      const first = Array.from({ length: 40 }, () => delivery())
+      const others = Array.from({ length: 10 }, () => delivery({ accountId: second }))
+      const store = yield* WebhookStore
+      for (const each of [...first, ...others]) yield* store.insert(each)
+      const order: Array<string> = []
+      const receive: Receive = ({ headers }) => {
+        order.push(headers!["webhook-id"]!)
+        return Effect.delay(good, 10)
+      }
+      yield* start(receiver(receive), { perOrigin: 4, aheadPerOrigin: 8 })
+      ;(yield* Mailbox).put([...first, ...others])
+      yield* Effect.repeat(Effect.andThen(TestClock.adjust(10), settled), { times: 30 })
+      const all = [...first, ...others].map(({ id }) => id)
+      assert.deepStrictEqual(order.toSorted(), all.toSorted())
+      const lastOfOthers = order.lastIndexOf(others.at(-1)!.id)
+      assert.isAtMost(lastOfOthers, 30)
+      const states = yield* Effect.forEach(all, itemOf)
+      assert.isTrue(states.every(({ item }) => item.state === "DELIVERED" && item.attempts === 1))
+    }).pipe(Effect.provide(services)),
+  )
+
   it.effect("lets attempts in progress end before it stops, and leaves the rest to others", () =>
     Effect.gen(function* () {
       const release = yield* Deferred.make<void>()

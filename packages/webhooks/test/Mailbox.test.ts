@@ -71,7 +71,7 @@ describe("Letters.take", () => {
     expect(letters.takeOverflow()).toBe(false)
   })
 
-  it("takes in no more than 16 Mi characters of bodies, and has room again once they are out", () => {
+  it("takes in 16 Mi characters of bodies at most, and has room again once they are out", () => {
     const letters = new Letters()
     const large = { ...delivery("a", 1), body: "x".repeat(4_194_304) }
     letters.put(Array.from({ length: 6 }, () => large))
