@@ -24,6 +24,9 @@ export const nowMillis = millisOf("now()")
 /** True of a secret that still signs. */
 export const isLive = `(expires_at IS NULL OR expires_at > ${nowMillis})`
 
+/** True of what is due and in nobody's hand, or no longer in time. */
+const isFree = `due_at <= ${nowMillis} AND coalesce(held_until, due_at) <= ${nowMillis}`
+
 /**
  * Takes what the part `chosen` names (`id`, `delivery`, `begun`, `claimed_at`, and `few`, a text
  * that tells the planner to expect few rows), for so long as the first parameter says.
@@ -36,7 +39,7 @@ lost AS (
 ), taken AS MATERIALIZED (
   UPDATE due_deliveries q
   SET fence = q.fence + 1, begun = q.begun + 1, claimed_at = ${nowMillis},
-    due_at = ${nowMillis} + $1::int8
+    held_until = ${nowMillis} + $1::int8
   FROM chosen c WHERE q.id = c.id AND c.few = 'taken'
   RETURNING q.id, q.delivery, q.account_id, q.run_id, q.fence, q.begun, q.earlier
 ), secret AS MATERIALIZED (
@@ -76,7 +79,7 @@ WITH RECURSIVE lane (account_id, origin) AS (
 ), candidate AS MATERIALIZED (
   SELECT d.*, r.of_origin, r.of_account FROM room r CROSS JOIN LATERAL (
     SELECT * FROM due_deliveries d
-    WHERE d.account_id = r.account_id AND d.origin = r.origin AND d.due_at <= ${nowMillis}
+    WHERE d.account_id = r.account_id AND d.origin = r.origin AND ${isFree}
     ORDER BY d.due_at, d.delivery
     LIMIT least($2::int8, greatest(least($3::int8 - r.of_origin, $4::int8 - r.of_account), 0))
     FOR UPDATE SKIP LOCKED
@@ -98,8 +101,7 @@ const claimStatement = `
 WITH chosen AS MATERIALIZED (
   SELECT q.id, q.delivery, q.begun, q.claimed_at, 'taken' AS few
   FROM unnest($2::text[]) AS w (id) CROSS JOIN LATERAL (
-    SELECT * FROM due_deliveries q WHERE q.id = w.id AND q.due_at <= ${nowMillis}
-    FOR UPDATE SKIP LOCKED
+    SELECT * FROM due_deliveries q WHERE q.id = w.id AND ${isFree} FOR UPDATE SKIP LOCKED
   ) q
 ), ${taken} ${claimsWith("", "")}`
 
@@ -123,7 +125,8 @@ WITH said AS MATERIALIZED (
   FROM held WHERE at IS NOT NULL
 ), again AS (
   UPDATE due_deliveries q
-  SET claimed_at = NULL, due_at = ${nowMillis} + h.delay, begun = h.begun - (h.at IS NULL)::int4
+  SET claimed_at = NULL, held_until = NULL, due_at = ${nowMillis} + h.delay,
+    begun = h.begun - (h.at IS NULL)::int4
   FROM held h WHERE q.id = h.id AND h.state = 'PENDING' AND h.few = 'held'
 ), left_behind AS (
   DELETE FROM due_deliveries q USING held h

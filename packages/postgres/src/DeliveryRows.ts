@@ -45,7 +45,8 @@ export const items: Table<DeliveryItem> = [
  * none), `state`, `begun`, `fence`, and `settled_at`.
  */
 export const standing = `LEFT JOIN LATERAL (
-    SELECT due_at, begun, fence FROM due_deliveries q WHERE q.id = d.id OFFSET 0
+    SELECT coalesce(held_until, due_at) AS due_at, begun, fence
+    FROM due_deliveries q WHERE q.id = d.id OFFSET 0
   ) q ON true LEFT JOIN LATERAL (
     SELECT number, fence, delivered_at FROM delivery_attempts a
     WHERE a.delivery = d.number AND a.delivered_at IS NOT NULL ORDER BY number DESC LIMIT 1

@@ -35,6 +35,8 @@ export const deliveryTables: ReadonlyArray<string> = [
   `CREATE INDEX deliveries_of_run ON deliveries (run_id)`,
   `CREATE INDEX deliveries_in_trouble ON deliveries (created_at, id) WHERE trouble IS NOT NULL`,
   `CREATE INDEX deliveries_gone ON deliveries (run_id) WHERE is_gone`,
+  // While it is in somebody's hand, `claimed_at` and `held_until` say since when and for how long.
+  // A claim changes no column that an index has, so that it writes nothing but the row.
   `CREATE TABLE due_deliveries (
     id ${id} PRIMARY KEY,
     delivery int8 NOT NULL,
@@ -45,7 +47,8 @@ export const deliveryTables: ReadonlyArray<string> = [
     fence int4 NOT NULL,
     begun int4 NOT NULL,
     earlier int4 NOT NULL,
-    claimed_at int8
+    claimed_at int8,
+    held_until int8
   ) WITH (fillfactor = 50)`,
   `CREATE INDEX due_deliveries_by_lane ON due_deliveries (account_id, origin, due_at, delivery)`,
   `CREATE TABLE delivery_attempts (
