@@ -41,7 +41,7 @@ const before = `
     CASE WHEN u.day >= n.millis / 86400000 THEN u.day_used ELSE 0 END AS day_used
   FROM calm
   CROSS JOIN (SELECT ${millisOf("now()")} AS millis) n
-  CROSS JOIN unnest($1::bytea[], $2::int4[]) WITH ORDINALITY AS a (hash, wanted, place)
+  CROSS JOIN unnest(${Rows.unseen("$1::bytea[]")}, $2::int4[]) WITH ORDINALITY AS a (hash, wanted, place)
   CROSS JOIN LATERAL (
     SELECT * FROM api_keys k WHERE k.hash = a.hash AND ${isLive("now()")} OFFSET 0
   ) k
@@ -87,7 +87,7 @@ WITH calm AS MATERIALIZED (
 SELECT place::int4, answer, NULL::json AS workflow FROM answers
 UNION ALL
 SELECT w.number::int4, NULL, found.workflow
-FROM unnest($4::int4[], $5::text[]) WITH ORDINALITY AS w (place, id, number)
+FROM unnest(${Rows.unseen("$4::int4[]")}, $5::text[]) WITH ORDINALITY AS w (place, id, number)
 JOIN answers a ON a.place = w.place AND a.granted > 0
 CROSS JOIN LATERAL (
   SELECT ${Rows.object(Rows.workflows, "w2")} AS workflow FROM workflows w2

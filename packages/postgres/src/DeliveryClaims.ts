@@ -100,7 +100,7 @@ WITH RECURSIVE lane (account_id, origin) AS (
 const claimStatement = `
 WITH chosen AS MATERIALIZED (
   SELECT q.id, q.delivery, q.begun, q.claimed_at, 'taken' AS few
-  FROM unnest($2::text[]) AS w (id) CROSS JOIN LATERAL (
+  FROM unnest(${Rows.unseen("$2::text[]")}) AS w (id) CROSS JOIN LATERAL (
     SELECT * FROM due_deliveries q WHERE q.id = w.id AND ${isFree} FOR UPDATE SKIP LOCKED
   ) q
 ), ${taken} ${claimsWith("", "")}`

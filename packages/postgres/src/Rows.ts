@@ -269,13 +269,20 @@ export const object = <Row>(
 export const isOf = (column: string, account: string): string => `(${column} = ${account}) IS TRUE`
 
 /**
+ * A parameter of which the planner does not see how many it holds. If it saw that there are few,
+ * it would plan the statement anew for each call, which takes longer than the call.
+ */
+export const unseen = (parameter: string): string => `(SELECT ${parameter})`
+
+/**
  * A source of rows in a FROM, whose first parameter has the given number. One `unnest` of several
  * arrays would do the same; but Postgres stores what that yields before it reads it.
  */
 export const source = <Row>(table: Table<Row>, alias: string, first: number): string => {
-  const all = table.map(
-    ({ kind, name }, index) => `unnest($${first + index}::${kind}[]) AS ${name}`,
-  )
+  const all = table.map(({ kind, name }, index) => {
+    const column = `$${first + index}::${kind}[]`
+    return `unnest(${index === 0 ? unseen(column) : column}) AS ${name}`
+  })
   return `(SELECT ${all.join(", ")}) AS ${alias}`
 }
 

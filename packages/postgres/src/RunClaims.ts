@@ -32,7 +32,7 @@ SELECT ${Rows.object(Rows.runs, "s")} AS run FROM seized s`
 
 const abandonStatement = `
 WITH wanted AS MATERIALIZED (
-  SELECT r.number AS run FROM unnest($2::text[]) AS w (id) CROSS JOIN LATERAL (
+  SELECT r.number AS run FROM unnest(${Rows.unseen("$2::text[]")}) AS w (id) CROSS JOIN LATERAL (
     SELECT number FROM runs r WHERE r.id = w.id OFFSET 0
   ) r
 ), mine AS MATERIALIZED (

@@ -29,7 +29,7 @@ interface Part {
 // OFFSET 0 keeps each look-up by key as it is, instead of as a join that might read whole tables.
 const parts = `
 WITH chosen AS MATERIALIZED (
-  SELECT r.* FROM unnest($1::text[]) AS wanted (id) CROSS JOIN LATERAL (
+  SELECT r.* FROM unnest(${Rows.unseen("$1::text[]")}) AS wanted (id) CROSS JOIN LATERAL (
     SELECT * FROM runs r
     WHERE r.id = wanted.id AND ($2::text IS NULL OR ${Rows.isOf("r.account_id", "$2")}) OFFSET 0
   ) r
@@ -89,7 +89,7 @@ export const latestOutputs = (
   Effect.map(
     sql<{ readonly id: string; readonly output: JsonObject }>`
       SELECT wanted.id, latest.output
-      FROM unnest(${nodeIds.map(Rows.text)}::text[]) AS wanted (id) CROSS JOIN LATERAL (
+      FROM unnest((SELECT ${nodeIds.map(Rows.text)}::text[])) AS wanted (id) CROSS JOIN LATERAL (
         SELECT n.output FROM (
           SELECT number, created_at, id FROM runs
           WHERE account_id = ${account} AND workflow_id = ${Rows.text(workflowId)}

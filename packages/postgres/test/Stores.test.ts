@@ -6,6 +6,7 @@ import { assert, describe, it, layer, type Vitest } from "@effect/vitest"
 import { Samples } from "@millrace/conformance"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Postgres, Stores } from "@millrace/postgres"
 import { check, migrate } from "@millrace/postgres/Migrations"
@@ -174,11 +175,18 @@ const scansOf = Effect.gen(function* () {
   return yield* sql<{ readonly table: string; readonly scans: number }>`
     SELECT relname AS table, seq_scan::int AS scans FROM pg_stat_user_tables
     WHERE relname IN ('runs', 'open_runs', 'runners', 'node_runs', 'run_events', 'definitions',
-      'workflows', 'api_keys', 'key_usage', 'start_keys') ORDER BY relname`
+      'workflows', 'api_keys', 'key_usage', 'start_keys', 'deliveries', 'due_deliveries',
+      'delivery_attempts') ORDER BY relname`
 })
 
+/** The statements over lists that were planned for what the lists held, time and again. */
+const plannedAnew = SqlClient.use(
+  (sql) => sql`SELECT statement FROM pg_prepared_statements
+    WHERE custom_plans > 5 AND statement LIKE '%unnest(%'`,
+)
+
 const plans = (test: Tests): void => {
-  test.effect("never read a whole table, even with plans made when it was empty", () =>
+  test.effect("are made once for few and many, and never read a whole table", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const [runs, workflows, keys] = [yield* RunStore, yield* WorkflowStore, yield* KeyStore]
@@ -224,6 +232,35 @@ const plans = (test: Tests): void => {
         yield* keys.update(account, key.id, { perMinute: 5 })
       }
       assert.deepStrictEqual(yield* scansOf, before)
+      assert.deepStrictEqual(yield* plannedAnew, [])
+    }),
+  )
+}
+
+const deliveryPlans = (test: Tests): void => {
+  test.effect("of deliveries are made once for few and many, and read no whole table", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [runs, store] = [yield* RunStore, yield* WebhookStore]
+      const { account } = samples
+      const due = { limit: 1, perOrigin: 1, perAccount: 1, busy: [], visibilityMillis: 0 }
+      const next = { _tag: "Delivered" } as const
+      const before = yield* scansOf
+      for (let n = 0; n < 12; n++) {
+        const run = samples.run({ status: "CANCELED" })
+        const delivery = samples.delivery({ runId: run.id })
+        yield* runs.commit(Samples.birth(run, { deliveries: [delivery] }))
+        yield* store.claimDue(due)
+        for (const { fence, id } of yield* store.claim([delivery.id], 1_000)) {
+          yield* store.settle({ id, fence, attempt: Samples.attempted, next })
+        }
+        yield* store.redeliver(account, delivery.id)
+        yield* store.find(account, delivery.id)
+        yield* store.list({ account, runId: run.id, limit: 5 })
+        yield* store.forget(3_600_000, 5)
+      }
+      assert.deepStrictEqual(yield* scansOf, before)
+      assert.deepStrictEqual(yield* plannedAnew, [])
     }),
   )
 }
@@ -338,6 +375,7 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
     groups(test)
     startKeys(test)
     plans(test)
+    deliveryPlans(test)
     lookUps(test)
   },
 )
