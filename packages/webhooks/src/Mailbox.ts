@@ -16,6 +16,9 @@ import type { Lane } from "./Slots.ts"
 const mostWaiting = 10_000
 const mostCharacters = 16_777_216
 
+/** So many places of a line that never ends are kept at most after they have been taken out. */
+const mostTaken = 1_024
+
 interface Line extends Lane {
   readonly waiting: Array<Delivery | undefined>
   next: number
@@ -94,6 +97,10 @@ export class Letters {
     const delivery = line.waiting[line.next]!
     line.waiting[line.next] = undefined
     line.next += 1
+    if (line.next === mostTaken) {
+      line.waiting.splice(0, line.next)
+      line.next = 0
+    }
     this.#count -= 1
     this.#characters -= delivery.body.length
     return delivery

@@ -62,6 +62,18 @@ describe("Letters.take", () => {
     expect([one(), one(), one(), one()]).toEqual(["a_0", "b_0", "a_1", "b_1"])
   })
 
+  it("gives a line that never ends in its order, each once", () => {
+    const letters = new Letters()
+    const all = many("a", 9_000)
+    letters.put(all.slice(0, 3_000))
+    const taken = Array.from({ length: 9 }, (_, turn) => {
+      letters.put(all.slice(3_000 + turn * 1_000, 4_000 + turn * 1_000))
+      return letters.take(1_000, () => true).map(({ delivery: { id } }) => id)
+    })
+    expect(taken.flat()).toEqual(all.map(({ id }) => id))
+    expect(letters.isEmpty).toBe(true)
+  })
+
   it("says once that something did not fit in", () => {
     const letters = new Letters()
     letters.put(many("a", 10_001))
