@@ -176,7 +176,9 @@ interface Row {
 const readLog = (url: string) =>
   query<Row>(
     url,
-    `SELECT d.id, coalesce(max(d.trouble), 'DELIVERED') AS state,
+    `SELECT d.id, coalesce(
+         max(d.trouble), CASE WHEN bool_or(a.delivered_at > 0) THEN 'DELIVERED' ELSE 'LOST' END
+       ) AS state,
        greatest(max(d.begun), max(a.number)) AS begun,
        coalesce(json_agg(a.number ORDER BY a.number) FILTER (WHERE a.number > 0), '[]') AS numbers,
        coalesce(json_agg(a.error ORDER BY a.number) FILTER (WHERE a.number > 0), '[]') AS errors

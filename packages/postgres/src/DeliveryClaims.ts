@@ -50,14 +50,13 @@ lost AS (
   FROM (SELECT DISTINCT account_id FROM taken) a
 )`
 
-/** All claims of the part `taken`, each with `more` properties, which `source` adds. */
-const claimsWith = (more: string, source: string): string => `
-SELECT coalesce(json_agg(json_build_object(
+/** What is said of each claim. */
+const said = `
   'id', t.id, 'fence', t.fence, 'attempt', t.begun, 'earlier', t.earlier,
   'isGone', EXISTS (SELECT FROM deliveries g WHERE g.run_id = t.run_id AND g.is_gone),
-  'secrets', coalesce(s.sealed, '[]')${more}
-) ORDER BY t.delivery), '[]') AS claims
-FROM taken t JOIN secret s USING (account_id) ${source}`
+  'secrets', coalesce(s.sealed, '[]')`
+
+const source = "FROM taken t JOIN secret s USING (account_id)"
 
 // Lanes (an account and an origin) are read by jumping from one to the next in their index, so that
 // a long lane costs no more than a short one and hides nothing behind it.
@@ -92,10 +91,12 @@ WITH RECURSIVE lane (account_id, origin) AS (
     FROM candidate c
   ) c
   WHERE nth_origin <= $3::int8 AND nth <= $4::int8 ORDER BY due_at, delivery LIMIT $2::int8
-), ${taken} ${claimsWith(
-  `, 'createdAt', d.created_at, 'delivery', ${Rows.object(DeliveryRows.deliveries, "d")}`,
-  "CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.number = t.delivery OFFSET 0) d",
-)}`
+), ${taken}
+SELECT json_build_object(${said},
+  'createdAt', d.created_at, 'delivery', ${Rows.object(DeliveryRows.deliveries, "d")}
+) AS claim
+${source} CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.number = t.delivery OFFSET 0) d
+ORDER BY t.delivery`
 
 const claimStatement = `
 WITH chosen AS MATERIALIZED (
@@ -103,7 +104,8 @@ WITH chosen AS MATERIALIZED (
   FROM unnest(${Rows.unseen("$2::text[]")}) AS w (id) CROSS JOIN LATERAL (
     SELECT * FROM due_deliveries q WHERE q.id = w.id AND ${isFree} FOR UPDATE SKIP LOCKED
   ) q
-), ${taken} ${claimsWith("", "")}`
+), ${taken}
+SELECT coalesce(json_agg(json_build_object(${said}) ORDER BY t.delivery), '[]') AS claims ${source}`
 
 const attemptColumns = "at, duration_millis, status, error, answer"
 
@@ -148,41 +150,34 @@ WITH said AS MATERIALIZED (
 )
 SELECT id FROM said WHERE id NOT IN (SELECT id FROM held)`
 
-interface Found<Kind> {
-  readonly claims: ReadonlyArray<Kind>
-}
-
-const claimsOf = <Kind>(rows: ReadonlyArray<Found<Kind>>): ReadonlyArray<Kind> =>
-  rows[0]?.claims ?? []
-
-/** Takes deliveries that are due. */
+/** Takes deliveries that are due. Each comes as a row of its own: bodies may be large. */
 export const claimDue = (
   sql: SqlClient,
   { busy, limit, perAccount, perOrigin, visibilityMillis }: DueRequest,
 ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, SqlError> =>
   Effect.map(
-    sql.unsafe<Found<ClaimedDelivery>>(claimDueStatement, [
+    sql.unsafe<{ readonly claim: ClaimedDelivery }>(claimDueStatement, [
       PgTypes.float8(visibilityMillis),
       limit,
       perOrigin,
       perAccount,
       ...Rows.parameters(DeliveryRows.busy, busy),
     ]),
-    claimsOf,
+    (rows) => rows.map((row) => row.claim),
   )
 
-/** Takes those of these deliveries that are due. */
+/** Takes those of these deliveries that are due. All come as one row, because they are small. */
 export const claim = (
   sql: SqlClient,
   ids: ReadonlyArray<DeliveryId>,
   visibilityMillis: number,
 ): Effect.Effect<ReadonlyArray<Claim>, SqlError> =>
   Effect.map(
-    sql.unsafe<Found<Claim>>(claimStatement, [
+    sql.unsafe<{ readonly claims: ReadonlyArray<Claim> }>(claimStatement, [
       PgTypes.float8(visibilityMillis),
       ids.map(Rows.text),
     ]),
-    claimsOf,
+    (rows) => rows[0]?.claims ?? [],
   )
 
 /** Records what came of claims; true for those whose fence was still good. */

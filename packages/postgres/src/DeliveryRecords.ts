@@ -47,11 +47,11 @@ SELECT json_build_object('item', ${item}, 'body', i.body, 'attempts', coalesce((
 ), '[]')) AS record
 FROM (${DeliveryRows.itemSource(own)}) i`
 
-/** Opens what the part `wanted` reads, unless it is in somebody's hand. */
+/** Opens what the part `wanted` reads, unless it is in somebody's hand; its run has a receiver. */
 const reopened = `
 calm AS (
   UPDATE deliveries d SET is_gone = false FROM wanted w
-  WHERE d.is_gone AND d.run_id = w.run_id AND d.number <> w.number
+  WHERE d.is_gone AND d.run_id = w.run_id AND d.number NOT IN (SELECT number FROM wanted)
 ), again AS (
   INSERT INTO due_deliveries AS q
     (id, delivery, account_id, run_id, origin, due_at, fence, begun, earlier)
@@ -63,9 +63,21 @@ calm AS (
   FROM wanted w WHERE d.number = w.number AND (d.trouble IS NOT NULL OR d.is_gone)
 )`
 
-// Whoever settles or sends again waits for these locks, or is waited for.
-const lockOnItsWay = "SELECT FROM due_deliveries WHERE id = $1 FOR UPDATE"
-const lockStatement = `SELECT FROM deliveries d WHERE ${own} FOR UPDATE`
+// Whoever settles or sends again waits for these locks, or is waited for: first what is on its way,
+// then what may be written beside the bodies, one after the other in the order of their numbers.
+const lockOnItsWay = `SELECT FROM due_deliveries
+WHERE id = $1 AND ($2::text IS NULL OR account_id = $2) FOR UPDATE`
+const lockStatement = `
+WITH own AS MATERIALIZED (
+  SELECT d.number, d.run_id FROM deliveries d WHERE ${own}
+), written AS MATERIALIZED (
+  SELECT number FROM own UNION SELECT g.number FROM own o CROSS JOIN LATERAL (
+    SELECT number FROM deliveries d WHERE d.run_id = o.run_id AND d.is_gone OFFSET 0
+  ) g ORDER BY number
+)
+SELECT FROM written w CROSS JOIN LATERAL (
+  SELECT number FROM deliveries d WHERE d.number = w.number FOR UPDATE
+) d`
 
 const redeliverStatement = `
 WITH wanted AS MATERIALIZED (
@@ -75,11 +87,13 @@ WITH wanted AS MATERIALIZED (
 SELECT number FROM wanted`
 
 const redeliverFailedStatement = `
-WITH wanted AS MATERIALIZED (
+WITH locked AS MATERIALIZED (
   SELECT d.* FROM deliveries d
-  WHERE d.trouble = 'FAILED' AND d.created_at >= $2::int8
+  WHERE d.trouble = 'FAILED' AND (d.created_at >= $2::int8 OR d.is_gone)
     AND ($1::text IS NULL OR d.account_id = $1)
   ORDER BY d.number FOR UPDATE
+), wanted AS MATERIALIZED (
+  SELECT * FROM locked WHERE created_at >= $2::int8
 ), ${reopened}
 SELECT count(*)::int4 AS count FROM wanted`
 
@@ -156,9 +170,9 @@ export const redeliver = (
   const locks = [
     // In the order in which a settlement takes them; then once more, because it may have been sent
     // again meanwhile.
-    sql.unsafe(lockOnItsWay, [Rows.text(id)]),
+    sql.unsafe(lockOnItsWay, parameters),
     sql.unsafe(lockStatement, parameters),
-    sql.unsafe(lockOnItsWay, [Rows.text(id)]),
+    sql.unsafe(lockOnItsWay, parameters),
   ]
   const sent = Effect.map(sql.unsafe(redeliverStatement, parameters), (rows) => rows.length > 0)
   return sql.withTransaction(Effect.andThen(Effect.all(locks, { discard: true }), sent))

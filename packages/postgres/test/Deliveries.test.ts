@@ -91,6 +91,36 @@ layer(layerDatabase, { excludeTestServices: true, timeout: 60_000 })("a delivery
     )
   })
 
+  describe("WebhookStore.redeliver, of a run whose receiver was gone", () => {
+    it.effect("does it for all of them at once, one by one and together", () =>
+      Effect.gen(function* () {
+        const samples = yield* Samples.make
+        const store = yield* WebhookStore
+        const { account } = samples
+        const { id: runId } = samples.run()
+        const all = Array.from({ length: 6 }, () => samples.delivery({ runId }))
+        yield* Effect.forEach(all, store.insert)
+        const ids = all.map(({ id }) => id)
+        for (let round = 0; round < 20; round++) {
+          for (const { fence, id } of yield* store.claim(ids, hour)) {
+            const next = { _tag: "Failed", isGone: true } as const
+            yield* store.settle({ id, fence, attempt: Samples.attempted, next })
+          }
+          const each = ids.map((id) => Effect.asVoid(store.redeliver(account, id)))
+          const together = Effect.asVoid(store.redeliverFailed(account, 0))
+          yield* Effect.all([together, ...each], { concurrency: "unbounded", discard: true })
+          const { items } = yield* store.list({ account, limit: 10 })
+          assert.deepStrictEqual(
+            items.map(({ state }) => state),
+            Array.from(ids, () => "PENDING"),
+          )
+        }
+        const claims = yield* store.claim(ids, hour)
+        assert.strictEqual(claims.filter(({ isGone }) => !isGone).length, ids.length)
+      }),
+    )
+  })
+
   describe("WebhookStore.forget", () => {
     it.effect("leaves what somebody is sending again", () =>
       Effect.gen(function* () {

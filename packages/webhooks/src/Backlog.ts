@@ -2,9 +2,9 @@
  * Of whom more may be due than looks have taken, so that the next look need not wait for its time.
  *
  * Guarantees: whoever was given as many as there was room for when a look was asked is remembered
- * until another look is asked with room for them; so looks that follow one another from here end
- * with what is due. Mutable; every method is one synchronous step. Leaves out: what no look has
- * found yet.
+ * until another look is asked with room for them, so looks follow one another as long as they bring
+ * all they can. Mutable; every method is one synchronous step. Leaves out: what no look has found
+ * yet, and who got nothing because others came before; the next look in its time is for them.
  */
 import type { Busy, ClaimedDelivery, DueRequest } from "@millrace/core/ports/WebhookStore"
 import type { Lane, Slots } from "./Slots.ts"
