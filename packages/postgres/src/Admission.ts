@@ -41,7 +41,8 @@ const before = `
     CASE WHEN u.day >= n.millis / 86400000 THEN u.day_used ELSE 0 END AS day_used
   FROM calm
   CROSS JOIN (SELECT ${millisOf("now()")} AS millis) n
-  CROSS JOIN unnest(${Rows.unseen("$1::bytea[]")}, $2::int4[]) WITH ORDINALITY AS a (hash, wanted, place)
+  CROSS JOIN unnest(${Rows.unseen("$1::bytea[]")}, $2::int4[])
+    WITH ORDINALITY AS a (hash, wanted, place)
   CROSS JOIN LATERAL (
     SELECT * FROM api_keys k WHERE k.hash = a.hash AND ${isLive("now()")} OFFSET 0
   ) k
