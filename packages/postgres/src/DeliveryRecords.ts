@@ -146,6 +146,7 @@ export const list = (
   if (account !== null) conditions.push(sql`account_id = ${account}`)
   if (runId !== undefined) conditions.push(sql`run_id = ${Rows.text(runId)}`)
   if (state === "FAILED") conditions.push(sql`trouble = 'FAILED'`)
+  else if (state === "PENDING") conditions.push(sql`id IN (SELECT id FROM due_deliveries)`)
   else if (state !== undefined) conditions.push(sql`state = ${state}`)
   return Effect.map(
     sql<{ readonly item: DeliveryItem }>`
