@@ -132,6 +132,8 @@ describe("a hundred receivers that drip, pour, explode, redirect and hang up", (
         "2 seconds",
       )
       const grown = Math.min(...(yield* Effect.replicateEffect(reading, 4)))
+      // Collecting garbage has thrown away what was compiled.
+      yield* healthy
       const within = yield* healthy
       const logs = yield* Effect.forEach(all, ({ id }) =>
         Effect.map(store.find(null, id), (found) => Option.getOrThrow(found).attempts).pipe(
@@ -159,6 +161,6 @@ describe("a hundred receivers that drip, pour, explode, redirect and hang up", (
     expect(outcomes).toEqual(wanted)
     expect(grown).toBeLessThan(5_000_000)
     // Below this it is the machine that is measured.
-    expect(within).toBeLessThan(Math.max(2 * usual, 25))
+    expect(within).toBeLessThan(Math.max(2 * usual, 10))
   })
 })
