@@ -14,7 +14,7 @@ import type { DeliveryId } from "@millrace/core/domain/Id"
 import type { Page } from "@millrace/core/domain/Page"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type {
-  Claim as CompleteClaim,
+  Claim,
   DeliveryQuery,
   DueRequest,
   Scope,
@@ -45,8 +45,8 @@ interface Due {
   readonly entry: Entry
 }
 
-/** A claim without the account's secrets, which are kept elsewhere. */
-export interface Claim extends Omit<CompleteClaim, "secrets"> {
+/** A claim and its delivery, without the account's secrets, which are kept elsewhere. */
+export interface Taken extends Omit<Claim, "secrets"> {
   readonly delivery: Delivery
 }
 
@@ -131,7 +131,7 @@ export class Outbox {
     }
   }
 
-  claimDue(request: DueRequest, now: Timestamp): ReadonlyArray<Claim> {
+  claimDue(request: DueRequest, now: Timestamp): ReadonlyArray<Taken> {
     const origins = new Room(request.perOrigin)
     const accounts = new Room(request.perAccount)
     for (const { accountId, count, origin } of request.busy) {
@@ -154,7 +154,7 @@ export class Outbox {
     ids: ReadonlyArray<DeliveryId>,
     visibilityMillis: number,
     now: Timestamp,
-  ): ReadonlyArray<Claim> {
+  ): ReadonlyArray<Taken> {
     return [...new Set(ids)].flatMap((id) => {
       const entry = this.#entries.get(id)
       const at = entry?.due?.createdAt
@@ -257,7 +257,7 @@ export class Outbox {
     entry.log.push({ number: entry.item.attempts, at, nextAt: now, ...unknown })
   }
 
-  #take(entry: Entry, now: Timestamp, visibilityMillis: number): Claim {
+  #take(entry: Entry, now: Timestamp, visibilityMillis: number): Taken {
     if (entry.claimedAt !== undefined) this.#noteLost(entry, entry.claimedAt, now)
     entry.claimedAt = now
     entry.fence += 1

@@ -9,7 +9,7 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Claim, ClaimedDelivery, StoredSecret } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Clock, Effect, Layer, Option } from "effect"
-import type * as Outbox from "./Deliveries.ts"
+import type { Taken } from "./Deliveries.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { compare } from "./Timeline.ts"
 
@@ -51,20 +51,20 @@ const make = Effect.gen(function* () {
   const at = <A>(step: (now: Timestamp) => A): Effect.Effect<A> =>
     Effect.map(Clock.currentTimeMillis, step)
 
-  const complete = ({ delivery, ...claim }: Outbox.Claim, now: Timestamp): Claim => ({
-    ...claim,
+  const claimOf = ({ delivery, ...taken }: Taken, now: Timestamp): Claim => ({
+    ...taken,
     secrets: secrets.live(delivery.accountId, now).map(({ sealed }) => sealed),
   })
-  const withDelivery = (claim: Outbox.Claim, now: Timestamp): ClaimedDelivery => {
-    const { delivery } = claim
-    return { ...complete(claim, now), delivery, createdAt: delivery.createdAt }
+  const withDelivery = (taken: Taken, now: Timestamp): ClaimedDelivery => {
+    const { delivery } = taken
+    return { ...claimOf(taken, now), delivery, createdAt: delivery.createdAt }
   }
 
   return WebhookStore.of({
     claimDue: (request) =>
       at((now) => deliveries.claimDue(request, now).map((each) => withDelivery(each, now))),
     claim: (ids, visibilityMillis) =>
-      at((now) => deliveries.claim(ids, visibilityMillis, now).map((each) => complete(each, now))),
+      at((now) => deliveries.claim(ids, visibilityMillis, now).map((each) => claimOf(each, now))),
     settle: (settlement) => at((now) => deliveries.settle(settlement, now)),
     insert: (delivery) => at((now) => deliveries.insert([delivery], now)),
     list: (query) => Effect.sync(() => deliveries.list(query)),

@@ -51,17 +51,17 @@ const errorOf = ({ reason }: EgressRefused | EgressFailed): AttemptError =>
 const isGood = (status: number): boolean => status >= 200 && status < 300
 
 /** What came of a call, for the schedule and for the log. */
-interface Outcome {
+interface Reading {
   readonly answer: Answer
   readonly outcome: Pick<Attempted, "status" | "error" | "answer">
 }
 
-const answered = ({ body, headers, status }: Received): Outcome => ({
+const answered = ({ body, headers, status }: Received): Reading => ({
   answer: { _tag: "Answered", status, retryAfter: headers["retry-after"] },
   outcome: { status, error: isGood(status) ? null : "status", answer: answerText(body) },
 })
 
-const unanswered = (error: AttemptError): Outcome => ({
+const unanswered = (error: AttemptError): Reading => ({
   answer: { _tag: "Unanswered", error },
   outcome: { status: null, error, answer: null },
 })
@@ -82,7 +82,7 @@ export const attempt = (egress: Egress["Service"], sending: Sending): Effect.Eff
   Effect.clockWith((clock) => {
     const at = clock.currentTimeMillisUnsafe()
     const begun = clock.monotonicTimeNanosUnsafe()
-    const over = ({ answer, outcome }: Outcome): Sent => {
+    const over = ({ answer, outcome }: Reading): Sent => {
       const durationMillis = Number((clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000n)
       return { answer, attempt: { at, durationMillis, ...outcome } }
     }

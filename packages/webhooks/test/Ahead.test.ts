@@ -4,7 +4,7 @@
  */
 import { assert, describe, expect, it } from "@effect/vitest"
 import type { DeliveryItem } from "@millrace/core/domain/Delivery"
-import { AccountId, DeliveryId } from "@millrace/core/domain/Id"
+import { AccountId } from "@millrace/core/domain/Id"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -12,7 +12,7 @@ import type { Waiting } from "../src/Ahead.ts"
 import { Ahead } from "../src/Ahead.ts"
 import { Letters, Mailbox } from "../src/Mailbox.ts"
 import type { Receive } from "./Harness.ts"
-import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
+import { answer, claimFor, delivery, dispatcher, receiver, services } from "./Harness.ts"
 
 /** Counts how often the dispatcher looks around. */
 class Counting extends Letters {
@@ -170,16 +170,7 @@ const other = AccountId.make("acc_2")
 
 /** Claimed for an account, to be sent to one origin. */
 const waiting = (accountId: AccountId, origin: string): Waiting => ({
-  claimed: {
-    id: DeliveryId.make("msg_1"),
-    delivery: delivery({ accountId, origin }),
-    fence: 1,
-    secrets: [],
-    attempt: 1,
-    earlier: 0,
-    createdAt: 0,
-    isGone: false,
-  },
+  claimed: claimFor(accountId, origin),
   claimedAtNanos: 0n,
 })
 

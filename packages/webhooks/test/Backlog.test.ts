@@ -3,15 +3,15 @@
  * attempts begin and end.
  */
 import { assert, describe, expect, it } from "@effect/vitest"
-import { AccountId, DeliveryId } from "@millrace/core/domain/Id"
-import type { ClaimedDelivery, DueRequest } from "@millrace/core/ports/WebhookStore"
+import { AccountId } from "@millrace/core/domain/Id"
+import type { DueRequest } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Backlog, takenUp } from "../src/Backlog.ts"
 import { Slots } from "../src/Slots.ts"
 import type { Receive } from "./Harness.ts"
-import { account, answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
+import { account, answer, claimFor, delivery, dispatcher, receiver, services } from "./Harness.ts"
 
 const settled = Effect.repeat(Effect.yieldNow, { times: 100 })
 
@@ -66,24 +66,13 @@ describe("Dispatcher.layer, over a backlog", () => {
 const [a, b] = ["https://a.example", "https://b.example"]
 const other = AccountId.make("acc_2")
 
-const claimed = (accountId: AccountId, origin: string): ClaimedDelivery => ({
-  id: DeliveryId.make("msg_1"),
-  delivery: delivery({ accountId, origin }),
-  fence: 1,
-  secrets: [],
-  attempt: 1,
-  earlier: 0,
-  createdAt: 0,
-  isGone: false,
-})
-
 const bounds = { perOrigin: 2, perAccount: 3 }
 const request = { ...bounds, limit: 10, busy: [], visibilityMillis: 1 }
 
 describe("Backlog.takenUp", () => {
   it("names origins and accounts that have all they may, with what was in hand before", () => {
     const busy = [{ accountId: account, origin: a, count: 1 }]
-    const claims = [claimed(account, a), claimed(account, b)]
+    const claims = [claimFor(account, a), claimFor(account, b)]
     expect(takenUp({ ...request, busy }, claims)).toEqual({
       limit: false,
       origins: [a],
@@ -94,7 +83,7 @@ describe("Backlog.takenUp", () => {
 
   it("names nobody of whom nothing was found, and says when the limit was reached", () => {
     const busy = [{ accountId: account, origin: a, count: 3 }]
-    expect(takenUp({ ...request, busy, limit: 1 }, [claimed(other, b)])).toEqual({
+    expect(takenUp({ ...request, busy, limit: 1 }, [claimFor(other, b)])).toEqual({
       limit: true,
       origins: [],
       accounts: [],
@@ -114,7 +103,7 @@ describe("Backlog.hasRoom", () => {
     expect(backlog.hasRoom).toBe(false)
     slots.take(lane)
     slots.take(lane)
-    backlog.note(request, [claimed(account, a), claimed(account, a)])
+    backlog.note(request, [claimFor(account, a), claimFor(account, a)])
     expect(backlog.hasRoom).toBe(false)
     // Without room for them a look says nothing of them.
     backlog.ask()
@@ -127,10 +116,10 @@ describe("Backlog.hasRoom", () => {
 
   it("is true of an account wherever it goes, and of anybody once the limit was reached", () => {
     const { backlog, lane, slots } = make()
-    backlog.note({ ...request, perAccount: 1 }, [claimed(account, a)])
+    backlog.note({ ...request, perAccount: 1 }, [claimFor(account, a)])
     expect(backlog.hasRoomFor({ ...lane, origin: b })).toBe(true)
     expect(backlog.hasRoomFor({ accountId: other, origin: b })).toBe(false)
-    backlog.note({ ...request, limit: 1 }, [claimed(account, a)])
+    backlog.note({ ...request, limit: 1 }, [claimFor(account, a)])
     expect(backlog.hasRoomFor({ accountId: other, origin: b })).toBe(true)
     for (let n = 0; n < 4; n++) slots.take({ accountId: other, origin: `https://${n}.example` })
     expect(backlog.hasRoom).toBe(false)

@@ -5,7 +5,7 @@ import type { Delivery } from "@millrace/core/domain/Delivery"
 import { AccountId, DeliveryId, RunId } from "@millrace/core/domain/Id"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
-import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import type { ClaimedDelivery, WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Answer, Call, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
 import { Egress } from "@millrace/egress/Egress"
 import * as Stores from "@millrace/memory/Stores"
@@ -71,4 +71,12 @@ export const delivery = (change: Partial<Delivery> = {}): Delivery => {
     createdAt: 0,
     ...change,
   }
+}
+
+/** A delivery of an account to an origin, claimed for its first attempt. */
+export const claimFor = (accountId: AccountId, origin: string): ClaimedDelivery => {
+  const one = delivery({ accountId, origin })
+  const { createdAt, id } = one
+  const first = { fence: 1, attempt: 1, earlier: 0, isGone: false, secrets: [] }
+  return { ...first, id, createdAt, delivery: one }
 }
