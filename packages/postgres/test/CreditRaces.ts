@@ -102,7 +102,11 @@ export const starts = Effect.fnUntraced(function* (
   }
 })
 
-/** One run that is ended by its owner, canceled by two others and competes with a new start. */
+/**
+ * One run that is ended by its owner, canceled by two others and competes with a new start. Every
+ * fourth run has ended before anybody cancels it, and every fourth is canceled before its owner
+ * ends it, so that both happen on a machine of any speed; in the others all go at once.
+ */
 const contested = Effect.fnUntraced(function* (
   all: ReadonlyArray<Server>,
   samples: Samples.Samples,
@@ -111,26 +115,29 @@ const contested = Effect.fnUntraced(function* (
   const pick = (offset: number) => all[(round + offset) % all.length]!
   const owner = samples.runner()
   const run = { ...samples.run({ status: "RUNNING", owner, fence: 1 }), estimatedCredits: 3 }
-  if ((yield* outcome(pick(0), birth(run, 3))) !== "applied") return { ends: 0, isHeld: false }
+  if ((yield* outcome(pick(0), birth(run, 3))) !== "applied") return { end: "none", isHeld: false }
   const cancel = Effect.fnUntraced(function* (server: Server) {
-    // Some come late, or hardly any run would end by itself: a cancel does not wait for a group.
-    yield* Effect.sleep((round % 4) * 2)
     const seized = yield* server.runs.seize(run.accountId, run.id, samples.runner())
     const { run: seen } = Option.getOrThrow(seized)
     if (seen.finishedAt !== null) return "ended" as const
     return yield* outcome(server, ending(seen, { status: "CANCELED" }, 0))
   })
+  const complete = outcome(pick(1), ending(run, { status: "COMPLETED" }, 2))
+  const first = round % 4 === 0 ? yield* complete : undefined
+  const early = round % 4 === 1 ? yield* cancel(pick(2)) : undefined
   const outcomes = yield* Effect.all(
     [
-      outcome(pick(1), ending(run, { status: "COMPLETED" }, 2)),
-      cancel(pick(2)),
+      first === undefined ? complete : Effect.succeed(first),
+      early === undefined ? cancel(pick(2)) : Effect.succeed(early),
       cancel(pick(3)),
       outcome(pick(round % 3), birth(samples.run(), 3)),
     ],
     { concurrency: "unbounded" },
   )
-  const ends = outcomes.slice(0, 3).filter((each) => each === "applied").length
-  return { ends, isHeld: outcomes[3] === "applied" }
+  const [completed, ...canceled] = outcomes.slice(0, 3).map((each) => each === "applied")
+  const ends = [completed, ...canceled].filter(Boolean).length
+  const end = ends > 1 ? "twice" : completed ? "completed" : ends === 1 ? "canceled" : "none"
+  return { end, isHeld: outcomes[3] === "applied" }
 })
 
 /** Many contested runs on one account, and what is left of its credits. */
@@ -155,10 +162,11 @@ export const settlements = Effect.fnUntraced(function* (
   assert.strictEqual(purse.account.posted, balance - 2 * posted)
   assert.strictEqual(purse.account.reserved, 3 * held)
   return {
-    contested: outcomes.filter(({ ends }) => ends > 0).length,
-    endedTwice: outcomes.filter(({ ends }) => ends > 1).length,
-    completed: posted,
-    reserved: held,
+    ended: outcomes.filter(({ end }) => end !== "none").length,
+    endedTwice: outcomes.filter(({ end }) => end === "twice").length,
+    completed: outcomes.filter(({ end }) => end === "completed").length,
+    canceled: outcomes.filter(({ end }) => end === "canceled").length,
+    posted,
   }
 })
 
