@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { errorOutput } from "@millrace/core/domain/NodeType"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { compile } from "@millrace/core/graph/Graph"
 import { Egress } from "@millrace/egress/Egress"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { builtin, layer } from "../src/Builtin.ts"
 import { settings } from "./TestNode.ts"
 
@@ -43,6 +44,22 @@ describe("Builtin.builtin", () => {
       }
     })
   }
+
+  it("passes input on to output when disabled, in every type that has both", () => {
+    const lookup = (key: string) => builtin.find(({ type }) => type.key === key)?.type
+    const both = builtin
+      .map(({ type }) => type)
+      .filter(({ portsOf }) => {
+        const { inputs, outputs } = portsOf(settings({}))
+        return inputs.has("input") && outputs.has("output")
+      })
+    expect(both.map(({ key }) => key)).toEqual(["delay", "transform"])
+    for (const { key } of both) {
+      const drawn = { id: "n", type: key, position: { x: 0, y: 0 }, data: { disabled: true } }
+      const graph = compile({ nodes: [drawn], edges: [] }, lookup, {})
+      expect(Result.getOrThrow(graph).nodes[0]!.passThrough, key).toEqual(["input", "output"])
+    }
+  })
 
   it("has one request and one response type", () => {
     const roles = builtin.map(({ type }) => type.role).filter((role) => role !== "step")

@@ -6,7 +6,7 @@
  */
 import type { JsonObject } from "../domain/Json.ts"
 import type { NodeType, NodeTypeLookup, Ports } from "../domain/NodeType.ts"
-import { errorOutput } from "../domain/NodeType.ts"
+import { defaultInput, defaultOutput, errorOutput } from "../domain/NodeType.ts"
 import type { NodePolicy } from "../domain/Policy.ts"
 import { readPolicy } from "../domain/Policy.ts"
 import type { InputOverrides } from "../domain/Run.ts"
@@ -202,12 +202,14 @@ const endOf = (edgeId: string, { id, type }: Node): string =>
   `Edge ${quoted(edgeId)}: node ${quoted(id)} (type ${plain(type)})`
 
 /**
- * The wire that a disabled node turns into: its only input and output, else the first input that
- * has an output of the same name. A node without failures needs no `error` output, so that one
- * does not count; a request node's inputs are declarations, not data.
+ * The wire that a disabled node turns into: the default ports where it has both, else its only
+ * input and output, else the first input that has an output of the same name. A node without
+ * failures needs no `error` output, so that one does not count; a request node's inputs are
+ * declarations, not data.
  */
 const wireOf = (type: NodeType, { inputs, outputs }: Ports): readonly [string, string] | null => {
   if (type.role === "request") return null
+  if (inputs.has(defaultInput) && outputs.has(defaultOutput)) return [defaultInput, defaultOutput]
   const ins = Array.from(inputs.keys())
   const outs = Array.from(outputs.keys()).filter((name) => name !== errorOutput)
   if (ins.length === 1 && outs.length === 1) return [ins[0]!, outs[0]!]

@@ -59,6 +59,7 @@ export const types: ReadonlyArray<NodeType> = [
   type("lenient", ["input"], ["output"]),
   type("gather", ["input!*"], ["output"]),
   type("gather_lenient", ["input*"], ["output"]),
+  type("timed", ["for#", "input"], ["late", "output"]),
   type("pair", ["left!", "right"], ["output", "other"]),
   type("branch", ["input!"], ["true", "false"]),
   type("filter", ["items!", "limit#"], ["items", "rest"]),

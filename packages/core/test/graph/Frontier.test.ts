@@ -303,6 +303,17 @@ describe("Frontier.advance: disabled nodes", () => {
     expect(run.frontier.outputOf(1)).toEqual({ items: [1] })
   })
 
+  it("passes input on to output whatever other ports the node has", () => {
+    const run = start(
+      [node("a", "source"), disabled("t", "timed", { for: 5 }), node("x", "step")],
+      edges("a -> t", "t -> x"),
+    )
+    run.advance()
+    run.settle("a", { output: 1 })
+    expect(run.advance()).toEqual(["pass t", "run x"])
+    expect(run.frontier.outputOf(1)).toEqual({ output: 1 })
+  })
+
   it("passes on an array where the input takes several edges", () => {
     const run = start(
       [node("a", "source"), node("b", "source"), disabled("g", "gather"), node("x", "step")],

@@ -216,6 +216,8 @@ describe("Graph.compile: a node's plan", () => {
     ["branch", null],
     ["pair", null],
     ["sum", null],
+    ["timed", ["input", "output"]],
+    ["join", ["input", "output"]],
   ])("joins the ports of a disabled %s node like a wire: %j", (key, wire) => {
     const graph = graphOf([node("a", key, {}, { disabled: true }), node("b", key)])
     expect(graph.nodes[graph.indexOf.get("a")!]!.passThrough).toEqual(wire)

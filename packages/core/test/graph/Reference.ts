@@ -117,6 +117,7 @@ export class Reference {
     if (this.world.lookup(node.type)!.role === "request") return null
     const ins = this.#inputPorts(node).map(({ name }) => name)
     const outs = [...this.#ports(node).outputs.keys()].filter((name) => name !== "error")
+    if (ins.includes("input") && outs.includes("output")) return ["input", "output"]
     if (ins.length === 1 && outs.length === 1) return [ins[0]!, outs[0]!]
     for (const name of ins) if (outs.includes(name)) return [name, name]
     return null
