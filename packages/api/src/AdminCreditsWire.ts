@@ -18,7 +18,7 @@ const text = (maximum: number, description: string) =>
   Schema.String.check(
     Schema.isTrimmed(),
     Schema.isMinLength(1, { expected: `1 to ${maximum} characters` }),
-    Schema.isMaxLength(maximum, { expected: `1 to ${maximum} characters` }),
+    Schema.isMaxCodePoints(maximum, { expected: `1 to ${maximum} characters` }),
     isStorable,
   ).annotate({ description })
 

@@ -6,6 +6,7 @@
  */
 import { DeliveryState } from "@millrace/core/domain/Delivery"
 import { RunStatus } from "@millrace/core/domain/Run"
+import { isAtMost } from "@millrace/core/domain/TextLength"
 import { Schema, SchemaGetter } from "effect"
 import { isStorable } from "./Text.ts"
 
@@ -44,9 +45,7 @@ const paging = {
 }
 
 const searching = {
-  search: Schema.optionalKey(
-    Single.check(Schema.isMinLength(1), Schema.isMaxLength(200), isStorable),
-  ),
+  search: Schema.optionalKey(Single.check(Schema.isMinLength(1), isAtMost(200), isStorable)),
 }
 
 /** What the listing of workflows is asked for. */

@@ -6,7 +6,7 @@
  */
 import { JsonObject } from "@millrace/core/domain/Json"
 import {
-  Edge,
+  DrawnEdge,
   Node,
   Position,
   ThumbnailUrl,
@@ -39,7 +39,7 @@ const content = {
   description: WorkflowDescription.check(isStorable),
   thumbnailUrl: ThumbnailUrl.check(isStorable),
   nodes: Schema.Array(Node),
-  edges: Schema.Array(Edge),
+  edges: Schema.Array(DrawnEdge),
   settings: WorkflowSettings.annotate({
     description: "What holds for all its runs: what a failure stops, and how long a run may take.",
   }),

@@ -195,7 +195,7 @@ layer(Harness.layer)("starting runs", (it) => {
         const { owner } = yield* begin(hello)
         const { body, status } = yield* post(owner, "", {
           values: [],
-          viewport: { x: 0, y: 0 },
+          viewport: { x: 0, y: 0, zoom: "1" },
           graphInputOverrides: { say: 1 },
           source: "cli",
         })
@@ -203,7 +203,7 @@ layer(Harness.layer)("starting runs", (it) => {
         assert.deepStrictEqual(body, {
           error:
             "workflowId: is missing; values: expected an object; " +
-            "graphInputOverrides.say: expected an object; viewport.zoom: is missing; " +
+            "graphInputOverrides.say: expected an object; viewport.zoom: expected a number; " +
             'source: expected "ui", "mcp" or "api"',
         })
       }),

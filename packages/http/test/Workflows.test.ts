@@ -258,7 +258,8 @@ layer(Harness.layer)("workflows", (it) => {
           error:
             "name: expected a length of at least 1; " +
             "description: expected a length of at most 5000; " +
-            "thumbnailUrl: expected an http(s) URL; " +
+            "thumbnailUrl: expected an http(s) URL of at most 2048 characters, or " +
+            "data:image/png, jpeg or webp;base64 of at most 32768; " +
             "nodes[0].position.x: expected a number; " +
             "edges[0].source: expected a string",
         })

@@ -54,7 +54,7 @@ export interface StartRequest {
   readonly graphInputOverrides?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** Replace whole nodes by id, for this run only. */
   readonly nodeOverrides?: ReadonlyArray<DrawnNode>
-  readonly viewport?: { readonly x: number; readonly y: number; readonly zoom: number }
+  readonly viewport?: { readonly x?: number; readonly y?: number; readonly zoom?: number }
   readonly source?: "ui" | "mcp" | "api"
   /** The most that this run may cost, in credits; it fails before it would cost more. */
   readonly maxCredits?: number

@@ -38,13 +38,16 @@ export interface DrawnNode {
   readonly data?: unknown
 }
 
-/** An edge as drawn (specification 2.3). Without handles it joins `output` to `input`. */
+/**
+ * An edge as drawn (specification 2.3). Without handles, or with handles that are `null`, it joins
+ * `output` to `input`.
+ */
 export interface DrawnEdge {
   readonly id: string
   readonly source: string
   readonly target: string
-  readonly sourceHandle?: string
-  readonly targetHandle?: string
+  readonly sourceHandle?: string | null
+  readonly targetHandle?: string | null
 }
 
 /** The content of a workflow. What a builder makes is one of these. */

@@ -14,7 +14,7 @@ export const fail = define({
   category: "flow",
   inputs: {
     message: Schema.optionalKey(
-      Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_000)).annotate({
+      Schema.String.check(Schema.isMinLength(1), Schema.isMaxCodePoints(2_000)).annotate({
         description: "What the failure says.",
         default: "failed on purpose",
       }),

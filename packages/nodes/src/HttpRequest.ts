@@ -21,7 +21,7 @@ type Query = { readonly [name: string]: string | number | boolean }
 const isWebUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text)
 
 const UrlInput = Schema.String.check(
-  Schema.isMaxLength(maxUrlLength),
+  Schema.isMaxCodePoints(maxUrlLength),
   Schema.makeFilter((text: string) => isWebUrl(text) || "expected an http or https URL", {
     toJsonSchema: () => ({ format: "uri" }),
   }),

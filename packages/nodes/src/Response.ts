@@ -18,7 +18,7 @@ export const response = define({
   inputs: {
     input: Schema.optionalKey(Json.annotate({ description: "What the run puts out." })),
     name: Schema.optionalKey(
-      Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(128)).annotate({
+      Schema.String.check(Schema.isMinLength(1), Schema.isMaxCodePoints(128)).annotate({
         description: "Its name in the run's output, where there are several response nodes.",
       }),
     ),

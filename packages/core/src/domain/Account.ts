@@ -6,12 +6,13 @@
  */
 import { Schema } from "effect"
 import { AccountId } from "./Id.ts"
+import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 
 /** A tenant. */
 export const Account = Schema.Struct({
   id: AccountId,
-  name: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(120)),
+  name: Schema.String.check(Schema.isMinLength(1), isAtMost(120)),
   createdAt: Timestamp,
 })
 export type Account = typeof Account.Type

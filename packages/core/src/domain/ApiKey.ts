@@ -9,10 +9,11 @@
 import { Context, Schema } from "effect"
 import { AccountId, KeyId } from "./Id.ts"
 import { PerDay, PerMinute } from "./Quota.ts"
+import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 
 /** A key's label: 1 to 100 characters without blanks around it, unique within the account. */
-export const KeyLabel = Schema.Trimmed.check(Schema.isMinLength(1), Schema.isMaxLength(100))
+export const KeyLabel = Schema.Trimmed.check(Schema.isMinLength(1), isAtMost(100))
 
 /** What is stored and shown of a key; never the secret. */
 export const ApiKey = Schema.Struct({

@@ -5,6 +5,15 @@
  */
 import { Context } from "effect"
 
+/** Characters of a workflow's name. */
+export const workflowNameLength = 120
+
+/** Characters of a thumbnail's address. */
+export const thumbnailUrlLength = 2_048
+
+/** Characters of a thumbnail that is given as a `data:` URL (32 KiB). */
+export const thumbnailDataLength = 32_768
+
 /** The bounds that an embedder or operator may change. */
 export interface Limits {
   /** Nodes of one workflow, as accepted on save. */

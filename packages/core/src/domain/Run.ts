@@ -45,7 +45,11 @@ export const RunSource = Schema.Literals(["ui", "mcp", "api"])
 export type RunSource = typeof RunSource.Type
 
 /** What part of the canvas the client showed; stored and returned, without effect. */
-export const Viewport = Schema.Struct({ x: Schema.Finite, y: Schema.Finite, zoom: Schema.Finite })
+export const Viewport = Schema.Struct({
+  x: Schema.optionalKey(Schema.Finite),
+  y: Schema.optionalKey(Schema.Finite),
+  zoom: Schema.optionalKey(Schema.Finite),
+})
 export type Viewport = typeof Viewport.Type
 
 /** Input values for single nodes in one run: node id, then input port. */

@@ -9,6 +9,7 @@ import { Schema } from "effect"
 import { RunEventType } from "./EventType.ts"
 import type { Json } from "./Json.ts"
 import { JsonObject } from "./Json.ts"
+import { isAtMost } from "./TextLength.ts"
 
 /** Characters of a webhook's address. */
 export const maxUrlLength = 2_048
@@ -33,16 +34,18 @@ export const WebhookConfig = Schema.Struct({
   url: Schema.String.annotate({
     description: "An https address that receives POST requests.",
     format: "uri",
-  }).check(Schema.isMaxLength(maxUrlLength)),
+  }).check(isAtMost(maxUrlLength)),
   events: Schema.optionalKey(
     Schema.Array(RunEventType)
       .annotate({ description: "Which events to send; all where nothing is said." })
       .check(Schema.isMinLength(1, { expected: "at least one type of event" })),
   ),
   metadata: Schema.optionalKey(
-    Schema.Record(Schema.String, Schema.Any)
-      .annotate({ description: "Comes back in every payload." })
-      .check(isSmall),
+    Schema.NullOr(
+      Schema.Record(Schema.String, Schema.Any)
+        .annotate({ description: "Comes back in every payload; null for none." })
+        .check(isSmall),
+    ),
   ),
   headers: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.String).annotate({
@@ -53,7 +56,7 @@ export const WebhookConfig = Schema.Struct({
 export interface WebhookConfig {
   readonly url: string
   readonly events?: ReadonlyArray<RunEventType>
-  readonly metadata?: JsonObject
+  readonly metadata?: JsonObject | null
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -4,10 +4,12 @@
  * Guarantees: `data` of a node comes back as it was given; the engine reads only the keys that
  * {@link settingsOf} names. Leaves out: whether the graph makes sense; that is `graph/`.
  */
-import { Schema } from "effect"
+import { Option, Schema, SchemaGetter } from "effect"
 import { AccountId, WorkflowId } from "./Id.ts"
 import type { JsonObject } from "./Json.ts"
 import { isJsonObject, Json } from "./Json.ts"
+import { thumbnailDataLength, thumbnailUrlLength, workflowNameLength } from "./Limits.ts"
+import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 
 /** A point on the canvas, in pixels. */
@@ -33,20 +35,60 @@ export const Edge = Schema.Struct({
 }).annotate({ identifier: "Edge" })
 export type Edge = typeof Edge.Type
 
-/** A workflow's name: 1 to 120 characters. */
-export const WorkflowName = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(120))
-
-/** A workflow's description: at most 5,000 characters, or `null`. */
-export const WorkflowDescription = Schema.NullOr(Schema.String.check(Schema.isMaxLength(5_000)))
-
-/** The address of a picture: http or https, at most 2,048 characters, or `null`. Never fetched. */
-export const ThumbnailUrl = Schema.NullOr(
-  Schema.String.check(
-    Schema.isMaxLength(2_048),
-    Schema.makeFilter(
-      (text: string) => (/^https?:/i.test(text) && URL.canParse(text)) || "expected an http(s) URL",
-      { format: "uri" },
+/** A handle as editors save it: `null` is none. */
+const DrawnHandle = Schema.optionalKey(Schema.NullOr(Schema.String)).pipe(
+  Schema.decodeTo(Schema.optionalKey(Schema.String), {
+    decode: SchemaGetter.transformOptional((handle: Option.Option<string | null>) =>
+      Option.filter(handle, (each) => each !== null),
     ),
+    encode: SchemaGetter.passthroughSupertype(),
+  }),
+)
+
+/** An {@link Edge} as editors save it: a handle that is `null` is read as an absent one. */
+export const DrawnEdge = Schema.Struct({
+  ...Edge.fields,
+  sourceHandle: DrawnHandle,
+  targetHandle: DrawnHandle,
+}).annotate({ identifier: "DrawnEdge" })
+
+/** A workflow's name: 1 to 120 characters (code points). */
+export const WorkflowName = Schema.String.check(Schema.isMinLength(1), isAtMost(workflowNameLength))
+
+/** A workflow's description: at most 5,000 characters (code points), or `null`. */
+export const WorkflowDescription = Schema.NullOr(Schema.String.check(isAtMost(5_000)))
+
+/** A picture in the address itself. No SVG: that can carry scripts. */
+const pictureHead = /^data:image\/(?:png|jpeg|webp);base64,/i
+const base64 = /^(?:[a-z\d+/]{4})*(?:[a-z\d+/]{2}==|[a-z\d+/]{3}=)?$/i
+
+const isPictureData = (text: string): boolean => {
+  const head = pictureHead.exec(text)?.[0]
+  return head !== undefined && base64.test(text.slice(head.length))
+}
+
+const isPicture = (text: string): boolean => {
+  if (/^data:/i.test(text)) return text.length <= thumbnailDataLength && isPictureData(text)
+  return text.length <= thumbnailUrlLength && /^https?:/i.test(text) && URL.canParse(text)
+}
+
+/**
+ * The address of a picture, or `null`: http or https, at most 2,048 characters, never fetched; or
+ * the picture itself as `data:image/png;base64,...` (or `jpeg`, `webp`), at most 32,768 characters.
+ */
+export const ThumbnailUrl = Schema.NullOr(
+  Schema.String.annotate({
+    description:
+      `An http(s) URL of at most ${thumbnailUrlLength} characters, or a PNG, JPEG or WebP ` +
+      `picture as a base64 data: URL of at most ${thumbnailDataLength}.`,
+  }).check(
+    isAtMost(thumbnailDataLength),
+    Schema.makeFilter(isPicture, {
+      expected:
+        `an http(s) URL of at most ${thumbnailUrlLength} characters, or data:image/png, jpeg or ` +
+        `webp;base64 of at most ${thumbnailDataLength}`,
+      format: "uri",
+    }),
   ),
 )
 

@@ -9,8 +9,9 @@ import type { AccountId } from "../domain/Id.ts"
 import { WorkflowId } from "../domain/Id.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { Limits } from "../domain/Limits.ts"
-import { CurrentLimits } from "../domain/Limits.ts"
+import { CurrentLimits, workflowNameLength } from "../domain/Limits.ts"
 import type { NodeType } from "../domain/NodeType.ts"
+import { firstOf } from "../domain/TextLength.ts"
 import type { Node, Position, Workflow, WorkflowContent } from "../domain/Workflow.ts"
 import { settingsOf } from "../domain/Workflow.ts"
 import { problemsOfDraft } from "../graph/Draft.ts"
@@ -91,11 +92,9 @@ interface Change<A> {
   readonly answer: (workflow: Workflow) => A
 }
 
-const nameLength = 120
-
 const copyName = (name: string): string => {
   const suffix = " (copy)"
-  return name.slice(0, nameLength - suffix.length) + suffix
+  return firstOf(name, workflowNameLength - suffix.length) + suffix
 }
 
 const sameContent = (left: WorkflowContent, right: WorkflowContent): boolean =>
