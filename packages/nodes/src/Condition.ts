@@ -7,8 +7,10 @@
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
 import { define } from "@millrace/core/engine/NodeDefinition"
-import { Effect, Schema } from "effect"
-import { compileRule, RuleInput } from "./Rules.ts"
+import { Schema } from "effect"
+import { compileRule, isHeldBy, RuleInput } from "./Rules.ts"
+import type { Job } from "./Work.ts"
+import { carriedOut } from "./Work.ts"
 
 interface Ways {
   readonly true?: JsonValue
@@ -30,5 +32,8 @@ export const condition = define({
     false: Schema.optionalKey(Json.annotate({ description: "The input, when it does not." })),
   },
   run: ({ input = null, rule }) =>
-    Effect.sync((): Ways => (compileRule(rule)(input) ? { true: input } : { false: input })),
+    carriedOut(function* (work): Job<Ways> {
+      const holds = yield* isHeldBy(compileRule(rule), input, work)
+      return holds ? { true: input } : { false: input }
+    }),
 })

@@ -4,10 +4,10 @@
  * Guarantees: see `Steps.ts`. The input is never changed.
  */
 import { Json } from "@millrace/core/domain/Json"
-import { NodeError } from "@millrace/core/engine/CurrentNode"
-import { define, sentenceOf } from "@millrace/core/engine/NodeDefinition"
-import { Effect, Schema } from "effect"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Schema } from "effect"
 import { carryOut, StepsInput } from "./Steps.ts"
+import { carriedOut } from "./Work.ts"
 
 /** `list`: carries out steps over an array. */
 export const list = define({
@@ -23,9 +23,5 @@ export const list = define({
     output: Json.annotate({ description: "The array after all steps, or the number at the end." }),
     count: Schema.Int.annotate({ description: "How many items the last array had." }),
   },
-  run: ({ items, steps = [] }) =>
-    Effect.try({
-      try: () => carryOut(items, steps),
-      catch: (error) => new NodeError({ message: sentenceOf(error), retryable: false }),
-    }),
+  run: ({ items, steps = [] }) => carriedOut((work) => carryOut(items, steps, work)),
 })

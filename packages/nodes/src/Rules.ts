@@ -3,18 +3,22 @@
  * value; `all`, `any` and `not` combine rules.
  *
  * Guarantees: a rule that passes {@link problemsOfRule} can be compiled, and judging a value takes
- * time linear in rule and value: there are no patterns, and no code. A path that leads nowhere
- * makes a test false, `notEquals` and `isEmpty` excepted. Leaves out: referring to other values.
+ * time linear in rule and value, in slices (see `Work.ts`): there are no patterns, and no code. A
+ * path that leads nowhere makes a test false, `notEquals` and `isEmpty` excepted. Leaves out:
+ * referring to other values.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
 import type { Issue } from "./Checked.ts"
 import { below, checked, issue, oneOf, unknownKeys } from "./Checked.ts"
 import { isSame } from "./Equality.ts"
+import type { Path } from "./Path.ts"
 import { parsePath, valueAt } from "./Path.ts"
+import type { Job, Work } from "./Work.ts"
+import { itemsPerOperation, operationsOf } from "./Work.ts"
 
 /** Judges what was found at the path; `undefined` when nothing was. */
-type Verdict = (actual: Json | undefined) => boolean
+type Verdict = (actual: Json | undefined, work: Work) => boolean
 
 interface Meaning {
   /** Why a test may not have this value, `undefined` meaning that it has none. */
@@ -53,9 +57,9 @@ const textual =
 
 const contains =
   (expected: Json): Verdict =>
-  (actual) =>
+  (actual, work) =>
     Array.isArray(actual)
-      ? (actual as ReadonlyArray<Json>).some((each) => isSame(each, expected))
+      ? (actual as ReadonlyArray<Json>).some((each) => isSame(each, expected, work))
       : typeof actual === "string" && typeof expected === "string" && actual.includes(expected)
 
 const isIn = (expected: Json): Verdict => {
@@ -63,21 +67,24 @@ const isIn = (expected: Json): Verdict => {
   return (actual) => actual !== undefined && members.has(actual)
 }
 
-const isEmpty: Verdict = (actual) => {
+const isEmpty: Verdict = (actual, work) => {
   if (actual === undefined || actual === null || actual === "") return true
-  return typeof actual === "object" && Object.keys(actual).length === 0
+  if (typeof actual !== "object") return false
+  const { length } = Object.keys(actual)
+  work.spend(length / itemsPerOperation)
+  return length === 0
 }
 
 const equals =
   (expected: Json): Verdict =>
-  (actual) =>
-    actual !== undefined && isSame(actual, expected)
+  (actual, work) =>
+    actual !== undefined && isSame(actual, expected, work)
 
 const meanings = {
   equals: { problemOf: anyValue, compile: equals },
   notEquals: {
     problemOf: anyValue,
-    compile: (expected) => (actual) => !equals(expected)(actual),
+    compile: (expected) => (actual, work) => !equals(expected)(actual, work),
   },
   greaterThan: { problemOf: orderedValue, compile: ordered((left, right) => left > right) },
   greaterOrEqual: { problemOf: orderedValue, compile: ordered((left, right) => left >= right) },
@@ -184,26 +191,82 @@ export const problemsOfRule = (rule: unknown): ReadonlyArray<Issue> => {
   return issues
 }
 
-const compileTest = ({ op, path, value }: Test): Verdict => {
-  const meaning: Meaning = meanings[op]
-  const verdict = meaning.compile(value ?? null)
-  const steps = path === undefined ? [] : (parsePath(path) ?? [])
-  return (root) => verdict(root === undefined ? undefined : valueAt(root, steps))
+/** One test of a compiled rule, and where to go on when it holds and when it does not. */
+interface Instruction {
+  readonly path: Path
+  readonly verdict: Verdict
+  readonly onTrue: number
+  readonly onFalse: number
 }
 
-const compileAny = (rule: Rule): Verdict => {
-  if ("op" in rule) return compileTest(rule)
-  const all = (rule.all ?? []).map(compileAny)
-  const any = rule.any?.map(compileAny)
-  const not = rule.not === undefined ? undefined : compileAny(rule.not)
-  return (value) =>
-    all.every((each) => each(value)) &&
-    (any === undefined || any.some((each) => each(value))) &&
-    (not === undefined || !not(value))
+const holds = -1
+const fails = -2
+
+/** A rule as a list of tests that are judged one by one, so that judging can pause at each. */
+export interface CompiledRule {
+  readonly start: number
+  readonly instructions: ReadonlyArray<Instruction>
 }
 
-/** Makes a judge of a rule that nothing is wrong with. */
-export const compileRule = (rule: Rule): ((value: Json) => boolean) => compileAny(rule)
+/** Puts a rule's tests behind what comes after them, last one first; answers the first one. */
+const place = (
+  rule: Rule,
+  onTrue: number,
+  onFalse: number,
+  instructions: Array<Instruction>,
+): number => {
+  if ("op" in rule) {
+    const path = rule.path === undefined ? [] : (parsePath(rule.path) ?? [])
+    const verdict = (meanings[rule.op] as Meaning).compile(rule.value ?? null)
+    return instructions.push({ path, verdict, onTrue, onFalse }) - 1
+  }
+  let next = rule.not === undefined ? onTrue : place(rule.not, onFalse, onTrue, instructions)
+  if (rule.any !== undefined) {
+    const afterAny = next
+    next = onFalse
+    for (const each of rule.any.toReversed()) next = place(each, afterAny, next, instructions)
+  }
+  for (const each of (rule.all ?? []).toReversed()) {
+    next = place(each, next, onFalse, instructions)
+  }
+  return next
+}
+
+/** Makes a rule that nothing is wrong with ready to judge values. */
+export const compileRule = (rule: Rule): CompiledRule => {
+  const instructions: Array<Instruction> = []
+  return { start: place(rule, holds, fails, instructions), instructions }
+}
+
+/** What it takes to judge a value, save comparing what is inside it. */
+const workOf = ({ path }: Instruction, actual: Json | undefined): number =>
+  path.length + (typeof actual === "string" ? operationsOf(actual) : 1)
+
+/** Those of the items for which the rule holds. */
+export function* holding(
+  { instructions, start }: CompiledRule,
+  items: ReadonlyArray<Json>,
+  work: Work,
+): Job<ReadonlyArray<Json>> {
+  const kept: Array<Json> = []
+  for (const item of items) {
+    let at = start
+    while (at >= 0) {
+      const test = instructions[at]!
+      const actual = valueAt(item, test.path)
+      if (work.spend(workOf(test, actual))) yield
+      at = test.verdict(actual, work) ? test.onTrue : test.onFalse
+    }
+    if (at === holds) kept.push(item)
+  }
+  return kept
+}
+
+/** True when the rule holds for the value. */
+export function* isHeldBy(rule: CompiledRule, value: Json, work: Work): Job<boolean> {
+  const kept = yield* holding(rule, [value], work)
+  return kept.length > 0
+}
 
 const explanation =
   'A rule: { "path": "user.age", "op": "greaterThan", "value": 17 }, or rules combined by ' +

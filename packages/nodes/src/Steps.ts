@@ -2,7 +2,8 @@
  * Steps over an array, as data: filter, sort, group, take, count, sum.
  *
  * Guarantees: steps that pass {@link problemsOfSteps} can be carried out on any array, in time
- * n log n; sorting is stable and nothing is changed in place. Leaves out: joining two arrays.
+ * n log n and in slices (see `Work.ts`); sorting is stable and nothing is changed in place. Leaves
+ * out: joining two arrays.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
@@ -10,8 +11,10 @@ import type { Issue } from "./Checked.ts"
 import { below, checked, issue, unknownKeys } from "./Checked.ts"
 import { parsePath, valueAt } from "./Path.ts"
 import type { Rule } from "./Rules.ts"
-import { compileRule, problemsOfRule, ruleJsonSchema } from "./Rules.ts"
+import { compileRule, holding, problemsOfRule, ruleJsonSchema } from "./Rules.ts"
 import { sumOf } from "./Sum.ts"
+import type { Job, Work } from "./Work.ts"
+import { charactersPerOperation, itemsPerOperation, operationsOf } from "./Work.ts"
 
 /** Keeps the items for which the rule holds. */
 export interface FilterStep {
@@ -153,65 +156,143 @@ const compare = (left: Json, right: Json): number => {
   return left === right ? 0 : left < (right as typeof left) ? -1 : 1
 }
 
-const sorted = (items: ReadonlyArray<Json>, { by, order: direction }: SortStep) => {
+interface Keyed {
+  readonly item: Json
+  readonly key: Json
+}
+
+const textLength = (value: Json) => (typeof value === "string" ? value.length : 0)
+
+/** Merges two neighbours, each sorted, from one array into another; the left one wins a tie. */
+function* mergeInto(
+  target: Array<Keyed>,
+  source: ReadonlyArray<Keyed>,
+  [from, middle, to]: readonly [number, number, number],
+  sign: 1 | -1,
+  work: Work,
+): Job<void> {
+  let left = from
+  let right = middle
+  for (let at = from; at < to; at++) {
+    const one = left < middle ? source[left] : undefined
+    const other = right < to ? source[right] : undefined
+    const length = Math.min(textLength(one?.key ?? null), textLength(other?.key ?? null))
+    if (work.spend(1 + length / charactersPerOperation)) yield
+    const isLeft =
+      other === undefined || (one !== undefined && sign * compare(one.key, other.key) <= 0)
+    target[at] = isLeft ? one! : other
+    if (isLeft) left++
+    else right++
+  }
+}
+
+/** Sorts by merging from the bottom up, which can pause anywhere; the array's own sort cannot. */
+function* mergeSorted(items: ReadonlyArray<Keyed>, sign: 1 | -1, work: Work) {
+  let source = [...items]
+  let target = [...items]
+  for (let width = 1; width < items.length; width *= 2) {
+    for (let from = 0; from < items.length; from += 2 * width) {
+      const middle = Math.min(from + width, items.length)
+      const to = Math.min(from + 2 * width, items.length)
+      yield* mergeInto(target, source, [from, middle, to], sign, work)
+    }
+    ;[source, target] = [target, source]
+  }
+  return source
+}
+
+function* sorted(
+  items: ReadonlyArray<Json>,
+  { by, order: direction }: SortStep,
+  work: Work,
+): Job<ReadonlyArray<Json>> {
   const read = reader(by)
-  const sign = direction === "desc" ? -1 : 1
-  const keyed = items.map((item) => ({ item, key: read(item) ?? null }))
-  const missing = keyed.filter(({ key }) => key === null)
-  const present = keyed.filter(({ key }) => key !== null)
-  present.sort((left, right) => sign * compare(left.key, right.key))
-  return [...present, ...missing].map(({ item }) => item)
+  const present: Array<Keyed> = []
+  const missing: Array<Json> = []
+  for (const item of items) {
+    const key = read(item) ?? null
+    if (key === null) missing.push(item)
+    else present.push({ item, key })
+    if (work.spend(1)) yield
+  }
+  const ordered = yield* mergeSorted(present, direction === "desc" ? -1 : 1, work)
+  return [...ordered.map(({ item }) => item), ...missing]
 }
 
-const numbersOf = (items: ReadonlyArray<Json>, text: string | undefined): ReadonlyArray<number> => {
+function* total(items: ReadonlyArray<Json>, text: string | undefined, work: Work): Job<number> {
   const read = reader(text)
-  return items.flatMap((item, at) => {
+  const numbers: Array<number> = []
+  for (const [at, item] of items.entries()) {
+    if (work.spend(1)) yield
     const value = read(item) ?? null
-    if (value === null) return []
-    if (typeof value === "number") return [value]
-    throw new Error(`item ${at}${text === undefined ? "" : `: "${text}"`} is not a number`)
-  })
-}
-
-const total = (items: ReadonlyArray<Json>, text: string | undefined): number => {
-  const sum = sumOf(numbersOf(items, text))
+    if (value === null) continue
+    if (typeof value !== "number") {
+      throw new Error(`item ${at}${text === undefined ? "" : `: "${text}"`} is not a number`)
+    }
+    numbers.push(value)
+  }
+  const sum = sumOf(numbers)
   if (Number.isFinite(sum)) return sum
   throw new Error("the sum is larger than a number can be")
 }
 
-const grouped = (items: ReadonlyArray<Json>, step: GroupStep): ReadonlyArray<JsonObject> => {
+interface Group {
+  readonly key: Json
+  readonly items: Array<Json>
+}
+
+function* summary({ items, key }: Group, step: GroupStep, work: Work): Job<JsonObject> {
+  const sums: Array<[path: string, sum: number]> = []
+  for (const each of step.sum ?? []) sums.push([each, yield* total(items, each, work)])
+  return {
+    key,
+    ...(step.count === false ? {} : { count: items.length }),
+    ...(step.sum === undefined ? {} : { sums: Object.fromEntries(sums) }),
+  }
+}
+
+function* grouped(
+  items: ReadonlyArray<Json>,
+  step: GroupStep,
+  work: Work,
+): Job<ReadonlyArray<JsonObject>> {
   const read = reader(step.by)
-  const groups = new Map<string, { readonly key: Json; readonly items: Array<Json> }>()
+  const groups = new Map<string, Group>()
   for (const item of items) {
     const key = read(item) ?? null
     const name = JSON.stringify(key)
+    if (work.spend(operationsOf(name))) yield
     const group = groups.get(name) ?? { key, items: [] }
     group.items.push(item)
     groups.set(name, group)
   }
-  return Array.from(groups.values(), ({ items: own, key }) => ({
-    key,
-    ...(step.count === false ? {} : { count: own.length }),
-    ...(step.sum === undefined
-      ? {}
-      : { sums: Object.fromEntries(step.sum.map((each) => [each, total(own, each)])) }),
-  }))
+  const summaries: Array<JsonObject> = []
+  for (const group of groups.values()) {
+    if (work.spend(1)) yield
+    summaries.push(yield* summary(group, step, work))
+  }
+  return summaries
 }
 
-const perform = (items: ReadonlyArray<Json>, step: Step): ReadonlyArray<Json> | number => {
+function* perform(
+  items: ReadonlyArray<Json>,
+  step: Step,
+  work: Work,
+): Job<ReadonlyArray<Json> | number> {
+  if (work.spend(1 + items.length / itemsPerOperation)) yield
   switch (step.op) {
     case "filter":
-      return items.filter(compileRule(step.rule))
+      return yield* holding(compileRule(step.rule), items, work)
     case "sort":
-      return sorted(items, step)
+      return yield* sorted(items, step, work)
     case "group":
-      return grouped(items, step)
+      return yield* grouped(items, step, work)
     case "take":
       return items.slice(0, step.n)
     case "count":
       return items.length
     case "sum":
-      return total(items, step.path)
+      return yield* total(items, step.path, work)
   }
 }
 
@@ -225,10 +306,14 @@ export interface Listed {
  * Carries out steps that nothing is wrong with. Throws an `Error` whose message is one clause when
  * a sum meets something that is not a number; missing values and nulls are left out of sums.
  */
-export const carryOut = (items: ReadonlyArray<Json>, steps: ReadonlyArray<Step>): Listed => {
+export function* carryOut(
+  items: ReadonlyArray<Json>,
+  steps: ReadonlyArray<Step>,
+  work: Work,
+): Job<Listed> {
   let current = items
   for (const step of steps) {
-    const next = perform(current, step)
+    const next = yield* perform(current, step, work)
     if (typeof next === "number") return { output: next, count: current.length }
     current = next
   }

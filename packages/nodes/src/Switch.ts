@@ -9,11 +9,13 @@ import { isJsonObject, Json } from "@millrace/core/domain/Json"
 import { errorOutput } from "@millrace/core/domain/NodeType"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { hasIdShape, isReserved } from "@millrace/core/graph/GraphId"
-import { Effect, Schema } from "effect"
+import { Schema } from "effect"
 import type { Issue } from "./Checked.ts"
 import { below, checked, issue, unknownKeys } from "./Checked.ts"
 import type { Rule } from "./Rules.ts"
-import { compileRule, problemsOfRule, ruleJsonSchema } from "./Rules.ts"
+import { compileRule, isHeldBy, problemsOfRule, ruleJsonSchema } from "./Rules.ts"
+import type { Job } from "./Work.ts"
+import { carriedOut } from "./Work.ts"
 
 /** A way out of a switch node. */
 export interface Case {
@@ -100,8 +102,10 @@ export const switchNode = define({
     outputs: namesOf(inputs["cases"]).filter((name) => problemOfName(name) === undefined),
   }),
   run: ({ cases, input = null }) =>
-    Effect.sync((): Ways => {
-      const taken = cases.find(({ rule }) => compileRule(rule)(input))
-      return { [taken?.name ?? otherwise]: input }
+    carriedOut(function* (work): Job<Ways> {
+      for (const { name, rule } of cases) {
+        if (yield* isHeldBy(compileRule(rule), input, work)) return { [name]: input }
+      }
+      return { [otherwise]: input }
     }),
 })

@@ -3,8 +3,8 @@
  *
  * Guarantees: a text that is nothing but one expression becomes the value itself, of whatever
  * type; elsewhere strings are put in as they are, other values as JSON, and a missing value as
- * nothing. What was put in is never read as a template again. Time is linear and the result is
- * bounded. Leaves out: keys of objects, and any computation.
+ * nothing. What was put in is never read as a template again. Time is linear, in slices (see
+ * `Work.ts`), and the result is bounded. Leaves out: keys of objects, and any computation.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { problemOf } from "@millrace/core/domain/Json"
@@ -12,9 +12,14 @@ import type { Issue } from "./Checked.ts"
 import { checked, issue } from "./Checked.ts"
 import type { Path } from "./Path.ts"
 import { parsePath, valueAt } from "./Path.ts"
+import type { Job, Work } from "./Work.ts"
+import { operationsOf } from "./Work.ts"
 
 /** Levels of nesting of a template. */
 export const maxDepth = 100
+
+/** Expressions of one template. */
+export const maxExpressions = 10_000
 
 /** Characters of JSON text that expressions may put into one result. */
 export const maxInserted = 1_048_576
@@ -34,19 +39,17 @@ const expressionOf = (text: string): Expression => {
 }
 
 /** Plain texts and expressions in turn; braces that are never closed are plain. */
-const partsOf = (text: string): ReadonlyArray<string | Expression> => {
-  const parts: Array<string | Expression> = []
+function* partsOf(text: string): Generator<string | Expression, void, void> {
   let from = 0
   for (;;) {
     const open = text.indexOf("{{", from)
     const close = open < 0 ? -1 : text.indexOf("}}", open + 2)
     if (close < 0) break
-    if (open > from) parts.push(text.slice(from, open))
-    parts.push(expressionOf(text.slice(open + 2, close).trim()))
+    if (open > from) yield text.slice(from, open)
+    yield expressionOf(text.slice(open + 2, close).trim())
     from = close + 2
   }
-  if (from < text.length) parts.push(text.slice(from))
-  return parts
+  if (from < text.length) yield text.slice(from)
 }
 
 type Visit = (text: string, path: ReadonlyArray<string | number>) => void
@@ -69,17 +72,22 @@ export const problemsOfTemplate = (template: unknown): ReadonlyArray<Issue> => {
   const problem = problemOf(template, maxDepth)
   if (problem !== undefined) return issue(problem)
   const issues: Array<Issue> = []
+  let expressions = 0
   visitTexts(
     template as Json,
     (text, path) => {
       for (const part of partsOf(text)) {
-        if (typeof part === "string" || part.path !== undefined) continue
-        issues.push({ path, issue: clause(part.text) })
+        if (expressions > maxExpressions) return
+        if (typeof part === "string") continue
+        expressions += 1
+        if (part.path === undefined) issues.push({ path, issue: clause(part.text) })
       }
     },
     [],
   )
-  return issues
+  return expressions > maxExpressions
+    ? issue(`expected at most ${maxExpressions} expressions`)
+    : issues
 }
 
 interface Found {
@@ -107,27 +115,44 @@ const finder = (scope: JsonObject) => {
 
 type Find = ReturnType<typeof finder>
 
-const fillText = (text: string, find: Find): Json => {
-  const parts = partsOf(text)
+function* fillText(text: string, find: Find, work: Work): Job<Json> {
+  const parts = [...partsOf(text)]
+  if (work.spend(operationsOf(text) + parts.length)) yield
   const only = parts[0]
   if (parts.length === 1 && typeof only === "object") return find(only).value ?? null
-  return parts.map((part) => (typeof part === "string" ? part : find(part).text)).join("")
+  const texts: Array<string> = []
+  for (const part of parts) {
+    const each = typeof part === "string" ? part : find(part).text
+    texts.push(each)
+    if (work.spend(operationsOf(each))) yield
+  }
+  return texts.join("")
 }
 
-const fillValue = (value: Json, find: Find): Json => {
-  if (typeof value === "string") return fillText(value, find)
+function* fillValue(value: Json, find: Find, work: Work): Job<Json> {
+  if (typeof value === "string") return yield* fillText(value, find, work)
   if (typeof value !== "object" || value === null) return value
-  if (Array.isArray(value)) return value.map((each: Json) => fillValue(each, find))
-  return Object.fromEntries(
-    Object.entries(value).map(([key, child]) => [key, fillValue(child, find)]),
-  )
+  if (work.spend(1)) yield
+  if (Array.isArray(value)) {
+    const elements: Array<Json> = []
+    for (const each of value as ReadonlyArray<Json>) {
+      elements.push(yield* fillValue(each, find, work))
+    }
+    return elements
+  }
+  const entries: Array<[key: string, value: Json]> = []
+  for (const [key, child] of Object.entries(value)) {
+    entries.push([key, yield* fillValue(child, find, work)])
+  }
+  return Object.fromEntries(entries)
 }
 
 /**
  * Fills a template that nothing is wrong with. The scope has `values`, and `input` if there is one.
  * Throws an `Error` whose message is one clause when the result would be too large.
  */
-export const fill = (template: Json, scope: JsonObject): Json => fillValue(template, finder(scope))
+export const fill = (template: Json, scope: JsonObject, work: Work): Job<Json> =>
+  fillValue(template, finder(scope), work)
 
 /** The schema of a port that takes a template. */
 export const TemplateInput = checked<Json>(problemsOfTemplate, {

@@ -4,10 +4,11 @@
  * Guarantees: see `Template.ts`. Leaves out: computing; there are nodes for that.
  */
 import { Json } from "@millrace/core/domain/Json"
-import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
-import { define, sentenceOf } from "@millrace/core/engine/NodeDefinition"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
 import { Effect, Schema } from "effect"
 import { fill, TemplateInput } from "./Template.ts"
+import { carriedOut } from "./Work.ts"
 
 /** `transform`: fills a template. */
 export const transform = define({
@@ -23,10 +24,7 @@ export const transform = define({
   run: ({ input, template }) =>
     Effect.gen(function* () {
       const { values } = yield* CurrentNode
-      const output = yield* Effect.try({
-        try: () => fill(template, input === undefined ? { values } : { values, input }),
-        catch: (error) => new NodeError({ message: sentenceOf(error), retryable: false }),
-      })
-      return { output }
+      const scope = input === undefined ? { values } : { values, input }
+      return { output: yield* carriedOut((work) => fill(template, scope, work)) }
     }),
 })

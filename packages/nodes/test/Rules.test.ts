@@ -2,12 +2,12 @@ import { describe, expect, it } from "@effect/vitest"
 import type { Json } from "@millrace/core/domain/Json"
 import { Schema } from "effect"
 import type { Operator, Rule } from "../src/Rules.ts"
-import { compileRule, maxConditions, operators, problemsOfRule } from "../src/Rules.ts"
-import { json } from "./TestNode.ts"
+import { compileRule, isHeldBy, maxConditions, operators, problemsOfRule } from "../src/Rules.ts"
+import { done, json } from "./TestNode.ts"
 
 const holds = (rule: Rule, value: Json) => {
   expect(problemsOfRule(rule)).toEqual([])
-  return compileRule(rule)(value)
+  return done((work) => isHeldBy(compileRule(rule), value, work))
 }
 
 const order = { id: 7, total: 49.9, city: "Bern", tags: ["new", "vip"], note: null, lines: [] }

@@ -2,8 +2,11 @@ import { describe, expect, it } from "@effect/vitest"
 import type { Json } from "@millrace/core/domain/Json"
 import { Schema } from "effect"
 import type { Step } from "../src/Steps.ts"
-import { carryOut, maxSteps, problemsOfSteps } from "../src/Steps.ts"
-import { isClean, json } from "./TestNode.ts"
+import { carryOut as carryingOut, maxSteps, problemsOfSteps } from "../src/Steps.ts"
+import { done, isClean, json } from "./TestNode.ts"
+
+const carryOut = (items: ReadonlyArray<Json>, steps: ReadonlyArray<Step>) =>
+  done((work) => carryingOut(items, steps, work))
 
 const after = (items: ReadonlyArray<Json>, ...steps: ReadonlyArray<Step>) => {
   expect(problemsOfSteps(steps)).toEqual([])

@@ -1,8 +1,15 @@
 import { describe, expect, it } from "@effect/vitest"
-import type { Json } from "@millrace/core/domain/Json"
+import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { Schema } from "effect"
-import { fill, maxInserted, problemsOfTemplate } from "../src/Template.ts"
-import { isClean, json } from "./TestNode.ts"
+import {
+  fill as filling,
+  maxExpressions,
+  maxInserted,
+  problemsOfTemplate,
+} from "../src/Template.ts"
+import { done, isClean, json } from "./TestNode.ts"
+
+const fill = (template: Json, scope: JsonObject) => done((work) => filling(template, scope, work))
 
 const scope = {
   input: { user: { name: "Ada", age: 36, tags: ["a", "b"] }, nothing: null, items: [{ id: 1 }] },
@@ -114,6 +121,15 @@ describe("Template.problemsOfTemplate", () => {
 
   it("does not repeat an endless expression", () => {
     expect(problemsOfTemplate(`{{ ${"x".repeat(10_000)} }}`)[0]?.issue.length).toBeLessThan(200)
+  })
+
+  it("refuses more expressions than one template may have", () => {
+    const sentence = "expected at most 10000 expressions"
+    expect(problemsOfTemplate("{{input}}".repeat(maxExpressions))).toEqual([])
+    const text = "{{input}}".repeat(maxExpressions + 1)
+    expect(problemsOfTemplate(text)).toEqual([{ path: [], issue: sentence }])
+    const many = Array.from({ length: maxExpressions + 1 }, () => "{{input}}")
+    expect(problemsOfTemplate(many)).toEqual([{ path: [], issue: sentence }])
   })
 
   it("refuses a template nested too deep, without overflowing the stack", () => {

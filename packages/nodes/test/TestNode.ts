@@ -8,6 +8,8 @@ import type { NodeSettings } from "@millrace/core/domain/Workflow"
 import { CurrentNode, Suspension } from "@millrace/core/engine/CurrentNode"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { Effect } from "effect"
+import type { Job } from "../src/Work.ts"
+import { Work } from "../src/Work.ts"
 
 export interface Setting {
   readonly mode?: string
@@ -15,6 +17,15 @@ export interface Setting {
   readonly values?: JsonObject
   /** What the node left behind when it suspended itself. */
   readonly resumed?: Json
+}
+
+/** What comes of a job, done in one go and without a bound. */
+export const done = <A>(begin: (work: Work) => Job<A>): A => {
+  const job = begin(new Work(Number.POSITIVE_INFINITY))
+  for (;;) {
+    const step = job.next()
+    if (step.done === true) return step.value
+  }
 }
 
 /** A node's settings with these literals. */

@@ -36,6 +36,11 @@ export interface Limits {
   readonly streamMillis: number
   /** Bytes of JSON text that one node may put out. */
   readonly outputBytes: number
+  /**
+   * Operations of one attempt of a built-in node that computes: a step of a path, a comparison or a
+   * copied value counts as one. A million takes some 10 to 50 milliseconds.
+   */
+  readonly workPerNode: number
   /** Attempts of all nodes of one run together, beyond which no node is tried again. */
   readonly attemptsPerRun: number
   /** Log lines kept of one node run. */
@@ -66,6 +71,7 @@ export const defaultLimits: Limits = {
   streamsAtOnce: 1_000,
   streamMillis: 600_000,
   outputBytes: 131_072,
+  workPerNode: 200_000_000,
   attemptsPerRun: 1_000,
   logLinesPerNode: 1_000,
   logBytesPerNode: 262_144,
