@@ -8,6 +8,7 @@ import { IdParams } from "./Text.ts"
 import { ValidateWorkflow, Validation } from "./ValidationWire.ts"
 import {
   BadRequest,
+  Conflict,
   NotFound,
   PayloadTooLarge,
   PreconditionFailed,
@@ -66,13 +67,21 @@ const update = HttpApiEndpoint.patch("update", "/:id", {
   }),
   payload: UpdateWorkflow,
   success: Workflow,
-  error: [BadRequest, NotFound, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType],
+  error: [
+    BadRequest,
+    NotFound,
+    Conflict,
+    PreconditionFailed,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+  ],
 }).annotateMerge(
   OpenApi.annotations({
     summary: "Change a workflow",
     description:
       "Sets the fields that are given; `nodes` and `edges` replace the whole array. An empty " +
-      "body changes nothing. Without `If-Match` the last write wins.",
+      "body changes nothing. Without `If-Match` the last write wins. Changes of one workflow at " +
+      "once are made in turn; 409 if there are too many.",
   }),
 )
 
@@ -102,7 +111,7 @@ const addNode = HttpApiEndpoint.post("addNode", "/:id/nodes", {
   params: IdParams,
   payload: AddNode,
   success: AddedNode.pipe(HttpApiSchema.status(201)),
-  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
+  error: [BadRequest, NotFound, Conflict, PayloadTooLarge, UnsupportedMediaType],
 }).annotateMerge(
   OpenApi.annotations({
     summary: "Add a node",

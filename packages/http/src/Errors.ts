@@ -15,6 +15,7 @@ import type {
   RunEnded,
   RunNotFound,
   StartKeyTaken,
+  TooManyChanges,
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
@@ -85,6 +86,7 @@ export type Refusal =
   | InvalidGraph
   | InvalidWebhook
   | RevisionMismatch
+  | TooManyChanges
   | RunEnded
   | InsufficientCredits
   | BeyondMaxCredits
@@ -147,6 +149,10 @@ const forms = {
   RevisionMismatch: form("RevisionMismatch", {
     code: "revision_mismatch",
     error: ({ message }) => new Wire.PreconditionFailed({ error: message }),
+  }),
+  TooManyChanges: form("TooManyChanges", {
+    code: "too_many_changes",
+    error: ({ message }) => new Wire.Conflict({ error: message }),
   }),
   RunEnded: form("RunEnded", {
     code: "run_ended",

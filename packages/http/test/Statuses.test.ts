@@ -4,6 +4,7 @@
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Api } from "@millrace/api/Api"
+import { defaultLimits } from "@millrace/core/domain/Limits"
 import * as Engine from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
@@ -88,6 +89,16 @@ const withParts = ([method, path]: Call, parts: Parts): Call => [method, path, p
 
 const json = { "content-type": "application/json" }
 
+/** More changes of one workflow at once than may wait: what the one that is refused gets. */
+const crowd = Effect.fnUntraced(function* (each: Operation, at: Stage) {
+  const calls = Array.from({ length: defaultLimits.workflowChangesWaiting + 2 }, () =>
+    send(at, callOf(each, at)),
+  )
+  const answers = yield* Effect.all(calls, { concurrency: "unbounded" })
+  const refused = answers.find(({ status }) => status === 409)
+  return refused ?? answers[0]!
+})
+
 /** How each error is brought about, for any operation that can have it. */
 const errors: Readonly<
   Record<string, (each: Operation, stage: Stage) => Effect.Effect<Answer, never, Harness>>
@@ -109,15 +120,16 @@ const errors: Readonly<
           at,
           callOf(each, { ...at, workflow: "wf_none", run: "run_none", delivery: "msg_none" }),
         ),
-  "409": (each, at) =>
-    each.operationId === "runs.cancel"
-      ? send(at, callOf(each, at))
-      : Effect.gen(function* () {
-          const headers = { "idempotency-key": "k" }
-          const json = { workflowId: at.workflow }
-          yield* send(at, ["POST", "/runs", { json, headers }])
-          return yield* send(at, ["POST", "/runs", { json: { ...json, values: {} }, headers }])
-        }),
+  "409": (each, at) => {
+    if (each.operationId === "runs.cancel") return send(at, callOf(each, at))
+    if (each.operationId !== "runs.start") return crowd(each, at)
+    return Effect.gen(function* () {
+      const headers = { "idempotency-key": "k" }
+      const json = { workflowId: at.workflow }
+      yield* send(at, ["POST", "/runs", { json, headers }])
+      return yield* send(at, ["POST", "/runs", { json: { ...json, values: {} }, headers }])
+    })
+  },
   "412": (each, at) => {
     const [method, path, parts] = callOf(each, at)
     return send(at, [method, path, { ...parts, headers: { "if-match": '"7"' } }])

@@ -12,6 +12,7 @@ import type {
   RevisionMismatch,
   RunEnded,
   RunNotFound,
+  TooManyChanges,
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
@@ -46,6 +47,7 @@ export type Refusal =
   | RunEnded
   | RunNotFound
   | StorageError
+  | TooManyChanges
   | TooManyKeys
   | WaitTimeout
   | WorkflowNotFound
@@ -67,6 +69,7 @@ const codes = {
   RunEnded: "RUN_ENDED",
   RunNotFound: "RUN_NOT_FOUND",
   StorageError: "STORE_UNAVAILABLE",
+  TooManyChanges: "TOO_MANY_CHANGES",
   TooManyKeys: "TOO_MANY_KEYS",
   WaitTimeout: "TIMEOUT",
   WorkflowNotFound: "WORKFLOW_NOT_FOUND",

@@ -20,6 +20,10 @@ export interface Limits {
   readonly nodesPerWorkflow: number
   /** Edges of one workflow, as accepted on save. */
   readonly edgesPerWorkflow: number
+  /** Changes of one workflow that wait in one process; more of them are refused. */
+  readonly workflowChangesWaiting: number
+  /** How often a change is written while other processes change the workflow; then it is refused. */
+  readonly workflowWriteAttempts: number
   /** Nodes of one run that execute at the same time. */
   readonly nodesAtOnce: number
   /** Bytes of a request body. */
@@ -63,6 +67,8 @@ export interface Limits {
 export const defaultLimits: Limits = {
   nodesPerWorkflow: 500,
   edgesPerWorkflow: 2_000,
+  workflowChangesWaiting: 1_000,
+  workflowWriteAttempts: 50,
   nodesAtOnce: 10,
   bodyBytes: 1_048_576,
   bodyDepth: 64,

@@ -46,6 +46,15 @@ export class RevisionMismatch extends Schema.TaggedError<RevisionMismatch>()("Re
   }
 }
 
+/** The workflow is being changed by so many at once that this change did not get its turn. */
+export class TooManyChanges extends Schema.TaggedError<TooManyChanges>()("TooManyChanges", {
+  workflowId: Schema.String,
+}) {
+  override get message(): string {
+    return `Workflow ${this.workflowId} is being changed by too many at once; try again`
+  }
+}
+
 /** A start allows its run to cost less than it is expected to. */
 export class BeyondMaxCredits extends Schema.TaggedError<BeyondMaxCredits>()("BeyondMaxCredits", {
   required: Schema.Int,

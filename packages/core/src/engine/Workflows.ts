@@ -2,9 +2,10 @@
  * Changing workflows: every write checks the graph as a draft and moves the revision.
  *
  * Guarantees: bad content changes nothing and every problem is named; a write is one guarded step,
- * so two writers never mix. Leaves out: reads, which go straight to the store.
+ * so two writers never mix; many changes of one workflow at once are made in turn. Leaves out:
+ * reads, which go straight to the store.
  */
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { AccountId } from "../domain/Id.ts"
 import { WorkflowId } from "../domain/Id.ts"
 import type { JsonObject } from "../domain/Json.ts"
@@ -22,6 +23,8 @@ import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import { InvalidGraph, RevisionMismatch, WorkflowNotFound } from "./Refusals.ts"
+import type { Circumstances, Decide, NotChanged } from "./WorkflowChanges.ts"
+import { WorkflowChanges } from "./WorkflowChanges.ts"
 
 /** What adding a node asks for (specification 4.4). */
 export interface NewNode {
@@ -61,7 +64,7 @@ export class Workflows extends Context.Service<
       id: WorkflowId,
       change: Partial<WorkflowContent>,
       expectedRevision?: number,
-    ) => Effect.Effect<Workflow, WorkflowNotFound | InvalidGraph | RevisionMismatch | StorageError>
+    ) => Effect.Effect<Workflow, InvalidGraph | RevisionMismatch | NotChanged>
     /** A new workflow with the same content, called `<name> (copy)`. */
     readonly duplicate: (
       account: AccountId,
@@ -71,7 +74,7 @@ export class Workflows extends Context.Service<
       account: AccountId,
       id: WorkflowId,
       node: NewNode,
-    ) => Effect.Effect<AddedNode, WorkflowNotFound | InvalidGraph | StorageError>
+    ) => Effect.Effect<AddedNode, InvalidGraph | NotChanged>
     readonly remove: (
       account: AccountId,
       id: WorkflowId,
@@ -86,33 +89,30 @@ export class Workflows extends Context.Service<
     )
 }
 
-/** How a change is decided on a stored workflow: its next content, and what the caller gets. */
-interface Change<A> {
-  readonly content: WorkflowContent
-  readonly answer: (workflow: Workflow) => A
-}
-
 const copyName = (name: string): string => {
   const suffix = " (copy)"
   return firstOf(name, workflowNameLength - suffix.length) + suffix
 }
 
+const isSame = (left: unknown, right: unknown): boolean =>
+  left === right || JSON.stringify(left) === JSON.stringify(right)
+
 const sameContent = (left: WorkflowContent, right: WorkflowContent): boolean =>
   left.name === right.name &&
   left.description === right.description &&
   left.thumbnailUrl === right.thumbnailUrl &&
-  JSON.stringify(left.nodes) === JSON.stringify(right.nodes) &&
-  JSON.stringify(left.edges) === JSON.stringify(right.edges) &&
-  JSON.stringify(left.settings ?? {}) === JSON.stringify(right.settings ?? {})
+  isSame(left.nodes, right.nodes) &&
+  isSame(left.edges, right.edges) &&
+  isSame(left.settings ?? {}, right.settings ?? {})
 
 const checkDraft = (
   content: WorkflowContent,
   limits: Limits,
-): Effect.Effect<void, InvalidGraph> => {
+): Result.Result<void, InvalidGraph> => {
   const problems = problemsOfDraft(content, limits)
   return problems.length === 0
-    ? Effect.void
-    : Effect.fail(new InvalidGraph({ problems: problems.map((each) => each.message) }))
+    ? Result.succeed(undefined)
+    : Result.fail(new InvalidGraph({ problems: problems.map((each) => each.message) }))
 }
 
 /** Only the fields a client may set, so that nothing else can ride along. */
@@ -214,68 +214,53 @@ const insert = Effect.fnUntraced(function* (
   return workflow
 })
 
-/** Stores decided content; `None` when the workflow changed since it was read. */
-const replace = Effect.fnUntraced(function* (
-  { store }: Services,
+/** The stored workflow with other content; the same one where the content is the same. */
+const withContent = (
   stored: Workflow,
   content: WorkflowContent,
-) {
-  if (sameContent(stored, content)) return Option.some(stored)
-  yield* checkDraft(content, yield* CurrentLimits)
-  const now = yield* Clock.currentTimeMillis
-  const next: Workflow = {
-    ...stored,
-    ...contentOf(content),
-    revision: stored.revision + 1,
-    updatedAt: Math.max(now, stored.updatedAt),
-  }
-  const outcome = yield* store.replace(next, stored.revision)
-  return outcome === "replaced" ? Option.some(next) : Option.none()
-})
-
-/**
- * Reads, decides and replaces, again whenever somebody else was faster: every round that fails is
- * one in which another writer succeeded, so this ends.
- */
-const change = Effect.fnUntraced(function* <A, E>(
-  services: Services,
-  account: AccountId,
-  id: WorkflowId,
-  decide: (stored: Workflow) => Effect.Effect<Change<A>, E>,
-) {
-  while (true) {
-    const stored = yield* find(services, account, id)
-    const { answer, content } = yield* decide(stored)
-    const replaced = yield* replace(services, stored, content)
-    if (Option.isSome(replaced)) return answer(replaced.value)
-  }
-})
+  { limits, now }: Circumstances,
+): Result.Result<Workflow, InvalidGraph> =>
+  sameContent(stored, content)
+    ? Result.succeed(stored)
+    : Result.map(checkDraft(content, limits), () => ({
+        ...stored,
+        ...contentOf(content),
+        revision: stored.revision + 1,
+        updatedAt: Math.max(now, stored.updatedAt),
+      }))
 
 const decideUpdate =
-  (patch: Partial<WorkflowContent>, expectedRevision: number | undefined) =>
-  (stored: Workflow): Effect.Effect<Change<Workflow>, RevisionMismatch> =>
-    expectedRevision === undefined || expectedRevision === stored.revision
-      ? Effect.succeed({
-          content: contentOf({ ...stored, ...given(patch) }),
-          answer: (workflow) => workflow,
-        })
-      : Effect.fail(new RevisionMismatch({ workflowId: stored.id, revision: stored.revision }))
+  (
+    patch: Partial<WorkflowContent>,
+    expectedRevision: number | undefined,
+  ): Decide<Workflow, InvalidGraph | RevisionMismatch> =>
+  (stored, circumstances) => {
+    const { id, revision } = stored
+    if (expectedRevision !== undefined && expectedRevision !== revision) {
+      return Result.fail(new RevisionMismatch({ workflowId: id, revision }))
+    }
+    const content = contentOf({ ...stored, ...given(patch) })
+    const changed = withContent(stored, content, circumstances)
+    return Result.map(changed, (workflow) => ({ workflow, answer: workflow }))
+  }
 
 const decideAddition =
-  ({ types }: Services, wanted: NewNode) =>
-  (stored: Workflow): Effect.Effect<Change<AddedNode>, InvalidGraph> => {
+  ({ types }: Services, wanted: NewNode): Decide<AddedNode, InvalidGraph> =>
+  (stored, circumstances) => {
     const type = types.lookup(wanted.nodeType)
     if (type === undefined) {
       const problems = ["nodeType: there is no such type"]
-      return Effect.fail(new InvalidGraph({ problems }))
+      return Result.fail(new InvalidGraph({ problems }))
     }
     const node = drawNode(stored.nodes, wanted)
     const problems = problemsOfNew(type, node)
-    if (problems.length > 0) return Effect.fail(new InvalidGraph({ problems }))
-    return Effect.succeed({
-      content: { ...stored, nodes: [...stored.nodes, node] },
-      answer: () => describeAdded(type, node, wanted),
-    })
+    if (problems.length > 0) return Result.fail(new InvalidGraph({ problems }))
+    const content = { ...stored, nodes: [...stored.nodes, node] }
+    const answer = describeAdded(type, node, wanted)
+    return Result.map(withContent(stored, content, circumstances), (workflow) => ({
+      workflow,
+      answer,
+    }))
   }
 
 const make = Effect.gen(function* () {
@@ -284,20 +269,21 @@ const make = Effect.gen(function* () {
     types: yield* NodeTypes,
     ids: yield* Ids,
   }
+  const changes = yield* WorkflowChanges.make(services.store)
   return Workflows.of({
     create: Effect.fn("Workflows.create")(function* (account, content) {
-      yield* checkDraft(content, yield* CurrentLimits)
+      yield* Effect.fromResult(checkDraft(content, yield* CurrentLimits))
       return yield* insert(services, account, content)
     }),
     update: Effect.fn("Workflows.update")((account, id, patch, expectedRevision) =>
-      change(services, account, id, decideUpdate(patch, expectedRevision)),
+      changes.change(account, id, decideUpdate(patch, expectedRevision)),
     ),
     duplicate: Effect.fn("Workflows.duplicate")(function* (account, id) {
       const stored = yield* find(services, account, id)
       return yield* insert(services, account, { ...contentOf(stored), name: copyName(stored.name) })
     }),
     addNode: Effect.fn("Workflows.addNode")((account, id, wanted) =>
-      change(services, account, id, decideAddition(services, wanted)),
+      changes.change(account, id, decideAddition(services, wanted)),
     ),
     remove: Effect.fn("Workflows.remove")(function* (account, id) {
       const removed = yield* services.store.remove(account, id)

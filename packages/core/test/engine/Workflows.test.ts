@@ -1,10 +1,14 @@
 // Changing workflows: drafts are accepted, broken graphs are not, and no write gets lost.
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
+import type { Limits } from "@millrace/core/domain/Limits"
+import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { account, edge, engine, node, save } from "./TestEngine.ts"
+
+type Store = WorkflowStore["Service"]
 
 const at = <A, E, R>(effect: Effect.Effect<A, E, R>) => effect.pipe(Effect.provide(engine()))
 
@@ -82,6 +86,143 @@ describe("Workflows.update", () => {
       assert.lengthOf(stored.nodes, 30)
       assert.strictEqual(new Set(added.map((each) => each.nodeId)).size, 30)
     }).pipe(at),
+  )
+})
+
+/** The engine over a store of workflows that does something else besides. */
+const over = (change: (store: Store) => Partial<Store>, limits: Partial<Limits> = {}) =>
+  Effect.provide(
+    Layer.fresh(Workflows.layer).pipe(
+      Layer.provideMerge(
+        Layer.effect(
+          WorkflowStore,
+          Effect.map(WorkflowStore, (store) => WorkflowStore.of({ ...store, ...change(store) })),
+        ),
+      ),
+      Layer.provideMerge(engine()),
+      Layer.provideMerge(Layer.succeed(CurrentLimits, { ...defaultLimits, ...limits })),
+    ),
+  )
+
+const rename = (id: WorkflowId, name: string, expected?: number) =>
+  Effect.flatMap(Workflows, (workflows) => workflows.update(account, id, { name }, expected))
+
+describe("changes of one workflow at once", () => {
+  const upTo = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+  it.effect("are decided one after the other and written together", () => {
+    let writes = 0
+    return Effect.gen(function* () {
+      const { id } = yield* save([])
+      const renamed = yield* Effect.forEach(upTo(300), (n) => rename(id, `${n}`), {
+        concurrency: "unbounded",
+      })
+      assert.deepStrictEqual(
+        renamed.map(({ name, revision }) => [name, revision]),
+        upTo(300).map((n) => [`${n}`, n + 2]),
+      )
+      const stored = yield* Effect.flatMap(WorkflowStore, (store) => store.find(account, id))
+      assert.deepStrictEqual(stored, Option.some(renamed.at(-1)!))
+      assert.isAtMost(writes, 2)
+    }).pipe(
+      over((store) => ({
+        replace: (workflow, expected) => {
+          writes += 1
+          return Effect.andThen(Effect.yieldNow, store.replace(workflow, expected))
+        },
+      })),
+    )
+  })
+
+  it.effect("are refused one by one where they are wrong", () =>
+    Effect.gen(function* () {
+      const workflows = yield* Workflows
+      const { id } = yield* save([])
+      const cycle = { nodes: [node("a", "pass")], edges: [edge("a", "a")] }
+      const outcomes = yield* Effect.all(
+        [
+          rename(id, "Second", 1),
+          rename(id, "Third", 1),
+          workflows.update(account, id, cycle),
+          rename(id, "Third", 2),
+          workflows.update(account, id, {}),
+        ].map((each) =>
+          Effect.match(each, {
+            onFailure: (error) => error._tag,
+            onSuccess: ({ revision }) => revision,
+          }),
+        ),
+        { concurrency: "unbounded" },
+      )
+      assert.deepStrictEqual(outcomes, [2, "RevisionMismatch", "InvalidGraph", 3, 3])
+    }).pipe(at),
+  )
+
+  it.effect("are refused once other processes were faster as often as is allowed", () => {
+    let found = 0
+    return Effect.gen(function* () {
+      const { id } = yield* save([])
+      const error = yield* Effect.flip(rename(id, "Mine"))
+      assert.strictEqual(error._tag, "TooManyChanges")
+      assert.strictEqual(
+        error.message,
+        `Workflow ${id} is being changed by too many at once; try again`,
+      )
+      assert.strictEqual(found, 3)
+    }).pipe(
+      over(
+        (store) => ({
+          find: Effect.fnUntraced(function* (owner, id) {
+            const seen = yield* store.find(owner, id)
+            if (Option.isNone(seen)) return seen
+            found += 1
+            const { revision } = seen.value
+            yield* store.replace({ ...seen.value, revision: revision + 1 }, revision)
+            return seen
+          }),
+        }),
+        { workflowWriteAttempts: 3 },
+      ),
+    )
+  })
+
+  it.effect("are refused beyond what may wait, and are not made when interrupted before", () =>
+    Effect.gen(function* () {
+      const arrived = yield* Deferred.make<void>()
+      const open = yield* Deferred.make<void>()
+      const hold = over(
+        (store) => ({
+          replace: (workflow, expected) =>
+            Effect.andThen(
+              Effect.andThen(Deferred.succeed(arrived, undefined), Deferred.await(open)),
+              store.replace(workflow, expected),
+            ),
+        }),
+        { workflowChangesWaiting: 2 },
+      )
+      yield* Effect.gen(function* () {
+        const { id } = yield* save([])
+        const begin = (name: string) =>
+          Effect.forkChild(rename(id, name), { startImmediately: true })
+        const first = yield* begin("first")
+        yield* Deferred.await(arrived)
+        const second = yield* begin("second")
+        const third = yield* begin("third")
+        assert.strictEqual((yield* Effect.flip(rename(id, "fourth")))._tag, "TooManyChanges")
+        yield* Fiber.interrupt(second)
+        const fifth = yield* begin("fifth")
+        yield* Deferred.succeed(open, undefined)
+        const made = yield* Effect.forEach([first, third, fifth], Fiber.join)
+        assert.deepStrictEqual(
+          made.map(({ name, revision }) => [name, revision]),
+          [
+            ["first", 2],
+            ["third", 3],
+            ["fifth", 4],
+          ],
+        )
+      }).pipe(hold)
+    }),
   )
 })
 
