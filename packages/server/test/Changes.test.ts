@@ -50,7 +50,7 @@ const send = async (
   return { status, revision, body: (await response.json()) as Answer["body"] }
 }
 
-/** Renames a new workflow so many times at once, each time otherwise, over these servers in turn. */
+/** Renames a new workflow so often at once, each time otherwise, over these servers in turn. */
 const rename = async (count: number, servers: ReadonlyArray<string>) => {
   const first = { name: "first", nodes: [], edges: [] }
   const { id } = (await send(servers[0]!, "POST", "/workflows", first)).body
@@ -81,7 +81,7 @@ describe("changes of one workflow at once", () => {
     expectCounted(made, stored)
   })
 
-  it("are made by two servers or refused with 409, and the revision counts those made", async () => {
+  it("are made by two servers or refused with 409; the revision counts those made", async () => {
     const { made, refused, stored } = await rename(300, origins)
     for (const { body, status } of refused) {
       expect([status, body.error]).toEqual([409, expect.stringContaining("try again")])

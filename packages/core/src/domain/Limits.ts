@@ -22,7 +22,7 @@ export interface Limits {
   readonly edgesPerWorkflow: number
   /** Changes of one workflow that wait in one process; more of them are refused. */
   readonly workflowChangesWaiting: number
-  /** How often a change is written while other processes change the workflow; then it is refused. */
+  /** Writes of a change that come after another process's; then the change is refused. */
   readonly workflowWriteAttempts: number
   /** Nodes of one run that execute at the same time. */
   readonly nodesAtOnce: number
