@@ -6,6 +6,8 @@
  * nobody reads is not passed over in silence. Leaves out: parsing the command line.
  */
 import { SecretPrefix } from "@millrace/core/domain/ApiKey"
+import type { Limits } from "@millrace/core/domain/Limits"
+import { defaultLimits, limitNames } from "@millrace/core/domain/Limits"
 import { isCidr } from "@millrace/egress/Address"
 import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import { getFailures } from "effect/Array"
@@ -17,7 +19,9 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { isIP } from "node:net"
+import { limitPrefix, limitVariables } from "./LimitVariables.ts"
 import { StartRefused } from "./StartRefused.ts"
+import type { Read, Variable, Variables } from "./Variable.ts"
 
 /** A network that graphs may call though it is not public. */
 export interface AllowedNetwork {
@@ -76,6 +80,8 @@ export interface ServeSettings extends ServerSettings, DatabaseSettings {
   readonly requestMillis: number
   /** Networks of proxies that are believed when they say whose request it is. */
   readonly trustedProxies: ReadonlyArray<string>
+  /** What is bounded, and by how much. */
+  readonly limits: Limits
 }
 
 /** Where a running server is, and what it wants to be shown. */
@@ -87,7 +93,7 @@ export interface RemoteSettings extends Pick<ServerSettings, "adminToken"> {
 export type Flags<S> = { readonly [K in keyof S]?: S[K] | undefined }
 export type DevFlags = Flags<DevSettings>
 export type DatabaseFlags = Flags<DatabaseSettings>
-export type ServeFlags = Flags<ServeSettings>
+export type ServeFlags = Flags<Omit<ServeSettings, "limits">>
 
 /** What holds where nothing is said. */
 export const defaults: DevSettings = {
@@ -120,16 +126,7 @@ export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   leaseMillis: 30_000,
   graceMillis: 10_000,
   requestMillis: 1_500,
-}
-
-/** Reads a variable's text; `undefined` when it makes no sense. */
-type Read<A> = (text: string) => A | undefined
-
-/** A setting's variable, and how its text is read. */
-export interface Variable<A> {
-  readonly name: string
-  readonly expected: string
-  readonly read: Read<A>
+  limits: defaultLimits,
 }
 
 /** Reads a port, where 0 stands for any free one; `undefined` when it is none. */
@@ -202,9 +199,6 @@ const readBetween =
 /** Reads a whole number; `undefined` when it is none. */
 export const readCount: Read<number> = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined)
 
-/** The variables of settings, by what they are called in code. */
-export type Variables<S> = { readonly [K in keyof S]-?: Variable<S[K]> }
-
 const listenVariables: Variables<Pick<ServerSettings, "port" | "host">> = {
   port: { name: "MILLRACE_PORT", expected: "a port from 0 to 65535", read: readPort },
   host: { name: "MILLRACE_HOST", expected: "a host name or an address", read: String },
@@ -276,7 +270,7 @@ export const databaseVariables: Variables<DatabaseSettings> = {
 }
 
 /** What `millrace serve` reads. */
-export const serveVariables: Variables<ServeSettings> = {
+export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
   ...listenVariables,
   ...databaseVariables,
   masterKey: masterKeyVariable,
@@ -308,6 +302,7 @@ const known: ReadonlyArray<string> = Object.values({
   ...devVariables,
   ...serveVariables,
   ...remoteVariables,
+  ...limitVariables,
 }).map(({ name }) => name)
 
 /** A setting: from the flag, else from its variable, else the default; or what is wrong with it. */
@@ -371,12 +366,37 @@ const needMasterKey = Effect.fnUntraced(function* (
   return yield* new StartRefused({ message, reason: "usage" })
 })
 
-/** The settings of `millrace serve` in force; refused without a database and a master key. */
-export const resolveServe = (flags: ServeFlags): Effect.Effect<ServeSettings, StartRefused> =>
-  Effect.andThen(
-    Effect.andThen(needDatabase(flags), needMasterKey(flags)),
-    resolveAll(flags, serveVariables, serveDefaults),
+const pick = <S extends object, K extends keyof S>(all: S, names: ReadonlyArray<K>) =>
+  Object.fromEntries(names.map((name) => [name, all[name]])) as unknown as Pick<S, K>
+
+/** A sentence for each variable among `names` that looks like a bound's and is none. */
+export const unknownLimits = (names: Iterable<string>): ReadonlyArray<string> =>
+  unknownVariables(names).filter((line) => line.startsWith(limitPrefix))
+
+/** Refuses a bound that is misspelt: whoever set it believes that it holds. */
+const needKnownLimits: Effect.Effect<void, StartRefused> = Effect.suspend(() => {
+  const message = unknownLimits(Object.keys(process.env)).join("; ")
+  return message === "" ? Effect.void : new StartRefused({ message, reason: "usage" })
+})
+
+/**
+ * The settings of `millrace serve` in force; refused without a database and a master key, and when
+ * a variable makes no sense or is named like a bound's and is none.
+ */
+export const resolveServe = Effect.fnUntraced(function* (
+  flags: ServeFlags,
+): Effect.fn.Return<ServeSettings, StartRefused> {
+  yield* needDatabase(flags)
+  yield* needMasterKey(flags)
+  yield* needKnownLimits
+  const all = yield* resolveAll<Omit<ServeSettings, "limits"> & Limits>(
+    flags,
+    { ...serveVariables, ...limitVariables },
+    { ...serveDefaults, ...defaultLimits },
   )
+  const names = Object.keys(serveVariables) as ReadonlyArray<keyof typeof serveVariables>
+  return { ...pick(all, names), limits: pick(all, limitNames) }
+})
 
 /** Which database a command works on; refused without one. */
 export const resolveDatabase = (
@@ -398,14 +418,14 @@ const distance = (left: string, right: string): number => {
   return row[right.length]!
 }
 
-const nearest = (name: string): string =>
-  known.toSorted((a, b) => distance(name, a) - distance(name, b))[0]!
+const nearest = (name: string, among: ReadonlyArray<string>): string =>
+  among.toSorted((a, b) => distance(name, a) - distance(name, b))[0]!
 
 /** A sentence for each variable of ours among `names` that nobody reads. */
 export const unknownVariables = (names: Iterable<string>): ReadonlyArray<string> =>
   Array.from(names)
     .filter((name) => name.startsWith("MILLRACE_") && !known.includes(name))
-    .map((name) => `${name} is not read by anything; did you mean ${nearest(name)}?`)
+    .map((name) => `${name} is not read by anything; did you mean ${nearest(name, known)}?`)
 
 /** {@link unknownVariables} of this process. */
 export const warnings: Effect.Effect<ReadonlyArray<string>> = Effect.sync(() =>

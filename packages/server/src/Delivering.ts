@@ -6,6 +6,7 @@
  * https on the usual ports and for what the operator allowed, and never for the server itself.
  * Leaves out: where the master key comes from.
  */
+import { CurrentLimits } from "@millrace/core/domain/Limits"
 import * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { StorageError } from "@millrace/core/ports/StorageError"
@@ -50,7 +51,16 @@ export const engineLayer = <E>(
 const optionsLayer = (options: Partial<DispatcherOptions>): Layer.Layer<never> =>
   Layer.effect(
     CurrentDispatcherOptions,
-    Effect.map(CurrentDispatcherOptions, (usual): DispatcherOptions => ({ ...usual, ...options })),
+    Effect.gen(function* () {
+      const limits = yield* CurrentLimits
+      return {
+        ...(yield* CurrentDispatcherOptions),
+        atOnce: limits.deliveriesAtOnce,
+        perOrigin: limits.deliveriesPerOrigin,
+        perAccount: limits.deliveriesPerAccount,
+        ...options,
+      }
+    }),
   )
 
 /** Sends what the engine, and every other one on the same stores, has to tell. */

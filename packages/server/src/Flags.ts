@@ -6,7 +6,7 @@
 import * as Flag from "effect/cli/Flag"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { DatabaseFlags, Variable } from "./Config.ts"
+import type { DatabaseFlags } from "./Config.ts"
 import {
   databaseDefaults,
   databaseVariables,
@@ -16,6 +16,7 @@ import {
   serveVariables,
 } from "./Config.ts"
 import type { TargetFlags } from "./ConfigTarget.ts"
+import type { Variable } from "./Variable.ts"
 
 /** What a flag is called, what stands for its value, and what it is for. */
 interface Words {

@@ -10,6 +10,7 @@
  * asked, and ends well. Leaves out: TLS, and making accounts and keys.
  */
 import "effect/schema/SchemaJITCompiler/enable"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
@@ -130,5 +131,6 @@ export const serve = (
       Effect.fail(new StartRefused({ message, reason: "failed" })),
     ),
     Effect.onInterrupt(() => Effect.logInfo("stopped")),
+    Effect.provideService(CurrentLimits, settings.limits),
     Effect.provide(Logs.layer(options.logLevel)),
   )

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { resolveServe, serveDefaults, serveVariables } from "./Config.ts"
 import * as Flags from "./Flags.ts"
+import { limitHelp } from "./LimitVariables.ts"
 
 const seconds = (millis: number): string => `${millis / 1_000}s`
 
@@ -63,7 +64,8 @@ export const serve = Command.make(
   Command.withShortDescription("Run a server on Postgres, alone or beside others"),
   Command.withDescription(
     "Run a server on Postgres, alone or beside others on the same database. It makes no account " +
-      "and no key; millrace keys create does.",
+      "and no key; millrace keys create does.\n\n" +
+      `  Bounds are set by variables, each with a whole number:\n${limitHelp}`,
   ),
   Command.withExamples([
     { command: "DATABASE_URL=postgres://... millrace serve", description: "On port 7411" },

@@ -1,11 +1,14 @@
 import { it } from "@effect/vitest"
+import type { Limits } from "@millrace/core/domain/Limits"
+import { defaultLimits, limitNames } from "@millrace/core/domain/Limits"
 import { ConfigProvider, Effect, Redacted } from "effect"
 import { assert, describe } from "vitest"
 import type { DevFlags, ServeFlags } from "../src/Config.ts"
 import { defaults, readDuration, resolveDev, resolveServe } from "../src/Config.ts"
 import type { TargetFlags } from "../src/ConfigTarget.ts"
 import { resolveTarget } from "../src/ConfigTarget.ts"
-import { serveDefaults, unknownVariables } from "../src/Config.ts"
+import { serveDefaults, unknownLimits, unknownVariables } from "../src/Config.ts"
+import { limitHelp, limitVariable, limitVariables } from "../src/LimitVariables.ts"
 
 type Env = Readonly<Record<string, string>>
 
@@ -267,6 +270,71 @@ describe("Config.readDuration", () => {
       120_000,
       3_600_000,
       ...Array.from({ length: 7 }, () => undefined),
+    ])
+  })
+})
+
+describe("Config.resolveServe of limits", () => {
+  const limited = (env: Env) =>
+    served({}, { DATABASE_URL: "postgres://a/b", MILLRACE_MASTER_KEY: "ab".repeat(32), ...env })
+
+  it.effect("reads each of the engine's limits from a variable of its own", () =>
+    Effect.gen(function* () {
+      const names = Object.keys(defaultLimits) as ReadonlyArray<keyof Limits>
+      assert.deepStrictEqual((yield* limited({})).limits, defaultLimits)
+      const env = names.map((name, index) => [limitVariables[name].name, `${index + 1}`])
+      const { limits } = yield* limited(Object.fromEntries(env))
+      assert.deepStrictEqual(
+        limits,
+        Object.fromEntries(names.map((name, index) => [name, index + 1])),
+      )
+      assert.strictEqual(limitVariables.runsAtOnce.name, "MILLRACE_LIMIT_RUNS_AT_ONCE")
+    }),
+  )
+
+  it.effect("knows a limit that is added by its name alone", () =>
+    Effect.sync(() => {
+      const added = limitVariable("sparksPerHour", { usual: 7, meaning: "Sparks in an hour." })
+      assert.strictEqual(added.name, "MILLRACE_LIMIT_SPARKS_PER_HOUR")
+      assert.strictEqual(added.read("12"), 12)
+      const help = limitNames.map((name) => `${limitVariables[name].name} (default `)
+      for (const line of help) assert.include(limitHelp, line)
+    }),
+  )
+
+  it.effect("bounds nothing with none, where that is possible", () =>
+    Effect.gen(function* () {
+      const { limits } = yield* limited({ MILLRACE_LIMIT_RUNS_PER_ACCOUNT: "none" })
+      assert.strictEqual(limits.runsPerAccount, Number.POSITIVE_INFINITY)
+    }),
+  )
+
+  it.effect("names every limit that makes no sense", () =>
+    Effect.gen(function* () {
+      const number = "expected a whole number from 1"
+      const wrong = ["0", "-1", "1.5", "1e3", "many", "none", "2147483648", " 1"]
+      for (const text of wrong) {
+        const { message } = yield* Effect.flip(limited({ MILLRACE_LIMIT_BODY_BYTES: text }))
+        assert.strictEqual(message, `MILLRACE_LIMIT_BODY_BYTES: ${number}`)
+      }
+      const all = {
+        MILLRACE_LEASE: "soon",
+        MILLRACE_LIMIT_NODES_AT_ONCE: "x",
+        MILLRACE_LIMIT_RUNS_PER_ACCOUNT: "x",
+      }
+      const { message } = yield* Effect.flip(limited(all))
+      const [lease, nodes, runs] = message.split("; ")
+      assert.match(lease ?? "", /^MILLRACE_LEASE: /)
+      assert.strictEqual(nodes, `MILLRACE_LIMIT_NODES_AT_ONCE: ${number}`)
+      assert.strictEqual(runs, `MILLRACE_LIMIT_RUNS_PER_ACCOUNT: ${number}, or none`)
+    }),
+  )
+
+  it("knows no other limit, and names the nearest", () => {
+    const names = ["MILLRACE_LIMIT_RUN_AT_ONCE", "MILLRACE_LIMIT_RUNS_AT_ONCE", "MILLRACE_DTAA"]
+    assert.deepStrictEqual(unknownLimits(names), [
+      "MILLRACE_LIMIT_RUN_AT_ONCE is not read by anything; " +
+        "did you mean MILLRACE_LIMIT_RUNS_AT_ONCE?",
     ])
   })
 })

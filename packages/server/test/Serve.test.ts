@@ -57,6 +57,25 @@ describe("serve on the command line", () => {
     )
   })
 
+  it("refuses a limit that makes no sense or that there is none of, in one sentence", async () => {
+    const wrong = await outcome(["serve"], { MILLRACE_LIMIT_NODES_AT_ONCE: "lots" })
+    expect([wrong.code, wrong.err]).toEqual([
+      2,
+      "MILLRACE_LIMIT_NODES_AT_ONCE: expected a whole number from 1",
+    ])
+    const unknown = await outcome(["serve"], { MILLRACE_LIMIT_NODE_AT_ONCE: "5" })
+    expect([unknown.code, unknown.err]).toEqual([
+      2,
+      "MILLRACE_LIMIT_NODE_AT_ONCE is not read by anything; " +
+        "did you mean MILLRACE_LIMIT_NODES_AT_ONCE?",
+    ])
+  })
+
+  it("lists every limit with its variable and its default", async () => {
+    const { out } = await outcome(["serve", "--help"])
+    expect(out).toContain("MILLRACE_LIMIT_NODES_AT_ONCE (default 10): Nodes of one run that")
+  })
+
   it("refuses a database that is not there, in one line without its password", async () => {
     const env = { DATABASE_URL: "postgres://me:hunter2@127.0.0.1:1/flows" }
     const { code, err, out } = await outcome(["serve", "--port", "0"], env)
@@ -113,6 +132,22 @@ describe("keys create", () => {
 })
 
 describe("serve", () => {
+  it("holds the limits that variables set", async () => {
+    const url = await database("limited")
+    const env = { DATABASE_URL: url, MILLRACE_LIMIT_BODY_BYTES: "2000" }
+    const created = await outcome(["keys", "create", "--label", "ci"], env)
+    const limits = { MILLRACE_LIMIT_NODES_PER_WORKFLOW: "1", MILLRACE_LIMIT_RUNS_AT_ONCE: "3" }
+    const server = workshop.start(["serve", "--port", "0"], { ...env, ...limits })
+    const client = new ApiClient(await listening(server), created.out.trimEnd())
+    const node = (id: string) => ({ id, type: "constant", position: { x: 0, y: 0 } })
+    const save = (nodes: ReadonlyArray<object>, name = "One") =>
+      client.call<{ id: string }>("POST", "/workflows", { name, nodes, edges: [] })
+    await save([node("a")])
+    await expect(save([node("a"), node("b")])).rejects.toThrow(/has 2 nodes; at most 1 are/)
+    await expect(save([], "x".repeat(2_000))).rejects.toThrow(/The body is larger than 2000 bytes/)
+    await server.end("SIGTERM")
+  })
+
   it("makes no account, logs JSON, and admits with a key of keys create", async () => {
     const url = await database("served")
     const server = workshop.start(["serve", "--port", "0"], {

@@ -3,6 +3,7 @@
  */
 import type { DeliverySchedule } from "@millrace/core/domain/DeliverySchedule"
 import { defaultSchedule } from "@millrace/core/domain/DeliverySchedule"
+import { defaultLimits } from "@millrace/core/domain/Limits"
 import { Context } from "effect"
 import type { AheadBounds } from "./Ahead.ts"
 import type { SlotBounds } from "./Slots.ts"
@@ -30,9 +31,9 @@ export interface DispatcherOptions extends SlotBounds, AheadBounds {
 /** What holds where nothing else is said. */
 export const defaultOptions: DispatcherOptions = {
   schedule: defaultSchedule,
-  atOnce: 256,
-  perOrigin: 32,
-  perAccount: 96,
+  atOnce: defaultLimits.deliveriesAtOnce,
+  perOrigin: defaultLimits.deliveriesPerOrigin,
+  perAccount: defaultLimits.deliveriesPerAccount,
   aheadPerOrigin: 64,
   quickMillis: 50,
   timeoutMillis: 30_000,

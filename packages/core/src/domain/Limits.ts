@@ -14,79 +14,124 @@ export const thumbnailUrlLength = 2_048
 /** Characters of a thumbnail that is given as a `data:` URL (32 KiB). */
 export const thumbnailDataLength = 32_768
 
-/** The bounds that an embedder or operator may change. */
-export interface Limits {
-  /** Nodes of one workflow, as accepted on save. */
-  readonly nodesPerWorkflow: number
-  /** Edges of one workflow, as accepted on save. */
-  readonly edgesPerWorkflow: number
-  /** Changes of one workflow that wait in one process; more of them are refused. */
-  readonly workflowChangesWaiting: number
-  /** Writes of a change that come after another process's; then the change is refused. */
-  readonly workflowWriteAttempts: number
-  /** Nodes of one run that execute at the same time. */
-  readonly nodesAtOnce: number
-  /** Bytes of a request body. */
-  readonly bodyBytes: number
-  /** Arrays and objects within each other in a request body. */
-  readonly bodyDepth: number
-  /** Values in a request body, with its arrays and objects. */
-  readonly bodyValues: number
-  /** Streams of events that one key holds open at the same time. */
-  readonly streamsPerKey: number
-  /** Streams of events that one process holds open at the same time. */
-  readonly streamsAtOnce: number
-  /** How long a stream of events lasts; after that its client comes again, with its key. */
-  readonly streamMillis: number
-  /** Bytes of JSON text that one node may put out. */
-  readonly outputBytes: number
-  /**
-   * Operations of one attempt of a built-in node that computes: a step of a path, a comparison or a
-   * copied value counts as one. A million takes some 10 to 50 milliseconds.
-   */
-  readonly workPerNode: number
-  /** Attempts of all nodes of one run together, beyond which no node is tried again. */
-  readonly attemptsPerRun: number
-  /** Log lines kept of one node run. */
-  readonly logLinesPerNode: number
-  /** Bytes of log messages and data kept of one node run. */
-  readonly logBytesPerNode: number
-  /** Runs that one process executes at the same time. */
-  readonly runsAtOnce: number
-  /** Runs of one account that execute at the same time, anywhere; more of them stay QUEUED. */
-  readonly runsPerAccount: number
-  /** Runs of one workflow that execute at the same time, anywhere; more of them stay QUEUED. */
-  readonly runsPerWorkflow: number
-  /** Bad tokens that one address may send in a minute before it is told to wait. */
-  readonly badTokensPerMinute: number
-  /** Addresses whose bad tokens are counted apart; those of all others are counted together. */
-  readonly badTokenSources: number
+/** A bound that an embedder or operator may change: a whole number from 1. */
+export interface Limit {
+  /** What holds where nothing else is said. */
+  readonly usual: number
+  /** What it bounds, in a sentence or two for whoever sets it. */
+  readonly meaning: string
+  /** True: it may be `Infinity`, which bounds nothing. */
+  readonly isOptional?: true
 }
 
-/** What holds where nothing else is said (specification, part 8, and the engine's own). */
-export const defaultLimits: Limits = {
-  nodesPerWorkflow: 500,
-  edgesPerWorkflow: 2_000,
-  workflowChangesWaiting: 1_000,
-  workflowWriteAttempts: 50,
-  nodesAtOnce: 10,
-  bodyBytes: 1_048_576,
-  bodyDepth: 64,
-  bodyValues: 100_000,
-  streamsPerKey: 10,
-  streamsAtOnce: 1_000,
-  streamMillis: 600_000,
-  outputBytes: 131_072,
-  workPerNode: 200_000_000,
-  attemptsPerRun: 1_000,
-  logLinesPerNode: 1_000,
-  logBytesPerNode: 262_144,
-  runsAtOnce: 1_000,
-  runsPerAccount: Number.POSITIVE_INFINITY,
-  runsPerWorkflow: Number.POSITIVE_INFINITY,
-  badTokensPerMinute: 60,
-  badTokenSources: 10_000,
-}
+const unbounded = Number.POSITIVE_INFINITY
+
+/** The bounds that an embedder or operator may change (specification, part 8, and our own). */
+export const limits = {
+  nodesPerWorkflow: { usual: 500, meaning: "Nodes of one workflow, as accepted on save." },
+  edgesPerWorkflow: { usual: 2_000, meaning: "Edges of one workflow, as accepted on save." },
+  workflowChangesWaiting: {
+    usual: 1_000,
+    meaning: "Changes of one workflow that wait in one process; more of them are refused.",
+  },
+  workflowWriteAttempts: {
+    usual: 50,
+    meaning: "Writes of a change that come after another process's; then the change is refused.",
+  },
+  nodesAtOnce: { usual: 10, meaning: "Nodes of one run that execute at the same time." },
+  bodyBytes: { usual: 1_048_576, meaning: "Bytes of a request body." },
+  bodyDepth: { usual: 64, meaning: "Arrays and objects within each other in a request body." },
+  bodyValues: { usual: 100_000, meaning: "Values in a request body, with its arrays and objects." },
+  streamsPerKey: {
+    usual: 10,
+    meaning: "Streams of events that one key holds open at the same time.",
+  },
+  streamsAtOnce: {
+    usual: 1_000,
+    meaning: "Streams of events that one process holds open at the same time.",
+  },
+  streamMillis: {
+    usual: 600_000,
+    meaning: "How long a stream of events lasts; after that its client comes again, with its key.",
+  },
+  outputBytes: { usual: 131_072, meaning: "Bytes of JSON text that one node may put out." },
+  workPerNode: {
+    usual: 200_000_000,
+    meaning:
+      "Operations of one attempt of a built-in node that computes: a step of a path, a comparison " +
+      "or a copied value counts as one. A million takes some 10 to 50 milliseconds.",
+  },
+  attemptsPerRun: {
+    usual: 1_000,
+    meaning: "Attempts of all nodes of one run together, beyond which no node is tried again.",
+  },
+  logLinesPerNode: { usual: 1_000, meaning: "Log lines kept of one node run." },
+  logBytesPerNode: {
+    usual: 262_144,
+    meaning: "Bytes of log messages and data kept of one node run.",
+  },
+  runsAtOnce: { usual: 1_000, meaning: "Runs that one process executes at the same time." },
+  runsPerAccount: {
+    usual: unbounded,
+    isOptional: true,
+    meaning:
+      "Runs of one account that execute at the same time, anywhere; more of them stay QUEUED.",
+  },
+  runsPerWorkflow: {
+    usual: unbounded,
+    isOptional: true,
+    meaning:
+      "Runs of one workflow that execute at the same time, anywhere; more of them stay QUEUED.",
+  },
+  callsAtOnce: {
+    usual: 512,
+    meaning: "Calls of nodes to other servers that one process makes at the same time.",
+  },
+  callsPerOrigin: {
+    usual: 64,
+    meaning: "Calls of nodes to one origin (scheme, host and port) at the same time, per process.",
+  },
+  callsPerAccount: {
+    usual: 128,
+    meaning: "Calls of the nodes of one account at the same time, per process.",
+  },
+  callsWaitingPerAccount: {
+    usual: 10_000,
+    meaning: "Calls of one account that wait for their turn in one process; more of them fail.",
+  },
+  deliveriesAtOnce: {
+    usual: 256,
+    meaning: "Deliveries of webhooks that one process has in hand at the same time.",
+  },
+  deliveriesPerOrigin: {
+    usual: 32,
+    meaning: "Deliveries to one origin that one process has in hand at the same time.",
+  },
+  deliveriesPerAccount: {
+    usual: 96,
+    meaning: "Deliveries of one account that one process has in hand at the same time.",
+  },
+  badTokensPerMinute: {
+    usual: 60,
+    meaning: "Bad tokens that one address may send in a minute before it is told to wait.",
+  },
+  badTokenSources: {
+    usual: 10_000,
+    meaning:
+      "Addresses whose bad tokens are counted apart; those of all others are counted together.",
+  },
+} satisfies { readonly [name: string]: Limit }
+
+/** The bounds by their names; see {@link limits} for what each of them means. */
+export type Limits = { readonly [Name in keyof typeof limits]: number }
+
+/** The names of all bounds. */
+export const limitNames = Object.keys(limits) as ReadonlyArray<keyof Limits>
+
+/** What holds where nothing else is said. */
+export const defaultLimits = Object.fromEntries(
+  limitNames.map((name) => [name, limits[name].usual]),
+) as Limits
 
 /** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */
 export const CurrentLimits = Context.Reference<Limits>("@millrace/core/domain/Limits", {
