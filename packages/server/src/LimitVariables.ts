@@ -1,5 +1,6 @@
 /**
- * A variable for every bound in `Limits`, by one rule: `runsAtOnce` is `MILLRACE_LIMIT_RUNS_AT_ONCE`.
+ * A variable for every bound in `Limits`, by one rule: that of `runsAtOnce` is
+ * `MILLRACE_LIMIT_RUNS_AT_ONCE`.
  *
  * Guarantees: a bound that is added has its variable, its line of help and its check at once.
  * Leaves out: what the bounds are; `@millrace/core/domain/Limits` says that.

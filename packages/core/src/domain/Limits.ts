@@ -58,8 +58,8 @@ export const limits = {
   workPerNode: {
     usual: 200_000_000,
     meaning:
-      "Operations of one attempt of a built-in node that computes: a step of a path, a comparison " +
-      "or a copied value counts as one. A million takes some 10 to 50 milliseconds.",
+      "Operations of one attempt of a built-in node that computes: a step of a path, a comparison" +
+      " or a copied value counts as one. A million takes 10 to 50 milliseconds.",
   },
   attemptsPerRun: {
     usual: 1_000,
