@@ -7,7 +7,17 @@ import { RunId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
-import { born, claim, claimed, hourMillis, orphan, quiet, runOf, seized } from "./RunScenes.ts"
+import {
+  born,
+  claim,
+  claimed,
+  hourMillis,
+  orphan,
+  parked,
+  quiet,
+  runOf,
+  seized,
+} from "./RunScenes.ts"
 import * as Samples from "./Samples.ts"
 
 type Tests = Vitest.MethodsNonLive<RunStore>
@@ -257,6 +267,26 @@ const releases = (it: Tests): void => {
   )
 }
 
+const times = (it: Tests): void => {
+  it.effect("is by the time that the store tells, in whole milliseconds", () =>
+    Effect.gen(function* () {
+      const samples = yield* quiet
+      const store = yield* RunStore
+      const before = yield* store.now
+      const due = yield* parked(samples, before)
+      const later = yield* parked(samples, before + hourMillis)
+      const records = yield* claim(samples.runner(), 9)
+      assert.deepStrictEqual(
+        records.map(({ run }) => run.id),
+        [due.id],
+      )
+      assert.isTrue(Number.isInteger(before))
+      assert.isAtLeast(yield* store.now, before)
+      yield* store.commit(Samples.step(later, { status: "CANCELED", dueAt: null }))
+    }),
+  )
+}
+
 const abandons = (it: Tests): void => {
   it.effect("gives back the open runs of the runner, and fences it off", () =>
     Effect.gen(function* () {
@@ -387,6 +417,9 @@ export const runClaimSuite = (it: Tests): void => {
   describe("RunStore.heartbeat and release", () => {
     leases(it)
     releases(it)
+  })
+  describe("RunStore.now", () => {
+    times(it)
   })
   describe("RunStore.abandon", () => {
     abandons(it)

@@ -20,11 +20,11 @@ const errorOf = (rows: ReadonlyArray<NodeRun>): string => {
   return `Node "${failures[0]!.nodeId}" failed: ${failures[0]!.error}${rest}`
 }
 
-const hasExpired = ({ isSkewed }: Bench, { after, machine }: Turned): boolean => {
+const hasExpired = ({ isSkewed, slackMillis }: Bench, { after, machine }: Turned): boolean => {
   const { timeoutMillis } = after.definition.settings
   const { startedAt } = after.run
   if (timeoutMillis === undefined || startedAt === null) return false
-  return isSkewed || machine.clock.currentTimeMillisUnsafe() >= startedAt + timeoutMillis
+  return isSkewed || machine.now >= startedAt + timeoutMillis - slackMillis
 }
 
 /** True when the end of a run changed nothing of its nodes but what it broke off. */
@@ -78,7 +78,8 @@ const isLate = (bench: Bench, { after }: Turned): boolean => {
   if (timeoutMillis === undefined || startedAt === null || quiet === undefined) return false
   if (bench.isSkewed || setup.runsAtOnce < 10) return false
   const slack = setup.leaseMillis + 2 * setup.pollMillis + 8 * setup.latencyMillis + 1_500
-  return time.now > Math.max(startedAt + timeoutMillis, quiet) + slack
+  const latest = Math.max(startedAt + timeoutMillis, bench.byStore(quiet)) + slack
+  return bench.byStore(time.now) > latest
 }
 
 /** A run ends as what its nodes have come to, and in time. */

@@ -203,7 +203,7 @@ export class Journal {
   #leave(call: Call, exit: Exit.Exit<JsonObject, NodeError>): void {
     call.wasInterrupted = Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
     call.endedAt = this.#time.now
-    call.endedLocally = call.machine.clock.currentTimeMillisUnsafe()
+    call.endedLocally = call.machine.now
     this.open.delete(call)
   }
 }
@@ -243,7 +243,7 @@ const endOf = (
       return Effect.die(new Error(messageOf(call)))
     case "suspend":
       return Effect.suspend(() => {
-        const now = call.machine.clock.currentTimeMillisUnsafe()
+        const now = call.machine.now
         call.suspendedUntil = now + behavior.suspendMillis
         return current.suspend(call.suspendedUntil, { stage: call.stage + 1 })
       })

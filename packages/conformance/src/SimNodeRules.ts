@@ -72,7 +72,7 @@ const ownEnding = (call: Call): Ending => {
 
 /** Every way in which the attempt may have ended, as far as anybody knows. */
 const endingsOf = (
-  { journal, quietSince, time }: Bench,
+  { byStore, journal, quietSince, time }: Bench,
   { before, machine, watched }: Turned,
   place: Place,
 ): ReadonlyArray<Ending> => {
@@ -93,7 +93,7 @@ const endingsOf = (
   if (time.now >= limited && (call?.endedAt ?? Infinity) >= limited) {
     const isCutShort = Math.max(machine.wokenAt, time.leaptAt) >= journal.permittedAt(key)
     const more = { isBeginning: true, isAfter: true, isCutShort }
-    endings.push(failed(call, "timed out after ", limited, more))
+    endings.push(failed(call, "timed out after ", byStore(limited), more))
   }
   if (call === undefined) return endings
   const { endedAt, startedAt } = call
@@ -163,7 +163,7 @@ const waitOf = ({ after, watched }: Turned, place: Place) => {
 }
 
 const checkRetry = (
-  { isSkewed, time }: Bench,
+  { byStore, isSkewed, slackMillis, time }: Bench,
   turned: Turned,
   place: Place,
   ending: Extract<Ending, { _tag: "Failed" }>,
@@ -176,8 +176,9 @@ const checkRetry = (
   const asked = ending.retryAfterMillis
   const least = asked === undefined ? Math.round(backoff * (1 - jitter)) : Math.ceil(asked)
   const most = asked === undefined ? Math.round(Math.min(backoff * (1 + jitter), maxMillis)) : least
-  const latest = ending.isAfter ? time.now : Math.max(ending.at, turned.decidedAt)
-  const isTimely = wait.due >= ending.at + least && wait.due <= latest + most
+  const latest = ending.isAfter ? byStore(time.now) : Math.max(ending.at, turned.decidedAt)
+  const slack = ending.isAfter ? slackMillis : 0
+  const isTimely = wait.due >= ending.at + least - slack && wait.due <= latest + most + slack
   return all(
     expect("the next attempt", wait.attempt, row.attempt + 1),
     expect("what it goes on with", stageOf(wait.state), 0),

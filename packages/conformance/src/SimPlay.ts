@@ -18,7 +18,7 @@ import type * as Dice from "./ModelDice.ts"
 import { diceFor } from "./SimBehavior.ts"
 import { accountOf, workflowIdOf } from "./SimEditions.ts"
 import type { Action, Scenario } from "./SimScenario.ts"
-import { isSkewed, serverCount } from "./SimScenario.ts"
+import { serverCount } from "./SimScenario.ts"
 import type { Server } from "./SimServer.ts"
 import { isSaid, shown, type Watched } from "./SimWatched.ts"
 import { type Host, type SimStores, type Violation, World } from "./SimWorld.ts"
@@ -36,8 +36,6 @@ export interface Outcome {
 
 /** How often the play looks after what is left once nothing more goes wrong. */
 const roundMillis = 2_000
-
-const hourMillis = 3_600_000
 
 /** After so many rounds every run must have ended. */
 const roundsAtMost = 400
@@ -325,14 +323,7 @@ class Play {
   }
 
   #giveUp(): void {
-    const { scenario, time, witness } = this.world
-    // A server whose clock goes back by an hour waits for that hour once more.
-    if (isSkewed(scenario) && this.#rounds < 2 * roundsAtMost) {
-      this.#rounds += roundsAtMost
-      time.leap(hourMillis)
-      time.after(roundMillis, () => this.#look())
-      return
-    }
+    const { witness } = this.world
     const open = [...witness.runs.values()].find(({ record }) => !isTerminal(record.run.status))
     this.world.report("every run ends", JSON.stringify(open?.record.run))
   }

@@ -209,6 +209,8 @@ const bind = (
 
 const wireOf = ({ inputs, outputs, type }: Place): readonly [string, string] | undefined => {
   if (type.role === "request") return undefined
+  const isUsual = inputs.some(({ name }) => name === "input") && outputs.includes("output")
+  if (isUsual) return ["input", "output"]
   const ends = outputs.filter((name) => name !== "error")
   if (inputs.length === 1 && ends.length === 1) return [inputs[0]!.name, ends[0]!]
   const same = inputs.find(({ name }) => ends.includes(name))

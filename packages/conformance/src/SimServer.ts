@@ -10,6 +10,7 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { Runs } from "@millrace/core/engine/Runs"
+import { StoreClock } from "@millrace/core/engine/StoreClock"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import {
@@ -48,10 +49,19 @@ export interface ServerOptions {
 /** Registered once: every play has the same types. */
 const common = types.filter(({ type }) => !rareTypes.has(type.key))
 
+/** The clock of the engine on a machine, which the rules judge it by. */
+const clockOn = (machine: Machine) =>
+  Layer.effect(
+    Clock.Clock,
+    Effect.map(StoreClock, ({ clock }) => (machine.engineClock = clock)),
+  )
+
 const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
   Runs.layer.pipe(
     Layer.provideMerge(Runner.layer),
     Layer.provide(Graphs.layer),
+    Layer.provide(clockOn(machine)),
+    Layer.provide(StoreClock.layer),
     Layer.provide(knowsAll ? NodeTypes.layer(...types) : NodeTypes.layer(...common)),
     Layer.provide(
       Layer.mergeAll(

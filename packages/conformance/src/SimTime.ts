@@ -83,6 +83,8 @@ export class Machine {
   wokenAt = 0
   /** When it was told to stop. */
   drainedAt: number | undefined
+  /** The time by which the engine on it goes, once there is one. */
+  engineClock: Clock.Clock | undefined
   /** Who it is for the store; it says so with its first heartbeat. */
   runner: RunnerId | undefined
   readonly #time: Time
@@ -111,6 +113,11 @@ export class Machine {
       makeDispatcher: () => dispatcher,
     }
     this.clock = clockOf(time, options.offset, (millis, task) => this.later(millis, task))
+  }
+
+  /** What the engine on it takes for the time, in milliseconds since the epoch. */
+  get now(): number {
+    return (this.engineClock ?? this.clock).currentTimeMillisUnsafe()
   }
 
   /** True when it has something to do and can. */

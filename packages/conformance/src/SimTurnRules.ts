@@ -91,7 +91,10 @@ const checkStart = (bench: Bench, turned: Turned, active: ActiveNode): void => {
     report("no settled node starts", key)
   }
   // A second, because its claims come to rest before it looks.
-  const stoppingAt = Math.max(machine.drainedAt ?? Infinity, machine.wokenAt, bench.time.leaptAt)
+  const stoppingAt = Math.max(
+    machine.drainedAt ?? Infinity,
+    bench.byStore(Math.max(machine.wokenAt, bench.time.leaptAt)),
+  )
   if (turned.decidedAt > stoppingAt + 1_000 && !bench.isSkewed) {
     report("a server that stops starts nothing", `${machine.name}: ${key}`)
   }
@@ -135,15 +138,16 @@ const boundOf = ({ setup }: Bench): number =>
 
 /** A wait is over at its time: not before, and soon after. */
 const checkWake = (bench: Bench, { after, machine, watched }: Turned, wait: WaitingNode): void => {
-  const { isSkewed, report, setup, time } = bench
+  const { byStore, isSkewed, report, setup, slackMillis, time } = bench
   if (isSkewed) return
   const key = watched.keyOf(wait)
-  const now = machine.clock.currentTimeMillisUnsafe()
-  if (now < wait.due) report("no wait is over before its time", `${key}: ${wait.due - now} ms`)
+  const now = machine.now
+  if (now < wait.due - slackMillis)
+    report("no wait is over before its time", `${key}: ${wait.due - now} ms`)
   const quiet = bench.quietSince()
   if (quiet === undefined || setup.runsAtOnce < 10) return
-  const latest = Math.max(wait.due, quiet, watched.crowdedAt) + boundOf(bench)
-  if (time.now > latest) {
+  const latest = Math.max(wait.due, byStore(Math.max(quiet, watched.crowdedAt))) + boundOf(bench)
+  if (byStore(time.now) > latest) {
     report("a wait is over within lease and poll of its time", `${key}: ${now - wait.due} ms late`)
   }
   if (after.run.finishedAt !== null) report("nothing starts in a run that ends", key)
@@ -180,7 +184,7 @@ const mayWait = (bench: Bench, turned: Turned, ordinal: number): boolean => {
   else watched.overdue.add(ordinal)
   if (isNew || !isKnown || after.run.dueAt !== null || bench.isSkewed) return true
   const quiet = bench.quietSince()
-  return quiet === undefined || quiet > wait.due
+  return quiet === undefined || bench.byStore(quiet) > wait.due
 }
 
 /** Nothing is left lying that could be decided, skipped or started now. */

@@ -17,7 +17,12 @@ export interface Bench {
   readonly journal: Journal
   readonly editions: Editions
   readonly setup: Setup
+  /** True where the store's own clock is set while it is played: then records tell two times. */
   readonly isSkewed: boolean
+  /** A time of everybody's by the store's clock, which the records tell. */
+  readonly byStore: (millis: number) => number
+  /** By how much a server may be mistaken about the store's clock. */
+  readonly slackMillis: number
   readonly report: Report
   /** Since when nothing has gone wrong any more; `undefined` while something does. */
   readonly quietSince: () => number | undefined
@@ -31,7 +36,7 @@ export interface Turned {
   readonly events: ReadonlyArray<RunEvent>
   /** Who wrote it. */
   readonly machine: Machine
-  /** When it was sent for the first time, by its sender's wall clock. */
+  /** When it was sent for the first time, by what its sender took for the time. */
   readonly decidedAt: number
   /** True when it was written by somebody who wanted the run to be canceled. */
   readonly isCancel: boolean

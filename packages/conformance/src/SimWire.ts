@@ -113,6 +113,7 @@ export class Wire {
       abandon: (runner, ids) =>
         this.#send(machine, { _tag: "Abandon", runner, ids }, runs.abandon(runner, ids)),
       release: (runner) => this.#send(machine, { _tag: "Release", runner }, runs.release(runner)),
+      now: read(runs.now),
       find: (account, id) => read(runs.find(account, id)),
       findMany: (account, ids) => read(runs.findMany(account, ids)),
       latestOutputs: (account, workflow, nodes) =>

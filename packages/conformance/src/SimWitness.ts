@@ -114,7 +114,7 @@ export class Witness {
   /** Something is sent, perhaps not for the first time. */
   note(machine: Machine, operation: Operation): void {
     if (operation._tag !== "Commit" || this.#decided.has(operation.commit)) return
-    this.#decided.set(operation.commit, machine.clock.currentTimeMillisUnsafe())
+    this.#decided.set(operation.commit, machine.now)
   }
 
   /** Reads a run anew. */

@@ -108,6 +108,8 @@ export class World {
       editions: this.editions,
       setup,
       isSkewed: isSkewed(scenario),
+      byStore: (millis) => millis + this.offsets[serverCount]!,
+      slackMillis: 2 * setup.latencyMillis,
       report,
       quietSince: () => (this.#troubles > 0 ? undefined : this.#quietSince),
     }
@@ -224,7 +226,7 @@ export class World {
         this.say(() => `${machine.name} is told to stop`)
         const isOver = this.trouble()
         const heard = () => {
-          machine.drainedAt = machine.clock.currentTimeMillisUnsafe()
+          machine.drainedAt = machine.now
         }
         const ended = () => {
           this.say(() => `${machine.name} has stopped`)

@@ -285,6 +285,7 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel): RunModel =>
         lists.leases.set(runner, now + leaseMillis)
         return new Map(lists.ownedBy(runner).map(({ fence, id }) => [id, fence]))
       }),
+    now: Clock.currentTimeMillis,
     release: (runner) => Effect.sync(() => void lists.leases.delete(runner)),
     find: (account, id) =>
       Effect.sync(() => {

@@ -391,6 +391,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     heartbeat: (runner, leaseMillis) =>
       Effect.map(now, (millis) => runs.heartbeat(runner, millis + leaseMillis)),
     abandon: (runner, ids) => Effect.sync(() => runs.abandon(runner, ids)),
+    now,
     release: (runner) => Effect.sync(() => void runs.leases.delete(runner)),
     find: (account, id) =>
       Effect.sync(() => Option.map(Option.fromUndefinedOr(runs.find(account, id)), recordOf)),

@@ -6,12 +6,14 @@
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest } from "@millrace/core/ports/RunStore"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { freely, lockRun, nowMillis, renewal, sparingly } from "./ClaimStatement.ts"
+import { millisOf } from "./DatabaseClock.ts"
 import * as Rows from "./Rows.ts"
 
 /** How long the row of a lease that has run out is kept at least. */
@@ -124,6 +126,15 @@ export const abandon = (
   ids: ReadonlyArray<RunId>,
 ): Effect.Effect<void, SqlError> =>
   Effect.asVoid(sql.unsafe(abandonStatement, [Rows.text(runner), ids.map(Rows.text)]))
+
+/** The time. */
+export const now = (sql: SqlClient): Effect.Effect<Timestamp, SqlError> =>
+  Effect.map(
+    sql<{
+      readonly now: Timestamp
+    }>`SELECT ${sql.literal(millisOf("clock_timestamp()"))}::float8 AS now`,
+    (rows) => rows[0]!.now,
+  )
 
 /** Ends a lease, and clears away what others left behind long ago: no row means no lease, too. */
 export const release = (sql: SqlClient, runner: RunnerId): Effect.Effect<void, SqlError> =>

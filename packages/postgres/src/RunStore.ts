@@ -83,6 +83,7 @@ const make = Effect.gen(function* () {
       orStorageError("RunStore.heartbeat")(RunClaims.heartbeat(sql, runner, leaseMillis)),
     abandon: (runner, ids) =>
       orStorageError("RunStore.abandon")(RunClaims.abandon(sql, runner, ids)),
+    now: orStorageError("RunStore.now")(RunClaims.now(sql)),
     release: (runner) => orStorageError("RunStore.release")(RunClaims.release(sql, runner)),
     find: (account, id) => orStorageError("RunStore.find")(find(sql, account, id)),
     findMany: (account, ids) =>

@@ -9,6 +9,7 @@
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { StoreClock } from "@millrace/core/engine/StoreClock"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Egress } from "@millrace/egress/Egress"
 import { httpsOnly } from "@millrace/egress/Policy"
@@ -72,4 +73,5 @@ export const dispatcherLayer = (
     Layer.provide(guard(settings)),
     Layer.provide(MasterVault.layer(settings.masterKey)),
     Layer.provide(optionsLayer(options)),
+    Layer.provide(StoreClock.layerClock),
   )

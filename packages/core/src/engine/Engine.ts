@@ -15,20 +15,30 @@ import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import { Runner } from "./Runner.ts"
 import { Runs } from "./Runs.ts"
+import { StoreClock } from "./StoreClock.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
 
 /** What the engine offers. */
-export type Engine = Workflows | Runs | Keys | Accounting | Webhooks | Runner | Ids
+export type Engine = Workflows | Runs | Keys | Accounting | Webhooks | Runner | Ids | StoreClock
 
 /** What the engine needs. */
 export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
 
-/** The engine with random identifiers. Starts executing whatever the store has open. */
+/**
+ * The engine with random identifiers, by the store's clock. Starts executing whatever the store has
+ * open.
+ */
 export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
   Keys.layer,
   Accounting.layer,
   Webhooks.layer,
-).pipe(Layer.provideMerge(Runner.layer), Layer.provide(Graphs.layer), Layer.provideMerge(Ids.layer))
+).pipe(
+  Layer.provideMerge(Runner.layer),
+  Layer.provide(Graphs.layer),
+  Layer.provideMerge(Ids.layer),
+  Layer.provide(StoreClock.layerClock),
+  Layer.provideMerge(StoreClock.layer),
+)

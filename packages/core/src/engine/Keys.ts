@@ -134,13 +134,14 @@ const makeSecrets = Effect.gen(function* () {
 const makeAccounts = Effect.gen(function* () {
   const store = yield* KeyStore
   const ids = yield* Ids
+  const clock = yield* Clock.Clock
   return {
     listAccounts: store.listAccounts,
     createAccount: Effect.fn("Keys.createAccount")(function* (name: string) {
       const account: Account = {
         id: AccountId.make(yield* ids.make("account")),
         name,
-        createdAt: yield* Clock.currentTimeMillis,
+        createdAt: clock.currentTimeMillisUnsafe(),
       }
       yield* store.insertAccount(account)
       return account
@@ -151,9 +152,10 @@ const makeAccounts = Effect.gen(function* () {
 const makeCreate = Effect.gen(function* () {
   const store = yield* KeyStore
   const ids = yield* Ids
+  const clock = yield* Clock.Clock
   const { hashOf, next } = yield* makeSecrets
   return Effect.fn("Keys.create")(function* (accountId: AccountId, asked: NewKey) {
-    const now = yield* Clock.currentTimeMillis
+    const now = clock.currentTimeMillisUnsafe()
     const wanted = yield* Effect.fromResult(check(asked, now))
     const secret = yield* next
     const key: ApiKey = {
@@ -178,6 +180,7 @@ const known = (id: KeyId) => (key: Option.Option<ApiKey>) =>
 
 const make = Effect.gen(function* () {
   const store = yield* KeyStore
+  const clock = yield* Clock.Clock
   const { hashOf } = yield* makeSecrets
   return Keys.of({
     ...(yield* makeAccounts),
@@ -188,7 +191,7 @@ const make = Effect.gen(function* () {
       return yield* store.list(accountId)
     }),
     update: Effect.fn("Keys.update")(function* (accountId, id, asked) {
-      const change = yield* Effect.fromResult(check(asked, yield* Clock.currentTimeMillis))
+      const change = yield* Effect.fromResult(check(asked, clock.currentTimeMillisUnsafe()))
       return yield* Effect.flatMap(store.update(accountId, id, change), known(id))
     }),
     revoke: Effect.fn("Keys.revoke")((accountId, id) =>

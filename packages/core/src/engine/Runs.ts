@@ -161,6 +161,7 @@ interface Services {
   readonly graphs: Graphs["Service"]
   readonly runner: Runner["Service"]
   readonly ids: Ids["Service"]
+  readonly clock: Clock.Clock
   readonly admit: Admit
 }
 
@@ -268,7 +269,7 @@ const draw = Effect.fnUntraced(function* (
   const run = unborn(workflow, request, made.success, {
     id,
     executionId: yield* ids.make("execution"),
-    createdAt: yield* Clock.currentTimeMillis,
+    createdAt: services.clock.currentTimeMillisUnsafe(),
     webhook: yield* webhook,
   })
   const { definition, graph } = made.success
@@ -418,7 +419,7 @@ const validate = (services: Services): Runs["Service"]["validate"] =>
     return validationOf(yield* planOf(services, found.value, request, nobody))
   })
 
-const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
+const cancel = ({ clock, runner, runs }: Services): Runs["Service"]["cancel"] =>
   Effect.fn("Runs.cancel")(function* (account, id) {
     while (true) {
       // From here on nobody else can write the run, so what is decided is what happens.
@@ -431,7 +432,7 @@ const cancel = ({ runner, runs }: Services): Runs["Service"]["cancel"] =>
         return run
       }
       if (isTerminal(run.status)) return yield* new RunEnded({ runId: id, status: run.status })
-      const now = yield* Clock.currentTimeMillis
+      const now = clock.currentTimeMillisUnsafe()
       const commit = cancelation(seized.value, now, runner.spentOf(id))
       const stored = yield* Effect.result(commitDurably(runs, commit))
       if (Result.isFailure(stored)) continue
@@ -461,6 +462,7 @@ const make = Effect.gen(function* () {
     graphs: yield* Graphs,
     runner: yield* Runner,
     ids: yield* Ids,
+    clock: yield* Clock.Clock,
     admit: yield* makeAdmit,
   }
   return Runs.of({

@@ -129,6 +129,7 @@ const testBody = (at: Timestamp): string =>
 interface Services {
   readonly store: WebhookStore["Service"]
   readonly ids: Ids["Service"]
+  readonly clock: Clock.Clock
   readonly vault: Vault
   readonly admit: Admit
 }
@@ -140,10 +141,10 @@ const redeliver = ({ store }: Services): Webhooks["Service"]["redeliver"] =>
     return found.value
   })
 
-const test = ({ admit, ids, store }: Services): Webhooks["Service"]["test"] =>
+const test = ({ admit, clock, ids, store }: Services): Webhooks["Service"]["test"] =>
   Effect.fn("Webhooks.test")(function* (accountId, target) {
     const { headers, origin, url } = yield* admit(accountId, target)
-    const createdAt = yield* Clock.currentTimeMillis
+    const createdAt = clock.currentTimeMillisUnsafe()
     const delivery: Delivery = {
       id: DeliveryId.make(yield* ids.make("message")),
       accountId,
@@ -161,13 +162,16 @@ const test = ({ admit, ids, store }: Services): Webhooks["Service"]["test"] =>
   })
 
 /** A secret that nobody has seen yet. */
-const freshSecret = Effect.fnUntraced(function* ({ ids, vault }: Services, account: AccountId) {
+const freshSecret = Effect.fnUntraced(function* (
+  { clock, ids, vault }: Services,
+  account: AccountId,
+) {
   const text = secretPrefix + Base64.encode(yield* ids.bytes(32))
   return {
     id: yield* ids.make("secret"),
     accountId: account,
     sealed: yield* vault.seal(secretPurpose(account), text),
-    createdAt: yield* Clock.currentTimeMillis,
+    createdAt: clock.currentTimeMillisUnsafe(),
     expiresAt: null,
   } satisfies StoredSecret
 })
@@ -199,6 +203,7 @@ const make = Effect.gen(function* () {
   const services: Services = {
     store: yield* WebhookStore,
     ids: yield* Ids,
+    clock: yield* Clock.Clock,
     vault: yield* CurrentVault,
     admit: yield* makeAdmit,
   }

@@ -95,21 +95,26 @@ const changeAll = Effect.fnUntraced(function* (
 /** The changes that one process is asked for. Mutable. */
 export class WorkflowChanges {
   readonly #store: Store
+  readonly #clock: Clock.Clock
   readonly #fork: (effect: Effect.Effect<void>) => unknown
   /** Under the workflow's place, as long as something of it is under way. */
   readonly #waiting = new Map<string, Set<Waiting>>()
 
-  private constructor(store: Store, fork: (effect: Effect.Effect<void>) => unknown) {
+  private constructor(
+    store: Store,
+    clock: Clock.Clock,
+    fork: (effect: Effect.Effect<void>) => unknown,
+  ) {
     this.#store = store
+    this.#clock = clock
     this.#fork = fork
   }
 
   /** Over a store. What is under way when the caller's scope closes goes on. */
-  static readonly make = (store: Store): Effect.Effect<WorkflowChanges> =>
-    Effect.map(
-      Effect.context(),
-      (context) => new WorkflowChanges(store, Effect.runForkWith(context)),
-    )
+  static readonly make = Effect.fnUntraced(function* (store: Store) {
+    const fork = Effect.runForkWith(yield* Effect.context())
+    return new WorkflowChanges(store, yield* Clock.Clock, fork)
+  })
 
   /** Waits for its turn, decides on what is stored by then, and stores it. */
   readonly change = Effect.fnUntraced(function* <A, E>(
@@ -120,7 +125,7 @@ export class WorkflowChanges {
   ): Effect.fn.Return<A, E | NotChanged> {
     const circumstances = {
       limits: yield* CurrentLimits,
-      now: yield* Clock.currentTimeMillis,
+      now: this.#clock.currentTimeMillisUnsafe(),
     }
     return yield* this.#submit<A, E>({ account, id }, decide, circumstances)
   })

@@ -188,6 +188,7 @@ interface Services {
   readonly store: WorkflowStore["Service"]
   readonly types: NodeTypes["Service"]
   readonly ids: Ids["Service"]
+  readonly clock: Clock.Clock
 }
 
 const find = Effect.fnUntraced(function* ({ store }: Services, account: AccountId, id: WorkflowId) {
@@ -197,11 +198,11 @@ const find = Effect.fnUntraced(function* ({ store }: Services, account: AccountI
 })
 
 const insert = Effect.fnUntraced(function* (
-  { ids, store }: Services,
+  { clock, ids, store }: Services,
   account: AccountId,
   content: WorkflowContent,
 ) {
-  const now = yield* Clock.currentTimeMillis
+  const now = clock.currentTimeMillisUnsafe()
   const workflow: Workflow = {
     id: WorkflowId.make(yield* ids.make("workflow")),
     accountId: account,
@@ -268,6 +269,7 @@ const make = Effect.gen(function* () {
     store: yield* WorkflowStore,
     types: yield* NodeTypes,
     ids: yield* Ids,
+    clock: yield* Clock.Clock,
   }
   const changes = yield* WorkflowChanges.make(services.store)
   return Workflows.of({

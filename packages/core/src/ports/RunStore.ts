@@ -16,6 +16,7 @@ import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "../domain/Run.ts"
 import type { RunEvent } from "../domain/RunEvent.ts"
 import type { InsufficientCredits } from "./LedgerStore.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** What a commit was decided on: a run that does not exist yet, or one fence and revision. */
@@ -138,6 +139,11 @@ export class RunStore extends Context.Service<
       runner: RunnerId,
       ids: ReadonlyArray<RunId>,
     ) => Effect.Effect<void, StorageError>
+    /**
+     * The time by the store's clock, in whole milliseconds since the epoch, rounded down. All
+     * servers on a store are told the same, whatever their own clocks say. Changes nothing.
+     */
+    readonly now: Effect.Effect<Timestamp, StorageError>
     /** Ends the runner's lease at once, so that others can claim what it owned. */
     readonly release: (runner: RunnerId) => Effect.Effect<void, StorageError>
     readonly find: (
