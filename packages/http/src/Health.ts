@@ -7,6 +7,7 @@
 import { secretOf } from "@millrace/core/domain/ApiKey"
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import { Keys } from "@millrace/core/engine/Keys"
+import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
@@ -46,6 +47,10 @@ export const orFirst =
 
 const ok = HttpServerResponse.jsonUnsafe({ status: "ok" })
 
+/** A server that can work, and what its operator should know all the same. */
+const readyWith = (warning: string | undefined) =>
+  warning === undefined ? ok : HttpServerResponse.jsonUnsafe({ status: "ok", warnings: [warning] })
+
 /** Nobody's account, and nobody's key: asking with them finds nothing and changes nothing. */
 const nobody = AccountId.make("acc_nobody")
 const nothing = WorkflowId.make("wf_nothing")
@@ -63,10 +68,11 @@ const ready = HttpRouter.use(
     const store = yield* WorkflowStore
     const keys = yield* Keys
     const isDraining = yield* IsDraining
+    const { aheadMillis } = yield* StoreClock
     // Admission is what every request begins with, and a store that only reads refuses it.
     const reach = Effect.andThen(keys.admit(noKey), store.find(nobody, nothing)).pipe(
       orFirst(Effect.delay(unreachable, reachableMillis)),
-      Effect.as(ok),
+      Effect.map(() => readyWith(problemOfClock(aheadMillis()))),
       Effect.catch((error) => Effect.as(logStorage(error), answerOf(error, 503))),
     )
     const draining = answerOf(new ShuttingDown(), 503)
@@ -77,7 +83,11 @@ const ready = HttpRouter.use(
 
 /**
  * `/healthz`: 200 as long as the process answers. `/readyz`: 200 while the process can work; 503
- * with the reason while the store does not answer, and once the process is about to stop.
+ * with the reason while the store does not answer, and once the process is about to stop. A machine
+ * whose clock is off by more than two seconds can work: `warnings` of a 200 says so.
  */
-export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter | Keys | WorkflowStore> =
-  Layer.mergeAll(HttpRouter.add("GET", healthPath, ok), ready)
+export const layer: Layer.Layer<
+  never,
+  never,
+  HttpRouter.HttpRouter | Keys | WorkflowStore | StoreClock
+> = Layer.mergeAll(HttpRouter.add("GET", healthPath, ok), ready)

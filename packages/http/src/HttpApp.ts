@@ -9,6 +9,7 @@ import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Runs } from "@millrace/core/engine/Runs"
+import type { StoreClock } from "@millrace/core/engine/StoreClock"
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Workflows } from "@millrace/core/engine/Workflows"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
@@ -50,6 +51,7 @@ export type Services =
   | RunStore
   | LedgerStore
   | WebhookStore
+  | StoreClock
 
 /** What any server of routes brings along. */
 export type Platform =

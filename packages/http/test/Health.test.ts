@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IsDraining, orFirst } from "@millrace/http/Health"
+import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -18,7 +19,28 @@ const overSilence = Harness.layerNoDeps.pipe(
   Layer.provideMerge(services),
 )
 
+/** The interface on a machine whose clock is two minutes behind the store's. */
+const behind = Harness.layerNoDeps.pipe(
+  Layer.provideMerge(
+    Layer.effect(
+      StoreClock,
+      Effect.map(StoreClock, (clock) => StoreClock.of({ ...clock, aheadMillis: () => -120_000 })),
+    ),
+  ),
+  Layer.provideMerge(services),
+)
+
 describe("Health.layer", () => {
+  it.effect("says that the machine's clock is off, by how much and what to do; it can work", () =>
+    Effect.gen(function* () {
+      const { send } = yield* Harness
+      const { body, status } = yield* send("GET", "/readyz")
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(body, { status: "ok", warnings: [problemOfClock(-120_000)] })
+      assert.match(body.warnings[0], /is 120\.0 s behind the database's.*set it right/)
+    }).pipe(Effect.provide(behind)),
+  )
+
   it.effect("says within a second that the store does not answer", () =>
     Effect.gen(function* () {
       const { send } = yield* Harness

@@ -184,7 +184,9 @@ export const statement = (target: Target, reference: string, limit: number, form
 /** `millrace doctor`: checks all ledgers, and fails where something does not add up. */
 export const doctor = (target: Target, json: boolean) =>
   Effect.gen(function* () {
-    const { credits } = yield* open(target)
+    const { clockProblem, credits } = yield* open(target)
+    const clock = yield* clockProblem
+    if (clock !== undefined) yield* Console.error(clock)
     const report = yield* credits.audit
     const { accounts, discrepancies } = report
     if (json) yield* print(AuditReport, report)

@@ -5,6 +5,7 @@
 import { Accounting } from "@millrace/core/engine/Accounting"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
+import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
 import type { Scope } from "effect"
 import { Context, Effect, Layer, Stream } from "effect"
 import { existsSync } from "node:fs"
@@ -51,6 +52,11 @@ const over = (
         createKey: (account, key) => run(Keys.use((keys) => keys.create(account, key))),
         updateKey: (...change) => run(Keys.use((keys) => keys.update(...change))),
         credits: creditsOver(Context.get(context, Accounting)),
+        clockProblem: Effect.scoped(
+          Effect.map(Layer.build(StoreClock.layer), (clock) =>
+            problemOfClock(Context.get(clock, StoreClock).aheadMillis()),
+          ),
+        ).pipe(Effect.provideContext(stores), Effect.mapError(refused)),
         revokeKey: (...key) => run(Keys.use((keys) => keys.revoke(...key))),
       }
     },

@@ -25,5 +25,7 @@ export interface Registry {
     change: KeyChange,
   ) => Effect.Effect<ApiKey, StartRefused>
   readonly credits: CreditRegistry
+  /** What is wrong with the clock: of the server, or of this machine where there is none. */
+  readonly clockProblem: Effect.Effect<string | undefined, StartRefused>
   readonly revokeKey: (account: AccountId, id: KeyId) => Effect.Effect<ApiKey, StartRefused>
 }

@@ -8,7 +8,7 @@ import { CreateKey, UpdateKey } from "@millrace/api/AdminWire"
 import { sentenceOf } from "@millrace/api/Sentence"
 import { Effect, Redacted, Schema } from "effect"
 import type { HttpClientError } from "effect/http"
-import { FetchHttpClient } from "effect/http"
+import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import * as RemoteCredits from "./RemoteCredits.ts"
 import type { Registry } from "./Registry.ts"
 import { StartRefused } from "./StartRefused.ts"
@@ -75,6 +75,18 @@ export const check = <A, I>(schema: Schema.Codec<A, I>, payload: A, what: string
     ({ issue }) => new StartRefused({ message: sentenceOf(issue, what), reason: "failed" }),
   )
 
+const Ready = Schema.Struct({ warnings: Schema.optionalKey(Schema.Array(Schema.String)) })
+
+/** What the server says of its clock; nothing where it does not say, or cannot work. */
+const clockProblemOf = (url: string): Effect.Effect<string | undefined> =>
+  HttpClient.get(new URL("/readyz", url)).pipe(
+    Effect.flatMap(HttpClientResponse.schemaBodyJson(Ready)),
+    Effect.map(({ warnings = [] }) => warnings[0]),
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
+    Effect.catch(() => Effect.succeed(undefined)),
+    Effect.provide(FetchHttpClient.layer),
+  )
+
 /** Opens the registry of a server. Whether it answers is only known when it is asked. */
 export const open = (url: string, token: Redacted.Redacted): Effect.Effect<Registry> =>
   Effect.gen(function* () {
@@ -95,6 +107,7 @@ export const open = (url: string, token: Redacted.Redacted): Effect.Effect<Regis
           run(client.keys.update({ params: { id, keyId }, payload: given(change) })),
         ),
       credits: RemoteCredits.make(client, run),
+      clockProblem: clockProblemOf(url),
       revokeKey: (id, keyId) => run(client.keys.revoke({ params: { id, keyId } })),
     } satisfies Registry
   }).pipe(Effect.provide(FetchHttpClient.layer))
