@@ -67,7 +67,8 @@ const opened = Effect.fnUntraced(function* (start: Start) {
   const { listAccounts } = yield* KeyStore
   const unfinished = yield* Census.unfinishedOf(yield* listAccounts)
   yield* Census.releaseOwners(unfinished)
-  return yield* Effect.provide(running(start, unfinished.length), yield* serverLayer(start))
+  const answering = Effect.ensuring(running(start, unfinished.length), start.listener.close)
+  return yield* Effect.provide(answering, yield* serverLayer(start))
 })
 
 /** What keeps a server from starting through no fault of ours. */

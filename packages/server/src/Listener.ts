@@ -11,7 +11,8 @@ import type { HttpServer } from "effect/http"
 import type { Scope } from "effect"
 import { Effect } from "effect"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { createServer, STATUS_CODES } from "node:http"
+import { STATUS_CODES } from "node:http"
+import * as Closing from "./Closing.ts"
 import { StartRefused } from "./StartRefused.ts"
 import type { Address } from "./OwnAddress.ts"
 
@@ -22,6 +23,15 @@ export interface Listener {
   readonly address: Address
   /** Lets through what waits, and everything after it. */
   readonly ready: Effect.Effect<void>
+  /** Says with every answer from now on that its connection closes after it. */
+  readonly beginClosing: Effect.Effect<void>
+  /** True once it was told to close. */
+  readonly isClosing: () => boolean
+  /**
+   * Accepts no more connections and answers what was accepted. Done once nobody is connected, or
+   * after five seconds.
+   */
+  readonly close: Effect.Effect<void>
 }
 
 /** What a client may take for itself. */
@@ -49,9 +59,6 @@ export const defaultBounds: Bounds = {
   connections: 10_000,
   requestsPerConnection: 10_000,
 }
-
-/** How long a request in progress may go on after the server was told to stop. */
-const graceful = "5 seconds"
 
 /** How many requests wait for a server that starts; what comes on top is turned away. */
 const heldAtMost = 1_000
@@ -128,16 +135,16 @@ const addressOf = (server: Server): Address => {
 }
 
 /** The server before it listens. */
-const create = (bounds: Bounds): Server => {
-  const node = createServer({
+const create = (bounds: Bounds): Closing.Closing => {
+  const made = Closing.create({
     requestTimeout: bounds.requestMillis,
     headersTimeout: bounds.headersMillis,
     keepAliveTimeout: bounds.idleMillis,
     connectionsCheckingInterval: bounds.lookMillis,
   })
-  node.maxConnections = bounds.connections
-  node.maxRequestsPerSocket = bounds.requestsPerConnection
-  return node
+  made.server.maxConnections = bounds.connections
+  made.server.maxRequestsPerSocket = bounds.requestsPerConnection
+  return made
 }
 
 /** Takes the port, 0 for any free one. Refused in one line when it is not to be had. */
@@ -147,15 +154,15 @@ export const open = (
   bounds: Bounds = defaultBounds,
 ): Effect.Effect<Listener, StartRefused, Scope.Scope> =>
   Effect.gen(function* () {
-    const node = create(bounds)
+    const { begin, end, isClosing, server: node } = create(bounds)
     const ready = gate(node)
     answerMalformed(node, yield* requestNames)
-    const options = { host, port, gracefulShutdownTimeout: graceful } as const
-    const server = yield* NodeHttpServer.make(() => node, options).pipe(
+    const server = yield* NodeHttpServer.make(() => node, { host, port }).pipe(
       Effect.mapError(
         ({ cause }) => new StartRefused({ message: refusal(cause, host, port), reason: "failed" }),
       ),
     )
     yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
-    return { server, address: addressOf(node), ready }
+    const address = addressOf(node)
+    return { server, address, ready, beginClosing: begin, isClosing, close: end }
   })

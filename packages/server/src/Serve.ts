@@ -5,9 +5,9 @@
  * changed nothing. It stops in the opposite order, with one exception: the engine comes to rest
  * before the listener closes, so that whoever watches can see that it does.
  *
- * Guarantees: told to stop, it says at once that it wants no more requests, takes no more runs,
- * lets nodes in progress finish within the grace time, hands its runs back, answers what it was
- * asked, and ends well. Leaves out: TLS, and making accounts and keys.
+ * Guarantees: told to stop, it says at once that it wants no more requests, on kept connections,
+ * too, takes no more runs, lets nodes in progress finish within the grace time, hands its runs
+ * back, answers what it was asked, and ends well. Leaves out: TLS, and making accounts and keys.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
@@ -71,15 +71,16 @@ const engineLayer = (
     Layer.provide(KeySettings.layer(settings)),
   )
 
-/** Comes to rest while the listener still answers. */
-const drain = (parts: ReadonlyArray<Scope.Closeable>, markDraining: () => void) =>
+/** Comes to rest while the listener still answers, and then closes that. */
+const drain = (parts: ReadonlyArray<Scope.Closeable>, listener: Listening.Listener) =>
   Effect.gen(function* () {
-    markDraining()
+    yield* listener.beginClosing
     yield* Effect.logInfo("stopping: runs are handed back")
     const rest = parts.map((part) => Scope.close(part, Exit.void))
     const all = [...rest, Effect.sleep(noticeMillis)]
     yield* Effect.all(all, { concurrency: "unbounded", discard: true })
     yield* Effect.logInfo("runs are handed back")
+    yield* listener.close
   })
 
 const start = Effect.fnUntraced(function* (
@@ -95,7 +96,6 @@ const start = Effect.fnUntraced(function* (
   const { graceMillis } = settings
   const dispatcher = Delivering.dispatcherLayer(settings, { graceMillis, ...deliveries })
   yield* Layer.buildWithScope(Layer.provide(dispatcher, Layer.succeedContext(engine)), delivery)
-  let isDraining = false
   yield* Layer.build(
     Routes.layer(
       listener,
@@ -103,11 +103,11 @@ const start = Effect.fnUntraced(function* (
       settings.trustedProxies,
     ).pipe(
       Layer.provide(KeySettings.layer(settings)),
-      Layer.provide(Layer.succeed(IsDraining, () => isDraining)),
+      Layer.provide(Layer.succeed(IsDraining, listener.isClosing)),
       Layer.provide(Layer.succeedContext(engine)),
     ),
   )
-  yield* Effect.addFinalizer(() => drain([scope, delivery], () => (isDraining = true)))
+  yield* Effect.addFinalizer(() => drain([scope, delivery], listener))
   yield* listener.ready
   return originOf(listener.address)
 })

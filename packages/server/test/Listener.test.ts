@@ -1,6 +1,7 @@
 import { it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
+import { Agent, request } from "node:http"
 import { connect } from "node:net"
 import { assert, describe } from "vitest"
 import * as Listener from "../src/Listener.ts"
@@ -25,6 +26,80 @@ const exchange = (port: number, bytes: string) =>
     socket.setEncoding("utf8").on("data", (part: string) => (answer += part))
     socket.on("close", () => resume(Effect.succeed(answer)))
   })
+
+/** The status and what is said of the connection; the code of the error if there is no answer. */
+const answerTo = (port: number, agent: Agent) =>
+  Effect.callback<string>((resume) => {
+    const sent = request({ host: "127.0.0.1", port, agent }, (response) => {
+      response.resume()
+      const { connection } = response.headers
+      resume(Effect.succeed(`${response.statusCode} ${String(connection)}`))
+    })
+    sent.on("error", (cause) => resume(Effect.succeed("code" in cause ? String(cause.code) : "?")))
+    sent.end()
+  })
+
+const makeAgent = Effect.acquireRelease(
+  Effect.sync(() => new Agent({ keepAlive: true })),
+  (agent) => Effect.sync(() => agent.destroy()),
+)
+
+describe("Listener.close", () => {
+  it.live("is announced by every answer, also to requests that were there before", () =>
+    Effect.gen(function* () {
+      const listener = yield* Listener.open("127.0.0.1", 0)
+      const { port } = listener.address
+      const agent = yield* makeAgent
+      const early = yield* Effect.forkChild(answerTo(port, agent), { startImmediately: true })
+      // A connection that is refused right away comes after the request that waits.
+      yield* exchange(port, "nothing\r\n\r\n")
+      yield* listener.beginClosing
+      assert.isTrue(listener.isClosing())
+      yield* serve(listener)
+      yield* listener.ready
+      assert.strictEqual(yield* Fiber.join(early), "200 close")
+      assert.strictEqual(yield* answerTo(port, agent), "200 close")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("answers every connection that was made before", () =>
+    Effect.gen(function* () {
+      const listener = yield* Listener.open("127.0.0.1", 0)
+      const { port } = listener.address
+      const agent = yield* makeAgent
+      yield* serve(listener)
+      yield* listener.ready
+      // All of them are the kernel's to keep until this process asks for them.
+      const all = Effect.forEach(Array.from({ length: 50 }), () => answerTo(port, agent), {
+        concurrency: "unbounded",
+      })
+      const answers = yield* Effect.forkChild(all, { startImmediately: true })
+      yield* Effect.promise(() => new Promise((resolve) => process.nextTick(resolve)))
+      yield* listener.close
+      const seen = new Set(yield* Fiber.join(answers))
+      assert.deepStrictEqual([...seen], ["200 close"])
+      assert.strictEqual(yield* answerTo(port, agent), "ECONNREFUSED")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("waits for no client that never asks, and for none that has its answer", () =>
+    Effect.gen(function* () {
+      const listener = yield* Listener.open("127.0.0.1", 0)
+      const { port } = listener.address
+      const agent = yield* makeAgent
+      yield* serve(listener)
+      yield* listener.ready
+      const silent = yield* Effect.forkChild(exchange(port, ""), { startImmediately: true })
+      const kept = "GET / HTTP/1.1\r\nhost: a\r\n\r\n"
+      const idle = yield* Effect.forkChild(exchange(port, kept), { startImmediately: true })
+      // Who comes later is answered later: both are known to the server by then.
+      assert.strictEqual(yield* answerTo(port, agent), "200 keep-alive")
+      yield* Effect.timeout(listener.close, 4_000)
+      assert.strictEqual(yield* Fiber.join(silent), "")
+      assert.match(yield* Fiber.join(idle), /^HTTP\/1\.1 200 OK/)
+    }).pipe(Effect.scoped),
+  )
+})
 
 describe("Listener.open", () => {
   it.live("keeps requests waiting until the server is ready", () =>

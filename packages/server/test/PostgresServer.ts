@@ -35,7 +35,7 @@ const isFree = (port: number) =>
  * A port below those that the system gives away by itself: of those, any client may get one as its
  * own end, while the server is down.
  */
-const freePort = async (): Promise<number> => {
+export const freePort = async (): Promise<number> => {
   const port = randomInt(10_000, 32_000)
   return (await isFree(port)) ? port : freePort()
 }

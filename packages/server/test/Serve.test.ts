@@ -215,7 +215,32 @@ describe("serve", () => {
       { error: "The server is shutting down; try again" },
     ])
     expect(others.map(({ status }) => status)).toEqual([200, 401])
+    const connections = [ready, ...others].map((each) => each?.headers.get("connection"))
+    expect(connections).toEqual(["close", "close", "close"])
     expect(await server.ended).toEqual({ code: 0, signal: null })
+  })
+
+  it("accepts starts until it stops listening, and leaves them to another server", async () => {
+    const env = { DATABASE_URL: await database("late_starts"), MILLRACE_MASTER_KEY }
+    const { out } = await outcome(["keys", "create", "--label", "ci"], env)
+    const server = workshop.start(["serve", "--port", "0"], env)
+    const client = new ApiClient(await listening(server), out.trimEnd())
+    const data = { inputs: { value: 1 } }
+    const { id } = await client.call<{ id: string }>("POST", "/workflows", {
+      name: "One",
+      nodes: [{ id: "one", type: "constant", position: { x: 0, y: 0 }, data }],
+      edges: [],
+    })
+    server.signal("SIGTERM")
+    await server.waitFor(/stopping: /)
+    const runIds = await Promise.all(Array.from({ length: 5 }, () => client.start(id)))
+    expect(await server.ended).toEqual({ code: 0, signal: null })
+    const next = workshop.start(["serve", "--port", "0"], env)
+    const other = new ApiClient(await listening(next), out.trimEnd())
+    for (const runId of runIds) {
+      expect((await other.runWhen(runId, hasEnded)).status).toBe("COMPLETED")
+    }
+    expect(await next.end("SIGTERM")).toEqual({ code: 0, signal: null })
   })
 
   it("answers a request that was still arriving when it was told to stop", async () => {

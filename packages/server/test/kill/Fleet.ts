@@ -33,6 +33,11 @@ class Seat {
     return this.server.isRunning ? this.#origin : undefined
   }
 
+  /** Stops its server in order; the next one is started as after every end. */
+  restart(): Promise<Ended> {
+    return this.server.end("SIGTERM")
+  }
+
   async stop(): Promise<Ended> {
     this.#isWanted = false
     return this.server.end("SIGTERM")
@@ -66,21 +71,23 @@ export interface FleetOptions {
   readonly journal: string
   readonly size: number
   readonly env?: Readonly<Record<string, string>>
+  /** One for each server, which keeps it when it is started again; any free ones by default. */
+  readonly ports?: ReadonlyArray<number>
 }
 
 /** Servers that share a database. */
 export class Fleet {
   readonly seats: ReadonlyArray<Seat>
 
-  constructor({ env, journal, size, url }: FleetOptions) {
+  constructor({ env, journal, ports, size, url }: FleetOptions) {
     const all = {
       DATABASE_URL: url,
       KILL_JOURNAL: journal,
-      MILLRACE_PORT: "0",
       MILLRACE_MASTER_KEY: masterKey,
       ...env,
     }
-    this.seats = Array.from({ length: size }, () => new Seat(all))
+    const portOf = (index: number) => ({ MILLRACE_PORT: String(ports?.[index] ?? 0) })
+    this.seats = Array.from({ length: size }, (_, index) => new Seat({ ...portOf(index), ...all }))
   }
 
   /** Where servers listen at the moment. */

@@ -1,0 +1,92 @@
+/**
+ * Three servers are restarted one after another under load, as a rollout does it: clients that go
+ * to another server only where a connection is refused notice nothing.
+ *
+ * `ROLLING_RESTARTS` says how many restarts (6 by default), `ROLLING_STOP_MILLIS` how long the
+ * longest stop may take. On a machine of its own, `ROLLING_RESTARTS=18 ROLLING_STOP_MILLIS=2000`
+ * must hold.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { createKey } from "../packages/server/test/kill/Arena.ts"
+import { Balancer } from "../packages/server/test/kill/Balancer.ts"
+import { countOpen } from "../packages/server/test/kill/Evidence.ts"
+import { Fleet } from "../packages/server/test/kill/Fleet.ts"
+import { query } from "../packages/server/test/kill/Sql.ts"
+import { ApiClient } from "../packages/server/test/ApiClient.ts"
+import { freePort, PostgresServer } from "../packages/server/test/PostgresServer.ts"
+
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 })
+
+const restarts = Number(process.env["ROLLING_RESTARTS"] ?? 6)
+
+/** Less than what a connection that is not closed in time would cost: it is cut after 5 s. */
+const stopMillis = Number(process.env["ROLLING_STOP_MILLIS"] ?? 5_000)
+
+const perSecond = 100
+
+let postgres: PostgresServer
+let fleet: Fleet
+let balancer: Balancer
+let folder = ""
+let secret = ""
+beforeAll(async () => {
+  postgres = await PostgresServer.create()
+  folder = mkdtempSync(join(tmpdir(), "millrace-rolling-"))
+  secret = await createKey(postgres.url)
+  const ports = [await freePort(), await freePort(), await freePort()]
+  fleet = new Fleet({ url: postgres.url, journal: join(folder, "journal"), size: 3, ports })
+  balancer = new Balancer(ports, secret)
+  await fleet.ready()
+})
+afterAll(async () => {
+  balancer.close()
+  await fleet.clear()
+  await postgres.remove()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Stops a server, and waits until the one in its place has worked for a while. */
+const restart = async (index: number): Promise<number> => {
+  const begun = performance.now()
+  const { code, signal } = await fleet.seats[index]!.restart()
+  const millis = performance.now() - begun
+  expect({ code, signal }).toEqual({ code: 0, signal: null })
+  await fleet.ready()
+  await sleep(1_000)
+  return millis
+}
+
+const statuses = "SELECT status, count(*)::int AS count FROM runs GROUP BY 1"
+
+describe(`three servers that are restarted in turn, ${restarts} times, under load`, () => {
+  it("break no connection, answer every request with 2xx and stop quickly", async () => {
+    const client = new ApiClient(fleet.origins()[0]!, secret)
+    const { id } = await client.call<{ id: string }>("POST", "/workflows", {
+      name: "One",
+      nodes: [
+        { id: "one", type: "constant", position: { x: 0, y: 0 }, data: { inputs: { value: 1 } } },
+      ],
+      edges: [],
+    })
+    let isOver = false
+    const loading = balancer.load(perSecond, id, () => isOver)
+    const stops: Array<number> = []
+    try {
+      for (let index = 0; index < restarts; index++) stops.push(await restart(index % 3))
+    } finally {
+      isOver = true
+      await loading
+    }
+    const seconds = stops.toSorted((a, b) => a - b).map((millis) => (millis / 1_000).toFixed(2))
+    console.log(`${balancer.answers} answers; stops took ${seconds.join(", ")} s`)
+    expect(balancer.faults).toEqual([])
+    expect(Math.max(...stops)).toBeLessThan(stopMillis)
+    await vi.waitUntil(async () => (await countOpen(postgres.url)) === 0, { timeout: 60_000 })
+    const count = new Set(balancer.started).size
+    expect(await query(postgres.url, statuses)).toEqual([{ status: "COMPLETED", count }])
+  })
+})
