@@ -61,6 +61,16 @@ export const limits = {
       "Operations of one attempt of a built-in node that computes: a step of a path, a comparison" +
       " or a copied value counts as one. A million takes 10 to 50 milliseconds.",
   },
+  blockedMillis: {
+    usual: 60_000,
+    meaning:
+      "Milliseconds that the event loop may be blocked before a server on Postgres lets its runs " +
+      "go to others, and ends itself.",
+  },
+  threadsAtOnce: {
+    usual: 4,
+    meaning: "Threads on which one process runs blocking node types; further attempts wait.",
+  },
   attemptsPerRun: {
     usual: 1_000,
     meaning: "Attempts of all nodes of one run together, beyond which no node is tried again.",

@@ -19,6 +19,7 @@ import type { Outcome } from "./Attempt.ts"
 import { commitTurn } from "./Commit.ts"
 import type { Compiled } from "./Graphs.ts"
 import { Graphs } from "./Graphs.ts"
+import { Handlers } from "./Handlers.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import type { Circumstances, Progress } from "./Progress.ts"
 import { recordOf, resume } from "./Progress.ts"
@@ -47,6 +48,8 @@ export interface Drain {
   readonly onDrain: (notify: () => void) => () => void
   /** Says how to learn what attempts of a run that executes here have charged so far. */
   readonly onBegin: (run: RunId, spent: Spent) => void
+  /** The handlers in progress in the process. */
+  readonly handlers: Handlers
 }
 
 /** For executions that nobody tells to stop. */
@@ -54,6 +57,7 @@ export const noDrain: Drain = {
   isDraining: () => false,
   onDrain: () => () => undefined,
   onBegin: () => undefined,
+  handlers: new Handlers(),
 }
 
 /**
@@ -127,7 +131,13 @@ export const proceed: (
   const store = yield* RunStore
   const types = yield* NodeTypes
   const clock = yield* Clock.Clock
-  const workshop = new Workshop(progress, types, clock, yield* Queue.unbounded<News>())
+  const workshop = new Workshop(
+    progress,
+    types,
+    drain.handlers,
+    clock,
+    yield* Queue.unbounded<News>(),
+  )
   const forget = drain.onDrain(() => workshop.nudge())
   drain.onBegin(progress.run.id, progress.spent)
   const work = Effect.gen(function* () {

@@ -8,19 +8,37 @@ import type { Context } from "effect"
 import { Effect, Exit, Fiber, FiberMap, Option } from "effect"
 import type { AccountId, RunId } from "../domain/Id.ts"
 import type { Run, RunRecord } from "../domain/Run.ts"
-import type { RunStore, StaleRun } from "../ports/RunStore.ts"
+import type { StaleRun } from "../ports/RunStore.ts"
+import { RunStore } from "../ports/RunStore.ts"
 import type { Drain, Over, Prepared } from "./Execution.ts"
 import { execute, proceed } from "./Execution.ts"
 import type { Graphs } from "./Graphs.ts"
+import type { Handlers } from "./Handlers.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import type { Spent } from "./Turn.ts"
 
 /** What executions need besides their run. */
 export type Needs = RunStore | NodeTypes | Graphs
 
+/**
+ * Says that a run which was executed here has another owner now. One that has ended elsewhere, as
+ * by being canceled, or that nobody has taken, was not lost.
+ */
+export const lost = Effect.fnUntraced(function* ({ accountId, fence, id }: Run) {
+  const store = yield* RunStore
+  const found = yield* Effect.orElseSucceed(store.find(accountId, id), () => Option.none())
+  const now = Option.getOrUndefined(found)?.run
+  if (now === undefined || now.finishedAt !== null || now.fence === fence) return
+  yield* Effect.logWarning(
+    `lost run ${id} to somebody else: the lease of this process was not renewed in time, and ` +
+      "another process has taken the run over; nodes in progress here may be executed twice",
+  )
+})
+
 /** What this process executes at the moment. Mutable; every method is one synchronous step. */
 export class Executions implements Drain {
   readonly runs = new Map<RunId, Run>()
+  readonly handlers: Handlers
   /** When the first of the runs goes on that this process has parked. */
   nextDue = Number.POSITIVE_INFINITY
   readonly #fibers: FiberMap.FiberMap<RunId, Over>
@@ -34,8 +52,10 @@ export class Executions implements Drain {
     fibers: FiberMap.FiberMap<RunId, Over>,
     context: Context.Context<Needs>,
     giveBack: (id: RunId) => Effect.Effect<void>,
+    handlers: Handlers,
   ) {
     this.#fibers = fibers
+    this.handlers = handlers
     this.#fork = Effect.runForkWith(context)
     this.#giveBack = giveBack
   }
@@ -60,9 +80,7 @@ export class Executions implements Drain {
   launch(run: Run, execution: Effect.Effect<Over, StaleRun, Needs>): Effect.Effect<void> {
     const supervised = execution.pipe(
       Effect.tap((over) => this.#leave(run.id, over)),
-      Effect.catchTag("StaleRun", () =>
-        Effect.as(Effect.logDebug("lost a run to somebody else", run.id), undefined),
-      ),
+      Effect.catchTag("StaleRun", () => Effect.as(lost(run), undefined)),
       Effect.catchCause((cause) =>
         Effect.as(Effect.logError("an execution broke off", run.id, cause), undefined),
       ),

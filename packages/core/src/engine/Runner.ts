@@ -15,12 +15,14 @@ import { CurrentLimits } from "../domain/Limits.ts"
 import type { Run } from "../domain/Run.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
+import { CurrentWatchdog } from "../ports/Watchdog.ts"
 import { CurrentWakeups } from "../ports/Wakeups.ts"
 import { claiming } from "./Claiming.ts"
 import type { Over, Prepared } from "./Execution.ts"
 import type { Needs } from "./Executions.ts"
-import { Executions } from "./Executions.ts"
+import { Executions, lost as tellLost } from "./Executions.ts"
 import type { Graphs } from "./Graphs.ts"
+import { Handlers } from "./Handlers.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import type { RunnerOptions } from "./RunnerOptions.ts"
@@ -79,6 +81,9 @@ const heartbeat = (
       (run) => executions.runs.get(run.id) === run && owned.get(run.id) !== run.fence,
     )
     yield* executions.stop(lost.map((run) => run.id))
+    yield* Effect.forEach(lost, (run) => Effect.provideService(tellLost(run), RunStore, store), {
+      discard: true,
+    })
     const idle = [...owned.keys()].filter((runId) => !executions.runs.has(runId))
     const astray = idle.filter((runId) => strays.has(runId))
     strays = new Set(idle)
@@ -94,6 +99,21 @@ const heartbeat = (
         )
   return Effect.catchTag(beat, "StorageError", without)
 }
+
+const nanosPerMilli = 1_000_000
+
+/** How often it is looked whether the event loop turns. */
+const lookMillis = 500
+
+/** Warns of blocks of the event loop when they are over. */
+const watching = ({ handlers }: Executions, clock: Clock.Clock) =>
+  Effect.gen(function* () {
+    const before = clock.monotonicTimeNanosUnsafe()
+    yield* Effect.sleep(Duration.millis(lookMillis))
+    const passed = Number(clock.monotonicTimeNanosUnsafe() - before) / nanosPerMilli
+    const block = handlers.look(passed - lookMillis)
+    if (block !== undefined) yield* Effect.logWarning(block.message)
+  })
 
 const every = (millis: number, effect: Effect.Effect<void>) =>
   Effect.forkScoped(Effect.forever(Effect.andThen(effect, Effect.sleep(Duration.millis(millis)))))
@@ -113,7 +133,8 @@ const make = Effect.gen(function* () {
   )
   const fibers = yield* FiberMap.make<RunId, Over>()
   const giveBack = (runId: RunId) => Effect.ignore(store.abandon(id, [runId]))
-  const executions = new Executions(fibers, yield* Effect.context<Needs>(), giveBack)
+  const handlers = new Handlers(yield* CurrentWatchdog)
+  const executions = new Executions(fibers, yield* Effect.context<Needs>(), giveBack, handlers)
   const room = () => (executions.isDraining() ? 0 : limits.runsAtOnce - executions.runs.size)
   const pokes = yield* Queue.sliding<void>(1)
   const poke = () => void Queue.offerUnsafe(pokes, undefined)
@@ -122,6 +143,7 @@ const make = Effect.gen(function* () {
   // living lease, then the lease ends.
   yield* every(options.leaseMillis / 4, heartbeat(id, store, executions, clock, options))
   yield* Effect.addFinalizer(() => executions.drain(options.graceMillis))
+  yield* Effect.forkScoped(Effect.forever(watching(executions, clock)))
   const needs = { id, store, types, executions, clock, options, limits, room }
   yield* Effect.forkScoped(claiming(needs, pokes))
   yield* wakeups.listen(poke)

@@ -9,6 +9,7 @@ import type { Clock, Fiber } from "effect"
 import { Duration, Effect, Queue } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import * as Attempt from "./Attempt.ts"
+import type { Handlers } from "./Handlers.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import type { Progress, Started } from "./Progress.ts"
 import type { Signal, Turn } from "./Turn.ts"
@@ -28,6 +29,7 @@ export type News = Signal | { readonly _tag: "Drain" }
 export class Workshop {
   readonly #progress: Progress
   readonly #types: NodeTypes["Service"]
+  readonly #handlers: Handlers
   readonly #clock: Clock.Clock
   readonly #news: Queue.Queue<News>
   readonly #fork: ReturnType<typeof Effect.runForkWith<unknown>>
@@ -38,11 +40,13 @@ export class Workshop {
   constructor(
     progress: Progress,
     types: NodeTypes["Service"],
+    handlers: Handlers,
     clock: Clock.Clock,
     news: Queue.Queue<News>,
   ) {
     this.#progress = progress
     this.#types = types
+    this.#handlers = handlers
     this.#clock = clock
     this.#news = news
     this.#fork = Effect.runForkWith(types.context)
@@ -128,7 +132,10 @@ export class Workshop {
     const earlier = leftovers.get(index)?.logs ?? null
     const request = { run, node, executable, attempt: number, inputs, state, earlier, limits }
     const attempt = Attempt.make(request, this.#types.context, this.#clock)
+    const called = { runId: run.id, nodeId: node.id, nodeType: node.type.key }
+    const handler = this.#handlers.call(called, this.#clock.monotonicTimeNanosUnsafe())
     const fiber = Effect.runForkWith(attempt.context)(attempt.run)
+    this.#handlers.returned(handler, this.#clock.monotonicTimeNanosUnsafe())
     const millis = node.policy.timeoutMillis
     const late = `timed out after ${Duration.format(Duration.millis(millis ?? 0))}`
     const timer =
@@ -137,6 +144,7 @@ export class Workshop {
         : this.#after(millis, () => attempt.giveUp(late))
     this.#running.set(index, { attempt: number, fiber, charged: attempt.charged, timer })
     fiber.addObserver((exit) => {
+      this.#handlers.end(handler)
       if (this.#running.get(index)?.fiber === fiber) {
         Queue.offerUnsafe(this.#news, attempt.end(exit))
       }

@@ -10,7 +10,7 @@ import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer } from "effect"
+import { Context, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { account, boot, byNode, edge, Gates, node, shared, start, types } from "./TestEngine.ts"
 
@@ -108,6 +108,29 @@ describe("Runner.layer", () => {
       )
       assert.strictEqual(run.status, "COMPLETED")
       yield* survivor.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("warns when a run of its own has passed to another process", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const store = yield* RunStore
+      const lines: Array<string> = []
+      const logger = Logger.make(({ logLevel, message }) => {
+        lines.push(`${logLevel} ${String(message)}`)
+      })
+      const server = yield* boot().pipe(Effect.provide(Logger.layer([logger])))
+      const taken = yield* start(chain, wires).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("two")
+      const other = RunnerId.make("exe_other")
+      yield* store.heartbeat(other, 60_000)
+      yield* store.seize(account, taken.id, other)
+      yield* gates.open("two")
+      yield* TestClock.adjust("12 seconds")
+      const warnings = lines.filter((line) => line.startsWith("Warn"))
+      assert.strictEqual(warnings.length, 1)
+      assert.include(warnings[0], `Warn lost run ${taken.id} to somebody else`)
+      yield* server.stop
     }).pipe(Effect.provide(shared())),
   )
 
