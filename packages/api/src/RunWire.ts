@@ -109,7 +109,7 @@ export const StartRun = Schema.Struct({
       description: "Run this node alone, on what the nodes before it last put out.",
     }),
   ),
-}).annotate({ identifier: "StartRun" })
+}).annotate({ identifier: "StartRun", closed: true })
 export type StartRun = typeof StartRun.Type
 
 /** What a start would cost, and what stands against it. */

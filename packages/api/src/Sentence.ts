@@ -6,14 +6,12 @@
  * that a secret in a wrong field does not come back. Leaves out: problems of a graph, which the
  * engine words itself.
  */
+import { quoted } from "@millrace/core/domain/Quote"
 import type { SchemaAST } from "effect"
 import { SchemaIssue } from "effect"
 
 /** How many problems one sentence names; the rest are counted. */
 export const problemsShown = 20
-
-/** How much of a key that the client chose appears in a path. */
-const keyLength = 64
 
 type Path = ReadonlyArray<PropertyKey>
 
@@ -44,8 +42,8 @@ const alternatives = (names: ReadonlyArray<string>): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
 
 const keyText = (key: string, first: boolean): string => {
-  if (!/^[\w-]+$/.test(key)) return `[${JSON.stringify(key.slice(0, keyLength))}]`
-  return (first ? "" : ".") + key.slice(0, keyLength)
+  if (!/^[\w-]{1,64}$/.test(key)) return `[${quoted(key)}]`
+  return first ? key : `.${key}`
 }
 
 /** A path as people write it: `nodes[3].data`. */

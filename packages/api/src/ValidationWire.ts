@@ -10,10 +10,10 @@ import { StartRun } from "./RunWire.ts"
 /** At most so many problems are listed. */
 export const problemsListed = 1_000
 
-/** Body of a validation: what a start would lay over the workflow. */
+/** Body of a validation: what a start would lay over the workflow; a start's other fields too. */
 export const ValidateWorkflow = StartRun.mapFields(
   Struct.pick(["values", "graphInputOverrides", "nodeOverrides"]),
-).annotate({ identifier: "ValidateWorkflow" })
+).annotate({ identifier: "ValidateWorkflow", closed: Object.keys(StartRun.fields) })
 export type ValidateWorkflow = typeof ValidateWorkflow.Type
 
 /** One thing about a graph, and where it is. */

@@ -34,9 +34,10 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const problemOfHeader = (name: string, value: string): string | undefined => {
-  if (!token.test(name)) return `The header name ${JSON.stringify(name.slice(0, 80))} is not valid`
-  if (isReserved(name)) return `The header "${name.toLowerCase()}" may not be set`
-  return fieldValue.test(value) ? undefined : `The value of the header "${name}" is not valid`
+  const shown = JSON.stringify(name.slice(0, 80))
+  if (!token.test(name)) return `The header name ${shown} is not valid`
+  if (isReserved(name)) return `The header ${shown.toLowerCase()} may not be set`
+  return fieldValue.test(value) ? undefined : `The value of the header ${shown} is not valid`
 }
 
 /** Why these headers may not be sent, as one sentence, or `undefined` when they may. */

@@ -1,18 +1,20 @@
 /**
  * Reading the JSON body of a request: the one place that decides what a body may be.
  *
- * Guarantees: at most `bodyBytes` are read; the text is valid UTF-8 and JSON whose numbers are
- * finite and whose depth and number of values are bounded, so whatever is kept of it can be written
- * again; an empty body counts as `{}`. Refuses in this order: media type and content coding, size,
- * encoding, syntax, bounds, form.
+ * Guarantees: at most `bodyBytes` are read, and nothing of a body that is announced as larger: its
+ * client is not even told to go on where it asked (`Expect: 100-continue`). The text is valid UTF-8
+ * and JSON whose numbers are finite and whose depth and number of values are bounded, so that all
+ * that is kept of it can be written again; an empty body counts as `{}`. Refuses in this order:
+ * media type and content coding, size, depth, encoding, syntax, number of values, form.
  */
+import { unknownFieldsOf } from "@millrace/api/Closed"
 import { sentenceOf } from "@millrace/api/Sentence"
 import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { ByteSize, Effect, Result, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { BodyTooLarge, Compressed, InvalidRequest, NotJson, refuse } from "./Errors.ts"
-import { problemOfSize } from "./JsonBounds.ts"
+import { problemOfDepth, problemOfValues } from "./JsonBounds.ts"
 
 /** Beyond so many characters only the first problem of a body is named: naming costs time. */
 const fullReportLength = 65_536
@@ -33,6 +35,8 @@ const invalid = (message: string) =>
   Result.fail(new InvalidRequest({ message: `body: ${message}` }))
 
 const parse = (bytes: ArrayBuffer, limits: Limits): Result.Result<unknown, InvalidRequest> => {
+  const tooDeep = problemOfDepth(new Uint8Array(bytes), limits)
+  if (tooDeep !== undefined) return Result.fail(new InvalidRequest({ message: tooDeep }))
   let text: string
   try {
     text = utf8.decode(bytes)
@@ -41,7 +45,7 @@ const parse = (bytes: ArrayBuffer, limits: Limits): Result.Result<unknown, Inval
   }
   try {
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text)
-    const message = problemOfSize(value, limits)
+    const message = problemOfValues(value, limits)
     return message === undefined
       ? Result.succeed(value)
       : Result.fail(new InvalidRequest({ message }))
@@ -54,6 +58,9 @@ const readBytes = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   { bodyBytes }: Limits,
 ) {
+  if (Number(request.headers["content-length"] ?? 0) > bodyBytes) {
+    return yield* refuse(new BodyTooLarge({ limit: bodyBytes }))
+  }
   return yield* request.arrayBuffer.pipe(
     Effect.provideService(HttpServerRequest.MaxBodySize, ByteSize.bytes(bodyBytes)),
     Effect.catch(({ reason }) => {
@@ -86,11 +93,12 @@ export const originalReader = <A, I>(schema: Schema.Codec<A, I>) => {
     if (Result.isFailure(value)) return yield* refuse(value.failure)
     const errors = bytes.byteLength > fullReportLength ? "first" : "all"
     const decoded = decode(value.success, { errors })
-    if (Result.isSuccess(decoded)) {
+    const unknown = unknownFieldsOf(schema, value.success)
+    if (Result.isSuccess(decoded) && unknown.length === 0) {
       return { body: decoded.success, bytes: new Uint8Array(bytes) } satisfies Original<A>
     }
-    const message = sentenceOf(decoded.failure.issue, "body")
-    return yield* refuse(new InvalidRequest({ message }))
+    const wrong = Result.isSuccess(decoded) ? [] : [sentenceOf(decoded.failure.issue, "body")]
+    return yield* refuse(new InvalidRequest({ message: [...unknown, ...wrong].join("; ") }))
   })
 }
 

@@ -6,6 +6,7 @@
  * every identifier. Leaves out: the wording of the engine's other refusals, which is theirs.
  */
 import * as Wire from "@millrace/api/WireError"
+import { plain } from "@millrace/core/domain/Quote"
 import type {
   BeyondMaxCredits,
   DeliveryNotFound,
@@ -262,7 +263,7 @@ const forms = {
     code: "method_not_allowed",
     error: ({ allowed, method }) =>
       new Wire.MethodNotAllowed({
-        error: `${method} is not possible here; allowed: ${allowed.join(", ")}`,
+        error: `${plain(method)} is not possible here; allowed: ${allowed.join(", ")}`,
       }),
     headers: ({ allowed }) => ({ allow: allowed.join(", ") }),
   }),

@@ -1,38 +1,79 @@
 /**
- * How large a body may be once it is JSON: how deep, and of how many values.
+ * How large a body may be as JSON: how deep, and of how many values.
  *
- * Guarantees: whatever passes can be walked by recursion, and written again, because its numbers
- * are finite; a refusal names the place and never the value. Leaves out: bytes, which are counted
- * while they are read, and the form, which a schema knows.
+ * Guarantees: depth is bounded before the text is parsed, in one pass over its bytes, so that a
+ * hostile one costs nothing; whatever passes can be walked by recursion, and written again, because
+ * its numbers are finite; a refusal names the place and never the value. Leaves out: bytes, which
+ * are counted while they are read, and the form, which a schema knows.
  */
 import { placeOf } from "@millrace/api/Sentence"
 import type { Limits } from "@millrace/core/domain/Limits"
 
-type Bounds = Pick<Limits, "bodyDepth" | "bodyValues">
+const [quote, backslash] = [0x22, 0x5c]
+const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+/** The text between two places, as the key that it is. */
+const keyBetween = (bytes: Uint8Array, from: number, to: number): ReadonlyArray<PropertyKey> => {
+  try {
+    return [JSON.parse(new TextDecoder().decode(bytes.subarray(from, to))) as string]
+  } catch {
+    return []
+  }
+}
+
+/** The place behind a text that begins at `from`. */
+const endOfText = (bytes: Uint8Array, from: number): number => {
+  let at = from + 1
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
+  return at + 1
+}
+
+/**
+ * Says that JSON text is nested too deep, and in which field, or `undefined`. Texts do not count,
+ * whatever is in them; the bytes need not be JSON. An object or array alone is one level.
+ */
+export const problemOfDepth = (
+  bytes: Uint8Array,
+  { bodyDepth }: Pick<Limits, "bodyDepth">,
+): string | undefined => {
+  let depth = 0
+  // The last text of the outermost object: in front of what is nested, that is its key.
+  let [keyFrom, keyTo] = [0, 0]
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte === quote) {
+      const end = endOfText(bytes, at)
+      if (depth === 1) [keyFrom, keyTo] = [at, end]
+      at = end - 1
+    } else if (byte === openArray || byte === openObject) {
+      depth += 1
+      if (depth <= bodyDepth) continue
+      const place = placeOf(keyBetween(bytes, keyFrom, keyTo), "body")
+      return `${place}: is nested deeper than ${bodyDepth} levels`
+    } else if (byte === closeArray || byte === closeObject) depth -= 1
+  }
+  return undefined
+}
 
 /** One walk over a body. It ends at the first problem. */
 class Walk {
-  readonly #bounds: Bounds
+  readonly #mostValues: number
   readonly #path: Array<PropertyKey> = []
   #values = 0
   problem: string | undefined
 
-  constructor(bounds: Bounds) {
-    this.#bounds = bounds
+  constructor(mostValues: number) {
+    this.#mostValues = mostValues
   }
 
   visit(value: unknown): boolean {
     this.#values += 1
-    if (this.#values > this.#bounds.bodyValues) {
-      this.problem = `body: has more than ${this.#bounds.bodyValues} values`
+    if (this.#values > this.#mostValues) {
+      this.problem = `body: has more than ${this.#mostValues} values`
       return false
     }
     if (typeof value === "number") return Number.isFinite(value) || this.#refuse("is too large")
     if (typeof value !== "object" || value === null) return true
-    if (this.#path.length >= this.#bounds.bodyDepth) {
-      this.#path.length = Math.min(1, this.#path.length)
-      return this.#refuse(`is nested deeper than ${this.#bounds.bodyDepth} levels`)
-    }
     return Array.isArray(value)
       ? value.every((item, index) => this.#enter(index, item))
       : Object.keys(value).every((key) => this.#enter(key, (value as Record<string, unknown>)[key]))
@@ -52,11 +93,15 @@ class Walk {
 }
 
 /**
- * Says which bound a parsed body goes beyond, or `undefined`. An object or array alone is one level
- * and one value; keys do not count. Costs one visit per value, and none beyond the bound.
+ * Says which bound a parsed body goes beyond, or `undefined`. An object or array alone is one
+ * value; keys do not count. Costs one visit per value, and none beyond the bound. The body is one
+ * that {@link problemOfDepth} has nothing against.
  */
-export const problemOfSize = (body: unknown, bounds: Bounds): string | undefined => {
-  const walk = new Walk(bounds)
+export const problemOfValues = (
+  body: unknown,
+  { bodyValues }: Pick<Limits, "bodyValues">,
+): string | undefined => {
+  const walk = new Walk(bodyValues)
   walk.visit(body)
   return walk.problem
 }

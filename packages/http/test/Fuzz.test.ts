@@ -1,5 +1,5 @@
 /**
- * A thousand requests by chance; the full size is a suite of its own.
+ * Two thousand requests by chance; the full size is a suite of its own.
  */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import { served } from "./Operations.ts"
 
 layer(Harness.layer)("fuzzing", (it) => {
   describe("the interface", () => {
-    it.effect("answers a thousand odd requests as the document says, and never with 5xx", () =>
+    it.effect("answers two thousand odd requests as the document says, and never with 5xx", () =>
       Effect.gen(function* () {
         const { handler, tenant } = yield* Harness
         const tenants = yield* Effect.forEach([1, 2], () => tenant())
@@ -19,7 +19,7 @@ layer(Harness.layer)("fuzzing", (it) => {
           keys: tenants.map(({ key }) => key),
         }
         const nodeTypes = ["echo", "measure", "broken"]
-        const options = { count: 1_000, seed: 1, nodeTypes }
+        const options = { count: 2_000, seed: 1, nodeTypes }
         const document = yield* served
         const report = yield* Effect.promise(() => fuzz(document, target, options))
         assert.deepStrictEqual(report.complaints, [])

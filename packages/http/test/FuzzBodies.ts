@@ -80,6 +80,8 @@ const oddValue = (dice: Dice): unknown => {
   }
 }
 
+const picture = "data:image/png;base64,iVBORw0KGgo="
+
 const named: Readonly<Record<string, (dice: Dice, known: Known) => unknown>> = {
   workflowId: (dice, { workflows }) => dice.pick(workflows),
   ids: (dice, { runs }) => Array.from({ length: dice.below(5) }, () => dice.pick(runs)),
@@ -88,12 +90,12 @@ const named: Readonly<Record<string, (dice: Dice, known: Known) => unknown>> = {
   id: (dice) => `n${dice.below(4)}`,
   source: (dice) => dice.pick(["api", "ui", "n0", "n1", "n2"]),
   target: (dice) => `n${dice.below(4)}`,
-  sourceHandle: (dice) => dice.pick(["", "output", "value", "error"]),
-  targetHandle: (dice) => dice.pick(["", "input", "text", "value"]),
+  sourceHandle: (dice) => dice.pick([null, "", "output", "value", "error"]),
+  targetHandle: (dice) => dice.pick([null, "", "input", "text", "value"]),
   inputs: (dice) => ({ [dice.pick(["text", "input", "value"])]: oddValue(dice) }),
   data: (dice) => ({ inputs: { [dice.pick(["text", "input", "value"])]: oddValue(dice) } }),
   mode: (dice) => dice.pick(["length", "words", "nope"]),
-  thumbnailUrl: (dice) => dice.pick([null, "https://example.com/a.png", "ftp://x"]),
+  thumbnailUrl: (dice) => dice.pick([null, "https://example.com/a.png", picture, "ftp://x"]),
   url: () => "https://example.com/hook",
 }
 
@@ -115,7 +117,7 @@ export const valueOf = (
       return Object.fromEntries(
         wanted.map(([key, of]) => [
           key,
-          named[key]?.(dice, known) ?? valueOf(document, of, dice, known),
+          (named[key] ?? (() => valueOf(document, of, dice, known)))(dice, known),
         ]),
       )
     }

@@ -9,6 +9,7 @@ import { Account } from "@millrace/core/domain/Account"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import { unknownFields } from "@millrace/core/domain/Nearest"
 import type { Engine as CoreEngine, Stores } from "@millrace/core/engine/Engine"
 import { layer as coreLayer } from "@millrace/core/engine/Engine"
 import { Keys as CoreKeys } from "@millrace/core/engine/Keys"
@@ -18,6 +19,7 @@ import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { Egress } from "@millrace/egress/Egress"
 import { openWeb } from "@millrace/egress/Policy"
 import { Cursors } from "@millrace/http/Cursor"
+import { InvalidRequest } from "@millrace/http/Errors"
 import type { Handler } from "@millrace/http/WebHandler"
 import { make as makeHandler } from "@millrace/http/WebHandler"
 import { builtin } from "@millrace/nodes/Builtin"
@@ -29,6 +31,7 @@ import { millisOf } from "./Duration.ts"
 import { reader } from "./Json.ts"
 import type { Keys } from "./Key.ts"
 import * as Key from "./Key.ts"
+import { ofRefusal } from "./MillraceError.ts"
 import type { NodeType } from "./Node.ts"
 import * as NodeDigest from "./NodeDigest.ts"
 import type { Runs } from "./Run.ts"
@@ -61,6 +64,31 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   readonly grace?: Duration
   /** Bounds other than the defaults. */
   readonly limits?: Partial<Limits>
+}
+
+/** Every option, by name. */
+const optionNames: { readonly [K in keyof EngineOptions<ReadonlyArray<NodeType>>]-?: true } = {
+  store: true,
+  nodes: true,
+  builtin: true,
+  account: true,
+  basePath: true,
+  grace: true,
+  limits: true,
+}
+
+const given = (of: object): ReadonlyArray<string> =>
+  Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+
+/** Refuses options that there are not: a misspelt one would have no effect. */
+const checkNames = (options: EngineOptions<ReadonlyArray<NodeType>>): void => {
+  const ofLimits = unknownFields(given(options.limits ?? {}), Object.keys(defaultLimits))
+  const clauses = [
+    ...unknownFields(given(options), Object.keys(optionNames)),
+    ...ofLimits.map((clause) => `limits: ${clause}`),
+  ]
+  if (clauses.length === 0) return
+  throw ofRefusal(new InvalidRequest({ message: `createEngine: ${clauses.join("; ")}` }))
 }
 
 /** A running engine. */
@@ -155,8 +183,8 @@ const engineOf = <N extends ReadonlyArray<NodeType>>(
 })
 
 /**
- * Opens an engine. Rejects with one sentence when it cannot start: the store does not open, or two
- * node types have one key.
+ * Opens an engine. Rejects with one sentence when it cannot start: the store does not open, two
+ * node types have one key, or there is no such option.
  *
  * ```ts
  * await using engine = await createEngine({ store: pglite("./data"), nodes: [shout] })
@@ -165,6 +193,7 @@ const engineOf = <N extends ReadonlyArray<NodeType>>(
 export const createEngine = async <const N extends ReadonlyArray<NodeType> = readonly []>(
   options: EngineOptions<N> = {},
 ): Promise<Engine<N>> => {
+  checkNames(options)
   const runtime = await open(layerOf(options))
   try {
     return engineOf(runtime, await runtime.call(accountOf(options.account)))

@@ -5,6 +5,7 @@
  * Guarantees: a caller and the engine never share an object, so neither can change what the other
  * one holds; input has the form that the HTTP interface asks for, or is refused in one sentence.
  */
+import { unknownFieldsOf } from "@millrace/api/Closed"
 import { sentenceOf } from "@millrace/api/Sentence"
 import { problemOf } from "@millrace/core/domain/Json"
 import { InvalidRequest } from "@millrace/http/Errors"
@@ -28,9 +29,10 @@ export const reader = <A, I>(schema: Schema.Codec<A, I>, root: string) => {
     const copy = copyOf(input)
     if (Result.isFailure(copy)) return refuse(`${root}: ${copy.failure}`)
     const decoded = decode(copy.success, { errors: "all" })
-    return Result.isSuccess(decoded)
-      ? Effect.succeed(decoded.success)
-      : refuse(sentenceOf(decoded.failure.issue, root))
+    const unknown = unknownFieldsOf(schema, copy.success)
+    if (Result.isSuccess(decoded) && unknown.length === 0) return Effect.succeed(decoded.success)
+    const wrong = Result.isSuccess(decoded) ? [] : [sentenceOf(decoded.failure.issue, root)]
+    return refuse([...unknown, ...wrong].join("; "))
   }
 }
 

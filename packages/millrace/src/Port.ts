@@ -6,6 +6,7 @@
  * a handler sees and returns is typed by the schemas alone. Leaves out: what a node type is.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import { bracketed } from "@millrace/core/domain/Quote"
 import { Schema } from "effect"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
 
@@ -85,9 +86,8 @@ export const clausesOf = ({ issues }: Verdict): ReadonlyArray<string> =>
   issues?.length === 0 ? ["refused without a reason"] : Array.from(issues ?? [], clauseOf)
 
 const clauseOf = ({ message, path = [] }: StandardSchemaV1.Issue): string => {
-  const place = path.map((part) => `[${String(typeof part === "object" ? part.key : part)}]`)
   const words = message.replace(/\s+/g, " ").trim()
-  return place.length === 0 ? words : `${place.join("")}: ${words}`
+  return path.length === 0 ? words : `${bracketed(path)}: ${words}`
 }
 
 /**

@@ -14,6 +14,7 @@ import { RunNotFound } from "@millrace/core/engine/Refusals"
 import { Runs as Core } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { Cursors } from "@millrace/http/Cursor"
+import { InvalidRequest } from "@millrace/http/Errors"
 import { Effect, Option, Schema, Struct } from "effect"
 import type { Duration } from "./Duration.ts"
 import { format, millisOf } from "./Duration.ts"
@@ -105,11 +106,22 @@ export interface Runs {
   list(query?: RunQuery): Listing<RunItem>
 }
 
-const StartFields = Schema.Struct(Struct.omit(Wire.StartRun.fields, ["webhook", "singleNodeId"]))
+const StartFields = Schema.Struct(
+  Struct.omit(Wire.StartRun.fields, ["webhook", "singleNodeId"]),
+).annotate({ closed: true })
 const { status, workflowId } = WireRunQuery.fields
 const QueryFields = Schema.Struct({ ...pageFields, status, workflowId })
 
-const readStart = reader(StartFields, "run")
+const readFields = reader(StartFields, "run")
+const noWebhook =
+  "webhook: only a server delivers webhooks, not an engine inside an application; start the run " +
+  "on a server, or leave webhook out and use wait"
+
+const readStart = (given: StartRequest & { readonly webhook?: unknown }) =>
+  given?.webhook === undefined
+    ? readFields(given)
+    : Effect.fail(new InvalidRequest({ message: noWebhook }))
+
 const readQuery = reader(QueryFields, "query")
 const readIdentifier = reader(Identifier, "id")
 const readId = (id: string) => Effect.map(readIdentifier(id), (text) => RunId.make(text))

@@ -6,6 +6,7 @@
  * started.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
+import { quoted } from "@millrace/core/domain/Quote"
 import type { Edge, Node, Position } from "@millrace/core/domain/Workflow"
 import { place } from "@millrace/core/graph/Placement"
 import { InvalidRequest } from "@millrace/http/Errors"
@@ -110,7 +111,9 @@ const drawNode = (
 const endOf = (text: string): readonly [node: string, port: string] => {
   const dot = text.lastIndexOf(".")
   if (dot > 0) return [text.slice(0, dot), text.slice(dot + 1)]
-  throw ofRefusal(new InvalidRequest({ message: `edge: expected "node.port", got "${text}"` }))
+  throw ofRefusal(
+    new InvalidRequest({ message: `edge: expected "node.port", got ${quoted(text)}` }),
+  )
 }
 
 const drawEdge = (edges: ReadonlyArray<Edge>, from: string, to: string): Edge => {

@@ -115,6 +115,26 @@ describe("engine.fetch", () => {
   })
 })
 
+describe("createEngine", () => {
+  it("refuses an option and a limit that there are not, with the nearest name", async () => {
+    const messageOf = async (options: object) => {
+      const error = await createEngine(options as never).then(
+        () => undefined,
+        (refused: unknown) => refused,
+      )
+      expect(error).toMatchObject({ name: "MillraceError", code: "INVALID_REQUEST" })
+      return (error as Error).message
+    }
+    expect(await messageOf({ node: [] })).toBe(
+      'createEngine: unknown field "node"; did you mean "nodes"?',
+    )
+    expect(await messageOf({ limits: { bodyByte: 1 } })).toBe(
+      'createEngine: limits: unknown field "bodyByte"; did you mean "bodyBytes"?',
+    )
+    await (await createEngine({ stor: undefined } as never)).close()
+  })
+})
+
 describe("engine.keys", () => {
   it("takes limits and an expiry, and shows keys without their secret", async () => {
     await using engine = await createEngine()

@@ -130,6 +130,33 @@ describe("runs.start", () => {
       message: "values: expected an object",
     })
   })
+
+  it("refuses a field that there is not, and a webhook that nobody would deliver", async () => {
+    const { engine, id } = await greetings()
+    await using _ = engine
+    const messageOf = async (extra: object) => {
+      const request: { workflowId: string } = { workflowId: id, ...extra }
+      const [started, estimated] = [
+        await refusal(engine.runs.start(request)),
+        await refusal(engine.runs.estimate(request)),
+      ]
+      expect([started.code, estimated.code]).toEqual(["INVALID_REQUEST", "INVALID_REQUEST"])
+      expect(estimated.message).toBe(started.message)
+      return started.message
+    }
+    expect(await messageOf({ maxCredit: 1 })).toBe(
+      'unknown field "maxCredit"; did you mean "maxCredits"?',
+    )
+    expect(await messageOf({ webhook: { url: "https://example.com" } })).toMatch(
+      /^webhook: only a server delivers webhooks, .* start the run on a server/,
+    )
+    expect((await engine.runs.list()).items).toEqual([])
+    await engine.runs.start({
+      workflowId: id,
+      values: { name: "Ada" },
+      webhook: undefined,
+    } as never)
+  })
 })
 
 describe("wait", () => {

@@ -7,6 +7,7 @@
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
+import { quoted } from "@millrace/core/domain/Quote"
 import type { Issue } from "./Checked.ts"
 import { below, checked, issue, unknownKeys } from "./Checked.ts"
 import { parsePath, valueAt } from "./Path.ts"
@@ -227,7 +228,7 @@ function* total(items: ReadonlyArray<Json>, text: string | undefined, work: Work
     const value = read(item) ?? null
     if (value === null) continue
     if (typeof value !== "number") {
-      throw new Error(`item ${at}${text === undefined ? "" : `: "${text}"`} is not a number`)
+      throw new Error(`item ${at}${text === undefined ? "" : `: ${quoted(text)}`} is not a number`)
     }
     numbers.push(value)
   }

@@ -7,6 +7,7 @@
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { isJsonObject, Json } from "@millrace/core/domain/Json"
 import { errorOutput } from "@millrace/core/domain/NodeType"
+import { quoted } from "@millrace/core/domain/Quote"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { hasIdShape, isReserved } from "@millrace/core/graph/GraphId"
 import { Schema } from "effect"
@@ -35,7 +36,7 @@ const problemOfName = (name: unknown): string | undefined => {
     return "expected 1 to 128 letters, digits or characters of _ . : -"
   }
   return isReserved(name) || name === errorOutput || name === otherwise
-    ? `"${name}" is reserved`
+    ? `${quoted(name)} is reserved`
     : undefined
 }
 
@@ -65,7 +66,7 @@ export const problemsOfCases = (cases: unknown): ReadonlyArray<Issue> => {
   const twice = new Set(names.filter((name, at) => names.indexOf(name) !== at))
   return [
     ...cases.flatMap((each, at) => below(problemsOfCase(each), at)),
-    ...Array.from(twice, (name) => issue(`two cases have the name "${name}"`)).flat(),
+    ...Array.from(twice, (name) => issue(`two cases have the name ${quoted(name)}`)).flat(),
   ]
 }
 

@@ -8,6 +8,7 @@
 import { SecretPrefix } from "@millrace/core/domain/ApiKey"
 import type { Limits } from "@millrace/core/domain/Limits"
 import { defaultLimits, limitNames } from "@millrace/core/domain/Limits"
+import { nearest } from "@millrace/core/domain/Nearest"
 import { isCidr } from "@millrace/egress/Address"
 import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import { getFailures } from "effect/Array"
@@ -403,23 +404,6 @@ export const resolveDatabase = (
   flags: DatabaseFlags,
 ): Effect.Effect<DatabaseSettings, StartRefused> =>
   Effect.andThen(needDatabase(flags), resolveAll(flags, databaseVariables, databaseDefaults))
-
-/** How many letters must be put in, taken out or changed to make one word of the other. */
-const distance = (left: string, right: string): number => {
-  let row = Array.from({ length: right.length + 1 }, (_, column) => column)
-  for (let index = 0; index < left.length; index++) {
-    const next = [index + 1]
-    for (let column = 0; column < right.length; column++) {
-      const changed = row[column]! + (left[index] === right[column] ? 0 : 1)
-      next.push(Math.min(changed, row[column + 1]! + 1, next[column]! + 1))
-    }
-    row = next
-  }
-  return row[right.length]!
-}
-
-const nearest = (name: string, among: ReadonlyArray<string>): string =>
-  among.toSorted((a, b) => distance(name, a) - distance(name, b))[0]!
 
 /** A sentence for each variable of ours among `names` that nobody reads. */
 export const unknownVariables = (names: Iterable<string>): ReadonlyArray<string> =>

@@ -65,15 +65,19 @@ const heldAtMost = 1_000
 
 /** Keeps requests waiting until it is opened. */
 const gate = (server: Server): Effect.Effect<void> => {
-  const held: Array<readonly [IncomingMessage, ServerResponse]> = []
-  const hold = (request: IncomingMessage, response: ServerResponse): void => {
-    if (held.length < heldAtMost) held.push([request, response])
-    else response.destroy()
-  }
-  server.on("request", hold)
+  const held: Array<() => void> = []
+  // Who waits to be told to go on goes on waiting: whether to is decided where bodies are read.
+  const gates = ["request", "checkContinue"].map((event) => {
+    const hold = (request: IncomingMessage, response: ServerResponse): void => {
+      if (held.length < heldAtMost) held.push(() => server.emit(event, request, response))
+      else response.destroy()
+    }
+    server.on(event, hold)
+    return () => server.off(event, hold)
+  })
   return Effect.sync(() => {
-    server.off("request", hold)
-    for (const [request, response] of held.splice(0)) server.emit("request", request, response)
+    for (const open of gates) open()
+    for (const pass of held.splice(0)) pass()
   })
 }
 

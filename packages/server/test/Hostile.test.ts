@@ -156,6 +156,52 @@ describe("a server among hostile clients", () => {
     )
   }
 
+  it.live("refuses a body that is announced as too large at once, before any of it is sent", () =>
+    Effect.gen(function* () {
+      const { origin, port, tenant } = yield* LocalServer.start()
+      const { key } = yield* tenant
+      const { answer, millis } = yield* exchange(port, (socket) =>
+        socket.write(createOf(key, 1_048_577)),
+      )
+      assert.match(answer, /^HTTP\/1\.1 413 /)
+      assert.match(answer, /\r\nconnection: close\r\n/i)
+      assert.isBelow(millis, inTimeMillis)
+      assert.strictEqual(yield* listRuns(origin, key), 200)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("tells nobody to go on with a body that is refused", () =>
+    Effect.gen(function* () {
+      const { port, tenant } = yield* LocalServer.start()
+      const { key } = yield* tenant
+      const expecting = (request: string) =>
+        exchange(port, (socket) => {
+          socket.write(request.replace("host: a", "host: a\r\nexpect: 100-continue"))
+        })
+      const tooLarge = yield* expecting(createOf(key, 1_048_577))
+      assert.match(tooLarge.answer, /^HTTP\/1\.1 413 /)
+      const noKey = yield* expecting(createOf("none", 100))
+      assert.match(noKey.answer, /^HTTP\/1\.1 401 /)
+      for (const { answer, millis } of [tooLarge, noKey]) {
+        assert.notInclude(answer, "HTTP/1.1 100")
+        assert.isBelow(millis, inTimeMillis)
+      }
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("tells a client to go on with a body that is read", () =>
+    Effect.gen(function* () {
+      const { port, tenant } = yield* LocalServer.start(impatient)
+      const { key } = yield* tenant
+      const { answer } = yield* exchange(port, (socket) => {
+        const head = createOf(key, 12).replace("host: a", "host: a\r\nexpect: 100-continue")
+        socket.write(head)
+        socket.once("data", () => socket.write('{"name":"N"}'))
+      })
+      assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /)
+    }).pipe(Effect.scoped),
+  )
+
   it.live("refuses 20,000 levels and a million values while others are answered", () =>
     Effect.gen(function* () {
       const { origin, tenant } = yield* LocalServer.start()

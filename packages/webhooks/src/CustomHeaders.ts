@@ -4,6 +4,7 @@
  * Guarantees: none of them can pass for one of ours, change where a request goes, or end it early.
  * Asked when a run starts and once more before anything is sent.
  */
+import { quoted } from "@millrace/core/domain/Quote"
 import { maxHeaderBytes, maxHeaders } from "@millrace/core/domain/Webhook"
 import { problemOfHeaders } from "@millrace/egress/Headers"
 
@@ -30,7 +31,7 @@ export const problemOf = (headers: Headers): string | undefined => {
   if (names.length > maxHeaders) return `there are more than ${maxHeaders}`
   if (bytesOf(headers) > maxHeaderBytes) return `they have more than ${maxHeaderBytes} bytes`
   const ours = names.find(isOurs)
-  if (ours !== undefined) return `the header "${ours.toLowerCase().slice(0, 80)}" may not be set`
+  if (ours !== undefined) return `the header ${quoted(ours.toLowerCase())} may not be set`
   const problem = problemOfHeaders(headers)
   return problem === undefined ? undefined : problem.charAt(0).toLowerCase() + problem.slice(1)
 }

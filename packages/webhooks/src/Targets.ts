@@ -20,6 +20,8 @@ export const layer: Layer.Layer<never, never, Egress> = Layer.effect(
       if (url.length > maxUrlLength) {
         return yield* Effect.fail(`webhook.url: is longer than ${maxUrlLength} characters`)
       }
+      // A URL is read without them, so it would not be the address that was given.
+      if (/\p{Cc}/u.test(url)) return yield* Effect.fail("webhook.url: has control characters")
       yield* Effect.mapError(egress.judge(url), ({ message }) => `webhook.url: ${clause(message)}`)
       const problem = CustomHeaders.problemOf(headers)
       if (problem !== undefined) return yield* Effect.fail(`webhook.headers: ${problem}`)

@@ -68,7 +68,7 @@ const refused: ReadonlyArray<readonly [string, RegExp]> = [
 describe("Targets.accept", () => {
   it.effect("accepts https on the usual ports, in one spelling", () =>
     Effect.gen(function* () {
-      expect(yield* accept("HTTPS://Receiver.Example:443/a b?c=\u0000#d")).toEqual({
+      expect(yield* accept("HTTPS://Receiver.Example:443/a b?c=%00#d")).toEqual({
         url: "https://receiver.example/a%20b?c=%00#d",
         origin: "https://receiver.example",
       })
@@ -86,6 +86,21 @@ describe("Targets.accept", () => {
       expect(answer).toMatch(why)
       expect(answer).not.toMatch(/\d+\.\d+\.\d+|\n/)
     }),
+  )
+
+  it.effect.each(["\t", "\n", "\r", "\u0000", "\u001f", "\u007f", "\u0085"])(
+    "refuses an address with the control character %j, wherever it is",
+    (control) =>
+      Effect.gen(function* () {
+        const parts = ["https://receiver", ".example/hook"]
+        for (const url of [
+          parts.join(control),
+          control + parts.join(""),
+          parts.join("") + control,
+        ]) {
+          expect(yield* accept(url)).toBe("webhook.url: has control characters")
+        }
+      }),
   )
 
   it.effect("refuses a longer address than a run keeps", () =>

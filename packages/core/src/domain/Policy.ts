@@ -10,6 +10,7 @@
 import { Duration } from "effect"
 import type { JsonObject } from "./Json.ts"
 import { isJsonObject } from "./Json.ts"
+import { plain } from "./Quote.ts"
 
 /** How often a node is attempted, and how long it waits in between. */
 export interface RetryPolicy {
@@ -154,7 +155,7 @@ const readRetry = (given: unknown, problems: Array<string>): Partial<RetryPolicy
   for (const [key, value] of Object.entries(given)) {
     const known = Object.hasOwn(retryKeys, key) ? retryKeys[key] : undefined
     if (known === undefined) {
-      problems.push(`retry.${key}: unknown; known are ${Object.keys(retryKeys).join(", ")}`)
+      problems.push(`retry.${plain(key)}: unknown; known are ${Object.keys(retryKeys).join(", ")}`)
       continue
     }
     const result = known[1](value)

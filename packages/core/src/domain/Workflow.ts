@@ -101,7 +101,7 @@ export const ThumbnailUrl = Schema.NullOr(
 export const WorkflowSettings = Schema.Struct({
   onFailure: Schema.optionalKey(Schema.Literals(["continue", "stop", "abort"])),
   timeoutMillis: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))),
-}).annotate({ identifier: "WorkflowSettings" })
+}).annotate({ identifier: "WorkflowSettings", closed: true })
 export type WorkflowSettings = typeof WorkflowSettings.Type
 
 /** A stored workflow. `revision` moves by one whenever stored content changes. */

@@ -13,6 +13,7 @@ import type { Json, JsonObject } from "../domain/Json.ts"
 import { freeze, frozenCopy, isJsonObject, problemOf } from "../domain/Json.ts"
 import type { Limits } from "../domain/Limits.ts"
 import type { Ports } from "../domain/NodeType.ts"
+import { listed, quoted } from "../domain/Quote.ts"
 import type { LogLine, Run } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { GraphNode } from "../graph/Graph.ts"
@@ -66,8 +67,8 @@ const problemOfPorts = (ports: Ports, output: unknown): string | undefined => {
   if (!isJsonObject(output)) return "the handler returned something that is not a record of ports"
   for (const port of Object.keys(output)) {
     if (ports.outputs.has(port)) continue
-    const known = [...ports.outputs.keys()].join(", ") || "none"
-    return `the handler returned output "${port}", which is not declared; declared: ${known}`
+    const known = listed(ports.outputs.keys())
+    return `the handler returned output ${quoted(port)}, which is not declared; declared: ${known}`
   }
   return undefined
 }
@@ -86,7 +87,7 @@ export const checkOutput = (
     if (value === undefined) continue
     const frozen = frozenCopy(value)
     if (Result.isFailure(frozen)) {
-      return Result.fail(`output "${port}" is not JSON: ${frozen.failure}`)
+      return Result.fail(`output ${quoted(port)} is not JSON: ${frozen.failure}`)
     }
     copy[port] = frozen.success.value
     size += port.length + frozen.success.size

@@ -17,6 +17,7 @@ import {
 import { AccountId, KeyId } from "../domain/Id.ts"
 import type { WorkflowId } from "../domain/Id.ts"
 import { defaultQuota, Quota } from "../domain/Quota.ts"
+import { plain } from "../domain/Quote.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { Admission, KeyChange, LabelTaken, TooManyKeys } from "../ports/KeyStore.ts"
 import { AccountNotFound, KeyStore } from "../ports/KeyStore.ts"
@@ -46,7 +47,7 @@ export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound"
   keyId: Schema.String,
 }) {
   override get message(): string {
-    return `Key ${this.keyId} does not exist`
+    return `Key ${plain(this.keyId)} does not exist`
   }
 }
 

@@ -12,6 +12,7 @@ import type { Json, JsonObject } from "../domain/Json.ts"
 import type { InputPort, NodeType, OutputPort, Ports } from "../domain/NodeType.ts"
 import type { RetryPolicy } from "../domain/Policy.ts"
 import { problemsOfType } from "../domain/Policy.ts"
+import { bracketed, quoted } from "../domain/Quote.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
 import type { CurrentNode } from "./CurrentNode.ts"
 import { NodeError } from "./CurrentNode.ts"
@@ -65,14 +66,11 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
 
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const pathText = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }>): string =>
-  path.map((part) => `[${String(typeof part === "object" ? part.key : part)}]`).join("")
-
 /** The clauses of an issue, one per problem: `[2][name]: expected a string`. */
 const clausesOf = (issue: SchemaIssue.Issue): ReadonlyArray<string> =>
   issuesOf(issue).issues.map((each) => {
     const message = each.message.replace(/\s+/g, " ").trim()
-    const path = pathText(each.path ?? [])
+    const path = bracketed(each.path ?? [])
     return path === "" ? message : `${path}: ${message}`
   })
 
@@ -175,7 +173,7 @@ const encoderOf = (fields: PortFields) => {
       if (result === undefined) encoded.push([port, value])
       else if (Result.isSuccess(result)) encoded.push([port, result.success])
       else {
-        const message = `output "${port}": ${clausesOf(result.failure.issue).join("; ")}`
+        const message = `output ${quoted(port)}: ${clausesOf(result.failure.issue).join("; ")}`
         return Effect.fail(new NodeError({ message, retryable: false }))
       }
     }

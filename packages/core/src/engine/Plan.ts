@@ -9,6 +9,7 @@ import type { RunId } from "../domain/Id.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import { freeze } from "../domain/Json.ts"
 import { defaultInput, defaultOutput, estimateOf as estimateOfNode } from "../domain/NodeType.ts"
+import { quoted } from "../domain/Quote.ts"
 import type { Definition, InputOverrides } from "../domain/Run.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../graph/Graph.ts"
@@ -59,8 +60,8 @@ const estimateOf = (
       sum += credits
       prices.push({ nodeId: node.id, nodeType: node.node.type, credits })
     } else {
-      const message = `Node "${node.id}": type ${node.type.key} gives no valid estimate of credits`
-      problems.push({ nodeId: node.id, message })
+      const why = `type ${node.type.key} gives no valid estimate of credits`
+      problems.push({ nodeId: node.id, message: `Node ${quoted(node.id)}: ${why}` })
     }
   }
   if (!isAmount(sum)) problems.push({ message: `The run would cost ${tooMuch} credits` })
@@ -99,7 +100,7 @@ const arrivals = (
 }
 
 const alone = (nodeId: string, why: string): Result.Result<never, ReadonlyArray<Problem>> =>
-  Result.fail([{ nodeId, message: `Node "${nodeId}" cannot run alone: ${why}` }])
+  Result.fail([{ nodeId, message: `Node ${quoted(nodeId)} cannot run alone: ${why}` }])
 
 /**
  * Puts the start of a single node together: its inputs are this start's overrides, else its
@@ -132,7 +133,7 @@ export const planSingle = (
       const missing = [...complete.ports.inputs.values()].filter(
         ({ name, required }) => required && !Object.hasOwn(complete.settings.inputs, name),
       )
-      const names = missing.map(({ name }) => `"${name}"`).join(", ")
+      const names = missing.map(({ name }) => quoted(name)).join(", ")
       return yield* alone(nodeId, `no value for ${names}, and no earlier run brought one`)
     }
     const values = freeze(yield* resolveValues(graph, overlay.values))

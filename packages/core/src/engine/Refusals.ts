@@ -3,13 +3,14 @@
  */
 import { Schema } from "effect"
 import { toNumber } from "../domain/Credits.ts"
+import { plain } from "../domain/Quote.ts"
 
 /** The account has no such workflow. */
 export class WorkflowNotFound extends Schema.TaggedError<WorkflowNotFound>()("WorkflowNotFound", {
   workflowId: Schema.String,
 }) {
   override get message(): string {
-    return `Workflow ${this.workflowId} does not exist`
+    return `Workflow ${plain(this.workflowId)} does not exist`
   }
 }
 
@@ -18,7 +19,7 @@ export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound"
   runId: Schema.String,
 }) {
   override get message(): string {
-    return `Run ${this.runId} does not exist`
+    return `Run ${plain(this.runId)} does not exist`
   }
 }
 
@@ -76,7 +77,7 @@ export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("De
   deliveryId: Schema.String,
 }) {
   override get message(): string {
-    return `Delivery ${this.deliveryId} does not exist`
+    return `Delivery ${plain(this.deliveryId)} does not exist`
   }
 }
 

@@ -10,9 +10,9 @@
 import { Result } from "effect"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import { defaultInput } from "../domain/NodeType.ts"
+import { quoted } from "../domain/Quote.ts"
 import type { NodeRunStatus } from "../domain/Run.ts"
 import type { Graph, GraphNode } from "./Graph.ts"
-import { quoted } from "./Problem.ts"
 
 /** What nodes left on their outputs: a `Frontier`, or anything else that knows. */
 export interface Outputs {

@@ -6,10 +6,11 @@
  * and only a start is strict about it (see `Graph.compile`).
  */
 import type { Limits } from "../domain/Limits.ts"
+import { plain, quoted } from "../domain/Quote.ts"
 import type { Edge, Node } from "../domain/Workflow.ts"
 import { cyclesOf } from "./Cycles.ts"
 import { hasIdShape, isReserved } from "./GraphId.ts"
-import { plain, type Problem, quoted } from "./Problem.ts"
+import type { Problem } from "./Problem.ts"
 
 /** The nodes and edges of a workflow. */
 export interface Drawing {

@@ -11,10 +11,10 @@
  */
 import { Result } from "effect"
 import type { JsonObject } from "../domain/Json.ts"
+import { quoted } from "../domain/Quote.ts"
 import { isSettled, type NodeRun, type NodeRunStatus } from "../domain/Run.ts"
 import { inputsOf } from "./Bindings.ts"
 import type { Graph } from "./Graph.ts"
-import { quoted } from "./Problem.ts"
 import { skipReasonOf } from "./SkipReason.ts"
 
 /**

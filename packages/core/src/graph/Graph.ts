@@ -9,13 +9,14 @@
 import { Result } from "effect"
 import { defaultInput, defaultOutput, errorOutput } from "../domain/NodeType.ts"
 import type { NodeTypeLookup } from "../domain/NodeType.ts"
+import { quoted } from "../domain/Quote.ts"
 import type { InputOverrides } from "../domain/Run.ts"
 import type { Edge, Node } from "../domain/Workflow.ts"
 import { type Adjacency, groupBy } from "./Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./Draft.ts"
 import type { NodePlan, Wiring } from "./NodePlan.ts"
 import { planOf, problemOfInput, problemOfOutput } from "./NodePlan.ts"
-import { type Problem, quoted } from "./Problem.ts"
+import type { Problem } from "./Problem.ts"
 
 /** A node of a compiled graph. */
 export interface GraphNode extends NodePlan {

@@ -9,10 +9,11 @@ import type { NodeType, NodeTypeLookup, Ports } from "../domain/NodeType.ts"
 import { defaultInput, defaultOutput, errorOutput } from "../domain/NodeType.ts"
 import type { NodePolicy } from "../domain/Policy.ts"
 import { readPolicy } from "../domain/Policy.ts"
+import { listed, plain, quoted } from "../domain/Quote.ts"
 import type { InputOverrides } from "../domain/Run.ts"
 import type { Node, NodeSettings } from "../domain/Workflow.ts"
 import { settingsOf } from "../domain/Workflow.ts"
-import { listed, plain, type Problem, quoted } from "./Problem.ts"
+import type { Problem } from "./Problem.ts"
 
 /** What a run knows of a node before it executes. */
 export interface NodePlan {

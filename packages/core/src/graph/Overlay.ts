@@ -5,8 +5,9 @@
  * makes sense, which `Graph.compile` says.
  */
 import { Result } from "effect"
+import { quoted } from "../domain/Quote.ts"
 import type { Node } from "../domain/Workflow.ts"
-import { type Problem, quoted } from "./Problem.ts"
+import type { Problem } from "./Problem.ts"
 
 /**
  * The nodes with whole nodes replaced by id (specification 4.5, `nodeOverrides`). Fails with every

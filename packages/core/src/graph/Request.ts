@@ -7,10 +7,11 @@
  */
 import { Result } from "effect"
 import { isJsonObject, type Json, type JsonObject } from "../domain/Json.ts"
+import { listed, quoted } from "../domain/Quote.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
 import { isReserved } from "./GraphId.ts"
 import type { Graph, GraphNode } from "./Graph.ts"
-import { listed, type Problem, quoted } from "./Problem.ts"
+import type { Problem } from "./Problem.ts"
 
 const fieldTypes = ["string", "number", "boolean", "object", "array", "any"] as const
 

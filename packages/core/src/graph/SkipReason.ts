@@ -5,10 +5,10 @@
  * three causes. Leaves out: disabled nodes, which follow the same rules first and pass their input
  * on afterwards.
  */
+import { listed, plain, quoted } from "../domain/Quote.ts"
 import type { NodeRunStatus } from "../domain/Run.ts"
 import { isLive, type Outputs } from "./Bindings.ts"
 import type { Graph, GraphNode } from "./Graph.ts"
-import { listed, plain, quoted } from "./Problem.ts"
 
 /** Causes, and outputs of one cause, that a reason names before it only counts. */
 const shownCauses = 3

@@ -11,6 +11,7 @@ import type { Account } from "../domain/Account.ts"
 import type { ApiKey } from "../domain/ApiKey.ts"
 import type { AccountId, KeyId, WorkflowId } from "../domain/Id.ts"
 import type { Quota, Window } from "../domain/Quota.ts"
+import { plain, quoted } from "../domain/Quote.ts"
 import type { Workflow } from "../domain/Workflow.ts"
 import type { StorageError } from "./StorageError.ts"
 
@@ -34,7 +35,7 @@ export class LabelTaken extends Schema.TaggedError<LabelTaken>()("LabelTaken", {
   label: Schema.String,
 }) {
   override get message(): string {
-    return `The account already has a key labelled "${this.label}"`
+    return `The account already has a key labelled ${quoted(this.label)}`
   }
 }
 
@@ -52,7 +53,7 @@ export class AccountNotFound extends Schema.TaggedError<AccountNotFound>()("Acco
   accountId: Schema.String,
 }) {
   override get message(): string {
-    return `Account ${this.accountId} does not exist`
+    return `Account ${plain(this.accountId)} does not exist`
   }
 }
 

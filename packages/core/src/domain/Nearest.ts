@@ -1,0 +1,60 @@
+/**
+ * What somebody may have meant who wrote a name that there is not: the one place that guesses.
+ *
+ * Guarantees: time is bounded, whatever the name is. Leaves out: the meaning of names.
+ */
+import { listed, quoted } from "./Quote.ts"
+
+/** Characters of a name beyond which nothing is guessed. */
+const longestGuessed = 64
+
+/** How many letters must be put in, taken out or changed to make one word of the other. */
+const distance = (left: string, right: string): number => {
+  let row = Array.from({ length: right.length + 1 }, (_, column) => column)
+  for (let index = 0; index < left.length; index++) {
+    const next = [index + 1]
+    for (let column = 0; column < right.length; column++) {
+      const changed = row[column]! + (left[index] === right[column] ? 0 : 1)
+      next.push(Math.min(changed, row[column + 1]! + 1, next[column]! + 1))
+    }
+    row = next
+  }
+  return row[right.length]!
+}
+
+/** The known name that is most like this one, in whatever case; `undefined` without known names. */
+export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
+  const start = name.slice(0, longestGuessed).toLowerCase()
+  const far = (each: string) => distance(start, each.toLowerCase())
+  return known.toSorted((a, b) => far(a) - far(b))[0]
+}
+
+/** {@link nearest}, where at most a third of it has to be changed. */
+const guessed = (name: string, known: ReadonlyArray<string>): string | undefined => {
+  const found = name.length > longestGuessed ? undefined : nearest(name, known)
+  if (found === undefined) return undefined
+  const changes = distance(name.toLowerCase(), found.toLowerCase())
+  return changes <= Math.max(1, Math.floor(found.length / 3)) ? found : undefined
+}
+
+/** Unknown fields of one object that are named; the rest would not be read. */
+const shownFields = 20
+
+/**
+ * A clause for each field that is not known, with the nearest known one, or with all of them where
+ * none is near: `unknown field "onFailur"; did you mean "onFailure"?`
+ */
+export const unknownFields = (
+  fields: Iterable<string>,
+  known: ReadonlyArray<string>,
+): ReadonlyArray<string> => {
+  const clauses: Array<string> = []
+  for (const field of fields) {
+    if (known.includes(field)) continue
+    const near = guessed(field, known)
+    const hint = near === undefined ? `known are ${listed(known)}` : `did you mean ${quoted(near)}?`
+    clauses.push(`unknown field ${quoted(field)}; ${hint}`)
+    if (clauses.length === shownFields) break
+  }
+  return clauses
+}
