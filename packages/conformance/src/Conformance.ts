@@ -19,6 +19,7 @@ import { namedCreditSuite } from "./NamedCreditSuite.ts"
 import { type Listing, pagingSuite } from "./PagingSuite.ts"
 import { runClaimSuite } from "./RunClaimSuite.ts"
 import { runCommitSuite } from "./RunCommitSuite.ts"
+import { runLossSuite } from "./RunLossSuite.ts"
 import { runParkingSuite } from "./RunParkingSuite.ts"
 import { runReadSuite } from "./RunReadSuite.ts"
 import { runTurnSuite } from "./RunTurnSuite.ts"
@@ -71,6 +72,7 @@ export const conformance = <E>(
     runReadSuite(it)
     pagingSuite(it, "RunStore.list", runs)
     runClaimSuite(it)
+    runLossSuite(it)
     runParkingSuite(it)
     runTurnSuite(it, crowd)
     ledgerSuite(it)

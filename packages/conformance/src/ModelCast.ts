@@ -7,7 +7,7 @@
 import type { Account } from "@millrace/core/domain/Account"
 import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
-import type { Definition, NodeRun, Run, WaitingNode } from "@millrace/core/domain/Run"
+import type { ActiveNode, Definition, NodeRun, Run, WaitingNode } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Webhook } from "@millrace/core/domain/Webhook"
@@ -163,7 +163,7 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   sequence: 0,
   revision: 1,
   fence: 0,
-  claims: 0,
+  losses: [],
   owner: null,
   ...change,
 })
@@ -217,6 +217,15 @@ export const waitingOf = (flavor: number): ReadonlyArray<WaitingNode> =>
     startedAt: timeOf(flavor),
     due: timeOf(flavor + n),
     ...(flavor === 5 ? { state: contentOf(n + 1) } : {}),
+  }))
+
+/** Attempts in progress, some of which were suspended before. */
+export const activeOf = (flavor: number): ReadonlyArray<ActiveNode> =>
+  Array.from({ length: flavor % 3 }, (_, n) => ({
+    ordinal: n,
+    attempt: flavor,
+    startedAt: timeOf(9),
+    ...(flavor > 3 ? { state: contentOf(n + 1) } : {}),
   }))
 
 /** When a parked run is due: long ago, in the near future of a clock that is moved, or never. */

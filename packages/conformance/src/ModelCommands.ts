@@ -37,6 +37,12 @@ export interface Listing {
 /** Whether a commit parks its run, and until when. */
 export type Parking = "past" | "soon" | "never" | null
 
+/** Which run blocked its runner, and for how long. */
+export interface Block {
+  readonly run: number
+  readonly millis: number
+}
+
 /** A run's first commit. `age` is when it was created, `flavor` picks its opaque content. */
 export interface Begin {
   readonly _tag: "Begin"
@@ -177,9 +183,16 @@ export type RunCommand =
       readonly as: Asker
       readonly runner: number
     }
-  | { readonly _tag: "Heartbeat"; readonly runner: number; readonly leaseMillis: number }
+  | {
+      readonly _tag: "Heartbeat"
+      readonly runner: number
+      readonly leaseMillis: number
+      readonly blocked?: Block | undefined
+    }
   | { readonly _tag: "Abandon"; readonly runner: number; readonly runs: ReadonlyArray<number> }
-  | { readonly _tag: "Release"; readonly runner: number }
+  | { readonly _tag: "Release"; readonly runner: number; readonly blocked?: Block | undefined }
+  | { readonly _tag: "Suspects" }
+  | { readonly _tag: "Pardon"; readonly run: number }
   | { readonly _tag: "FindRun"; readonly run: number; readonly as: Asker }
   | { readonly _tag: "FindRuns"; readonly account: number; readonly runs: ReadonlyArray<number> }
   | {
@@ -354,6 +367,11 @@ const workflowDraws: ReadonlyArray<Draw> = [
   (dice) => ({ _tag: "WalkWorkflows", ...walk(dice) }),
 ]
 
+const blockOf = (dice: Dice.Dice): Block => ({
+  run: slotOf(dice, "runs"),
+  millis: 1 + dice.below(99),
+})
+
 const claim: Draw = (dice) => ({
   _tag: "Claim",
   runner: slotOf(dice, "runners"),
@@ -378,9 +396,16 @@ const runDraws: ReadonlyArray<Draw> = [
     _tag: "Heartbeat",
     runner: slotOf(dice, "runners"),
     leaseMillis: dice.of(leases),
+    ...(dice.chance(40) ? { blocked: blockOf(dice) } : {}),
   }),
   (dice) => ({ _tag: "Abandon", runner: slotOf(dice, "runners"), runs: someRuns(dice) }),
-  (dice) => ({ _tag: "Release", runner: slotOf(dice, "runners") }),
+  (dice) => ({
+    _tag: "Release",
+    runner: slotOf(dice, "runners"),
+    ...(dice.chance(40) ? { blocked: blockOf(dice) } : {}),
+  }),
+  () => ({ _tag: "Suspects" }),
+  (dice) => ({ _tag: "Pardon", run: slotOf(dice, "runs") }),
   (dice) => ({ _tag: "FindRun", run: slotOf(dice, "runs"), as: somebody(dice) }),
   (dice) => ({ _tag: "FindRuns", account: accountOf(dice), runs: someRuns(dice) }),
   (dice) => ({

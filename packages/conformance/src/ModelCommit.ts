@@ -145,6 +145,7 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
   inputOverrides: {},
   viewport: { x: 9, y: 9, zoom: 9 },
   webhook: Cast.webhookOf(2),
+  losses: [],
 })
 
 const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
@@ -158,8 +159,7 @@ const nextOf = (cast: Cast.Cast, run: Run, advance: Advance): Partial<Run> => {
     attempts: run.attempts + advance.nodes + advance.rewrites,
     waiting: Cast.waitingOf(flavor),
     dueAt: parks === null || isEnd ? null : Cast.dueOf(parks, flavor),
-    active: flavor % 2 === 0 ? [] : [{ ordinal: 1, attempt: flavor, startedAt: Cast.timeOf(9) }],
-    claims: advance.nodes > 0 ? 0 : run.claims,
+    active: Cast.activeOf(flavor),
     ...(isCareless ? strange(cast, run) : {}),
     ...(isEnd ? ending(flavor) : {}),
   }
@@ -197,6 +197,7 @@ const stepOf = (cast: Cast.Cast, model: StoreModel, advance: Advance): RunCommit
   const rowsNow = [...cargo.nodeRuns, ...cargo.rewritten]
   return {
     expected,
+    clearsLosses: advance.nodes > 0,
     run: { ...next, sequence, actualCredits: run.actualCredits + costOf(rowsNow) },
     ...cargo,
     credits: creditsOf(next, rowsNow, { held, isBooked }, taken),

@@ -16,7 +16,7 @@ const shown = (value: unknown): string => {
 }
 
 /** What the clock of a store decides. */
-const clockTimes = new Set(["revokedAt", "lastUsedAt", "retryAfterMillis"])
+const clockTimes = new Set(["revokedAt", "lastUsedAt", "retryAfterMillis", "lostAt"])
 
 const isClose = (key: string, model: unknown, store: unknown, slackMillis: number): boolean =>
   clockTimes.has(key) &&

@@ -6,12 +6,14 @@
  * choice of scripts.
  */
 import type { RunRecord } from "@millrace/core/domain/Run"
+import { RunStore } from "@millrace/core/ports/RunStore"
 import { Cause, Clock, Effect, Exit } from "effect"
 import * as Cast from "./ModelCast.ts"
 import type { Command } from "./ModelCommands.ts"
 import * as Difference from "./ModelDifference.ts"
 import { type Act, actOf, type Refusal, type Scene } from "./ModelTurn.ts"
 import * as View from "./ModelView.ts"
+import { clear } from "./RunScenes.ts"
 import * as StoreModel from "./StoreModel.ts"
 
 /** What a play needs to know of the store's clock. */
@@ -29,16 +31,8 @@ export interface Verdict {
   readonly difference: string
 }
 
-const hourMillis = 3_600_000
-
 /** After so many steps everything is looked at, not only what the last step touched. */
 const stepsPerWholeView = 15
-
-/** Takes away what earlier plays left: a claim sees the runs of every account. */
-const clear = Effect.fnUntraced(function* ({ runs }: StoreModel.Stores, { keeper }: Cast.Cast) {
-  const claim = Effect.orDie(runs.claim({ runner: keeper, leaseMillis: hourMillis, limit: 1_000 }))
-  while ((yield* claim).length > 0);
-})
 
 interface Answer {
   /** What is compared. */
@@ -112,7 +106,7 @@ export const play = Effect.fnUntraced(function* (
   const cast = yield* Cast.make
   const model = StoreModel.make()
   const store = yield* StoreModel.current
-  yield* clear(store, cast)
+  yield* Effect.orDie(Effect.provideService(clear(cast.keeper), RunStore, store.runs))
   for (const [step, command] of script.entries()) {
     if (command._tag === "Wait") {
       yield* wait(command.millis)

@@ -7,16 +7,17 @@
  */
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import type { AccountId } from "@millrace/core/domain/Id"
+import type { Blocked } from "@millrace/core/domain/Loss"
 import type { Page, PageRequest, Position } from "@millrace/core/domain/Page"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { NumberedEntry } from "@millrace/core/domain/Ledger"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
-import type { ClaimRequest } from "@millrace/core/ports/RunStore"
+import type { ClaimRequest, Suspect } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, Option } from "effect"
 import * as Cast from "./ModelCast.ts"
-import type { Asker, Command, KeyCommand, Listing } from "./ModelCommands.ts"
+import type { Asker, Block, Command, KeyCommand, Listing } from "./ModelCommands.ts"
 import type { LedgerCommand, RunCommand, WorkflowCommand } from "./ModelCommands.ts"
 import { commitOf } from "./ModelCommit.ts"
 import type { StoreModel, Stores } from "./StoreModel.ts"
@@ -230,6 +231,9 @@ const together = (
 
 type Handing = Extract<RunCommand, { readonly _tag: "Claim" | "Heartbeat" | "Abandon" | "Release" }>
 
+const blockOf = (cast: Cast.Cast, block: Block | undefined): Blocked | undefined =>
+  block === undefined ? undefined : { run: cast.runs[block.run]!, millis: block.millis }
+
 /** What runners do for themselves. */
 const handingAct = ({ cast }: Scene, command: Handing): Act => {
   const runner = cast.runners[command.runner]!
@@ -245,19 +249,31 @@ const handingAct = ({ cast }: Scene, command: Handing): Act => {
       }
       return ({ runs }) => runs.claim(request)
     }
-    case "Heartbeat":
+    case "Heartbeat": {
+      const blocked = blockOf(cast, command.blocked)
       return ({ runs }) =>
-        Effect.map(runs.heartbeat(runner, command.leaseMillis), (fences) =>
+        Effect.map(runs.heartbeat(runner, command.leaseMillis, blocked), (fences) =>
           Object.fromEntries(fences),
         )
+    }
     case "Abandon": {
       const ids = command.runs.map((slot) => cast.runs[slot]!)
       return ({ runs }) => runs.abandon(runner, ids)
     }
-    case "Release":
-      return ({ runs }) => runs.release(runner)
+    case "Release": {
+      const blocked = blockOf(cast, command.blocked)
+      return ({ runs }) => runs.release(runner, blocked)
+    }
   }
 }
+
+/** Those of the cast: what earlier plays left behind in the same database is none of this one's. */
+const suspectsOf =
+  ({ cast }: Scene) =>
+  (suspects: ReadonlyArray<Suspect>): ReadonlyArray<Suspect> =>
+    suspects
+      .filter(({ record }) => cast.runs.includes(record.run.id))
+      .toSorted((a, b) => (a.record.run.id < b.record.run.id ? -1 : 1))
 
 const runAct = (scene: Scene, command: Exclude<RunCommand, Handing>): Act => {
   const { cast, model } = scene
@@ -280,6 +296,10 @@ const runAct = (scene: Scene, command: Exclude<RunCommand, Handing>): Act => {
       const runner = cast.runners[command.runner]!
       return ({ runs }) => found(runs.seize(account, cast.runs[command.run]!, runner))
     }
+    case "Suspects":
+      return ({ runs }) => Effect.map(runs.suspects(1_000), suspectsOf(scene))
+    case "Pardon":
+      return ({ runs }) => runs.pardon(cast.runs[command.run]!)
     case "FindRun": {
       const account = ownerOf(command.run, command.as)
       return ({ runs }) => found(runs.find(account, cast.runs[command.run]!))

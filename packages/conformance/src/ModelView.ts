@@ -57,7 +57,10 @@ export const touchedBy = (command: Command): Touched => {
     case "Meter":
       return { ...nothing, ledgers: [command.account] }
     case "Claim":
+    case "Heartbeat":
     case "Abandon":
+    case "Release":
+    case "Pardon":
       return { ...nothing, runs: everything.runs }
     default:
       return nothing

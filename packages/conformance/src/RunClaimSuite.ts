@@ -23,11 +23,11 @@ import * as Samples from "./Samples.ts"
 type Tests = Vitest.MethodsNonLive<RunStore>
 
 const claims = (it: Tests): void => {
-  it.effect("raises fence and count of claims, sets the owner and changes nothing else", () =>
+  it.effect("raises the fence, sets the owner and changes nothing else", () =>
     Effect.gen(function* () {
       const samples = yield* quiet
       const store = yield* RunStore
-      const run = samples.run({ fence: 6, claims: 2, values: { a: [1] } })
+      const run = samples.run({ fence: 6, values: { a: [1] } })
       const nodeRuns = [Samples.nodeRun("b", { ordinal: 1 }), Samples.nodeRun("a")]
       const events = [Samples.event(run, 1)]
       yield* store.commit(Samples.birth(run, { nodeRuns, events }))
@@ -294,7 +294,7 @@ const abandons = (it: Tests): void => {
       const store = yield* RunStore
       const owner = samples.runner()
       yield* store.heartbeat(owner, hourMillis)
-      const mine = yield* born(samples.run({ status: "RUNNING", owner, fence: 4, claims: 1 }))
+      const mine = yield* born(samples.run({ status: "RUNNING", owner, fence: 4 }))
       const kept = yield* born(samples.run({ status: "RUNNING", owner }))
       const done = yield* born(samples.run({ status: "COMPLETED", owner }))
       const other = yield* born(samples.run({ status: "RUNNING", owner: samples.runner() }))
@@ -302,7 +302,7 @@ const abandons = (it: Tests): void => {
       const unknown = RunId.make("run_\u0000unknown")
       yield* store.abandon(owner, [mine.id, done.id, other.id, unknown, mine.id])
       yield* store.abandon(owner, [])
-      const given = { ...mine, fence: 5, claims: 0, owner: null }
+      const given = { ...mine, fence: 5, owner: null }
       assert.deepStrictEqual(yield* runOf(mine), given)
       for (const run of [kept, done, other]) assert.deepStrictEqual(yield* runOf(run), run)
       const late = yield* Effect.flip(store.commit(Samples.step(mine, { nodeRunCount: 1 })))

@@ -167,7 +167,6 @@ const steps = (it: Tests): void => {
         attempts: 5,
         waiting: [{ ordinal: 0, attempt: 1, startedAt: 5, due: 9, state: { "": ["\u0000"] } }],
         sequence: 4,
-        claims: 6,
       })
       yield* store.commit(next)
       assert.deepStrictEqual((yield* everything(run)).record?.run, next.run)

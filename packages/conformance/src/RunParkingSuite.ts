@@ -94,13 +94,13 @@ const parking = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
       const store = yield* RunStore
-      const run = yield* Scenes.owned(samples, { fence: 5, claims: 2 })
+      const run = yield* Scenes.owned(samples, { fence: 5 })
       const at = Samples.epoch
       const waiting = [
         { ordinal: 0, attempt: 2, startedAt: at, due: never },
         { ordinal: 1, attempt: 1, startedAt: at, due: never + 1, state: { step: ["\u0000"] } },
       ]
-      const change = { dueAt: never, waiting, attempts: 3, claims: 0, active: [] }
+      const change = { dueAt: never, waiting, attempts: 3, active: [] }
       // Also where the row still names the owner: a parked run has none.
       yield* store.commit(Samples.step(run, change))
       const expected = { ...run, ...change, owner: null, revision: 2 }
@@ -264,7 +264,7 @@ const abandons = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
       const store = yield* RunStore
-      const run = yield* Scenes.parked(samples, longAgo, { claims: 3 })
+      const run = yield* Scenes.parked(samples, longAgo)
       const runner = samples.runner()
       yield* Scenes.claim(runner, 9)
       yield* store.abandon(runner, [run.id])

@@ -34,11 +34,21 @@ export const claim = Effect.fnUntraced(function* (
   return yield* store.claim({ runner, leaseMillis: hourMillis, limit, ...wishes })
 })
 
-/** Fresh samples, and a store in which nothing is left to claim. */
+/** Gives all that can be claimed to one runner, which holds no suspects by that. */
+export const clear = Effect.fnUntraced(function* (keeper: RunnerId) {
+  const store = yield* RunStore
+  let left = 1
+  while (left > 0) {
+    const suspects = yield* store.suspects(1_000)
+    for (const { record } of suspects) yield* store.pardon(record.run.id)
+    left = suspects.length + (yield* claim(keeper, 1_000)).length
+  }
+})
+
+/** Fresh samples, and a store in which nothing is left to claim, and no suspect. */
 export const quiet = Effect.gen(function* () {
   const samples = yield* Samples.make
-  const keeper = samples.runner()
-  while ((yield* claim(keeper, 1_000)).length > 0);
+  yield* clear(samples.runner())
   return samples
 })
 
@@ -94,7 +104,6 @@ export const claimed = (run: Run, owner: RunnerId): Run => ({
   ...run,
   fence: run.fence + 1,
   owner,
-  claims: run.claims + 1,
 })
 
 /** A run as it is stored. */

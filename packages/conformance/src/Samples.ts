@@ -104,7 +104,7 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   revision: 1,
   fence: 0,
   active: [],
-  claims: 0,
+  losses: [],
   owner: null,
 })
 

@@ -3,6 +3,7 @@
  */
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
+import { lossesPerRun } from "@millrace/core/domain/Limits"
 import { toNumber } from "@millrace/core/domain/Credits"
 import { isOver } from "./SimReference.ts"
 import type { Bench, Turned } from "./SimWatched.ts"
@@ -51,7 +52,8 @@ const problemOfEnd = (bench: Bench, turned: Turned): string | undefined => {
     return isRight && isLeftAlone(turned) ? undefined : "who canceled it?"
   }
   if (error?.startsWith("The run was given up") === true) {
-    return before.run.claims > 5 ? undefined : `it was given up after ${before.run.claims} claims`
+    const { length } = before.run.losses
+    return length === lossesPerRun ? undefined : `it was given up after ${length} losses`
   }
   if (!isSame(output, watched.reference.outputOf(rows))) return `it puts out ${shown(output)}`
   if (error?.startsWith("The run timed out after") === true) {

@@ -256,7 +256,7 @@ export const checkOwner = (bench: Bench, { after, before, machine }: Turned): vo
 
 /** What the run says of itself follows from its rows. */
 export const checkCounts = ({ report }: Bench, { after, before, watched }: Turned): void => {
-  const { actualCredits, attempts, claims, estimatedCredits, id, nodeRunCount } = after.run
+  const { actualCredits, attempts, estimatedCredits, id, losses, nodeRunCount } = after.run
   const spent = after.nodeRuns.reduce((sum, { credits }) => sum + credits, 0)
   if (actualCredits !== spent) {
     report("a run costs what its nodes cost", `${id}: ${actualCredits}, not ${spent}`)
@@ -270,8 +270,8 @@ export const checkCounts = ({ report }: Bench, { after, before, watched }: Turne
   const ended = (rows: RunRecord["nodeRuns"]) => rows.filter(({ sequence }) => sequence !== null)
   const goesOn =
     after.run.dueAt !== null || ended(after.nodeRuns).length > ended(before.nodeRuns).length
-  if (claims !== (goesOn ? 0 : before.run.claims)) {
-    report("claims without progress are counted", `${id}: ${before.run.claims}, ${claims}`)
+  if (!isSame(losses, goesOn ? [] : before.run.losses)) {
+    report("losses are forgotten with progress", `${id}: ${shown(before.run.losses)}`)
   }
   if (estimatedCredits !== watched.reference.estimate) {
     report("a run is estimated", `${id}: ${estimatedCredits}, not ${watched.reference.estimate}`)

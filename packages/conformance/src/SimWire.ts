@@ -104,16 +104,19 @@ export class Wire {
       claim: (request) => this.#send(machine, { _tag: "Claim", request }, runs.claim(request)),
       seize: (account, id, runner) =>
         this.#send(machine, { _tag: "Seize", id, runner }, runs.seize(account, id, runner)),
-      heartbeat: (runner: RunnerId, leaseMillis) =>
+      heartbeat: (runner: RunnerId, leaseMillis, blocked) =>
         Effect.suspend(() => {
           machine.runner ??= runner
           const operation = { _tag: "Heartbeat" as const, runner, leaseMillis }
-          return this.#send(machine, operation, runs.heartbeat(runner, leaseMillis))
+          return this.#send(machine, operation, runs.heartbeat(runner, leaseMillis, blocked))
         }),
       abandon: (runner, ids) =>
         this.#send(machine, { _tag: "Abandon", runner, ids }, runs.abandon(runner, ids)),
-      release: (runner) => this.#send(machine, { _tag: "Release", runner }, runs.release(runner)),
       now: read(runs.now),
+      release: (runner, blocked) =>
+        this.#send(machine, { _tag: "Release", runner }, runs.release(runner, blocked)),
+      suspects: (limit) => read(runs.suspects(limit)),
+      pardon: (id) => this.#send(machine, { _tag: "Pardon", id }, runs.pardon(id)),
       find: (account, id) => read(runs.find(account, id)),
       findMany: (account, ids) => read(runs.findMany(account, ids)),
       latestOutputs: (account, workflow, nodes) =>

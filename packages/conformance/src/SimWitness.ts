@@ -3,6 +3,8 @@
  * have happened. It reads through the same port as everybody else.
  */
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
+import { lossesPerRun } from "@millrace/core/domain/Limits"
+import type { Loss } from "@millrace/core/domain/Loss"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { ClaimRequest, Expected, RunCommit, RunStore } from "@millrace/core/ports/RunStore"
@@ -23,6 +25,7 @@ export type Operation =
   | { readonly _tag: "Heartbeat"; readonly runner: RunnerId; readonly leaseMillis: number }
   | { readonly _tag: "Abandon"; readonly runner: RunnerId; readonly ids: ReadonlyArray<RunId> }
   | { readonly _tag: "Release"; readonly runner: RunnerId }
+  | { readonly _tag: "Pardon"; readonly id: RunId }
   | { readonly _tag: "Read" }
 
 /** The run as it would have been just before its first commit. */
@@ -44,12 +47,12 @@ const unborn = ({ definition, run }: RunRecord): RunRecord => ({
     dueAt: null,
     sequence: 0,
     revision: 0,
-    claims: 0,
+    losses: [],
   },
 })
 
 /** What changes when a run changes hands. */
-type Hands = Pick<Run, "owner" | "fence" | "claims" | "dueAt">
+type Hands = Pick<Run, "owner" | "fence" | "losses" | "dueAt">
 
 /** Watches every run of one store. */
 export class Witness {
@@ -82,9 +85,14 @@ export class Witness {
       case "Read":
         break
       case "Release":
+        this.#takeBack(operation.runner)
         this.#leases.delete(operation.runner)
         break
+      case "Pardon":
+        this.#handOver((run) => (run.id === operation.id ? { ...run, losses: [] } : run))
+        break
       case "Heartbeat":
+        this.#takeBack(operation.runner)
         this.#leases.set(operation.runner, now + operation.leaseMillis)
         this.#checkOwned(operation.runner, exit)
         break
@@ -103,7 +111,7 @@ export class Witness {
         const { ids, runner } = operation
         this.#handOver((run) =>
           run.owner === runner && ids.includes(run.id)
-            ? { ...run, owner: null, fence: run.fence + 1, claims: Math.max(0, run.claims - 1) }
+            ? { ...run, owner: null, fence: run.fence + 1 }
             : run,
         )
       }
@@ -214,7 +222,25 @@ export class Witness {
       if (isTerminal(run.status) || (!isFree && !isOrphan)) {
         this.#bench.report("nobody claims what has a living owner", `${runner}: ${shown(run)}`)
       }
-      return { ...run, owner: runner, fence: run.fence + 1, claims: run.claims + 1 }
+      const losses = this.#lossesOf(run, runner)
+      return { ...run, owner: runner, fence: run.fence + 1, losses }
+    })
+  }
+
+  /** What a run remembers once this runner has claimed it. */
+  #lossesOf({ active, losses, owner }: Run, claimer: RunnerId): ReadonlyArray<Loss> {
+    const lostAt = owner === null || owner === claimer ? undefined : this.#leases.get(owner)
+    if (owner === null || lostAt === undefined) return losses
+    if (active.length === 0 || losses.length >= lossesPerRun) return losses
+    const nodes = active.map(({ ordinal }) => ordinal)
+    return [...losses, { runner: owner, lostAt, nodes, cause: "died" }]
+  }
+
+  /** A runner that is heard of has not died. */
+  #takeBack(runner: RunnerId): void {
+    this.#handOver((run) => {
+      const losses = run.losses.filter((loss) => loss.runner !== runner)
+      return { ...run, losses }
     })
   }
 
@@ -243,9 +269,9 @@ const nameOf = ({ accountId }: Run, expected: Expected): string | undefined =>
 
 const isHandedOver = (before: Run, after: Run, hands: Hands): boolean => {
   if (after === before && hands === before) return true
-  const { claims, dueAt, fence, owner } = hands
+  const { dueAt, fence, losses, owner } = hands
   // Compared in the order of the keys of one of them: what counts is what it says.
-  return isSame({ ...after, ...before, claims, dueAt, fence, owner }, after)
+  return isSame({ ...after, ...before, dueAt, fence, losses, owner }, after)
 }
 
 /** Why an operation failed, as a word. */

@@ -7,6 +7,8 @@
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { KnownStart } from "@millrace/core/domain/Idempotency"
 import { startKeyMillis } from "@millrace/core/domain/Idempotency"
+import { lossesPerRun } from "@millrace/core/domain/Limits"
+import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
@@ -91,6 +93,10 @@ const eventOf = ({ id, workflowId }: Run, row: NodeRun): ReadonlyArray<RunEvent>
   return [{ runId: id, workflowId, sequence, type, at: finishedAt, error, data }]
 }
 
+/** True for a suspect that somebody gave back. */
+const isLeft = ({ dueAt, losses, owner }: Run): boolean =>
+  owner === null && dueAt === null && losses.length > 0
+
 /** All lists of the model, and the questions and changes that its methods are made of. */
 class Lists {
   runs: ReadonlyArray<Run> = []
@@ -159,14 +165,16 @@ class Lists {
     )
   }
 
-  apply({ events, expected, nodeRuns, rewritten, run }: RunCommit, now: Timestamp): void {
+  apply(commit: RunCommit, now: Timestamp): void {
+    const { clearsLosses, events, expected, nodeRuns, rewritten, run } = commit
     if (expected._tag === "New" && expected.startKey !== undefined) {
       const account = run.accountId
       this.starts = [...this.starts, { account, ...expected.startKey, runId: run.id, at: now }]
     }
     const present = this.find(run.accountId, run.id)
     const owner = run.dueAt === null ? (present?.owner ?? null) : null
-    this.set(present === undefined ? run : { ...run, ...keptOf(present), owner })
+    const losses = clearsLosses === true ? [] : (present?.losses ?? run.losses)
+    this.set(present === undefined ? run : { ...run, ...keptOf(present), owner, losses })
     if (expected._tag === "New") this.definitions = [...this.definitions, expected.definition]
     const replaced = new Set(rewritten.map(({ nodeId }) => nodeId))
     this.rows = [
@@ -194,17 +202,44 @@ class Lists {
       )
   }
 
+  /** The losses of a run once this runner has claimed it. */
+  lossesOf(run: Run, claimer: RunnerId): ReadonlyArray<Loss> {
+    const { active, losses, owner } = run
+    const lostAt = owner === null ? undefined : this.leases.get(owner)
+    if (owner === null || owner === claimer || lostAt === undefined) return losses
+    if (active.length === 0 || losses.length >= lossesPerRun) return losses
+    const nodes = active.map(({ ordinal }) => ordinal)
+    return [...losses, { runner: owner, lostAt, nodes, cause: "died" }]
+  }
+
   /** The runs that a claim takes, in its order. */
   claim(request: ClaimRequest, now: Timestamp): ReadonlyArray<Run> {
     const open = this.openBy(({ createdAt }) => createdAt)
+    const expired = open.filter((run) =>
+      run.owner === null ? isLeft(run) : this.hasRunOut(run.owner, now),
+    )
     return claimed(request, {
-      expired: open.filter(({ owner }) => owner !== null && this.hasRunOut(owner, now)),
+      expired: expired.map((run) => ({ run, losses: this.lossesOf(run, request.runner) })),
       due: this.openBy(({ dueAt }) => dueAt).filter(
         ({ dueAt, owner }) => owner === null && dueAt !== null && dueAt <= now,
       ),
-      queued: open.filter(({ dueAt, owner }) => owner === null && dueAt === null),
+      queued: open.filter(
+        (run) => run.owner === null && run.dueAt === null && run.losses.length === 0,
+      ),
       owned: open.filter(({ owner }) => owner !== null),
     })
+  }
+
+  /** A runner that lives has not died. */
+  takeBack(runner: RunnerId, blocked: Blocked | undefined): void {
+    for (const run of this.runs.filter(isOpen)) {
+      const losses = run.losses.flatMap((loss): ReadonlyArray<Loss> => {
+        if (loss.runner !== runner || loss.cause === "blocked") return [loss]
+        if (run.id !== blocked?.run) return []
+        return [{ ...loss, cause: "blocked", millis: blocked.millis }]
+      })
+      if (losses.length > 0 || run.losses.length > 0) this.set({ ...run, losses })
+    }
   }
 
   ownedBy(runner: RunnerId): ReadonlyArray<Run> {
@@ -212,19 +247,19 @@ class Lists {
   }
 }
 
+type Store = RunStore["Service"]
+
 /** What moves runs from hand to hand. */
-const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "abandon"> => ({
+const handing = (lists: Lists): Pick<Store, "claim" | "seize" | "abandon"> => ({
   claim: (request) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const { leaseMillis, runner } = request
-      const taken = lists.claim(request, now)
-      lists.leases.set(runner, now + leaseMillis)
-      return taken.map((run) => {
-        const { claims, fence } = run
-        return lists.record(
-          lists.set({ ...run, fence: fence + 1, claims: claims + 1, owner: runner }),
-        )
+      const taken = lists.claim(request, now).map((run) => {
+        const losses = lists.lossesOf(run, runner)
+        return lists.set({ ...run, fence: run.fence + 1, losses, owner: runner })
       })
+      lists.leases.set(runner, now + leaseMillis)
+      return taken.map((run) => lists.record(run))
     }),
   seize: (account, id, runner) =>
     Effect.sync(() => {
@@ -236,10 +271,49 @@ const handing = (lists: Lists): Pick<RunStore["Service"], "claim" | "seize" | "a
   abandon: (runner, ids) =>
     Effect.sync(() => {
       for (const run of lists.ownedBy(runner)) {
-        const { claims, fence } = run
         if (!ids.includes(run.id)) continue
-        lists.set({ ...run, fence: fence + 1, claims: Math.max(0, claims - 1), owner: null })
+        lists.set({ ...run, fence: run.fence + 1, owner: null })
       }
+    }),
+})
+
+/** What keeps and ends leases, and what becomes of losses. */
+const leasing = (lists: Lists): Pick<Store, "heartbeat" | "release" | "suspects" | "pardon"> => ({
+  heartbeat: (runner, leaseMillis, blocked) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      lists.takeBack(runner, blocked)
+      lists.leases.set(runner, now + leaseMillis)
+      return new Map(lists.ownedBy(runner).map(({ fence, id }) => [id, fence]))
+    }),
+  release: (runner, blocked) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      lists.takeBack(runner, blocked)
+      lists.leases.delete(runner)
+      const run = lists.ownedBy(runner).find(({ id }) => id === blocked?.run)
+      if (run === undefined || blocked === undefined || run.active.length === 0) return
+      if (run.losses.length >= lossesPerRun) return
+      const nodes = run.active.map(({ ordinal }) => ordinal)
+      const { millis } = blocked
+      const loss = { runner, lostAt: now, nodes, cause: "blocked" as const, millis }
+      lists.set({ ...run, losses: [...run.losses, loss] })
+    }),
+  suspects: (limit) =>
+    Effect.map(Clock.currentTimeMillis, (now) =>
+      lists
+        .openBy(({ createdAt }) => createdAt)
+        .filter(({ losses }) => losses.length > 0)
+        .slice(0, limit)
+        .map((run) => ({
+          record: lists.record(run),
+          holder: run.owner === null || lists.hasRunOut(run.owner, now) ? null : run.owner,
+        })),
+    ),
+  pardon: (id) =>
+    Effect.sync(() => {
+      const run = lists.runs.find((each) => each.id === id)
+      if (run === undefined || !isOpen(run) || run.losses.length === 0) return false
+      lists.set({ ...run, losses: [] })
+      return true
     }),
 })
 
@@ -270,6 +344,7 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel): RunModel =>
   const lists = new Lists(workflows)
   const store = RunStore.of({
     ...handing(lists),
+    ...leasing(lists),
     commit: (commit) =>
       Effect.flatMap(Clock.currentTimeMillis, (now): ReturnType<RunStore["Service"]["commit"]> => {
         const { credits = [], run } = commit
@@ -280,13 +355,7 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel): RunModel =>
         ledger.move(run.accountId, run.id, credits)
         return Effect.void
       }),
-    heartbeat: (runner, leaseMillis) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        lists.leases.set(runner, now + leaseMillis)
-        return new Map(lists.ownedBy(runner).map(({ fence, id }) => [id, fence]))
-      }),
     now: Clock.currentTimeMillis,
-    release: (runner) => Effect.sync(() => void lists.leases.delete(runner)),
     find: (account, id) =>
       Effect.sync(() => {
         const run = lists.find(account, id)

@@ -5,12 +5,21 @@
  * Leaves out: speed. Each next run is found by asking every account from the beginning.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
+import { suspectsAtOnce } from "@millrace/core/domain/Limits"
+import type { Loss } from "@millrace/core/domain/Loss"
 import type { Run } from "@millrace/core/domain/Run"
 import type { ClaimRequest } from "@millrace/core/ports/RunStore"
 
+/** A run that a claim would take over, and the losses that it would have then. */
+export interface Candidate {
+  readonly run: Run
+  readonly losses: ReadonlyArray<Loss>
+}
+
 /** The open runs by what a claim does with them, each kind in the order in which it is taken. */
 export interface Claimable {
-  readonly expired: ReadonlyArray<Run>
+  /** Runs whose owner's lease has run out, and suspects that nobody owns. */
+  readonly expired: ReadonlyArray<Candidate>
   readonly due: ReadonlyArray<Run>
   /** Oldest first, of all accounts. */
   readonly queued: ReadonlyArray<Run>
@@ -59,11 +68,38 @@ const byTurns = (
   }
 }
 
+/** True where a runner that executes runs with so many losses each may take one with so many. */
+const isFree = (losses: number, beside: ReadonlyArray<number>): boolean => {
+  const suspects = beside.filter((each) => each > 0)
+  return losses > 1
+    ? suspects.length === 0
+    : suspects.length < suspectsAtOnce && suspects.every((each) => each === 1)
+}
+
+/** What may be taken of the expired runs: the line of suspects ends at the first that may not. */
+const withoutQuarantine = (
+  candidates: ReadonlyArray<Candidate>,
+  owned: ReadonlyArray<Run>,
+  { runner }: ClaimRequest,
+): ReadonlyArray<Run> => {
+  const own = owned.filter(({ owner }) => owner === runner).map(({ losses }) => losses.length)
+  const isSuspect = ({ losses, run }: Candidate) => losses.length > 0 && run.owner !== runner
+  const line = candidates.filter(isSuspect)
+  const end = line.findIndex(({ losses }, index) => {
+    const before = line.slice(0, index).map((each) => each.losses.length)
+    return !isFree(losses.length, [...own, ...before])
+  })
+  const barred = end < 0 ? [] : line.slice(end)
+  return candidates.filter((each) => !barred.includes(each)).map(({ run }) => run)
+}
+
 /** The runs that a claim takes, in its order. */
 export const claimed = (request: ClaimRequest, claimable: Claimable): ReadonlyArray<Run> => {
   const { except = [], limit } = request
   const wanted = (runs: ReadonlyArray<Run>) => runs.filter(({ id }) => !except.includes(id))
-  const back = wanted([...claimable.expired, ...claimable.due]).slice(0, limit)
+  const candidates = claimable.expired.filter(({ run }) => !except.includes(run.id))
+  const expired = withoutQuarantine(candidates, claimable.owned, request)
+  const back = [...expired, ...wanted(claimable.due)].slice(0, limit)
   const owned = [...claimable.owned, ...back.filter(({ owner }) => owner === null)]
   return [...back, ...byTurns(wanted(claimable.queued), owned, request)].slice(0, limit)
 }

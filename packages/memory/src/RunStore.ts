@@ -6,6 +6,7 @@
  */
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
+import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Page, Position } from "@millrace/core/domain/Page"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
@@ -14,12 +15,13 @@ import { merged } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
-import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
+import type { ClaimRequest, RunCommit, RunQuery, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { Deliveries } from "./Deliveries.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { StartKeys } from "./StartKeys.ts"
+import { lineGate, lossesWith, lossesWithBlock, takenBack } from "./Suspects.ts"
 import * as Timeline from "./Timeline.ts"
 import { type Drawings, Workflows } from "./Workflows.ts"
 
@@ -36,7 +38,7 @@ interface Entry {
 const searched = 1_000
 
 /** What a commit changes of a run; the rest is as the run was born. */
-const advance = (run: Run, next: Run): Run => ({
+const advance = (run: Run, next: Run, clearsLosses: boolean): Run => ({
   ...run,
   status: next.status,
   startedAt: next.startedAt,
@@ -51,7 +53,7 @@ const advance = (run: Run, next: Run): Run => ({
   waiting: next.waiting,
   dueAt: next.dueAt,
   owner: next.dueAt === null ? run.owner : null,
-  claims: next.claims,
+  losses: clearsLosses ? [] : run.losses,
   sequence: next.sequence,
   revision: next.revision,
 })
@@ -89,22 +91,26 @@ const parkedOf = (entry: Entry, dueAt: Timestamp): Parked => ({
 
 /**
  * The open runs by who is to work on them: per owner, parked until their time, or queued in the
- * line of their account. A run is in exactly one place, and in none once it is terminal.
+ * line of their account. A run is in exactly one place, and in none once it is terminal; suspects
+ * that nobody owns are in no account's line.
  */
 class Places {
+  /** The open runs with losses, wherever else they are. */
+  readonly suspects = new Set<Entry>()
   readonly queued = new Map<AccountId, Timeline.Timeline<Entry>>()
   readonly parked = Timeline.make<Parked>()
   readonly owned = new Map<RunnerId, Map<RunId, Entry>>()
 
   add(entry: Entry): void {
-    const { accountId, dueAt, id, owner, status } = entry.run
+    const { accountId, dueAt, id, losses, owner, status } = entry.run
     if (isTerminal(status)) return
+    if (losses.length > 0) this.suspects.add(entry)
     if (owner !== null) {
       const entries = this.owned.get(owner)
       if (entries === undefined) this.owned.set(owner, new Map([[id, entry]]))
       else entries.set(id, entry)
     } else if (dueAt !== null) this.parked.add(parkedOf(entry, dueAt))
-    else {
+    else if (losses.length === 0) {
       const line = this.queued.get(accountId) ?? Timeline.make<Entry>()
       this.queued.set(accountId, line)
       line.add(entry)
@@ -112,13 +118,14 @@ class Places {
   }
 
   remove(entry: Entry): void {
-    const { accountId, dueAt, id, owner } = entry.run
+    const { accountId, dueAt, id, losses, owner } = entry.run
+    this.suspects.delete(entry)
     if (owner !== null) {
       const entries = this.owned.get(owner)
       entries?.delete(id)
       if (entries?.size === 0) this.owned.delete(owner)
     } else if (dueAt !== null) this.parked.remove(parkedOf(entry, dueAt))
-    else {
+    else if (losses.length === 0) {
       const line = this.queued.get(accountId)
       line?.remove(entry)
       if (line?.items.length === 0) this.queued.delete(accountId)
@@ -132,8 +139,12 @@ class Places {
 
   /** Gives an entry its next run, and its place where that moves it. */
   update(entry: Entry, run: Run): void {
+    const { dueAt, losses, owner } = entry.run
     const moves =
-      run.owner !== entry.run.owner || run.dueAt !== entry.run.dueAt || isTerminal(run.status)
+      run.owner !== owner ||
+      run.dueAt !== dueAt ||
+      isTerminal(run.status) ||
+      run.losses.length > 0 !== losses.length > 0
     if (moves) this.remove(entry)
     entry.run = run
     if (moves) this.add(entry)
@@ -208,9 +219,9 @@ class Runs {
     return entry
   }
 
-  proceed(next: Run): Entry {
-    const entry = this.entries.get(next.id)!
-    this.places.update(entry, advance(entry.run, next))
+  proceed({ clearsLosses = false, run }: RunCommit): Entry {
+    const entry = this.entries.get(run.id)!
+    this.places.update(entry, advance(entry.run, run, clearsLosses))
     return entry
   }
 
@@ -244,7 +255,8 @@ class Runs {
     if (!this.fits(commit, now)) return new StaleRun({ runId: run.id })
     const problem = this.books.problemOf(run.accountId, credits, now)
     if (problem !== undefined) return problem
-    const entry = expected._tag === "New" ? this.begin(run, expected.definition) : this.proceed(run)
+    const entry =
+      expected._tag === "New" ? this.begin(run, expected.definition) : this.proceed(commit)
     if (expected._tag === "New" && expected.startKey !== undefined) {
       this.startKeys.take(run, expected.startKey, now)
     }
@@ -255,10 +267,9 @@ class Runs {
     return undefined
   }
 
-  take(entry: Entry, runner: RunnerId, claims: number, dueAt: Timestamp | null): RunRecord {
+  take(entry: Entry, runner: RunnerId, change?: Pick<Run, "dueAt"> | Pick<Run, "losses">) {
     const { run } = entry
-    const taken = { fence: run.fence + 1, claims: run.claims + claims, owner: runner, dueAt }
-    this.places.update(entry, { ...run, ...taken })
+    this.places.update(entry, { ...run, ...change, fence: run.fence + 1, owner: runner })
     return recordOf(entry)
   }
 
@@ -266,19 +277,29 @@ class Runs {
     for (const id of ids) {
       const entry = this.places.owned.get(runner)?.get(id)
       if (entry === undefined) continue
-      const { claims, fence } = entry.run
-      const next = { fence: fence + 1, claims: Math.max(0, claims - 1), owner: null }
-      this.places.update(entry, { ...entry.run, ...next })
+      this.places.update(entry, { ...entry.run, fence: entry.run.fence + 1, owner: null })
     }
   }
 
-  /** Open runs whose owner's lease has run out, oldest first. */
-  expired(now: Timestamp): ReadonlyArray<Entry> {
-    const found: Array<Entry> = []
-    for (const [runner, runs] of this.places.owned) {
-      if ((this.leases.get(runner) ?? now) <= now) found.push(...runs.values())
+  /** The losses of a run once this runner has claimed it. */
+  lossesOf({ run }: Entry, claimer: RunnerId): ReadonlyArray<Loss> {
+    return lossesWith(run, claimer, run.owner === null ? undefined : this.leases.get(run.owner))
+  }
+
+  /** Open runs whose owner's lease has run out, and suspects, oldest first, that may be taken. */
+  *expired({ except, runner }: ClaimRequest, now: Timestamp): Iterable<Entry> {
+    const { owned, suspects } = this.places
+    const found = [...suspects].filter(({ run }) => run.owner === null && run.dueAt === null)
+    for (const [owner, runs] of owned) {
+      if ((this.leases.get(owner) ?? now) <= now) found.push(...runs.values())
     }
-    return found.toSorted(Timeline.compare)
+    const excepted = new Set(except)
+    const isOpen = lineGate([...(owned.get(runner)?.values() ?? [])].map(({ run }) => run))
+    for (const entry of found.toSorted(Timeline.compare)) {
+      const { length } = this.lossesOf(entry, runner)
+      const isFree = length === 0 || entry.run.owner === runner
+      if (!excepted.has(entry.id) && (isFree || isOpen(length))) yield entry
+    }
   }
 
   /** Parked runs whose time has come, longest due first. */
@@ -324,20 +345,61 @@ class Runs {
         if (!excepted.has(entry.id)) taken.push(entry)
       }
     }
-    take(this.expired(now))
+    take(this.expired(request, now))
     take(this.due(now))
     take(this.queued(request, taken))
+    const losses = taken.map((entry) => this.lossesOf(entry, runner))
     this.leases.set(runner, now + leaseMillis)
-    return taken.map((entry) => this.take(entry, runner, 1, entry.run.dueAt))
+    return taken.map((entry, index) => this.take(entry, runner, { losses: losses[index]! }))
   }
 
   seize(account: AccountId, id: RunId, runner: RunnerId): RunRecord | undefined {
     const entry = this.find(account, id)
     if (entry === undefined) return undefined
-    return isTerminal(entry.run.status) ? recordOf(entry) : this.take(entry, runner, 0, null)
+    return isTerminal(entry.run.status)
+      ? recordOf(entry)
+      : this.take(entry, runner, { dueAt: null })
   }
 
-  heartbeat(runner: RunnerId, until: Timestamp): ReadonlyMap<RunId, number> {
+  /** A runner that lives has not died, whatever was taken from it. */
+  takeBack(runner: RunnerId, blocked: Blocked | undefined): void {
+    for (const entry of this.places.suspects) {
+      const losses = takenBack(entry.run, runner, blocked)
+      this.places.update(entry, { ...entry.run, losses })
+    }
+  }
+
+  release(runner: RunnerId, blocked: Blocked | undefined, now: Timestamp): void {
+    this.takeBack(runner, blocked)
+    this.leases.delete(runner)
+    const entry = blocked && this.places.owned.get(runner)?.get(blocked.run)
+    if (entry === undefined || blocked === undefined) return
+    const losses = lossesWithBlock(entry.run, runner, blocked, now)
+    this.places.update(entry, { ...entry.run, losses })
+  }
+
+  suspects(limit: number, now: Timestamp): ReadonlyArray<Suspect> {
+    const oldest = [...this.places.suspects].toSorted(Timeline.compare).slice(0, limit)
+    return oldest.map((entry) => {
+      const { owner } = entry.run
+      const isHeld = owner !== null && (this.leases.get(owner) ?? now) > now
+      return { record: recordOf(entry), holder: isHeld ? owner : null }
+    })
+  }
+
+  pardon(id: RunId): boolean {
+    const entry = this.entries.get(id)
+    if (entry === undefined || !this.places.suspects.has(entry)) return false
+    this.places.update(entry, { ...entry.run, losses: [] })
+    return true
+  }
+
+  heartbeat(
+    runner: RunnerId,
+    until: Timestamp,
+    blocked: Blocked | undefined,
+  ): ReadonlyMap<RunId, number> {
+    this.takeBack(runner, blocked)
     this.leases.set(runner, until)
     const fences = new Map<RunId, number>()
     const owned = this.places.owned.get(runner)?.values() ?? []
@@ -388,11 +450,14 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     claim: (request) => Effect.map(now, (millis) => runs.claim(request, millis)),
     seize: (account, id, runner) =>
       Effect.sync(() => Option.fromUndefinedOr(runs.seize(account, id, runner))),
-    heartbeat: (runner, leaseMillis) =>
-      Effect.map(now, (millis) => runs.heartbeat(runner, millis + leaseMillis)),
+    heartbeat: (runner, leaseMillis, blocked) =>
+      Effect.map(now, (millis) => runs.heartbeat(runner, millis + leaseMillis, blocked)),
     abandon: (runner, ids) => Effect.sync(() => runs.abandon(runner, ids)),
     now,
-    release: (runner) => Effect.sync(() => void runs.leases.delete(runner)),
+    release: (runner, blocked) =>
+      Effect.map(now, (millis) => runs.release(runner, blocked, millis)),
+    suspects: (limit) => Effect.map(now, (millis) => runs.suspects(limit, millis)),
+    pardon: (id) => Effect.sync(() => runs.pardon(id)),
     find: (account, id) =>
       Effect.sync(() => Option.map(Option.fromUndefinedOr(runs.find(account, id)), recordOf)),
     findMany: (account, ids) => Effect.sync(() => runs.findMany(account, ids)),

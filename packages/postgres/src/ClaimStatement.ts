@@ -13,7 +13,9 @@
  * runner cannot execute, $5 the account whose turn was last; $6 and $7 the caps per account and
  * per workflow, where there are any.
  */
+import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
 import { millisOf } from "./DatabaseClock.ts"
+import { withLoss } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 
 /** The database's clock, in milliseconds since the epoch. */
@@ -21,8 +23,10 @@ export const nowMillis = millisOf("statement_timestamp()")
 
 /** Renews the lease of a runner, or begins it. */
 export const renewal = (runner: string, leaseMillis: string): string => `
-  INSERT INTO runners (id, lease_until) VALUES (${runner}, ${nowMillis} + ${leaseMillis}::int8)
-  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`
+  INSERT INTO runners AS r (id, lease_until)
+  VALUES (${runner}, ${nowMillis} + ${leaseMillis}::int8)
+  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until,
+    returned_at = CASE WHEN r.lease_until <= ${nowMillis} THEN ${nowMillis} ELSE r.returned_at END`
 
 /** Locks the run of each open one, and leaves out those that somebody is about to write. */
 export const lockRun = `CROSS JOIN LATERAL (
@@ -30,7 +34,7 @@ export const lockRun = `CROSS JOIN LATERAL (
     WHERE r.number = o.run FOR UPDATE SKIP LOCKED
   ) locked`
 
-const isQueued = "o.owner IS NULL AND o.due_at IS NULL"
+const isQueued = "o.owner IS NULL AND o.due_at IS NULL AND o.losses = 0"
 
 /** Leaves out the runs that the runner cannot execute. */
 const isWanted = "o.run NOT IN (SELECT number FROM excepted)"
@@ -41,6 +45,58 @@ const isWanted = "o.run NOT IN (SELECT number FROM excepted)"
  * its time to compile a statement that is over before.
  */
 const front = `''::text COLLATE "C"`
+
+const oneMore = (losses: string): string => `least(${losses} + 1, ${lossesPerRun})`
+
+const lossAdded = withLoss("r", "r.owner", "'lostAt', t.lost_at", "'cause', 'died'")
+
+/** Beside which suspects one may be taken, and behind which in line. */
+const mayPass = `c.losses = 0 OR c.is_own
+  OR (c.losses = 1 AND c.heavy = 0 AND o.heavy = 0 AND o.light + c.place <= ${suspectsAtOnce})
+  OR (c.losses > 1 AND c.place = 1 AND o.light + o.heavy = 0)`
+
+/**
+ * Runs of owners that are gone, and suspects that nobody owns, as far as the line of suspects goes.
+ * Those of an owner whose lease ran out are read, to see whether it had attempts in progress: only
+ * then has the run lost it. Whether it still has is seen once more when the run is locked.
+ */
+const expired = `held AS MATERIALIZED (
+  SELECT count(*) FILTER (WHERE losses = 1) AS light, count(*) FILTER (WHERE losses > 1) AS heavy
+  FROM open_runs WHERE owner = $1 AND losses > 0
+), expired AS (
+  SELECT c.run, c.owner IS NULL AS had_none,
+    CASE WHEN taken.is_at_work THEN c.lost_at END AS lost_at
+  FROM (
+    SELECT c.* FROM (
+      SELECT l.*, count(*) FILTER (WHERE l.losses > 0 AND NOT l.is_own) OVER line AS place,
+        count(*) FILTER (WHERE l.losses > 1 AND NOT l.is_own) OVER line AS heavy
+      FROM (
+        SELECT o.run, o.owner, o.created_at, o.losses AS known, o.is_own,
+          CASE WHEN o.is_own THEN NULL ELSE o.lost_at END AS lost_at,
+          CASE WHEN w.is_at_work THEN ${oneMore("o.losses")} ELSE o.losses END AS losses
+        FROM (
+          SELECT o.run, o.owner, o.created_at, o.losses, gone.lost_at, o.owner = $1 AS is_own
+          FROM gone CROSS JOIN LATERAL (
+            SELECT * FROM open_runs o WHERE o.owner = gone.id AND ${isWanted} OFFSET 0
+          ) o
+          UNION ALL
+          SELECT o.run, o.owner, o.created_at, o.losses, NULL, false FROM open_runs o
+          WHERE o.owner IS NULL AND o.losses > 0 AND o.due_at IS NULL AND ${isWanted}
+        ) o LEFT JOIN LATERAL (
+          SELECT json_array_length(r.active) > 0 AS is_at_work FROM runs r
+          WHERE r.number = o.run AND o.lost_at IS NOT NULL AND NOT o.is_own OFFSET 0
+        ) w ON true
+      ) l WINDOW line AS (ORDER BY l.created_at, l.run)
+    ) c CROSS JOIN held o WHERE ${mayPass} ORDER BY c.created_at, c.run
+  ) c CROSS JOIN LATERAL (
+    SELECT locked.is_at_work FROM open_runs o CROSS JOIN LATERAL (
+      SELECT json_array_length(r.active) > 0 AS is_at_work FROM runs r
+      WHERE r.number = o.run FOR UPDATE SKIP LOCKED
+    ) locked
+    WHERE o.run = c.run AND o.owner IS NOT DISTINCT FROM c.owner AND o.losses = c.known
+    FOR UPDATE OF o SKIP LOCKED
+  ) taken
+)`
 
 /**
  * Runs that have been out of the queue before. Owners are read by jumping from one to the next in
@@ -54,23 +110,14 @@ owner (id, step) AS (
     SELECT owner FROM open_runs WHERE owner > w.id ORDER BY owner LIMIT 1
   ) o
 ), gone AS MATERIALIZED (
-  SELECT w.id FROM owner w WHERE w.step = 'next' AND NOT EXISTS (
-    SELECT FROM runners u WHERE u.id = w.id AND u.lease_until > ${nowMillis} OFFSET 0
-  )
+  SELECT w.id, u.lease_until AS lost_at FROM owner w LEFT JOIN LATERAL (
+    SELECT lease_until FROM runners u WHERE u.id = w.id OFFSET 0
+  ) u ON true WHERE w.step = 'next' AND (u.lease_until > ${nowMillis}) IS NOT TRUE
 ), excepted AS MATERIALIZED (
   SELECT r.number FROM unnest($4::text[]) AS e (id) CROSS JOIN LATERAL (
     SELECT number FROM runs r WHERE r.id = e.id OFFSET 0
   ) r
-), expired AS (
-  SELECT c.run FROM (
-    SELECT o.run, o.owner FROM gone CROSS JOIN LATERAL (
-      SELECT * FROM open_runs o WHERE o.owner = gone.id AND ${isWanted} OFFSET 0
-    ) o ORDER BY o.created_at, o.run
-  ) c CROSS JOIN LATERAL (
-    SELECT FROM open_runs o ${lockRun}
-    WHERE o.run = c.run AND o.owner = c.owner FOR UPDATE OF o SKIP LOCKED
-  ) taken
-), due AS (
+), ${expired}, due AS (
   SELECT c.run FROM (
     SELECT o.run FROM open_runs o
     WHERE o.owner IS NULL AND o.due_at <= ${nowMillis} AND ${isWanted} ORDER BY o.due_at, o.run
@@ -80,7 +127,8 @@ owner (id, step) AS (
     FOR UPDATE OF o SKIP LOCKED
   ) taken LIMIT $3::int8
 ), back AS MATERIALIZED (
-  SELECT run, false AS is_due FROM expired UNION ALL SELECT run, true FROM due LIMIT $3::int8
+  SELECT run, had_none, lost_at FROM expired UNION ALL SELECT run, true, NULL FROM due
+  LIMIT $3::int8
 )`
 
 /** The first queued run, by account and age, that meets a condition and that nobody is taking. */
@@ -163,7 +211,7 @@ busy AS MATERIALIZED (
       SELECT * FROM open_runs o WHERE o.owner = w.id OFFSET 0
     ) o WHERE w.step = 'next'
     UNION ALL
-    SELECT run, NULL, NULL FROM back WHERE is_due
+    SELECT run, NULL, NULL FROM back WHERE had_none
   ) o LEFT JOIN LATERAL (
     SELECT account_id, workflow_id FROM runs r
     WHERE o.account_id IS NULL AND r.number = o.run OFFSET 0
@@ -194,14 +242,17 @@ account AS MATERIALIZED (
 
 const statement = (queue: string): string => `
 WITH RECURSIVE ${comingBack}, ${queue}, taken AS MATERIALIZED (
-  SELECT t.run, row_number() OVER () AS place, 'taken' AS few FROM (
-    SELECT run FROM back UNION ALL SELECT run FROM queued LIMIT $3::int8
+  SELECT t.run, t.lost_at, row_number() OVER () AS place, 'taken' AS few FROM (
+    SELECT run, lost_at FROM back UNION ALL SELECT run, NULL FROM queued LIMIT $3::int8
   ) t
 ), lease AS (${renewal("$1", "$2")}
 ), placed AS (
-  UPDATE open_runs o SET owner = $1 FROM taken t WHERE o.run = t.run AND t.few = 'taken'
+  UPDATE open_runs o SET owner = $1,
+    losses = CASE WHEN t.lost_at IS NULL THEN o.losses ELSE ${oneMore("o.losses")} END
+  FROM taken t WHERE o.run = t.run AND t.few = 'taken'
 ), claimed AS (
-  UPDATE runs r SET fence = r.fence + 1, claims = r.claims + 1, owner = $1
+  UPDATE runs r SET fence = r.fence + 1, owner = $1,
+    losses = CASE WHEN t.lost_at IS NULL THEN r.losses ELSE ${lossAdded} END
   FROM taken t WHERE r.number = t.run AND t.few = 'taken'
   RETURNING r.*, t.place
 )

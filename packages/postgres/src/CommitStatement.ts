@@ -56,7 +56,13 @@ const brought = <Row>(
   },
 })
 
+const clearsLosses = (commit: RunCommit): boolean =>
+  commit.expected._tag === "Existing" && commit.clearsLosses === true
+
 const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
+
+/** A run whose losses are forgotten with the commit. */
+const cleared: Rows.Table<RunCommit> = [Rows.derived("id", "text", ({ run }) => run.id)]
 
 /** Everything that commits bring along, in the order of the parameters. */
 const cargo = {
@@ -66,6 +72,7 @@ const cargo = {
   births: brought(Rows.births, (commits) => runsThat(commits, "New")),
   definitions: brought(Rows.definitions, definitionsOf),
   steps: brought(Rows.steps, (commits) => runsThat(commits, "Existing")),
+  cleared: brought(cleared, (commits) => commits.filter(clearsLosses)),
   nodeRuns: brought(
     ownedNodeRuns,
     owned(({ nodeRuns }) => nodeRuns),
@@ -149,8 +156,8 @@ const namesTaken = (shape: Shape): string => `named AS (
 )`
 
 const runsCreated = (shape: Shape): string => `created AS (
-  INSERT INTO runs (${Rows.names(Rows.runs)})
-  SELECT ${Rows.names(Rows.runs)} FROM ${shape.from("births", "b")}
+  INSERT INTO runs (${Rows.names(Rows.newRuns)})
+  SELECT ${Rows.names(Rows.newRuns)} FROM ${shape.from("births", "b")}
   WHERE ${shape.mayBe("b")}
     AND ${shape.has("names") ? "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))" : "true"}
   ON CONFLICT (id) DO NOTHING
@@ -167,11 +174,26 @@ const runsCreated = (shape: Shape): string => `created AS (
   ON CONFLICT (id) DO NOTHING
 )`
 
+const lossesLeft = (shape: Shape): string =>
+  `CASE WHEN s.id IN (SELECT c.id FROM ${shape.from("cleared", "c")}) THEN '[]' ELSE r.losses END`
+
+const countLeft = (shape: Shape): string =>
+  `CASE WHEN a.id IN (SELECT c.id FROM ${shape.from("cleared", "c")}) THEN 0 ELSE o.losses END`
+
+/** The open runs whose losses are forgotten; those that end are none any more. */
+const lossesCleared = (shape: Shape): string => `relieved AS (
+  UPDATE open_runs o SET losses = 0
+  FROM advanced a
+  WHERE o.run = a.number AND a.owner IS NOT NULL AND a.status IN ('QUEUED', 'RUNNING')
+    AND a.id IN (SELECT c.id FROM ${shape.from("cleared", "c")})
+)`
+
 // Comparing `expected` or `few` with a text tells the planner to expect few rows, so that it looks
 // rows up by their key, also in a plan that was made when the table was empty.
 const runsAdvanced = (shape: Shape): string => `advanced AS (
   UPDATE runs r
   SET ${copied(Rows.progress, "s")}, owner = CASE WHEN s.due_at IS NULL THEN r.owner END
+    ${shape.has("cleared") ? `, losses = ${lossesLeft(shape)}` : ""}
   FROM ${shape.from("steps", "s")}
   WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
@@ -179,9 +201,10 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
   RETURNING r.number, r.id, r.status, r.owner, r.due_at, r.account_id, r.workflow_id
 )`
 
-const runsLetGo = `let_go AS (
+/** Nothing else may change these rows: a statement changes a row once. */
+const runsLetGo = (shape: Shape): string => `let_go AS (
   UPDATE open_runs o SET owner = NULL, due_at = a.due_at, account_id = a.account_id,
-    workflow_id = a.workflow_id
+    workflow_id = a.workflow_id${shape.has("cleared") ? `, losses = ${countLeft(shape)}` : ""}
   FROM advanced a
   WHERE o.run = a.number AND a.owner IS NULL AND a.status IN ('QUEUED', 'RUNNING')
 )`
@@ -235,7 +258,8 @@ const textOf = (shape: Shape): string => {
     ...(shape.has("names") ? [namesTaken(shape)] : []),
     ...(shape.has("births") ? [runsCreated(shape)] : []),
     ...(shape.has("steps") ? [runsAdvanced(shape)] : []),
-    ...(shape.has("rests") ? [runsLetGo] : []),
+    ...(shape.has("cleared") ? [lossesCleared(shape)] : []),
+    ...(shape.has("rests") ? [runsLetGo(shape)] : []),
     ...(shape.has("ends") ? [runsClosed] : []),
     applied(shape),
     ...(shape.has("nodeRuns") ? [nodesNoted(shape)] : []),

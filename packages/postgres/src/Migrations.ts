@@ -16,6 +16,7 @@ import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import { deliveryTables } from "./DeliveryTables.ts"
 import { orStorageError } from "./Failure.ts"
+import { quarantineTables } from "./QuarantineTables.ts"
 
 const id = `text COLLATE "C"`
 
@@ -243,6 +244,7 @@ const migrations = {
     ...creditTables,
     ...deliveryTables,
   ]),
+  "0002_losses": all(quarantineTables),
 }
 
 const table = "millrace_migrations"

@@ -162,7 +162,6 @@ const birth: Table<Run> = [
 export const progress: Table<Run> = [
   ...texts<Run>({ status: "status" }),
   ...int4s<Run>({
-    claims: "claims",
     nodeRunCount: "node_run_count",
     attempts: "attempts",
     sequence: "sequence",
@@ -187,14 +186,17 @@ const ownership: Table<Run> = [...texts<Run>({ owner: "owner" }), ...int4s<Run>(
 
 const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
 
-export const runs: Table<Run> = [...runIds, ...birth, ...ownership, ...progress]
+/** What a new run is written with: it has lost nobody yet. */
+export const newRuns: Table<Run> = [...runIds, ...birth, ...ownership, ...progress]
+
+export const runs: Table<Run> = [...newRuns, ...jsons<Run>({ losses: "losses" })]
 
 const startKeyOf = ({ expected }: RunCommit) =>
   expected._tag === "New" ? expected.startKey : undefined
 
 /** The rows of new runs, and the names that their starts were given. */
 export const births: Table<RunCommit> = [
-  ...runs.map((column) => ({ ...column, of: ({ run }: RunCommit) => column.of(run) })),
+  ...newRuns.map((column) => ({ ...column, of: ({ run }: RunCommit) => column.of(run) })),
   derived("start_key", "text", (commit) => startKeyOf(commit)?.key ?? null),
   derived("body_hash", "text", (commit) => startKeyOf(commit)?.bodyHash ?? null),
 ]

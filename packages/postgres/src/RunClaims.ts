@@ -5,6 +5,7 @@
  * for runs skips those that another one is taking. Leaves out: reading what belongs to a run.
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { Blocked } from "@millrace/core/domain/Loss"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest } from "@millrace/core/ports/RunStore"
@@ -14,6 +15,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { freely, lockRun, nowMillis, renewal, sparingly } from "./ClaimStatement.ts"
 import { millisOf } from "./DatabaseClock.ts"
+import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 
 /** How long the row of a lease that has run out is kept at least. */
@@ -47,14 +49,19 @@ WITH wanted AS MATERIALIZED (
     workflow_id = m.workflow_id
   FROM mine m WHERE o.run = m.run AND m.few = 'taken'
 )
-UPDATE runs r SET fence = r.fence + 1, claims = greatest(r.claims - 1, 0), owner = NULL
+UPDATE runs r SET fence = r.fence + 1, owner = NULL
 FROM mine m WHERE r.number = m.run AND m.few = 'taken'`
 
 const heartbeatStatement = `
-WITH lease AS (${renewal("$1", "$2")})
+WITH ${takingBack}, lease AS (${renewal("$1", "$2")})
 SELECT r.id, r.fence FROM open_runs o CROSS JOIN LATERAL (
   SELECT id, fence FROM runs r WHERE r.number = o.run OFFSET 0
 ) r WHERE o.owner = $1`
+
+/** Ends a lease, and clears away what others left behind long ago: no row means no lease, too. */
+const releaseStatement = `
+WITH ${takingBack}
+DELETE FROM runners WHERE id = $1 OR lease_until < ${nowMillis} - $2::int8`
 
 interface Found {
   readonly run: Run
@@ -105,17 +112,30 @@ export const seize = (
     (rows) => rows[0]?.run,
   )
 
+/** The runner, a time, and what {@link takingBack} asks for. */
+const leaseParameters = (
+  runner: RunnerId,
+  millis: number,
+  blocked: Blocked | undefined,
+): ReadonlyArray<unknown> => [
+  Rows.text(runner),
+  PgTypes.float8(millis),
+  blocked === undefined ? null : Rows.text(blocked.run),
+  blocked === undefined ? null : Math.round(blocked.millis),
+]
+
 /** Renews a lease, and returns the fences of the open runs that the runner owns. */
 export const heartbeat = (
   sql: SqlClient,
   runner: RunnerId,
   leaseMillis: number,
+  blocked: Blocked | undefined,
 ): Effect.Effect<ReadonlyMap<RunId, number>, SqlError> =>
   Effect.map(
-    sql.unsafe<{ readonly id: RunId; readonly fence: number }>(heartbeatStatement, [
-      Rows.text(runner),
-      PgTypes.float8(leaseMillis),
-    ]),
+    sql.unsafe<{ readonly id: RunId; readonly fence: number }>(
+      heartbeatStatement,
+      leaseParameters(runner, leaseMillis, blocked),
+    ),
     (rows) => new Map(rows.map(({ fence, id }) => [id, fence])),
   )
 
@@ -136,9 +156,20 @@ export const now = (sql: SqlClient): Effect.Effect<Timestamp, SqlError> =>
     (rows) => rows[0]!.now,
   )
 
-/** Ends a lease, and clears away what others left behind long ago: no row means no lease, too. */
-export const release = (sql: SqlClient, runner: RunnerId): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(
-    sql`DELETE FROM runners WHERE id = ${Rows.text(runner)}
-      OR lease_until < ${sql.literal(nowMillis)} - ${keptMillis}`,
+/** Ends a lease, and says of the run that is blocking its owner that it does. */
+export const release = (
+  sql: SqlClient,
+  runner: RunnerId,
+  blocked: Blocked | undefined,
+): Effect.Effect<void, SqlError> => {
+  const end = Effect.asVoid(
+    sql.unsafe(releaseStatement, leaseParameters(runner, keptMillis, blocked)),
   )
+  if (blocked === undefined) return end
+  const note = sql.unsafe(block, [
+    Rows.text(runner),
+    Rows.text(blocked.run),
+    Math.round(blocked.millis),
+  ])
+  return sql.withTransaction(Effect.andThen(note, end))
+}

@@ -7,12 +7,13 @@
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
-import type { ClaimRequest, RunCommit } from "@millrace/core/ports/RunStore"
+import type { ClaimRequest, RunCommit, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { orStorageError } from "./Failure.ts"
+import * as Quarantine from "./Quarantine.ts"
 import * as RunClaims from "./RunClaims.ts"
 import * as RunCommits from "./RunCommits.ts"
 import * as RunCredits from "./RunCredits.ts"
@@ -71,6 +72,18 @@ const seize = Effect.fnUntraced(function* (
   return Option.fromUndefinedOr((yield* recordsOf(sql, [run]))[0])
 })
 
+/** Who holds a suspect is told as it was found; the run as it is when it is read. */
+const suspects = Effect.fnUntraced(function* (sql: SqlClient, limit: number) {
+  const found = yield* Quarantine.suspects(sql, limit)
+  const ids = found.map(({ id }) => id)
+  const read = ids.length === 0 ? [] : yield* RunRecords.read(sql, null, ids)
+  const records = new Map(read.map((record) => [record.run.id, record]))
+  return found.flatMap(({ holder, id }): ReadonlyArray<Suspect> => {
+    const record = records.get(id)
+    return record === undefined ? [] : [{ record, holder }]
+  })
+})
+
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
   yield* StartKeys.keepTidy(sql)
@@ -79,12 +92,15 @@ const make = Effect.gen(function* () {
     claim: (request) => orStorageError("RunStore.claim")(claim(sql, request)),
     seize: (account, id, runner) =>
       orStorageError("RunStore.seize")(seize(sql, account, id, runner)),
-    heartbeat: (runner, leaseMillis) =>
-      orStorageError("RunStore.heartbeat")(RunClaims.heartbeat(sql, runner, leaseMillis)),
+    heartbeat: (runner, leaseMillis, blocked) =>
+      orStorageError("RunStore.heartbeat")(RunClaims.heartbeat(sql, runner, leaseMillis, blocked)),
     abandon: (runner, ids) =>
       orStorageError("RunStore.abandon")(RunClaims.abandon(sql, runner, ids)),
     now: orStorageError("RunStore.now")(RunClaims.now(sql)),
-    release: (runner) => orStorageError("RunStore.release")(RunClaims.release(sql, runner)),
+    release: (runner, blocked) =>
+      orStorageError("RunStore.release")(RunClaims.release(sql, runner, blocked)),
+    suspects: (limit) => orStorageError("RunStore.suspects")(suspects(sql, limit)),
+    pardon: (id) => orStorageError("RunStore.pardon")(Quarantine.pardon(sql, id)),
     find: (account, id) => orStorageError("RunStore.find")(find(sql, account, id)),
     findMany: (account, ids) =>
       orStorageError("RunStore.findMany")(RunRecords.read(sql, account, ids)),

@@ -70,10 +70,14 @@ const limited =
 export const limitedRuns = (store: RunStore["Service"]): RunStore["Service"] =>
   RunStore.of({
     ...store,
-    heartbeat: (runner, leaseMillis) =>
-      limited("RunStore.heartbeat", beatMillis(leaseMillis))(store.heartbeat(runner, leaseMillis)),
+    heartbeat: (runner, leaseMillis, blocked) =>
+      limited(
+        "RunStore.heartbeat",
+        beatMillis(leaseMillis),
+      )(store.heartbeat(runner, leaseMillis, blocked)),
     claim: (request) => limited("RunStore.claim", askMillis)(store.claim(request)),
     abandon: (runner, ids) => limited("RunStore.abandon", askMillis)(store.abandon(runner, ids)),
     find: (account, id) => limited("RunStore.find", askMillis)(store.find(account, id)),
-    release: (runner) => limited("RunStore.release", askMillis)(store.release(runner)),
+    release: (runner, blocked) =>
+      limited("RunStore.release", askMillis)(store.release(runner, blocked)),
   })

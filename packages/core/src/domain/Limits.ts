@@ -143,6 +143,15 @@ export const defaultLimits = Object.fromEntries(
   limitNames.map((name) => [name, limits[name].usual]),
 ) as Limits
 
+/** A run that has lost so many owners without any progress is given up; no more are recorded. */
+export const lossesPerRun = 5
+
+/**
+ * Runs that have lost one owner, of which one runner executes no more at the same time. Those that
+ * have lost more are executed one at a time. See decision 0054.
+ */
+export const suspectsAtOnce = 8
+
 /** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */
 export const CurrentLimits = Context.Reference<Limits>("@millrace/core/domain/Limits", {
   defaultValue: () => defaultLimits,

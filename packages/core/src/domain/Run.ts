@@ -8,6 +8,7 @@ import { Schema } from "effect"
 import { MicroCredits } from "./Credits.ts"
 import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "./Id.ts"
 import { Json, JsonObject } from "./Json.ts"
+import { Loss } from "./Loss.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { Webhook } from "./Webhook.ts"
 import { Edge, Node, WorkflowSettings } from "./Workflow.ts"
@@ -156,8 +157,8 @@ export const Run = Schema.Struct({
   revision: Schema.Int,
   /** Raised by every claim; a write that carries an older fence is refused. */
   fence: Schema.Int,
-  /** Claims since a node last settled: a run that only ever gets claimed kills its runners. */
-  claims: Schema.Int,
+  /** The owners that it has lost since a node last settled, the latest last; see {@link Loss}. */
+  losses: Schema.Array(Loss),
   owner: Schema.NullOr(RunnerId),
 })
 export type Run = typeof Run.Type

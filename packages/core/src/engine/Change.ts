@@ -88,7 +88,7 @@ export class Change {
   park(dueAt: Timestamp): void {
     this.#run.dueAt = dueAt
     this.#run.owner = null
-    this.#run.claims = 0
+    this.#run.losses = []
   }
 
   /** Another change that goes on from here on its own. */
@@ -128,7 +128,7 @@ export class Change {
   /** A node ends, well or not: its row tells of it. */
   endNode(node: GraphNode, row: NodeRow, rewrites: boolean): void {
     this.setNode(node, { ...row, sequence: (this.#run.sequence += 1) }, rewrites)
-    this.#run.claims = 0
+    this.#run.losses = []
   }
 
   /** The run ends. `counts` are over the whole run. */
@@ -159,6 +159,7 @@ export class Change {
     return {
       expected: { _tag: "Existing", fence, revision },
       run: this.#run,
+      clearsLosses: this.#before.losses.length > 0 && this.#run.losses.length === 0,
       nodeRuns: this.#rows,
       rewritten: this.#rewritten,
       events: this.#events,

@@ -11,7 +11,8 @@
  */
 import { Clock, Effect, Queue, Random, Result } from "effect"
 import type { RunId } from "../domain/Id.ts"
-import { CurrentLimits } from "../domain/Limits.ts"
+import { CurrentLimits, lossesPerRun } from "../domain/Limits.ts"
+import { sentenceOf } from "../domain/Loss.ts"
 import type { RunRecord } from "../domain/Run.ts"
 import type { StaleRun } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
@@ -27,9 +28,6 @@ import type { Signal, Spent, Turn } from "./Turn.ts"
 import { giveUp, goesOn, turn } from "./Turn.ts"
 import type { News } from "./Workshop.ts"
 import { Workshop } from "./Workshop.ts"
-
-/** A run of which so many owners have died without any progress is not given to another one. */
-export const claimsWithoutProgress = 5
 
 /** A run that has nothing to do for longer than this is parked, and taken up again at its time. */
 export const parkAfterMillis = 1_000
@@ -95,11 +93,11 @@ export const prepare = (
   graph: Compiled,
   circumstances: Circumstances,
 ): Prepared => {
-  const { claims } = record.run
-  if (claims > claimsWithoutProgress) {
-    const times = `${claimsWithoutProgress} times`
-    const error = `The run was given up: its runner stopped ${times} in a row`
-    return refused(record, error, circumstances)
+  const { losses } = record.run
+  if (losses.length >= lossesPerRun) {
+    const { nodes } = record.definition
+    const story = sentenceOf(losses, (place) => nodes[place]?.id ?? String(place))
+    return refused(record, `The run was given up: ${story}`, circumstances)
   }
   if (Result.isFailure(graph)) {
     const problems = graph.failure.map((each) => each.message).join("; ")

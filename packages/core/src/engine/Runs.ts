@@ -202,7 +202,7 @@ const unborn = (
   sequence: 0,
   revision: 0,
   fence: 0,
-  claims: 0,
+  losses: [],
   owner: null,
 })
 

@@ -12,6 +12,7 @@ import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
 import type { KnownStart, StartKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { RunEntry } from "../domain/Ledger.ts"
+import type { Blocked } from "../domain/Loss.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "../domain/Run.ts"
 import type { RunEvent } from "../domain/RunEvent.ts"
@@ -38,13 +39,15 @@ export type Expected =
  * One atomic change of a run: its next row and everything that goes with it. Of a run that exists
  * it changes neither what the run was born with nor its fence. Its owner it changes only where it
  * parks the run (`dueAt` is set): from then on it has none. Otherwise runs change hands by `claim`,
- * `seize` and `abandon` alone.
+ * `seize` and `abandon` alone. The losses of the run it changes only where it clears them.
  *
  * `run.revision` is the expected revision plus one (1 for a new run).
  */
 export interface RunCommit {
   readonly expected: Expected
   readonly run: Run
+  /** Also that the losses of the run are forgotten: it has made progress. Not for a new run. */
+  readonly clearsLosses?: boolean | undefined
   /** First rows of nodes: they settled, or have to wait. */
   readonly nodeRuns: ReadonlyArray<NodeRun>
   /** Rows that take the place of the one their node has, because it had to wait. */
@@ -89,6 +92,12 @@ export interface ClaimRequest {
   readonly runsPerWorkflow?: number | undefined
 }
 
+/** A run in quarantine, and the runner that holds it; `null` where nobody with a lease does. */
+export interface Suspect {
+  readonly record: RunRecord
+  readonly holder: RunnerId | null
+}
+
 /** Which runs of an account to list. */
 export interface RunQuery extends PageRequest {
   readonly account: AccountId
@@ -109,11 +118,21 @@ export class RunStore extends Context.Service<
      * Takes runs over for a runner and renews its lease: first open runs whose owner's lease has
      * run out (oldest first), then parked runs whose time has come by the store's clock (longest
      * due first), then queued runs, turn by turn: the oldest of each account, then the second
-     * oldest of each, and so on. Each claimed run's fence and count of claims are raised by one and
-     * its owner set; nothing else of it changes.
+     * oldest of each, and so on. Each claimed run's fence is raised by one and its owner set.
+     *
+     * A run whose owner did not end its lease, but let it run out, while attempts of the run were
+     * in progress, has lost that owner: the claim by somebody else appends a `died` to its losses,
+     * as long as those are fewer than `lossesPerRun`. Nothing else of a claimed run changes.
+     *
+     * Runs with losses, this claim's included, are suspects, also those that somebody gave back.
+     * They are taken with the expired ones and in one line, oldest first, which ends at the first
+     * that may not be taken: one with a single loss only while the runner owns no run with more
+     * and fewer than `suspectsAtOnce` with one; one with more losses only while the runner owns no
+     * suspect, and no further one with it. What a runner's own lease has lost it takes back freely.
      *
      * The caps hold exactly, over all runners that ask for the same ones. They hold back queued
-     * runs only: expired and due ones have been out of the queue before. Those count, too.
+     * runs only: expired and due ones and suspects have been out of the queue before. Those count,
+     * too.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
@@ -126,14 +145,20 @@ export class RunStore extends Context.Service<
       id: RunId,
       runner: RunnerId,
     ) => Effect.Effect<Option.Option<RunRecord>, StorageError>
-    /** Renews the runner's lease and returns the open runs that it still owns, with their fence. */
+    /**
+     * Renews the runner's lease and returns the open runs that it still owns, with their fence.
+     *
+     * A runner that lives has not died: every `died` that names it is taken back from the losses of
+     * open runs. If it says which run had blocked it, that run's `died` becomes a `blocked`.
+     */
     readonly heartbeat: (
       runner: RunnerId,
       leaseMillis: number,
+      blocked?: Blocked,
     ) => Effect.Effect<ReadonlyMap<RunId, number>, StorageError>
     /**
-     * Gives back those of these runs that are open and the runner's own: their fence is raised, the
-     * claim no longer counts, and they have no owner, so that whoever claims next can have them.
+     * Gives back those of these runs that are open and the runner's own: their fence is raised and
+     * they have no owner, so that whoever claims next can have them.
      */
     readonly abandon: (
       runner: RunnerId,
@@ -144,8 +169,19 @@ export class RunStore extends Context.Service<
      * servers on a store are told the same, whatever their own clocks say. Changes nothing.
      */
     readonly now: Effect.Effect<Timestamp, StorageError>
-    /** Ends the runner's lease at once, so that others can claim what it owned. */
-    readonly release: (runner: RunnerId) => Effect.Effect<void, StorageError>
+    /**
+     * Ends the runner's lease at once, so that others can claim what it owned. Its losses are taken
+     * back as by a heartbeat. If it says which run blocks it, and still owns that with attempts in
+     * progress, a `blocked` is appended to the run's losses, as by a claim.
+     */
+    readonly release: (runner: RunnerId, blocked?: Blocked) => Effect.Effect<void, StorageError>
+    /** Open runs with losses, of all accounts, oldest first, as many as are asked for. */
+    readonly suspects: (limit: number) => Effect.Effect<ReadonlyArray<Suspect>, StorageError>
+    /**
+     * Forgets the losses of an open run, whoever owns it; nothing else of it changes. False where
+     * there is no such run with losses.
+     */
+    readonly pardon: (id: RunId) => Effect.Effect<boolean, StorageError>
     readonly find: (
       account: AccountId,
       id: RunId,

@@ -10,7 +10,7 @@ import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Logger } from "effect"
+import { Context, Effect, Fiber, Layer, Logger, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { account, boot, byNode, edge, Gates, node, shared, start, types } from "./TestEngine.ts"
 
@@ -192,11 +192,13 @@ describe("Runner.layer", () => {
       const store = yield* RunStore
       const server = yield* boot()
       const { id } = yield* start([node("one", "gate")]).pipe(Effect.provideContext(server.context))
-      for (let owner = 0; owner < 5; owner++) {
+      for (let owner = 0; owner < 4; owner++) {
         const dead = RunnerId.make(`exe_dead_${owner}`)
         yield* store.heartbeat(dead, 0)
         yield* store.seize(account, id, dead)
         yield* TestClock.adjust("1 second")
+        const { run } = Option.getOrThrow(yield* store.find(account, id))
+        assert.strictEqual(run.status, "RUNNING")
       }
       const last = RunnerId.make("exe_dead_last")
       yield* store.heartbeat(last, 0)
@@ -204,7 +206,30 @@ describe("Runner.layer", () => {
       yield* TestClock.adjust("1 second")
       const { run } = yield* Context.get(server.context, Runs).wait(account, id)
       assert.strictEqual(run.status, "FAILED")
-      assert.match(run.error ?? "", /given up: its runner stopped 5 times/)
+      const error =
+        'The run was given up: its process died 5 times while node "one" was in progress'
+      assert.strictEqual(run.error, error)
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("goes on with a run whose lost owners were alive after all", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const gates = yield* Gates
+      const server = yield* boot()
+      const { id } = yield* start([node("one", "gate")]).pipe(Effect.provideContext(server.context))
+      for (let owner = 0; owner < 9; owner++) {
+        const frozen = RunnerId.make(`exe_frozen_${owner}`)
+        yield* store.heartbeat(frozen, 0)
+        yield* store.seize(account, id, frozen)
+        yield* TestClock.adjust("1 second")
+        yield* store.heartbeat(frozen, 1_000)
+      }
+      yield* gates.open("one")
+      const { run } = yield* Context.get(server.context, Runs).wait(account, id)
+      assert.strictEqual(run.status, "COMPLETED")
+      assert.deepStrictEqual(run.losses, [])
       yield* server.stop
     }).pipe(Effect.provide(shared())),
   )

@@ -180,7 +180,6 @@ describe("Claiming", () => {
       const waiting = yield* recordOf(id)
       assert.strictEqual(waiting.run.status, "RUNNING")
       assert.strictEqual(waiting.run.owner, null)
-      assert.strictEqual(waiting.run.claims, 0)
       const again = yield* boot()
       yield* TestClock.adjust("1 second")
       const { run } = yield* Effect.flatMap(Runs, (runs) => runs.wait(account, id)).pipe(

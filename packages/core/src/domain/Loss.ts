@@ -1,0 +1,77 @@
+/**
+ * What a run remembers of the owners it has lost, and the sentence with which it is given up.
+ *
+ * A run loses an owner when somebody else claims it because the owner's lease has run out, and the
+ * owner had attempts of it in progress. An owner that ended its lease, gave the run back or turns
+ * out to be alive is no loss. A run with losses is a suspect: one of its nodes may be what ends its
+ * processes. See decision 0054.
+ *
+ * Leaves out: recording losses, which the store does as part of a claim.
+ */
+import { Schema } from "effect"
+import type { RunId } from "./Id.ts"
+import { RunnerId } from "./Id.ts"
+import { Timestamp } from "./Timestamp.ts"
+
+const lost = {
+  runner: RunnerId,
+  /** When its lease ran out, by the store's clock; of one that let it go, when it did. */
+  lostAt: Timestamp,
+  /** The nodes that had an attempt in progress: their places in the run. */
+  nodes: Schema.Array(Schema.Int),
+}
+
+/** An owner that a run has lost: its process died, or this very run blocked its event loop. */
+export const Loss = Schema.Union([
+  Schema.Struct({ ...lost, cause: Schema.Literal("died") }),
+  Schema.Struct({ ...lost, cause: Schema.Literal("blocked"), millis: Schema.Int }),
+])
+export type Loss = typeof Loss.Type
+
+/** What a runner knows of an event loop of its own that stood still: which run, for how long. */
+export interface Blocked {
+  readonly run: RunId
+  readonly millis: number
+}
+
+const timesOf = (count: number): string => (count === 1 ? "once" : `${count} times`)
+
+/** At most one decimal, so that the sentence does not promise what nobody measured. */
+const secondsOf = (millis: number): string =>
+  `${millis < 10_000 ? Math.round(millis / 100) / 10 : Math.round(millis / 1_000)} s`
+
+const listOf = (parts: ReadonlyArray<string>): string =>
+  parts.length < 3 ? parts.join(" and ") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
+
+/** What happened while the same nodes were in progress: deaths, and the longest block. */
+const eventsOf = (losses: ReadonlyArray<Loss>): string => {
+  const deaths = losses.filter(({ cause }) => cause === "died").length
+  const blocks = losses.flatMap((loss) => (loss.cause === "blocked" ? [loss.millis] : []))
+  const upTo = blocks.length > 1 ? "up to " : ""
+  return listOf([
+    ...(deaths === 0 ? [] : [`died ${timesOf(deaths)}`]),
+    ...(blocks.length === 0
+      ? []
+      : [`was blocked for ${upTo}${secondsOf(Math.max(...blocks))} ${timesOf(blocks.length)}`]),
+  ])
+}
+
+/**
+ * What happened to the owners of a run, how often, and which nodes were in progress each time, such
+ * as `its process died 4 times and was blocked for 12 s once while node "resize" was in progress`.
+ * `nameOf` gives the identifier of the node at a place in the run.
+ */
+export const sentenceOf = (
+  losses: ReadonlyArray<Loss>,
+  nameOf: (place: number) => string,
+): string => {
+  const byNodes = new Map<string, Array<Loss>>()
+  for (const loss of losses) {
+    const names = loss.nodes.map((place) => `"${nameOf(place)}"`)
+    const were = names.length === 1 ? "was" : "were"
+    const nodes = `node${names.length === 1 ? "" : "s"} ${listOf(names)} ${were} in progress`
+    byNodes.set(nodes, [...(byNodes.get(nodes) ?? []), loss])
+  }
+  const clauses = [...byNodes].map(([nodes, group]) => `${eventsOf(group)} while ${nodes}`)
+  return `its process ${clauses.join("; it ")}`
+}

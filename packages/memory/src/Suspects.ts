@@ -1,0 +1,68 @@
+/**
+ * Runs that have lost owners: which losses a claim records, which suspects it may take, and which
+ * losses are taken back. Pure; the rules are those of the port, see `RunStore.claim`.
+ */
+import type { RunnerId } from "@millrace/core/domain/Id"
+import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
+import type { Blocked, Loss } from "@millrace/core/domain/Loss"
+import type { Run } from "@millrace/core/domain/Run"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+
+const nodesOf = ({ active }: Run): ReadonlyArray<number> => active.map(({ ordinal }) => ordinal)
+
+/** Losses with one more, if there is room for it. */
+const withLoss = (losses: ReadonlyArray<Loss>, loss: Loss): ReadonlyArray<Loss> =>
+  losses.length < lossesPerRun ? [...losses, loss] : losses
+
+/** The losses of a run once this runner has claimed it. `lostAt`: when its owner's lease ended. */
+export const lossesWith = (
+  run: Run,
+  claimer: RunnerId,
+  lostAt: Timestamp | undefined,
+): ReadonlyArray<Loss> => {
+  const { losses, owner } = run
+  const isLoss = owner !== null && owner !== claimer && lostAt !== undefined
+  if (!isLoss || run.active.length === 0) return losses
+  return withLoss(losses, { runner: owner, lostAt, nodes: nodesOf(run), cause: "died" })
+}
+
+/** Decides over the line of suspects, one after the other, for one claim of one runner. */
+export const lineGate = (owned: Iterable<Run>) => {
+  let light = 0
+  let heavy = 0
+  let isOver = false
+  const add = (losses: number) => {
+    if (losses === 1) light += 1
+    if (losses > 1) heavy += 1
+  }
+  for (const { losses } of owned) add(losses.length)
+  /** True where the next in line, with so many losses, may be taken; it is counted by that. */
+  return (losses: number): boolean => {
+    const isFree = losses > 1 ? light + heavy === 0 : heavy === 0 && light < suspectsAtOnce
+    isOver ||= !isFree
+    if (!isOver) add(losses)
+    return !isOver
+  }
+}
+
+/** The losses of a run without the deaths of a runner that lives. */
+export const takenBack = (
+  { id, losses }: Run,
+  runner: RunnerId,
+  blocked: Blocked | undefined,
+): ReadonlyArray<Loss> =>
+  losses.flatMap((loss): ReadonlyArray<Loss> => {
+    if (loss.runner !== runner || loss.cause !== "died") return [loss]
+    return blocked?.run === id ? [{ ...loss, cause: "blocked", millis: blocked.millis }] : []
+  })
+
+/** The losses of a run whose owner lets go of its lease because the run is blocking it. */
+export const lossesWithBlock = (
+  run: Run,
+  owner: RunnerId,
+  { millis }: Blocked,
+  lostAt: Timestamp,
+): ReadonlyArray<Loss> =>
+  run.active.length === 0
+    ? run.losses
+    : withLoss(run.losses, { runner: owner, lostAt, nodes: nodesOf(run), cause: "blocked", millis })

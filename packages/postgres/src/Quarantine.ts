@@ -1,0 +1,134 @@
+/**
+ * The losses of runs, as parts of statements: what a claim appends, what a runner that lives takes
+ * back, and what operators see of it and may forgive.
+ *
+ * How many losses a run has stands in `open_runs`, too, and changes in the same statement. Leaves
+ * out: which suspects a claim takes, see ClaimStatement.
+ */
+import { lossesPerRun } from "@millrace/core/domain/Limits"
+import type { RunId, RunnerId } from "@millrace/core/domain/Id"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { millisOf } from "./DatabaseClock.ts"
+import * as Rows from "./Rows.ts"
+
+const nowMillis = millisOf("statement_timestamp()")
+
+/** How long a runner looks for its losses after it was heard of again. */
+const returnedMillis = 3_600_000
+
+/**
+ * The places of the nodes in progress. What handlers left behind stands beside them and may hold
+ * what `json` keeps and Postgres cannot read: U+0000 and lone surrogates. Replacing their escapes
+ * leaves it valid, also behind a backslash.
+ */
+const nodesOf = (run: string): string => `(
+  SELECT coalesce(jsonb_agg((a->>'ordinal')::int4), '[]') FROM json_array_elements(
+    regexp_replace(${run}.active::text, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\ufffd', 'gi')::json
+  ) AS a
+)`
+
+/** The losses of a run with one more, of which some properties are given, if there is room. */
+export const withLoss = (run: string, owner: string, ...properties: ReadonlyArray<string>) => `
+  CASE WHEN jsonb_array_length(${run}.losses) >= ${lossesPerRun} THEN ${run}.losses
+  ELSE ${run}.losses || jsonb_build_object('runner', ${owner}, 'nodes', ${nodesOf(run)},
+    ${properties.join(", ")}) END`
+
+/**
+ * Takes back the deaths of a runner that lives; that of the run that blocked it becomes a block.
+ * Only a runner whose lease has run out has any. It looks for a while: a claim that began before it
+ * was back may be stored later.
+ *
+ * Parameters: $1 runner, $3 the run that blocked it, $4 for how many milliseconds.
+ */
+export const takingBack = `
+back_again AS MATERIALIZED (
+  SELECT 'again' AS step WHERE NOT EXISTS (
+    SELECT FROM runners u WHERE u.id = $1 AND u.lease_until > ${nowMillis}
+      AND (u.returned_at > ${nowMillis} - ${returnedMillis}) IS NOT TRUE
+  )
+), blamed AS MATERIALIZED (
+  SELECT o.run, o.losses, 'blamed' AS few FROM back_again CROSS JOIN LATERAL (
+    SELECT o.run, kept.losses FROM open_runs o CROSS JOIN LATERAL (
+      SELECT r.id, r.losses FROM runs r WHERE r.number = o.run
+        AND r.losses @> jsonb_build_array(jsonb_build_object('runner', $1::text, 'cause', 'died'))
+      FOR UPDATE SKIP LOCKED
+    ) r CROSS JOIN LATERAL (
+      SELECT coalesce(jsonb_agg(
+        CASE WHEN l.loss->>'runner' = $1 AND l.loss->>'cause' = 'died'
+          THEN l.loss || jsonb_build_object('cause', 'blocked', 'millis', $4::int8)
+          ELSE l.loss END ORDER BY l.place
+      ) FILTER (
+        WHERE l.loss->>'runner' <> $1 OR l.loss->>'cause' <> 'died' OR r.id = $3::text
+      ), '[]') AS losses
+      FROM jsonb_array_elements(r.losses) WITH ORDINALITY AS l (loss, place)
+    ) kept
+    WHERE o.losses > 0 FOR UPDATE OF o SKIP LOCKED
+  ) o
+), relieved AS (
+  UPDATE open_runs o SET losses = jsonb_array_length(b.losses)
+  FROM blamed b WHERE o.run = b.run AND b.few = 'blamed'
+), forgiven AS (
+  UPDATE runs r SET losses = b.losses
+  FROM blamed b WHERE r.number = b.run AND b.few = 'blamed'
+)`
+
+const blockAdded = withLoss(
+  "r",
+  "$1::text",
+  `'lostAt', ${nowMillis}`,
+  "'cause', 'blocked'",
+  "'millis', $3::int8",
+)
+
+/**
+ * Has a run remember that it blocked the owner that lets go of it now. Parameters: $1 runner, $2
+ * the run, $3 for how many milliseconds.
+ */
+export const block = `
+WITH mine AS MATERIALIZED (
+  SELECT r.number AS run, ${blockAdded} AS losses FROM runs r CROSS JOIN LATERAL (
+    SELECT FROM open_runs o WHERE o.run = r.number AND o.owner = $1 FOR UPDATE SKIP LOCKED
+  ) o
+  WHERE r.id = $2 AND json_array_length(r.active) > 0 FOR UPDATE OF r SKIP LOCKED
+), counted AS (
+  UPDATE open_runs o SET losses = jsonb_array_length(m.losses) FROM mine m WHERE o.run = m.run
+)
+UPDATE runs r SET losses = m.losses FROM mine m WHERE r.number = m.run`
+
+/** A suspect, and who holds it. */
+interface Found {
+  readonly id: RunId
+  readonly holder: RunnerId | null
+}
+
+/** Open runs with losses, oldest first, and the runners with a lease that hold them. */
+export const suspects = (
+  sql: SqlClient,
+  limit: number,
+): Effect.Effect<ReadonlyArray<Found>, SqlError> =>
+  sql<Found>`
+    SELECT r.id, u.id AS holder FROM (
+      SELECT run, owner, created_at FROM open_runs WHERE losses > 0
+      ORDER BY created_at, run LIMIT ${limit}
+    ) o CROSS JOIN LATERAL (
+      SELECT id FROM runs r WHERE r.number = o.run OFFSET 0
+    ) r LEFT JOIN LATERAL (
+      SELECT id FROM runners u
+      WHERE u.id = o.owner AND u.lease_until > ${sql.literal(nowMillis)} OFFSET 0
+    ) u ON true ORDER BY o.created_at, o.run`
+
+/** Forgets what an open run has lost; false where there is nothing to forget. */
+export const pardon = (sql: SqlClient, id: RunId): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    sql`WITH suspect AS MATERIALIZED (
+      SELECT r.number AS run FROM runs r CROSS JOIN LATERAL (
+        SELECT FROM open_runs o WHERE o.run = r.number AND o.losses > 0 FOR UPDATE
+      ) o WHERE r.id = ${Rows.text(id)} FOR UPDATE OF r
+    ), relieved AS (
+      UPDATE open_runs o SET losses = 0 FROM suspect s WHERE o.run = s.run
+    )
+    UPDATE runs r SET losses = '[]' FROM suspect s WHERE r.number = s.run RETURNING r.id`,
+    (rows) => rows.length > 0,
+  )
