@@ -5,7 +5,8 @@
  * every address its name resolves to are judged, one bad address refuses them all, and the
  * connection goes to a judged address: a name that changes its mind in between gains nothing.
  * Redirects come back as they are. One timeout bounds the whole exchange, and the answer's size is
- * bounded. Leaves out: retries, and limits on how much one stranger may call.
+ * bounded. Where the policy bounds how many calls are under way, more of them wait in turn, and
+ * their time begins when their turn comes. Leaves out: retries.
  */
 import { Context, Effect, Layer, Option, Result } from "effect"
 import type { Address } from "./Address.ts"
@@ -21,6 +22,7 @@ import type { Policy, Protocol, Target } from "./Policy.ts"
 import { httpsOnly, narrowed, notPublic, permits, rulesOf, targetOf } from "./Policy.ts"
 import type { Resolver } from "./Resolve.ts"
 import { Resolve } from "./Resolve.ts"
+import { Turns } from "./Turns.ts"
 
 export { EgressFailed, EgressRefused } from "./Failure.ts"
 export type { FailureReason } from "./Failure.ts"
@@ -33,6 +35,8 @@ export type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPT
 export interface Call {
   readonly method: Method
   readonly url: string
+  /** On whose behalf, where the policy bounds calls: accounts that wait take turns. */
+  readonly account?: string
   /** See `Headers.ts` for those that may not be set. */
   readonly headers?: { readonly [name: string]: string }
   readonly body?: string | Uint8Array
@@ -75,7 +79,8 @@ export class Egress extends Context.Service<
           (each) => Effect.sync(() => each.close()),
         )
         const deadlines = yield* Deadlines.make
-        return Egress.of(guard(all, yield* Resolve, connections, deadlines))
+        const turns = all.calls === null ? undefined : new Turns(all.calls)
+        return Egress.of(guard(all, yield* Resolve, connections, deadlines, turns))
       }),
     )
 }
@@ -132,6 +137,7 @@ const guard = (
   resolve: Resolver,
   connections: Connections,
   deadlines: Deadlines,
+  turns: Turns | undefined,
 ): Egress["Service"] => {
   const rules = rulesOf(policy)
   /** Where a name leads, within the time that a call has. */
@@ -175,7 +181,9 @@ const guard = (
         if (Result.isFailure(target)) return Effect.fail(EgressRefused.of(target.failure))
         const problem = problemOfHeaders(call.headers ?? {})
         if (problem !== undefined) return Effect.fail(EgressRefused.of(problem))
-        return perform(call, target.success)
+        if (turns === undefined) return perform(call, target.success)
+        const inTime = Effect.suspend(() => perform(call, target.success))
+        return turns.inTurn(call.account ?? "", target.success.url.origin, inTime)
       }),
   }
 }

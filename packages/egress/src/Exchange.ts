@@ -11,7 +11,7 @@ import type { Dispatcher } from "undici"
 import type { Connection, Connections } from "./Connection.ts"
 import { WrongPeer } from "./Connection.ts"
 import type { Deadlines } from "./Deadlines.ts"
-import type { FailureReason } from "./Failure.ts"
+import type { ExchangeReason } from "./Failure.ts"
 import { EgressFailed, reasonOf } from "./Failure.ts"
 
 /** What is sent, and where to. */
@@ -87,7 +87,7 @@ const flatten = (headers: IncomingHttpHeaders): Answer["headers"] => {
   return all as Answer["headers"]
 }
 
-const failureOf = (error: unknown, connection: Connection, { url }: Outgoing): FailureReason => {
+const failureOf = (error: unknown, connection: Connection, { url }: Outgoing): ExchangeReason => {
   if (error instanceof WrongPeer) return "refused"
   const secure = url.protocol === "https:" && connection.phase === "connecting"
   return reasonOf(error, secure)
@@ -140,7 +140,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.fail(failureOf(error, this.#connection, this.#outgoing))
   }
 
-  fail(reason: FailureReason): void {
+  fail(reason: ExchangeReason): void {
     this.#onEnd(Exit.fail(EgressFailed.of(reason, this.#outgoing)))
   }
 

@@ -15,6 +15,7 @@ export type FailureReason =
   | "reset"
   | "too-large"
   | "protocol"
+  | "crowded"
 
 /** The call is not allowed, now or ever: nothing was sent. */
 export class EgressRefused extends Data.TaggedError("EgressRefused")<{
@@ -32,7 +33,10 @@ export interface Bounds {
   readonly maxBodyBytes: number
 }
 
-const sentences: { readonly [R in FailureReason]: (bounds: Bounds) => string } = {
+/** How an exchange can end; `crowded` is a call that was not begun. */
+export type ExchangeReason = Exclude<FailureReason, "crowded">
+
+const sentences: { readonly [R in ExchangeReason]: (bounds: Bounds) => string } = {
   timeout: ({ timeoutMillis }) => `No complete answer came within ${timeoutMillis / 1_000} s`,
   refused: () => "The server could not be reached",
   unresolvable: () => "The host name could not be resolved",
@@ -47,12 +51,12 @@ export class EgressFailed extends Data.TaggedError("EgressFailed")<{
   readonly reason: FailureReason
   readonly message: string
 }> {
-  static of(reason: FailureReason, bounds: Bounds): EgressFailed {
+  static of(reason: ExchangeReason, bounds: Bounds): EgressFailed {
     return new EgressFailed({ reason, message: sentences[reason](bounds) })
   }
 }
 
-const byCode: { readonly [code: string]: FailureReason } = {
+const byCode: { readonly [code: string]: ExchangeReason } = {
   EADDRNOTAVAIL: "refused",
   EACCES: "refused",
   ECONNREFUSED: "refused",
@@ -76,7 +80,7 @@ const codeOf = (error: unknown): string =>
  * The class of what a connection failed with. `securing`: it was still being made, with TLS, and
  * what is no failure of the network then is one of the certificate or of the handshake.
  */
-export const reasonOf = (error: unknown, securing: boolean): FailureReason => {
+export const reasonOf = (error: unknown, securing: boolean): ExchangeReason => {
   const code = codeOf(error)
   const known = Object.hasOwn(byCode, code) ? byCode[code] : undefined
   return known ?? (securing ? "tls" : "protocol")

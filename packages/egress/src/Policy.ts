@@ -8,6 +8,7 @@
 import { Result } from "effect"
 import type { Address, Network } from "./Address.ts"
 import { isPublic, isWithin, literalOf, networkOf } from "./Address.ts"
+import type { CallBounds } from "./Turns.ts"
 
 /** A protocol as a URL's `protocol` spells it. */
 export type Protocol = "http:" | "https:"
@@ -37,6 +38,8 @@ export interface Policy {
    * 0: every call has one of its own.
    */
   readonly idleMillis: number
+  /** How many calls may be under way at once; more of them wait. Null: whoever calls bounds that. */
+  readonly calls: CallBounds | null
 }
 
 /** The strict policy: https on its usual ports. Nothing private. */
@@ -47,6 +50,7 @@ export const httpsOnly: Policy = {
   timeoutMillis: 30_000,
   maxBodyBytes: 1_048_576,
   idleMillis: 0,
+  calls: null,
 }
 
 /** The policy for graphs that fetch from the web: plain http too, up to a minute. */

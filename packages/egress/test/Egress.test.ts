@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import type { Call } from "../src/Egress.ts"
 import { Egress } from "../src/Egress.ts"
@@ -337,5 +338,48 @@ describe("Egress.request, when no answer comes", () => {
       const server = yield* LocalServer.http((_request, response) => response.end())
       expect(yield* reasonOf(`https://plain.test:${server.port}/`)).toBe("tls")
     }),
+  )
+})
+
+describe("Egress.request beyond the bounds of calls", () => {
+  const calls = { atOnce: 1, perOrigin: 1, perAccount: 1, waitingPerAccount: 1 }
+  const guard = Egress.layer({ ...openWeb, calls }).pipe(
+    Layer.provide(Layer.succeed(Resolve, () => Effect.never)),
+  )
+
+  it.effect("counts a call's time from when its turn comes", () =>
+    Effect.gen(function* () {
+      const egress = yield* Egress
+      const begin = Effect.forkChild(
+        Effect.flip(egress.request({ method: "GET", url: "http://a.test", timeoutMillis: 10_000 })),
+        { startImmediately: true },
+      )
+      const first = yield* begin
+      const second = yield* begin
+      yield* TestClock.adjust("10 seconds")
+      expect(first.pollUnsafe()).toBeDefined()
+      yield* TestClock.adjust("9999 millis")
+      expect(second.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust("1 millis")
+      expect((yield* Fiber.join(second)).message).toBe("No complete answer came within 10 s")
+    }).pipe(Effect.provide(guard)),
+  )
+
+  it.effect(
+    "leaves the line at the time limit of whoever waits, and is refused in a full one",
+    () =>
+      Effect.gen(function* () {
+        const egress = yield* Egress
+        const call = egress.request({ method: "GET", url: "http://a.test" })
+        yield* Effect.forkChild(call, { startImmediately: true })
+        const impatient = yield* Effect.forkChild(Effect.timeoutOption(call, "1 seconds"), {
+          startImmediately: true,
+        })
+        expect((yield* Effect.flip(call)).reason).toBe("crowded")
+        yield* TestClock.adjust("1 seconds")
+        expect((yield* Fiber.join(impatient))._tag).toBe("None")
+        const next = yield* Effect.forkChild(call, { startImmediately: true })
+        expect(next.pollUnsafe()).toBeUndefined()
+      }).pipe(Effect.provide(guard)),
   )
 })

@@ -16,13 +16,12 @@ import { Keys as CoreKeys } from "@millrace/core/engine/Keys"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
-import { Egress } from "@millrace/egress/Egress"
-import { openWeb } from "@millrace/egress/Policy"
 import { Cursors } from "@millrace/http/Cursor"
 import { InvalidRequest } from "@millrace/http/Errors"
 import type { Handler } from "@millrace/http/WebHandler"
 import { make as makeHandler } from "@millrace/http/WebHandler"
 import { builtin } from "@millrace/nodes/Builtin"
+import * as Outbound from "@millrace/nodes/Outbound"
 import { Context, Effect, Layer, Logger, LogLevel } from "effect"
 import type { Credits } from "./Credit.ts"
 import * as Credit from "./Credit.ts"
@@ -145,7 +144,7 @@ const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
   return mount.pipe(
     Layer.provideMerge(coreLayer),
     Layer.provide(NodeDigest.layer),
-    Layer.provide(Layer.provide(types, Egress.layer(openWeb))),
+    Layer.provide(Layer.provide(types, Outbound.layer())),
     Layer.provideMerge(Layer.merge((options.store ?? memory()).layer, Cursors.layer)),
     Layer.provideMerge(settingsOf(options)),
   )

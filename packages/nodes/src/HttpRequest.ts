@@ -2,12 +2,13 @@
  * The http_request node: calls a URL and puts out the answer.
  *
  * Guarantees: goes through the egress guard, so a URL that leads inside is never called; redirects
- * are not followed; one timeout bounds the whole exchange. Leaves out: binary answers, which are
- * read as text, and signing in.
+ * are not followed; one timeout bounds the whole exchange, from when it is the call's turn; every
+ * attempt of a node that changes something says the same `Idempotency-Key`. Leaves out: binary
+ * answers, which are read as text, and signing in.
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
-import { NodeError } from "@millrace/core/engine/CurrentNode"
+import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define, sentenceOf } from "@millrace/core/engine/NodeDefinition"
 import type { Answer, Call, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
 import { Egress } from "@millrace/egress/Egress"
@@ -111,11 +112,16 @@ interface Inputs {
   readonly timeoutSeconds?: number
 }
 
-const callOf = (inputs: Inputs): Call => {
+/** Methods whose repetition changes nothing by definition. */
+const isRead = (method: string): boolean => method === "GET" || method === "HEAD"
+
+const callOf = (inputs: Inputs, node: CurrentNode["Service"]): Call => {
   const { body, headers = {}, method = "GET", query = {}, timeoutSeconds = 30, url } = inputs
-  const named = withDefault(headers, "user-agent", "millrace")
+  const agent = withDefault(headers, "user-agent", "millrace")
+  const named = isRead(method) ? agent : withDefault(agent, "idempotency-key", node.idempotencyKey)
   const base = {
     method,
+    account: node.accountId,
     url: Object.keys(query).length === 0 ? url : withQuery(url, query),
     timeoutMillis: timeoutSeconds * 1_000,
   }
@@ -131,11 +137,12 @@ const outputsOf = (answer: Answer) => {
 
 const call = Effect.fnUntraced(function* (inputs: Inputs, acceptAnyStatus: boolean) {
   const { body, method = "GET", url } = inputs
-  if (body !== undefined && (method === "GET" || method === "HEAD")) {
+  if (body !== undefined && isRead(method)) {
     return yield* failure(`a ${method} request has no body`, false)
   }
   const egress = yield* Egress
-  const answer = yield* Effect.mapError(egress.request(callOf(inputs)), ofEgress)
+  const outgoing = callOf(inputs, yield* CurrentNode)
+  const answer = yield* Effect.mapError(egress.request(outgoing), ofEgress)
   const problem = acceptAnyStatus ? undefined : problemOfStatus(answer.status, url)
   if (problem !== undefined) return yield* problem
   return yield* Effect.try({
@@ -148,7 +155,9 @@ const call = Effect.fnUntraced(function* (inputs: Inputs, acceptAnyStatus: boole
 export const httpRequest = define({
   key: "http_request",
   name: "HTTP request",
-  description: "Calls a public URL and puts out the answer; JSON is parsed.",
+  description:
+    "Calls a public URL and puts out the answer; JSON is parsed. Every attempt of a call other than " +
+    "GET and HEAD has the same Idempotency-Key, unless headers set one.",
   category: "network",
   inputs: {
     url: UrlInput,

@@ -3,6 +3,7 @@
  * (`@millrace/nodes/Builtin`) give the same and load less.
  */
 export * as Builtin from "./Builtin.ts"
+export * as Outbound from "./Outbound.ts"
 export * as Path from "./Path.ts"
 export * as Rules from "./Rules.ts"
 export * as Steps from "./Steps.ts"

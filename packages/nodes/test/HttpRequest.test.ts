@@ -1,13 +1,15 @@
-import type { IncomingMessage, RequestListener } from "node:http"
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { describe, it } from "@effect/vitest"
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { Egress } from "@millrace/egress/Egress"
 import { openWeb } from "@millrace/egress/Policy"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { expect } from "vitest"
 import { httpRequest } from "../src/HttpRequest.ts"
+import * as Outbound from "../src/Outbound.ts"
 import { clauses, failing, isClean, json, run, settings } from "./TestNode.ts"
 
 const serve = (listener: RequestListener) => {
@@ -52,6 +54,66 @@ const answering = (type: string, body: string | Uint8Array, status = 200) =>
   serve((_request, response) => {
     response.writeHead(status, type === "" ? {} : { "content-type": type }).end(body)
   })
+
+describe("calls of nodes at once", () => {
+  it.live("wait for each other beyond what one host may get at once, and all are answered", () =>
+    Effect.gen(function* () {
+      const open: Array<ServerResponse> = []
+      let most = 0
+      let timer: NodeJS.Timeout | undefined
+      // Answers once nobody else has come for a while.
+      const url = yield* serve((_request, response) => {
+        most = Math.max(most, open.push(response))
+        clearTimeout(timer)
+        timer = setTimeout(() => open.splice(0).forEach((each) => each.end("done")), 30)
+      })
+      const limits = { ...defaultLimits, callsPerOrigin: 8 }
+      const guard = Outbound.layer([{ cidr: "127.0.0.1/32" }]).pipe(
+        Layer.provide(Layer.succeed(CurrentLimits, limits)),
+      )
+      const calls = Array.from({ length: 64 }, () => run(httpRequest, { url }))
+      const answers = yield* Effect.provide(Effect.all(calls, { concurrency: "unbounded" }), guard)
+      expect(answers.map(({ body }) => body)).toEqual(calls.map(() => "done"))
+      expect(most).toBeLessThanOrEqual(8)
+    }),
+  )
+})
+
+describe("the Idempotency-Key of http_request", () => {
+  const sent = (inputs: JsonObject) =>
+    Effect.gen(function* () {
+      const keys: Array<string | undefined> = []
+      const url = yield* serve((request, response) => {
+        keys.push(request.headersDistinct["idempotency-key"]?.join(", "))
+        response.end()
+      })
+      yield* call({ url, ...inputs })
+      yield* call({ url, ...inputs })
+      return keys
+    })
+
+  it.live("is that of the node run for methods that change something, on every attempt", () =>
+    Effect.gen(function* () {
+      for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+        expect(yield* sent({ method })).toEqual(["run_1:node", "run_1:node"])
+      }
+      for (const method of ["GET", "HEAD"]) {
+        expect(yield* sent({ method })).toEqual([undefined, undefined])
+      }
+      expect(yield* sent({})).toEqual([undefined, undefined])
+    }),
+  )
+
+  it.live("is the graph's own where it sets one, in any case", () =>
+    Effect.gen(function* () {
+      for (const name of ["idempotency-key", "Idempotency-Key", "IDEMPOTENCY-KEY"]) {
+        const headers = { [name]: "mine" }
+        expect(yield* sent({ method: "POST", headers })).toEqual(["mine", "mine"])
+        expect(yield* sent({ method: "GET", headers })).toEqual(["mine", "mine"])
+      }
+    }),
+  )
+})
 
 describe("http_request", () => {
   it.live("gets a URL and puts out the answer, with JSON parsed", () =>

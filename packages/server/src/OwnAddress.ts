@@ -10,7 +10,7 @@
  */
 import { Egress } from "@millrace/egress/Egress"
 import type { Exception } from "@millrace/egress/Policy"
-import { openWeb } from "@millrace/egress/Policy"
+import * as Outbound from "@millrace/nodes/Outbound"
 import { Effect, Layer } from "effect"
 
 /** The origin that means this server. `.internal` is reserved for private use. */
@@ -54,4 +54,4 @@ export const layer = (address: Address, allow: ReadonlyArray<Exception>): Layer.
         judge: (url) => guard.judge(resolveOwn(url, address)),
       }),
     ),
-  ).pipe(Layer.provide(Egress.layer({ ...openWeb, allow: [allowed(address), ...allow] })))
+  ).pipe(Layer.provide(Outbound.layer([allowed(address), ...allow])))

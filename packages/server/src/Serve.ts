@@ -15,10 +15,10 @@ import type * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
-import { Egress } from "@millrace/egress/Egress"
-import { openWeb } from "@millrace/egress/Policy"
+import type { Egress } from "@millrace/egress/Egress"
 import { IsDraining } from "@millrace/http/Health"
 import * as Builtin from "@millrace/nodes/Builtin"
+import * as Outbound from "@millrace/nodes/Outbound"
 import type { DispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
 import type { LogLevel, Stdio } from "effect"
 import { Effect, Exit, Layer, Scope } from "effect"
@@ -66,7 +66,7 @@ const engineLayer = (
 ) =>
   Delivering.engineLayer(settings, stores).pipe(
     Layer.provideMerge(nodeTypes),
-    Layer.provide(Egress.layer({ ...openWeb, allow: settings.egressAllow })),
+    Layer.provide(Outbound.layer(settings.egressAllow)),
     Layer.provide(runnerOptions(settings)),
     Layer.provide(KeySettings.layer(settings)),
   )

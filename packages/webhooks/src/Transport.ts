@@ -44,9 +44,9 @@ const headersOf = ({ delivery, headers, keys }: Sending, now: number, body: Uint
   return headers === null ? own : { ...CustomHeaders.allowed(headers), ...own }
 }
 
-/** Failures by the class that the log names. */
+/** Failures by the class that the log names. Deliveries are bounded before, so none is crowded. */
 const errorOf = ({ reason }: EgressRefused | EgressFailed): AttemptError =>
-  reason === "too-large" ? "protocol" : reason
+  reason === "too-large" || reason === "crowded" ? "protocol" : reason
 
 const isGood = (status: number): boolean => status >= 200 && status < 300
 
