@@ -38,7 +38,7 @@ export interface Policy {
    * 0: every call has one of its own.
    */
   readonly idleMillis: number
-  /** How many calls may be under way at once; more of them wait. Null: whoever calls bounds that. */
+  /** How many calls may be under way at once; more wait. Null: whoever calls bounds that. */
   readonly calls: CallBounds | null
 }
 

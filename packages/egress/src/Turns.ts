@@ -79,7 +79,7 @@ export class Turns {
 
   #crowded(): EgressFailed {
     const { waitingPerAccount } = this.#bounds
-    const message = `Too many calls: ${waitingPerAccount} of this account wait for their turn already`
+    const message = `Too many calls: ${waitingPerAccount} of this account already wait in turn`
     return new EgressFailed({ reason: "crowded", message })
   }
 

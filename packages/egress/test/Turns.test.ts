@@ -87,10 +87,7 @@ describe("Turns.inTurn", () => {
       yield* Effect.forEach(["a x 1", "a x 2", "a x 3"], stage.call)
       const error = yield* Effect.flip(stage.turns.inTurn("a", "x", Effect.void))
       assert.strictEqual(error.reason, "crowded")
-      assert.strictEqual(
-        error.message,
-        "Too many calls: 2 of this account wait for their turn already",
-      )
+      assert.strictEqual(error.message, "Too many calls: 2 of this account already wait in turn")
       yield* stage.call("b x 1")
       yield* stage.end("a x 1")
       yield* stage.end("a x 2")

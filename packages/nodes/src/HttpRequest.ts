@@ -156,8 +156,8 @@ export const httpRequest = define({
   key: "http_request",
   name: "HTTP request",
   description:
-    "Calls a public URL and puts out the answer; JSON is parsed. Every attempt of a call other than " +
-    "GET and HEAD has the same Idempotency-Key, unless headers set one.",
+    "Calls a public URL and puts out the answer; JSON is parsed. But for GET and HEAD, every " +
+    "attempt has the same Idempotency-Key, unless the headers set one.",
   category: "network",
   inputs: {
     url: UrlInput,

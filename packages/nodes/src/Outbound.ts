@@ -2,8 +2,8 @@
  * The guard for calls that nodes make: the open web, within the limits in force.
  *
  * Guarantees: at most `callsAtOnce`, `callsPerOrigin` and `callsPerAccount` calls are under way in
- * one process; more of them wait in turn. Leaves out: deliveries of webhooks, which have a guard and
- * bounds of their own, so that neither waits for the other.
+ * one process; more of them wait in turn. Leaves out: deliveries of webhooks, which have a guard
+ * and bounds of their own, so that neither waits for the other.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { Egress } from "@millrace/egress/Egress"
