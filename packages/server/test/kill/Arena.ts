@@ -22,6 +22,8 @@ export interface ArenaOptions {
   /** Servers. */
   readonly size: number
   readonly env?: Readonly<Record<string, string>>
+  /** By how many milliseconds the clock of each server is ahead. */
+  readonly clocks?: ReadonlyArray<number>
   readonly maxConnections?: number
 }
 
@@ -64,7 +66,7 @@ export class Arena {
   }
 
   /** Starts everything, and waits until every server listens. */
-  static async open({ env, maxConnections, seed, size }: ArenaOptions): Promise<Arena> {
+  static async open({ clocks, env, maxConnections, seed, size }: ArenaOptions): Promise<Arena> {
     console.log(`seed ${seed}; KILL_SEED=${seed} repeats it`)
     const folder = mkdtempSync(join(tmpdir(), "millrace-arena-"))
     const journal = join(folder, "journal")
@@ -77,6 +79,7 @@ export class Arena {
       journal,
       size,
       ...(env === undefined ? {} : { env }),
+      ...(clocks === undefined ? {} : { clocks }),
     })
     const dice = new Dice(seed)
     const traffic = new Traffic(fleet, secret, new Dice(seed + 1))

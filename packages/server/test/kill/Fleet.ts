@@ -9,6 +9,7 @@ import type { Ended } from "../ServerProcess.ts"
 import { masterKey, ServerProcess } from "../ServerProcess.ts"
 
 const entry = fileURLToPath(new URL("./Server.ts", import.meta.url))
+const shift = new URL("./Shift.ts", import.meta.url).href
 
 /** How long a supervisor waits before it starts a server again. */
 const againMillis = 100
@@ -65,6 +66,10 @@ class Seat {
   }
 }
 
+/** What has a process believe that it is another time. */
+const shiftedBy = (millis: number): Readonly<Record<string, string>> =>
+  millis === 0 ? {} : { NODE_OPTIONS: `--import=${shift}`, KILL_SHIFT_MILLIS: String(millis) }
+
 /** What all servers of a fleet are told. */
 export interface FleetOptions {
   readonly url: string
@@ -73,21 +78,26 @@ export interface FleetOptions {
   readonly env?: Readonly<Record<string, string>>
   /** One for each server, which keeps it when it is started again; any free ones by default. */
   readonly ports?: ReadonlyArray<number>
+  /** By how many milliseconds the clock of each is ahead; right where nothing is said. */
+  readonly clocks?: ReadonlyArray<number>
 }
 
 /** Servers that share a database. */
 export class Fleet {
   readonly seats: ReadonlyArray<Seat>
 
-  constructor({ env, journal, ports, size, url }: FleetOptions) {
+  constructor({ clocks, env, journal, ports, size, url }: FleetOptions) {
     const all = {
       DATABASE_URL: url,
       KILL_JOURNAL: journal,
       MILLRACE_MASTER_KEY: masterKey,
       ...env,
     }
-    const portOf = (index: number) => ({ MILLRACE_PORT: String(ports?.[index] ?? 0) })
-    this.seats = Array.from({ length: size }, (_, index) => new Seat({ ...portOf(index), ...all }))
+    const own = (index: number) => ({
+      MILLRACE_PORT: String(ports?.[index] ?? 0),
+      ...shiftedBy(clocks?.[index] ?? 0),
+    })
+    this.seats = Array.from({ length: size }, (_, index) => new Seat({ ...own(index), ...all }))
   }
 
   /** Where servers listen at the moment. */
