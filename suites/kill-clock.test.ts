@@ -277,12 +277,17 @@ describe("on servers whose clocks are two minutes behind, right, and two minutes
     }
 
     // The servers whose clocks are off say so, and work.
-    for (const place of places) {
-      const ready = await fetch(`${fleet.seats[place]!.origin}/readyz`)
-      const { warnings = [] } = (await ready.json()) as { warnings?: ReadonlyArray<string> }
-      const side = clocks[place]! > 0 ? "ahead of" : "behind"
-      const said = clocks[place] === 0 ? [] : [expect.stringMatching(`120\\.. s ${side}|119\\.9 s`)]
-      expect([ready.status, warnings]).toEqual([200, said])
-    }
+    const told = await Promise.all(
+      fleet.seats.map(async ({ origin }) => {
+        const ready = await fetch(`${origin}/readyz`)
+        const { warnings = [] } = (await ready.json()) as { warnings?: ReadonlyArray<string> }
+        return [ready.status, ...warnings.map((text) => text.replace(/^.* is |\..*$/g, ""))]
+      }),
+    )
+    expect(told).toEqual([
+      [200, expect.stringMatching(/^1(20|19)$/)],
+      [200],
+      [200, expect.stringMatching(/^1(20|19)$/)],
+    ])
   })
 })

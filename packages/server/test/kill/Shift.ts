@@ -1,7 +1,7 @@
 /**
  * Has a process believe that it is another time: loaded before everything else, it shifts `Date`
- * and the origin of the performance clock by `KILL_SHIFT_MILLIS`. Timers and the monotonic clock go on
- * as ever, as on a machine whose clock was set wrong.
+ * and the origin of the performance clock by `KILL_SHIFT_MILLIS`. Timers and the monotonic clock go
+ * on as ever, as on a machine whose clock was set wrong.
  */
 const millis = Number(process.env["KILL_SHIFT_MILLIS"] ?? 0)
 
