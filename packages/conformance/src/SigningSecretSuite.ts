@@ -86,6 +86,28 @@ const rotates = (it: Tests): void => {
   )
 }
 
+const tells = (it: Tests): void => {
+  it.effect("shows one live secret for each key that seals were made with", () =>
+    Effect.gen(function* () {
+      const { account, stranger } = yield* Samples.make
+      const store = yield* WebhookStore
+      const sealedAs = (accountId: AccountId, n: number, text: string) => ({
+        ...secretOf(accountId, n),
+        sealed: text,
+      })
+      const keys = ["v1.old", "v1.new"].map((name) => `${name}-of-${account}`)
+      const [old, current] = keys
+      yield* store.rotateSecret(sealedAs(account, 1, `v1.gone-of-${account}.1`), hour)
+      yield* store.rotateSecret(sealedAs(account, 2, `${old}.2`), 0)
+      yield* store.rotateSecret(sealedAs(account, 3, `${current}.3`), hour)
+      yield* store.ensureSecret(sealedAs(stranger, 4, `${old}.4`))
+      const found = sealed(yield* store.secretOfEachKey).filter((text) => text.includes(account))
+      const names = found.map((text) => text.slice(0, text.lastIndexOf(".")))
+      assert.deepStrictEqual(names.toSorted(), keys.toSorted())
+    }),
+  )
+}
+
 /** Registers the tests. */
 export const signingSecretSuite = (it: Tests): void => {
   describe("WebhookStore.ensureSecret", () => {
@@ -93,5 +115,8 @@ export const signingSecretSuite = (it: Tests): void => {
   })
   describe("WebhookStore.rotateSecret", () => {
     rotates(it)
+  })
+  describe("WebhookStore.secretOfEachKey", () => {
+    tells(it)
   })
 }

@@ -13,6 +13,9 @@ import type { Taken } from "./Deliveries.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { compare } from "./Timeline.ts"
 
+/** What a secret was sealed with. */
+const keyOf = ({ sealed }: StoredSecret): string => sealed.replace(/\.[^.]*$/, "")
+
 /** All signing secrets of one store. Mutable. */
 class Secrets {
   readonly #byAccount = new Map<AccountId, ReadonlyArray<StoredSecret>>()
@@ -21,6 +24,11 @@ class Secrets {
     const secrets = this.#byAccount.get(account) ?? []
     const live = secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
     return live.toSorted(compare)
+  }
+
+  ofEachKey(now: Timestamp): ReadonlyArray<StoredSecret> {
+    const live = [...this.#byAccount.keys()].flatMap((account) => this.live(account, now))
+    return [...new Map(live.map((each) => [keyOf(each), each])).values()]
   }
 
   ensure(secret: StoredSecret, now: Timestamp): ReadonlyArray<StoredSecret> {
@@ -75,6 +83,7 @@ const make = Effect.gen(function* () {
       at((now) => deliveries.redeliverFailed(account, since, now)),
     forget: (endedMillis, limit) => at((now) => deliveries.forget(now - endedMillis, limit)),
     secrets: (account) => at((now) => secrets.live(account, now)),
+    secretOfEachKey: at((now) => secrets.ofEachKey(now)),
     ensureSecret: (secret) => at((now) => secrets.ensure(secret, now)),
     rotateSecret: (secret, overlapMillis) =>
       at((now) => secrets.rotate(secret, now + overlapMillis, now)),

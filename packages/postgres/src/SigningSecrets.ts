@@ -26,6 +26,19 @@ export const live = (sql: SqlClient, account: AccountId): Secrets =>
     (rows) => rows.map(({ secret }) => secret),
   )
 
+/** One live secret for each key that live ones were sealed with: reads all, once at a start. */
+export const ofEachKey = (sql: SqlClient): Secrets =>
+  Effect.map(
+    sql<{ readonly secret: StoredSecret }>`
+      SELECT ${sql.literal(Rows.object(DeliveryRows.secrets, "s"))} AS secret
+      FROM (
+        SELECT DISTINCT ON (regexp_replace(sealed, '\\.[^.]*$', '')) *
+        FROM webhook_secrets WHERE ${sql.literal(isLive)}
+        ORDER BY regexp_replace(sealed, '\\.[^.]*$', '')
+      ) s`,
+    (rows) => rows.map(({ secret }) => secret),
+  )
+
 /** Runs alone among all who change secrets of this account. */
 const alone = (sql: SqlClient, account: AccountId, effect: Secrets): Secrets =>
   sql.withTransaction(

@@ -55,6 +55,7 @@ const make = Effect.gen(function* () {
     forget: (endedMillis, limit) =>
       orStorageError("WebhookStore.forget")(DeliveryRecords.forget(sql, endedMillis, limit)),
     secrets: (account) => orStorageError("WebhookStore.secrets")(SigningSecrets.live(sql, account)),
+    secretOfEachKey: orStorageError("WebhookStore.secretOfEachKey")(SigningSecrets.ofEachKey(sql)),
     ensureSecret: (secret) =>
       orStorageError("WebhookStore.ensureSecret")(SigningSecrets.ensure(sql, secret)),
     rotateSecret: (secret, overlapMillis) =>

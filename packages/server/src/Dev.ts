@@ -40,7 +40,7 @@ interface Start {
 /** The engine, its dispatcher and the routes on top of the stores. */
 const serverLayer = Effect.fnUntraced(function* ({ listener, settings, token }: Start) {
   const stores = Layer.succeedContext(yield* Effect.context<Storage.Stores>())
-  const delivery = { ...settings, masterKey: yield* MasterKey.ensure(settings) }
+  const delivery = { ...settings, masterKey: yield* MasterKey.ensureOpens(settings) }
   return Layer.merge(
     Routes.layer(listener, Orders.layer),
     Delivering.dispatcherLayer(delivery),

@@ -30,6 +30,7 @@ import * as Delivering from "./Delivering.ts"
 import * as KeySettings from "./KeySettings.ts"
 import * as Listening from "./Listener.ts"
 import * as Logs from "./Logs.ts"
+import * as MasterKey from "./MasterKey.ts"
 import { originOf } from "./OwnAddress.ts"
 import * as Routes from "./Routes.ts"
 import { StartRefused } from "./StartRefused.ts"
@@ -88,7 +89,9 @@ const start = Effect.fnUntraced(function* (
   { deliveries, nodeTypes = Builtin.layer }: ServeOptions,
 ) {
   const listener = yield* Listening.open(settings.host, settings.port)
-  const stores = Layer.succeedContext(yield* Database.openForServer(settings))
+  const opened = yield* Database.openForServer(settings)
+  yield* Effect.provideContext(MasterKey.check(settings.masterKey), opened)
+  const stores = Layer.succeedContext(opened)
   // What executes and what delivers come to rest side by side.
   const scope = yield* Scope.fork(yield* Effect.scope)
   const engine = yield* Layer.buildWithScope(engineLayer(settings, stores, nodeTypes), scope)

@@ -2,7 +2,7 @@
  * Webhooks from a start to the receiver, with the commands themselves.
  */
 import { createHmac } from "node:crypto"
-import { readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ApiClient, hasEnded } from "./ApiClient.ts"
@@ -223,6 +223,37 @@ describe("webhooks on a database without its master key", () => {
   })
 })
 
+describe("serve with another master key", () => {
+  const other = "cd".repeat(32)
+  const serve = (key: string) =>
+    workshop.start(["serve", "--port", "0"], {
+      DATABASE_URL: postgres.url,
+      MILLRACE_MASTER_KEY: key,
+    })
+
+  it("does not start, and says which key to set", async () => {
+    const refused = serve(other)
+    expect(await refused.ended).toEqual({ code: 1, signal: null })
+    expect(refused.stderr.trimEnd()).toMatch(
+      /^MILLRACE_MASTER_KEY does not open the signing secrets in this database: set the key .*$/,
+    )
+    expect(refused.output).not.toContain(other)
+    const both = serve(`${other},${masterKey}`)
+    await both.waitFor(/listens on /)
+    expect(await both.end("SIGTERM")).toEqual({ code: 0, signal: null })
+  })
+
+  it("starts once every secret was replaced, as the sentence says", async () => {
+    const env = { DATABASE_URL: postgres.url, MILLRACE_MASTER_KEY: other }
+    const rotation = ["secret", "--account", "default", "--rotate", "--overlap", "0s"]
+    const { code, err } = await outcome(env, ...rotation)
+    expect([code, err]).toEqual([0, expect.stringMatching(/signs$/)])
+    const server = serve(other)
+    await server.waitFor(/listens on /)
+    expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null })
+  })
+})
+
 const sequenceOf = ({ data }: Readonly<Record<string, unknown>>): number =>
   (data as { readonly sequence: number }).sequence
 
@@ -249,6 +280,16 @@ describe("dev with webhooks", () => {
     await ready(second)
     expect(await second.end("SIGINT")).toEqual({ code: 0, signal: null })
     expect(readFileSync(path, "utf8")).toBe(key)
+  })
+
+  it("refuses to make another key for what one sealed that is gone", async () => {
+    const key = readFileSync(path, "utf8")
+    rmSync(path)
+    const server = workshop.start(["dev", "--port", "0", "--data", folder])
+    expect(await server.ended).toEqual({ code: 1, signal: null })
+    expect(server.stderr).toContain(`The key in ${path} does not open the signing secrets`)
+    expect(existsSync(path)).toBe(false)
+    writeFileSync(path, key)
   })
 
   it("refuses to go on without the key that it once made", async () => {

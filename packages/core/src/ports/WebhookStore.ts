@@ -139,6 +139,8 @@ export class WebhookStore extends Context.Service<
     readonly secrets: (
       account: AccountId,
     ) => Effect.Effect<ReadonlyArray<StoredSecret>, StorageError>
+    /** Of all accounts' live secrets one for each key that they were sealed with. */
+    readonly secretOfEachKey: Effect.Effect<ReadonlyArray<StoredSecret>, StorageError>
     /** Stores a secret unless the account has a live one; returns the live ones. */
     readonly ensureSecret: (
       secret: StoredSecret,
