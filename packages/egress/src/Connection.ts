@@ -5,6 +5,7 @@
  * resolves to by now; a connection serves a further call only where that one's origin is the same
  * and its judgement allowed the same addresses. Leaves out: judging the addresses.
  */
+import "./NodeVersion.ts"
 import type { LookupFunction, Socket } from "node:net"
 import { isIP } from "node:net"
 import { buildConnector, Client } from "undici"

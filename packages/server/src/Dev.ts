@@ -18,6 +18,7 @@ import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
 import * as Delivering from "./Delivering.ts"
 import * as Orders from "./demo/Orders.ts"
+import * as Exposure from "./Exposure.ts"
 import * as KeySettings from "./KeySettings.ts"
 import type { Listener } from "./Listener.ts"
 import * as Listening from "./Listener.ts"
@@ -56,7 +57,9 @@ const serverLayer = Effect.fnUntraced(function* ({ listener, settings, token }: 
 const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
   const { address, ready } = start.listener
   yield* ready
-  yield* Effect.forEach(yield* warnings, (line) => Console.error(line), { discard: true })
+  const warning = Exposure.warningOf(start.listener)
+  const lines = [...(yield* warnings), ...(warning === undefined ? [] : [warning])]
+  yield* Effect.forEach(lines, (line) => Console.error(line), { discard: true })
   const origin = OwnAddress.originOf(address)
   yield* welcome({ ...start, origin, paint: yield* Paint.current, unfinished })
   return yield* Effect.never

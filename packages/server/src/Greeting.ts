@@ -91,9 +91,16 @@ export const keptLine = (
 }
 
 /** How to call a server whose key was shown when it first started. */
-export const hintLines = (origin: string): ReadonlyArray<string> => [
+export const hintLines = (
+  origin: string,
+  token: Redacted.Redacted | undefined,
+): ReadonlyArray<string> => [
   "  Is it there?",
   `    ${curl(origin + healthPath)}`,
   "  With the key that the first start showed:",
   `    ${curl(`${origin}/api/v1/runs`, bearer("<key>"))}`,
+  "  To make another key:",
+  `    npx millrace keys create --label another --url ${origin} --admin-token ${
+    token === undefined ? "<token>" : Redacted.value(token)
+  }`,
 ]

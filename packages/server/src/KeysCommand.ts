@@ -8,7 +8,6 @@ import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { readCount } from "./Config.ts"
 import { resolveTarget } from "./ConfigTarget.ts"
 import * as Flags from "./Flags.ts"
 import { StartRefused } from "./StartRefused.ts"
@@ -27,9 +26,11 @@ const read = <A>(
     Flag.withDescription(description),
   )
 
-/** A whole number; which are possible is for the key to say. */
+/** A whole number of any size; which are possible is for the key to say. */
 const count = (name: string, description: string) =>
-  read(name, "number", description, (text) => Option.fromUndefinedOr(readCount(text)))
+  read(name, "number", description, (text) =>
+    /^\d+$/.test(text) ? Option.some(Number(text)) : Option.none(),
+  )
 
 const readTime = Schema.decodeUnknownOption(Timestamp)
 

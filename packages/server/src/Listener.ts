@@ -21,6 +21,8 @@ export interface Listener {
   readonly server: HttpServer.HttpServer["Service"]
   /** Where this machine reaches it. */
   readonly address: Address
+  /** The address it listens on as the system has it; `0.0.0.0` and `::` stand for all. */
+  readonly bound: string
   /** Lets through what waits, and everything after it. */
   readonly ready: Effect.Effect<void>
   /** Says with every answer from now on that its connection closes after it. */
@@ -131,11 +133,12 @@ const refusal = (cause: unknown, host: string, port: number): string => {
 /** What a server that listens on every interface is called by from its own machine. */
 const reachable: { readonly [host: string]: string } = { "0.0.0.0": "127.0.0.1", "::": "::1" }
 
-const addressOf = (server: Server): Address => {
-  const bound = server.address()
-  if (bound === null || typeof bound === "string") throw new Error("The server has no address")
-  const family = bound.family === "IPv6" ? "IPv6" : "IPv4"
-  return { host: reachable[bound.address] ?? bound.address, port: bound.port, family }
+const addressOf = (server: Server): Pick<Listener, "address" | "bound"> => {
+  const found = server.address()
+  if (found === null || typeof found === "string") throw new Error("The server has no address")
+  const { address: bound, port } = found
+  const family = found.family === "IPv6" ? "IPv6" : "IPv4"
+  return { bound, address: { host: reachable[bound] ?? bound, port, family } }
 }
 
 /** The server before it listens. */
@@ -167,6 +170,6 @@ export const open = (
       ),
     )
     yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
-    const address = addressOf(node)
-    return { server, address, ready, beginClosing: begin, isClosing, close: end }
+    const places = addressOf(node)
+    return { server, ...places, ready, beginClosing: begin, isClosing, close: end }
   })

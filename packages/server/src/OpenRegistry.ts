@@ -62,12 +62,22 @@ const over = (
     },
   )
 
+/** A folder belongs to the server that runs on it; whatever that serves can be asked of it. */
+const inUse = ({ folder, pid }: { readonly folder: string; readonly pid: number }) =>
+  refused({
+    message:
+      `The data folder ${folder} is in use by process ${pid}: in place of --data, name that ` +
+      "server with --url and --admin-token as millrace dev prints them, or stop it first",
+  })
+
 const openFolder = Effect.fnUntraced(function* (data: string) {
   if (!existsSync(data)) {
     return yield* refused({ message: `There is no folder ${data}; millrace dev makes one` })
   }
   const storage = yield* Effect.promise(() => import("./Storage.ts"))
-  return yield* Effect.mapError(Layer.build(storage.layer({ data, memory: false })), refused)
+  return yield* Effect.mapError(Layer.build(storage.layer({ data, memory: false })), (problem) =>
+    problem._tag === "DataFolderLocked" ? inUse(problem) : refused(problem),
+  )
 })
 
 const openStores = Effect.fnUntraced(function* (

@@ -27,11 +27,11 @@ import { warnings } from "./Config.ts"
 import * as Database from "./Database.ts"
 import * as Deadline from "./Deadline.ts"
 import * as Delivering from "./Delivering.ts"
+import * as Exposure from "./Exposure.ts"
 import * as KeySettings from "./KeySettings.ts"
 import * as Listening from "./Listener.ts"
 import * as Logs from "./Logs.ts"
 import * as MasterKey from "./MasterKey.ts"
-import { originOf } from "./OwnAddress.ts"
 import * as Routes from "./Routes.ts"
 import { StartRefused } from "./StartRefused.ts"
 import { version } from "./Version.ts"
@@ -112,7 +112,7 @@ const start = Effect.fnUntraced(function* (
   )
   yield* Effect.addFinalizer(() => drain([scope, delivery], listener))
   yield* listener.ready
-  return originOf(listener.address)
+  return listener
 })
 
 /**
@@ -125,8 +125,10 @@ export const serve = (
 ): Effect.Effect<never, StartRefused, Stdio.Stdio> =>
   Effect.gen(function* () {
     yield* Effect.forEach(yield* warnings, (line) => Effect.logWarning(line), { discard: true })
-    const origin = yield* start(settings, options)
-    yield* Effect.logInfo(`millrace ${version} listens on ${origin}`)
+    const listener = yield* start(settings, options)
+    yield* Effect.logInfo(`millrace ${version} listens on ${Exposure.placeOf(listener)}`)
+    const warning = Exposure.warningOf(listener)
+    if (warning !== undefined) yield* Effect.logWarning(warning)
     return yield* Effect.never
   }).pipe(
     Effect.scoped,

@@ -69,7 +69,7 @@ const laterStart = Effect.fnUntraced(function* (host: Host, account: Account) {
   const { origin, paint, settings, token, unfinished } = host
   const kept = { ...(yield* Census.countOf(account)), unfinished }
   yield* print("", ...Greeting.placeLines(origin, settings, token, paint))
-  yield* print(Greeting.keptLine(kept, paint), "", ...Greeting.hintLines(origin))
+  yield* print(Greeting.keptLine(kept, paint), "", ...Greeting.hintLines(origin, token))
 })
 
 /** Makes what is missing, and prints everything there is to say. */

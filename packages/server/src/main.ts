@@ -1,6 +1,5 @@
-#!/usr/bin/env node
 /**
- * The process `millrace`: runs what was typed.
+ * The process `millrace`: runs what was typed. `bin/millrace.js` starts it, on a Node that fits.
  *
  * What Node has compiled is kept for the next command, in a folder of the user's own, because it is
  * run as it is found there. Everything else is imported once that was asked for.

@@ -155,6 +155,14 @@ describe("dev with a folder", () => {
     ])
   })
 
+  it("says how to make another key, with a command that works as it is printed", async () => {
+    const [, line = ""] = await server.waitFor(/^ +npx millrace (keys create .+)$/m)
+    const command = workshop.start(line.split(" "))
+    expect(await command.ended).toEqual({ code: 0, signal: null })
+    const another = new ApiClient(origin, command.stdout.trimEnd())
+    expect((await another.call<Page<RunView>>("GET", "/runs")).items).toHaveLength(2)
+  })
+
   it("still finds the orders after a restart on another port", async () => {
     const run = await client.runWhen(await client.start(await digestId()), hasEnded)
     expect(run.error).toBeNull()

@@ -175,7 +175,13 @@ describe("keys on a folder", () => {
     const env = { MILLRACE_ADMIN_TOKEN: made }
     const running = await outcome(env, "keys", "list", "--url", url)
     expect(running.out).toMatch(/ default +first key +dev_/)
-    expect((await outcome({}, "keys", "list", "--data", folder)).code).toBe(1)
+    const beside = await outcome({}, "keys", "list", "--data", folder)
+    expect([beside.code, beside.err]).toEqual([
+      1,
+      expect.stringMatching(
+        / is in use by process \d+: in place of --data, .*--url .*--admin-token/,
+      ),
+    ])
     await server.end("SIGINT")
     const stopped = await outcome({}, "keys", "list", "--data", folder)
     expect(stopped.out).toBe(running.out)

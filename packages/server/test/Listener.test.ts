@@ -145,8 +145,9 @@ describe("Listener.open", () => {
 
   it.live("is called by an address of this machine when it listens on all of them", () =>
     Effect.gen(function* () {
-      const { address } = yield* Listener.open("0.0.0.0", 0)
+      const { address, bound } = yield* Listener.open("0.0.0.0", 0)
       assert.deepInclude(address, { host: "127.0.0.1", family: "IPv4" })
+      assert.strictEqual(bound, "0.0.0.0")
     }).pipe(Effect.scoped),
   )
 })

@@ -123,6 +123,8 @@ describe("keys create", () => {
       [["keys", "create", "--label", " "], "label: expected 1 to 100 characters"],
       [[...create, "--account", " "], "account: expected 1 to 120 characters"],
       [[...create, "--per-minute", "10001"], "perMinute: expected 1 to 10000"],
+      [[...create, "--per-minute", "100000000"], "perMinute: expected 1 to 10000"],
+      [[...create, "--per-day", "9".repeat(30)], "perDay: expected 1 to 100000"],
       [[...create, "--per-day", "0"], "perDay: expected 1 to 100000"],
     ] as const
     for (const [args, sentence] of refusals) {
@@ -173,6 +175,19 @@ describe("serve", () => {
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level: "INFO" })
     expect(server.stdout).not.toContain(out.trimEnd())
     expect(server.stderr).toBe("")
+  })
+
+  it("says that it listens everywhere with --host 0.0.0.0, and what follows from it", async () => {
+    const env = { DATABASE_URL: await database("everywhere"), MILLRACE_MASTER_KEY }
+    const server = workshop.start(["serve", "--port", "0", "--host", "0.0.0.0"], env)
+    const [, port = ""] = await server.waitFor(
+      /listens on http:\/\/127\.0\.0\.1:(\d+) and on every other address of this machine/,
+    )
+    await server.waitFor(
+      new RegExp(`It listens on every address of this machine, port ${port}, and without TLS: `),
+    )
+    expect(server.stdout).toContain('"level":"WARN"')
+    expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null })
   })
 
   it("does not call itself for a workflow", async () => {

@@ -63,7 +63,7 @@ export class Accounting extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<NumberedEntry>, Refusal>
     /** All entries of an account, newest first, read page by page. */
     readonly entries: (account: AccountId) => Stream.Stream<NumberedEntry, StorageError>
-    /** Reads all ledgers and names what does not add up. */
+    /** Reads the ledgers of all accounts and names what does not add up. */
     readonly audit: Effect.Effect<Audit, StorageError>
   }
 >()("@millrace/core/engine/Accounting") {
@@ -112,6 +112,11 @@ const make = Effect.gen(function* () {
     }),
     statement: (query) => Effect.andThen(known(query.account), ledger.statement(query)),
     entries: (account) => entriesOf(ledger, account),
-    audit: Effect.provideService(audit, LedgerStore, ledger),
+    audit: Effect.gen(function* () {
+      const found = yield* Effect.provideService(audit, LedgerStore, ledger)
+      // One on which nothing ever moved has no ledger, and adds up.
+      const { length } = yield* accounts.listAccounts
+      return { ...found, accounts: Math.max(length, found.accounts) }
+    }),
   })
 })
