@@ -92,10 +92,13 @@ describe("serve on the command line", () => {
     expect(await query(env.DATABASE_URL, count)).toEqual([{ count: 0 }])
 
     await outcome(["keys", "create", "--label", "first"], env)
-    await query(env.DATABASE_URL, "UPDATE millrace_migrations SET migration_id = 9999")
+    await query(
+      env.DATABASE_URL,
+      "UPDATE millrace_migrations SET migration_id = migration_id + 9000",
+    )
     const other = await outcome(["serve", "--no-migrate", "--port", "0"], env)
     expect([other.code, other.out]).toEqual([1, ""])
-    expect(other.err).toMatch(/^The database has schema 9999, this version needs \d+; /)
+    expect(other.err).toMatch(/^The database has schema 90\d\d, this version needs \d+; /)
   })
 })
 
