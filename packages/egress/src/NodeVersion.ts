@@ -1,6 +1,6 @@
 /**
- * Which Node this package needs, checked when it is loaded: imported before what an older one cannot
- * load, so that a sentence is shown in place of the error of a library.
+ * Which Node this package needs, checked when it is loaded: imported before what an older one
+ * cannot load, so that a sentence is shown in place of the error of a library.
  *
  * Leaves out: other runtimes, which say that they are a Node of some version.
  */

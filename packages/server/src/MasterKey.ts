@@ -101,9 +101,9 @@ export const ensureOpens = Effect.fnUntraced(function* (
   const path = join(where.data, fileName)
   return yield* refused(
     where.masterKey === null
-      ? `The key in ${path} does not open the signing secrets in ${where.data}: restore that file ` +
-          "from a backup"
-      : `${variable} does not open the signing secrets in ${where.data}: unset it, or set the key ` +
-          "that they were sealed with",
+      ? `The key in ${path} does not open the signing secrets in ${where.data}: ` +
+          "restore that file from a backup"
+      : `${variable} does not open the signing secrets in ${where.data}: ` +
+          "unset it, or set the key that they were sealed with",
   )
 })

@@ -13,8 +13,8 @@ export class VaultClosed extends Schema.TaggedError<VaultClosed>()("VaultClosed"
 }) {}
 
 /**
- * Seals and opens texts. `purpose` is part of the seal: another one does not open it. Up to its last
- * dot a seal names what it was sealed with, so that it is known which keys are still needed.
+ * Seals and opens texts. `purpose` is part of the seal: another one does not open it. Up to its
+ * last dot a seal names what it was sealed with, so that it is known which keys are still needed.
  */
 export interface Vault {
   readonly seal: (purpose: string, text: string) => Effect.Effect<string, VaultClosed>
