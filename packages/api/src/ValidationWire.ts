@@ -31,7 +31,9 @@ export const Validation = Schema.Struct({
     description: `What stands against a start; at most ${problemsListed} are listed.`,
   }),
   warnings: Schema.Array(Problem).annotate({
-    description: "What a start accepts and may not have been meant.",
+    description:
+      "What may not have been meant: what a start accepts all the same, and texts that look like " +
+      "expressions, which are among the problems, too.",
   }),
   estimatedCredits: Schema.NullOr(MicroCredits).annotate({
     description: "What a run is expected to cost; null where there are problems.",

@@ -104,7 +104,8 @@ const makeValidate = Effect.map(Runs, (runs) =>
     const start = { ...body, workflowId: WorkflowId.make(params.id) }
     const said = yield* Effect.catch(runs.validate(accountId, start), refuse)
     const problems = said.problems.slice(0, problemsListed)
-    return { ...said, problems, valid: problems.length === 0 }
+    const warnings = said.warnings.slice(0, problemsListed)
+    return { ...said, problems, warnings, valid: problems.length === 0 }
   }),
 )
 

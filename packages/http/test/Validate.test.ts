@@ -56,6 +56,35 @@ layer(Harness.layer)("validating", (it) => {
       }),
     )
 
+    it.effect("names a text that looks like an expression; saving takes it, a start does not", () =>
+      Effect.gen(function* () {
+        const { send, tenant } = yield* Harness
+        const { key } = yield* tenant()
+        const text = "Bearer {{ input.token }}"
+        const drawn = [{ id: "say", type: "echo", position: at, data: { inputs: { text } } }]
+        const id = yield* create(
+          { key, accountId: undefined as never },
+          { name: "N", nodes: drawn },
+        )
+        const ask = (path: string, json: object) => send("POST", `/api/v1${path}`, { key, json })
+        const { body } = yield* ask(`/workflows/${id}/validate`, {})
+        const message =
+          'Node "say": input "text": holds {{, and nothing is filled in here; make the text with ' +
+          "a transform node and bring it by an edge"
+        const problem = { message, nodeId: "say", port: "text" }
+        assert.deepStrictEqual(body, {
+          valid: false,
+          problems: [problem],
+          warnings: [problem],
+          estimatedCredits: null,
+        })
+        const refused = yield* ask("/runs", { workflowId: id })
+        assert.deepStrictEqual([refused.status, refused.body.error], [400, message])
+        const given = { workflowId: id, graphInputOverrides: { say: { text } } }
+        assert.strictEqual((yield* ask("/runs", given)).status, 201)
+      }),
+    )
+
     it.effect("says what a start costs where it would be accepted", () =>
       Effect.gen(function* () {
         const { body } = yield* validate(chain)

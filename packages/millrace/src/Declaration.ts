@@ -91,6 +91,11 @@ export interface NodeOptions<
   readonly outputs: O
   /** Inputs into which several edges may lead; their schema is an array's. */
   readonly multiple?: ReadonlyArray<keyof I & string>
+  /**
+   * Inputs whose texts may hold `{{`, because the handler fills in what stands there; in literals
+   * of all other inputs a start refuses it.
+   */
+  readonly templates?: ReadonlyArray<keyof I & string>
   /** The default mode first. */
   readonly modes?: ReadonlyArray<M>
   /** Expected cost of one execution in credits. A function sees literals, not what edges bring. */

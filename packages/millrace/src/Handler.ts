@@ -34,16 +34,21 @@ const portOf = (type: string, name: string, schema: PortSchema): Port => {
 const portMap = (type: string, schemas: PortSchemas): PortMap =>
   new Map(Object.entries(schemas).map(([name, schema]) => [name, portOf(type, name, schema)]))
 
-const portsOf = (inputs: PortMap, outputs: PortMap, multiple: ReadonlySet<string>): Ports => ({
+const portsOf = (
+  inputs: PortMap,
+  outputs: PortMap,
+  { multiple = [], templates = [] }: Pick<AnyOptions, "multiple" | "templates">,
+): Ports => ({
   inputs: new Map(
     Array.from(inputs, ([name, port]) => [
       name,
       {
         name,
         required: port.required,
-        multiple: multiple.has(name),
+        multiple: multiple.includes(name),
         schema: port.readSchema,
         check: (value) => check(port, value),
+        ...(templates.includes(name) ? { problemsOfLiteral: () => [] } : {}),
       },
     ]),
   ),
@@ -173,7 +178,7 @@ export const executableOf = <
   const inputs = portMap(options.type, options.inputs)
   const outputs = portMap(options.type, options.outputs)
   return {
-    type: typeOf(options, portsOf(inputs, outputs, new Set(options.multiple))),
+    type: typeOf(options, portsOf(inputs, outputs, options)),
     run: (given) =>
       Core.CurrentNode.use((current) =>
         Effect.tryPromise({

@@ -1,5 +1,6 @@
 /**
- * Templates: JSON with `{{ path }}` in its texts, filled from a node's input and the run's values.
+ * Templates: JSON with `{{ path }}` in its texts, filled from a node's input and the run's values,
+ * and `{{ "text" }}`, which stands for the text in quotes.
  *
  * Guarantees: a text that is nothing but one expression becomes the value itself, of whatever
  * type; elsewhere strings are put in as they are, other values as JSON, and a missing value as
@@ -8,8 +9,9 @@
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { problemOf } from "@millrace/core/domain/Json"
+import { bracketed, quoted } from "@millrace/core/domain/Quote"
 import type { Issue } from "./Checked.ts"
-import { checked, issue } from "./Checked.ts"
+import { checked, issue, maxIssues } from "./Checked.ts"
 import type { Path } from "./Path.ts"
 import { parsePath, valueAt } from "./Path.ts"
 import type { Job, Work } from "./Work.ts"
@@ -31,6 +33,23 @@ interface Expression {
   readonly text: string
   /** Undefined where the text is not a path that begins with a root. */
   readonly path: Path | undefined
+  /** What stands there in quotes: the way to write `{{` itself. */
+  readonly literal?: string
+}
+
+/** A text in quotes, written as in JSON. */
+const quotedText = /\{\{\s*("(?:[^"\\]|\\.)*")\s*\}\}/y
+
+/** The text in quotes that begins at a place, and where it ends. */
+const literalAt = (text: string, open: number) => {
+  quotedText.lastIndex = open
+  const [whole, inQuotes] = quotedText.exec(text) ?? []
+  if (whole === undefined || inQuotes === undefined) return undefined
+  try {
+    return { literal: JSON.parse(inQuotes) as string, text: inQuotes, end: open + whole.length }
+  } catch {
+    return undefined
+  }
 }
 
 const expressionOf = (text: string): Expression => {
@@ -46,6 +65,12 @@ function* partsOf(text: string): Generator<string | Expression, void, void> {
     const close = open < 0 ? -1 : text.indexOf("}}", open + 2)
     if (close < 0) break
     if (open > from) yield text.slice(from, open)
+    const inQuotes = literalAt(text, open)
+    if (inQuotes !== undefined) {
+      yield { ...inQuotes, path: undefined }
+      from = inQuotes.end
+      continue
+    }
     yield expressionOf(text.slice(open + 2, close).trim())
     from = close + 2
   }
@@ -64,8 +89,8 @@ const visitTexts = (value: Json, visit: Visit, path: ReadonlyArray<string | numb
 }
 
 const clause = (text: string): string =>
-  `expected a path that begins with input or values, like {{ input.user.name }}, not ` +
-  `{{ ${text.length > 80 ? `${text.slice(0, 80)}...` : text} }}`
+  `expected a path that begins with input or values, like {{ input.user.name }}, ` +
+  `not ${quoted(text)}`
 
 /** Everything that is wrong with a template; nothing when it can be filled. */
 export const problemsOfTemplate = (template: unknown): ReadonlyArray<Issue> => {
@@ -80,7 +105,8 @@ export const problemsOfTemplate = (template: unknown): ReadonlyArray<Issue> => {
         if (expressions > maxExpressions) return
         if (typeof part === "string") continue
         expressions += 1
-        if (part.path === undefined) issues.push({ path, issue: clause(part.text) })
+        if (part.path !== undefined || part.literal !== undefined) continue
+        issues.push({ path, issue: clause(part.text) })
       }
     },
     [],
@@ -88,6 +114,44 @@ export const problemsOfTemplate = (template: unknown): ReadonlyArray<Issue> => {
   return expressions > maxExpressions
     ? issue(`expected at most ${maxExpressions} expressions`)
     : issues
+}
+
+const inBrackets = /\["[^"]*"\]|\[\d+\]/g
+const bareKeys = /^[\p{L}\p{M}\p{N}_$.-]*$/u
+
+/** True for a path whose keys outside of brackets are words: no blanks, no operators. */
+const isOfWords = (text: string): boolean => bareKeys.test(text.replace(inBrackets, ""))
+
+const computing = (text: string): string =>
+  `${quoted(text)} looks like an expression, and there are none yet; expected a path such as ` +
+  'input.user.name or input["first name"]'
+
+const neverClosed = 'holds {{ that is never closed; write {{ "{{" }} for the two braces'
+
+/**
+ * What a start refuses of a template that can be filled: placeholders that look as if they computed
+ * something, and would come out as null, and braces that are never closed.
+ */
+export const problemsOfLiteral = (template: Json): ReadonlyArray<string> => {
+  if (problemOf(template, maxDepth) !== undefined) return []
+  const clauses: Array<string> = []
+  visitTexts(
+    template,
+    (text, path) => {
+      if (!text.includes("{{")) return
+      const place = path.length === 0 ? "" : `${bracketed(path)}: `
+      for (const part of partsOf(text)) {
+        if (clauses.length === maxIssues) return
+        if (typeof part === "string") {
+          if (part.includes("{{")) clauses.push(place + neverClosed)
+        } else if (part.path !== undefined && !isOfWords(part.text)) {
+          clauses.push(place + computing(part.text))
+        }
+      }
+    },
+    [],
+  )
+  return clauses
 }
 
 interface Found {
@@ -104,8 +168,9 @@ const finder = (scope: JsonObject) => {
     const text = typeof value === "string" ? value : JSON.stringify(value ?? null)
     return { value, text: value === undefined ? "" : text }
   }
-  return ({ path = [], text }: Expression): Found => {
-    const each = found.get(text) ?? look(path)
+  return ({ literal, path = [], text }: Expression): Found => {
+    const fresh = () => (literal === undefined ? look(path) : { value: literal, text: literal })
+    const each = found.get(text) ?? fresh()
     found.set(text, each)
     room -= each.text.length
     if (room < 0) throw new Error(`the result is larger than ${maxInserted} characters`)
@@ -158,6 +223,7 @@ export const fill = (template: Json, scope: JsonObject, work: Work): Job<Json> =
 export const TemplateInput = checked<Json>(problemsOfTemplate, {
   description:
     "Any JSON. Texts may contain {{ input.user.name }}, {{ input.items[0].id }} or " +
-    "{{ values.name }}; a text that is only one such expression becomes the value itself.",
+    "{{ values.name }}; a text that is only one such expression becomes the value itself. " +
+    'Two braces are written {{ "{{" }}.',
   jsonSchema: {},
 })

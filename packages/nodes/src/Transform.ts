@@ -7,7 +7,7 @@ import { Json } from "@millrace/core/domain/Json"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Effect, Schema } from "effect"
-import { fill, TemplateInput } from "./Template.ts"
+import { fill, problemsOfLiteral, TemplateInput } from "./Template.ts"
 import { carriedOut } from "./Work.ts"
 
 /** `transform`: fills a template. */
@@ -21,6 +21,7 @@ export const transform = define({
     input: Schema.optionalKey(Json.annotate({ description: "What {{ input }} stands for." })),
   },
   outputs: { output: Json.annotate({ description: "The filled template." }) },
+  templates: { template: problemsOfLiteral },
   run: ({ input, template }) =>
     Effect.gen(function* () {
       const { values } = yield* CurrentNode

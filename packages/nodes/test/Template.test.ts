@@ -5,6 +5,7 @@ import {
   fill as filling,
   maxExpressions,
   maxInserted,
+  problemsOfLiteral,
   problemsOfTemplate,
 } from "../src/Template.ts"
 import { done, isClean, json } from "./TestNode.ts"
@@ -68,6 +69,14 @@ describe("Template.fill", () => {
     }
   })
 
+  it("puts in a text in quotes as it is, which is how two braces are written", () => {
+    expect(filled('{{ "{{" }} input {{ "}}" }}')).toBe("{{ input }}")
+    expect(filled('{{"{{"}}')).toBe("{{")
+    expect(filled(String.raw`a {{ "\u00e4\n" }} b`)).toBe("a ä\n b")
+    expect(problemsOfTemplate('{{ "a" + "b" }}')).toHaveLength(1)
+    expect(problemsOfTemplate('{{ "a }}')).toHaveLength(1)
+  })
+
   it("reads own properties only, and pollutes nothing", () => {
     const paths = ["input.__proto__", "input.constructor.name", "input.user.name.length"]
     for (const path of paths) expect(filled(`{{ ${path} }}`)).toBeNull()
@@ -109,18 +118,58 @@ describe("Template.fill", () => {
   })
 })
 
+describe("Template.problemsOfLiteral", () => {
+  const looks = (text: string) =>
+    `"${text}" looks like an expression, and there are none yet; expected a path such as ` +
+    'input.user.name or input["first name"]'
+
+  it.each(["input.id + 1", "input.a-b - 1", "input.a ?? 1", "input.f(1)", "input.a > 1"])(
+    "names {{ %s }}, which would come out as null",
+    (text) => {
+      const template = { a: [`x {{ ${text} }}`] }
+      expect(problemsOfTemplate(template)).toEqual([])
+      expect(problemsOfLiteral(template)).toEqual([`[a][0]: ${looks(text)}`])
+      expect(fill(`{{ ${text} }}`, scope)).toBeNull()
+    },
+  )
+
+  it.each([
+    "{{ input }}",
+    "{{input.user.tags[0]}}",
+    "{{ input.first-name }} {{ values.größe_2 }} {{ values.$x }}",
+    '{{ input["first name"]["a + b"].c }}',
+    '{{ "{{" }} {{ "}}" }}',
+    "{ { }} }",
+  ])("has nothing against %s", (text) => {
+    expect(problemsOfTemplate(text)).toEqual([])
+    expect(problemsOfLiteral(text)).toEqual([])
+  })
+
+  it("names braces that are never closed, and says how two braces are written", () => {
+    const clause = 'holds {{ that is never closed; write {{ "{{" }} for the two braces'
+    expect(problemsOfLiteral({ a: "{{ input }} {{ input" })).toEqual([`[a]: ${clause}`])
+    expect(problemsOfLiteral("{{")).toEqual([clause])
+  })
+
+  it("has nothing to say of what no template is", () => {
+    let deep: Json = "{{"
+    for (let level = 0; level < 100_000; level += 1) deep = [deep]
+    expect(problemsOfLiteral(deep)).toEqual([])
+  })
+})
+
 describe("Template.problemsOfTemplate", () => {
   it("names an expression that is no path from input or values, and where it is", () => {
     const issues = problemsOfTemplate({ a: ["{{ user.name }}"], b: "{{ input..x }} {{ }}" })
     expect(issues.map(({ path }) => path)).toEqual([["a", 0], ["b"], ["b"]])
     expect(issues[0]?.issue).toBe(
       "expected a path that begins with input or values, like " +
-        "{{ input.user.name }}, not {{ user.name }}",
+        '{{ input.user.name }}, not "user.name"',
     )
   })
 
   it("does not repeat an endless expression", () => {
-    expect(problemsOfTemplate(`{{ ${"x".repeat(10_000)} }}`)[0]?.issue.length).toBeLessThan(200)
+    expect(problemsOfTemplate(`{{ ${"x".repeat(10_000)} }}`)[0]?.issue.length).toBeLessThan(300)
   })
 
   it("refuses more expressions than one template may have", () => {

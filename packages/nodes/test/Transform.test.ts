@@ -25,7 +25,7 @@ describe("transform", () => {
   it("says at the start which expression is none, and where", () => {
     expect(clauses(transform, "template", { a: ["{{ input.x }}"] })).toEqual([])
     expect(clauses(transform, "template", { a: ["{{ inptu.x }}"] })?.[0]).toMatch(
-      /^\[a\]\[0\]: expected a path that begins with input or values.*\{\{ inptu\.x \}\}$/,
+      /^\[a\]\[0\]: expected a path that begins with input or values.*not "inptu\.x"$/,
     )
     const many = Array.from({ length: 1_000 }, () => "{{ x }}")
     expect(clauses(transform, "template", many)).toHaveLength(20)

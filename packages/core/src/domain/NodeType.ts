@@ -29,6 +29,13 @@ export interface InputPort {
   readonly schema: JsonObject
   /** Every reason why a value does not fit, as clauses without a path; empty when it fits. */
   readonly check: (value: Json) => ReadonlyArray<string>
+  /**
+   * Of a port whose type fills in what stands in `{{ }}` of a literal: every reason why a start
+   * refuses one that `check` has nothing against, as such clauses. Absent: nothing is filled in,
+   * and a start refuses every text with `{{`. Runs that have begun, values and overrides are not
+   * asked about.
+   */
+  readonly problemsOfLiteral?: (literal: Json) => ReadonlyArray<string>
 }
 
 /** A named output of a node. */

@@ -24,6 +24,8 @@ export type PortSchema = Schema.Codec<unknown, unknown>
 /** One schema per port. `Schema.optionalKey` and decoding defaults make an input optional. */
 export type PortFields = { readonly [name: string]: PortSchema }
 
+type Clauses = ReadonlyArray<string>
+
 type Decoded<F extends PortFields> = Schema.Struct<F>["Type"]
 
 /** Names of ports that only some nodes of a type have, by their settings. */
@@ -43,6 +45,11 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly outputs: O
   /** Inputs into which several edges may lead; their schema is an array's. */
   readonly multiple?: ReadonlyArray<keyof I & string>
+  /**
+   * Inputs in whose literals the type fills in what stands in `{{ }}`, each with every reason why a
+   * start refuses a literal; see {@link InputPort}.
+   */
+  readonly templates?: { readonly [P in keyof I & string]?: (literal: Json) => Clauses }
   /** The default mode first. */
   readonly modes?: ReadonlyArray<M>
   readonly join?: NodeType["join"]
@@ -86,7 +93,12 @@ const jsonSchemaOf = (schema: PortSchema): JsonObject => {
 const isOptional = (schema: PortSchema): boolean =>
   SchemaAST.isOptional(SchemaAST.toEncoded(schema.ast))
 
-const inputPort = (name: string, schema: PortSchema, multiple: boolean): InputPort => {
+const inputPort = (
+  name: string,
+  schema: PortSchema,
+  multiple: boolean,
+  problemsOfLiteral: InputPort["problemsOfLiteral"],
+): InputPort => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
   return {
     name,
@@ -97,6 +109,7 @@ const inputPort = (name: string, schema: PortSchema, multiple: boolean): InputPo
       const result = decode(value, all)
       return Result.isSuccess(result) ? [] : clausesOf(result.failure.issue)
     },
+    ...(problemsOfLiteral === undefined ? {} : { problemsOfLiteral }),
   }
 }
 
@@ -122,11 +135,12 @@ const portsOf = (
   inputs: PortFields,
   outputs: PortFields,
   multiple: ReadonlySet<string>,
+  templates: { readonly [port: string]: InputPort["problemsOfLiteral"] },
 ): Ports => ({
   inputs: new Map(
     Object.entries(inputs).map(([name, schema]) => [
       name,
-      inputPort(name, schema, multiple.has(name)),
+      inputPort(name, schema, multiple.has(name), templates[name]),
     ]),
   ),
   outputs: new Map(
@@ -188,7 +202,12 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
   const policy = { retry: declaration.retry, timeoutMillis: declaration.timeoutMillis }
   const nonsense = problemsOfType(policy)
   if (nonsense.length > 0) throw new Error(`Node type "${key}": ${nonsense.join("; ")}`)
-  const fixed = portsOf(declaration.inputs, declaration.outputs, new Set(declaration.multiple))
+  const fixed = portsOf(
+    declaration.inputs,
+    declaration.outputs,
+    new Set(declaration.multiple),
+    declaration.templates ?? {},
+  )
   return {
     key,
     version: declaration.version ?? 1,

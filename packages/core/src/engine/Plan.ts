@@ -68,6 +68,17 @@ const estimateOf = (
   return problems.length === 0 ? Result.succeed({ estimate: sum, prices }) : Result.fail(problems)
 }
 
+/** The values of a run, where nothing is wrong with them nor with the texts of its graph. */
+const valuesOf = (
+  graph: Graph,
+  texts: ReadonlyArray<Problem>,
+  overlay: Overlay,
+): Result.Result<JsonObject, ReadonlyArray<Problem>> => {
+  const resolved = resolveValues(graph, overlay.values)
+  if (texts.length === 0) return Result.map(resolved, freeze)
+  return Result.fail(Result.isFailure(resolved) ? [...texts, ...resolved.failure] : texts)
+}
+
 /** Runs of one revision share a definition; a start that replaces nodes has one of its own. */
 const definitionIdOf = (workflow: Workflow, overlay: Overlay, runId: RunId): string =>
   overlay.nodeOverrides.length === 0 ? `${workflow.id}@${workflow.revision}` : runId
@@ -136,7 +147,7 @@ export const planSingle = (
       const names = missing.map(({ name }) => quoted(name)).join(", ")
       return yield* alone(nodeId, `no value for ${names}, and no earlier run brought one`)
     }
-    const values = freeze(yield* resolveValues(graph, overlay.values))
+    const values = yield* valuesOf(graph, node.texts, overlay)
     const estimated = yield* estimateOf(graph)
     return { definition: drawn, graph: compiled, values, ...estimated, inputOverrides }
   })
@@ -154,7 +165,7 @@ export const plan = (
     const drawn = { id: definitionIdOf(workflow, overlay, runId), nodes, edges, settings }
     const compiled = compile(drawn, overlay.inputOverrides)
     const graph = yield* compiled
-    const values = freeze(yield* resolveValues(graph, overlay.values))
+    const values = yield* valuesOf(graph, graph.texts, overlay)
     const estimated = yield* estimateOf(graph)
     return {
       // Frozen in the order of the run, so that a node's place in it is its ordinal.

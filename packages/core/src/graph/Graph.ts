@@ -43,6 +43,8 @@ export interface Graph {
   /** The out-edges of `n`, likewise. */
   readonly outStart: Int32Array
   readonly outEdges: Int32Array
+  /** What a start refuses of it and a run that has begun puts up with. */
+  readonly texts: ReadonlyArray<Problem>
 }
 
 /**
@@ -54,6 +56,9 @@ export interface Graph {
  * An override replaces the literal of its port before anything is checked, so a literal that is
  * overridden can do no harm. Several edges may end at a port that takes one value: they may be the
  * arms of a branch, and only the run can tell whether two of them are taken.
+ *
+ * Texts that look like expressions stand against a start only, so a graph with them compiles, and
+ * names them in `texts`.
  */
 export const compile = (
   definition: Drawing,
@@ -75,8 +80,10 @@ export const compile = (
     const message = `Input overrides: the workflow has no node ${quoted(id)}`
     problems.push({ message, nodeId: id })
   }
-  if (problems.length > 0) return Result.fail(problems)
-  return Result.succeed(assemble(plans as ReadonlyArray<NodePlan>, edges))
+  // Nothing reads a leftover's literals.
+  const texts = plans.flatMap((plan) => (plan === undefined || plan.draft ? [] : plan.texts))
+  if (problems.length > 0) return Result.fail([...problems, ...texts])
+  return Result.succeed({ ...assemble(plans as ReadonlyArray<NodePlan>, edges), texts })
 }
 
 /** The edges of a workflow as flat arrays; an end is -1 where the node is missing. */
@@ -146,7 +153,7 @@ const addProblemsOfRequests = (
 }
 
 /** Renumbers everything by ordinal. */
-const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Graph => {
+const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Omit<Graph, "texts"> => {
   const order = ordinalsOf(plans, edges)
   const ordinal = new Int32Array(plans.length)
   for (const [index, place] of order.entries()) ordinal[place] = index

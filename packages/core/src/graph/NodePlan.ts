@@ -13,6 +13,7 @@ import { listed, plain, quoted } from "../domain/Quote.ts"
 import type { InputOverrides } from "../domain/Run.ts"
 import type { Node, NodeSettings } from "../domain/Workflow.ts"
 import { settingsOf } from "../domain/Workflow.ts"
+import { problemsOfTexts } from "./Expressions.ts"
 import type { Problem } from "./Problem.ts"
 
 /** What a run knows of a node before it executes. */
@@ -27,6 +28,8 @@ export interface NodePlan {
   readonly overrides: JsonObject
   /** What becomes of the node when an attempt fails. */
   readonly policy: NodePolicy
+  /** What is wrong with texts of its literals; a start refuses it, and nothing else does. */
+  readonly texts: ReadonlyArray<Problem>
   /** True for a leftover: a node without edges that lacks a required input. It is skipped. */
   readonly draft: boolean
   /**
@@ -78,7 +81,34 @@ export const planOf = (
   addProblemsOfValues(node.id, ports, draft ? overrides : settings.inputs, problems)
   const policy = policyOf(node, type, ports, wiring.routesErrors, problems)
   const passThrough = settings.disabled ? wireOf(type, ports) : undefined
-  return { node, settings, type, ports, overrides, policy, draft, passThrough }
+  const texts = textsOf(node.id, drawn.inputs, overrides, ports, policy)
+  return { node, settings, type, ports, overrides, policy, texts, draft, passThrough }
+}
+
+/** What looks like an expression in the literals of a node: its inputs and its default output. */
+const textsOf = (
+  nodeId: string,
+  literals: JsonObject,
+  overrides: JsonObject,
+  { inputs }: Ports,
+  { fallback }: NodePolicy,
+): ReadonlyArray<Problem> => {
+  const texts: Array<Problem> = []
+  const add = (what: string, port: string, clauses: ReadonlyArray<string>) => {
+    for (const clause of clauses) {
+      const message = `Node ${quoted(nodeId)}: ${what} ${quoted(port)}: ${clause}`
+      texts.push({ message, nodeId, port, isText: true })
+    }
+  }
+  for (const [name, literal] of Object.entries(literals)) {
+    const port = inputs.get(name)
+    if (port === undefined || Object.hasOwn(overrides, name)) continue
+    add("input", name, (port.problemsOfLiteral ?? problemsOfTexts)(literal))
+  }
+  for (const [name, literal] of Object.entries(fallback ?? {})) {
+    add("default of output", name, problemsOfTexts(literal))
+  }
+  return texts
 }
 
 const policyOf = (

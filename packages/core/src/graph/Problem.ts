@@ -8,4 +8,6 @@ export interface Problem {
   readonly nodeId?: string
   readonly edgeId?: string
   readonly port?: string
+  /** True of a text that looks like an expression: a run that has begun puts up with it. */
+  readonly isText?: true
 }
