@@ -9,6 +9,7 @@ import { Effect } from "effect"
 import { resolveServe } from "../../src/Config.ts"
 import { launch } from "../../src/Launch.ts"
 import { serve } from "../../src/Serve.ts"
+import { poison } from "./Poison.ts"
 import { trials } from "./Trial.ts"
 import { work } from "./Work.ts"
 
@@ -16,7 +17,7 @@ import { work } from "./Work.ts"
 const deliveries = JSON.parse(process.env["KILL_DELIVERIES"] ?? "{}") as Partial<DispatcherOptions>
 
 const journal = process.env["KILL_JOURNAL"] ?? ""
-const nodeTypes = NodeTypes.layer(...builtin, work(journal), ...trials(journal))
+const nodeTypes = NodeTypes.layer(...builtin, work(journal), poison(journal), ...trials(journal))
 
 launch(
   Effect.flatMap(resolveServe({}), (settings) =>
