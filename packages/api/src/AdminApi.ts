@@ -10,12 +10,14 @@ import { AdminAccountsApi } from "./AdminAccountsApi.ts"
 import { AdminAuthorization } from "./AdminAuthorization.ts"
 import { completeAdminDocument } from "./AdminDocument.ts"
 import { AdminKeysApi } from "./AdminKeysApi.ts"
+import { AdminQuarantineApi } from "./AdminQuarantineApi.ts"
 import { AdminWebhooksApi } from "./AdminWebhooksApi.ts"
 import { RequestForm } from "./Authorization.ts"
 
 /** The interface for operators. Checks run in this order: token, form. */
 export class AdminApi extends HttpApi.make("millrace-admin")
   .add(AdminAccountsApi, AdminKeysApi, AdminCreditsApi, AdminAuditApi, AdminWebhooksApi)
+  .add(AdminQuarantineApi)
   .middleware(RequestForm)
   .middleware(AdminAuthorization)
   .prefix("/api/admin/v1")
@@ -27,7 +29,8 @@ export class AdminApi extends HttpApi.make("millrace-admin")
     OpenApi.annotations({
       title: "Millrace for operators",
       version: "1",
-      description: "Accounts, their API keys, their credits and their webhooks.",
+      description:
+        "Accounts, their API keys, their credits, their webhooks, and runs in quarantine.",
       license: { name: "MIT", identifier: "MIT" },
       transform: completeAdminDocument,
     }),

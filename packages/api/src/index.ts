@@ -4,6 +4,7 @@
 export * as AdminApi from "./AdminApi.ts"
 export * as AdminClient from "./AdminClient.ts"
 export * as AdminCreditsWire from "./AdminCreditsWire.ts"
+export * as AdminQuarantineWire from "./AdminQuarantineWire.ts"
 export * as AdminWebhookWire from "./AdminWebhookWire.ts"
 export * as AdminWire from "./AdminWire.ts"
 export * as Api from "./Api.ts"

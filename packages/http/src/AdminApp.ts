@@ -7,6 +7,7 @@
 import { AdminApi } from "@millrace/api/AdminApi"
 import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
+import type { Quarantine } from "@millrace/core/engine/Quarantine"
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Layer } from "effect"
@@ -18,6 +19,7 @@ import { adminOpenapiPath, BasePath } from "./Addresses.ts"
 import * as AdminAuthorization from "./AdminAuthorization.ts"
 import * as AdminCreditsHandlers from "./AdminCreditsHandlers.ts"
 import * as AdminHandlers from "./AdminHandlers.ts"
+import * as AdminQuarantineHandlers from "./AdminQuarantineHandlers.ts"
 import * as AdminWebhookHandlers from "./AdminWebhookHandlers.ts"
 import type { BadTokens } from "./BadTokens.ts"
 import { Cursors } from "./Cursor.ts"
@@ -40,12 +42,13 @@ const operations = HttpApiBuilder.layer(AdminApi).pipe(
     AdminCreditsHandlers.layerCredits,
     AdminCreditsHandlers.layerAudit,
     AdminWebhookHandlers.layer,
+    AdminQuarantineHandlers.layer,
   ]),
   Layer.provide([RequestForm.layer, Cursors.layer]),
 )
 
 /** What the interface for operators is made of. */
-export type Services = Accounting | Keys | Webhooks | WebhookStore | BadTokens
+export type Services = Accounting | Keys | Webhooks | WebhookStore | Quarantine | BadTokens
 
 /** The routes; none without an operator token. */
 export const layer: Layer.Layer<

@@ -14,6 +14,7 @@ import type {
   InvalidWebhook,
   RevisionMismatch,
   RunEnded,
+  NotInQuarantine,
   RunNotFound,
   StartKeyTaken,
   TooManyChanges,
@@ -83,6 +84,7 @@ export class Fault extends Data.TaggedError("Fault") {}
 export type Refusal =
   | WorkflowNotFound
   | RunNotFound
+  | NotInQuarantine
   | DeliveryNotFound
   | InvalidGraph
   | InvalidWebhook
@@ -134,6 +136,10 @@ const forms = {
   RunNotFound: form("RunNotFound", {
     code: "run_not_found",
     error: () => new Wire.NotFound({ error: "The run does not exist" }),
+  }),
+  NotInQuarantine: form("NotInQuarantine", {
+    code: "not_in_quarantine",
+    error: ({ message }) => new Wire.NotFound({ error: message }),
   }),
   InvalidGraph: form("InvalidGraph", {
     code: "invalid_graph",

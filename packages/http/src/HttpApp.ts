@@ -8,6 +8,7 @@
 import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import type { Quarantine } from "@millrace/core/engine/Quarantine"
 import type { Runs } from "@millrace/core/engine/Runs"
 import type { StoreClock } from "@millrace/core/engine/StoreClock"
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
@@ -44,6 +45,7 @@ export type Services =
   | Workflows
   | Runs
   | Webhooks
+  | Quarantine
   | Keys
   | Accounting
   | NodeTypes

@@ -17,6 +17,7 @@ import { credits } from "./CreditsCommand.ts"
 import { dev } from "./DevCommand.ts"
 import { doctor } from "./DoctorCommand.ts"
 import { keys } from "./KeysCommand.ts"
+import { quarantine } from "./QuarantineCommand.ts"
 import { serve } from "./ServeCommand.ts"
 import { StartRefused } from "./StartRefused.ts"
 import { version } from "./Version.ts"
@@ -25,7 +26,7 @@ import { webhooks } from "./WebhooksCommand.ts"
 /** The whole command, with its subcommands. */
 const millrace = Command.make("millrace").pipe(
   Command.withDescription("An engine for workflows that people draw"),
-  Command.withSubcommands([dev, serve, keys, accounts, credits, webhooks, doctor]),
+  Command.withSubcommands([dev, serve, keys, accounts, credits, webhooks, quarantine, doctor]),
 )
 
 /** The first line of a message, and what it suggests. */

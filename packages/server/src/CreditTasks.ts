@@ -24,6 +24,7 @@ import { Console, Effect, Schema, Stream } from "effect"
 import type { Target } from "./ConfigTarget.ts"
 import type { Credits } from "./CreditRegistry.ts"
 import { open } from "./OpenRegistry.ts"
+import { tell } from "./QuarantineTasks.ts"
 import type { Registry } from "./Registry.ts"
 import { StartRefused } from "./StartRefused.ts"
 import { linesOf } from "./Table.ts"
@@ -184,9 +185,11 @@ export const statement = (target: Target, reference: string, limit: number, form
 /** `millrace doctor`: checks all ledgers, and fails where something does not add up. */
 export const doctor = (target: Target, json: boolean) =>
   Effect.gen(function* () {
-    const { clockProblem, credits } = yield* open(target)
+    const registry = yield* open(target)
+    const { clockProblem, credits } = registry
     const clock = yield* clockProblem
     if (clock !== undefined) yield* Console.error(clock)
+    yield* tell(registry)
     const report = yield* credits.audit
     const { accounts, discrepancies } = report
     if (json) yield* print(AuditReport, report)

@@ -16,11 +16,11 @@ export const doctor = Command.make(
     yield* tasks.doctor(target, typed.json)
   }),
 ).pipe(
-  Command.withShortDescription("Check that all credits add up and the clock is right"),
+  Command.withShortDescription("Check credits, the clock, and runs in quarantine"),
   Command.withDescription(
     "Read every entry of every account's ledger and print what does not add up, a line each; " +
-      "then the exit code is 1. A clock that is off by more than 2 s is told, too. Changes " +
-      "nothing, and may run beside any traffic.",
+      "then the exit code is 1. A clock that is off by more than 2 s is told, too, and runs that " +
+      "are in quarantine. Changes nothing, and may run beside any traffic.",
   ),
   Command.withExamples([
     { command: "millrace doctor", description: "In the database" },

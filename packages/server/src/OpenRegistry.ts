@@ -3,6 +3,8 @@
  * used is loaded.
  */
 import { Accounting } from "@millrace/core/engine/Accounting"
+import { Quarantine } from "@millrace/core/engine/Quarantine"
+import { shown } from "@millrace/http/AdminQuarantineHandlers"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
 import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
@@ -12,6 +14,7 @@ import { existsSync } from "node:fs"
 import type { LocalTarget, Target } from "./ConfigTarget.ts"
 import * as KeySettings from "./KeySettings.ts"
 import type { CreditRegistry } from "./CreditRegistry.ts"
+import type { QuarantineRegistry } from "./QuarantineRegistry.ts"
 import type { Registry } from "./Registry.ts"
 import { StartRefused } from "./StartRefused.ts"
 import type { Stores } from "./Storage.ts"
@@ -30,6 +33,17 @@ const creditsOver = (accounting: Accounting["Service"]): CreditRegistry => ({
   audit: Effect.mapError(accounting.audit, refused),
 })
 
+const quarantineOver = (quarantine: Quarantine["Service"]): QuarantineRegistry => ({
+  list: Effect.map(Effect.mapError(quarantine.list, refused), (all) => all.map(shown)),
+  release: (id) => Effect.mapError(quarantine.release(id), refused),
+  end: (id) =>
+    Effect.map(Effect.mapError(quarantine.end(id), refused), ({ error, status }) => ({
+      runId: id,
+      status,
+      error,
+    })),
+})
+
 /** What the engine offers over stores that are open. */
 const over = (
   stores: Context.Context<Stores>,
@@ -37,7 +51,7 @@ const over = (
 ): Effect.Effect<Registry, never, Scope.Scope> =>
   Effect.map(
     Layer.build(
-      Layer.merge(Keys.layer, Accounting.layer).pipe(
+      Layer.mergeAll(Keys.layer, Accounting.layer, Quarantine.layer).pipe(
         Layer.provide([Ids.layer, Layer.succeedContext(stores)]),
         Layer.provide(KeySettings.layer(target._tag === "Folder" ? target : target.settings)),
       ),
@@ -52,6 +66,7 @@ const over = (
         createKey: (account, key) => run(Keys.use((keys) => keys.create(account, key))),
         updateKey: (...change) => run(Keys.use((keys) => keys.update(...change))),
         credits: creditsOver(Context.get(context, Accounting)),
+        quarantine: quarantineOver(Context.get(context, Quarantine)),
         clockProblem: Effect.scoped(
           Effect.map(Layer.build(StoreClock.layer), (clock) =>
             problemOfClock(Context.get(clock, StoreClock).aheadMillis()),

@@ -11,6 +11,7 @@ import type { CreatedKey, NewKey } from "@millrace/core/engine/Keys"
 import type { KeyChange } from "@millrace/core/ports/KeyStore"
 import type { Effect } from "effect"
 import type { CreditRegistry } from "./CreditRegistry.ts"
+import type { QuarantineRegistry } from "./QuarantineRegistry.ts"
 import type { StartRefused } from "./StartRefused.ts"
 
 /** What can be done with accounts, keys and credits. */
@@ -25,6 +26,7 @@ export interface Registry {
     change: KeyChange,
   ) => Effect.Effect<ApiKey, StartRefused>
   readonly credits: CreditRegistry
+  readonly quarantine: QuarantineRegistry
   /** What is wrong with the clock: of the server, or of this machine where there is none. */
   readonly clockProblem: Effect.Effect<string | undefined, StartRefused>
   readonly revokeKey: (account: AccountId, id: KeyId) => Effect.Effect<ApiKey, StartRefused>

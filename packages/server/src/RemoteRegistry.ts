@@ -10,6 +10,7 @@ import { Effect, Redacted, Schema } from "effect"
 import type { HttpClientError } from "effect/http"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import * as RemoteCredits from "./RemoteCredits.ts"
+import * as RemoteQuarantine from "./RemoteQuarantine.ts"
 import type { Registry } from "./Registry.ts"
 import { StartRefused } from "./StartRefused.ts"
 
@@ -17,6 +18,7 @@ type Client = AdminClient.AdminClient
 
 type Failure =
   | RemoteCredits.Failure
+  | RemoteQuarantine.Failure
   | Effect.Error<
       | ReturnType<Client["accounts"]["list"]>
       | ReturnType<Client["accounts"]["create"]>
@@ -107,6 +109,7 @@ export const open = (url: string, token: Redacted.Redacted): Effect.Effect<Regis
           run(client.keys.update({ params: { id, keyId }, payload: given(change) })),
         ),
       credits: RemoteCredits.make(client, run),
+      quarantine: RemoteQuarantine.make(client, run),
       clockProblem: clockProblemOf(url),
       revokeKey: (id, keyId) => run(client.keys.revoke({ params: { id, keyId } })),
     } satisfies Registry

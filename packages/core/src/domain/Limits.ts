@@ -152,6 +152,9 @@ export const lossesPerRun = 5
  */
 export const suspectsAtOnce = 8
 
+/** Runs in quarantine that operators are shown at once, the oldest ones. */
+export const suspectsListed = 1_000
+
 /** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */
 export const CurrentLimits = Context.Reference<Limits>("@millrace/core/domain/Limits", {
   defaultValue: () => defaultLimits,

@@ -59,19 +59,18 @@ const eventsOf = (losses: ReadonlyArray<Loss>): string => {
 /**
  * What happened to the owners of a run, how often, and which nodes were in progress each time, such
  * as `its process died 4 times and was blocked for 12 s once while node "resize" was in progress`.
- * `nameOf` gives the identifier of the node at a place in the run.
  */
 export const sentenceOf = (
   losses: ReadonlyArray<Loss>,
-  nameOf: (place: number) => string,
+  nodes: ReadonlyArray<{ readonly id: string }>,
 ): string => {
   const byNodes = new Map<string, Array<Loss>>()
   for (const loss of losses) {
-    const names = loss.nodes.map((place) => `"${nameOf(place)}"`)
+    const names = loss.nodes.map((place) => `"${nodes[place]?.id ?? place}"`)
     const were = names.length === 1 ? "was" : "were"
-    const nodes = `node${names.length === 1 ? "" : "s"} ${listOf(names)} ${were} in progress`
-    byNodes.set(nodes, [...(byNodes.get(nodes) ?? []), loss])
+    const all = `node${names.length === 1 ? "" : "s"} ${listOf(names)} ${were} in progress`
+    byNodes.set(all, [...(byNodes.get(all) ?? []), loss])
   }
-  const clauses = [...byNodes].map(([nodes, group]) => `${eventsOf(group)} while ${nodes}`)
+  const clauses = [...byNodes].map(([all, group]) => `${eventsOf(group)} while ${all}`)
   return `its process ${clauses.join("; it ")}`
 }

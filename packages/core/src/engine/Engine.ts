@@ -13,6 +13,7 @@ import { Graphs } from "./Graphs.ts"
 import { Ids } from "./Ids.ts"
 import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
+import { Quarantine } from "./Quarantine.ts"
 import { Runner } from "./Runner.ts"
 import { Runs } from "./Runs.ts"
 import { StoreClock } from "./StoreClock.ts"
@@ -20,7 +21,16 @@ import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
 
 /** What the engine offers. */
-export type Engine = Workflows | Runs | Keys | Accounting | Webhooks | Runner | Ids | StoreClock
+export type Engine =
+  | Workflows
+  | Runs
+  | Keys
+  | Accounting
+  | Webhooks
+  | Quarantine
+  | Runner
+  | Ids
+  | StoreClock
 
 /** What the engine needs. */
 export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
@@ -35,6 +45,7 @@ export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Laye
   Keys.layer,
   Accounting.layer,
   Webhooks.layer,
+  Quarantine.layer,
 ).pipe(
   Layer.provideMerge(Runner.layer),
   Layer.provide(Graphs.layer),

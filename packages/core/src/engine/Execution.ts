@@ -95,9 +95,11 @@ export const prepare = (
 ): Prepared => {
   const { losses } = record.run
   if (losses.length >= lossesPerRun) {
-    const { nodes } = record.definition
-    const story = sentenceOf(losses, (place) => nodes[place]?.id ?? String(place))
-    return refused(record, `The run was given up: ${story}`, circumstances)
+    return refused(
+      record,
+      `The run was given up: ${sentenceOf(losses, record.definition.nodes)}`,
+      circumstances,
+    )
   }
   if (Result.isFailure(graph)) {
     const problems = graph.failure.map((each) => each.message).join("; ")

@@ -23,6 +23,15 @@ export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound"
   }
 }
 
+/** There is no open run of this identifier that has lost owners. */
+export class NotInQuarantine extends Schema.TaggedError<NotInQuarantine>()("NotInQuarantine", {
+  runId: Schema.String,
+}) {
+  override get message(): string {
+    return `Run ${plain(this.runId)} is not in quarantine: it has made progress, ended or never was`
+  }
+}
+
 /** How many problems one sentence names; the rest are counted. */
 export const problemsShown = 20
 

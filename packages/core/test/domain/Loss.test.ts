@@ -16,8 +16,8 @@ const blocked = (millis: number, ...nodes: ReadonlyArray<number>): Loss => ({
   millis,
 })
 
-const ids = ["fetch", "resize", "store"]
-const sentence = (losses: ReadonlyArray<Loss>) => sentenceOf(losses, (place) => ids[place]!)
+const nodes = [{ id: "fetch" }, { id: "resize" }, { id: "store" }]
+const sentence = (losses: ReadonlyArray<Loss>) => sentenceOf(losses, nodes)
 
 describe("Loss.sentenceOf", () => {
   it("names the node that was in progress, and how often its process died", () => {
@@ -39,9 +39,9 @@ describe("Loss.sentenceOf", () => {
 
   it("tells apart what happened while other nodes were in progress", () => {
     const losses = [died(0, 1, 2), died(1), died(1)]
-    const nodes = 'nodes "fetch", "resize" and "store" were in progress'
+    const three = 'nodes "fetch", "resize" and "store" were in progress'
     const rest = 'it died 2 times while node "resize" was in progress'
-    const all = `its process died once while ${nodes}; ${rest}`
+    const all = `its process died once while ${three}; ${rest}`
     assert.strictEqual(sentence(losses), all)
   })
 })
