@@ -174,6 +174,9 @@ export type RunCommand =
       readonly limit: number
       readonly except?: ReadonlyArray<number>
       readonly after?: number
+      readonly roomPerAccount?: number
+      /** Accounts with how many runs of each may be taken. */
+      readonly rooms?: ReadonlyArray<readonly [account: number, room: number]>
       readonly runsPerAccount?: number
       readonly runsPerWorkflow?: number
     }
@@ -379,6 +382,8 @@ const claim: Draw = (dice) => ({
   limit: dice.below(7),
   ...(dice.chance(20) ? { except: someRuns(dice) } : {}),
   ...(dice.chance(50) ? { after: slotOf(dice, "accounts") } : {}),
+  ...(dice.chance(25) ? { roomPerAccount: dice.below(3) } : {}),
+  ...(dice.chance(25) ? { rooms: [[slotOf(dice, "accounts"), dice.below(3)]] } : {}),
   ...(dice.chance(25) ? { runsPerAccount: dice.below(4) } : {}),
   ...(dice.chance(25) ? { runsPerWorkflow: dice.below(3) } : {}),
 })

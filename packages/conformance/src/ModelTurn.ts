@@ -239,13 +239,14 @@ const handingAct = ({ cast }: Scene, command: Handing): Act => {
   const runner = cast.runners[command.runner]!
   switch (command._tag) {
     case "Claim": {
-      const { after, except, limit, ...rest } = command
+      const { after, except, limit, rooms = [], ...rest } = command
       const request: ClaimRequest = {
         ...rest,
         runner,
         limit,
         except: except?.map((slot) => cast.runs[slot]!),
         after: after === undefined ? undefined : cast.accounts[after],
+        rooms: new Map(rooms.map(([account, room]) => [cast.accounts[account]!, room])),
       }
       return ({ runs }) => runs.claim(request)
     }

@@ -3,6 +3,7 @@
  * that nobody owns until their time has come.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
+import { AccountId } from "@millrace/core/domain/Id"
 import type { Run } from "@millrace/core/domain/Run"
 import { RunStore, type RunCommit } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
@@ -178,16 +179,19 @@ const claiming = (it: Tests): void => {
       assert.strictEqual((yield* Scenes.runOf(run)).status, "COMPLETED")
     }),
   )
+}
 
-  it.effect("takes due runs after expired and before queued ones, the longest due first", () =>
+const turns = (it: Tests): void => {
+  it.effect("takes what is due and what is queued in turn, by the time since which it waits", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
-      const queued = yield* Scenes.born(samples.run({ createdAt: 1 }))
+      const newer = yield* Scenes.born(samples.run({ createdAt: longAgo + 3 }))
+      const older = yield* Scenes.born(samples.run({ createdAt: 3 }))
       const later = yield* Scenes.parked(samples, longAgo + 2, { createdAt: 2 })
       const first = yield* Scenes.parked(samples, longAgo, { createdAt: 4 })
-      const second = yield* Scenes.born(samples.run({ dueAt: longAgo + 1, createdAt: 3 }))
+      const second = yield* Scenes.born(samples.run({ dueAt: longAgo + 1, createdAt: 1 }))
       const expired = yield* Scenes.orphan(samples, { createdAt: 9 })
-      const ids = [expired, first, second, later, queued].map(({ id }) => id)
+      const ids = [expired, older, first, second, later, newer].map(({ id }) => id)
       const runner = samples.runner()
       const claimed = [
         ...(yield* Scenes.claim(runner, 3)),
@@ -201,6 +205,34 @@ const claiming = (it: Tests): void => {
     }),
   )
 
+  it.effect("lets no account's due runs go before what others have due or queued", () =>
+    Effect.gen(function* () {
+      const samples = yield* Scenes.quiet
+      const [a, b, c] = ["a", "b", "c"].map((name) => ({
+        accountId: AccountId.make(`${samples.account}_${name}`),
+      }))
+      const many: Array<Run> = []
+      for (let n = 0; n < 9; n++) many.push(yield* Scenes.parked(samples, longAgo + n, a))
+      const due = yield* Scenes.parked(samples, longAgo + 99, b)
+      const take = Effect.fnUntraced(function* (limit: number, after?: AccountId) {
+        const records = yield* Scenes.claim(samples.runner(), limit, { after })
+        return records.map(({ run }) => run.id)
+      })
+      // Whether somebody is queued beside them or not.
+      assert.deepStrictEqual(yield* take(3), [many[0]!.id, due.id, many[1]!.id])
+      const queued = yield* Scenes.born(samples.run(c))
+      assert.deepStrictEqual(yield* take(2), [many[2]!.id, queued.id])
+      const again = yield* Scenes.parked(samples, longAgo + 99, c)
+      assert.deepStrictEqual(yield* take(1, a!.accountId), [again.id])
+      assert.deepStrictEqual(
+        yield* take(99),
+        many.slice(3).map(({ id }) => id),
+      )
+    }),
+  )
+}
+
+const races = (it: Tests): void => {
   it.effect("gives each due run to exactly one of 10 concurrent claimers", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
@@ -269,8 +301,8 @@ const abandons = (it: Tests): void => {
       yield* Scenes.claim(runner, 9)
       yield* store.abandon(runner, [run.id])
       assert.deepStrictEqual(yield* Scenes.runOf(run), { ...run, fence: run.fence + 2 })
-      // A queued run would be held back.
-      const records = yield* Scenes.claim(samples.runner(), 9, { runsPerAccount: 0 })
+      assert.deepStrictEqual(yield* Scenes.claim(samples.runner(), 9, { runsPerAccount: 0 }), [])
+      const records = yield* Scenes.claim(samples.runner(), 9)
       assert.deepStrictEqual(
         records.map((record) => record.run.id),
         [run.id],
@@ -287,9 +319,7 @@ const abandons = (it: Tests): void => {
       const [record] = yield* Scenes.claim(runner, 9)
       yield* store.commit(Samples.step(record!.run, { dueAt: null }))
       yield* store.abandon(runner, [run.id])
-      const other = samples.runner()
-      assert.deepStrictEqual(yield* Scenes.claim(other, 9, { runsPerAccount: 0 }), [])
-      const records = yield* Scenes.claim(other, 9)
+      const records = yield* Scenes.claim(samples.runner(), 9)
       assert.deepStrictEqual(
         records.map(({ run: { dueAt, id } }) => ({ dueAt, id })),
         [{ dueAt: null, id: run.id }],
@@ -308,6 +338,8 @@ export const runParkingSuite = (it: Tests): void => {
   })
   describe("RunStore.claim of parked runs", () => {
     claiming(it)
+    turns(it)
+    races(it)
   })
   describe("RunStore.seize and abandon of parked runs", () => {
     hands(it)

@@ -244,20 +244,48 @@ const cappedFull = (it: Tests): void => {
 }
 
 const cappedBack = (it: Tests): void => {
-  it.effect("hold nothing back that has been out of the queue, but count it", () =>
+  it.effect("hold back what is due, and of an owner that is gone nothing, but count it", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
       const accountId = account(samples, "a")
-      const expired = yield* Scenes.orphan(samples, { accountId })
+      const orphans = [
+        yield* Scenes.orphan(samples, { accountId }),
+        yield* Scenes.orphan(samples, { accountId }),
+      ]
       const due = yield* Scenes.parked(samples, longAgo, { accountId })
       const [queued] = yield* queue(samples, "a", 2)
-      const back = [expired.id, due.id]
       const runner = samples.runner()
       const capped = { runsPerAccount: 2, runsPerWorkflow: 2 }
+      const back = orphans.map(({ id }) => id)
       assert.deepStrictEqual(idsOf(yield* Scenes.claim(runner, 99, capped)), back)
       assert.deepStrictEqual(yield* Scenes.claim(runner, 99, capped), [])
-      const more = { runsPerAccount: 3, runsPerWorkflow: 9 }
-      assert.deepStrictEqual(idsOf(yield* Scenes.claim(runner, 99, more)), [queued!.id])
+      const more = { runsPerAccount: 4, runsPerWorkflow: 9 }
+      const ids = [due.id, queued!.id].toSorted()
+      assert.deepStrictEqual(idsOf(yield* Scenes.claim(runner, 99, more)).toSorted(), ids)
+    }),
+  )
+}
+
+const roomy = (it: Tests): void => {
+  it.effect("takes no more of an account than there is room for, due or queued", () =>
+    Effect.gen(function* () {
+      const samples = yield* Scenes.quiet
+      for (const name of ["a", "b", "c", "d"]) yield* queue(samples, name, 3)
+      yield* Scenes.parked(samples, longAgo, { accountId: account(samples, "a") })
+      const rooms = new Map([
+        [account(samples, "b"), 0],
+        [account(samples, "c"), 3],
+      ])
+      const wishes = { roomPerAccount: 1, rooms }
+      for (const more of [{}, { runsPerAccount: 99 }]) {
+        const runner = samples.runner()
+        const records = yield* Scenes.claim(runner, 99, { ...wishes, ...more })
+        assert.deepStrictEqual(
+          records.map(({ run }) => run.accountId.at(-1)),
+          ["a", "c", "d", "c", "c"],
+        )
+        yield* (yield* RunStore).abandon(runner, idsOf(records))
+      }
     }),
   )
 }
@@ -324,5 +352,8 @@ export const runTurnSuite = (it: Tests, crowd: number): void => {
     cappedFull(it)
     cappedBack(it)
     cappedRaces(it)
+  })
+  describe("RunStore.claim with room for so many runs of an account", () => {
+    roomy(it)
   })
 }

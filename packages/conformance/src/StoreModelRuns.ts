@@ -93,9 +93,9 @@ const eventOf = ({ id, workflowId }: Run, row: NodeRun): ReadonlyArray<RunEvent>
   return [{ runId: id, workflowId, sequence, type, at: finishedAt, error, data }]
 }
 
-/** True for a suspect that somebody gave back. */
-const isLeft = ({ dueAt, losses, owner }: Run): boolean =>
-  owner === null && dueAt === null && losses.length > 0
+/** True for a suspect that somebody gave back, and that does not wait for a later time. */
+const isLeft = ({ dueAt, losses, owner }: Run, now: Timestamp): boolean =>
+  owner === null && (dueAt ?? 0) <= now && losses.length > 0
 
 /** All lists of the model, and the questions and changes that its methods are made of. */
 class Lists {
@@ -192,14 +192,11 @@ class Lists {
   }
 
   /** Open runs by a time of theirs. */
-  openBy(timeOf: (run: Run) => Timestamp | null): ReadonlyArray<Run> {
+  openBy(timeOf: (run: Run) => Timestamp): ReadonlyArray<Run> {
     const places = [...this.favorites, ...this.runs.map(({ id }) => id)]
     return this.runs
       .filter(isOpen)
-      .toSorted(
-        (a, b) =>
-          (timeOf(a) ?? 0) - (timeOf(b) ?? 0) || places.indexOf(a.id) - places.indexOf(b.id),
-      )
+      .toSorted((a, b) => timeOf(a) - timeOf(b) || places.indexOf(a.id) - places.indexOf(b.id))
   }
 
   /** The losses of a run once this runner has claimed it. */
@@ -216,15 +213,12 @@ class Lists {
   claim(request: ClaimRequest, now: Timestamp): ReadonlyArray<Run> {
     const open = this.openBy(({ createdAt }) => createdAt)
     const expired = open.filter((run) =>
-      run.owner === null ? isLeft(run) : this.hasRunOut(run.owner, now),
+      run.owner === null ? isLeft(run, now) : this.hasRunOut(run.owner, now),
     )
     return claimed(request, {
       expired: expired.map((run) => ({ run, losses: this.lossesOf(run, request.runner) })),
-      due: this.openBy(({ dueAt }) => dueAt).filter(
-        ({ dueAt, owner }) => owner === null && dueAt !== null && dueAt <= now,
-      ),
-      queued: open.filter(
-        (run) => run.owner === null && run.dueAt === null && run.losses.length === 0,
+      queued: this.openBy(({ createdAt, dueAt }) => dueAt ?? createdAt).filter(
+        ({ dueAt, losses, owner }) => owner === null && (dueAt ?? 0) <= now && losses.length === 0,
       ),
       owned: open.filter(({ owner }) => owner !== null),
     })

@@ -20,8 +20,7 @@ export interface Candidate {
 export interface Claimable {
   /** Runs whose owner's lease has run out, and suspects that nobody owns. */
   readonly expired: ReadonlyArray<Candidate>
-  readonly due: ReadonlyArray<Run>
-  /** Oldest first, of all accounts. */
+  /** Of all accounts, with those that were parked and are due. */
   readonly queued: ReadonlyArray<Run>
   /** All that have an owner, expired or not. */
   readonly owned: ReadonlyArray<Run>
@@ -35,6 +34,15 @@ const inOrder = (runs: ReadonlyArray<Run>, after: string): ReadonlyArray<Account
     ...accounts.filter((account) => account <= after),
   ]
 }
+
+/** True when the claim may take a run beside what it has taken. */
+const hasRoom = (
+  { accountId }: Run,
+  taken: ReadonlyArray<Run>,
+  { roomPerAccount = Infinity, rooms }: ClaimRequest,
+): boolean =>
+  taken.filter((run) => run.accountId === accountId).length <
+  (rooms?.get(accountId) ?? roomPerAccount)
 
 /** True when a run may get an owner beside those that have one. */
 const fits = (run: Run, owned: ReadonlyArray<Run>, request: ClaimRequest): boolean => {
@@ -60,6 +68,7 @@ const byTurns = (
         (run) =>
           run.accountId === account &&
           !taken.includes(run) &&
+          hasRoom(run, taken, request) &&
           fits(run, [...owned, ...taken], request),
       )
       if (next !== undefined) taken.push(next)
@@ -98,8 +107,7 @@ export const claimed = (request: ClaimRequest, claimable: Claimable): ReadonlyAr
   const { except = [], limit } = request
   const wanted = (runs: ReadonlyArray<Run>) => runs.filter(({ id }) => !except.includes(id))
   const candidates = claimable.expired.filter(({ run }) => !except.includes(run.id))
-  const expired = withoutQuarantine(candidates, claimable.owned, request)
-  const back = [...expired, ...wanted(claimable.due)].slice(0, limit)
+  const back = withoutQuarantine(candidates, claimable.owned, request).slice(0, limit)
   const owned = [...claimable.owned, ...back.filter(({ owner }) => owner === null)]
   return [...back, ...byTurns(wanted(claimable.queued), owned, request)].slice(0, limit)
 }

@@ -7,10 +7,9 @@
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
-import type { Page, Position } from "@millrace/core/domain/Page"
-import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import type { Page } from "@millrace/core/domain/Page"
+import type { Definition, Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
-import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
@@ -20,19 +19,11 @@ import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { Deliveries } from "./Deliveries.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
+import { type Entry, Places } from "./Places.ts"
 import { StartKeys } from "./StartKeys.ts"
 import { lineGate, lossesWith, lossesWithBlock, takenBack } from "./Suspects.ts"
 import * as Timeline from "./Timeline.ts"
 import { type Drawings, Workflows } from "./Workflows.ts"
-
-interface Entry {
-  readonly id: RunId
-  readonly createdAt: Timestamp
-  readonly definition: Definition
-  readonly nodeRuns: Map<string, NodeRun>
-  readonly events: Array<RunEvent>
-  run: Run
-}
 
 /** How many of a workflow's runs are searched for the latest outputs of its nodes. */
 const searched = 1_000
@@ -76,79 +67,6 @@ const matcher = (query: RunQuery): ((run: Run) => boolean) => {
     (query.workflowId === undefined || run.workflowId === query.workflowId) &&
     (query.status === undefined || run.status === query.status) &&
     found(run)
-}
-
-/** A parked run at its place in time. */
-interface Parked extends Position {
-  readonly entry: Entry
-}
-
-const parkedOf = (entry: Entry, dueAt: Timestamp): Parked => ({
-  createdAt: dueAt,
-  id: entry.id,
-  entry,
-})
-
-/**
- * The open runs by who is to work on them: per owner, parked until their time, or queued in the
- * line of their account. A run is in exactly one place, and in none once it is terminal; suspects
- * that nobody owns are in no account's line.
- */
-class Places {
-  /** The open runs with losses, wherever else they are. */
-  readonly suspects = new Set<Entry>()
-  readonly queued = new Map<AccountId, Timeline.Timeline<Entry>>()
-  readonly parked = Timeline.make<Parked>()
-  readonly owned = new Map<RunnerId, Map<RunId, Entry>>()
-
-  add(entry: Entry): void {
-    const { accountId, dueAt, id, losses, owner, status } = entry.run
-    if (isTerminal(status)) return
-    if (losses.length > 0) this.suspects.add(entry)
-    if (owner !== null) {
-      const entries = this.owned.get(owner)
-      if (entries === undefined) this.owned.set(owner, new Map([[id, entry]]))
-      else entries.set(id, entry)
-    } else if (dueAt !== null) this.parked.add(parkedOf(entry, dueAt))
-    else if (losses.length === 0) {
-      const line = this.queued.get(accountId) ?? Timeline.make<Entry>()
-      this.queued.set(accountId, line)
-      line.add(entry)
-    }
-  }
-
-  remove(entry: Entry): void {
-    const { accountId, dueAt, id, losses, owner } = entry.run
-    this.suspects.delete(entry)
-    if (owner !== null) {
-      const entries = this.owned.get(owner)
-      entries?.delete(id)
-      if (entries?.size === 0) this.owned.delete(owner)
-    } else if (dueAt !== null) this.parked.remove(parkedOf(entry, dueAt))
-    else if (losses.length === 0) {
-      const line = this.queued.get(accountId)
-      line?.remove(entry)
-      if (line?.items.length === 0) this.queued.delete(accountId)
-    }
-  }
-
-  /** Open runs with an owner. */
-  *ownedRuns(): Iterable<Run> {
-    for (const entries of this.owned.values()) for (const { run } of entries.values()) yield run
-  }
-
-  /** Gives an entry its next run, and its place where that moves it. */
-  update(entry: Entry, run: Run): void {
-    const { dueAt, losses, owner } = entry.run
-    const moves =
-      run.owner !== owner ||
-      run.dueAt !== dueAt ||
-      isTerminal(run.status) ||
-      run.losses.length > 0 !== losses.length > 0
-    if (moves) this.remove(entry)
-    entry.run = run
-    if (moves) this.add(entry)
-  }
 }
 
 /** Lets runs pass as long as fewer than `limit` of their kind have an owner or have passed. */
@@ -289,7 +207,7 @@ class Runs {
   /** Open runs whose owner's lease has run out, and suspects, oldest first, that may be taken. */
   *expired({ except, runner }: ClaimRequest, now: Timestamp): Iterable<Entry> {
     const { owned, suspects } = this.places
-    const found = [...suspects].filter(({ run }) => run.owner === null && run.dueAt === null)
+    const found = [...suspects].filter(({ run }) => run.owner === null && (run.dueAt ?? 0) <= now)
     for (const [owner, runs] of owned) {
       if ((this.leases.get(owner) ?? now) <= now) found.push(...runs.values())
     }
@@ -302,20 +220,13 @@ class Runs {
     }
   }
 
-  /** Parked runs whose time has come, longest due first. */
-  *due(now: Timestamp): Iterable<Entry> {
-    for (const { createdAt, entry } of this.places.parked.items) {
-      if (createdAt > now) return
-      yield entry
-    }
-  }
-
-  /** Queued runs turn by turn, as the caps allow. What was taken before counts as owned. */
+  /** Queued runs turn by turn, as room and caps allow. What was taken before counts as owned. */
   queued(request: ClaimRequest, taken: ReadonlyArray<Entry>): Iterable<Entry> {
-    const { after = "", except, runsPerAccount, runsPerWorkflow } = request
+    const { after = "", except, roomPerAccount = Infinity } = request
+    const { rooms, runsPerAccount, runsPerWorkflow } = request
     const excepted = new Set(except)
-    const back = taken.filter(({ run }) => run.owner === null).map(({ run }) => run)
     const { places } = this
+    const back = taken.filter(({ run }) => run.owner === null).map(({ run }) => run)
     const gateOf = (limit: number | undefined, kindOf: (run: Run) => string) =>
       limit === undefined ? [] : [gate(limit, kindOf, [...places.ownedRuns(), ...back])]
     const gates = [
@@ -323,9 +234,12 @@ class Runs {
       ...gateOf(runsPerWorkflow, ({ accountId, workflowId }) => `${accountId} ${workflowId}`),
     ]
     const line = function* (account: AccountId): Iterable<Entry> {
-      for (const entry of places.queued.get(account)!.items) {
+      let room = rooms?.get(account) ?? roomPerAccount
+      for (const { entry } of places.queued.get(account)!.items) {
+        if (room <= 0) return
         if (excepted.has(entry.id) || !gates.every(({ isOpen }) => isOpen(entry.run))) continue
         for (const { add } of gates) add(entry.run)
+        room -= 1
         yield entry
       }
     }
@@ -345,8 +259,8 @@ class Runs {
         if (!excepted.has(entry.id)) taken.push(entry)
       }
     }
+    this.places.queueDue(now)
     take(this.expired(request, now))
-    take(this.due(now))
     take(this.queued(request, taken))
     const losses = taken.map((entry) => this.lossesOf(entry, runner))
     this.leases.set(runner, now + leaseMillis)

@@ -5,26 +5,31 @@
  * before it were too few. That is how Postgres evaluates recursive queries, unions and limits.
  *
  * Guarantees: a claim reads what it takes, what somebody else is taking, and one row for each
- * owner; never a whole table, also not with a plan that was made when it was empty. Claims that
- * happen at once share what there is, and nobody waits for anybody. Leaves out: who asks, and what
- * becomes of the runs.
+ * owner; under caps also what has an owner, of the accounts that it looks at; never a whole table,
+ * also not with a plan that was made when it was empty. Claims that happen at once share what
+ * there is, and nobody waits for anybody. Leaves out: who asks, and what becomes of the runs.
  *
  * Parameters: $1 runner, $2 milliseconds of its lease, $3 limit, $4 identifiers of runs that the
- * runner cannot execute, $5 the account whose turn was last; $6 and $7 the caps per account and
- * per workflow, where there are any.
+ * runner cannot execute, $5 the account whose turn was last, $6 an object of how many runs of some
+ * accounts to take at most and $7 how many of every other; $8 how many parked runs that are due to
+ * look for, which is none when they were put into the queue before; $9 and $10 the caps per
+ * account and per workflow, where there are any.
  */
 import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
 import { millisOf } from "./DatabaseClock.ts"
 import { withLoss } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 
+/** How many parked runs that are due one statement puts into the queue at most. */
+export const dueAtOnce = 1_000
+
 /** The database's clock, in milliseconds since the epoch. */
 export const nowMillis = millisOf("statement_timestamp()")
 
-/** Renews the lease of a runner, or begins it. */
-export const renewal = (runner: string, leaseMillis: string): string => `
+/** Renews the lease of a runner, or begins it: for each row of a source, or at once. */
+export const renewal = (runner: string, leaseMillis: string, source = ""): string => `
   INSERT INTO runners AS r (id, lease_until)
-  VALUES (${runner}, ${nowMillis} + ${leaseMillis}::int8)
+  SELECT ${runner}::text, ${nowMillis} + ${leaseMillis}::int8 ${source}
   ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until,
     returned_at = CASE WHEN r.lease_until <= ${nowMillis} THEN ${nowMillis} ELSE r.returned_at END`
 
@@ -35,6 +40,11 @@ export const lockRun = `CROSS JOIN LATERAL (
   ) locked`
 
 const isQueued = "o.owner IS NULL AND o.due_at IS NULL AND o.losses = 0"
+
+/** Since when a queued run may be taken. The index of the queue has this very expression. */
+export const readyAt = "coalesce(o.ready_at, o.created_at)"
+
+const isDue = `o.owner IS NULL AND o.due_at <= ${nowMillis} AND o.losses = 0`
 
 /** Leaves out the runs that the runner cannot execute. */
 const isWanted = "o.run NOT IN (SELECT number FROM excepted)"
@@ -81,7 +91,8 @@ const expired = `held AS MATERIALIZED (
           ) o
           UNION ALL
           SELECT o.run, o.owner, o.created_at, o.losses, NULL, false FROM open_runs o
-          WHERE o.owner IS NULL AND o.losses > 0 AND o.due_at IS NULL AND ${isWanted}
+          WHERE o.owner IS NULL AND o.losses > 0 AND ${isWanted}
+            AND (o.due_at IS NULL OR o.due_at <= ${nowMillis})
         ) o LEFT JOIN LATERAL (
           SELECT json_array_length(r.active) > 0 AS is_at_work FROM runs r
           WHERE r.number = o.run AND o.lost_at IS NOT NULL AND NOT o.is_own OFFSET 0
@@ -117,49 +128,11 @@ owner (id, step) AS (
   SELECT r.number FROM unnest($4::text[]) AS e (id) CROSS JOIN LATERAL (
     SELECT number FROM runs r WHERE r.id = e.id OFFSET 0
   ) r
-), ${expired}, due AS (
-  SELECT c.run FROM (
-    SELECT o.run FROM open_runs o
-    WHERE o.owner IS NULL AND o.due_at <= ${nowMillis} AND ${isWanted} ORDER BY o.due_at, o.run
-  ) c CROSS JOIN LATERAL (
-    SELECT FROM open_runs o ${lockRun}
-    WHERE o.run = c.run AND o.owner IS NULL AND o.due_at <= ${nowMillis}
-    FOR UPDATE OF o SKIP LOCKED
-  ) taken LIMIT $3::int8
-), back AS MATERIALIZED (
-  SELECT run, had_none, lost_at FROM expired UNION ALL SELECT run, true, NULL FROM due
-  LIMIT $3::int8
-)`
+), ${expired}`
 
-/** The first queued run, by account and age, that meets a condition and that nobody is taking. */
-const firstQueued = (condition: string): string => `
-  SELECT o.account_id, o.created_at, o.run FROM open_runs o ${lockRun}
-  WHERE ${isQueued} AND ${isWanted} AND ${condition}
-  ORDER BY o.account_id, o.created_at, o.run LIMIT 1 FOR UPDATE OF o SKIP LOCKED`
-
-/** The oldest queued run of each account behind one, as far as a bound. */
-const firstTurn = (name: string, from: string, bound: string): string => `
-${name} (step, account_id, created_at, run) AS (
-  SELECT 'start', ${from}, 0::int8, 0::int8
-  UNION ALL
-  SELECT 'next', o.* FROM ${name} t CROSS JOIN LATERAL (
-    ${firstQueued(`o.account_id > t.account_id AND ${bound}`)}
-  ) o
-)`
-
-/** All turns: the working table of the recursion holds one run of each account. */
-const turns = `
-${firstTurn("behind", `$5::text COLLATE "C"`, "true")},
-${firstTurn("before", front, "o.account_id <= $5")},
-queued (account_id, created_at, run) AS (
-  SELECT account_id, created_at, run FROM behind WHERE step = 'next'
-  UNION ALL
-  SELECT account_id, created_at, run FROM before WHERE step = 'next'
-  UNION ALL
-  SELECT o.* FROM queued t CROSS JOIN LATERAL (
-    ${firstQueued("o.account_id = t.account_id AND (o.created_at, o.run) > (t.created_at, t.run)")}
-  ) o
-)`
+/** How many runs of an account this claim may take, as far as its runner is concerned. */
+const roomHere = (account: string): string =>
+  `coalesce(($6::jsonb ->> ${account})::float8, $7::float8)`
 
 /** The accounts in the queue behind one, as far as a bound. */
 const accountsInQueue = (name: string, from: string, bound: string): string => `
@@ -172,20 +145,97 @@ ${name} (step, account_id) AS (
   ) o
 )`
 
-/** How many more runs may have an owner, of those of which something holds. */
-const roomOf = (condition: string, cap: string): string =>
-  `${cap}::float8 - (SELECT coalesce(sum(b.runs), 0)::float8 FROM busy b WHERE ${condition})`
-
-const roomOfWorkflow = (account: string): string =>
-  roomOf(`b.account_id = ${account} AND b.workflow_id = l.workflow_id`, "$7")
+/** All accounts in the queue in the order of their turns, each with its room. */
+const accounts = (room: string): string => `
+${accountsInQueue("behind", `$5::text COLLATE "C"`, "true")},
+${accountsInQueue("before", front, "o.account_id <= $5")},
+roomy AS (
+  SELECT a.account_id, a.room FROM (
+    SELECT a.account_id, ${room} AS room
+    FROM (SELECT * FROM behind UNION ALL SELECT * FROM before) a
+    WHERE a.step = 'next' OFFSET 0
+  ) a WHERE a.room > 0
+)`
 
 /**
- * The queued runs of an account that its workflows have room for, workflow by workflow, so that
- * those of a full one are not read, however many there are.
+ * What is due, where nothing else is to be taken and this claim may take all of it: it is taken as
+ * it is. In every other case it has to be put into the queue first, so that one rule of turns
+ * holds for all: then this claim says so, and takes nothing.
+ */
+const takenWhereDue = `
+seen AS MATERIALIZED (
+  SELECT o.run FROM open_runs o WHERE ${isDue} AND ${isWanted}
+  ORDER BY o.due_at, o.run LIMIT $8::int8
+), due AS (
+  SELECT s.run FROM seen s CROSS JOIN LATERAL (
+    SELECT FROM open_runs o ${lockRun}
+    WHERE o.run = s.run AND ${isDue} FOR UPDATE OF o SKIP LOCKED
+  ) taken
+)`
+
+/** Whether what is due holds a claim up. */
+const isHeldByDue = `EXISTS (SELECT FROM seen) AND (
+    (
+      SELECT o.run FROM open_runs o WHERE ${isQueued}
+      ORDER BY o.account_id, ${readyAt}, o.run LIMIT 1
+    ) IS NOT NULL OR EXISTS (SELECT FROM expired) OR (SELECT count(*) FROM seen) = $8::int8
+  )`
+
+/** The first queued run of an account that nobody is taking, or the first behind one. */
+const nextOf = (account: string, bound: string): string => `
+  SELECT ${readyAt} AS ready_at, o.run FROM open_runs o ${lockRun}
+  WHERE ${isQueued} AND ${isWanted} AND o.account_id = ${account} AND ${bound}
+  ORDER BY ${readyAt}, o.run LIMIT 1 FOR UPDATE OF o SKIP LOCKED`
+
+/** All turns: the working table of the recursion holds one run of each account. */
+const turns = `
+${takenWhereDue},
+${accounts(roomHere("a.account_id"))},
+queued (account_id, room, turn, ready_at, run) AS (
+  SELECT a.account_id, a.room, 1, o.* FROM roomy a CROSS JOIN LATERAL (
+    ${nextOf("a.account_id", "true")}
+  ) o
+  UNION ALL
+  SELECT t.account_id, t.room, t.turn + 1, o.* FROM queued t CROSS JOIN LATERAL (
+    ${nextOf("t.account_id", `(${readyAt}, o.run) > (t.ready_at, t.run) AND t.turn < t.room`)}
+  ) o
+)`
+
+const hasCapByWorkflow = "$10::float8 < 'Infinity'"
+
+/**
+ * How many runs of an account have an owner or come back without one, of those that a condition
+ * holds of; those with one are counted no further than a cap. A range of one account, in order, is
+ * what tells the planner to walk the index.
+ */
+const busy = (account: string, condition: string, cap: string): string => `((
+    SELECT count(*) FROM (
+      SELECT b.run FROM open_runs b WHERE b.owner IS NOT NULL AND ${condition}
+        AND b.account_id >= ${account} AND b.account_id <= ${account}
+      ORDER BY b.account_id LIMIT least(${cap}, 2147483647)
+    ) b
+  ) + (SELECT count(*) FROM adopted b WHERE b.account_id = ${account} AND ${condition}))`
+
+/** How many more runs of an account this claim may take. */
+const roomAnywhere = `(
+    SELECT least(${roomHere("a.account_id")}, c.cap - ${busy("a.account_id", "true", "c.cap")})
+    FROM (
+      SELECT coalesce((
+        SELECT c.runs_per_account FROM account_caps c WHERE c.account_id = a.account_id
+      ), $9::float8) AS cap OFFSET 0
+    ) c
+  )`
+
+const roomOfWorkflow = (account: string): string =>
+  `$10::float8 - ${busy(account, "b.workflow_id = l.workflow_id", "$10::float8")}`
+
+/**
+ * The queued runs of an account that its workflows have room for. Where those are capped, workflow
+ * by workflow, so that the runs of a full one are not read, however many there are.
  */
 const runsOf = (account: string): string => `
   WITH RECURSIVE line (workflow_id) AS (
-    SELECT ${front}
+    SELECT ${front} WHERE ${hasCapByWorkflow}
     UNION ALL
     SELECT o.workflow_id FROM line l CROSS JOIN LATERAL (
       SELECT o.workflow_id FROM open_runs o
@@ -193,45 +243,45 @@ const runsOf = (account: string): string => `
       ORDER BY o.workflow_id LIMIT 1
     ) o
   )
-  SELECT o.created_at, o.run FROM line l CROSS JOIN LATERAL (
-    SELECT o.created_at, o.run FROM open_runs o
+  SELECT o.ready_at, o.run FROM line l CROSS JOIN LATERAL (
+    SELECT ${readyAt} AS ready_at, o.run FROM open_runs o
     WHERE ${isQueued} AND o.account_id = ${account} AND o.workflow_id = l.workflow_id
       AND ${isWanted}
-    ORDER BY o.created_at, o.run
+    ORDER BY ${readyAt}, o.run
     LIMIT greatest(0, least($3::float8, ${roomOfWorkflow(account)}))
+  ) o
+  UNION ALL
+  SELECT o.ready_at, o.run FROM (
+    SELECT ${readyAt} AS ready_at, o.run FROM open_runs o
+    WHERE NOT ${hasCapByWorkflow} AND ${isQueued} AND o.account_id = ${account} AND ${isWanted}
+    ORDER BY ${readyAt}, o.run LIMIT $3::int8
   ) o`
 
-/** The same turns under caps, for whoever counts alone. */
+/**
+ * The same turns under caps, for whoever counts alone. Accounts are looked at, and what they have
+ * in hand is counted, as far as there are enough with room. Here, all that is due goes through the
+ * queue.
+ */
 const cappedTurns = `
-busy AS MATERIALIZED (
-  SELECT coalesce(o.account_id, r.account_id) AS account_id,
-    coalesce(o.workflow_id, r.workflow_id) AS workflow_id, count(*) AS runs
-  FROM (
-    SELECT o.run, o.account_id, o.workflow_id FROM owner w CROSS JOIN LATERAL (
-      SELECT * FROM open_runs o WHERE o.owner = w.id OFFSET 0
-    ) o WHERE w.step = 'next'
-    UNION ALL
-    SELECT run, NULL, NULL FROM back WHERE had_none
-  ) o LEFT JOIN LATERAL (
-    SELECT account_id, workflow_id FROM runs r
-    WHERE o.account_id IS NULL AND r.number = o.run OFFSET 0
-  ) r ON true GROUP BY 1, 2
+back AS MATERIALIZED (
+  SELECT run, had_none, lost_at FROM expired LIMIT $3::int8
+), adopted AS MATERIALIZED (
+  SELECT o.account_id, o.workflow_id FROM back b CROSS JOIN LATERAL (
+    SELECT o.account_id, o.workflow_id FROM open_runs o WHERE o.run = b.run OFFSET 0
+  ) o WHERE b.had_none
+), seen AS MATERIALIZED (
+  SELECT o.run FROM open_runs o WHERE ${isDue} AND ${isWanted}
+  ORDER BY o.due_at, o.run LIMIT least($8::int8, 1)
 ),
-${accountsInQueue("behind", `$5::text COLLATE "C"`, "true")},
-${accountsInQueue("before", front, "o.account_id <= $5")},
+${accounts(roomAnywhere)},
 account AS MATERIALIZED (
   SELECT a.*, row_number() OVER () AS place FROM (
-    SELECT a.account_id, r.room FROM (SELECT * FROM behind UNION ALL SELECT * FROM before) a
-    CROSS JOIN LATERAL (
-      SELECT ${roomOf("b.account_id = a.account_id", "$6")} AS room OFFSET 0
-    ) r
-    WHERE a.step = 'next' AND r.room > 0 AND EXISTS (${runsOf("a.account_id")} OFFSET 0)
-    LIMIT $3::int8
+    SELECT a.* FROM roomy a WHERE EXISTS (${runsOf("a.account_id")} OFFSET 0) LIMIT $3::int8
   ) a
 ), queued AS (
   SELECT c.run FROM (
     SELECT o.run FROM account a CROSS JOIN LATERAL (
-      SELECT o.run, row_number() OVER (ORDER BY o.created_at, o.run) AS turn
+      SELECT o.run, row_number() OVER (ORDER BY o.ready_at, o.run) AS turn
       FROM (${runsOf("a.account_id")}) o ORDER BY turn LIMIT least($3::float8, a.room)
     ) o ORDER BY o.turn, a.place
   ) c CROSS JOIN LATERAL (
@@ -240,12 +290,22 @@ account AS MATERIALIZED (
   ) taken
 )`
 
-const statement = (queue: string): string => `
-WITH RECURSIVE ${comingBack}, ${queue}, taken AS MATERIALIZED (
-  SELECT t.run, t.lost_at, row_number() OVER () AS place, 'taken' AS few FROM (
-    SELECT run, lost_at FROM back UNION ALL SELECT run, NULL FROM queued LIMIT $3::int8
+/**
+ * Takes what the parts find. A claim that is held up, by runs that are due or by accounts with caps
+ * of their own, does not renew the lease either: it is made again, and what its runner has lost is
+ * to be found then, too.
+ */
+const statement = (queue: string, parts: string, isHeld: string): string => `
+WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
+  SELECT v.*, ${isHeld} AS is_held FROM (
+    SELECT ${isHeldByDue} AS by_due, EXISTS (SELECT FROM account_caps) AS by_caps OFFSET 0
+  ) v
+), taken AS MATERIALIZED (
+  SELECT t.*, row_number() OVER () AS place, 'taken' AS few FROM (
+    ${parts}
+    LIMIT (SELECT CASE WHEN v.is_held THEN 0 ELSE $3::int8 END FROM verdict v)
   ) t
-), lease AS (${renewal("$1", "$2")}
+), lease AS (${renewal("$1", "$2", "FROM verdict v WHERE NOT v.is_held")}
 ), placed AS (
   UPDATE open_runs o SET owner = $1,
     losses = CASE WHEN t.lost_at IS NULL THEN o.losses ELSE ${oneMore("o.losses")} END
@@ -254,12 +314,38 @@ WITH RECURSIVE ${comingBack}, ${queue}, taken AS MATERIALIZED (
   UPDATE runs r SET fence = r.fence + 1, owner = $1,
     losses = CASE WHEN t.lost_at IS NULL THEN r.losses ELSE ${lossAdded} END
   FROM taken t WHERE r.number = t.run AND t.few = 'taken'
-  RETURNING r.*, t.place
+  RETURNING r.*, t.place, t.part
+), answer AS (
+  SELECT 0 AS place, NULL AS part, NULL AS run, v.by_due, v.by_caps FROM verdict v
+  WHERE v.by_due OR v.by_caps
+  UNION ALL
+  SELECT r.place, r.part, ${Rows.object(Rows.runs, "r")}, NULL, NULL FROM claimed r
 )
-SELECT ${Rows.object(Rows.runs, "r")} AS run FROM claimed r ORDER BY place`
+SELECT run, part, by_due AS "byDue", by_caps AS "byCaps" FROM answer ORDER BY place`
 
 /** Takes as many runs as are asked for. */
-export const freely: string = statement(turns)
+export const freely: string = statement(
+  turns,
+  `SELECT run, lost_at, 'expired' AS part FROM expired
+    UNION ALL SELECT run, NULL, 'due' FROM due UNION ALL SELECT run, NULL, 'queued' FROM queued`,
+  "v.by_due OR v.by_caps",
+)
 
 /** Takes no more than the caps leave; right only while nobody else takes runs under caps. */
-export const sparingly: string = statement(cappedTurns)
+export const sparingly: string = statement(
+  cappedTurns,
+  `SELECT run, lost_at, 'expired' AS part FROM back
+    UNION ALL SELECT run, NULL, 'queued' FROM queued`,
+  "v.by_due",
+)
+
+/** Puts parked runs that are due into the queue, the longest due first: `dueAtOnce` at most. */
+export const queueDue: string = `
+WITH due AS MATERIALIZED (
+  SELECT o.run, 'due' AS few FROM open_runs o WHERE ${isDue}
+  ORDER BY o.due_at, o.run LIMIT ${dueAtOnce} FOR UPDATE SKIP LOCKED
+), moved AS (
+  UPDATE open_runs o SET due_at = NULL, ready_at = o.due_at FROM due d
+  WHERE o.run = d.run AND d.few = 'due' RETURNING 1
+)
+SELECT count(*)::int AS count FROM moved`

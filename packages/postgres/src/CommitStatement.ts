@@ -164,8 +164,7 @@ const runsCreated = (shape: Shape): string => `created AS (
   RETURNING number, id, definition_id, account_id, workflow_id, owner, due_at, created_at, status
 ), opened AS (
   INSERT INTO open_runs (run, owner, due_at, created_at, account_id, workflow_id)
-  SELECT number, owner, due_at, created_at,
-    CASE WHEN owner IS NULL THEN account_id END, CASE WHEN owner IS NULL THEN workflow_id END
+  SELECT number, owner, due_at, created_at, account_id, workflow_id
   FROM created WHERE status IN ('QUEUED', 'RUNNING')
 ), defined AS (
   INSERT INTO definitions (${Rows.names(Rows.definitions)})
@@ -203,7 +202,8 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
 
 /** Nothing else may change these rows: a statement changes a row once. */
 const runsLetGo = (shape: Shape): string => `let_go AS (
-  UPDATE open_runs o SET owner = NULL, due_at = a.due_at, account_id = a.account_id,
+  UPDATE open_runs o SET owner = NULL, due_at = a.due_at, ready_at = NULL,
+    account_id = a.account_id,
     workflow_id = a.workflow_id${shape.has("cleared") ? `, losses = ${countLeft(shape)}` : ""}
   FROM advanced a
   WHERE o.run = a.number AND a.owner IS NULL AND a.status IN ('QUEUED', 'RUNNING')

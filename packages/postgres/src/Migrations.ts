@@ -15,6 +15,7 @@ import { Effect, Schema } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import { deliveryTables } from "./DeliveryTables.ts"
+import { fairQueue } from "./FairQueueTables.ts"
 import { orStorageError } from "./Failure.ts"
 import { quarantineTables } from "./QuarantineTables.ts"
 
@@ -245,6 +246,7 @@ const migrations = {
     ...deliveryTables,
   ]),
   "0002_losses": all(quarantineTables),
+  "0003_fair_queue": all(fairQueue),
 }
 
 const table = "millrace_migrations"

@@ -38,7 +38,7 @@ export const withLoss = (run: string, owner: string, ...properties: ReadonlyArra
 /**
  * Takes back the deaths of a runner that lives; that of the run that blocked it becomes a block.
  * Only a runner whose lease has run out has any. It looks for a while: a claim that began before it
- * was back may be stored later.
+ * was back may be stored later. A count between two bounds tells the planner to expect few.
  *
  * Parameters: $1 runner, $3 the run that blocked it, $4 for how many milliseconds.
  */
@@ -64,7 +64,7 @@ back_again AS MATERIALIZED (
       ), '[]') AS losses
       FROM jsonb_array_elements(r.losses) WITH ORDINALITY AS l (loss, place)
     ) kept
-    WHERE o.losses > 0 FOR UPDATE OF o SKIP LOCKED
+    WHERE o.losses > 0 AND o.losses <= ${lossesPerRun} FOR UPDATE OF o SKIP LOCKED
   ) o
 ), relieved AS (
   UPDATE open_runs o SET losses = jsonb_array_length(b.losses)

@@ -13,7 +13,8 @@ import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { freely, lockRun, nowMillis, renewal, sparingly } from "./ClaimStatement.ts"
+import * as ClaimStatement from "./ClaimStatement.ts"
+import { lockRun, nowMillis, renewal } from "./ClaimStatement.ts"
 import { millisOf } from "./DatabaseClock.ts"
 import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
@@ -45,8 +46,8 @@ WITH wanted AS MATERIALIZED (
     WHERE o.run = w.run AND o.owner = $1 FOR UPDATE OF o SKIP LOCKED
   ) o
 ), placed AS (
-  UPDATE open_runs o SET owner = NULL, due_at = m.due_at, account_id = m.account_id,
-    workflow_id = m.workflow_id
+  UPDATE open_runs o SET owner = NULL, due_at = m.due_at, ready_at = NULL,
+    account_id = m.account_id, workflow_id = m.workflow_id
   FROM mine m WHERE o.run = m.run AND m.few = 'taken'
 )
 UPDATE runs r SET fence = r.fence + 1, owner = NULL
@@ -67,28 +68,87 @@ interface Found {
   readonly run: Run
 }
 
+/** A row of the answer to a claim: a run, or what held it up or will hold up others. */
+type Answer =
+  | { readonly part: null; readonly byDue: boolean; readonly byCaps: boolean }
+  | (Found & { readonly part: "expired" | "due" | "queued" })
+
+/** What the last claim has found, so that the next one goes about it in the right way at once. */
+export interface Habits {
+  /** Runs were due beside others, or more than one claim sees. */
+  isQueueing: boolean
+  /** Accounts have caps of their own. */
+  isCapped: boolean
+  /** Called when there are more runs due than one statement puts into the queue. */
+  readonly onCrowd: () => void
+}
+
+/** Puts parked runs that are due into the queue, so many at most; says how many. */
+export const queueDue = (sql: SqlClient): Effect.Effect<number, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly count: number }>(ClaimStatement.queueDue),
+    (rows) => rows[0]?.count ?? 0,
+  )
+
 /**
- * Takes runs over; they come back in the order of the claim. Whoever heeds caps counts alone, after
- * everybody before has committed: the lock has to be there before the statement's snapshot is.
+ * How many parked runs that are due a claim looks for: one more than it may take as they are, none
+ * when they are in the queue.
  */
-export const claim = (
-  sql: SqlClient,
-  request: ClaimRequest,
-): Effect.Effect<ReadonlyArray<Run>, SqlError> => {
-  const { after = "", except = [], leaseMillis, limit, runner } = request
-  const { runsPerAccount, runsPerWorkflow } = request
-  const parameters = [
+const lookedFor = ({ limit, roomPerAccount, rooms }: ClaimRequest, isQueueing: boolean): number => {
+  if (isQueueing) return 0
+  const hasRoomForAll = rooms === undefined || rooms.size === 0
+  return hasRoomForAll ? Math.max(0, Math.min(limit, roomPerAccount ?? limit)) + 1 : 1
+}
+
+const parametersOf = (request: ClaimRequest, isQueueing: boolean): ReadonlyArray<unknown> => {
+  const { after = "", except = [], leaseMillis, limit, rooms = [], runner } = request
+  const byAccount = [...rooms].map(([account, room]) => [Rows.text(account).toWellFormed(), room])
+  return [
     Rows.text(runner),
     PgTypes.float8(leaseMillis),
     limit,
     except.map(Rows.text),
     Rows.text(after),
+    JSON.stringify(Object.fromEntries(byAccount)),
+    PgTypes.float8(request.roomPerAccount ?? Number.POSITIVE_INFINITY),
+    lookedFor(request, isQueueing),
   ]
-  const runsOf = Effect.map((rows: ReadonlyArray<Found>) => rows.map(({ run }) => run))
-  if (runsPerAccount === undefined && runsPerWorkflow === undefined) {
-    return runsOf(sql.unsafe<Found>(freely, parameters))
-  }
-  const bounds = [runsPerAccount, runsPerWorkflow].map((cap) =>
+}
+
+/** Runs in the order of their turns. */
+const inTurn = (runs: ReadonlyArray<Run>, after: string): ReadonlyArray<Run> => {
+  const turns = new Map<string, number>()
+  const placed = runs.map((run) => {
+    const turn = turns.get(run.accountId) ?? 0
+    turns.set(run.accountId, turn + 1)
+    return { run, turn, isBefore: run.accountId <= after }
+  })
+  const compare = (a: (typeof placed)[number], b: (typeof placed)[number]) =>
+    a.turn - b.turn ||
+    Number(a.isBefore) - Number(b.isBefore) ||
+    (a.run.accountId < b.run.accountId ? -1 : Number(a.run.accountId > b.run.accountId))
+  return placed.toSorted(compare).map(({ run }) => run)
+}
+
+/** What was taken, in order. What was taken as it was due is still to be put in turn. */
+const runsOf = (answers: ReadonlyArray<Answer>, after: string): ReadonlyArray<Run> => {
+  const found = answers.flatMap((answer) => (answer.part === null ? [] : [answer]))
+  const runs = found.map(({ run }) => run)
+  return found.some(({ part }) => part === "due") ? inTurn(runs, after) : runs
+}
+
+/**
+ * Claims in one way. Whoever heeds caps counts alone, after everybody before has committed: the
+ * lock has to be there before the statement's snapshot is.
+ */
+const take = (
+  sql: SqlClient,
+  request: ClaimRequest,
+  { isCapped, isQueueing }: Pick<Habits, "isCapped" | "isQueueing">,
+): Effect.Effect<ReadonlyArray<Answer>, SqlError> => {
+  const parameters = parametersOf(request, isQueueing)
+  if (!isCapped) return sql.unsafe<Answer>(ClaimStatement.freely, parameters)
+  const caps = [request.runsPerAccount, request.runsPerWorkflow].map((cap) =>
     PgTypes.float8(cap ?? Number.POSITIVE_INFINITY),
   )
   // A process that freezes in here must not keep all others from claiming.
@@ -96,9 +156,32 @@ export const claim = (
     set_config('idle_in_transaction_session_timeout', ${String(frozenMillis)}, true),
     pg_advisory_xact_lock(hashtext('millrace_claims'), hashtext(current_schema()))`
   return sql.withTransaction(
-    Effect.andThen(alone, runsOf(sql.unsafe<Found>(sparingly, [...parameters, ...bounds]))),
+    Effect.andThen(alone, sql.unsafe<Answer>(ClaimStatement.sparingly, [...parameters, ...caps])),
   )
 }
+
+/**
+ * Takes runs over; they come back in the order of the claim. A claim that is held up has taken
+ * nothing, and is made once more in the way that it asks for.
+ */
+export const claim = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  request: ClaimRequest,
+  habits: Habits,
+): Effect.fn.Return<ReadonlyArray<Run>, SqlError> {
+  const hasCaps = request.runsPerAccount !== undefined || request.runsPerWorkflow !== undefined
+  for (;;) {
+    const way = { isCapped: hasCaps || habits.isCapped, isQueueing: habits.isQueueing }
+    const queued = way.isQueueing ? yield* queueDue(sql) : 0
+    if (queued === ClaimStatement.dueAtOnce) habits.onCrowd()
+    const answers = yield* take(sql, request, way)
+    const verdict = answers.find((answer) => answer.part === null)
+    const { byCaps, byDue } = verdict ?? { byCaps: false, byDue: false }
+    habits.isQueueing = byDue || queued > 0
+    habits.isCapped = byCaps
+    if (!byDue && (!byCaps || way.isCapped)) return runsOf(answers, request.after ?? "")
+  }
+})
 
 /** Takes one open run over; `undefined` when the account has no such open run. */
 export const seize = (

@@ -10,8 +10,9 @@ import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Latch, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { dueAtOnce } from "./ClaimStatement.ts"
 import { orStorageError } from "./Failure.ts"
 import * as Quarantine from "./Quarantine.ts"
 import * as RunClaims from "./RunClaims.ts"
@@ -55,8 +56,31 @@ const recordsOf = Effect.fnUntraced(function* (sql: SqlClient, claimed: Readonly
   })
 })
 
-const claim = (sql: SqlClient, request: ClaimRequest) =>
-  Effect.flatMap(RunClaims.claim(sql, request), (runs) => recordsOf(sql, runs))
+/**
+ * Puts all that is due into the queue, some at a time, whenever there is more of it than a claim
+ * sees: else an account with few such runs would wait for one with many.
+ */
+const queueing = (sql: SqlClient, isCrowded: Latch.Latch): Effect.Effect<never> =>
+  isCrowded.await.pipe(
+    Effect.andThen(isCrowded.close),
+    Effect.andThen(
+      Effect.repeat(RunClaims.queueDue(sql), { while: (count) => count === dueAtOnce }),
+    ),
+    Effect.catch((error) => Effect.logWarning("could not put runs that are due in line", error)),
+    Effect.forever,
+  )
+
+const makeClaim = Effect.fnUntraced(function* (sql: SqlClient) {
+  const isCrowded = yield* Latch.make(false)
+  yield* Effect.forkScoped(queueing(sql, isCrowded))
+  const habits: RunClaims.Habits = {
+    isQueueing: false,
+    isCapped: false,
+    onCrowd: () => Latch.openUnsafe(isCrowded),
+  }
+  return (request: ClaimRequest) =>
+    Effect.flatMap(RunClaims.claim(sql, request, habits), (runs) => recordsOf(sql, runs))
+})
 
 const find = (sql: SqlClient, account: AccountId, id: RunId) =>
   Effect.map(RunRecords.read(sql, account, [id]), (records) => Option.fromUndefinedOr(records[0]))
@@ -87,9 +111,10 @@ const suspects = Effect.fnUntraced(function* (sql: SqlClient, limit: number) {
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
   yield* StartKeys.keepTidy(sql)
+  const claim = yield* makeClaim(sql)
   return RunStore.of({
     commit: yield* makeCommit(sql),
-    claim: (request) => orStorageError("RunStore.claim")(claim(sql, request)),
+    claim: (request) => orStorageError("RunStore.claim")(claim(request)),
     seize: (account, id, runner) =>
       orStorageError("RunStore.seize")(seize(sql, account, id, runner)),
     heartbeat: (runner, leaseMillis, blocked) =>

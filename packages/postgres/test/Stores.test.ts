@@ -324,7 +324,7 @@ describe("Stores.layerMigrations", () => {
         Postgres.layer({ url }),
       )
       const names = rows.map(({ name }) => name)
-      assert.deepStrictEqual(names.slice(0, 2), ["tables", "losses"])
+      assert.deepStrictEqual(names.slice(0, 3), ["tables", "losses", "fair_queue"])
       assert.strictEqual(new Set(names).size, names.length)
     }),
   )

@@ -86,6 +86,10 @@ export interface ClaimRequest {
   readonly except?: ReadonlyArray<RunId> | undefined
   /** Among the accounts whose runs are queued, those behind this one are first in turn. */
   readonly after?: AccountId | undefined
+  /** How many queued runs of one account this claim takes at most; all where it is absent. */
+  readonly roomPerAccount?: number | undefined
+  /** Likewise for some accounts, of which the runner has as many already: in its place. */
+  readonly rooms?: ReadonlyMap<AccountId, number> | undefined
   /** An account that has as many runs with an owner gets no further one out of the queue. */
   readonly runsPerAccount?: number | undefined
   /** Likewise for a workflow of an account. */
@@ -116,9 +120,14 @@ export class RunStore extends Context.Service<
     ) => Effect.Effect<void, StaleRun | InsufficientCredits | StorageError>
     /**
      * Takes runs over for a runner and renews its lease: first open runs whose owner's lease has
-     * run out (oldest first), then parked runs whose time has come by the store's clock (longest
-     * due first), then queued runs, turn by turn: the oldest of each account, then the second
-     * oldest of each, and so on. Each claimed run's fence is raised by one and its owner set.
+     * run out (oldest first), then queued runs, turn by turn: the first of each account, then the
+     * second of each, and so on. A parked run whose time has come by the store's clock is queued.
+     * In the queue of an account runs stand by the time since which they could be taken: that at
+     * which they were due, else that of their creation. Each claimed run's fence is raised by one
+     * and its owner set.
+     *
+     * Of the parked runs that are due a claim knows the thousand longest due ones at least, and a
+     * store goes on until it knows them all.
      *
      * A run whose owner did not end its lease, but let it run out, while attempts of the run were
      * in progress, has lost that owner: the claim by somebody else appends a `died` to its losses,
@@ -131,8 +140,7 @@ export class RunStore extends Context.Service<
      * suspect, and no further one with it. What a runner's own lease has lost it takes back freely.
      *
      * The caps hold exactly, over all runners that ask for the same ones. They hold back queued
-     * runs only: expired and due ones and suspects have been out of the queue before. Those count,
-     * too.
+     * runs only: expired ones and suspects have been out of the queue before. Those count, too.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**

@@ -1,0 +1,112 @@
+/**
+ * The open runs of the run store in memory, by who is to work on them.
+ *
+ * Guarantees: a run is in one place, and in none once it is terminal. Leaves out: whose turn it is.
+ */
+import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { Position } from "@millrace/core/domain/Page"
+import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
+import { isTerminal } from "@millrace/core/domain/Run"
+import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import * as Timeline from "./Timeline.ts"
+
+/** A run and everything that belongs to it. */
+export interface Entry {
+  readonly id: RunId
+  readonly createdAt: Timestamp
+  readonly definition: Definition
+  readonly nodeRuns: Map<string, NodeRun>
+  readonly events: Array<RunEvent>
+  run: Run
+}
+
+/** A run without an owner, at the time since which it may be taken. */
+interface Waiting extends Position {
+  readonly entry: Entry
+}
+
+const waitingOf = (entry: Entry): Waiting => ({
+  createdAt: entry.run.dueAt ?? entry.createdAt,
+  id: entry.id,
+  entry,
+})
+
+/**
+ * The open runs by who is to work on them: per owner, parked until their time, or queued in the
+ * line of their account. A run is in exactly one place, and in none once it is terminal; suspects
+ * that nobody owns are in none but their own.
+ */
+export class Places {
+  /** The open runs with losses, wherever else they are. */
+  readonly suspects = new Set<Entry>()
+  readonly queued = new Map<AccountId, Timeline.Timeline<Waiting>>()
+  readonly parked = Timeline.make<Waiting>()
+  readonly owned = new Map<RunnerId, Map<RunId, Entry>>()
+
+  add(entry: Entry): void {
+    const { dueAt, id, losses, owner, status } = entry.run
+    if (isTerminal(status)) return
+    if (losses.length > 0) this.suspects.add(entry)
+    if (owner !== null) {
+      const entries = this.owned.get(owner)
+      if (entries === undefined) this.owned.set(owner, new Map([[id, entry]]))
+      else entries.set(id, entry)
+    } else if (losses.length === 0) {
+      if (dueAt === null) this.#queue(waitingOf(entry))
+      else this.parked.add(waitingOf(entry))
+    }
+  }
+
+  remove(entry: Entry): void {
+    const { accountId, id, owner } = entry.run
+    this.suspects.delete(entry)
+    if (owner !== null) {
+      const entries = this.owned.get(owner)
+      entries?.delete(id)
+      if (entries?.size === 0) this.owned.delete(owner)
+      return
+    }
+    // One that is due may be in either place.
+    this.parked.remove(waitingOf(entry))
+    const line = this.queued.get(accountId)
+    line?.remove(waitingOf(entry))
+    if (line?.items.length === 0) this.queued.delete(accountId)
+  }
+
+  /** Puts the parked runs whose time has come into the queue. */
+  queueDue(now: Timestamp): void {
+    const { items } = this.parked
+    const { length } = items
+    const later = items.findIndex(({ createdAt }) => createdAt > now)
+    for (const waiting of items.slice(0, later < 0 ? length : later)) {
+      this.parked.remove(waiting)
+      this.#queue(waiting)
+    }
+  }
+
+  #queue(waiting: Waiting): void {
+    const { accountId } = waiting.entry.run
+    const line = this.queued.get(accountId) ?? Timeline.make<Waiting>()
+    this.queued.set(accountId, line)
+    line.add(waiting)
+  }
+
+  /** Open runs with an owner. */
+  *ownedRuns(): Iterable<Run> {
+    for (const entries of this.owned.values()) for (const { run } of entries.values()) yield run
+  }
+
+  /** Gives an entry its next run, and its place where that moves it. */
+  update(entry: Entry, run: Run): void {
+    const { dueAt, losses, owner } = entry.run
+    const moves =
+      run.owner !== owner ||
+      run.dueAt !== dueAt ||
+      isTerminal(run.status) ||
+      run.losses.length > 0 !== losses.length > 0
+    if (moves) this.remove(entry)
+    entry.run = run
+    if (moves) this.add(entry)
+  }
+}
