@@ -20,7 +20,8 @@ export const memory = (): Store => ({ layer: Memory.layer })
  * A Postgres inside the process that keeps its files in a folder, which is created when there is
  * none. One engine may open it at a time. Opening rejects with `DATA_FOLDER_LOCKED`,
  * `DATA_FOLDER_FOREIGN` (the folder holds something else) or `DATA_FOLDER_DAMAGED`; the folder is
- * not touched then. It survives a crash of the process, but not a power cut.
+ * not touched then. It survives a crash of the process, but not a power cut; the runs that were in
+ * progress then go on at once.
  */
 export const pglite = (folder: string): Store => ({
   layer: Layer.unwrap(Effect.promise(() => openPglite(folder))),
@@ -31,5 +32,5 @@ const openPglite = async (folder: string): Promise<Store["layer"]> => {
     import("@millrace/postgres/Pglite"),
     import("@millrace/postgres/Stores"),
   ])
-  return Layer.provide(Stores.layer, Pglite.layer(folder))
+  return Layer.provide(Stores.layerAlone, Pglite.layer(folder))
 }

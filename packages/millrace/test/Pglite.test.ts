@@ -4,9 +4,16 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import * as Pglite from "@millrace/postgres/Pglite"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { createEngine, defineNode, pglite } from "millrace"
-import { afterAll, describe, expect, it } from "vitest"
+import { afterAll, describe, expect, it, onTestFinished } from "vitest"
 import { z } from "zod"
+import { patient } from "./Patient.ts"
 import { gate, refusal } from "./Sample.ts"
 
 const root = mkdtempSync(join(tmpdir(), "millrace-front-"))
@@ -16,8 +23,8 @@ const started = gate()
 let stuck = true
 
 /** Hangs until the engine closes the first time, then does its work. */
-const patient = defineNode({
-  type: "patient",
+const stubborn = defineNode({
+  type: "stubborn",
   inputs: { text: z.string() },
   outputs: { text: z.string() },
   run: ({ inputs }) => {
@@ -28,7 +35,7 @@ const patient = defineNode({
 
 describe("pglite", () => {
   it("keeps workflows, runs and keys, and continues what was interrupted", async () => {
-    const options = { store: pglite(join(root, "kept")), nodes: [patient], grace: 0 }
+    const options = { store: pglite(join(root, "kept")), nodes: [stubborn], grace: 0 }
     const first = await createEngine(options)
     const plain = await first.workflows.create(
       first
@@ -41,7 +48,7 @@ describe("pglite", () => {
       first
         .workflow("Slow")
         .node("a", "constant", { value: "done" })
-        .node("wait", "patient")
+        .node("wait", "stubborn")
         .node("out", "response")
         .edge("a.output", "wait.text")
         .edge("wait.text", "out.input"),
@@ -68,6 +75,29 @@ describe("pglite", () => {
       }),
     )
     expect(response.status).toBe(200)
+  })
+
+  it("goes on at once with the runs of a process that was killed", async () => {
+    const folder = join(root, "killed")
+    const script = fileURLToPath(new URL("Killed.ts", import.meta.url))
+    const options = ["--conditions=@millrace/source", script, folder]
+    const child = spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] })
+    onTestFinished(() => void child.kill("SIGKILL"))
+    const ended = once(child, "exit")
+    const [printed] = await once(child.stdout, "data")
+    child.kill("SIGKILL")
+    await ended
+
+    // Its lease lasts longer than anybody waits.
+    const sql = `UPDATE runners SET lease_until = lease_until + 3600000`
+    await Effect.runPromise(
+      SqlClient.use((client) => client.unsafe(sql)).pipe(Effect.provide(Pglite.layer(folder))),
+    )
+    const store = pglite(folder)
+    await using engine = await createEngine({ store, nodes: [patient(() => Promise.resolve())] })
+    const run = await engine.runs.wait(String(printed).trim(), { timeout: "60 seconds" })
+    expect(run).toMatchObject({ status: "COMPLETED", output: "done" })
+    expect(run.nodes["wait"]).toMatchObject({ status: "COMPLETED" })
   })
 
   it("is opened by one engine at a time", async () => {

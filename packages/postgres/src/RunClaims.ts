@@ -9,13 +9,15 @@ import type { Blocked } from "@millrace/core/domain/Loss"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest } from "@millrace/core/ports/RunStore"
+import type { StorageError } from "@millrace/core/ports/StorageError"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
-import type { SqlClient } from "effect/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as ClaimStatement from "./ClaimStatement.ts"
 import { lockRun, nowMillis, renewal } from "./ClaimStatement.ts"
 import { millisOf } from "./DatabaseClock.ts"
+import { orStorageError } from "./Failure.ts"
 import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 
@@ -221,6 +223,14 @@ export const heartbeat = (
     ),
     (rows) => new Map(rows.map(({ fence, id }) => [id, fence])),
   )
+
+/**
+ * Ends all leases, for who knows that their owners are dead: as if they had run out, so that runs
+ * which were at work have lost an owner.
+ */
+export const endLeases: Effect.Effect<void, StorageError, SqlClient> = SqlClient.use((sql) =>
+  sql.unsafe(`UPDATE runners SET lease_until = ${nowMillis} WHERE lease_until > ${nowMillis}`),
+).pipe(Effect.asVoid, orStorageError("RunClaims.endLeases"))
 
 /** Gives runs back that the runner owns. */
 export const abandon = (

@@ -10,11 +10,12 @@ import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as Keys from "./KeyStore.ts"
 import * as Ledger from "./LedgerStore.ts"
 import { migrate } from "./Migrations.ts"
+import { endLeases } from "./RunClaims.ts"
 import * as Runs from "./RunStore.ts"
 import * as Webhooks from "./WebhookStore.ts"
 import * as Workflows from "./WorkflowStore.ts"
@@ -38,4 +39,12 @@ export const layerMigrations: Layer.Layer<never, StorageError, SqlClient> =
 /** Brings the tables up to date, then provides the stores. */
 export const layer: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pipe(
   Layer.provide(layerMigrations),
+)
+
+/**
+ * The same for a database that belongs to this process alone, as one in a folder does: whoever had
+ * a lease has died, so every lease ends now, and what it was for goes on at once.
+ */
+export const layerAlone: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pipe(
+  Layer.provide(Layer.effectDiscard(Effect.andThen(migrate, endLeases))),
 )

@@ -4,7 +4,6 @@
  * Leaves out: what becomes of interrupted runs; the engine takes them over by itself.
  */
 import type { Account } from "@millrace/core/domain/Account"
-import type { RunnerId } from "@millrace/core/domain/Id"
 import type { Page, PageRequest } from "@millrace/core/domain/Page"
 import type { Run, RunStatus } from "@millrace/core/domain/Run"
 import { RunStore } from "@millrace/core/ports/RunStore"
@@ -67,15 +66,3 @@ export const unfinishedOf: (
     return found
   },
 )
-
-/**
- * Ends the leases under which these runs are owned, so that they go on at once instead of after
- * the lease. Only right where the owners are known to be dead: a data folder has one process.
- */
-export const releaseOwners: (
-  runs: ReadonlyArray<Run>,
-) => Effect.Effect<void, StorageError, RunStore> = Effect.fnUntraced(function* (runs) {
-  const store = yield* RunStore
-  const owners = new Set(runs.map((run) => run.owner).filter((owner) => owner !== null))
-  yield* Effect.forEach(owners, (owner: RunnerId) => store.release(owner), { discard: true })
-})

@@ -69,7 +69,6 @@ const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
 const opened = Effect.fnUntraced(function* (start: Start) {
   const { listAccounts } = yield* KeyStore
   const unfinished = yield* Census.unfinishedOf(yield* listAccounts)
-  yield* Census.releaseOwners(unfinished)
   const answering = Effect.ensuring(running(start, unfinished.length), start.listener.close)
   return yield* Effect.provide(answering, yield* serverLayer(start))
 })

@@ -29,7 +29,7 @@ const inFolder = Effect.fnUntraced(function* (folder: string) {
   const [stores, pglite] = yield* Effect.promise(() =>
     Promise.all([import("@millrace/postgres/Stores"), import("@millrace/postgres/Pglite")]),
   )
-  return stores.layer.pipe(Layer.provide(pglite.layer(folder)))
+  return stores.layerAlone.pipe(Layer.provide(pglite.layer(folder)))
 })
 
 /** Why stores cannot be opened; each has a message for people. */

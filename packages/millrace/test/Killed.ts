@@ -1,0 +1,25 @@
+/**
+ * An application that embeds an engine and that a test kills: begins a run whose node never ends,
+ * and says which one as soon as the node is at work.
+ */
+import { createEngine, pglite } from "millrace"
+import { patient } from "./Patient.ts"
+import { gate } from "./Sample.ts"
+
+const [folder = ""] = process.argv.slice(2)
+const begun = gate()
+const node = patient(() => {
+  begun.open()
+  return new Promise(() => {})
+})
+const engine = await createEngine({ store: pglite(folder), nodes: [node] })
+const workflow = await engine.workflows.create(
+  engine
+    .workflow("Patient")
+    .node("wait", "patient", { text: "done" })
+    .node("out", "response")
+    .edge("wait.text", "out.input"),
+)
+const { id } = await engine.runs.start({ workflowId: workflow.id })
+await begun.opened
+console.log(id)
