@@ -263,33 +263,56 @@ export class SchemaMismatch extends Schema.TaggedError<SchemaMismatch>()("Schema
       this.found === 0
         ? "The database has no tables of ours"
         : `The database has schema ${this.found}, this version needs ${this.expected}`
-    return `${state}; start once with migrations`
+    const next = this.isNewer
+      ? "use the version of Millrace that made it, or a later one"
+      : "start once with migrations"
+    return `${state}; ${next}`
+  }
+
+  /** True: a later version of the software has been here, and migrating leads nowhere. */
+  get isNewer(): boolean {
+    return this.found > this.expected
   }
 }
+
+const expected = Math.max(...Object.keys(migrations).map((key) => Number.parseInt(key, 10)))
+
+/** The number of the schema in the connection's database; 0 where there is none. */
+const schemaOf = Effect.fnUntraced(function* (sql: SqlClient) {
+  const present = yield* sql`SELECT FROM pg_tables
+    WHERE tablename = ${table} AND schemaname = current_schema()`
+  if (present.length === 0) return 0
+  const rows = yield* sql<{ readonly id: number | null }>`
+    SELECT max(migration_id)::int AS id FROM ${sql(table)}`
+  return rows[0]?.id ?? 0
+})
 
 /** Fails unless the connection's schema is exactly what this version needs. Sends no DDL. */
 export const check: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> = SqlClient.use(
   (sql) =>
     Effect.gen(function* () {
-      const present = yield* sql`SELECT FROM pg_tables
-        WHERE tablename = ${table} AND schemaname = current_schema()`
-      const rows =
-        present.length === 0
-          ? []
-          : yield* sql<{ readonly id: number }>`
-              SELECT max(migration_id)::int AS id FROM ${sql(table)}`
-      const found = rows[0]?.id ?? 0
-      const expected = Math.max(...Object.keys(migrations).map((key) => Number.parseInt(key, 10)))
+      const found = yield* schemaOf(sql)
       if (found !== expected) return yield* new SchemaMismatch({ found, expected })
     }),
 ).pipe(orStorageError("Migrations.check"))
 
-/** Brings the tables in the connection's schema up to date. */
-export const migrate: Effect.Effect<void, StorageError, SqlClient> = SqlClient.use((sql) => {
-  const alone = sql`SELECT pg_advisory_xact_lock(
-    hashtext('millrace_migrations'), hashtext(current_schema()))`
-  return sql.withTransaction(Effect.andThen(alone, migrator))
-}).pipe(
+/**
+ * Brings the tables in the connection's schema up to date. Fails, and changes nothing, where they
+ * are those of a later version.
+ */
+export const migrate: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> = SqlClient.use(
+  (sql) => {
+    const alone = sql`SELECT pg_advisory_xact_lock(
+      hashtext('millrace_migrations'), hashtext(current_schema()))`
+    const forward = Effect.gen(function* () {
+      yield* alone
+      const mismatch = new SchemaMismatch({ found: yield* schemaOf(sql), expected })
+      if (mismatch.isNewer) return yield* mismatch
+      yield* migrator
+    })
+    return sql.withTransaction(forward)
+  },
+).pipe(
   Effect.asVoid,
   Effect.catchTag("MigrationError", (error) =>
     Effect.fail(new Failure({ operation: "Migrations.migrate", cause: error.cause ?? error })),

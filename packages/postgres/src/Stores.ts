@@ -7,7 +7,7 @@
 import type { KeyStore } from "@millrace/core/ports/KeyStore"
 import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { RunStore } from "@millrace/core/ports/RunStore"
-import type { StorageError } from "@millrace/core/ports/StorageError"
+import { StorageError } from "@millrace/core/ports/StorageError"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Layer } from "effect"
@@ -32,9 +32,14 @@ export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Webhooks.layer,
 )
 
+/** A schema of a later version is one more reason why the store cannot be opened. */
+const migrateOrFail = Effect.catchTag(migrate, "SchemaMismatch", (cause) =>
+  Effect.fail(new StorageError({ operation: "Migrations.migrate", cause })),
+)
+
 /** Brings the tables up to date; servers that start together wait for each other. */
 export const layerMigrations: Layer.Layer<never, StorageError, SqlClient> =
-  Layer.effectDiscard(migrate)
+  Layer.effectDiscard(migrateOrFail)
 
 /** Brings the tables up to date, then provides the stores. */
 export const layer: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pipe(
@@ -46,5 +51,5 @@ export const layer: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pi
  * a lease has died, so every lease ends now, and what it was for goes on at once.
  */
 export const layerAlone: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pipe(
-  Layer.provide(Layer.effectDiscard(Effect.andThen(migrate, endLeases))),
+  Layer.provide(Layer.effectDiscard(Effect.andThen(migrateOrFail, endLeases))),
 )

@@ -355,7 +355,26 @@ describe("Migrations.check", () => {
         yield* migrate
         yield* check
         yield* sql`INSERT INTO millrace_migrations (migration_id, name) VALUES (999, 'later')`
-        assert.match(yield* messageOf, /schema 999, this version needs \d/)
+        assert.match(yield* messageOf, /schema 999, this version needs \d+; use the version of/)
+      }).pipe(Effect.provide(Postgres.layer({ url })))
+    }),
+  )
+})
+
+describe("Migrations.migrate", () => {
+  it.live("refuses tables of a later version, says what to do, and leaves them as they are", () =>
+    Effect.gen(function* () {
+      const url = yield* TestPostgres.url
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient
+        yield* migrate
+        yield* sql`INSERT INTO millrace_migrations (migration_id, name) VALUES (999, 'later')`
+        yield* sql`DROP TABLE workflows`
+        const { message } = yield* Effect.flip(migrate)
+        assert.match(message, /^The database has schema 999, this version needs \d+; use the ver/)
+        assert.notInclude(message, "migrations")
+        const error = yield* Effect.flip(Effect.scoped(Layer.build(Stores.layer)))
+        assert.include(error.message, message)
       }).pipe(Effect.provide(Postgres.layer({ url })))
     }),
   )

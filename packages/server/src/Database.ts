@@ -41,7 +41,8 @@ const openMain = Effect.fnUntraced(function* (settings: DatabaseSettings) {
   yield* Effect.provideContext(prepare, client).pipe(
     Effect.catchTags({
       StorageError: (error) => Effect.fail(explain(error)),
-      SchemaMismatch: ({ message }) => Effect.fail(refused(`${message}: leave out --no-migrate`)),
+      SchemaMismatch: ({ isNewer, message }) =>
+        Effect.fail(refused(isNewer ? message : `${message}: leave out --no-migrate`)),
     }),
   )
   return yield* build(Layer.provide(Stores.layerStorage, Layer.succeedContext(client)))

@@ -83,7 +83,7 @@ describe("serve on the command line", () => {
     expect(err).toBe("The database cannot be used: connect ECONNREFUSED 127.0.0.1:1")
   })
 
-  it("refuses tables that are missing or of another version, with --no-migrate", async () => {
+  it("refuses tables that are missing, with --no-migrate, or of a later version", async () => {
     const env = { DATABASE_URL: await database("bare") }
     const missing = await outcome(["serve", "--no-migrate", "--port", "0"], env)
     expect([missing.code, missing.out]).toEqual([1, ""])
@@ -99,6 +99,10 @@ describe("serve on the command line", () => {
     const other = await outcome(["serve", "--no-migrate", "--port", "0"], env)
     expect([other.code, other.out]).toEqual([1, ""])
     expect(other.err).toMatch(/^The database has schema 90\d\d, this version needs \d+; /)
+    const advice = "; use the version of Millrace that made it, or a later one"
+    expect(other.err).toContain(advice)
+    const migrating = await outcome(["serve", "--port", "0"], env)
+    expect([migrating.code, migrating.out, migrating.err]).toEqual([1, "", other.err])
   })
 })
 
