@@ -71,6 +71,8 @@ const gate = (server: Server): Effect.Effect<void> => {
   // Who waits to be told to go on goes on waiting: whether to is decided where bodies are read.
   const gates = ["request", "checkContinue"].map((event) => {
     const hold = (request: IncomingMessage, response: ServerResponse): void => {
+      // Once there are routes, they have it as well, and must not get it twice.
+      if (server.listenerCount(event) > 1) return
       if (held.length < heldAtMost) held.push(() => server.emit(event, request, response))
       else response.destroy()
     }

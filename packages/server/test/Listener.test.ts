@@ -9,10 +9,16 @@ import { originOf } from "../src/OwnAddress.ts"
 
 const text = (url: string) => Effect.promise(async () => (await fetch(url)).text())
 
+const answer = (onRequest: () => void) =>
+  Effect.sync(() => {
+    onRequest()
+    return HttpServerResponse.text("here")
+  })
+
 /** Serves one route on a listener. */
-const serve = (listener: Listener.Listener) =>
+const serve = (listener: Listener.Listener, onRequest: () => void = () => {}) =>
   Layer.build(
-    HttpRouter.serve(HttpRouter.add("GET", "/", HttpServerResponse.text("here")), {
+    HttpRouter.serve(HttpRouter.add("GET", "/", answer(onRequest)), {
       disableLogger: true,
       disableListenLog: true,
     }).pipe(Layer.provide(Layer.succeed(HttpServer.HttpServer, listener.server))),
@@ -115,6 +121,20 @@ describe("Listener.open", () => {
       assert.strictEqual(yield* Fiber.join(early), "here")
       assert.strictEqual(yield* text(origin), "here")
     }).pipe(Effect.scoped),
+  )
+
+  it.live(
+    "hands a request on once that comes between the routes and the last step of a start",
+    () =>
+      Effect.gen(function* () {
+        const listener = yield* Listener.open("127.0.0.1", 0)
+        let requests = 0
+        yield* serve(listener, () => requests++)
+        assert.strictEqual(yield* text(originOf(listener.address)), "here")
+        yield* listener.ready
+        assert.strictEqual(yield* text(originOf(listener.address)), "here")
+        assert.strictEqual(requests, 2)
+      }).pipe(Effect.scoped),
   )
 
   it.live("answers what is not HTTP in the form of every error", () =>
