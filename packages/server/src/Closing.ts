@@ -45,8 +45,11 @@ const idleMillis = 500
 /** How often it is looked at which connections have nothing in progress after that. */
 const lookMillis = 50
 
-/** How long a turn of the event loop is waited for in which nothing comes. */
+/** How long to look for a turn that is short as well before the server stops listening. */
 const quietMillis = 500
+
+/** How long to look for one in which nothing is to be accepted. */
+const emptyMillis = 3_000
 
 /** How long the event loop rests between two looks at whether anything comes. */
 const restMillis = 2
@@ -55,18 +58,19 @@ const restMillis = 2
 const quietTurnMillis = 0.2
 
 /**
- * Acts right after a turn of the event loop in which the server accepted no connection and nothing
- * else took time, or after half a second without one. The rest before every look makes it likely
- * that the machine lets the process go on until it has acted.
+ * Acts right after a turn of the event loop in which the server accepted no connection and, as long
+ * as the patience lasts, nothing else took time. The rest before every look makes it likely that
+ * the machine lets the process go on until it has acted.
  */
 const whenQuiet = Effect.fnUntraced(function* (
   server: Server,
+  patienceMillis: number,
   act: () => void,
 ): Effect.fn.Return<void> {
   const clock = yield* Clock.Clock
   const millisNow = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   yield* Effect.callback<void>((resume) => {
-    const until = millisNow() + quietMillis
+    const until = millisNow() + patienceMillis
     let hasAccepted = false
     let timer: NodeJS.Timeout
     const onConnection = () => (hasAccepted = true)
@@ -76,7 +80,7 @@ const whenQuiet = Effect.fnUntraced(function* (
     }
     const look = (before: number) => {
       const now = millisNow()
-      if ((hasAccepted || now - before > quietTurnMillis) && now < until) {
+      if (hasAccepted || (now - before > quietTurnMillis && now < until)) {
         rest()
         return
       }
@@ -123,8 +127,11 @@ const endOf = (server: Server, connections: Iterable<Socket>): Effect.Effect<voi
     const closed = Deferred.makeUnsafe<void>()
     const onClosed = () => Deferred.doneUnsafe(closed, Effect.void)
     // Not that of HTTP, which would close idle connections at once.
-    yield* whenQuiet(server, () => NetServer.prototype.close.call(server, onClosed))
-    const look = whenQuiet(server, () => closeIdle(server, connections))
+    const stopListening = () => void NetServer.prototype.close.call(server, onClosed)
+    const orElse = () => Effect.sync(stopListening)
+    const stopped = whenQuiet(server, quietMillis, stopListening)
+    yield* Effect.timeoutOrElse(stopped, { duration: emptyMillis, orElse })
+    const look = whenQuiet(server, Infinity, () => closeIdle(server, connections))
     const looks = Effect.forever(Effect.andThen(look, Effect.sleep(lookMillis)))
     const settled = Effect.raceFirst(Deferred.await(closed), Effect.delay(looks, idleMillis))
     yield* Effect.ignore(Effect.timeout(settled, gracefulMillis))

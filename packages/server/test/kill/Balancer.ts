@@ -35,6 +35,9 @@ class Broken extends Error {
 
 const runOf = (body: string): string => (JSON.parse(body) as { readonly runId: string }).runId
 
+/** So many requests may be without an answer. */
+const atOnce = 50
+
 /** Less than the five seconds after which servers close a connection that is not used. */
 const idleMillis = 4_000
 
@@ -56,11 +59,15 @@ export class Balancer {
     this.#secret = secret
   }
 
-  /** Asks so often a second until told to stop, and waits for the last answers. */
+  /**
+   * Asks so often a second until told to stop, and waits for the last answers. Waits, too, where
+   * the machine is so slow that too many have no answer.
+   */
   async load(perSecond: number, workflowId: string, isOver: () => boolean): Promise<void> {
     const begin = performance.now()
     const asked: Array<Promise<void>> = []
     while (!isOver()) {
+      await asked.at(-atOnce)
       asked.push(this.#one(asked.length, workflowId))
       await sleep(Math.max(0, begin + (asked.length * 1_000) / perSecond - performance.now()))
     }
