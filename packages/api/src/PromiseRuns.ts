@@ -51,7 +51,10 @@ export interface Runs {
   /** What a start would cost, node by node, or what stands against it. Starts nothing. */
   estimate(request: typeof Wire.StartRun.Encoded): Promise<typeof Wire.RunEstimate.Encoded>
   get(id: string): Promise<Run>
-  /** Known runs, in the order in which they were first asked for; at most 50 ids. */
+  /**
+   * Known runs, in the order in which they were first asked for; at most 50 ids. Those whose data
+   * would have made the answer too large are `omitted`: without context, inputs, outputs and logs.
+   */
   batch(ids: ReadonlyArray<string>): Promise<ReadonlyArray<typeof Wire.RunDetail.Encoded>>
   cancel(id: string): Promise<typeof Wire.RunItem.Encoded>
   /** A snapshot, then every event behind `after`, to the end of the run. */

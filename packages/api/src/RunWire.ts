@@ -75,11 +75,21 @@ export const RunDetail = Schema.Struct({
   error: run.error,
   context: Schema.NullOr(RunContext),
   nodeRuns: Schema.Array(NodeRun),
+  omitted: Schema.optionalKey(
+    Schema.Literal(true).annotate({
+      description:
+        "There where the answer to a batch would have become too large: `context` and each " +
+        "node's `input`, `output` and `logs` are null. Read the run by itself to get them.",
+    }),
+  ),
 }).annotate({ identifier: "RunDetail" })
 export type RunDetail = typeof RunDetail.Type
 
 /** What reading one run gives: its detail and what a listing shows of it. */
-export const RunRead = Schema.Struct({ ...RunDetail.fields, ...RunItem.fields }).annotate({
+export const RunRead = Schema.Struct({
+  ...Struct.omit(RunDetail.fields, ["omitted"]),
+  ...RunItem.fields,
+}).annotate({
   identifier: "RunRead",
 })
 export type RunRead = typeof RunRead.Type

@@ -75,7 +75,10 @@ const batch = HttpApiEndpoint.post("batch", "/batch", {
 }).annotateMerge(
   OpenApi.annotations({
     summary: "Read several runs",
-    description: "Unknown ids are left out, repeated ones come once.",
+    description:
+      "Unknown ids are left out, repeated ones come once. An answer is bounded: runs whose data " +
+      "would go beyond 16 MiB together come with `omitted`, without context, inputs, outputs and " +
+      "logs.",
   }),
 )
 

@@ -4,8 +4,9 @@
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { type AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
-import type { NodeRun, Run } from "@millrace/core/domain/Run"
+import type { NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import { ofNode } from "@millrace/core/domain/RunEvent"
+import { payloadBytesOf, withinBytes } from "@millrace/core/domain/RunPayload"
 import { type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
 import * as Samples from "./Samples.ts"
@@ -68,6 +69,40 @@ const findMany = (it: Tests): void => {
       assert.deepStrictEqual(byId, [recordOf(a), recordOf(b)])
       assert.deepStrictEqual(yield* store.findMany(samples.account, []), [])
       assert.deepStrictEqual(yield* store.findMany(samples.stranger, [a.id]), [])
+    }),
+  )
+}
+
+const findManyWithin = (it: Tests): void => {
+  it.effect("leaves out the payloads that do not fit, in the order of the ids", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const sizes = [10_000, 100, 100, 100]
+      const made: Array<Run> = []
+      for (const size of sizes) {
+        const run = samples.run({ values: { given: "v" } })
+        const logs = [{ at: 1, level: "info" as const, message: "m", attempt: 1 }]
+        const output = { output: "ä".repeat(size) }
+        const nodeRuns = [Samples.nodeRun("x", { output, logs }), Samples.nodeRun("y")]
+        yield* store.commit(Samples.birth(run, { nodeRuns }))
+        made.push(run)
+      }
+      const ids = made.map(({ id }) => id)
+      const inOrder = (records: ReadonlyArray<RunRecord>) =>
+        ids.map((id) => records.find(({ run }) => run.id === id)!)
+      const whole = inOrder(yield* store.findMany(samples.account, ids))
+      const small = payloadBytesOf(whole[1]!)
+      for (const bytes of [0, small - 1, small, 2 * small, 3 * small, 1_000_000]) {
+        const found = inOrder(yield* store.findMany(samples.account, ids, bytes))
+        assert.deepStrictEqual(found, withinBytes(whole, bytes), `within ${bytes}`)
+      }
+      const two = inOrder(yield* store.findMany(samples.account, ids, 2 * small))
+      assert.deepStrictEqual(
+        two.map(({ omitted }) => omitted === true),
+        [true, false, false, true],
+      )
+      assert.deepStrictEqual(yield* store.findMany(samples.stranger, ids, 1_000_000), [])
     }),
   )
 }
@@ -281,6 +316,7 @@ export const runReadSuite = (it: Tests): void => {
   })
   describe("RunStore.findMany", () => {
     findMany(it)
+    findManyWithin(it)
   })
   describe("RunStore.latestOutputs", () => {
     latestOutputs(it)

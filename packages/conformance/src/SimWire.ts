@@ -118,7 +118,7 @@ export class Wire {
       suspects: (limit) => read(runs.suspects(limit)),
       pardon: (id) => this.#send(machine, { _tag: "Pardon", id }, runs.pardon(id)),
       find: (account, id) => read(runs.find(account, id)),
-      findMany: (account, ids) => read(runs.findMany(account, ids)),
+      findMany: (account, ids, mostBytes) => read(runs.findMany(account, ids, mostBytes)),
       latestOutputs: (account, workflow, nodes) =>
         read(runs.latestOutputs(account, workflow, nodes)),
       findStart: (account, key) => read(runs.findStart(account, key)),

@@ -7,6 +7,7 @@ import type { RunQuery } from "@millrace/api/PageQuery"
 import type { RunDetail, RunItem, RunRead } from "@millrace/api/RunWire"
 import { RunBatch as BatchBody, StartRun as StartBody } from "@millrace/api/RunWire"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
@@ -31,6 +32,13 @@ const readBatch = reader(BatchBody)
 const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
   singleNodeId === null ? run : { ...run, singleNodeId }
 
+const contextOf = ({ output, values, viewport, workflowRevision }: Run) => ({
+  values,
+  output,
+  viewport,
+  workflowRevision,
+})
+
 const detailOf = (record: RunRecord): RunDetail => {
   const { run } = record
   return {
@@ -42,13 +50,9 @@ const detailOf = (record: RunRecord): RunDetail => {
     startedAt: run.startedAt,
     finishedAt: run.finishedAt,
     error: run.error,
-    context: {
-      values: run.values,
-      output: run.output,
-      viewport: run.viewport,
-      workflowRevision: run.workflowRevision,
-    },
+    context: record.omitted === true ? null : contextOf(run),
     nodeRuns: nodeRunsOf(record),
+    ...(record.omitted === true ? { omitted: true } : {}),
   }
 }
 
@@ -92,7 +96,8 @@ const makeReads = Effect.gen(function* () {
       const body = yield* readBatch(request)
       const ids = [...new Set(body.ids)].filter((id) => id !== "").map((id) => RunId.make(id))
       if (ids.length === 0) return { runs: [] }
-      const found = yield* Effect.catch(store.findMany(accountId, ids), refuse)
+      const { batchBytes } = yield* CurrentLimits
+      const found = yield* Effect.catch(store.findMany(accountId, ids, batchBytes), refuse)
       return { runs: inOrder(ids, found).map(detailOf) }
     }),
     get: Effect.fnUntraced(function* ({ params }: ById) {

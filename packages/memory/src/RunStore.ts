@@ -11,6 +11,7 @@ import type { Page } from "@millrace/core/domain/Page"
 import type { Definition, Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import { merged } from "@millrace/core/domain/RunEvent"
+import { withinBytes } from "@millrace/core/domain/RunPayload"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
@@ -374,7 +375,11 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     pardon: (id) => Effect.sync(() => runs.pardon(id)),
     find: (account, id) =>
       Effect.sync(() => Option.map(Option.fromUndefinedOr(runs.find(account, id)), recordOf)),
-    findMany: (account, ids) => Effect.sync(() => runs.findMany(account, ids)),
+    findMany: (account, ids, mostBytes = Number.POSITIVE_INFINITY) =>
+      Effect.sync(() => {
+        const found = runs.findMany(account, ids)
+        return mostBytes === Number.POSITIVE_INFINITY ? found : withinBytes(found, mostBytes)
+      }),
     latestOutputs: (account, workflowId, nodeIds) =>
       Effect.sync(() => runs.latestOutputs(account, workflowId, nodeIds)),
     findStart: (account, key) =>

@@ -19,7 +19,7 @@ import * as Listing from "./Listing.ts"
 import * as Rows from "./Rows.ts"
 
 /** One part of a record: exactly one of the three is there. */
-interface Part {
+export interface Part {
   readonly id: string
   readonly run: Run | null
   readonly definition: Definition | null
@@ -47,7 +47,8 @@ FROM chosen r CROSS JOIN LATERAL (
   SELECT * FROM node_runs n WHERE n.run = r.number OFFSET 0
 ) n`
 
-const assemble = (rows: ReadonlyArray<Part>): ReadonlyArray<RunRecord> => {
+/** Puts the records together that were read in parts. */
+export const assemble = (rows: ReadonlyArray<Part>): ReadonlyArray<RunRecord> => {
   const definitions = new Map<string, Definition>()
   const nodeRuns = new Map<string, Array<NodeRun>>()
   const runs: Array<Run> = []

@@ -18,6 +18,7 @@ import * as Quarantine from "./Quarantine.ts"
 import * as RunClaims from "./RunClaims.ts"
 import * as RunCommits from "./RunCommits.ts"
 import * as RunCredits from "./RunCredits.ts"
+import * as RunBatches from "./RunBatches.ts"
 import * as RunRecords from "./RunRecords.ts"
 import * as StartKeys from "./StartKeys.ts"
 import * as Statements from "./Statements.ts"
@@ -127,8 +128,12 @@ const make = Effect.gen(function* () {
     suspects: (limit) => orStorageError("RunStore.suspects")(suspects(sql, limit)),
     pardon: (id) => orStorageError("RunStore.pardon")(Quarantine.pardon(sql, id)),
     find: (account, id) => orStorageError("RunStore.find")(find(sql, account, id)),
-    findMany: (account, ids) =>
-      orStorageError("RunStore.findMany")(RunRecords.read(sql, account, ids)),
+    findMany: (account, ids, mostBytes) =>
+      orStorageError("RunStore.findMany")(
+        mostBytes === undefined
+          ? RunRecords.read(sql, account, ids)
+          : RunBatches.read(sql, account, ids, mostBytes),
+      ),
     latestOutputs: (account, workflowId, nodeIds) =>
       orStorageError("RunStore.latestOutputs")(
         RunRecords.latestOutputs(sql, account, workflowId, nodeIds),

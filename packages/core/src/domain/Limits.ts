@@ -42,6 +42,12 @@ export const limits = {
   bodyBytes: { usual: 1_048_576, meaning: "Bytes of a request body." },
   bodyDepth: { usual: 64, meaning: "Arrays and objects within each other in a request body." },
   bodyValues: { usual: 100_000, meaning: "Values in a request body, with its arrays and objects." },
+  batchBytes: {
+    usual: 16_777_216,
+    meaning:
+      "Bytes of JSON text of the values, inputs, outputs and logs in the answer to a batch of " +
+      "runs; runs beyond it come without them.",
+  },
   streamsPerKey: {
     usual: 10,
     meaning: "Streams of events that one key holds open at the same time.",

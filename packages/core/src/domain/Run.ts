@@ -194,6 +194,8 @@ export interface RunRecord {
   readonly definition: Definition
   /** In the order of `ordinal`; nodes that were not reached are absent. */
   readonly nodeRuns: ReadonlyArray<NodeRun>
+  /** True where a bound of bytes has left the payloads out; see `RunPayload`. */
+  readonly omitted?: boolean
 }
 
 /**

@@ -194,10 +194,15 @@ export class RunStore extends Context.Service<
       account: AccountId,
       id: RunId,
     ) => Effect.Effect<Option.Option<RunRecord>, StorageError>
-    /** Records of those ids that the account has, in any order; the others are left out. */
+    /**
+     * Records of those ids that the account has, in any order; the others are left out. With
+     * `mostBytes` payloads are given as long as they fit, in the order of the ids: see
+     * `RunPayload.withinBytes`.
+     */
     readonly findMany: (
       account: AccountId,
       ids: ReadonlyArray<RunId>,
+      mostBytes?: number,
     ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
      * For each of these nodes the output of its latest COMPLETED node run in any run of the
