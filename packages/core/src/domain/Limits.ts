@@ -87,6 +87,12 @@ export const limits = {
     meaning: "Bytes of log messages and data kept of one node run.",
   },
   runsAtOnce: { usual: 1_000, meaning: "Runs that one process executes at the same time." },
+  runsPerAccountPercent: {
+    usual: 75,
+    meaning:
+      "Percent of the runs that one process executes at the same time, up to which they may be of" +
+      " one account; more of them stay QUEUED. 100 and above keeps nothing free for others.",
+  },
   runsPerAccount: {
     usual: unbounded,
     isOptional: true,

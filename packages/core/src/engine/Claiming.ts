@@ -85,6 +85,7 @@ const claims = ({ clock, executions, id, limits, options, room, store, types }: 
         limit,
         except: refusals.at(clock.currentTimeMillisUnsafe()),
         after,
+        ...executions.slots.roomsFor(limit),
         runsPerAccount: capOf(limits.runsPerAccount),
         runsPerWorkflow: capOf(limits.runsPerWorkflow),
       })

@@ -15,6 +15,7 @@ import { execute, proceed } from "./Execution.ts"
 import type { Graphs } from "./Graphs.ts"
 import type { Handlers } from "./Handlers.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
+import type { Slots } from "./Slots.ts"
 import type { Spent } from "./Turn.ts"
 
 /** What executions need besides their run. */
@@ -39,6 +40,7 @@ export const lost = Effect.fnUntraced(function* ({ accountId, fence, id }: Run) 
 export class Executions implements Drain {
   readonly runs = new Map<RunId, Run>()
   readonly handlers: Handlers
+  readonly slots: Slots
   /** When the first of the runs goes on that this process has parked. */
   nextDue = Number.POSITIVE_INFINITY
   readonly #fibers: FiberMap.FiberMap<RunId, Over>
@@ -53,8 +55,10 @@ export class Executions implements Drain {
     context: Context.Context<Needs>,
     giveBack: (id: RunId) => Effect.Effect<void>,
     handlers: Handlers,
+    slots: Slots,
   ) {
     this.#fibers = fibers
+    this.slots = slots
     this.handlers = handlers
     this.#fork = Effect.runForkWith(context)
     this.#giveBack = giveBack
@@ -88,11 +92,13 @@ export class Executions implements Drain {
         Effect.sync(() => {
           if (this.runs.get(run.id) !== run) return
           this.runs.delete(run.id)
+          this.slots.give(run.accountId)
           this.#spent.delete(run.id)
         }),
       ),
     )
     return Effect.sync(() => {
+      if (!this.runs.has(run.id)) this.slots.take(run.accountId)
       this.runs.set(run.id, run)
       FiberMap.setUnsafe(this.#fibers, run.id, this.#fork(supervised))
     })

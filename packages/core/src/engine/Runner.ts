@@ -27,14 +27,20 @@ import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import type { RunnerOptions } from "./RunnerOptions.ts"
 import { CurrentRunnerOptions } from "./RunnerOptions.ts"
+import { Slots } from "./Slots.ts"
 import type { Spent } from "./Turn.ts"
 
 export class Runner extends Context.Service<
   Runner,
   {
     readonly id: RunnerId
-    /** False where a start has to queue: too many runs, caps on runs, or about to stop. */
-    readonly hasRoom: () => boolean
+    /**
+     * Takes a slot for a run of this account that is about to start, until it is given back. False
+     * where the start has to queue: too many runs, or of this account; caps on runs; about to stop.
+     */
+    readonly takeSlot: (account: AccountId) => boolean
+    /** Gives back a slot that was taken for a start: the run is executed, or was not stored. */
+    readonly giveSlot: (account: AccountId) => void
     /** Says that there may be a run to claim, here and in other processes. */
     readonly look: Effect.Effect<void>
     /** Executes a run that this runner owns, from a first turn whose commit is stored. */
@@ -134,8 +140,10 @@ const make = Effect.gen(function* () {
   const fibers = yield* FiberMap.make<RunId, Over>()
   const giveBack = (runId: RunId) => Effect.ignore(store.abandon(id, [runId]))
   const handlers = new Handlers(yield* CurrentWatchdog)
-  const executions = new Executions(fibers, yield* Effect.context<Needs>(), giveBack, handlers)
-  const room = () => (executions.isDraining() ? 0 : limits.runsAtOnce - executions.runs.size)
+  const slots = new Slots(limits)
+  const context = yield* Effect.context<Needs>()
+  const executions = new Executions(fibers, context, giveBack, handlers, slots)
+  const room = () => (executions.isDraining() ? 0 : slots.free)
   const pokes = yield* Queue.sliding<void>(1)
   const poke = () => void Queue.offerUnsafe(pokes, undefined)
 
@@ -152,7 +160,12 @@ const make = Effect.gen(function* () {
   const capped = Number.isFinite(limits.runsPerAccount) || Number.isFinite(limits.runsPerWorkflow)
   return Runner.of({
     id,
-    hasRoom: () => !capped && room() > 0,
+    takeSlot: (account) => {
+      const hasRoom = !capped && !executions.isDraining() && slots.hasRoomFor(account)
+      if (hasRoom) slots.take(account)
+      return hasRoom
+    },
+    giveSlot: (account) => slots.give(account),
     look: Effect.andThen(Effect.sync(poke), wakeups.announce),
     launch: (run, prepared) => executions.proceed(run, prepared),
     spentOf: (runId) => executions.spentOf(runId),

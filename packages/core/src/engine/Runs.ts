@@ -315,9 +315,13 @@ const storeOf = Effect.fnUntraced(function* (
   guard: Guard,
 ) {
   const { graph, record } = yield* draw(services, workflow, asked)
-  return yield* services.runner.hasRoom()
-    ? begin(services, record, graph, guard)
-    : queue(services, record, guard)
+  const { runner } = services
+  const { accountId } = record.run
+  if (!runner.takeSlot(accountId)) return yield* queue(services, record, guard)
+  return yield* Effect.ensuring(
+    begin(services, record, graph, guard),
+    Effect.sync(() => runner.giveSlot(accountId)),
+  )
 })
 
 /**
