@@ -72,13 +72,16 @@ const whenQuiet = Effect.fnUntraced(function* (
   yield* Effect.callback<void>((resume) => {
     const until = millisNow() + patienceMillis
     let hasAccepted = false
+    let isOver = false
     let timer: NodeJS.Timeout
     const onConnection = () => (hasAccepted = true)
     const stop = () => {
+      isOver = true
       clearTimeout(timer)
       server.off("connection", onConnection)
     }
     const look = (before: number) => {
+      if (isOver) return
       const now = millisNow()
       if (hasAccepted || (now - before > quietTurnMillis && now < until)) {
         rest()
