@@ -137,6 +137,22 @@ describe("Listener.open", () => {
       }).pipe(Effect.scoped),
   )
 
+  it.live("tells nobody to send a body before the server is ready to read it", () =>
+    Effect.gen(function* () {
+      const listener = yield* Listener.open("127.0.0.1", 0)
+      const { port } = listener.address
+      const head = "POST /nowhere HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\n"
+      const early = yield* Effect.forkChild(exchange(port, `${head}content-length: 9\r\n\r\n`), {
+        startImmediately: true,
+      })
+      // A connection that is refused right away comes after the request that waits.
+      yield* exchange(port, "nothing\r\n\r\n")
+      yield* serve(listener)
+      yield* listener.ready
+      assert.match(yield* Fiber.join(early), /^HTTP\/1\.1 404 /)
+    }).pipe(Effect.scoped),
+  )
+
   it.live("answers what is not HTTP in the form of every error", () =>
     Effect.gen(function* () {
       const { address } = yield* Listener.open("127.0.0.1", 0)

@@ -101,6 +101,7 @@ describe("serve with webhooks", () => {
     ["plain http", { url: "http://example.com/" }, "webhook.url: "],
     ["loopback", { url: "https://127.0.0.1:9/" }, "webhook.url: "],
     ["a password", { url: "https://me:secret@example.com/" }, "webhook.url: "],
+    ["a line break", { url: "https://1.1.1.1/\nhook" }, "webhook.url: has control characters"],
     ["no events", { url: "https://1.1.1.1/", events: [] }, "webhook.events: "],
     [
       "unknown events",
