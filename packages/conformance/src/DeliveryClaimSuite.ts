@@ -3,18 +3,28 @@
  * commit of a run, hand each to one dispatcher at a time, and believe only who holds it.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
-import type { Delivery } from "@millrace/core/domain/Delivery"
-import type { Next } from "@millrace/core/domain/DeliverySchedule"
 import { DeliveryId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import type { Claim, DueRequest, Settlement } from "@millrace/core/ports/WebhookStore"
+import type { Claim, DueRequest } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option, Result } from "effect"
+import { deliveryLateSuite } from "./DeliveryLateSuite.ts"
+import {
+  claimOne,
+  delivered,
+  failed,
+  hour,
+  insertAll,
+  loseOne,
+  recordOf,
+  retry,
+  settle,
+  settleWith,
+  unknown,
+} from "./DeliveryScenes.ts"
 import * as Samples from "./Samples.ts"
 
 type Tests = Vitest.MethodsNonLive<WebhookStore | RunStore>
-
-const hour = 3_600_000
 
 /** Everything that is due, for an hour. */
 const all: DueRequest = {
@@ -25,35 +35,11 @@ const all: DueRequest = {
   visibilityMillis: hour,
 }
 
-/** Takes out of the way what other tests have left. */
-const clear = WebhookStore.use((store) => store.claimDue(all))
-
-const retry = (delayMillis: number) => ({ _tag: "Retry", delayMillis }) as const
-const failed = { _tag: "Failed", isGone: false } as const
-const delivered = { _tag: "Delivered" } as const
-
 const idsOf = (claims: ReadonlyArray<Claim>): ReadonlyArray<string> =>
   claims.map(({ id }) => id).toSorted()
 
-const insertAll = (deliveries: ReadonlyArray<Delivery>) =>
-  WebhookStore.use((store) => Effect.forEach(deliveries, store.insert, { discard: true }))
-
-const claimOne = Effect.fnUntraced(function* (id: DeliveryId, visibilityMillis: number = hour) {
-  const store = yield* WebhookStore
-  const [claim] = yield* store.claim([id], visibilityMillis)
-  if (claim === undefined) throw new Error(`${id} could not be claimed`)
-  return claim
-})
-
-const settle = (settlement: Settlement) => WebhookStore.use((store) => store.settle(settlement))
-
-const settleWith = ({ fence, id }: Claim, next: Next) =>
-  settle({ id, fence, attempt: Samples.attempted, next })
-
-const recordOf = Effect.fnUntraced(function* ({ accountId, id }: Delivery) {
-  const store = yield* WebhookStore
-  return Option.getOrThrow(yield* store.find(accountId, id))
-})
+/** Takes out of the way what other tests have left. */
+const clear = WebhookStore.use((store) => store.claimDue(all))
 
 const named = (it: Tests): void => {
   it.effect("takes in those of a start under a name once, however often it is repeated", () =>
@@ -99,13 +85,15 @@ const outbox = (it: Tests): void => {
       const body = JSON.stringify(Samples.hardJson)
       const delivery = samples.delivery({ runId: run.id, sequence: 1, type: "run.started", body })
       yield* runs.commit(Samples.birth(run, { deliveries: [delivery] }))
-      const first = { id: delivery.id, earlier: 0, isGone: false, secrets: [] }
+      const first = { id: delivery.id, attempt: 1, earlier: 0, isGone: false, secrets: [] }
       const claim = yield* claimOne(delivery.id, 0)
-      assert.deepStrictEqual(claim, { ...first, fence: 1, attempt: 1 })
+      assert.deepStrictEqual(claim, { ...first, fence: 1, lostAt: null })
       const due = yield* store.claimDue(all)
       const { createdAt } = delivery
       const found = due.find(({ id }) => id === delivery.id)
-      assert.deepStrictEqual(found, { ...first, fence: 2, attempt: 2, delivery, createdAt })
+      const { lostAt = null } = found ?? {}
+      assert.isNotNull(lostAt)
+      assert.deepStrictEqual(found, { ...first, fence: 2, lostAt, delivery, createdAt })
       const stored = Option.getOrThrow(yield* runs.find(samples.account, run.id))
       assert.deepStrictEqual(stored.run.webhook, webhook)
     }),
@@ -149,28 +137,54 @@ const hands = (it: Tests): void => {
     }),
   )
 
-  it.effect("hands a delivery out again once it was not settled in time", () =>
+  it.effect("hands a delivery out again that was not settled in time, to settle its attempt", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      const delivery = samples.delivery()
+      yield* insertAll([delivery])
+      const first = yield* claimOne(delivery.id, 0)
+      // Whoever takes it to settle it may die, too: that is no further attempt.
+      const second = yield* claimOne(delivery.id, 0)
+      const third = yield* claimOne(delivery.id)
+      const { fence, id, lostAt } = third
+      assert.deepStrictEqual([first.attempt, second.attempt, third.attempt], [1, 1, 1])
+      assert.deepStrictEqual([second.fence, fence], [first.fence + 1, first.fence + 2])
+      assert.isNull(first.lostAt)
+      assert.deepStrictEqual([second.lostAt, typeof lostAt], [lostAt, "number"])
+      assert.deepStrictEqual((yield* recordOf(delivery)).attempts, [])
+      const attempt = { ...unknown, at: lostAt! }
+      assert.isFalse(yield* settleWith(first, failed))
+      assert.isTrue(yield* settle({ id, fence, number: 1, attempt, next: retry(hour) }))
+      assert.deepStrictEqual(yield* store.claim([id], hour), [])
+      const { attempts, item } = yield* recordOf(delivery)
+      const { nextAt, ...logged } = attempts[0]!
+      assert.deepStrictEqual(logged, { number: 1, ...attempt })
+      assert.deepStrictEqual([item.attempts, item.nextAttemptAt], [1, nextAt])
+      assert.isAtLeast(nextAt!, lostAt! + hour)
+    }),
+  )
+
+  it.effect("makes the next attempt after one whose end nobody knows, under the next number", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const delivery = samples.delivery()
       yield* insertAll([delivery])
-      const first = yield* claimOne(delivery.id, 0)
-      const second = yield* claimOne(delivery.id)
-      assert.deepStrictEqual([second.attempt, second.fence], [2, first.fence + 1])
+      yield* claimOne(delivery.id, 0)
+      yield* loseOne(delivery.id, retry(0))
+      const next = yield* claimOne(delivery.id)
+      assert.deepStrictEqual([next.attempt, next.lostAt], [2, null])
+      assert.isTrue(yield* settleWith(next, delivered))
+      assert.isFalse(yield* settleWith(next, failed))
       const { attempts, item } = yield* recordOf(delivery)
-      assert.strictEqual(item.attempts, 2)
-      const [lost] = attempts
-      assert.deepInclude(lost, { number: 1, error: "unknown", status: null, durationMillis: null })
-      assert.strictEqual(attempts.length, 1)
-      assert.isFalse(yield* settleWith(first, delivered))
-      assert.isTrue(yield* settleWith(second, delivered))
-      assert.isFalse(yield* settleWith(second, failed))
-      const after = yield* recordOf(delivery)
       assert.deepStrictEqual(
-        after.attempts.map(({ number }) => number),
-        [1, 2],
+        attempts.map(({ error, number }) => [number, error]),
+        [
+          [1, "unknown"],
+          [2, null],
+        ],
       )
-      assert.strictEqual(after.item.state, "DELIVERED")
+      assert.strictEqual(item.state, "DELIVERED")
     }),
   )
 }
@@ -228,11 +242,11 @@ const ends = (it: Tests): void => {
       const samples = yield* Samples.make
       const delivery = samples.delivery()
       yield* insertAll([delivery])
-      const { fence, id } = yield* claimOne(delivery.id)
-      yield* settle({ id, fence, attempt: null, next: retry(0) })
+      const { attempt: number, fence, id } = yield* claimOne(delivery.id)
+      yield* settle({ id, fence, number, attempt: null, next: retry(0) })
       const again = yield* claimOne(delivery.id)
       assert.strictEqual(again.attempt, 1)
-      yield* settle({ id, fence: again.fence, attempt: null, next: failed })
+      yield* settle({ id, fence: again.fence, number, attempt: null, next: failed })
       const { attempts, item } = yield* recordOf(delivery)
       assert.deepStrictEqual([attempts, item.attempts, item.state], [[], 0, "FAILED"])
     }),
@@ -392,6 +406,7 @@ export const deliveryClaimSuite = (it: Tests): void => {
   describe("WebhookStore.settle", () => {
     settling(it)
     ends(it)
+    deliveryLateSuite(it)
   })
   describe("WebhookStore.claimDue", () => {
     bounds(it)

@@ -51,12 +51,12 @@ const reads = (it: Tests): void => {
       ]
       const foreign = samples.delivery({ accountId: stranger, runId })
       for (const each of [c, a, foreign, b]) yield* store.insert(each)
-      for (const { fence, id } of yield* store.claim([a.id, c.id], hour)) {
+      for (const { attempt: number, fence, id } of yield* store.claim([a.id, c.id], hour)) {
         const next =
           id === a.id
             ? ({ _tag: "Delivered" } as const)
             : ({ _tag: "Failed", isGone: false } as const)
-        yield* store.settle({ id, fence, attempt: Samples.attempted, next })
+        yield* store.settle({ id, fence, number, attempt: Samples.attempted, next })
       }
       assert.deepStrictEqual(yield* listed({ account }), [c.id, b.id, a.id])
       assert.deepStrictEqual(yield* listed({ account, runId }), [c.id, a.id])
@@ -85,11 +85,17 @@ const forgets = (it: Tests): void => {
       for (const each of [done, failed, again, open]) yield* store.insert(each)
       const delivered = { _tag: "Delivered" } as const
       const attempt = Samples.attempted
-      for (const { fence, id } of yield* store.claim([done.id, again.id], hour)) {
-        yield* store.settle({ id, fence, attempt, next: delivered })
+      for (const { attempt: number, fence, id } of yield* store.claim([done.id, again.id], hour)) {
+        yield* store.settle({ id, fence, number, attempt, next: delivered })
       }
-      for (const { fence, id } of yield* store.claim([failed.id], hour)) {
-        yield* store.settle({ id, fence, attempt: null, next: { _tag: "Failed", isGone: false } })
+      for (const { attempt: number, fence, id } of yield* store.claim([failed.id], hour)) {
+        yield* store.settle({
+          id,
+          fence,
+          number,
+          attempt: null,
+          next: { _tag: "Failed", isGone: false },
+        })
       }
       yield* store.redeliver(samples.account, again.id)
       const { account } = samples

@@ -40,6 +40,7 @@ const failOnce = Effect.fnUntraced(function* (id: DeliveryId) {
   yield* store.settle({
     id,
     fence: claimed!.fence,
+    number: claimed!.attempt,
     attempt: { at: 0, durationMillis: 12, status: 500, error: "status", answer: "oops" },
     next: { _tag: "Failed", isGone: false },
   })

@@ -32,7 +32,7 @@ interface Entry {
   earlier: number
   fence: number
   isGone: boolean
-  /** When it was last claimed; `undefined` while it is in nobody's hand. */
+  /** When its attempt was claimed that nobody has settled yet; `undefined`: there is none. */
   claimedAt: Timestamp | undefined
   /** Its place among those that are due; `undefined` once it has ended. */
   due: Due | undefined
@@ -163,9 +163,13 @@ export class Outbox {
     })
   }
 
-  settle({ attempt, fence, id, next }: Settlement, now: Timestamp): boolean {
+  settle(settlement: Settlement, now: Timestamp): boolean {
+    const { attempt, fence, id, next } = settlement
     const entry = this.#entries.get(id)
-    if (entry === undefined || entry.fence !== fence || entry.claimedAt === undefined) return false
+    if (entry === undefined) return false
+    if (entry.fence !== fence || entry.claimedAt === undefined) {
+      return this.#settleLate(entry, settlement, now)
+    }
     const nextAt = next._tag === "Retry" ? now + next.delayMillis : null
     const number = entry.item.attempts
     if (attempt === null) this.#update(entry, { attempts: number - 1 })
@@ -251,21 +255,36 @@ export class Outbox {
     this.#update(entry, { nextAttemptAt: at ?? null })
   }
 
-  /** An attempt that nobody settled is known to have begun, and nothing else of it. */
-  #noteLost(entry: Entry, at: Timestamp, now: Timestamp): void {
-    const unknown = { durationMillis: null, status: null, error: "unknown", answer: null } as const
-    entry.log.push({ number: entry.item.attempts, at, nextAt: now, ...unknown })
+  /** Takes note of a delivery that was made, from somebody whose claim has run out. */
+  #settleLate(entry: Entry, { attempt, next, number }: Settlement, now: Timestamp): boolean {
+    if (attempt === null || next._tag !== "Delivered") return false
+    const place = entry.log.findIndex((row) => row.number === number && row.error === "unknown")
+    const { attempts } = entry.item
+    const isUnsettled = entry.claimedAt !== undefined && attempts === number
+    if (place < 0 && !isUnsettled) return false
+    entry.log.splice(place < 0 ? entry.log.length : place, 1, { ...attempt, number, nextAt: null })
+    if (entry.due !== undefined && number <= entry.earlier) return true
+    if (entry.claimedAt !== undefined && !isUnsettled) {
+      // An attempt that is under way is known to have begun, and nothing else of it.
+      const unknown = { durationMillis: null, status: null, error: "unknown" } as const
+      const [at, nextAt, answer] = [entry.claimedAt, null, null]
+      entry.log.push({ number: attempts, at, nextAt, answer, ...unknown })
+    }
+    entry.claimedAt = undefined
+    this.#setDue(entry, undefined)
+    this.#update(entry, { state: "DELIVERED", settledAt: now })
+    return true
   }
 
   #take(entry: Entry, now: Timestamp, visibilityMillis: number): Taken {
-    if (entry.claimedAt !== undefined) this.#noteLost(entry, entry.claimedAt, now)
-    entry.claimedAt = now
+    const lostAt = entry.claimedAt ?? null
+    entry.claimedAt ??= now
     entry.fence += 1
-    this.#update(entry, { attempts: entry.item.attempts + 1 })
+    if (lostAt === null) this.#update(entry, { attempts: entry.item.attempts + 1 })
     this.#setDue(entry, now + visibilityMillis)
     const { delivery, earlier, fence, id, item } = entry
     const isGone = this.#siblings(entry).some((each) => each.isGone)
-    return { id, delivery, fence, attempt: item.attempts, earlier, isGone }
+    return { id, delivery, fence, attempt: item.attempts, earlier, isGone, lostAt }
   }
 
   #markGone(entry: Entry, now: Timestamp): void {

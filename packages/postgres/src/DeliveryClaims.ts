@@ -17,6 +17,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { millisOf } from "./DatabaseClock.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
+import * as LateDeliveries from "./LateDeliveries.ts"
 import * as Rows from "./Rows.ts"
 
 export const nowMillis = millisOf("now()")
@@ -28,20 +29,18 @@ export const isLive = `(expires_at IS NULL OR expires_at > ${nowMillis})`
 const isFree = `due_at <= ${nowMillis} AND coalesce(held_until, due_at) <= ${nowMillis}`
 
 /**
- * Takes what the part `chosen` names (`id`, `delivery`, `begun`, `claimed_at`, and `few`, a text
- * that tells the planner to expect few rows), for so long as the first parameter says.
+ * Takes what the part `chosen` names (`id`, `claimed_at`, and `few`, a text that tells the planner
+ * to expect few rows), for so long as the first parameter says. What was claimed before and never
+ * settled is taken for that: its attempt is not counted again.
  */
 const taken = `
-lost AS (
-  INSERT INTO delivery_attempts (delivery, number, at, error, next_at)
-  SELECT delivery, begun, claimed_at, 'unknown', ${nowMillis}
-  FROM chosen WHERE claimed_at IS NOT NULL
-), taken AS MATERIALIZED (
+taken AS MATERIALIZED (
   UPDATE due_deliveries q
-  SET fence = q.fence + 1, begun = q.begun + 1, claimed_at = ${nowMillis},
-    held_until = ${nowMillis} + $1::int8
+  SET fence = q.fence + 1, begun = q.begun + (c.claimed_at IS NULL)::int4,
+    claimed_at = coalesce(c.claimed_at, ${nowMillis}), held_until = ${nowMillis} + $1::int8
   FROM chosen c WHERE q.id = c.id AND c.few = 'taken'
-  RETURNING q.id, q.delivery, q.account_id, q.run_id, q.fence, q.begun, q.earlier
+  RETURNING q.id, q.delivery, q.account_id, q.run_id, q.fence, q.begun, q.earlier,
+    c.claimed_at AS lost_at
 ), secret AS MATERIALIZED (
   SELECT a.account_id, (
     SELECT json_agg(s.sealed ORDER BY s.created_at, s.id) FROM webhook_secrets s
@@ -52,7 +51,7 @@ lost AS (
 
 /** What is said of each claim. */
 const said = `
-  'id', t.id, 'fence', t.fence, 'attempt', t.begun, 'earlier', t.earlier,
+  'id', t.id, 'fence', t.fence, 'attempt', t.begun, 'earlier', t.earlier, 'lostAt', t.lost_at,
   'isGone', EXISTS (SELECT FROM deliveries g WHERE g.run_id = t.run_id AND g.is_gone),
   'secrets', coalesce(s.sealed, '[]')`
 
@@ -84,7 +83,7 @@ WITH RECURSIVE lane (account_id, origin) AS (
     FOR UPDATE SKIP LOCKED
   ) d
 ), chosen AS MATERIALIZED (
-  SELECT id, delivery, begun, claimed_at, 'taken' AS few FROM (
+  SELECT id, claimed_at, 'taken' AS few FROM (
     SELECT c.*,
       of_origin + row_number() OVER (PARTITION BY origin ORDER BY due_at, delivery) AS nth_origin,
       of_account + row_number() OVER (PARTITION BY account_id ORDER BY due_at, delivery) AS nth
@@ -100,7 +99,7 @@ ORDER BY t.delivery`
 
 const claimStatement = `
 WITH chosen AS MATERIALIZED (
-  SELECT q.id, q.delivery, q.begun, q.claimed_at, 'taken' AS few
+  SELECT q.id, q.claimed_at, 'taken' AS few
   FROM unnest(${Rows.unseen("$2::text[]")}) AS w (id) CROSS JOIN LATERAL (
     SELECT * FROM due_deliveries q WHERE q.id = w.id AND ${isFree} FOR UPDATE SKIP LOCKED
   ) q
@@ -180,7 +179,7 @@ export const claim = (
     (rows) => rows[0]?.claims ?? [],
   )
 
-/** Records what came of claims; true for those whose fence was still good. */
+/** Records what came of claims; true for those whose fence was still good, or that still count. */
 export const settle = (
   sql: SqlClient,
   settlements: ReadonlyArray<Settlement>,
@@ -191,8 +190,10 @@ export const settle = (
       Rows.parameters(DeliveryRows.settlements, settlements),
     ),
   ).pipe(
-    Effect.map((rows) => {
+    Effect.flatMap((rows) => {
       const missed = new Set(rows.map(({ id }) => id))
-      return settlements.map(({ id }) => !missed.has(Rows.text(id)))
+      return Effect.forEach(settlements, (each) =>
+        missed.has(Rows.text(each.id)) ? LateDeliveries.settle(sql, each) : Effect.succeed(true),
+      )
     }),
   )

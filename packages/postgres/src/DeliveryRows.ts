@@ -53,7 +53,8 @@ export const standing = `LEFT JOIN LATERAL (
   ) a ON d.trouble IS NULL CROSS JOIN LATERAL (
     SELECT q.due_at,
       CASE WHEN q.due_at IS NULL THEN coalesce(d.trouble, 'DELIVERED') ELSE 'PENDING' END AS state,
-      coalesce(q.begun, a.number, d.begun) AS begun, coalesce(q.fence, a.fence, d.fence) AS fence,
+      coalesce(q.begun, greatest(a.number, d.begun)) AS begun,
+      coalesce(q.fence, greatest(a.fence, d.fence)) AS fence,
       CASE WHEN q.due_at IS NULL THEN coalesce(d.settled_at, a.delivered_at) END AS settled_at
   ) s`
 

@@ -31,9 +31,9 @@ const deliver = Effect.fnUntraced(function* ({ id }: Delivery) {
   const store = yield* WebhookStore
   const [claim] = yield* store.claim([id], hour)
   if (claim === undefined) return false
-  const { fence } = claim
+  const { attempt: number, fence } = claim
   const next = { _tag: "Delivered" } as const
-  return yield* store.settle({ id, fence, attempt: Samples.attempted, next })
+  return yield* store.settle({ id, fence, number, attempt: Samples.attempted, next })
 })
 
 const numbersOf = Effect.fnUntraced(function* ({ id }: Delivery) {
@@ -102,9 +102,9 @@ layer(layerDatabase, { excludeTestServices: true, timeout: 60_000 })("a delivery
         yield* Effect.forEach(all, store.insert)
         const ids = all.map(({ id }) => id)
         for (let round = 0; round < 20; round++) {
-          for (const { fence, id } of yield* store.claim(ids, hour)) {
+          for (const { attempt: number, fence, id } of yield* store.claim(ids, hour)) {
             const next = { _tag: "Failed", isGone: true } as const
-            yield* store.settle({ id, fence, attempt: Samples.attempted, next })
+            yield* store.settle({ id, fence, number, attempt: Samples.attempted, next })
           }
           const each = ids.map((id) => Effect.asVoid(store.redeliver(account, id)))
           const together = Effect.asVoid(store.redeliverFailed(account, 0))

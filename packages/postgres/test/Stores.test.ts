@@ -251,8 +251,8 @@ const deliveryPlans = (test: Tests): void => {
         const delivery = samples.delivery({ runId: run.id })
         yield* runs.commit(Samples.birth(run, { deliveries: [delivery] }))
         yield* store.claimDue(due)
-        for (const { fence, id } of yield* store.claim([delivery.id], 1_000)) {
-          yield* store.settle({ id, fence, attempt: Samples.attempted, next })
+        for (const { attempt: number, fence, id } of yield* store.claim([delivery.id], 1_000)) {
+          yield* store.settle({ id, fence, number, attempt: Samples.attempted, next })
         }
         yield* store.redeliver(account, delivery.id)
         yield* store.find(account, delivery.id)

@@ -3,10 +3,12 @@
  *
  * Guarantees: an attempt is made only while the claim is fresh, so that it is over before anybody
  * else may take the delivery; whatever came of it is settled, through trouble with the store, or
- * left to be taken again: an outcome that nobody knows is retried. Leaves out: claiming.
+ * left to whoever claims it next: an outcome that nobody knows counts as a failure, and the next
+ * attempt follows after the usual pause. Leaves out: claiming.
  */
-import { settle, withheld } from "@millrace/core/domain/DeliverySchedule"
+import { settle, settleLost, withheld } from "@millrace/core/domain/DeliverySchedule"
 import { headersPurpose, secretPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { CurrentVault } from "@millrace/core/ports/Vault"
 import type { ClaimedDelivery, Outcome } from "@millrace/core/ports/WebhookStore"
@@ -30,23 +32,32 @@ export interface Errand extends Waiting {
 export interface Courier {
   /** Brings a claimed delivery on its way. */
   readonly carry: (errand: Errand) => Effect.Effect<void>
-  /** Leaves a claimed delivery to whoever claims it next, as if it had not been claimed. */
+  /**
+   * Leaves a claimed delivery to whoever claims it next, as if it had not been claimed. What was
+   * claimed for settling a lost attempt is settled.
+   */
   readonly giveBack: (claimed: ClaimedDelivery) => Effect.Effect<void>
 }
+
+/** How long a delivery that was made is tried to be noted: that may be told late. */
+const deliveredFor = "10 minutes"
 
 /** What cannot be signed now is looked at again after this time. */
 const sealedMillis = 60_000
 
 /**
  * Tries again what has just failed: a few seconds of trouble with the store are waited out; after
- * that the claim may run out.
+ * that the claim may run out. That a delivery was made is worth more patience.
  */
-const persist = <A>(settling: Effect.Effect<A, StorageError>): Effect.Effect<A, StorageError> =>
+const persist = <A>(
+  settling: Effect.Effect<A, StorageError>,
+  isDelivered: boolean,
+): Effect.Effect<A, StorageError> =>
   settling.pipe(
     Effect.retry(
-      Schedule.exponential("100 millis").pipe(
+      Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")]).pipe(
         Schedule.jittered,
-        Schedule.upTo({ duration: "8 seconds" }),
+        Schedule.upTo({ duration: isDelivered ? deliveredFor : "8 seconds" }),
       ),
     ),
     Effect.delay("50 millis"),
@@ -112,10 +123,10 @@ interface Services {
 /** Settles a claim, whatever it takes within reason. */
 const conclude = (
   { onRetry, store }: Services,
-  { fence, id }: ClaimedDelivery,
+  { attempt: number, fence, id }: ClaimedDelivery,
   outcome: Outcome,
 ): Effect.Effect<void> => {
-  const settling = store.settle({ ...outcome, id, fence })
+  const settling = store.settle({ ...outcome, id, fence, number })
   const onSuccess = (isOurs: boolean) => {
     if (!isOurs) return Effect.logDebug("a delivery was taken by somebody else", id)
     if (outcome.next._tag === "Retry") onRetry(outcome.next.delayMillis)
@@ -125,13 +136,15 @@ const conclude = (
     onSuccess,
     // Only here, because most never need it.
     onFailure: () =>
-      Effect.matchEffect(persist(settling), {
+      Effect.matchEffect(persist(settling, outcome.next._tag === "Delivered"), {
         onSuccess,
         onFailure: (error) =>
           Effect.logWarning("what came of a delivery could not be stored", id, error),
       }),
   })
 }
+
+const diceOf = (random: Random.Random): number => 2 * random.nextDoubleUnsafe() - 1
 
 /** Makes an attempt and settles what came of it. */
 const send = (services: Services, { claimed, onSent }: Errand, opened: Opened) => {
@@ -142,10 +155,18 @@ const send = (services: Services, { claimed, onSent }: Errand, opened: Opened) =
   return Effect.flatMap(Transport.attempt(egress, sending), ({ answer, attempt }) => {
     onSent(attempt.durationMillis)
     const now = clock.currentTimeMillisUnsafe()
-    const dice = 2 * random.nextDoubleUnsafe() - 1
-    const next = settle(options.schedule, claimed, answer, now, dice)
+    const next = settle(options.schedule, claimed, answer, now, diceOf(random))
     return conclude(services, claimed, { attempt, next })
   })
+}
+
+/** Settles an attempt of which nobody knows how it ended. */
+const concludeLost = (services: Services, claimed: ClaimedDelivery, lostAt: Timestamp) => {
+  const { clock, options, random } = services
+  const unknown = { durationMillis: null, status: null, error: "unknown", answer: null } as const
+  const now = clock.currentTimeMillisUnsafe()
+  const next = settleLost(options.schedule, claimed, now, diceOf(random))
+  return conclude(services, claimed, { attempt: { at: lostAt, ...unknown }, next })
 }
 
 /** Nothing was sent, and will be looked at again in so long. */
@@ -181,12 +202,15 @@ export const make: (
       options,
       onRetry,
     }
-    const giveBack = (claimed: ClaimedDelivery) => conclude(services, claimed, retryIn(0))
+    const giveBack = (claimed: ClaimedDelivery) =>
+      claimed.lostAt === null
+        ? conclude(services, claimed, retryIn(0))
+        : concludeLost(services, claimed, claimed.lostAt)
     const carry = (errand: Errand) =>
       Effect.suspend(() => {
         const { claimed, claimedAtNanos } = errand
         const waited = Number((clock.monotonicTimeNanosUnsafe() - claimedAtNanos) / 1_000_000n)
-        if (waited > options.freshMillis) return giveBack(claimed)
+        if (waited > options.freshMillis || claimed.lostAt !== null) return giveBack(claimed)
         const end = withheld(options.schedule, claimed, clock.currentTimeMillisUnsafe())
         if (end !== undefined) return conclude(services, claimed, { attempt: null, next: end })
         const opened = services.seals.opened(claimed)

@@ -37,13 +37,13 @@ const pass = Effect.fnUntraced(function* (seconds: number) {
 })
 
 /** Sends one delivery for so long, while the store is away; gives back what became of it. */
-const send = Effect.fnUntraced(function* (back: number, seconds: number) {
+const send = Effect.fnUntraced(function* (back: number, seconds: number, status = 200) {
   const asked: Array<number> = []
   const seen = { calls: 0 }
   const receive: Receive = () =>
     Effect.sync(() => {
       seen.calls += 1
-      return answer(200)
+      return answer(status)
     })
   const store = yield* WebhookStore
   yield* store.insert(delivery())
@@ -68,11 +68,19 @@ describe("Courier.carry", () => {
     }).pipe(Effect.provide(services)),
   )
 
-  it.effect("leaves it to whoever claims it next when the store stays away", () =>
+  it.effect("leaves a failure to whoever claims it next when the store stays away", () =>
     Effect.gen(function* () {
-      const { asked, calls, state } = yield* send(30_000, 40)
+      const { asked, calls, state } = yield* send(30_000, 40, 500)
       assert.deepStrictEqual([calls, state], [1, "PENDING"])
       assert.isAtMost(asked.at(-1)!, 15_000)
+    }).pipe(Effect.provide(services)),
+  )
+
+  it.effect("notes that a delivery was made however long the store was away, and sends once", () =>
+    Effect.gen(function* () {
+      // Its claim has run out long before that.
+      const { calls, state } = yield* send(120_000, 140)
+      assert.deepStrictEqual([calls, state], [1, "DELIVERED"])
     }).pipe(Effect.provide(services)),
   )
 

@@ -77,6 +77,6 @@ export const delivery = (change: Partial<Delivery> = {}): Delivery => {
 export const claimFor = (accountId: AccountId, origin: string): ClaimedDelivery => {
   const one = delivery({ accountId, origin })
   const { createdAt, id } = one
-  const first = { fence: 1, attempt: 1, earlier: 0, isGone: false, secrets: [] }
+  const first = { fence: 1, attempt: 1, earlier: 0, isGone: false, lostAt: null, secrets: [] }
   return { ...first, id, createdAt, delivery: one }
 }

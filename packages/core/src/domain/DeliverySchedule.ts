@@ -59,8 +59,7 @@ const ended = { _tag: "Failed", isGone: false } as const
 
 /**
  * Why no attempt is to be made after all, as what becomes of the delivery instead: the receiver is
- * gone, all attempts are used up (the last one's sender died), or its time is over. `undefined`:
- * go ahead. An attempt that was asked for by hand may be made at any time.
+ * gone, all attempts are used up, or its time is over. `undefined`: go ahead. An attempt that was asked for by hand may be made at any time.
  */
 export const withheld = (
   { delaysMillis, lifeMillis }: DeliverySchedule,
@@ -107,3 +106,17 @@ export const settle = (
   const delayMillis = Math.round(Math.max(usual, Math.min(wish, 2 * delay)))
   return now + delayMillis > createdAt + lifeMillis ? ended : { _tag: "Retry", delayMillis }
 }
+
+/**
+ * What becomes of a delivery whose attempt was never settled, so that nobody knows how it ended: it
+ * counts as one that failed, and the next one follows after the usual delay from `now` on.
+ */
+export const settleLost = (
+  schedule: DeliverySchedule,
+  standing: Standing,
+  now: Timestamp,
+  dice: number,
+): Next =>
+  standing.isGone
+    ? ended
+    : settle(schedule, standing, { _tag: "Unanswered", error: "unknown" }, now, dice)

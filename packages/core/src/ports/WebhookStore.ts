@@ -24,10 +24,15 @@ import type { StorageError } from "./StorageError.ts"
 /** Whose deliveries: an account's, or `null` for the operator's view of all. */
 export type Scope = AccountId | null
 
-/** A claim of a delivery: its next attempt has begun, as far as the store knows. */
+/**
+ * A claim of a delivery: its next attempt has begun, as far as the store knows; or one before that
+ * was never settled is to be settled now, and nothing is to be sent.
+ */
 export interface Claim extends Omit<Standing, "createdAt"> {
   readonly id: DeliveryId
   readonly fence: number
+  /** When the attempt began that nobody has settled in time; `null`: it is to be made now. */
+  readonly lostAt: Timestamp | null
   /** The live signing secrets of its account, sealed, oldest first. */
   readonly secrets: ReadonlyArray<string>
 }
@@ -65,8 +70,12 @@ export type Outcome =
   | { readonly attempt: Attempted; readonly next: Next }
   | { readonly attempt: null; readonly next: Exclude<Next, { readonly _tag: "Delivered" }> }
 
-/** An outcome, and the claim it came of. */
-export type Settlement = Outcome & { readonly id: DeliveryId; readonly fence: number }
+/** An outcome, and the claim it came of: its fence, and the number of its attempt. */
+export type Settlement = Outcome & {
+  readonly id: DeliveryId
+  readonly fence: number
+  readonly number: number
+}
 
 /** Which deliveries to list. */
 export interface DeliveryQuery extends PageRequest {
@@ -90,8 +99,8 @@ export class WebhookStore extends Context.Service<
     /**
      * Takes deliveries that are due and in nobody's hand, oldest first within the bounds, so that
      * what waits for one origin or account never hides what waits for others. Each claim raises the
-     * fence and the count of attempts by one. An attempt that was claimed before and never settled
-     * is logged as `unknown`.
+     * fence by one, and the count of attempts, too: except where an attempt was claimed before and
+     * not settled in time. Such a claim is for settling that attempt, and says when it began.
      */
     readonly claimDue: (
       request: DueRequest,
@@ -109,6 +118,12 @@ export class WebhookStore extends Context.Service<
      * claim that sent nothing gives its number back. Where the receiver is gone, everything of the
      * run that is in nobody's hand is due at once, so that it is ended soon. False, and nothing is
      * written, when the fence is not the caller's any more.
+     *
+     * With one exception: that the receiver has taken the delivery is a fact, however late it is
+     * told. Where the attempt of this number is logged as `unknown`, or not settled yet, it becomes
+     * the one that delivered; the delivery is DELIVERED, also if it was given up, and whoever
+     * holds it has lost it: an attempt that is under way is then logged as `unknown`. Where
+     * somebody has asked for the delivery since, it is sent all the same.
      */
     readonly settle: (settlement: Settlement) => Effect.Effect<boolean, StorageError>
     /** Stores a delivery that no run brings. */

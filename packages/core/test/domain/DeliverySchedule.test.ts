@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Answer, Standing } from "../../src/domain/DeliverySchedule.ts"
-import { defaultSchedule, settle, withheld } from "../../src/domain/DeliverySchedule.ts"
+import { defaultSchedule, settle, settleLost, withheld } from "../../src/domain/DeliverySchedule.ts"
 
 const hour = 3_600_000
 const begun = 1_700_000_000_000
@@ -75,6 +75,28 @@ describe("DeliverySchedule.settle", () => {
     const late = begun + 72 * hour
     expect(delayAfter(status(500), {}, 0, late - 5_000)).toBe(5_000)
     expect(after(status(500), {}, 0, late - 4_999)).toEqual(failed)
+  })
+})
+
+describe("DeliverySchedule.settleLost", () => {
+  const lost = (change: Partial<Standing>, dice = 0, now = begun) =>
+    settleLost(defaultSchedule, standing(change), now, dice)
+
+  it("waits the schedule's pause after an attempt whose end nobody knows", () => {
+    const delays = [1, 2, 3, 4, 5].map((attempt) => lost({ attempt }))
+    expect(delays).toEqual(
+      [5_000, 300_000, 1_800_000, 7_200_000, 28_800_000].map((delayMillis) => ({
+        _tag: "Retry",
+        delayMillis,
+      })),
+    )
+    expect(lost({}, 1)).toEqual({ _tag: "Retry", delayMillis: 5_500 })
+  })
+
+  it("gives up after the sixth, and where the receiver is gone or time is over", () => {
+    expect(lost({ attempt: 6 })).toEqual(failed)
+    expect(lost({ isGone: true })).toEqual(failed)
+    expect(lost({}, 0, begun + 72 * hour)).toEqual(failed)
   })
 })
 
