@@ -18,7 +18,7 @@ const nowMillis = millisOf("clock_timestamp()")
 const lockOnItsWay = "SELECT FROM due_deliveries WHERE id = $1 FOR UPDATE"
 const lockDelivery = "SELECT FROM deliveries WHERE id = $1 FOR UPDATE"
 
-/** What is true of an attempt that was asked for by hand since, and so does not end the delivery. */
+/** True where somebody has asked for it since that attempt, which then does not end it. */
 const isOutdated = "i.earlier IS NOT NULL AND $2::int4 <= i.earlier"
 
 // An attempt of this number is logged as unknown, or nobody has settled it yet.

@@ -3,8 +3,8 @@
  * (specification 6.2).
  *
  * Guarantees: what is sent never changes from attempt to attempt; a delivery that has ended stays
- * as it is until somebody asks for it again, or it turns out that its receiver did take it. Leaves out: when an attempt is due, which is the
- * schedule's, and signing.
+ * as it is until somebody asks for it again, or it turns out that its receiver did take it. Leaves
+ * out: when an attempt is due, which is the schedule's, and signing.
  */
 import { Schema } from "effect"
 import { RunEventType } from "./EventType.ts"

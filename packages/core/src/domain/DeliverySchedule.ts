@@ -59,7 +59,8 @@ const ended = { _tag: "Failed", isGone: false } as const
 
 /**
  * Why no attempt is to be made after all, as what becomes of the delivery instead: the receiver is
- * gone, all attempts are used up, or its time is over. `undefined`: go ahead. An attempt that was asked for by hand may be made at any time.
+ * gone, all attempts are used up, or its time is over. `undefined`: go ahead. An attempt that was
+ * asked for by hand may be made at any time.
  */
 export const withheld = (
   { delaysMillis, lifeMillis }: DeliverySchedule,
