@@ -17,7 +17,7 @@
  */
 import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
 import { millisOf } from "./DatabaseClock.ts"
-import { withLoss } from "./Quarantine.ts"
+import { isSuspect, withLoss } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 
 /** How many parked runs that are due one statement puts into the queue at most. */
@@ -72,7 +72,7 @@ const mayPass = `c.losses = 0 OR c.is_own
  */
 const expired = `held AS MATERIALIZED (
   SELECT count(*) FILTER (WHERE losses = 1) AS light, count(*) FILTER (WHERE losses > 1) AS heavy
-  FROM open_runs WHERE owner = $1 AND losses > 0
+  FROM open_runs WHERE owner = $1 AND ${isSuspect("losses")}
 ), expired AS (
   SELECT c.run, c.owner IS NULL AS had_none,
     CASE WHEN taken.is_at_work THEN c.lost_at END AS lost_at
@@ -91,7 +91,7 @@ const expired = `held AS MATERIALIZED (
           ) o
           UNION ALL
           SELECT o.run, o.owner, o.created_at, o.losses, NULL, false FROM open_runs o
-          WHERE o.owner IS NULL AND o.losses > 0 AND ${isWanted}
+          WHERE o.owner IS NULL AND ${isSuspect("o.losses")} AND ${isWanted}
             AND (o.due_at IS NULL OR o.due_at <= ${nowMillis})
         ) o LEFT JOIN LATERAL (
           SELECT json_array_length(r.active) > 0 AS is_at_work FROM runs r

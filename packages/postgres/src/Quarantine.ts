@@ -15,6 +15,13 @@ import * as Rows from "./Rows.ts"
 
 const nowMillis = millisOf("statement_timestamp()")
 
+/**
+ * The condition that an open run has losses. Said as a list of what there can be, because the
+ * planner expects few rows of that, and reads them by their index.
+ */
+export const isSuspect = (losses: string): string =>
+  `${losses} IN (${Array.from({ length: lossesPerRun }, (_, n) => n + 1).join(", ")})`
+
 /** How long a runner looks for its losses after it was heard of again. */
 const returnedMillis = 3_600_000
 
@@ -64,7 +71,7 @@ back_again AS MATERIALIZED (
       ), '[]') AS losses
       FROM jsonb_array_elements(r.losses) WITH ORDINALITY AS l (loss, place)
     ) kept
-    WHERE o.losses > 0 AND o.losses <= ${lossesPerRun} FOR UPDATE OF o SKIP LOCKED
+    WHERE ${isSuspect("o.losses")} FOR UPDATE OF o SKIP LOCKED
   ) o
 ), relieved AS (
   UPDATE open_runs o SET losses = jsonb_array_length(b.losses)
@@ -88,14 +95,14 @@ const blockAdded = withLoss(
  */
 export const block = `
 WITH mine AS MATERIALIZED (
-  SELECT r.number AS run, ${blockAdded} AS losses FROM runs r CROSS JOIN LATERAL (
+  SELECT r.number AS run, 'mine' AS few, ${blockAdded} AS losses FROM runs r CROSS JOIN LATERAL (
     SELECT FROM open_runs o WHERE o.run = r.number AND o.owner = $1 FOR UPDATE SKIP LOCKED
   ) o
   WHERE r.id = $2 AND json_array_length(r.active) > 0 FOR UPDATE OF r SKIP LOCKED
 ), counted AS (
-  UPDATE open_runs o SET losses = jsonb_array_length(m.losses) FROM mine m WHERE o.run = m.run
+  UPDATE open_runs o SET losses = jsonb_array_length(m.losses) FROM mine m WHERE o.run = m.run AND m.few = 'mine'
 )
-UPDATE runs r SET losses = m.losses FROM mine m WHERE r.number = m.run`
+UPDATE runs r SET losses = m.losses FROM mine m WHERE r.number = m.run AND m.few = 'mine'`
 
 /** A suspect, and who holds it. */
 interface Found {
@@ -110,7 +117,7 @@ export const suspects = (
 ): Effect.Effect<ReadonlyArray<Found>, SqlError> =>
   sql<Found>`
     SELECT r.id, u.id AS holder FROM (
-      SELECT run, owner, created_at FROM open_runs WHERE losses > 0
+      SELECT run, owner, created_at FROM open_runs WHERE ${sql.literal(isSuspect("losses"))}
       ORDER BY created_at, run LIMIT ${limit}
     ) o CROSS JOIN LATERAL (
       SELECT id FROM runs r WHERE r.number = o.run OFFSET 0
@@ -123,12 +130,13 @@ export const suspects = (
 export const pardon = (sql: SqlClient, id: RunId): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     sql`WITH suspect AS MATERIALIZED (
-      SELECT r.number AS run FROM runs r CROSS JOIN LATERAL (
+      SELECT r.number AS run, 'suspect' AS few FROM runs r CROSS JOIN LATERAL (
         SELECT FROM open_runs o WHERE o.run = r.number AND o.losses > 0 FOR UPDATE
       ) o WHERE r.id = ${Rows.text(id)} FOR UPDATE OF r
     ), relieved AS (
-      UPDATE open_runs o SET losses = 0 FROM suspect s WHERE o.run = s.run
+      UPDATE open_runs o SET losses = 0 FROM suspect s WHERE o.run = s.run AND s.few = 'suspect'
     )
-    UPDATE runs r SET losses = '[]' FROM suspect s WHERE r.number = s.run RETURNING r.id`,
+    UPDATE runs r SET losses = '[]' FROM suspect s
+    WHERE r.number = s.run AND s.few = 'suspect' RETURNING r.id`,
     (rows) => rows.length > 0,
   )

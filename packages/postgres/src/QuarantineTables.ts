@@ -12,7 +12,7 @@ export const quarantineTables = [
   `ALTER TABLE runs ALTER COLUMN claims SET DEFAULT 0`,
   // How many losses its run has, so that a claim need not read the runs to tell suspects.
   `ALTER TABLE open_runs ADD COLUMN losses int2 NOT NULL DEFAULT 0`,
-  `CREATE INDEX open_runs_suspects ON open_runs (owner, created_at, run) WHERE losses > 0`,
+  `CREATE INDEX open_runs_suspects ON open_runs (losses, owner) WHERE losses > 0`,
   // When the runner was last heard of after its lease had run out.
   `ALTER TABLE runners ADD COLUMN returned_at int8`,
 ]

@@ -185,6 +185,23 @@ const plannedAnew = SqlClient.use(
     WHERE custom_plans > 5 AND statement LIKE '%unnest(%'`,
 )
 
+/** A run loses its owners, is a suspect of other runners, and makes progress. */
+const losing = Effect.fnUntraced(function* (samples: Samples.Samples, n: number) {
+  const runs = yield* RunStore
+  const [owner, runner] = [samples.runner(), samples.runner()]
+  yield* runs.heartbeat(owner, 0)
+  const active = [{ ordinal: 0, attempt: 1, startedAt: 1 }]
+  const born = samples.run({ status: "RUNNING", owner, active })
+  yield* runs.commit(Samples.birth(born))
+  const request = { leaseMillis: 0, except: [] }
+  const [record] = yield* runs.claim({ ...request, runner, limit: 1 })
+  yield* runs.suspects(5)
+  yield* runs.heartbeat(owner, 0, { run: born.id, millis: n })
+  const run = record?.run ?? born
+  if (n % 3 === 0) yield* runs.pardon(run.id)
+  else yield* runs.commit(Samples.step(run, { nodeRunCount: 1 }, { clearsLosses: n % 3 === 1 }))
+})
+
 const plans = (test: Tests): void => {
   test.effect("are made once for few and many, and never read a whole table", () =>
     Effect.gen(function* () {
@@ -220,6 +237,7 @@ const plans = (test: Tests): void => {
         yield* runs.heartbeat(runner, 1_000)
         yield* runs.seize(account, run.id, runner)
         yield* runs.abandon(runner, [run.id])
+        yield* losing(samples, n)
         const workflow = samples.workflow()
         yield* workflows.insert(workflow)
         const drawn = samples.run({ workflowId: workflow.id, workflowRevision: 1 })
