@@ -94,7 +94,9 @@ export interface Scenario {
   readonly mood: Mood
   readonly workflows: ReadonlyArray<Drawing>
   readonly actions: ReadonlyArray<Action>
-  /** From here on nothing more goes wrong. */
+  /** The number of a run whose nodes end the processes that call them. */
+  readonly guilty: number | null
+  /** From here on nothing more goes wrong, but for the guilty run. */
   readonly healedAt: number
 }
 
@@ -230,6 +232,11 @@ const skewOf = (dice: Dice.Dice): Action => {
   return { _tag: "Skew", at: dice.below(spread), clock, millis: forward }
 }
 
+const guiltyOf = (seed: number, runs: number): number | null => {
+  const dice = diceFor(seed, "guilty")
+  return dice.chance(25) ? dice.below(runs) : null
+}
+
 /** The scenario of a seed. */
 export const scenarioOf = (seed: number): Scenario => {
   const dice = diceFor(seed, "scenario")
@@ -251,6 +258,7 @@ export const scenarioOf = (seed: number): Scenario => {
     mood: moodOf(dice),
     workflows,
     actions: [...starts, ...editOf(seed, workflows, runs), ...faults],
+    guilty: guiltyOf(seed, runs),
     healedAt: spread + 5_000,
   }
 }

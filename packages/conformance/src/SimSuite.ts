@@ -50,6 +50,7 @@ const simpler = (scenario: Scenario): ReadonlyArray<Scenario> => [
     ...scenario,
     actions: scenario.actions.toSpliced(index, 1),
   })),
+  ...(scenario.guilty === null ? [] : [{ ...scenario, guilty: null }]),
   ...calmer.map((setup) => ({ ...scenario, setup: { ...scenario.setup, ...setup } })),
 ]
 

@@ -2,6 +2,7 @@
  * One run as a simulation watches it: what is on record of it, and what that record has said
  * before.
  */
+import type { RunnerId } from "@millrace/core/domain/Id"
 import type { ActiveNode, NodeRun, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Editions } from "./SimEditions.ts"
@@ -23,6 +24,12 @@ export interface Bench {
   readonly byStore: (millis: number) => number
   /** By how much a server may be mistaken about the store's clock. */
   readonly slackMillis: number
+  /** The number of the run whose nodes end the processes that call them, if there is one. */
+  readonly guilty: number | null
+  /** Whom that run has ended. */
+  readonly poisoned: ReadonlySet<RunnerId>
+  /** How often it was without losses after a commit, because it made progress. */
+  readonly resets: { count: number }
   readonly report: Report
   /** Since when nothing has gone wrong any more; `undefined` while something does. */
   readonly quietSince: () => number | undefined

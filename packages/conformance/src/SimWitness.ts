@@ -3,8 +3,6 @@
  * have happened. It reads through the same port as everybody else.
  */
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
-import { lossesPerRun } from "@millrace/core/domain/Limits"
-import type { Loss } from "@millrace/core/domain/Loss"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { ClaimRequest, Expected, RunCommit, RunStore } from "@millrace/core/ports/RunStore"
@@ -12,6 +10,7 @@ import { Cause, Effect, Exit, Option } from "effect"
 import { checkBirth } from "./SimBirthRules.ts"
 import { checkEnd, checkEvents } from "./SimEndRules.ts"
 import { checkNodes } from "./SimNodeRules.ts"
+import { checkPaid, checkTaken, lossesWith } from "./SimQuarantineRules.ts"
 import type { Machine } from "./SimTime.ts"
 import { checkCounts, checkIdentity, checkOwner, checkRows, checkWork } from "./SimTurnRules.ts"
 import type { Bench, Turned } from "./SimWatched.ts"
@@ -199,6 +198,7 @@ export class Witness {
     checkCounts(bench, turned)
     checkEnd(bench, turned)
     checkEvents(bench, turned)
+    checkPaid(bench, turned)
   }
 
   #checkOwned(runner: RunnerId, exit: Exit.Exit<unknown, unknown>): void {
@@ -214,6 +214,7 @@ export class Witness {
   }
 
   #checkClaim({ runner }: ClaimRequest, now: number): void {
+    const taken: Array<Run> = []
     this.#handOver((run) => {
       const stored = this.recordOf(run)?.run
       if (stored?.fence === run.fence) return run
@@ -222,18 +223,12 @@ export class Witness {
       if (isTerminal(run.status) || (!isFree && !isOrphan)) {
         this.#bench.report("nobody claims what has a living owner", `${runner}: ${shown(run)}`)
       }
-      const losses = this.#lossesOf(run, runner)
+      if (run.owner !== runner) taken.push(stored ?? run)
+      const lostAt = run.owner === null ? undefined : this.#leases.get(run.owner)
+      const losses = lossesWith(run, runner, lostAt)
       return { ...run, owner: runner, fence: run.fence + 1, losses }
     })
-  }
-
-  /** What a run remembers once this runner has claimed it. */
-  #lossesOf({ active, losses, owner }: Run, claimer: RunnerId): ReadonlyArray<Loss> {
-    const lostAt = owner === null || owner === claimer ? undefined : this.#leases.get(owner)
-    if (owner === null || lostAt === undefined) return losses
-    if (active.length === 0 || losses.length >= lossesPerRun) return losses
-    const nodes = active.map(({ ordinal }) => ordinal)
-    return [...losses, { runner: owner, lostAt, nodes, cause: "died" }]
+    checkTaken(this.#bench, runner, taken, this.runs.values())
   }
 
   /** A runner that is heard of has not died. */

@@ -3,7 +3,7 @@
  *
  * Leaves out: when what happens, which is the play's.
  */
-import type { RunId } from "@millrace/core/domain/Id"
+import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Ids } from "@millrace/core/engine/Ids"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
@@ -74,6 +74,7 @@ export class World {
   readonly #options: WorldOptions
   readonly #wire: Wire
   readonly #dice: Dice
+  readonly #poisoned = new Set<RunnerId>()
   #troubles = 0
   #quietSince = tooFarBack
   #machines = 0
@@ -100,6 +101,7 @@ export class World {
       onCall: ({ attempt, machine, nodeId, runId, stage }) => {
         this.say(() => `${machine.name} calls ${runId}/${nodeId} #${attempt}.${stage}`)
         this.#strike(machine, "call", "landed", runId as RunId)
+        this.#poison(machine, runId as RunId)
       },
     })
     const bench: Bench = {
@@ -107,6 +109,9 @@ export class World {
       journal: this.journal,
       editions: this.editions,
       setup,
+      guilty: scenario.guilty,
+      poisoned: this.#poisoned,
+      resets: { count: 0 },
       isSkewed: isSkewed(scenario),
       byStore: (millis) => millis + this.offsets[serverCount]!,
       slackMillis: 2 * setup.latencyMillis,
@@ -261,6 +266,16 @@ export class World {
   #strike(machine: Machine, operation: string, place: string, run: RunId | undefined): void {
     const host = this.hosts[machine.slot]
     if (host?.machine === machine) this.#options.strike(host, operation, place, run)
+  }
+
+  /** The guilty run ends the process that calls a node of it. */
+  #poison(machine: Machine, id: RunId): void {
+    const watched = this.witness.runs.get(id)
+    const host = this.hosts[machine.slot]
+    const isIt = watched?.record.run.values["run"] === this.scenario.guilty
+    if (this.scenario.guilty === null || !isIt || host?.machine !== machine) return
+    if (machine.runner !== undefined) this.#poisoned.add(machine.runner)
+    this.hit(host, { _tag: "Crash", downMillis: 500 })
   }
 
   #portsOf(runId: string, nodeId: string): ReadonlyArray<string> {

@@ -54,6 +54,9 @@ const faults = {
         expected: expected._tag === "New" ? { ...expected, isCurrent: false } : expected,
       }),
   })),
+  "forgets what runs have lost": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, clearsLosses: true }),
+  })),
   "hands runs out before their time": faulty(({ commit }) => ({
     commit: ({ run, ...each }) =>
       commit({ ...each, run: { ...run, dueAt: run.dueAt === null ? null : run.dueAt - 500 } }),
