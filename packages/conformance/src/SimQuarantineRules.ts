@@ -14,7 +14,7 @@ import { shown } from "./SimWatched.ts"
 export const isGuilty = ({ guilty }: Bench, { record }: Watched): boolean =>
   guilty !== null && record.run.values["run"] === guilty
 
-/** The losses of a run once this runner has claimed it; `lostAt` is when its owner's lease ended. */
+/** The losses of a run once this runner has claimed it. `lostAt`: when its owner's lease ended. */
 export const lossesWith = (
   { active, losses, owner }: Run,
   claimer: RunnerId,

@@ -100,7 +100,8 @@ WITH mine AS MATERIALIZED (
   ) o
   WHERE r.id = $2 AND json_array_length(r.active) > 0 FOR UPDATE OF r SKIP LOCKED
 ), counted AS (
-  UPDATE open_runs o SET losses = jsonb_array_length(m.losses) FROM mine m WHERE o.run = m.run AND m.few = 'mine'
+  UPDATE open_runs o SET losses = jsonb_array_length(m.losses)
+  FROM mine m WHERE o.run = m.run AND m.few = 'mine'
 )
 UPDATE runs r SET losses = m.losses FROM mine m WHERE r.number = m.run AND m.few = 'mine'`
 
