@@ -57,6 +57,9 @@ interface Place {
   readonly id: WorkflowId
 }
 
+/** How many callers hear at once what became of their changes. */
+const toldAtOnce = 8
+
 const keyOf = ({ account, id }: Place): string => `${account} ${id}`
 
 /** Decides changes one after the other; answers with what they make of the workflow together. */
@@ -163,9 +166,11 @@ export class WorkflowChanges {
       const changes = [...waiting]
       waiting.clear()
       const exit = yield* Effect.exit(changeAll(this.#store, place, changes))
-      changes.forEach(({ settle }, index) =>
-        settle(Exit.isSuccess(exit) ? exit.value[index]! : exit),
-      )
+      for (const [index, { settle }] of changes.entries()) {
+        settle(Exit.isSuccess(exit) ? exit.value[index]! : exit)
+        // What its caller does now takes longer than the change did, and others want to be served.
+        if (index % toldAtOnce === toldAtOnce - 1) yield* Effect.yieldNow
+      }
     }
     this.#waiting.delete(keyOf(place))
   })
