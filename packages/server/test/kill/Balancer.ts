@@ -27,8 +27,10 @@ class Broken extends Error {
   readonly code: string
 
   constructor(cause: Error, wasKept: boolean) {
-    const code = "code" in cause ? String(cause.code) : cause.message
-    super(`${code} on a ${wasKept ? "kept" : "new"} connection at ${new Date().toISOString()}`)
+    const code = "code" in cause ? String(cause.code) : ""
+    super(
+      `${cause.message} on a ${wasKept ? "kept" : "new"} connection at ${new Date().toISOString()}`,
+    )
     this.code = code
   }
 }
