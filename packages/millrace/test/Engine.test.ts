@@ -54,6 +54,33 @@ describe("createEngine", () => {
   })
 })
 
+describe("A node that blocks the event loop", () => {
+  it("is named in a warning, and the engine goes on, however long it was", async () => {
+    const warned = vi.spyOn(console, "error").mockImplementation(() => {})
+    try {
+      const busy = defineNode({
+        type: "busy",
+        inputs: {},
+        outputs: {},
+        run: () => {
+          const until = Date.now() + 1_200
+          while (Date.now() < until) Math.sqrt(until)
+        },
+      })
+      await using engine = await createEngine({ nodes: [busy], limits: { blockedMillis: 1 } })
+      const { id } = await engine.workflows.create(engine.workflow("Busy").node("n", "busy"))
+      const run = await engine.runs.start({ workflowId: id })
+      expect((await run.wait()).status).toBe("COMPLETED")
+      const sentence =
+        /The event loop was blocked for \d+\.\d s: node .+n.+ \(busy\) of run run_\S+ gave/
+      await vi.waitFor(() => expect(warned.mock.calls.flat().join("\n")).toMatch(sentence), 20_000)
+      expect((await (await engine.runs.start({ workflowId: id })).wait()).status).toBe("COMPLETED")
+    } finally {
+      warned.mockRestore()
+    }
+  })
+})
+
 describe("Two engines in one process", () => {
   it("share nothing, even when they were given one store descriptor", async () => {
     const store = memory()

@@ -5,10 +5,13 @@
  * for. Guarantees: a database that cannot be used is refused at the start, in one sentence. Leaves
  * out: the embedded database; that is a development server's.
  */
+import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
+import { CurrentWatchdog } from "@millrace/core/ports/Watchdog"
 import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
 import { check, migrate } from "@millrace/postgres/Migrations"
+import * as LeaseKeeper from "@millrace/postgres/LeaseKeeper"
 import * as Postgres from "@millrace/postgres/Postgres"
 import * as Runs from "@millrace/postgres/RunStore"
 import * as Stores from "@millrace/postgres/Stores"
@@ -50,14 +53,16 @@ const openMain = Effect.fnUntraced(function* (settings: DatabaseSettings) {
 
 /**
  * The runs, over connections of their own: one for the lease, one for when that hangs, and one that
- * hears of runs for anybody.
+ * hears of runs for anybody. A thread keeps the lease while the event loop is blocked.
  */
 const openBeat = Effect.fnUntraced(function* ({ databaseUrl }: DatabaseSettings) {
   const client = yield* build(Postgres.layer({ url: databaseUrl, maxConnections: 3 }))
   // Fresh, or it would be the one over the main connections.
   const beat = Layer.provide(Layer.fresh(Runs.layer), Layer.succeedContext(client))
-  const { heartbeat, release } = Context.get(yield* build(beat), RunStore)
-  return { heartbeat, release, wakeups: yield* Effect.provideContext(Wakeups.make, client) }
+  const { blockedMillis } = yield* CurrentLimits
+  const options = { connection: { url: databaseUrl }, blockedMillis, endsProcess: true }
+  const keeper = yield* LeaseKeeper.make(options, Context.get(yield* build(beat), RunStore))
+  return { ...keeper, wakeups: yield* Effect.provideContext(Wakeups.make, client) }
 })
 
 /** Opens the stores for commands that execute nothing. */
@@ -68,7 +73,10 @@ export const open: (
 /** Opens the stores for a server, which keeps its lease apart from its work. */
 export const openForServer: typeof open = Effect.fnUntraced(function* (settings) {
   const stores = yield* openMain(settings)
-  const { heartbeat, release, wakeups } = yield* openBeat(settings)
+  const { heartbeat, release, wakeups, watchdog } = yield* openBeat(settings)
   const runs = limitedRuns({ ...Context.get(stores, RunStore), heartbeat, release })
-  return Context.add(Context.add(stores, RunStore, runs), CurrentWakeups, wakeups)
+  return Context.add(stores, RunStore, runs).pipe(
+    Context.add(CurrentWakeups, wakeups),
+    Context.add(CurrentWatchdog, watchdog),
+  )
 })

@@ -14,7 +14,7 @@ import { countOpen, meterAll, problemsOf, readDiscrepancies, readStories } from 
 import { Fleet } from "./Fleet.ts"
 import { Traffic } from "./Traffic.ts"
 import type { Attempt, Drawing } from "./Work.ts"
-import { draw, line, readJournal } from "./Work.ts"
+import { computing, draw, line, readJournal } from "./Work.ts"
 
 /** What a test needs. */
 export interface ArenaOptions {
@@ -99,6 +99,11 @@ export class Arena {
   /** Stores a workflow of nodes in a line that take so long each. */
   line(name: string, size: number, millis: number): Promise<Stored> {
     return this.#store(line(name, size, millis))
+  }
+
+  /** Stores a workflow with a node that computes for so long without a pause. */
+  computing(name: string, millis: number): Promise<Stored> {
+    return this.#store(computing(name, millis))
   }
 
   /** Waits until every run has ended, and fails when that takes too long. */

@@ -9,6 +9,7 @@ import { Effect } from "effect"
 import { resolveServe } from "../../src/Config.ts"
 import { launch } from "../../src/Launch.ts"
 import { serve } from "../../src/Serve.ts"
+import { compute } from "./Compute.ts"
 import { poison } from "./Poison.ts"
 import { trials } from "./Trial.ts"
 import { work } from "./Work.ts"
@@ -17,7 +18,8 @@ import { work } from "./Work.ts"
 const deliveries = JSON.parse(process.env["KILL_DELIVERIES"] ?? "{}") as Partial<DispatcherOptions>
 
 const journal = process.env["KILL_JOURNAL"] ?? ""
-const nodeTypes = NodeTypes.layer(...builtin, work(journal), poison(journal), ...trials(journal))
+const own = [work(journal), compute(journal), poison(journal), ...trials(journal)] as const
+const nodeTypes = NodeTypes.layer(...builtin, ...own)
 
 launch(
   Effect.flatMap(resolveServe({}), (settings) =>

@@ -130,3 +130,18 @@ export const line = (name: string, size: number, millis: number): Drawing =>
       millis,
     })),
   )
+
+/**
+ * Draws a node that computes without a pause, after one that leaves time to answer the start. Its
+ * first attempt takes so long.
+ */
+export const computing = (name: string, millis: number): Drawing => ({
+  name,
+  nodes: [
+    workNode(0, 500),
+    { id: "busy", type: "compute", position: { x: 300, y: 0 }, data: { inputs: { millis } } },
+  ],
+  edges: [edge("w0", "output", "busy", "after")],
+  nodeIds: ["w0", "busy"],
+  output: 1,
+})

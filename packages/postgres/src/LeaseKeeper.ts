@@ -1,0 +1,108 @@
+/**
+ * Leases that outlive a blocked event loop: a thread with a connection of its own renews them, as
+ * long as the block does not last too long.
+ *
+ * Guarantees: the event loop still asks what it owns, so that a run which went to somebody else is
+ * stopped here; the thread does not keep the process alive. A thread that ends is started again.
+ * Leaves out: PGlite, whose database is blocked with its process.
+ */
+import type { RunnerId } from "@millrace/core/domain/Id"
+import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { Watchdog } from "@millrace/core/ports/Watchdog"
+import type { Scope } from "effect"
+import { Effect, Redacted } from "effect"
+import { Worker } from "node:worker_threads"
+import * as HandlerBoard from "./HandlerBoard.ts"
+import type { LeaseOrder, LeaseThreadData } from "./LeaseThread.ts"
+import type { Options } from "./Postgres.ts"
+
+/** What a keeper goes by. */
+export interface KeeperOptions {
+  readonly connection: Options
+  /** How many milliseconds the event loop may be blocked before its leases are let go. */
+  readonly blockedMillis: number
+  /** True: the process ends when they are. */
+  readonly endsProcess: boolean
+}
+
+/** What a runner does through its keeper. */
+export interface LeaseKeeper extends Pick<RunStore["Service"], "heartbeat" | "release"> {
+  /** Hears of handlers, so that a block can be told with their names. */
+  readonly watchdog: Watchdog
+}
+
+/** How often the event loop says that it turns. */
+const beatMillis = 100
+
+/** How long a thread is waited for that was told to stop. */
+const stopMillis = 3_000
+
+/** How long a keeper waits before it starts a thread again. */
+const againMillis = 5_000
+
+const isSource = import.meta.url.endsWith(".ts")
+
+const entry = new URL(isSource ? "./LeaseThread.ts" : "./LeaseThread.js", import.meta.url)
+
+const condition = "--conditions=@millrace/source"
+
+/** A thread runs with the flags of its process; where a test runs sources, one may be missing. */
+const flags = isSource && !process.execArgv.includes(condition) ? { execArgv: [condition] } : {}
+
+const start = (data: LeaseThreadData): Worker => {
+  const worker = new Worker(entry, { ...flags, workerData: data, name: "millrace-lease" })
+  worker.unref()
+  return worker
+}
+
+/** Keeps leases until its scope closes. */
+export const make = Effect.fnUntraced(function* (
+  { blockedMillis, connection, endsProcess }: KeeperOptions,
+  store: Pick<RunStore["Service"], "heartbeat" | "release">,
+): Effect.fn.Return<LeaseKeeper, never, Scope.Scope> {
+  const board = HandlerBoard.make()
+  const kept = new Map<RunnerId, number>()
+  const { prepare } = connection
+  const data = { board, url: Redacted.value(connection.url), prepare, blockedMillis, endsProcess }
+  let worker: Worker | undefined
+  const tell = (order: LeaseOrder) => worker?.postMessage(order, [])
+
+  const thread = Effect.callback<string>((resume) => {
+    const started = start(data)
+    worker = started
+    for (const [runner, leaseMillis] of kept) tell({ _tag: "Keep", runner, leaseMillis })
+    started.once("error", (error) => resume(Effect.succeed(String(error))))
+    started.once("exit", (code) => resume(Effect.succeed(`it ended with ${code}`)))
+    const stopped = Effect.callback<void>((done) => {
+      started.removeAllListeners()
+      started.once("exit", () => done(Effect.void))
+      tell({ _tag: "Stop" })
+    })
+    const end = Effect.promise(() => started.terminate())
+    return Effect.asVoid(Effect.timeoutOrElse(stopped, { duration: stopMillis, orElse: () => end }))
+  })
+  const again = Effect.flatMap(thread, (reason) =>
+    Effect.logWarning(`the thread that keeps the lease has ended and is started again: ${reason}`),
+  )
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(again, Effect.sleep(againMillis))))
+  const beat = Effect.sync(() => HandlerBoard.beat(board))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(beat, Effect.sleep(beatMillis))))
+
+  return {
+    watchdog: HandlerBoard.writer(board),
+    heartbeat: (runner, leaseMillis) =>
+      Effect.tap(store.heartbeat(runner, leaseMillis), () =>
+        Effect.sync(() => {
+          if (kept.get(runner) === leaseMillis) return
+          kept.set(runner, leaseMillis)
+          tell({ _tag: "Keep", runner, leaseMillis })
+        }),
+      ),
+    release: (runner) =>
+      Effect.suspend(() => {
+        kept.delete(runner)
+        tell({ _tag: "Forget", runner })
+        return store.release(runner)
+      }),
+  }
+})
