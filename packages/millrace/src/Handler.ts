@@ -184,7 +184,8 @@ export const executableOf = <
         Effect.tryPromise({
           try: async (signal) => {
             const read = await through(inputs, given, "read")
-            return written(outputs, await options.run(contextOf(current, read, signal)))
+            const context = contextOf(current, read, signal)
+            return written(outputs, await current.watched(() => options.run(context)))
           },
           catch: (error) => failureOf(current, error),
         }),

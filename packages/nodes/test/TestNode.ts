@@ -50,6 +50,7 @@ const current = (type: string, { mode = "", resumed, values = {} }: Setting) =>
     resumed,
     suspend: (due, state) => Effect.die(new Suspension(due, state)),
     values,
+    watched: (call) => call(),
     charge: () => Effect.void,
     log: () => {},
   })

@@ -6,6 +6,8 @@
  * the event loop turns may be out of date. Leaves out: more handlers at once than there are places;
  * those are only counted.
  */
+import { describeNode } from "@millrace/core/domain/CalledNode"
+import { RunId } from "@millrace/core/domain/Id"
 import type { Watchdog } from "@millrace/core/ports/Watchdog"
 
 /** Handlers that are kept by name. */
@@ -17,7 +19,7 @@ const placeBytes = 256
 /** Handlers that a sentence names at most. */
 const named = 5
 
-/** Numbers in front: how often the loop has turned, who has the stack, how many are in progress. */
+/** Numbers in front: how often the loop has turned, who has control, how many are in progress. */
 const beats = 0
 const onStack = 1
 const inProgress = 2
@@ -50,21 +52,24 @@ export const writer = (board: SharedArrayBuffer): Watchdog => {
   const free = Array.from({ length: places }, (_, index) => places - index)
   let order = 0
   return {
-    called: (description) => {
+    began: (node) => {
       Atomics.add(header, inProgress, 1)
       const place = free.pop() ?? 0
       if (place === 0) return place
-      const from = (place - 1) * placeBytes
       // Into memory of its own first: an encoder does not write into shared memory everywhere.
-      const text = encoder.encode(description).subarray(0, placeBytes)
-      bytes.set(text, from)
-      order = (order + 1) | 0
-      Atomics.store(header, firstOrder + place - 1, order)
+      const line = `${node.runId} ${describeNode(node)}`
+      const text = encoder.encode(line).subarray(0, placeBytes)
+      bytes.set(text, (place - 1) * placeBytes)
       Atomics.store(header, firstLength + place - 1, text.length)
-      Atomics.store(header, onStack, place)
       return place
     },
-    returned: () => void Atomics.store(header, onStack, 0),
+    entered: (place) => {
+      if (place === 0) return
+      order = (order + 1) | 0
+      Atomics.store(header, firstOrder + place - 1, order)
+      Atomics.store(header, onStack, place)
+    },
+    left: () => void Atomics.store(header, onStack, 0),
     ended: (place) => {
       Atomics.sub(header, inProgress, 1)
       if (place === 0) return
@@ -74,23 +79,37 @@ export const writer = (board: SharedArrayBuffer): Watchdog => {
   }
 }
 
-/** What a board says of a block: the handler that has the stack, or else those in progress. */
-export const explain = (board: SharedArrayBuffer): string => {
+/** What a board says of a block. */
+export interface Explained {
+  /** The handler that has control, or else those in progress, as a clause. */
+  readonly clause: string
+  /** The run whose handler has control; `undefined` where that is not known. */
+  readonly run: RunId | undefined
+}
+
+/** What a board says of a block that lasts. */
+export const explain = (board: SharedArrayBuffer): Explained => {
   const header = numbersOf(board)
   const bytes = bytesOf(board)
-  const textOf = (place: number): string => {
+  const lengthOf = (place: number) => Atomics.load(header, firstLength + place - 1)
+  const lineOf = (place: number): readonly [run: string, description: string] => {
     const from = (place - 1) * placeBytes
-    const length = Atomics.load(header, firstLength + place - 1)
-    return new TextDecoder().decode(bytes.slice(from, from + length))
+    const line = new TextDecoder().decode(bytes.slice(from, from + lengthOf(place)))
+    const space = line.indexOf(" ")
+    return [line.slice(0, space), line.slice(space + 1)]
   }
   const stack = Atomics.load(header, onStack)
-  if (stack !== 0) return `${textOf(stack)} gives no control back`
+  if (stack !== 0) {
+    const [run, description] = lineOf(stack)
+    return { run: RunId.make(run), clause: `${description} gives no control back` }
+  }
   const count = Atomics.load(header, inProgress)
-  if (count === 0) return "no node is in progress"
+  if (count === 0) return { run: undefined, clause: "no node is in progress" }
   const last = Array.from({ length: places }, (_, index) => index + 1)
-    .filter((place) => Atomics.load(header, firstLength + place - 1) > 0)
+    .filter((place) => lengthOf(place) > 0)
     .toSorted((a, b) => header[firstOrder + b - 1]! - header[firstOrder + a - 1]!)
     .slice(0, named)
   const more = count > last.length ? `, and ${count - last.length} more` : ""
-  return `in progress are ${last.map(textOf).join(", ")}${more}`
+  const names = last.map((place) => lineOf(place)[1]).join(", ")
+  return { run: undefined, clause: `in progress are ${names}${more}` }
 }

@@ -90,19 +90,19 @@ export const make = Effect.fnUntraced(function* (
 
   return {
     watchdog: HandlerBoard.writer(board),
-    heartbeat: (runner, leaseMillis) =>
-      Effect.tap(store.heartbeat(runner, leaseMillis), () =>
+    heartbeat: (runner, leaseMillis, blocked) =>
+      Effect.tap(store.heartbeat(runner, leaseMillis, blocked), () =>
         Effect.sync(() => {
           if (kept.get(runner) === leaseMillis) return
           kept.set(runner, leaseMillis)
           tell({ _tag: "Keep", runner, leaseMillis })
         }),
       ),
-    release: (runner) =>
+    release: (runner, blocked) =>
       Effect.suspend(() => {
         kept.delete(runner)
         tell({ _tag: "Forget", runner })
-        return store.release(runner)
+        return store.release(runner, blocked)
       }),
   }
 })

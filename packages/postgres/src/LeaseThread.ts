@@ -11,7 +11,9 @@
  * loop asks that, and begins its leases.
  */
 import { PgTypes } from "@effect/sql-pg"
+import { inSeconds } from "@millrace/core/domain/CalledNode"
 import type { RunnerId } from "@millrace/core/domain/Id"
+import type { Blocked } from "@millrace/core/domain/Loss"
 import { Clock, Context, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { writeSync } from "node:fs"
@@ -49,8 +51,6 @@ const tellMillis = 1_000
 /** How long the thread waits for the database before it ends the process. */
 const releaseMillis = 2_000
 
-const seconds = (millis: number): string => `${(millis / 1_000).toFixed(1)} s`
-
 const say = (sentence: string): void => {
   try {
     writeSync(2, `${sentence}\n`)
@@ -80,6 +80,22 @@ const within = <A, E>(millis: number, effect: Effect.Effect<A, E>) =>
     fiber.interruptUnsafe()
   })
 
+const expiry = `UPDATE runners SET lease_until = ${nowMillis} WHERE id = $1`
+
+/**
+ * Lets leases go. Where it is known which run is to blame, that is recorded; else each lease just
+ * runs out, so that runs with nodes in progress are suspects, as after a death.
+ */
+const letGo = (sql: SqlClient, runners: Iterable<RunnerId>, known: Blocked | undefined) =>
+  Effect.forEach(
+    runners,
+    (runner) =>
+      known === undefined
+        ? Effect.asVoid(sql.unsafe(expiry, [Rows.text(runner)]))
+        : RunClaims.release(sql, runner, known),
+    { discard: true },
+  )
+
 const watching = (
   data: LeaseThreadData,
   kept: Map<RunnerId, Kept>,
@@ -104,24 +120,20 @@ const watching = (
         { discard: true },
       )
 
-    const letGo = Effect.suspend(() => {
-      const sql = sqlOf()
-      if (sql === undefined) return Effect.void
-      return within(
-        releaseMillis,
-        Effect.forEach(kept.keys(), (runner) => RunClaims.release(sql, runner), { discard: true }),
-      )
-    })
-
     const overdue = (blocked: number) =>
       Effect.gen(function* () {
         hasLetGo = true
-        const what = `The event loop has been blocked for ${seconds(blocked)}: ${HandlerBoard.explain(board)}`
-        const rest = endsProcess
-          ? "this server ends itself, and others take its runs over"
-          : "its runs go to others"
-        say(`${what}. That is more than blockedMillis allows (${seconds(blockedMillis)}): ${rest}`)
-        yield* letGo
+        const { clause, run } = HandlerBoard.explain(board)
+        say(
+          `The event loop has been blocked for ${inSeconds(blocked)}: ${clause}. ` +
+            `That is longer than blockedMillis allows (${inSeconds(blockedMillis)}): ` +
+            (endsProcess
+              ? "this server ends itself, and others take its runs over"
+              : "others can take the runs of this process over"),
+        )
+        const sql = sqlOf()
+        const known = run === undefined ? undefined : { run, millis: blocked }
+        if (sql !== undefined) yield* within(releaseMillis, letGo(sql, kept.keys(), known))
         if (endsProcess) process.kill(process.pid, "SIGKILL")
       })
 
@@ -134,7 +146,9 @@ const watching = (
       }
       if (blocked >= tellMillis && !isTold) {
         isTold = true
-        say(`The event loop is blocked since ${seconds(blocked)}: ${HandlerBoard.explain(board)}`)
+        say(
+          `The event loop is blocked since ${inSeconds(blocked)}: ${HandlerBoard.explain(board).clause}`,
+        )
       }
       if (blocked >= blockedMillis && !hasLetGo) yield* overdue(blocked)
       if (!hasLetGo) yield* keepAll(now)

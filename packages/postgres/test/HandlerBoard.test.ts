@@ -1,47 +1,60 @@
+import { RunId } from "@millrace/core/domain/Id"
 import { describe, expect, it } from "vitest"
 import * as HandlerBoard from "../src/HandlerBoard.ts"
 
+const run = RunId.make("run_1")
+
 const filled = () => {
   const board = HandlerBoard.make()
-  return { board, watchdog: HandlerBoard.writer(board) }
+  const watchdog = HandlerBoard.writer(board)
+  const begin = (nodeId: string) => {
+    const handler = watchdog.began({ runId: run, nodeId, nodeType: "t" })
+    watchdog.entered(handler)
+    return handler
+  }
+  return { board, watchdog, begin }
 }
 
 describe("HandlerBoard.explain", () => {
   it("names the handler that gives no control back, and no other one", () => {
-    const { board, watchdog } = filled()
-    watchdog.returned(watchdog.called("node a"))
-    const busy = watchdog.called("node ü")
-    expect(HandlerBoard.explain(board)).toBe("node ü gives no control back")
-    watchdog.returned(busy)
-    expect(HandlerBoard.explain(board)).toBe("in progress are node ü, node a")
+    const { begin, board, watchdog } = filled()
+    watchdog.left(begin("a"))
+    const busy = begin("\u00fc")
+    const clause = 'node "\u00fc" (t) of run run_1 gives no control back'
+    expect(HandlerBoard.explain(board)).toEqual({ run, clause })
+    watchdog.left(busy)
+    expect(HandlerBoard.explain(board)).toEqual({
+      run: undefined,
+      clause: 'in progress are node "\u00fc" (t) of run run_1, node "a" (t) of run run_1',
+    })
   })
 
   it("forgets handlers that are over, and uses their places again", () => {
-    const { board, watchdog } = filled()
+    const { begin, board, watchdog } = filled()
     for (let at = 0; at < 1_000; at++) {
-      const handler = watchdog.called(`node ${at}`)
-      watchdog.returned(handler)
+      const handler = begin(`${at}`)
+      watchdog.left(handler)
       watchdog.ended(handler)
     }
-    expect(HandlerBoard.explain(board)).toBe("no node is in progress")
+    expect(HandlerBoard.explain(board).clause).toBe("no node is in progress")
   })
 
-  it("names the five that were called last, and counts the others", () => {
-    const { board, watchdog } = filled()
-    const handlers = Array.from({ length: 300 }, (_, at) => watchdog.called(`node ${at}`))
-    for (const handler of handlers) watchdog.returned(handler)
+  it("names the five that had control last, and counts the others", () => {
+    const { begin, board, watchdog } = filled()
+    const handlers = Array.from({ length: 300 }, (_, at) => begin(`n${at}`))
+    for (const handler of handlers) watchdog.left(handler)
+    const { clause } = HandlerBoard.explain(board)
     // The last ones found no place and are only counted.
-    expect(HandlerBoard.explain(board)).toBe(
-      "in progress are node 255, node 254, node 253, node 252, node 251, and 295 more",
-    )
+    expect(clause.match(/n\d+/g)).toEqual(["n255", "n254", "n253", "n252", "n251"])
+    expect(clause.endsWith(", and 295 more")).toBe(true)
     for (const handler of handlers) watchdog.ended(handler)
-    expect(HandlerBoard.explain(board)).toBe("no node is in progress")
+    expect(HandlerBoard.explain(board).clause).toBe("no node is in progress")
   })
 
   it("cuts what does not fit into a place", () => {
-    const { board, watchdog } = filled()
-    watchdog.returned(watchdog.called("x".repeat(1_000)))
-    expect(HandlerBoard.explain(board)).toBe(`in progress are ${"x".repeat(256)}`)
+    const { begin, board, watchdog } = filled()
+    watchdog.left(begin("x".repeat(1_000)))
+    expect(HandlerBoard.explain(board).clause).toMatch(/^in progress are node "x{200,}$/)
   })
 })
 

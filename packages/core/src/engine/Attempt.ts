@@ -60,6 +60,7 @@ export interface AttemptRequest {
   /** What earlier attempts of the node have logged. */
   readonly earlier: ReadonlyArray<LogLine> | null
   readonly limits: Limits
+  readonly watched: CurrentNode["Service"]["watched"]
 }
 
 /** Why something cannot be a node's output, apart from what its values are. */
@@ -215,6 +216,7 @@ export const make = (
     values: run.values,
     resumed: request.state,
     suspend,
+    watched: request.watched,
     charge: (credits) =>
       Effect.sync(() => {
         charged = added(charged, credits)

@@ -57,6 +57,11 @@ export class CurrentNode extends Context.Service<
      * or another one, with `state` in `resumed`. Until then the node holds no slot and no memory.
      */
     readonly suspend: (due: Timestamp, state: Json) => Effect.Effect<never>
+    /**
+     * Calls something that may compute for long, so that a block of the event loop is told with
+     * this node's name. What a handler does before it first waits is watched without it.
+     */
+    readonly watched: <A>(call: () => A) => A
     /** Adds to what this node run costs, in credits. Replaces the estimate once called. */
     readonly charge: (credits: number) => Effect.Effect<void>
     /** Adds a line to the node's log. `Effect.log` inside a handler does the same. */

@@ -2,34 +2,25 @@
  * Which handlers of this process are in progress, and what they have to do with a block of the
  * event loop.
  *
- * Guarantees: a handler that computes before it gives control back for the first time is named, and
- * only that one; for a later block those in progress are named. Leaves out: noticing a block.
+ * Guarantees: a handler that computes while it is called, or within `CurrentNode.watched`, is named,
+ * and only that one; for any other block those in progress are named. Leaves out: noticing a block.
  */
-import type { RunId } from "../domain/Id.ts"
+import type { CalledNode } from "../domain/CalledNode.ts"
+import { describeNode, inSeconds } from "../domain/CalledNode.ts"
+import type { Blocked } from "../domain/Loss.ts"
 import type { Watchdog } from "../ports/Watchdog.ts"
 
-/** Whose handler it is. */
-export interface Called {
-  readonly runId: RunId
-  readonly nodeId: string
-  readonly nodeType: string
-}
-
 /** A handler in progress. */
-export interface Handler extends Called {
+export interface Handler extends CalledNode {
+  /** What the watchdog knows it by. */
   readonly mark: number
-  readonly calledAt: bigint
+  /** When it was last given control: monotonic, in nanoseconds. */
+  enteredAt: bigint
 }
 
 /** A handler that gave no control back for some time. */
-export interface Blocking extends Called {
+interface Longest extends CalledNode {
   readonly millis: number
-}
-
-/** A block of the event loop, as a sentence, and which handler it was if that is known. */
-export interface Block {
-  readonly message: string
-  readonly by: Blocking | undefined
 }
 
 /** A block of the event loop that lasted as long is told. */
@@ -43,40 +34,38 @@ const remembered = 20
 
 const nanosPerMilli = 1_000_000
 
-/** `node "n" (compute) of run run_1`. */
-export const describe = ({ nodeId, nodeType, runId }: Called): string =>
-  `node ${JSON.stringify(nodeId)} (${nodeType}) of run ${runId}`
-
-const culprit = (called: Called): string => `${describe(called)} gave no control back meanwhile`
-
-/** `12.3 s`. */
-export const seconds = (millis: number): string => `${(millis / 1_000).toFixed(1)} s`
-
 /** The handlers of one process. Mutable; every method is one synchronous step. */
 export class Handlers {
   readonly #watchdog: Watchdog | undefined
   readonly #current = new Set<Handler>()
   #ended: Array<Handler> = []
-  #worst: Blocking | undefined
+  #longest: Longest | undefined
+  #blocked: Blocked | undefined
 
   constructor(watchdog?: Watchdog) {
     this.#watchdog = watchdog
   }
 
-  /** To be called right before a handler is; `now` is monotonic, in nanoseconds. */
-  call({ nodeId, nodeType, runId }: Called, now: bigint): Handler {
-    const called = { runId, nodeId, nodeType }
-    const mark = this.#watchdog === undefined ? 0 : this.#watchdog.called(describe(called))
-    const handler = { ...called, mark, calledAt: now }
+  /** To be called before a handler is. */
+  begin(node: CalledNode): Handler {
+    const mark = this.#watchdog === undefined ? 0 : this.#watchdog.began(node)
+    const handler = { ...node, mark, enteredAt: 0n }
     this.#current.add(handler)
     return handler
   }
 
-  /** To be called as soon as the handler has given control back for the first time. */
-  returned(handler: Handler, now: bigint): void {
-    this.#watchdog?.returned(handler.mark)
-    const millis = Number(now - handler.calledAt) / nanosPerMilli
-    if (millis > (this.#worst?.millis ?? 0)) this.#worst = { ...handler, millis }
+  /** The handler gets control; `now` is monotonic, in nanoseconds. */
+  enter(handler: Handler, now: bigint): void {
+    handler.enteredAt = now
+    this.#watchdog?.entered(handler.mark)
+  }
+
+  /** The handler has given control back. */
+  leave(handler: Handler, now: bigint): void {
+    this.#watchdog?.left(handler.mark)
+    const millis = Number(now - handler.enteredAt) / nanosPerMilli
+    if (millis > (this.#longest?.millis ?? 0)) this.#longest = { ...handler, millis }
+    if (millis >= blockMillis) this.#blocked = { run: handler.runId, millis }
   }
 
   /** To be called when the handler is over. */
@@ -86,26 +75,36 @@ export class Handlers {
     if (this.#ended.push(handler) > remembered) this.#ended.shift()
   }
 
+  /** The run that has blocked the event loop since the last call, if there was one. */
+  takeBlocked(): Blocked | undefined {
+    const blocked = this.#blocked
+    this.#blocked = undefined
+    return blocked
+  }
+
   /**
    * To be called from time to time, with how much later that is than it should be: the block of the
-   * event loop since the last call, if there was one that is worth telling.
+   * event loop since the last call as a sentence, if there was one that is worth telling.
    */
-  look(lagMillis: number): Block | undefined {
-    const worst = this.#worst
-    const by = worst !== undefined && worst.millis >= lagMillis / 2 ? worst : undefined
-    const millis = Math.max(lagMillis, by?.millis ?? 0)
-    const isBlock = millis >= blockMillis
-    const what = isBlock ? (by === undefined ? this.#suspects() : culprit(by)) : ""
-    this.#worst = undefined
+  look(lagMillis: number): string | undefined {
+    const longest = this.#longest
+    const isBy = longest !== undefined && longest.millis >= lagMillis / 2
+    const millis = isBy ? Math.max(lagMillis, longest.millis) : lagMillis
+    const what =
+      millis < blockMillis
+        ? undefined
+        : isBy
+          ? `${describeNode(longest)} gave no control back meanwhile`
+          : this.#suspects()
+    this.#longest = undefined
     if (this.#ended.length > 0) this.#ended = []
-    if (!isBlock) return undefined
-    return { by, message: `The event loop was blocked for ${seconds(millis)}: ${what}` }
+    return what && `The event loop was blocked for ${inSeconds(millis)}: ${what}`
   }
 
   #suspects(): string {
     const all = [...this.#current, ...this.#ended].toReversed()
     if (all.length === 0) return "no node was in progress"
     const more = all.length > named ? `, and ${all.length - named} more` : ""
-    return `in progress were ${all.slice(0, named).map(describe).join(", ")}${more}`
+    return `in progress were ${all.slice(0, named).map(describeNode).join(", ")}${more}`
   }
 }

@@ -81,7 +81,8 @@ const heartbeat = (
     // Runs that are launched while the store answers are not in its answer.
     const before = [...executions.runs.values()]
     const at = clock.currentTimeMillisUnsafe()
-    const owned = yield* store.heartbeat(id, leaseMillis)
+    const blocked = executions.handlers.takeBlocked()
+    const owned = yield* store.heartbeat(id, leaseMillis, blocked)
     confirmedAt = at
     const lost = before.filter(
       (run) => executions.runs.get(run.id) === run && owned.get(run.id) !== run.fence,
@@ -118,7 +119,7 @@ const watching = ({ handlers }: Executions, clock: Clock.Clock) =>
     yield* Effect.sleep(Duration.millis(lookMillis))
     const passed = Number(clock.monotonicTimeNanosUnsafe() - before) / nanosPerMilli
     const block = handlers.look(passed - lookMillis)
-    if (block !== undefined) yield* Effect.logWarning(block.message)
+    if (block !== undefined) yield* Effect.logWarning(block)
   })
 
 const every = (millis: number, effect: Effect.Effect<void>) =>

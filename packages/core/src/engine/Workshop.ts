@@ -9,7 +9,7 @@ import type { Clock, Fiber } from "effect"
 import { Duration, Effect, Queue } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import * as Attempt from "./Attempt.ts"
-import type { Handlers } from "./Handlers.ts"
+import type { Handler, Handlers } from "./Handlers.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import type { Progress, Started } from "./Progress.ts"
 import type { Signal, Turn } from "./Turn.ts"
@@ -124,18 +124,41 @@ export class Workshop {
     running?.fiber.interruptUnsafe()
   }
 
+  /** Gives a handler control, and measures for how long. */
+  #watch<A>(handler: Handler, call: () => A): A {
+    this.#handlers.enter(handler, this.#clock.monotonicTimeNanosUnsafe())
+    try {
+      return call()
+    } finally {
+      this.#handlers.leave(handler, this.#clock.monotonicTimeNanosUnsafe())
+    }
+  }
+
   /** Calls a handler at once: one that does not wait has then ended before anybody looks. */
   #start({ attempt: number, index, inputs, state }: Started): void {
     const { graph, leftovers, limits, run } = this.#progress
     const node = graph.nodes[index]!
     const executable = this.#types.executable(node.type.key)!
     const earlier = leftovers.get(index)?.logs ?? null
-    const request = { run, node, executable, attempt: number, inputs, state, earlier, limits }
+    const handler = this.#handlers.begin({
+      runId: run.id,
+      nodeId: node.id,
+      nodeType: node.type.key,
+    })
+    const watched = <A>(call: () => A) => this.#watch(handler, call)
+    const request = {
+      run,
+      node,
+      executable,
+      attempt: number,
+      inputs,
+      state,
+      earlier,
+      limits,
+      watched,
+    }
     const attempt = Attempt.make(request, this.#types.context, this.#clock)
-    const called = { runId: run.id, nodeId: node.id, nodeType: node.type.key }
-    const handler = this.#handlers.call(called, this.#clock.monotonicTimeNanosUnsafe())
-    const fiber = Effect.runForkWith(attempt.context)(attempt.run)
-    this.#handlers.returned(handler, this.#clock.monotonicTimeNanosUnsafe())
+    const fiber = watched(() => Effect.runForkWith(attempt.context)(attempt.run))
     const millis = node.policy.timeoutMillis
     const late = `timed out after ${Duration.format(Duration.millis(millis ?? 0))}`
     const timer =

@@ -6,14 +6,17 @@
  * a block; that is for whoever provides the watchdog.
  */
 import { Context } from "effect"
+import type { CalledNode } from "../domain/CalledNode.ts"
 
 /** Hears of handlers. */
 export interface Watchdog {
-  /** A handler is called now. Answers a number to tell the rest with. */
-  readonly called: (description: string) => number
-  /** Its handler has given control back for the first time. */
-  readonly returned: (handler: number) => void
-  /** Its handler is over. */
+  /** A handler has begun. Answers a number to tell the rest with. */
+  readonly began: (node: CalledNode) => number
+  /** The handler has control: until it gives it back nothing else happens in the process. */
+  readonly entered: (handler: number) => void
+  /** The handler has given control back. */
+  readonly left: (handler: number) => void
+  /** The handler is over. */
   readonly ended: (handler: number) => void
 }
 
