@@ -146,9 +146,8 @@ const watching = (
       }
       if (blocked >= tellMillis && !isTold) {
         isTold = true
-        say(
-          `The event loop is blocked since ${inSeconds(blocked)}: ${HandlerBoard.explain(board).clause}`,
-        )
+        const { clause } = HandlerBoard.explain(board)
+        say(`The event loop has been blocked for ${inSeconds(blocked)} so far: ${clause}`)
       }
       if (blocked >= blockedMillis && !hasLetGo) yield* overdue(blocked)
       if (!hasLetGo) yield* keepAll(now)

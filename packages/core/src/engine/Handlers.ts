@@ -2,8 +2,9 @@
  * Which handlers of this process are in progress, and what they have to do with a block of the
  * event loop.
  *
- * Guarantees: a handler that computes while it is called, or within `CurrentNode.watched`, is named,
- * and only that one; for any other block those in progress are named. Leaves out: noticing a block.
+ * Guarantees: a handler that computes while it is called, or within `CurrentNode.watched`, is
+ * named, and only that one; for any other block those in progress are named. Leaves out: noticing a
+ * block.
  */
 import type { CalledNode } from "../domain/CalledNode.ts"
 import { describeNode, inSeconds } from "../domain/CalledNode.ts"
