@@ -15,6 +15,8 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
+import { shiftedBy } from "../packages/server/test/kill/Fleet.ts"
+import { ServerProcess } from "../packages/server/test/ServerProcess.ts"
 import { withSql } from "../packages/server/test/kill/Sql.ts"
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
@@ -26,6 +28,8 @@ const delayMillis = 5_000
 const retryMillis = 6_000
 const limitMillis = 4_000
 const againMillis = 3_000
+
+const token = "a-token-of-operators-for-this-test-alone-0123456789"
 
 /** What a wait may be late by, and what clocks of whole milliseconds may be early by. */
 const lateMillis = 1_000
@@ -177,6 +181,13 @@ const tell = (what: string, started: ReadonlyArray<Started>, ends: ReadonlyMap<s
   }
 }
 
+/** The code with which `millrace doctor` ends, and the lines that it says. */
+const consult = async (env: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) => {
+  const doctor = new ServerProcess(["doctor", ...args], env)
+  const { code } = await doctor.ended
+  return [code, ...doctor.stderr.trim().split("\n")]
+}
+
 /** When each delivery arrived, by its name. It is refused the first time. */
 class Receiver {
   readonly arrivals = new Map<string, Array<number>>()
@@ -244,6 +255,7 @@ describe("on servers whose clocks are two minutes behind, right, and two minutes
       env: {
         KILL_DELIVERIES: JSON.stringify({ schedule, pollMillis: 100 }),
         MILLRACE_EGRESS_ALLOW: `127.0.0.1/32:${port}`,
+        MILLRACE_ADMIN_TOKEN: token,
       },
     })
     parts.push(() => arena.close())
@@ -288,6 +300,24 @@ describe("on servers whose clocks are two minutes behind, right, and two minutes
       [200, expect.stringMatching(/^1(20|19)$/)],
       [200],
       [200, expect.stringMatching(/^1(20|19)$/)],
+    ])
+
+    // So does the doctor, of its own machine and of a server that it asks.
+    const { url } = postgres
+    const own = await consult({ DATABASE_URL: url, ...shiftedBy(-120_000) })
+    const [behind, right, ahead] = fleet.seats.map(({ origin }) => String(origin))
+    const asked = await Promise.all(
+      [behind, right, ahead].map((origin) =>
+        consult({ MILLRACE_ADMIN_TOKEN: token }, "--url", String(origin)),
+      ),
+    )
+    const well = expect.stringMatching(/^All is well/)
+    const of = (side: string) => expect.stringMatching(`^The clock .* s ${side} the database's`)
+    expect([own, ...asked]).toEqual([
+      [0, of("behind"), well],
+      [0, of("behind"), well],
+      [0, well],
+      [0, of("ahead of"), well],
     ])
   })
 })

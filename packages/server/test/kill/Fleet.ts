@@ -67,7 +67,7 @@ class Seat {
 }
 
 /** What has a process believe that it is another time. */
-const shiftedBy = (millis: number): Readonly<Record<string, string>> =>
+export const shiftedBy = (millis: number): Readonly<Record<string, string>> =>
   millis === 0 ? {} : { NODE_OPTIONS: `--import=${shift}`, KILL_SHIFT_MILLIS: String(millis) }
 
 /** What all servers of a fleet are told. */
