@@ -73,10 +73,6 @@ export const limits = {
       "Milliseconds that the event loop may be blocked before a server on Postgres lets its runs " +
       "go to others, and ends itself.",
   },
-  threadsAtOnce: {
-    usual: 4,
-    meaning: "Threads on which one process runs blocking node types; further attempts wait.",
-  },
   attemptsPerRun: {
     usual: 1_000,
     meaning: "Attempts of all nodes of one run together, beyond which no node is tried again.",
