@@ -10,6 +10,7 @@ import { startKeyMillis } from "@millrace/core/domain/Idempotency"
 import { lossesPerRun } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import { withinBytes } from "@millrace/core/domain/RunPayload"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
@@ -355,12 +356,14 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel): RunModel =>
         const run = lists.find(account, id)
         return run === undefined ? Option.none() : Option.some(lists.record(run))
       }),
-    findMany: (account, ids) =>
-      Effect.sync(() =>
-        lists.runs
-          .filter((run) => run.accountId === account && ids.includes(run.id))
-          .map((run) => lists.record(run)),
-      ),
+    findMany: (account, ids, mostBytes) =>
+      Effect.sync(() => {
+        const found = [...new Set(ids)].flatMap((id) => {
+          const run = lists.find(account, id)
+          return run === undefined ? [] : [lists.record(run)]
+        })
+        return mostBytes === undefined ? found : withinBytes(found, mostBytes)
+      }),
     latestOutputs: (account, workflowId, nodeIds) =>
       Effect.sync(() => latestOutputs(lists, account, workflowId, nodeIds)),
     findStart: (account, key) =>
