@@ -217,14 +217,8 @@ const busy = (account: string, condition: string, cap: string): string => `((
   ) + (SELECT count(*) FROM adopted b WHERE b.account_id = ${account} AND ${condition}))`
 
 /** How many more runs of an account this claim may take. */
-const roomAnywhere = `(
-    SELECT least(${roomHere("a.account_id")}, c.cap - ${busy("a.account_id", "true", "c.cap")})
-    FROM (
-      SELECT coalesce((
-        SELECT c.runs_per_account FROM account_caps c WHERE c.account_id = a.account_id
-      ), $9::float8) AS cap OFFSET 0
-    ) c
-  )`
+const roomAnywhere = `least(${roomHere("a.account_id")},
+    $9::float8 - ${busy("a.account_id", "true", "$9::float8")})`
 
 const roomOfWorkflow = (account: string): string =>
   `$10::float8 - ${busy(account, "b.workflow_id = l.workflow_id", "$10::float8")}`
@@ -291,15 +285,12 @@ account AS MATERIALIZED (
 )`
 
 /**
- * Takes what the parts find. A claim that is held up, by runs that are due or by accounts with caps
- * of their own, does not renew the lease either: it is made again, and what its runner has lost is
- * to be found then, too.
+ * Takes what the parts find. A claim that is held up by runs that are due does not renew the lease
+ * either: it is made again, and what its runner has lost is to be found then, too.
  */
-const statement = (queue: string, parts: string, isHeld: string): string => `
+const statement = (queue: string, parts: string): string => `
 WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
-  SELECT v.*, ${isHeld} AS is_held FROM (
-    SELECT ${isHeldByDue} AS by_due, EXISTS (SELECT FROM account_caps) AS by_caps OFFSET 0
-  ) v
+  SELECT ${isHeldByDue} AS is_held
 ), taken AS MATERIALIZED (
   SELECT t.*, row_number() OVER () AS place, 'taken' AS few FROM (
     ${parts}
@@ -316,19 +307,17 @@ WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
   FROM taken t WHERE r.number = t.run AND t.few = 'taken'
   RETURNING r.*, t.place, t.part
 ), answer AS (
-  SELECT 0 AS place, NULL AS part, NULL AS run, v.by_due, v.by_caps FROM verdict v
-  WHERE v.by_due OR v.by_caps
+  SELECT 0 AS place, NULL AS part, NULL AS run FROM verdict v WHERE v.is_held
   UNION ALL
-  SELECT r.place, r.part, ${Rows.object(Rows.runs, "r")}, NULL, NULL FROM claimed r
+  SELECT r.place, r.part, ${Rows.object(Rows.runs, "r")} FROM claimed r
 )
-SELECT run, part, by_due AS "byDue", by_caps AS "byCaps" FROM answer ORDER BY place`
+SELECT run, part FROM answer ORDER BY place`
 
 /** Takes as many runs as are asked for. */
 export const freely: string = statement(
   turns,
   `SELECT run, lost_at, 'expired' AS part FROM expired
     UNION ALL SELECT run, NULL, 'due' FROM due UNION ALL SELECT run, NULL, 'queued' FROM queued`,
-  "v.by_due OR v.by_caps",
 )
 
 /** Takes no more than the caps leave; right only while nobody else takes runs under caps. */
@@ -336,7 +325,6 @@ export const sparingly: string = statement(
   cappedTurns,
   `SELECT run, lost_at, 'expired' AS part FROM back
     UNION ALL SELECT run, NULL, 'queued' FROM queued`,
-  "v.by_due",
 )
 
 /** Puts parked runs that are due into the queue, the longest due first: `dueAtOnce` at most. */

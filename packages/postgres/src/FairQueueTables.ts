@@ -1,5 +1,5 @@
 /**
- * The third migration: one queue for what is queued and what is due, and caps of single accounts.
+ * The third migration: one queue for what is queued and what is due.
  *
  * Guarantees: whatever is open stays where it is; what has no owner is claimed as before. Leaves
  * out: anything that cannot run in a transaction.
@@ -21,9 +21,4 @@ export const fairQueue: ReadonlyArray<string> = [
     ON open_runs (account_id, workflow_id, coalesce(ready_at, created_at), run)
     WHERE owner IS NULL AND due_at IS NULL`,
   `CREATE INDEX open_runs_busy ON open_runs (account_id, workflow_id) WHERE owner IS NOT NULL`,
-  // A table of its own, because a claim asks whether there are any.
-  `CREATE TABLE account_caps (
-    account_id text COLLATE "C" PRIMARY KEY,
-    runs_per_account int4 NOT NULL
-  )`,
 ]

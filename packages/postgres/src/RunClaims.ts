@@ -70,17 +70,13 @@ interface Found {
   readonly run: Run
 }
 
-/** A row of the answer to a claim: a run, or what held it up or will hold up others. */
-type Answer =
-  | { readonly part: null; readonly byDue: boolean; readonly byCaps: boolean }
-  | (Found & { readonly part: "expired" | "due" | "queued" })
+/** A row of the answer to a claim: a run, or that it was held up by runs that are due. */
+type Answer = { readonly part: null } | (Found & { readonly part: "expired" | "due" | "queued" })
 
 /** What the last claim has found, so that the next one goes about it in the right way at once. */
 export interface Habits {
   /** Runs were due beside others, or more than one claim sees. */
   isQueueing: boolean
-  /** Accounts have caps of their own. */
-  isCapped: boolean
   /** Called when there are more runs due than one statement puts into the queue. */
   readonly onCrowd: () => void
 }
@@ -146,10 +142,12 @@ const runsOf = (answers: ReadonlyArray<Answer>, after: string): ReadonlyArray<Ru
 const take = (
   sql: SqlClient,
   request: ClaimRequest,
-  { isCapped, isQueueing }: Pick<Habits, "isCapped" | "isQueueing">,
+  isQueueing: boolean,
 ): Effect.Effect<ReadonlyArray<Answer>, SqlError> => {
   const parameters = parametersOf(request, isQueueing)
-  if (!isCapped) return sql.unsafe<Answer>(ClaimStatement.freely, parameters)
+  if (request.runsPerAccount === undefined && request.runsPerWorkflow === undefined) {
+    return sql.unsafe<Answer>(ClaimStatement.freely, parameters)
+  }
   const caps = [request.runsPerAccount, request.runsPerWorkflow].map((cap) =>
     PgTypes.float8(cap ?? Number.POSITIVE_INFINITY),
   )
@@ -164,24 +162,22 @@ const take = (
 
 /**
  * Takes runs over; they come back in the order of the claim. A claim that is held up has taken
- * nothing, and is made once more in the way that it asks for.
+ * nothing, and is made once more when what is due is queued.
  */
 export const claim = Effect.fnUntraced(function* (
   sql: SqlClient,
   request: ClaimRequest,
   habits: Habits,
 ): Effect.fn.Return<ReadonlyArray<Run>, SqlError> {
-  const hasCaps = request.runsPerAccount !== undefined || request.runsPerWorkflow !== undefined
+  let { isQueueing } = habits
   for (;;) {
-    const way = { isCapped: hasCaps || habits.isCapped, isQueueing: habits.isQueueing }
-    const queued = way.isQueueing ? yield* queueDue(sql) : 0
+    const queued = isQueueing ? yield* queueDue(sql) : 0
     if (queued === ClaimStatement.dueAtOnce) habits.onCrowd()
-    const answers = yield* take(sql, request, way)
-    const verdict = answers.find((answer) => answer.part === null)
-    const { byCaps, byDue } = verdict ?? { byCaps: false, byDue: false }
-    habits.isQueueing = byDue || queued > 0
-    habits.isCapped = byCaps
-    if (!byDue && (!byCaps || way.isCapped)) return runsOf(answers, request.after ?? "")
+    const answers = yield* take(sql, request, isQueueing)
+    const isHeld = answers.some(({ part }) => part === null)
+    isQueueing = isHeld || queued > 0
+    habits.isQueueing = isQueueing
+    if (!isHeld) return runsOf(answers, request.after ?? "")
   }
 })
 

@@ -76,7 +76,6 @@ const makeClaim = Effect.fnUntraced(function* (sql: SqlClient) {
   yield* Effect.forkScoped(queueing(sql, isCrowded))
   const habits: RunClaims.Habits = {
     isQueueing: false,
-    isCapped: false,
     onCrowd: () => Latch.openUnsafe(isCrowded),
   }
   return (request: ClaimRequest) =>
