@@ -26,12 +26,15 @@ export const dueAtOnce = 1_000
 /** The database's clock, in milliseconds since the epoch. */
 export const nowMillis = millisOf("statement_timestamp()")
 
+/** Notes of a row of `runners` that its runner is heard of again, where its lease had run out. */
+export const noteReturn = (row: string): string => `returned_at =
+  CASE WHEN ${row}.lease_until <= ${nowMillis} THEN ${nowMillis} ELSE ${row}.returned_at END`
+
 /** Renews the lease of a runner, or begins it: for each row of a source, or at once. */
 export const renewal = (runner: string, leaseMillis: string, source = ""): string => `
   INSERT INTO runners AS r (id, lease_until)
   SELECT ${runner}::text, ${nowMillis} + ${leaseMillis}::int8 ${source}
-  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until,
-    returned_at = CASE WHEN r.lease_until <= ${nowMillis} THEN ${nowMillis} ELSE r.returned_at END`
+  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, ${noteReturn("r")}`
 
 /** Locks the run of each open one, and leaves out those that somebody is about to write. */
 export const lockRun = `CROSS JOIN LATERAL (

@@ -10,7 +10,6 @@
  * renewed; a thread that stops leaves nothing open. Leaves out: what a runner still owns; the event
  * loop asks that, and begins its leases.
  */
-import { PgTypes } from "@effect/sql-pg"
 import { inSeconds } from "@millrace/core/domain/CalledNode"
 import type { RunnerId } from "@millrace/core/domain/Id"
 import type { Blocked } from "@millrace/core/domain/Loss"
@@ -67,11 +66,6 @@ interface Kept {
   renewAt: number
 }
 
-const renewal = `UPDATE runners SET lease_until = ${nowMillis} + $2::int8 WHERE id = $1`
-
-const renew = (sql: SqlClient, runner: RunnerId, leaseMillis: number) =>
-  sql.unsafe(renewal, [Rows.text(runner), PgTypes.float8(leaseMillis)])
-
 /** Does something for so long at most, also where the database does not even answer to a cancel. */
 const within = <A, E>(millis: number, effect: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
@@ -115,7 +109,7 @@ const watching = (
           if (sql === undefined || now < lease.renewAt) return Effect.void
           lease.renewAt = now + lease.leaseMillis / 4
           const millis = Math.max(500, lease.leaseMillis / 4)
-          return Effect.forkDetach(within(millis, renew(sql, runner, lease.leaseMillis)))
+          return Effect.forkDetach(within(millis, RunClaims.keep(sql, runner, lease.leaseMillis)))
         },
         { discard: true },
       )

@@ -15,7 +15,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as ClaimStatement from "./ClaimStatement.ts"
-import { lockRun, nowMillis, renewal } from "./ClaimStatement.ts"
+import { lockRun, noteReturn, nowMillis, renewal } from "./ClaimStatement.ts"
 import { millisOf } from "./DatabaseClock.ts"
 import { orStorageError } from "./Failure.ts"
 import { block, takingBack } from "./Quarantine.ts"
@@ -227,6 +227,17 @@ export const heartbeat = (
 export const endLeases: Effect.Effect<void, StorageError, SqlClient> = SqlClient.use((sql) =>
   sql.unsafe(`UPDATE runners SET lease_until = ${nowMillis} WHERE lease_until > ${nowMillis}`),
 ).pipe(Effect.asVoid, orStorageError("RunClaims.endLeases"))
+
+const keepStatement = `
+UPDATE runners AS r SET lease_until = ${nowMillis} + $2::int8, ${noteReturn("r")} WHERE id = $1`
+
+/** Renews a lease that is there, and nothing else: what others took is asked with a heartbeat. */
+export const keep = (
+  sql: SqlClient,
+  runner: RunnerId,
+  leaseMillis: number,
+): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(sql.unsafe(keepStatement, [Rows.text(runner), PgTypes.float8(leaseMillis)]))
 
 /** Gives runs back that the runner owns. */
 export const abandon = (

@@ -10,6 +10,7 @@ import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Postgres, Stores } from "@millrace/postgres"
 import { check, migrate } from "@millrace/postgres/Migrations"
+import * as RunClaims from "@millrace/postgres/RunClaims"
 import * as RunCommits from "@millrace/postgres/RunCommits"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -201,6 +202,33 @@ const losing = Effect.fnUntraced(function* (samples: Samples.Samples, n: number)
   if (n % 3 === 0) yield* runs.pardon(run.id)
   else yield* runs.commit(Samples.step(run, { nodeRunCount: 1 }, { clearsLosses: n % 3 === 1 }))
 })
+
+const returns = (test: Tests): void => {
+  test.effect("are told of a runner that only its lease's thread was heard of", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [store, sql] = [yield* RunStore, yield* SqlClient]
+      const [owner, other] = [samples.runner(), samples.runner()]
+      const active = [{ ordinal: 0, attempt: 1, startedAt: 1 }]
+      yield* store.heartbeat(owner, 0)
+      const run = samples.run({ status: "RUNNING", owner, active, createdAt: 1 })
+      yield* store.commit(Samples.birth(run))
+      const records = yield* store.claim({ runner: other, leaseMillis: 60_000, limit: 1 })
+      assert.deepStrictEqual(
+        records.map((record) => [record.run.id, record.run.losses.length]),
+        [[run.id, 1]],
+      )
+      yield* RunClaims.keep(sql.withoutTransforms(), owner, 60_000)
+      yield* store.heartbeat(owner, 60_000)
+      const found = yield* store.findMany(samples.account, [run.id])
+      assert.deepStrictEqual(
+        found.map((record) => record.run.losses),
+        [[]],
+      )
+      yield* store.commit(Samples.step(records[0]!.run, { status: "COMPLETED" }))
+    }),
+  )
+}
 
 const plans = (test: Tests): void => {
   test.effect("are made once for few and many, and never read a whole table", () =>
@@ -416,6 +444,7 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
     transactions(test)
     groups(test)
     startKeys(test)
+    returns(test)
     plans(test)
     deliveryPlans(test)
     lookUps(test)
