@@ -94,6 +94,21 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
       }),
     )
 
+    test.effect("finds the one due run of an account behind thousands of another one", () =>
+      Effect.gen(function* () {
+        const [samples, store] = [yield* Samples.make, yield* RunStore]
+        const [crowd, one] = [samples.run(), samples.run({ accountId: samples.stranger })]
+        yield* store.commit(Samples.birth(crowd))
+        yield* copies(crowd.id, 3_500, 1_000_000)
+        yield* store.commit(Samples.birth({ ...one, dueAt: 2_000_000 }))
+        // Each claim puts a thousand of those that are due into the queue before it takes any.
+        const claims = yield* Effect.forEach([1, 2, 3, 4, 5], () => claimOf({}))
+        const taken = claims.flat().map(({ run }) => run.id)
+        assert.strictEqual(new Set(taken).size, 5 * limit)
+        assert.include(taken, one.id)
+      }),
+    )
+
     test.effect("is not held up by a process that freezes while it claims under caps", () =>
       Effect.gen(function* () {
         const [url, samples, store] = [yield* Address, yield* Samples.make, yield* RunStore]
