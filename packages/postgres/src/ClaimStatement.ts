@@ -113,10 +113,10 @@ const expired = `held AS MATERIALIZED (
 )`
 
 /**
- * Runs that have been out of the queue before. Owners are read by jumping from one to the next in
- * their index: there are few, also where runs are many.
+ * Owners whose lease has run out. Owners are read by jumping from one to the next in their index:
+ * there are few, also where runs are many.
  */
-const comingBack = `
+const ownersGone = `
 owner (id, step) AS (
   SELECT ${front}, 'start'
   UNION ALL
@@ -127,7 +127,10 @@ owner (id, step) AS (
   SELECT w.id, u.lease_until AS lost_at FROM owner w LEFT JOIN LATERAL (
     SELECT lease_until FROM runners u WHERE u.id = w.id OFFSET 0
   ) u ON true WHERE w.step = 'next' AND (u.lease_until > ${nowMillis}) IS NOT TRUE
-), excepted AS MATERIALIZED (
+)`
+
+/** Runs that have been out of the queue before. */
+const comingBack = `${ownersGone}, excepted AS MATERIALIZED (
   SELECT r.number FROM unnest($4::text[]) AS e (id) CROSS JOIN LATERAL (
     SELECT number FROM runs r WHERE r.id = e.id OFFSET 0
   ) r
@@ -329,6 +332,22 @@ export const sparingly: string = statement(
   `SELECT run, lost_at, 'expired' AS part FROM back
     UNION ALL SELECT run, NULL, 'queued' FROM queued`,
 )
+
+/**
+ * Looks whether there is anything to claim, and renews the lease where there is not: a fraction of
+ * what a claim costs that finds nothing. Parameters: $1 runner, $2 milliseconds of its lease.
+ */
+export const look: string = `
+WITH RECURSIVE ${ownersGone}, found AS MATERIALIZED (
+  SELECT EXISTS (SELECT FROM gone) OR (
+    SELECT o.run FROM open_runs o WHERE o.owner IS NULL AND o.due_at IS NULL
+    ORDER BY o.account_id, ${readyAt}, o.run LIMIT 1
+  ) IS NOT NULL OR (
+    SELECT o.run FROM open_runs o WHERE o.owner IS NULL AND o.due_at <= ${nowMillis}
+    ORDER BY o.due_at, o.run LIMIT 1
+  ) IS NOT NULL AS anything
+), lease AS (${renewal("$1", "$2", "FROM found f WHERE NOT f.anything")})
+SELECT anything FROM found`
 
 /** Puts parked runs that are due into the queue, the longest due first: `dueAtOnce` at most. */
 export const queueDue: string = `

@@ -75,6 +75,8 @@ type Answer = { readonly part: null } | (Found & { readonly part: "expired" | "d
 
 /** What the last claim has found, so that the next one goes about it in the right way at once. */
 export interface Habits {
+  /** The last claim took nothing: the next one looks first whether there is anything to claim. */
+  isIdle: boolean
   /** Runs were due beside others, or more than one claim sees. */
   isQueueing: boolean
   /** Called when there are more runs due than one statement puts into the queue. */
@@ -160,6 +162,16 @@ const take = (
   )
 }
 
+/** True where there is something to claim; else the runner's lease is renewed. */
+const look = (sql: SqlClient, { leaseMillis, runner }: ClaimRequest) =>
+  Effect.map(
+    sql.unsafe<{ readonly anything: boolean }>(ClaimStatement.look, [
+      Rows.text(runner),
+      PgTypes.float8(leaseMillis),
+    ]),
+    (rows) => rows[0]?.anything === true,
+  )
+
 /**
  * Takes runs over; they come back in the order of the claim. A claim that is held up has taken
  * nothing, and is made once more when what is due is queued.
@@ -170,6 +182,7 @@ export const claim = Effect.fnUntraced(function* (
   habits: Habits,
 ): Effect.fn.Return<ReadonlyArray<Run>, SqlError> {
   let { isQueueing } = habits
+  if (habits.isIdle && !isQueueing && !(yield* look(sql, request))) return []
   for (;;) {
     const queued = isQueueing ? yield* queueDue(sql) : 0
     if (queued === ClaimStatement.dueAtOnce) habits.onCrowd()
@@ -177,7 +190,9 @@ export const claim = Effect.fnUntraced(function* (
     const isHeld = answers.some(({ part }) => part === null)
     isQueueing = isHeld || queued > 0
     habits.isQueueing = isQueueing
-    if (!isHeld) return runsOf(answers, request.after ?? "")
+    if (isHeld) continue
+    habits.isIdle = answers.length === 0
+    return runsOf(answers, request.after ?? "")
   }
 })
 

@@ -75,6 +75,7 @@ const makeClaim = Effect.fnUntraced(function* (sql: SqlClient) {
   const isCrowded = yield* Latch.make(false)
   yield* Effect.forkScoped(queueing(sql, isCrowded))
   const habits: RunClaims.Habits = {
+    isIdle: true,
     isQueueing: false,
     onCrowd: () => Latch.openUnsafe(isCrowded),
   }
