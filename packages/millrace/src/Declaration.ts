@@ -110,6 +110,18 @@ export interface NodeOptions<
    */
   readonly delivery?: "at-least-once" | "at-most-once"
   /**
+   * For a handler that computes for long: `import.meta.url` of the module that exports this node
+   * type, a `file:` URL. No two attempts share a thread at the same time. The thread imports the
+   * module once more, so put the type into a module that does nothing else when it is imported;
+   * `createEngine` is refused there. What one attempt leaves in the module's variables the next one
+   * may find. Inputs, outputs and log data are copied. A timeout or a canceled run ends the thread
+   * at once (`signal` is never aborted); a crash of the thread fails the attempt. The thread has no
+   * `MILLRACE_*`, `DATABASE_URL` or `PGPASSWORD` in its environment, but it is no sandbox.
+   * `limits.threadsAtOnce` bounds the threads of an engine, `limits.megabytesPerThread` the memory
+   * of each. The time for which an attempt waits for a thread counts towards its timeout.
+   */
+  readonly blocking?: string
+  /**
    * The handler. A throw fails the node with the error's message. An optional output that is left
    * out was not taken: what only it leads to is skipped.
    */

@@ -43,6 +43,8 @@ import type { Workflows } from "./Workflow.ts"
 import * as Workflow from "./Workflow.ts"
 import type { WorkflowBuilder } from "./WorkflowBuilder.ts"
 import { empty } from "./WorkflowBuilder.ts"
+import { isHandlerThread } from "./ThreadEnvironment.ts"
+import * as Threads from "./Threads.ts"
 
 /** What an engine is made of. Nothing is needed. */
 export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
@@ -88,6 +90,15 @@ const checkNames = (options: EngineOptions<ReadonlyArray<NodeType>>): void => {
   ]
   if (clauses.length === 0) return
   throw ofRefusal(new InvalidRequest({ message: `createEngine: ${clauses.join("; ")}` }))
+}
+
+/** Refuses an engine where a module was imported for one of its node types only. */
+const checkThread = (): void => {
+  if (!isHandlerThread()) return
+  const message =
+    "createEngine: was called while a thread imported the module of a blocking node type: " +
+    "put the node type into a module of its own"
+  throw ofRefusal(new InvalidRequest({ message }))
 }
 
 /** A running engine. */
@@ -146,6 +157,7 @@ const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
     Layer.provide(NodeDigest.layer),
     Layer.provide(Layer.provide(types, Outbound.layer())),
     Layer.provideMerge(Layer.merge((options.store ?? memory()).layer, Cursors.layer)),
+    Layer.provideMerge(Threads.layer),
     Layer.provideMerge(settingsOf(options)),
   )
 }
@@ -192,6 +204,7 @@ const engineOf = <N extends ReadonlyArray<NodeType>>(
 export const createEngine = async <const N extends ReadonlyArray<NodeType> = readonly []>(
   options: EngineOptions<N> = {},
 ): Promise<Engine<N>> => {
+  checkThread()
   checkNames(options)
   const runtime = await open(layerOf(options))
   try {

@@ -15,6 +15,7 @@ import * as Core from "@millrace/core/engine/CurrentNode"
 import { sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { Duration, Effect } from "effect"
+import { isModule, onThread } from "./Blocking.ts"
 import type { NodeContext, NodeLog, NodeOptions, Time } from "./Declaration.ts"
 import { NodeError } from "./NodeError.ts"
 import type { Port, PortSchema, PortSchemas } from "./Port.ts"
@@ -175,6 +176,15 @@ export const executableOf = <
   declaration: NodeOptions<T, I, O, M>,
 ): Executable => {
   const options = declaration as unknown as AnyOptions
+  const { blocking, type } = options
+  const local = localExecutable(options)
+  if (blocking === undefined) return local
+  if (isModule(blocking)) return onThread(local, blocking)
+  const expected = "expected import.meta.url of the module that exports the node type"
+  throw new TypeError(`Node type "${type}": blocking: ${expected}`)
+}
+
+const localExecutable = (options: AnyOptions): Executable => {
   const inputs = portMap(options.type, options.inputs)
   const outputs = portMap(options.type, options.outputs)
   return {

@@ -73,6 +73,16 @@ export const limits = {
       "Milliseconds that the event loop may be blocked before a server on Postgres lets its runs " +
       "go to others, and ends itself.",
   },
+  threadsAtOnce: {
+    usual: 4,
+    meaning:
+      "Threads on which one engine runs blocking node types at the same time; further attempts " +
+      "wait, and their time limits go on meanwhile.",
+  },
+  megabytesPerThread: {
+    usual: 1_024,
+    meaning: "Megabytes of JavaScript values of one such thread; one that takes more is ended.",
+  },
   attemptsPerRun: {
     usual: 1_000,
     meaning: "Attempts of all nodes of one run together, beyond which no node is tried again.",

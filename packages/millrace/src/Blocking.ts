@@ -1,0 +1,54 @@
+/**
+ * Node types whose handlers are called on a thread of their own.
+ *
+ * Guarantees: what is in the thread and what is not have the same type, version and ports. Leaves
+ * out: the threads.
+ */
+import type { JsonObject } from "@millrace/core/domain/Json"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
+import type { NodeType } from "@millrace/core/domain/NodeType"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import type { Executable } from "@millrace/core/engine/NodeTypes"
+import { Effect } from "effect"
+import { CurrentThreads } from "./Threads.ts"
+import type { ThreadCall } from "./ThreadWire.ts"
+
+/** An executable, and the same as it is called within the thread that it is called from. */
+interface Threaded extends Executable {
+  readonly local: Executable
+}
+
+/** The handler itself of a node type that says `blocking`; `undefined` for anything else. */
+export const localOf = (nodeType: unknown): Executable | undefined => {
+  const executable = (nodeType as { readonly executable?: Partial<Threaded> } | null | undefined)
+    ?.executable
+  return executable?.local
+}
+
+const callOf = (
+  { key, version }: NodeType,
+  inputs: JsonObject,
+  current: CurrentNode["Service"],
+  logLines: number,
+): Omit<ThreadCall, "id"> => {
+  const { accountId, attempt, idempotencyKey, mode, nodeId, runId, workflowId } = current
+  const known = { accountId, workflowId, runId, nodeId, mode, attempt, idempotencyKey }
+  return { type: key, version, inputs, logLines, current: known }
+}
+
+/** Calls a handler on a thread that imports its module. */
+export const onThread = (local: Executable, module: string): Threaded => ({
+  type: local.type,
+  local,
+  run: (given) =>
+    Effect.gen(function* () {
+      const current = yield* CurrentNode
+      const threads = yield* CurrentThreads
+      const { logLinesPerNode } = yield* CurrentLimits
+      const call = callOf(local.type, given, current, logLinesPerNode)
+      return yield* threads.call(module, call, current)
+    }),
+})
+
+/** True for what `import.meta.url` is. */
+export const isModule = (text: string): boolean => URL.parse(text)?.protocol === "file:"
