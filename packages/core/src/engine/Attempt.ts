@@ -6,7 +6,8 @@
  * Guarantees: an output is plain JSON within the size limit, on declared ports only, and frozen, so
  * that no handler can change what another one sees. Leaves out: what the outcome means for the run.
  */
-import { Cause, Clock, Context, Effect, Exit, Option, Result } from "effect"
+import type { Clock } from "effect"
+import { Cause, Context, Effect, Exit, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import { fromNumber, isAmount } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
@@ -233,7 +234,7 @@ export const make = (
   const handled = Effect.suspend(() => executable.run(inputs, node.settings))
   return {
     run: handled,
-    context: Context.add(Context.add(outer, CurrentNode, current), Clock.Clock, clock),
+    context: Context.add(outer, CurrentNode, current),
     charged: () => charged ?? 0,
     end: (exit) => outcomeOf(exit, node.ports, limits, ended()),
     giveUp: (error) => ({

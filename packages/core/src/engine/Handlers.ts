@@ -39,7 +39,9 @@ const nanosPerMilli = 1_000_000
 export class Handlers {
   readonly #watchdog: Watchdog | undefined
   readonly #current = new Set<Handler>()
-  #ended: Array<Handler> = []
+  /** The last that have ended; a ring, because every attempt comes by here. */
+  readonly #ended: Array<Handler> = []
+  #endedCount = 0
   #longest: Longest | undefined
   #blocked: Blocked | undefined
 
@@ -73,7 +75,8 @@ export class Handlers {
   end(handler: Handler): void {
     this.#watchdog?.ended(handler.mark)
     this.#current.delete(handler)
-    if (this.#ended.push(handler) > remembered) this.#ended.shift()
+    this.#ended[this.#endedCount % remembered] = handler
+    this.#endedCount += 1
   }
 
   /** The run that has blocked the event loop since the last call, if there was one. */
@@ -98,12 +101,15 @@ export class Handlers {
           ? `${describeNode(longest)} gave no control back meanwhile`
           : this.#suspects()
     this.#longest = undefined
-    if (this.#ended.length > 0) this.#ended = []
+    this.#ended.length = 0
+    this.#endedCount = 0
     return what && `The event loop was blocked for ${inSeconds(millis)}: ${what}`
   }
 
   #suspects(): string {
-    const all = [...this.#current, ...this.#ended].toReversed()
+    const latest = this.#endedCount % remembered
+    const ended = [...this.#ended.slice(latest), ...this.#ended.slice(0, latest)]
+    const all = [...this.#current, ...ended].toReversed()
     if (all.length === 0) return "no node was in progress"
     const more = all.length > named ? `, and ${all.length - named} more` : ""
     return `in progress were ${all.slice(0, named).map(describeNode).join(", ")}${more}`

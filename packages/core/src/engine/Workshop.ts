@@ -5,8 +5,8 @@
  * Guarantees: whatever a handler does, nobody waits for it; what it says after its attempt was
  * ended is dropped. Leaves out: what any of it means for the run.
  */
-import type { Clock, Fiber } from "effect"
-import { Duration, Effect, Queue } from "effect"
+import type { Fiber } from "effect"
+import { Clock, Context, Duration, Effect, Queue } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import * as Attempt from "./Attempt.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
@@ -31,6 +31,8 @@ export class Workshop {
   readonly #types: NodeTypes["Service"]
   readonly #handlers: Handlers
   readonly #clock: Clock.Clock
+  /** What handlers run in; the clock is the engine's. */
+  readonly #context: Context.Context<unknown>
   readonly #news: Queue.Queue<News>
   readonly #fork: ReturnType<typeof Effect.runForkWith<unknown>>
   readonly #running = new Map<number, Running>()
@@ -48,6 +50,7 @@ export class Workshop {
     this.#types = types
     this.#handlers = handlers
     this.#clock = clock
+    this.#context = Context.add(types.context, Clock.Clock, clock)
     this.#news = news
     this.#fork = Effect.runForkWith(types.context)
     progress.spent = (index, attempt) => {
@@ -64,7 +67,9 @@ export class Workshop {
   /** Does what a turn asks for. */
   begin({ started, stopped }: Turn): void {
     for (const index of stopped) this.#interrupt(index)
-    for (const each of started) this.#start(each)
+    // Handlers follow each other: each gets control when the one before has given it back.
+    let now = started.length === 0 ? 0n : this.#clock.monotonicTimeNanosUnsafe()
+    for (const each of started) now = this.#start(each, now)
     if (this.#progress.run.dueAt !== null) return
     for (const [index, { due }] of this.#progress.waiting) {
       if (this.#waits.has(index)) continue
@@ -134,8 +139,11 @@ export class Workshop {
     }
   }
 
-  /** Calls a handler at once: one that does not wait has then ended before anybody looks. */
-  #start({ attempt: number, index, inputs, state }: Started): void {
+  /**
+   * Calls a handler at once: one that does not wait has then ended before anybody looks. It gets
+   * control at `now`; answers when it has given it back. Both are monotonic, in nanoseconds.
+   */
+  #start({ attempt: number, index, inputs, state }: Started, now: bigint): bigint {
     const { graph, leftovers, limits, run } = this.#progress
     const node = graph.nodes[index]!
     const executable = this.#types.executable(node.type.key)!
@@ -157,14 +165,18 @@ export class Workshop {
       limits,
       watched,
     }
-    const attempt = Attempt.make(request, this.#types.context, this.#clock)
-    const fiber = watched(() => Effect.runForkWith(attempt.context)(attempt.run))
+    const attempt = Attempt.make(request, this.#context, this.#clock)
+    this.#handlers.enter(handler, now)
+    const fiber = Effect.runForkWith(attempt.context)(attempt.run)
+    const left = this.#clock.monotonicTimeNanosUnsafe()
+    this.#handlers.leave(handler, left)
     const millis = node.policy.timeoutMillis
-    const late = `timed out after ${Duration.format(Duration.millis(millis ?? 0))}`
     const timer =
       millis === undefined || fiber.pollUnsafe() !== undefined
         ? undefined
-        : this.#after(millis, () => attempt.giveUp(late))
+        : this.#after(millis, () =>
+            attempt.giveUp(`timed out after ${Duration.format(Duration.millis(millis))}`),
+          )
     this.#running.set(index, { attempt: number, fiber, charged: attempt.charged, timer })
     fiber.addObserver((exit) => {
       this.#handlers.end(handler)
@@ -172,5 +184,6 @@ export class Workshop {
         Queue.offerUnsafe(this.#news, attempt.end(exit))
       }
     })
+    return left
   }
 }
