@@ -2,8 +2,8 @@
  * The operations of operators on accounts.
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Account, Accounts, CreateAccount } from "./AdminWire.ts"
-import { BadRequest, PayloadTooLarge, UnsupportedMediaType } from "./WireError.ts"
+import { Account, AccountParams, Accounts, CreateAccount, UpdateAccount } from "./AdminWire.ts"
+import { BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType } from "./WireError.ts"
 
 const list = HttpApiEndpoint.get("list", "/", { success: Accounts }).annotateMerge(
   OpenApi.annotations({ summary: "List accounts", description: "All of them, oldest first." }),
@@ -20,9 +20,23 @@ const create = HttpApiEndpoint.post("create", "/", {
   }),
 )
 
+const update = HttpApiEndpoint.patch("update", "/:id", {
+  params: AccountParams,
+  payload: UpdateAccount,
+  success: Account,
+  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Change an account",
+    description:
+      "Every server obeys a new cap within a quarter of its lease, 7.5 seconds by default. What " +
+      "is in progress by then goes on.",
+  }),
+)
+
 /** `/accounts`. */
 export class AdminAccountsApi extends HttpApiGroup.make("accounts")
-  .add(list, create)
+  .add(list, create, update)
   .prefix("/accounts")
   .annotateMerge(
     OpenApi.annotations({

@@ -23,6 +23,15 @@ export const CreateAccount = Schema.Struct({
   name: StoredAccount.fields.name.check(isStorable, Schema.isTrimmed()),
 }).annotate({ identifier: "CreateAccount" })
 
+/** Body of a change of an account: what is to be set. */
+export const UpdateAccount = Schema.Struct({
+  runsAtOnce: StoredAccount.fields.runsAtOnce.annotate({
+    description:
+      "Runs of the account that execute at the same time, anywhere, 1 to 1,000,000; more of them " +
+      "stay QUEUED. `null` leaves it to the server's limits.",
+  }),
+}).annotate({ identifier: "UpdateAccount" })
+
 /** An API key; never its secret (specification 2.8). */
 export const Key = ApiKey.annotate({ identifier: "Key" })
 export type Key = typeof Key.Type

@@ -11,6 +11,7 @@ import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, type Layer } from "effect"
+import { accountCapSuite } from "./AccountCapSuite.ts"
 import { admitSuite } from "./AdmitSuite.ts"
 import { currentWorkflowSuite } from "./CurrentWorkflowSuite.ts"
 import { keyStoreSuite } from "./KeyStoreSuite.ts"
@@ -75,6 +76,7 @@ export const conformance = <E>(
     runLossSuite(it)
     runParkingSuite(it)
     runTurnSuite(it, crowd)
+    accountCapSuite(it)
     ledgerSuite(it)
     namedCreditSuite(it)
     usageSuite(it)

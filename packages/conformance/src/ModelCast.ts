@@ -102,6 +102,7 @@ export const accountOf = (cast: Cast, slot: number, age: number): Account => ({
   id: cast.accounts[slot]!,
   name: `Account ${slot}`,
   createdAt: timeOf(age),
+  runsAtOnce: null,
 })
 
 /** A workflow that nobody has changed yet. */

@@ -152,7 +152,13 @@ export const make: Effect.Effect<Samples> = Effect.gen(function* () {
     account,
     stranger: AccountId.make(`acc_${seed}_stranger`),
     runner: () => RunnerId.make(idOf("runner", next())),
-    accountOf: (change) => ({ id: account, name: "An account", createdAt: epoch, ...change }),
+    accountOf: (change) => ({
+      id: account,
+      name: "An account",
+      createdAt: epoch,
+      runsAtOnce: null,
+      ...change,
+    }),
     definition: (change) => ({ id: idOf("def", next()), ...graph, ...change }),
     workflow: (change) => {
       const n = next()

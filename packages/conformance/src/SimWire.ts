@@ -115,6 +115,7 @@ export class Wire {
       now: read(runs.now),
       release: (runner, blocked) =>
         this.#send(machine, { _tag: "Release", runner }, runs.release(runner, blocked)),
+      cappedAccounts: (limit) => read(runs.cappedAccounts(limit)),
       suspects: (limit) => read(runs.suspects(limit)),
       pardon: (id) => this.#send(machine, { _tag: "Pardon", id }, runs.pardon(id)),
       find: (account, id) => read(runs.find(account, id)),

@@ -35,8 +35,8 @@ export interface StoreModel {
 export const make = (): StoreModel => {
   const workflows = Workflows.make()
   const ledger = Ledger.make()
-  const runs = Runs.make(ledger, workflows)
   const keys = Keys.make()
+  const runs = Runs.make(ledger, workflows, keys)
   const stores = {
     workflows: workflows.store,
     runs: runs.store,

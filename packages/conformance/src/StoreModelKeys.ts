@@ -21,6 +21,7 @@ import { oldestFirst } from "./StoreModelPage.ts"
 export interface KeyModel {
   readonly store: KeyStore["Service"]
   readonly keys: () => ReadonlyArray<ApiKey>
+  readonly accounts: () => ReadonlyArray<Account>
 }
 
 const maxLiveKeys = 10
@@ -168,7 +169,15 @@ export const make = (): KeyModel => {
       }),
     findAccount: (id) =>
       Effect.sync(() => Option.fromUndefinedOr(lists.accounts.find((each) => each.id === id))),
+    updateAccount: (id, { runsAtOnce }) =>
+      Effect.sync(() => {
+        const known = lists.accounts.find((each) => each.id === id)
+        if (known === undefined) return Option.none()
+        const next = { ...known, runsAtOnce }
+        lists.accounts = lists.accounts.map((each) => (each === known ? next : each))
+        return Option.some(next)
+      }),
     listAccounts: Effect.sync(() => oldestFirst(lists.accounts)),
   })
-  return { store, keys: () => lists.keys }
+  return { store, keys: () => lists.keys, accounts: () => lists.accounts }
 }

@@ -16,6 +16,7 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Effect, Option } from "effect"
+import type { KeyModel } from "./StoreModelKeys.ts"
 import type { LedgerModel } from "./StoreModelLedger.ts"
 import type { WorkflowModel } from "./StoreModelWorkflows.ts"
 import { contains, pageOf } from "./StoreModelPage.ts"
@@ -108,9 +109,11 @@ class Lists {
   starts: ReadonlyArray<Start> = []
   readonly leases = new Map<RunnerId, Timestamp>()
   readonly workflows: WorkflowModel["workflows"]
+  readonly keys: KeyModel
 
-  constructor({ workflows }: WorkflowModel) {
+  constructor({ workflows }: WorkflowModel, keys: KeyModel) {
     this.workflows = workflows
+    this.keys = keys
   }
 
   find(account: AccountId, id: RunId): Run | undefined {
@@ -216,7 +219,10 @@ class Lists {
     const expired = open.filter((run) =>
       run.owner === null ? isLeft(run, now) : this.hasRunOut(run.owner, now),
     )
+    const capOf = (account: AccountId) =>
+      this.keys.accounts().find(({ id }) => id === account)?.runsAtOnce ?? null
     return claimed(request, {
+      capOf,
       expired: expired.map((run) => ({ run, losses: this.lossesOf(run, request.runner) })),
       queued: this.openBy(({ createdAt, dueAt }) => dueAt ?? createdAt).filter(
         ({ dueAt, losses, owner }) => owner === null && (dueAt ?? 0) <= now && losses.length === 0,
@@ -335,8 +341,8 @@ const latestOutputs = (
 }
 
 /** An empty run store, whose commits move credits in a ledger and see these workflows. */
-export const make = (ledger: LedgerModel, workflows: WorkflowModel): RunModel => {
-  const lists = new Lists(workflows)
+export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyModel): RunModel => {
+  const lists = new Lists(workflows, keys)
   const store = RunStore.of({
     ...handing(lists),
     ...leasing(lists),
@@ -351,6 +357,11 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel): RunModel =>
         return Effect.void
       }),
     now: Clock.currentTimeMillis,
+    cappedAccounts: (limit) =>
+      Effect.sync(() => {
+        const capped = keys.accounts().filter(({ runsAtOnce }) => runsAtOnce !== null)
+        return new Set(capped.map(({ id }) => id).slice(0, limit))
+      }),
     find: (account, id) =>
       Effect.sync(() => {
         const run = lists.find(account, id)

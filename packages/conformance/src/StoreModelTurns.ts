@@ -24,6 +24,8 @@ export interface Claimable {
   readonly queued: ReadonlyArray<Run>
   /** All that have an owner, expired or not. */
   readonly owned: ReadonlyArray<Run>
+  /** The cap of an account's own; `null` where it has none. */
+  readonly capOf: (account: AccountId) => number | null
 }
 
 /** The accounts of these runs in the order of their turns. */
@@ -45,11 +47,17 @@ const hasRoom = (
   (rooms?.get(accountId) ?? roomPerAccount)
 
 /** True when a run may get an owner beside those that have one. */
-const fits = (run: Run, owned: ReadonlyArray<Run>, request: ClaimRequest): boolean => {
+const fits = (
+  run: Run,
+  owned: ReadonlyArray<Run>,
+  request: ClaimRequest,
+  { capOf }: Claimable,
+): boolean => {
   const ofAccount = owned.filter(({ accountId }) => accountId === run.accountId)
   const ofWorkflow = ofAccount.filter(({ workflowId }) => workflowId === run.workflowId)
   return (
-    (request.runsPerAccount === undefined || ofAccount.length < request.runsPerAccount) &&
+    (request.runsPerAccount === undefined ||
+      ofAccount.length < (capOf(run.accountId) ?? request.runsPerAccount)) &&
     (request.runsPerWorkflow === undefined || ofWorkflow.length < request.runsPerWorkflow)
   )
 }
@@ -59,6 +67,7 @@ const byTurns = (
   queued: ReadonlyArray<Run>,
   owned: ReadonlyArray<Run>,
   request: ClaimRequest,
+  claimable: Claimable,
 ): ReadonlyArray<Run> => {
   const taken: Array<Run> = []
   for (;;) {
@@ -69,7 +78,7 @@ const byTurns = (
           run.accountId === account &&
           !taken.includes(run) &&
           hasRoom(run, taken, request) &&
-          fits(run, [...owned, ...taken], request),
+          fits(run, [...owned, ...taken], request, claimable),
       )
       if (next !== undefined) taken.push(next)
     }
@@ -109,5 +118,5 @@ export const claimed = (request: ClaimRequest, claimable: Claimable): ReadonlyAr
   const candidates = claimable.expired.filter(({ run }) => !except.includes(run.id))
   const back = withoutQuarantine(candidates, claimable.owned, request).slice(0, limit)
   const owned = [...claimable.owned, ...back.filter(({ owner }) => owner === null)]
-  return [...back, ...byTurns(wanted(claimable.queued), owned, request)].slice(0, limit)
+  return [...back, ...byTurns(wanted(claimable.queued), owned, request, claimable)].slice(0, limit)
 }

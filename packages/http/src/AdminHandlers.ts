@@ -2,7 +2,7 @@
  * The operations of operators on accounts and keys.
  */
 import { AdminApi } from "@millrace/api/AdminApi"
-import { CreateAccount, CreateKey, UpdateKey } from "@millrace/api/AdminWire"
+import { CreateAccount, CreateKey, UpdateAccount, UpdateKey } from "@millrace/api/AdminWire"
 import { AccountId, KeyId } from "@millrace/core/domain/Id"
 import { Keys } from "@millrace/core/engine/Keys"
 import { Effect, Redacted } from "effect"
@@ -13,6 +13,7 @@ import { refuse } from "./Errors.ts"
 
 const readAccount = reader(CreateAccount)
 const readCreate = reader(CreateKey)
+const readAccountChange = reader(UpdateAccount)
 const readUpdate = reader(UpdateKey)
 
 /** A request whose body is read here. */
@@ -43,6 +44,11 @@ export const layerAccounts = HttpApiBuilder.group(
       .handleRaw("create", ({ request }: WithBody) =>
         Effect.flatMap(readAccount(request), ({ name }) =>
           Effect.catch(keys.createAccount(name), refuse),
+        ),
+      )
+      .handleRaw("update", ({ params, request }: OfAccount & WithBody) =>
+        Effect.flatMap(readAccountChange(request), (change) =>
+          Effect.catch(keys.updateAccount(AccountId.make(params.id), change), refuse),
         ),
       )
   }),

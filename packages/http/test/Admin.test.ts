@@ -38,6 +38,7 @@ const newKey = Effect.fnUntraced(function* (properties: object = {}) {
 const operations: ReadonlyArray<readonly [string, string]> = [
   ["GET", "/accounts"],
   ["POST", "/accounts"],
+  ["PATCH", "/accounts/acc_1"],
   ["GET", "/accounts/acc_1/keys"],
   ["POST", "/accounts/acc_1/keys"],
   ["PATCH", "/accounts/acc_1/keys/key_1"],
@@ -105,7 +106,7 @@ layer(Mounted)("with a token", (it) => {
       Effect.gen(function* () {
         const made = yield* admin("POST", "/accounts", { json: { name: "Ünï" } })
         assert.strictEqual(made.status, 201)
-        assert.sameMembers(Object.keys(made.body), ["id", "name", "createdAt"])
+        assert.sameMembers(Object.keys(made.body), ["id", "name", "createdAt", "runsAtOnce"])
         assert.match(made.body.createdAt, /^\d{4}-\d\d-\d\dT/)
         const { body } = yield* admin("GET", "/accounts")
         const found = body.items.find(({ id }: { id: string }) => id === made.body.id)
@@ -122,6 +123,42 @@ layer(Mounted)("with a token", (it) => {
         }),
       )
     }
+  })
+
+  describe("the operation that changes an account", () => {
+    it.effect("sets a cap of runs in progress, and takes it back", () =>
+      Effect.gen(function* () {
+        const { body: made } = yield* admin("POST", "/accounts", { json: { name: "Capped" } })
+        assert.strictEqual(made.runsAtOnce, null)
+        for (const runsAtOnce of [1, 1_000_000, null]) {
+          const path = `/accounts/${made.id}`
+          const { body, status } = yield* admin("PATCH", path, { json: { runsAtOnce } })
+          assert.strictEqual(status, 200)
+          assert.deepStrictEqual(body, { ...made, runsAtOnce })
+          const { body: listed } = yield* admin("GET", "/accounts")
+          const found = listed.items.find(({ id }: { id: string }) => id === made.id)
+          assert.deepStrictEqual(found, body)
+        }
+      }),
+    )
+
+    const bad = [{}, ...[0, -1, 1.5, 1_000_001, "5", true].map((runsAtOnce) => ({ runsAtOnce }))]
+    for (const json of bad) {
+      it.effect(`refuses ${JSON.stringify(json)}`, () =>
+        Effect.gen(function* () {
+          const { body, status } = yield* admin("PATCH", `/accounts/${yield* newAccount}`, { json })
+          assert.strictEqual(status, 400)
+          assert.match(body.error, /^runsAtOnce: /)
+        }),
+      )
+    }
+
+    it.effect("knows no unknown account", () =>
+      Effect.gen(function* () {
+        const json = { runsAtOnce: 1 }
+        assert.strictEqual((yield* admin("PATCH", "/accounts/acc_none", { json })).status, 404)
+      }),
+    )
   })
 
   describe("the operations on keys", () => {
@@ -267,7 +304,7 @@ layer(Mounted)("with a token", (it) => {
         assert.deepStrictEqual(body.info, OpenApi.fromApi(AdminApi).info)
         const paths = Object.keys(body.paths)
         assert.isTrue(paths.every((path) => path.startsWith("/api/admin/v1/")))
-        assert.strictEqual(paths.length, 21)
+        assert.strictEqual(paths.length, 22)
         assert.notInclude(JSON.stringify(body), "X-RateLimit")
         const keyed = yield* send("GET", "/api/openapi.json")
         assert.notInclude(keyed.text, "/api/admin")

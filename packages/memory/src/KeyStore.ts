@@ -15,6 +15,7 @@ import type { Admission, KeyChange } from "@millrace/core/ports/KeyStore"
 import { AccountNotFound, KeyStore, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { Clock, Effect, Layer, Option } from "effect"
+import { Accounts } from "./Accounts.ts"
 import { compare } from "./Timeline.ts"
 
 interface Entry {
@@ -40,10 +41,14 @@ const isTaken = (label: string, keys: ReadonlyArray<ApiKey>): boolean =>
 
 /** All accounts and keys of one store. */
 class Keys {
-  readonly accounts = new Map<AccountId, Account>()
+  readonly accounts: Map<AccountId, Account>
   readonly entries = new Map<KeyId, Entry>()
   readonly byHash = new Map<string, Entry>()
   readonly byAccount = new Map<AccountId, Array<Entry>>()
+
+  constructor(accounts: Map<AccountId, Account>) {
+    this.accounts = accounts
+  }
 
   find(account: AccountId, id: KeyId): Entry | undefined {
     const entry = this.entries.get(id)
@@ -110,8 +115,8 @@ class Keys {
   }
 }
 
-const make = () => {
-  const keys = new Keys()
+const make = (accounts: Map<AccountId, Account>) => {
+  const keys = new Keys(accounts)
   const now = Clock.currentTimeMillis
   return KeyStore.of({
     admit: (hash) => Effect.map(now, (millis) => keys.admit(hash, millis)),
@@ -141,9 +146,20 @@ const make = () => {
         return Effect.void
       }),
     findAccount: (id) => Effect.sync(() => Option.fromUndefinedOr(keys.accounts.get(id))),
+    updateAccount: (id, { runsAtOnce }) =>
+      Effect.sync(() => {
+        const known = keys.accounts.get(id)
+        if (known === undefined) return Option.none()
+        const next = { ...known, runsAtOnce }
+        keys.accounts.set(id, next)
+        return Option.some(next)
+      }),
     listAccounts: Effect.sync(() => [...keys.accounts.values()].toSorted(compare)),
   })
 }
 
-/** An empty key store. */
-export const layer: Layer.Layer<KeyStore> = Layer.sync(KeyStore, make)
+/** A key store that keeps its accounts where the run store finds them. */
+export const layer: Layer.Layer<KeyStore, never, Accounts> = Layer.effect(
+  KeyStore,
+  Effect.map(Accounts, make),
+)

@@ -18,6 +18,7 @@ import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, RunQuery, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Accounts } from "./Accounts.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { type Entry, Places } from "./Places.ts"
@@ -70,12 +71,16 @@ const matcher = (query: RunQuery): ((run: Run) => boolean) => {
     found(run)
 }
 
-/** Lets runs pass as long as fewer than `limit` of their kind have an owner or have passed. */
-const gate = (limit: number, kindOf: (run: Run) => string, owned: Iterable<Run>) => {
+/** Lets runs pass as long as fewer of their kind than its limit have an owner or have passed. */
+const gate = (
+  limitOf: (run: Run) => number,
+  kindOf: (run: Run) => string,
+  owned: Iterable<Run>,
+) => {
   const counts = new Map<string, number>()
   const add = (run: Run) => counts.set(kindOf(run), (counts.get(kindOf(run)) ?? 0) + 1)
   for (const run of owned) add(run)
-  return { isOpen: (run: Run) => (counts.get(kindOf(run)) ?? 0) < limit, add }
+  return { isOpen: (run: Run) => (counts.get(kindOf(run)) ?? 0) < limitOf(run), add }
 }
 
 /** One item of each sequence, then the next of each, as long as there are any. */
@@ -103,9 +108,11 @@ class Runs {
   readonly places = new Places()
   readonly books = new Books()
   readonly #workflows: Drawings
+  readonly #accounts: Accounts["Service"]
 
-  constructor(workflows: Drawings) {
+  constructor(workflows: Drawings, accounts: Accounts["Service"]) {
     this.#workflows = workflows
+    this.#accounts = accounts
   }
 
   find(account: AccountId, id: RunId): Entry | undefined {
@@ -228,10 +235,18 @@ class Runs {
     const excepted = new Set(except)
     const { places } = this
     const back = taken.filter(({ run }) => run.owner === null).map(({ run }) => run)
-    const gateOf = (limit: number | undefined, kindOf: (run: Run) => string) =>
-      limit === undefined ? [] : [gate(limit, kindOf, [...places.ownedRuns(), ...back])]
+    const gateOf = (
+      limit: number | undefined,
+      kindOf: (run: Run) => string,
+      ownLimitOf: (run: Run) => number | null = () => null,
+    ) => {
+      if (limit === undefined) return []
+      const owned = [...places.ownedRuns(), ...back]
+      return [gate((run) => ownLimitOf(run) ?? limit, kindOf, owned)]
+    }
+    const capOf = ({ accountId }: Run) => this.#accounts.get(accountId)?.runsAtOnce ?? null
     const gates = [
-      ...gateOf(runsPerAccount, ({ accountId }) => accountId),
+      ...gateOf(runsPerAccount, ({ accountId }) => accountId, capOf),
       ...gateOf(runsPerWorkflow, ({ accountId, workflowId }) => `${accountId} ${workflowId}`),
     ]
     const line = function* (account: AccountId): Iterable<Entry> {
@@ -291,6 +306,11 @@ class Runs {
     if (entry === undefined || blocked === undefined) return
     const losses = lossesWithBlock(entry.run, runner, blocked, now)
     this.places.update(entry, { ...entry.run, losses })
+  }
+
+  cappedAccounts(limit: number): ReadonlySet<AccountId> {
+    const capped = [...this.#accounts.values()].filter(({ runsAtOnce }) => runsAtOnce !== null)
+    return new Set(capped.slice(0, limit).map(({ id }) => id))
   }
 
   suspects(limit: number, now: Timestamp): ReadonlyArray<Suspect> {
@@ -371,6 +391,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     now,
     release: (runner, blocked) =>
       Effect.map(now, (millis) => runs.release(runner, blocked, millis)),
+    cappedAccounts: (limit) => Effect.sync(() => runs.cappedAccounts(limit)),
     suspects: (limit) => Effect.map(now, (millis) => runs.suspects(limit, millis)),
     pardon: (id) => Effect.sync(() => runs.pardon(id)),
     find: (account, id) =>
@@ -397,7 +418,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
 }
 
 const make = Effect.gen(function* () {
-  const runs = new Runs(yield* Workflows)
+  const runs = new Runs(yield* Workflows, yield* Accounts)
   const ledger = makeLedger(runs.books, {
     ofAccount: (account) => runs.timelineOf(account).items.map(({ run }) => run),
     all: () => [...runs.entries.values()].map(({ run }) => run),
@@ -410,5 +431,5 @@ const make = Effect.gen(function* () {
  * An empty run store and the ledger that its commits move credits in. It sees the workflows of the
  * workflow store, and its deliveries go where the webhook store finds them.
  */
-export const layer: Layer.Layer<RunStore | LedgerStore, never, Deliveries | Workflows> =
+export const layer: Layer.Layer<RunStore | LedgerStore, never, Accounts | Deliveries | Workflows> =
   Layer.effectContext(make)

@@ -10,6 +10,7 @@ import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Layer } from "effect"
+import { Accounts } from "./Accounts.ts"
 import { Deliveries } from "./Deliveries.ts"
 import * as Keys from "./KeyStore.ts"
 import * as Runs from "./RunStore.ts"
@@ -26,4 +27,4 @@ export const layer: Layer.Layer<Services> = Layer.mergeAll(
   Runs.layer,
   Keys.layer,
   Webhooks.layer,
-).pipe(Layer.provide(Layer.merge(Deliveries.layer, Workflows.layer)))
+).pipe(Layer.provide(Layer.mergeAll(Accounts.layer, Deliveries.layer, Workflows.layer)))

@@ -152,13 +152,13 @@ ${name} (step, account_id) AS (
 )`
 
 /** All accounts in the queue in the order of their turns, each with its room. */
-const accounts = (room: string): string => `
+const accounts = (room: string, beside = ""): string => `
 ${accountsInQueue("behind", `$5::text COLLATE "C"`, "true")},
 ${accountsInQueue("before", front, "o.account_id <= $5")},
 roomy AS (
   SELECT a.account_id, a.room FROM (
     SELECT a.account_id, ${room} AS room
-    FROM (SELECT * FROM behind UNION ALL SELECT * FROM before) a
+    FROM (SELECT * FROM behind UNION ALL SELECT * FROM before) a ${beside}
     WHERE a.step = 'next' OFFSET 0
   ) a WHERE a.room > 0
 )`
@@ -222,9 +222,16 @@ const busy = (account: string, condition: string, cap: string): string => `((
     ) b
   ) + (SELECT count(*) FROM adopted b WHERE b.account_id = ${account} AND ${condition}))`
 
+/** The cap of an account: its own where it has one. */
+const cap = `CROSS JOIN LATERAL (
+      SELECT coalesce(
+        (SELECT own.runs_at_once FROM accounts own WHERE own.id = a.account_id), $9::float8
+      ) AS runs OFFSET 0
+    ) cap`
+
 /** How many more runs of an account this claim may take. */
 const roomAnywhere = `least(${roomHere("a.account_id")},
-    $9::float8 - ${busy("a.account_id", "true", "$9::float8")})`
+    cap.runs - ${busy("a.account_id", "true", "cap.runs")})`
 
 const roomOfWorkflow = (account: string): string =>
   `$10::float8 - ${busy(account, "b.workflow_id = l.workflow_id", "$10::float8")}`
@@ -273,7 +280,7 @@ back AS MATERIALIZED (
   SELECT o.run FROM open_runs o WHERE ${isDue} AND ${isWanted}
   ORDER BY o.due_at, o.run LIMIT least($8::int8, 1)
 ),
-${accounts(roomAnywhere)},
+${accounts(roomAnywhere, cap)},
 account AS MATERIALIZED (
   SELECT a.*, row_number() OVER () AS place FROM (
     SELECT a.* FROM roomy a WHERE EXISTS (${runsOf("a.account_id")} OFFSET 0) LIMIT $3::int8

@@ -8,7 +8,7 @@ import type { Account } from "@millrace/core/domain/Account"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import { liveKeysPerAccount } from "@millrace/core/domain/ApiKey"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
-import type { KeyChange } from "@millrace/core/ports/KeyStore"
+import type { AccountChange, KeyChange } from "@millrace/core/ports/KeyStore"
 import { AccountNotFound, KeyStore, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -108,6 +108,14 @@ const findAccount = (sql: SqlClient, id: AccountId) =>
     (rows) => Option.fromUndefinedOr(rows[0]?.account),
   )
 
+const updateAccount = (sql: SqlClient, id: AccountId, { runsAtOnce }: AccountChange) =>
+  Effect.map(
+    sql<{ readonly account: Account }>`
+      UPDATE accounts a SET runs_at_once = ${runsAtOnce}::int4 WHERE a.id = ${Rows.text(id)}
+      RETURNING ${sql.literal(Rows.object(Rows.accounts, "a"))} AS account`,
+    (rows) => Option.fromUndefinedOr(rows[0]?.account),
+  )
+
 const listAccounts = (sql: SqlClient) =>
   Effect.map(
     sql<{ readonly account: Account }>`
@@ -130,6 +138,8 @@ const make = Effect.gen(function* () {
     insertAccount: (account) =>
       orStorageError("KeyStore.insertAccount")(insertAccount(sql, account)),
     findAccount: (id) => orStorageError("KeyStore.findAccount")(findAccount(sql, id)),
+    updateAccount: (id, change) =>
+      orStorageError("KeyStore.updateAccount")(updateAccount(sql, id, change)),
     listAccounts: orStorageError("KeyStore.listAccounts")(listAccounts(sql)),
   })
 })

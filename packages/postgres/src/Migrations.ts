@@ -14,6 +14,7 @@ import { StorageError as Failure } from "@millrace/core/ports/StorageError"
 import { Effect, Schema } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
+import { accountCaps } from "./AccountCapTables.ts"
 import { deliveryTables } from "./DeliveryTables.ts"
 import { fairQueue } from "./FairQueueTables.ts"
 import { orStorageError } from "./Failure.ts"
@@ -247,6 +248,7 @@ const migrations = {
   ]),
   "0002_losses": all(quarantineTables),
   "0003_fair_queue": all(fairQueue),
+  "0004_account_caps": all(accountCaps),
 }
 
 const table = "millrace_migrations"

@@ -83,6 +83,7 @@ export const int8s = columns("int8")
 export const accounts: Table<Account> = [
   ...texts<Account>({ id: "id", name: "name" }),
   ...int8s<Account>({ createdAt: "created_at" }),
+  ...int4s<Account>({ runsAtOnce: "runs_at_once" }),
 ]
 
 /** A key together with its hash, which only its row knows. */

@@ -254,6 +254,17 @@ export const keep = (
 ): Effect.Effect<void, SqlError> =>
   Effect.asVoid(sql.unsafe(keepStatement, [Rows.text(runner), PgTypes.float8(leaseMillis)]))
 
+/** Accounts with caps of their own, so many at most. */
+export const cappedAccounts = (
+  sql: SqlClient,
+  limit: number,
+): Effect.Effect<ReadonlySet<AccountId>, SqlError> =>
+  Effect.map(
+    sql<{ readonly id: AccountId }>`
+      SELECT id FROM accounts WHERE runs_at_once IS NOT NULL ORDER BY id LIMIT ${limit}::int8`,
+    (rows) => new Set(rows.map(({ id }) => id)),
+  )
+
 /** Gives runs back that the runner owns. */
 export const abandon = (
   sql: SqlClient,

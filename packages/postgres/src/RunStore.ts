@@ -125,6 +125,8 @@ const make = Effect.gen(function* () {
     now: orStorageError("RunStore.now")(RunClaims.now(sql)),
     release: (runner, blocked) =>
       orStorageError("RunStore.release")(RunClaims.release(sql, runner, blocked)),
+    cappedAccounts: (limit) =>
+      orStorageError("RunStore.cappedAccounts")(RunClaims.cappedAccounts(sql, limit)),
     suspects: (limit) => orStorageError("RunStore.suspects")(suspects(sql, limit)),
     pardon: (id) => orStorageError("RunStore.pardon")(Quarantine.pardon(sql, id)),
     find: (account, id) => orStorageError("RunStore.find")(find(sql, account, id)),

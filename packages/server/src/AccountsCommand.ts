@@ -4,6 +4,7 @@
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { resolveTarget } from "./ConfigTarget.ts"
 import * as Flags from "./Flags.ts"
 
@@ -37,6 +38,47 @@ const create = Command.make(
   ]),
 )
 
+/** A whole number, or none; which numbers are possible is for the account to say. */
+const readCap = (text: string): Option.Option<number | null> => {
+  if (text === "none") return Option.some(null)
+  return /^\d+$/.test(text) ? Option.some(Number(text)) : Option.none()
+}
+
+const update = Command.make(
+  "update",
+  {
+    account: Flag.String("account").pipe(
+      Flag.withMetavar("name"),
+      Flag.withDescription("The account, by name or id"),
+    ),
+    runsAtOnce: Flag.String("runs-at-once").pipe(
+      Flag.filterMap(readCap, () => "Expected a number or none"),
+      Flag.withMetavar("number"),
+      Flag.withDescription("Runs in progress over all servers, 1 to 1000000; none for no own cap"),
+    ),
+    ...Flags.target,
+  },
+  Effect.fnUntraced(function* (typed) {
+    const target = yield* resolveTarget(Flags.targetFlagsOf(typed))
+    const tasks = yield* load
+    const change = { runsAtOnce: typed.runsAtOnce }
+    yield* tasks.update(target, typed.account.trim(), change, typed.json)
+  }),
+).pipe(
+  Command.withShortDescription("Set how many runs of an account may be in progress"),
+  Command.withDescription(
+    "Set an account's own cap of runs in progress, over all servers; more of them stay queued. " +
+      "Servers obey it within seconds.",
+  ),
+  Command.withExamples([
+    { command: "millrace accounts update --account acme --runs-at-once 50", description: "A cap" },
+    {
+      command: "millrace accounts update --account acme --runs-at-once none",
+      description: "What the servers' limits say",
+    },
+  ]),
+)
+
 const list = Command.make(
   "list",
   Flags.target,
@@ -56,9 +98,10 @@ const list = Command.make(
 
 /** The command, with what can be done to accounts. */
 export const accounts = Command.make("accounts").pipe(
-  Command.withShortDescription("Make and show accounts"),
+  Command.withShortDescription("Make, change and show accounts"),
   Command.withDescription(
-    "Make and show accounts: in a database, in a folder of millrace dev, or on a running server.",
+    "Make, change and show accounts: in a database, in a folder of millrace dev, or on a running " +
+      "server.",
   ),
-  Command.withSubcommands([create, list]),
+  Command.withSubcommands([create, update, list]),
 )

@@ -94,6 +94,8 @@ export const limitedRuns = (store: RunStore["Service"]): RunStore["Service"] =>
     },
     claim: (request) => limited("RunStore.claim", askMillis)(store.claim(request)),
     abandon: (runner, ids) => limited("RunStore.abandon", askMillis)(store.abandon(runner, ids)),
+    cappedAccounts: (limit) =>
+      limited("RunStore.cappedAccounts", askMillis)(store.cappedAccounts(limit)),
     find: (account, id) => limited("RunStore.find", askMillis)(store.find(account, id)),
     release: (runner, blocked) =>
       limited("RunStore.release", askMillis)(store.release(runner, blocked)),

@@ -62,6 +62,7 @@ const over = (
       return {
         listAccounts: run(Keys.use((keys) => keys.listAccounts)),
         createAccount: (name) => run(Keys.use((keys) => keys.createAccount(name))),
+        updateAccount: (...change) => run(Keys.use((keys) => keys.updateAccount(...change))),
         listKeys: (account) => run(Keys.use((keys) => keys.list(account))),
         createKey: (account, key) => run(Keys.use((keys) => keys.create(account, key))),
         updateKey: (...change) => run(Keys.use((keys) => keys.update(...change))),

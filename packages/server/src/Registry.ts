@@ -8,7 +8,7 @@ import type { Account } from "@millrace/core/domain/Account"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
 import type { CreatedKey, NewKey } from "@millrace/core/engine/Keys"
-import type { KeyChange } from "@millrace/core/ports/KeyStore"
+import type { AccountChange, KeyChange } from "@millrace/core/ports/KeyStore"
 import type { Effect } from "effect"
 import type { CreditRegistry } from "./CreditRegistry.ts"
 import type { QuarantineRegistry } from "./QuarantineRegistry.ts"
@@ -18,6 +18,10 @@ import type { StartRefused } from "./StartRefused.ts"
 export interface Registry {
   readonly listAccounts: Effect.Effect<ReadonlyArray<Account>, StartRefused>
   readonly createAccount: (name: string) => Effect.Effect<Account, StartRefused>
+  readonly updateAccount: (
+    id: AccountId,
+    change: AccountChange,
+  ) => Effect.Effect<Account, StartRefused>
   readonly listKeys: (account: AccountId) => Effect.Effect<ReadonlyArray<ApiKey>, StartRefused>
   readonly createKey: (account: AccountId, key: NewKey) => Effect.Effect<CreatedKey, StartRefused>
   readonly updateKey: (

@@ -22,6 +22,7 @@ type Failure =
   | Effect.Error<
       | ReturnType<Client["accounts"]["list"]>
       | ReturnType<Client["accounts"]["create"]>
+      | ReturnType<Client["accounts"]["update"]>
       | ReturnType<Client["keys"]["list"]>
       | ReturnType<Client["keys"]["create"]>
       | ReturnType<Client["keys"]["update"]>
@@ -97,6 +98,8 @@ export const open = (url: string, token: Redacted.Redacted): Effect.Effect<Regis
     return {
       listAccounts: Effect.map(run(client.accounts.list()), ({ items }) => items),
       createAccount: (name) => run(client.accounts.create({ payload: { name } })),
+      updateAccount: (id, change) =>
+        run(client.accounts.update({ params: { id }, payload: change })),
       listKeys: (id) => Effect.map(run(client.keys.list({ params: { id } })), ({ items }) => items),
       createKey: (id, key) =>
         check(CreateKey, given(key), "key").pipe(

@@ -64,11 +64,26 @@ describe.each(places)("keys and accounts on a %s", (place, env) => {
     expect([made.code, made.err]).toEqual([0, `Account "${account}"`])
     expect(made.out).toMatch(/^acc_[0-9a-f-]{36}$/)
     const table = await outcome(env(), "accounts", "list")
-    expect(table.out.split("\n")[0]).toMatch(/^ID +NAME +CREATED$/)
+    expect(table.out.split("\n")[0]).toMatch(/^ID +NAME +CREATED +RUNS AT ONCE$/)
     expect(table.out).toContain(`${made.out}  ${account}  `)
     const { out } = await outcome(env(), "accounts", "list", "--json")
     const { items } = JSON.parse(out) as { items: ReadonlyArray<{ id: string; name: string }> }
     expect(items).toContainEqual(expect.objectContaining({ id: made.out, name: account }))
+  })
+
+  it("sets the cap of an account and takes it back, and shows it", async () => {
+    const update = (...args: ReadonlyArray<string>) =>
+      outcome(env(), "accounts", "update", "--account", account, "--runs-at-once", ...args)
+    const capped = await update("20")
+    expect([capped.code, capped.err]).toEqual([
+      0,
+      `Account "${account}" has at most 20 runs in progress`,
+    ])
+    expect(capped.out).toMatch(/^acc_[0-9a-f-]{36}$/)
+    const { out } = await outcome(env(), "accounts", "list")
+    expect(out).toMatch(new RegExp(`^${capped.out}  ${account} .* 20$`, "m"))
+    const freed = await update("none", "--json")
+    expect(JSON.parse(freed.out)).toMatchObject({ id: capped.out, runsAtOnce: null })
   })
 
   it("makes a key that the server admits, and shows it but for its secret", async () => {
@@ -119,11 +134,15 @@ describe.each(places)("keys and accounts on a %s", (place, env) => {
   })
 
   it("refuses in one line what cannot be", async () => {
+    const cap = (name: string, runs: string) =>
+      ["accounts", "update", "--account", name, "--runs-at-once", runs] as const
     const refusals: ReadonlyArray<readonly [ReadonlyArray<string>, number, RegExp]> = [
       [["keys", "revoke", "nobody"], 1, /^There is no live key "nobody"$/],
       [["keys", "update", id], 2, /^There is nothing to change: /],
       [["keys", "update", id, "--per-day", "0"], 1, /perDay: expected /],
       [["accounts", "create", "--name", " "], 1, /^account: expected 1 to 120 characters$/],
+      [cap(account, "0"), 1, /^runsAtOnce: expected 1 to 1000000, or none$/],
+      [cap("nobody", "5"), 1, /^There is no account "nobody"$/],
     ]
     for (const [args, code, sentence] of refusals) {
       const { err, ...rest } = await outcome(env(), ...args)

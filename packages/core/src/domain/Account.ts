@@ -6,13 +6,21 @@
  */
 import { Schema } from "effect"
 import { AccountId } from "./Id.ts"
+import { mostRunsAtOnce } from "./Limits.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
+
+/** Runs of one account that execute at the same time, anywhere: 1 to 1,000,000. */
+export const RunsAtOnce = Schema.Int.check(
+  Schema.isBetween({ minimum: 1, maximum: mostRunsAtOnce }),
+)
 
 /** A tenant. */
 export const Account = Schema.Struct({
   id: AccountId,
   name: Schema.String.check(Schema.isMinLength(1), isAtMost(120)),
   createdAt: Timestamp,
+  /** The account's own cap, in place of the limit `runsPerAccount`; `null` where it has none. */
+  runsAtOnce: Schema.NullOr(RunsAtOnce),
 })
 export type Account = typeof Account.Type

@@ -14,6 +14,12 @@ export const thumbnailUrlLength = 2_048
 /** Characters of a thumbnail that is given as a `data:` URL (32 KiB). */
 export const thumbnailDataLength = 32_768
 
+/** What an account's own cap of runs in progress may be at most. */
+export const mostRunsAtOnce = 1_000_000
+
+/** Of how many accounts with caps of their own a process knows; beyond it every start queues. */
+export const cappedAccountsKnown = 1_000
+
 /** A bound that an embedder or operator may change: a whole number from 1. */
 export interface Limit {
   /** What holds where nothing else is said. */

@@ -9,11 +9,11 @@
 import type { Clock } from "effect"
 import { Effect, Queue } from "effect"
 import type { AccountId, RunId, RunnerId } from "../domain/Id.ts"
-import type { Limits } from "../domain/Limits.ts"
 import type { RunRecord } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import { settingsOf } from "../domain/Workflow.ts"
 import type { RunStore } from "../ports/RunStore.ts"
+import type { Caps } from "./Caps.ts"
 import type { Executions } from "./Executions.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import type { RunnerOptions } from "./RunnerOptions.ts"
@@ -55,14 +55,12 @@ export interface Claiming {
   readonly executions: Executions
   readonly clock: Clock.Clock
   readonly options: RunnerOptions
-  readonly limits: Limits
+  readonly caps: Caps
   readonly room: () => number
 }
 
-const capOf = (limit: number): number | undefined => (Number.isFinite(limit) ? limit : undefined)
-
 /** Takes runs that nobody executes, as long as there is room. */
-const claims = ({ clock, executions, id, limits, options, room, store, types }: Claiming) => {
+const claims = ({ caps, clock, executions, id, options, room, store, types }: Claiming) => {
   const refusals = new Refusals()
   let after: AccountId | undefined
   const take = Effect.fnUntraced(function* (record: RunRecord) {
@@ -86,8 +84,7 @@ const claims = ({ clock, executions, id, limits, options, room, store, types }: 
         except: refusals.at(clock.currentTimeMillisUnsafe()),
         after,
         ...executions.slots.roomsFor(limit),
-        runsPerAccount: capOf(limits.runsPerAccount),
-        runsPerWorkflow: capOf(limits.runsPerWorkflow),
+        ...caps.asked,
       })
       for (const record of claimed) yield* take(record)
       more = claimed.length === limit

@@ -19,7 +19,13 @@ import type { WorkflowId } from "../domain/Id.ts"
 import { defaultQuota, Quota } from "../domain/Quota.ts"
 import { plain } from "../domain/Quote.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
-import type { Admission, KeyChange, LabelTaken, TooManyKeys } from "../ports/KeyStore.ts"
+import type {
+  AccountChange,
+  Admission,
+  KeyChange,
+  LabelTaken,
+  TooManyKeys,
+} from "../ports/KeyStore.ts"
 import { AccountNotFound, KeyStore } from "../ports/KeyStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { makeHashOf } from "./AmbientDigest.ts"
@@ -55,6 +61,11 @@ export class Keys extends Context.Service<
   Keys,
   {
     readonly createAccount: (name: string) => Effect.Effect<Account, StorageError>
+    /** Sets an account's own cap of runs; servers obey it within a quarter of their lease. */
+    readonly updateAccount: (
+      id: AccountId,
+      change: AccountChange,
+    ) => Effect.Effect<Account, AccountNotFound | StorageError>
     /** All accounts, oldest first. */
     readonly listAccounts: Effect.Effect<ReadonlyArray<Account>, StorageError>
     /** Makes a key. The secret is in the answer and nowhere else. */
@@ -143,9 +154,17 @@ const makeAccounts = Effect.gen(function* () {
         id: AccountId.make(yield* ids.make("account")),
         name,
         createdAt: clock.currentTimeMillisUnsafe(),
+        runsAtOnce: null,
       }
       yield* store.insertAccount(account)
       return account
+    }),
+    updateAccount: Effect.fn("Keys.updateAccount")(function* (
+      id: AccountId,
+      change: AccountChange,
+    ) {
+      const account = yield* store.updateAccount(id, change)
+      return Option.isSome(account) ? account.value : yield* new AccountNotFound({ accountId: id })
     }),
   }
 })

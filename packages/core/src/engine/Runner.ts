@@ -17,6 +17,7 @@ import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { CurrentWatchdog } from "../ports/Watchdog.ts"
 import { CurrentWakeups } from "../ports/Wakeups.ts"
+import { Caps } from "./Caps.ts"
 import { claiming } from "./Claiming.ts"
 import type { Over, Prepared } from "./Execution.ts"
 import type { Needs } from "./Executions.ts"
@@ -134,6 +135,8 @@ const make = Effect.gen(function* () {
   const wakeups = yield* CurrentWakeups
   const id = RunnerId.make(yield* Effect.flatMap(Ids, (ids) => ids.make("execution")))
 
+  const caps = new Caps(limits)
+  yield* caps.learn(store)
   yield* store.heartbeat(id, options.leaseMillis)
   yield* Effect.addFinalizer(() =>
     Effect.andThen(Effect.ignore(store.release(id)), wakeups.announce),
@@ -151,18 +154,23 @@ const make = Effect.gen(function* () {
   // A scope closes in the opposite order: no more claims, then the nodes in progress finish under a
   // living lease, then the lease ends.
   yield* every(options.leaseMillis / 4, heartbeat(id, store, executions, clock, options))
+  yield* every(
+    options.leaseMillis / 4,
+    Effect.catchTag(caps.learn(store), "StorageError", (error) =>
+      Effect.logWarning("could not read which accounts have caps", error),
+    ),
+  )
   yield* Effect.addFinalizer(() => executions.drain(options.graceMillis))
   yield* Effect.forkScoped(Effect.forever(watching(executions, clock)))
-  const needs = { id, store, types, executions, clock, options, limits, room }
+  const needs = { id, store, types, executions, clock, options, caps, room }
   yield* Effect.forkScoped(claiming(needs, pokes))
   yield* wakeups.listen(poke)
 
-  // Where runs are capped, only a claim can tell whether there is room for one more.
-  const capped = Number.isFinite(limits.runsPerAccount) || Number.isFinite(limits.runsPerWorkflow)
   return Runner.of({
     id,
     takeSlot: (account) => {
-      const hasRoom = !capped && !executions.isDraining() && slots.hasRoomFor(account)
+      const isFree = !caps.holdFor(account) && !executions.isDraining()
+      const hasRoom = isFree && slots.hasRoomFor(account)
       if (hasRoom) slots.take(account)
       return hasRoom
     },

@@ -62,6 +62,9 @@ export interface KeyChange extends Partial<Quota> {
   readonly label?: string | undefined
 }
 
+/** What an operator may change of an account. */
+export type AccountChange = Pick<Account, "runsAtOnce">
+
 export class KeyStore extends Context.Service<
   KeyStore,
   {
@@ -94,6 +97,11 @@ export class KeyStore extends Context.Service<
     /** Stores a new account. */
     readonly insertAccount: (account: Account) => Effect.Effect<void, StorageError>
     readonly findAccount: (id: AccountId) => Effect.Effect<Option.Option<Account>, StorageError>
+    /** Sets what is given. None when there is no such account. */
+    readonly updateAccount: (
+      id: AccountId,
+      change: AccountChange,
+    ) => Effect.Effect<Option.Option<Account>, StorageError>
     /** All accounts, oldest first. */
     readonly listAccounts: Effect.Effect<ReadonlyArray<Account>, StorageError>
   }

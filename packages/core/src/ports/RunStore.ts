@@ -90,7 +90,11 @@ export interface ClaimRequest {
   readonly roomPerAccount?: number | undefined
   /** Likewise for some accounts, of which the runner has as many already: in its place. */
   readonly rooms?: ReadonlyMap<AccountId, number> | undefined
-  /** An account that has as many runs with an owner gets no further one out of the queue. */
+  /**
+   * An account that has as many runs with an owner gets no further one out of the queue. One with a
+   * cap of its own (`Account.runsAtOnce`) has that in place of this number, which may be
+   * `Infinity`. Where it is absent no account is capped.
+   */
   readonly runsPerAccount?: number | undefined
   /** Likewise for a workflow of an account. */
   readonly runsPerWorkflow?: number | undefined
@@ -183,6 +187,8 @@ export class RunStore extends Context.Service<
      * progress, a `blocked` is appended to the run's losses, as by a claim.
      */
     readonly release: (runner: RunnerId, blocked?: Blocked) => Effect.Effect<void, StorageError>
+    /** Accounts with caps of their own, in any order, as many as are asked for. */
+    readonly cappedAccounts: (limit: number) => Effect.Effect<ReadonlySet<AccountId>, StorageError>
     /** Open runs with losses, of all accounts, oldest first, as many as are asked for. */
     readonly suspects: (limit: number) => Effect.Effect<ReadonlyArray<Suspect>, StorageError>
     /**
