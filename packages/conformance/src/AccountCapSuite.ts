@@ -1,6 +1,6 @@
 /**
- * What every store must do with caps that accounts have of their own: keep them, tell them, and obey
- * them in claims that ask for caps.
+ * What every store must do with caps that accounts have of their own: keep them, tell of them, and
+ * obey them in claims that ask for caps.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { AccountId } from "@millrace/core/domain/Id"
