@@ -25,11 +25,11 @@ interface Course {
   ordinal: number
 }
 
-/** One write: a run's birth, or that so many of its nodes have settled. */
+/** One write: a run's newRun, or that so many of its nodes have settled. */
 interface Write {
   readonly course: Course
   readonly settled: number
-  readonly isBirth: boolean
+  readonly isNew: boolean
   readonly isEnd: boolean
 }
 
@@ -90,19 +90,19 @@ const array = (values: ReadonlyArray<unknown>, type: number) =>
 
 const parametersOf = (writes: ReadonlyArray<Write>, values: Values) => {
   const { bool, float8, int4, text: string } = PgTypes.OID
-  const births = writes.filter(({ isBirth }) => isBirth)
-  const steps = writes.filter(({ isBirth }) => !isBirth)
+  const newRuns = writes.filter(({ isNew }) => isNew)
+  const steps = writes.filter(({ isNew }) => !isNew)
   const rows = steps.flatMap(({ course, settled }) =>
     Array.from({ length: settled }, () => ({ run: course.number, ordinal: course.ordinal++ })),
   )
-  const events = writes.filter(({ isBirth, isEnd }) => isBirth || isEnd)
+  const events = writes.filter(({ isNew, isEnd }) => isNew || isEnd)
   return [
     array(
-      births.map(({ course }) => course.number),
+      newRuns.map(({ course }) => course.number),
       float8,
     ),
     array(
-      births.map(({ course }) => course.id),
+      newRuns.map(({ course }) => course.id),
       string,
     ),
     array(
@@ -162,7 +162,7 @@ const nextOf = ({ course }: Write, layers: Layers): Write | undefined => {
   const settled = Math.min(course.left, nodesAtOnce)
   course.left -= settled
   const isEnd = course.left === 0 && course.layer === layers.length - 1
-  return { course, settled, isBirth: false, isEnd }
+  return { course, settled, isNew: false, isEnd }
 }
 
 // So that no engine takes the loop's runs for orphans.
@@ -173,11 +173,11 @@ ON CONFLICT (id) DO NOTHING`
 
 let numbers = 1_000_000_000
 
-const birth = (): Write => {
+const newRun = (): Write => {
   const number = (numbers += 1)
   const id = `run_0198f2c0-7d4e-7c3a-9a51-${String(number).padStart(12, "0")}`
   const course = { number, id, revision: 1, layer: -1, left: 0, ordinal: 0 }
-  return { course, settled: 0, isBirth: true, isEnd: false }
+  return { course, settled: 0, isNew: true, isEnd: false }
 }
 
 const course = (layers: Layers, count: number, atOnce: number, values: Values) =>
@@ -188,7 +188,7 @@ const course = (layers: Layers, count: number, atOnce: number, values: Values) =
     const begin = () => {
       if (started === count) return
       started += 1
-      due.push(birth())
+      due.push(newRun())
     }
     for (let index = 0; index < Math.min(atOnce, count); index++) begin()
     while (due.length > 0) {
@@ -207,7 +207,7 @@ const course = (layers: Layers, count: number, atOnce: number, values: Values) =
 export const complete = (layers: Layers, count: number, atOnce: number, values: Values = "known") =>
   SqlClient.use((sql) => Effect.andThen(sql.unsafe(lease), course(layers, count, atOnce, values)))
 
-/** Milliseconds of one birth and one end, each committed on its own, `count` times. */
+/** Milliseconds of one insert and one end, each committed on its own, `count` times. */
 export const latencies = (count: number) =>
   Effect.gen(function* () {
     const times: Array<number> = []

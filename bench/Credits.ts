@@ -19,9 +19,9 @@ const atOnce = 100
 
 const fund = Effect.gen(function* () {
   const ledger = yield* LedgerStore
-  const deed = { accountId: Workloads.account, actor: "bench", reason: "bench" }
-  yield* ledger.meter({ ...deed, id: "metered" }, true)
-  yield* ledger.grant({ ...deed, id: "plenty", amount: 1e15, priority: 0, expiresAt: null })
+  const operation = { accountId: Workloads.account, actor: "bench", reason: "bench" }
+  yield* ledger.meter({ ...operation, id: "metered" }, true)
+  yield* ledger.grant({ ...operation, id: "plenty", amount: 1e15, priority: 0, expiresAt: null })
 })
 
 const round = Effect.fnUntraced(function* (

@@ -14,7 +14,7 @@ import { Egress } from "@millrace/egress/Egress"
 import { httpsOnly } from "@millrace/egress/Policy"
 import * as Dispatcher from "@millrace/webhooks/Dispatcher"
 import { CurrentDispatcherOptions, defaultOptions } from "@millrace/webhooks/DispatcherOptions"
-import { layerRunStore, Mailbox } from "@millrace/webhooks/Mailbox"
+import { layerRunStore, LocalQueue } from "@millrace/webhooks/LocalQueue"
 import * as MasterVault from "@millrace/webhooks/MasterVault"
 import { keyOf, sign } from "@millrace/webhooks/Signature"
 import * as Targets from "@millrace/webhooks/Targets"
@@ -49,7 +49,7 @@ const engine = Engine.layer.pipe(
   Layer.provide(egress),
   Layer.provide(NodeTypes.layer(Workloads.step)),
   Layer.provideMerge(layerRunStore),
-  Layer.provideMerge(Layer.merge(Durable.postgres, Mailbox.layer)),
+  Layer.provideMerge(Layer.merge(Durable.postgres, LocalQueue.layer)),
 )
 
 /** A dispatcher of its own for each measurement. */
@@ -106,7 +106,7 @@ const fill = Effect.fnUntraced(function* (origin: string) {
     const run = samples.run({ status: "CANCELED" })
     const some = Array.from({ length: perCommit }, () => deliveryTo(origin))
     const own = some.map((each) => ({ ...each, runId: run.id }))
-    yield* store.commit(Samples.birth(run, { deliveries: own }))
+    yield* store.commit(Samples.newRun(run, { deliveries: own }))
   }
 })
 

@@ -1,7 +1,7 @@
 /**
  * Three servers on one Postgres, the clock of one two minutes behind and that of another one two
- * minutes ahead: every wait is over within a second of its time, whichever server began it and whichever
- * goes on with it, because all of them go by the clock of the database.
+ * minutes ahead: every wait is over within a second of its time, whichever server began it and
+ * whichever goes on with it, because all of them go by the clock of the database.
  */
 import { AccountId, DeliveryId } from "@millrace/core/domain/Id"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"

@@ -3,8 +3,8 @@
  * to another server only where a connection is refused notice nothing.
  *
  * `ROLLING_RESTARTS` says how many restarts (6 by default), `ROLLING_PER_SECOND` how many requests
- * a second (50 by default), `ROLLING_STOP_MILLIS` how long the longest stop may take. On a machine of
- * its own 18 restarts, 100 requests and 2,000 ms must hold.
+ * a second (50 by default), `ROLLING_STOP_MILLIS` how long the longest stop may take. On a machine
+ * of its own 18 restarts, 100 requests and 2,000 ms must hold.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

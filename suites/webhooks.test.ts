@@ -6,7 +6,7 @@ import { deliveryIdOf } from "@millrace/core/domain/Payload"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Egress } from "@millrace/egress/Egress"
 import { httpsOnly } from "@millrace/egress/Policy"
-import { Mailbox } from "@millrace/webhooks/Mailbox"
+import { LocalQueue } from "@millrace/webhooks/LocalQueue"
 import { Effect, Layer, Option, Random } from "effect"
 import { spawn } from "node:child_process"
 import { setFlagsFromString } from "node:v8"
@@ -99,7 +99,7 @@ const makeHealthy = Effect.gen(function* () {
     arrived()
   })
   const store = yield* WebhookStore
-  const mailbox = yield* Mailbox
+  const mailbox = yield* LocalQueue
   const one = Effect.gen(function* () {
     const sent = to(receiver.origin)
     const arrival = new Promise<void>((resolve) => (arrived = resolve))

@@ -22,7 +22,7 @@ const text = (maximum: number, description: string) =>
     isStorable,
   ).annotate({ description })
 
-const deed = {
+const operation = {
   id: Schema.optionalKey(
     text(200, "A name for it of one's own: done again under the same name it is done once."),
   ),
@@ -36,7 +36,7 @@ const isSomething = Schema.makeFilter((micro: number) => micro !== 0, {
 
 /** Body of a grant. */
 export const CreateGrant = Schema.Struct({
-  ...deed,
+  ...operation,
   amount: Amount.check(isSomething),
   priority: Schema.optionalKey(
     Schema.Int.check(
@@ -53,12 +53,12 @@ export const CreateGrant = Schema.Struct({
 
 /** Body of a correction. */
 export const CreateAdjustment = Schema.Struct({
-  ...deed,
+  ...operation,
   amount: SignedAmount.check(isSomething),
 }).annotate({ identifier: "CreateAdjustment" })
 
 /** Body of saying whether runs need cover. */
-export const SetMetering = Schema.Struct({ ...deed, metered: Schema.Boolean }).annotate({
+export const SetMetering = Schema.Struct({ ...operation, metered: Schema.Boolean }).annotate({
   identifier: "SetMetering",
 })
 

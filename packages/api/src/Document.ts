@@ -5,7 +5,7 @@
  * answers have, an example of every body, streams in the words of the standard; and no promise that
  * an answer never gains a field.
  */
-import { startKeyLength } from "@millrace/core/domain/Idempotency"
+import { idempotencyKeyLength } from "@millrace/core/domain/Idempotency"
 import type { OpenApi } from "effect/http-api"
 import { errorExamples, examples, streamExample } from "./Examples.ts"
 import { defaultPageSize, maxPage, maxPageSize } from "./PageQuery.ts"
@@ -28,7 +28,7 @@ const parameters: Readonly<Record<string, { readonly name?: string; readonly sch
   "if-match": { name: "If-Match" },
   "idempotency-key": {
     name: "Idempotency-Key",
-    schema: { type: "string", pattern: `^[\\x20-\\x7e]{1,${startKeyLength}}$` },
+    schema: { type: "string", pattern: `^[\\x20-\\x7e]{1,${idempotencyKeyLength}}$` },
   },
   "last-event-id": {
     name: "Last-Event-ID",

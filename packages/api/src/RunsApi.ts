@@ -14,7 +14,7 @@ import {
   StartedRun,
   StartRun,
 } from "./RunWire.ts"
-import { IdParams, StartKeyText } from "./Text.ts"
+import { IdParams, IdempotencyKeyText } from "./Text.ts"
 import {
   BadRequest,
   Conflict,
@@ -38,7 +38,7 @@ const list = HttpApiEndpoint.get("list", "/", {
 )
 
 const start = HttpApiEndpoint.post("start", "/", {
-  headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(StartKeyText) }),
+  headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(IdempotencyKeyText) }),
   payload: StartRun,
   success: StartedRun.pipe(HttpApiSchema.status(201)),
   error: [BadRequest, PaymentRequired, NotFound, Conflict, PayloadTooLarge, UnsupportedMediaType],

@@ -4,7 +4,7 @@
  * Guarantees: a store gets no text that some database cannot keep unchanged. Leaves out: opaque
  * JSON, which may hold any string and comes back as it was given.
  */
-import { startKeyLength } from "@millrace/core/domain/Idempotency"
+import { idempotencyKeyLength } from "@millrace/core/domain/Idempotency"
 import { Schema } from "effect"
 
 /** Refuses NUL and lone surrogates: SQL databases refuse the one and alter the other. */
@@ -17,9 +17,9 @@ export const isStorable = Schema.makeFilter(
 export const Identifier = Schema.String.check(Schema.isMinLength(1), isStorable)
 
 /** The name of a start, as clients send it in `Idempotency-Key`. */
-export const StartKeyText = Schema.String.check(
-  Schema.isPattern(new RegExp(`^[\\x20-\\x7e]{1,${startKeyLength}}$`), {
-    expected: `1 to ${startKeyLength} visible ASCII characters`,
+export const IdempotencyKeyText = Schema.String.check(
+  Schema.isPattern(new RegExp(`^[\\x20-\\x7e]{1,${idempotencyKeyLength}}$`), {
+    expected: `1 to ${idempotencyKeyLength} visible ASCII characters`,
   }),
 ).annotate({
   description: "A name for this start; a repetition with the same body starts nothing.",

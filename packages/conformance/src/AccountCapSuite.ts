@@ -103,7 +103,7 @@ const obeyed = (it: Tests): void => {
       const runner = samples.runner()
       const first = yield* Scenes.claim(runner, 99, { runsPerAccount })
       assert.deepStrictEqual(countsOf(first), { a: 2, c: 5 })
-      yield* (yield* RunStore).abandon(
+      yield* (yield* RunStore).requeue(
         runner,
         first.map(({ run }) => run.id),
       )

@@ -23,9 +23,9 @@ import { runCommitSuite } from "./RunCommitSuite.ts"
 import { runLossSuite } from "./RunLossSuite.ts"
 import { runParkingSuite } from "./RunParkingSuite.ts"
 import { runReadSuite } from "./RunReadSuite.ts"
-import { runTurnSuite } from "./RunTurnSuite.ts"
+import { runTurnSuite } from "./RunFairnessSuite.ts"
 import * as Samples from "./Samples.ts"
-import { startKeySuite } from "./StartKeySuite.ts"
+import { idempotencyKeySuite } from "./IdempotencyKeySuite.ts"
 import { usageSuite } from "./UsageSuite.ts"
 import { workflowStoreSuite } from "./WorkflowStoreSuite.ts"
 
@@ -42,7 +42,7 @@ const runs: Listing<unknown, RunStore> = {
   insert: (samples, createdAt) =>
     RunStore.use((store) => {
       const run = samples.run({ createdAt, status: "CANCELED" })
-      return Effect.as(store.commit(Samples.birth(run)), run)
+      return Effect.as(store.commit(Samples.newRun(run)), run)
     }),
   list: (account, request) => RunStore.use((store) => store.list({ account, ...request })),
 }
@@ -68,7 +68,7 @@ export const conformance = <E>(
     workflowStoreSuite(it)
     pagingSuite(it, "WorkflowStore.list", workflows)
     runCommitSuite(it)
-    startKeySuite(it)
+    idempotencyKeySuite(it)
     currentWorkflowSuite(it)
     runReadSuite(it)
     pagingSuite(it, "RunStore.list", runs)

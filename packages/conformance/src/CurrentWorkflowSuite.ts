@@ -1,5 +1,5 @@
 /**
- * What every store must do with a birth that is only for a workflow as it is stored: it is made
+ * What every store must do with a new run that is only for a workflow as it is stored: it is made
  * while the account has the workflow at the run's revision, and leaves nothing behind otherwise.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
@@ -23,12 +23,12 @@ interface Extra {
   readonly isCurrent?: boolean
 }
 
-const birth = (run: Run, { amount = 0, isCurrent = true, key }: Extra) => {
-  const startKey = key === undefined ? undefined : { key, bodyHash: "hash" }
-  return Samples.birth(
+const newRun = (run: Run, { amount = 0, isCurrent = true, key }: Extra) => {
+  const idempotencyKey = key === undefined ? undefined : { key, bodyHash: "hash" }
+  return Samples.newRun(
     { ...run, estimatedCredits: amount },
     {
-      expected: { _tag: "New", definition: Samples.definitionFor(run), startKey, isCurrent },
+      expected: { _tag: "New", definition: Samples.definitionFor(run), idempotencyKey, isCurrent },
       nodeRuns: [Samples.nodeRun("a")],
       events: [Samples.event(run, 1)],
       credits: amount === 0 ? [] : [Ledger.reserve(amount, run.createdAt)],
@@ -38,7 +38,7 @@ const birth = (run: Run, { amount = 0, isCurrent = true, key }: Extra) => {
 
 const start = (run: Run, extra: Extra = {}) =>
   RunStore.use((store) =>
-    store.commit(birth(run, extra)).pipe(
+    store.commit(newRun(run, extra)).pipe(
       Effect.as("applied" as const),
       Effect.catchTag(["StaleRun", "InsufficientCredits"], ({ _tag }) => Effect.succeed(_tag)),
     ),
@@ -75,9 +75,9 @@ const assertAbsent = Effect.fnUntraced(function* (run: Run) {
 
 const fund = Effect.fnUntraced(function* (accountId: Run["accountId"], amount: number) {
   const ledger = yield* LedgerStore
-  const deed = { accountId, actor: "ada", reason: "because" }
-  yield* ledger.meter({ ...deed, id: "m" }, true)
-  yield* ledger.grant({ ...deed, id: "g", amount, priority: 0, expiresAt: null })
+  const operation = { accountId, actor: "ada", reason: "because" }
+  yield* ledger.meter({ ...operation, id: "m" }, true)
+  yield* ledger.grant({ ...operation, id: "g", amount, priority: 0, expiresAt: null })
 })
 
 const reserved = Effect.fnUntraced(function* (account: Run["accountId"]) {
@@ -149,21 +149,21 @@ const alone = (it: Tests): void => {
 }
 
 const together = (it: Tests): void => {
-  it.effect("answers each of many births for itself", () =>
+  it.effect("answers each of many newRuns for itself", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const { before, now } = yield* outdated(samples)
       const other = yield* saved(samples.workflow())
-      const births = Array.from({ length: 120 }, (_, n) => {
+      const newRuns = Array.from({ length: 120 }, (_, n) => {
         const workflow = [now, before, other, before, now][n % 5]!
         return { run: samples.run(of(workflow)), isCurrent: n % 5 !== 3 }
       })
       const outcomes = yield* Effect.forEach(
-        births,
+        newRuns,
         ({ isCurrent, run }) => start(run, { isCurrent }),
         { concurrency: "unbounded" },
       )
-      for (const [n, { run }] of births.entries()) {
+      for (const [n, { run }] of newRuns.entries()) {
         assert.strictEqual(outcomes[n], n % 5 === 1 ? "StaleRun" : "applied")
         if (n % 5 === 1) yield* assertAbsent(run)
       }
@@ -246,7 +246,7 @@ const credits = (it: Tests): void => {
     }),
   )
 
-  it.effect("refuses nobody for what a birth that is not current does not take", () =>
+  it.effect("refuses nobody for what a new run that is not current does not take", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const { before, now } = yield* outdated(samples)

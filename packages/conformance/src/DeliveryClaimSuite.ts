@@ -18,8 +18,8 @@ import {
   loseOne,
   recordOf,
   retry,
-  settle,
-  settleWith,
+  recordAttempt,
+  recordNext,
   unknown,
 } from "./DeliveryScenes.ts"
 import * as Samples from "./Samples.ts"
@@ -47,16 +47,19 @@ const named = (it: Tests): void => {
       const samples = yield* Samples.make
       const runs = yield* RunStore
       const store = yield* WebhookStore
-      const births = Array.from({ length: 3 }, () => {
+      const newRuns = Array.from({ length: 3 }, () => {
         const run = samples.run()
         const definition = Samples.definitionFor(run)
-        const startKey = { key: "order 7", bodyHash: "hash" }
+        const idempotencyKey = { key: "order 7", bodyHash: "hash" }
         const deliveries = [samples.delivery({ runId: run.id })]
-        return Samples.birth(run, { expected: { _tag: "New", definition, startKey }, deliveries })
+        return Samples.newRun(run, {
+          expected: { _tag: "New", definition, idempotencyKey },
+          deliveries,
+        })
       })
-      const commits = births.map((birth) => Effect.result(runs.commit(birth)))
+      const commits = newRuns.map((newRun) => Effect.result(runs.commit(newRun)))
       const results = yield* Effect.all(commits, { concurrency: "unbounded" })
-      const winner = births[results.findIndex(Result.isSuccess)]
+      const winner = newRuns[results.findIndex(Result.isSuccess)]
       assert.strictEqual(results.filter(Result.isSuccess).length, 1)
       const { items } = yield* store.list({ account: samples.account, limit: 10 })
       const ids = items.map(({ id }) => id)
@@ -84,7 +87,7 @@ const outbox = (it: Tests): void => {
       const run = samples.run({ webhook })
       const body = JSON.stringify(Samples.hardJson)
       const delivery = samples.delivery({ runId: run.id, sequence: 1, type: "run.started", body })
-      yield* runs.commit(Samples.birth(run, { deliveries: [delivery] }))
+      yield* runs.commit(Samples.newRun(run, { deliveries: [delivery] }))
       const first = { id: delivery.id, attempt: 1, earlier: 0, isGone: false, secrets: [] }
       const claim = yield* claimOne(delivery.id, 0)
       assert.deepStrictEqual(claim, { ...first, fence: 1, lostAt: null })
@@ -105,10 +108,10 @@ const outbox = (it: Tests): void => {
       const runs = yield* RunStore
       const store = yield* WebhookStore
       const run = samples.run()
-      yield* runs.commit(Samples.birth(run))
+      yield* runs.commit(Samples.newRun(run))
       const [late, good] = [samples.delivery({ runId: run.id }), samples.delivery()]
       const stale = Samples.step({ ...run, fence: 7 }, {}, { deliveries: [late] })
-      const born = Samples.birth(samples.run(), { deliveries: [] })
+      const born = Samples.newRun(samples.run(), { deliveries: [] })
       const other = { ...born, deliveries: [{ ...good, runId: born.run.id }] }
       const outcomes = [Effect.exit(runs.commit(stale)), Effect.exit(runs.commit(other))]
       yield* Effect.all(outcomes, { concurrency: 2 })
@@ -137,14 +140,14 @@ const hands = (it: Tests): void => {
     }),
   )
 
-  it.effect("hands a delivery out again that was not settled in time, to settle its attempt", () =>
+  it.effect("hands a delivery out again that was not recorded in time, to record its attempt", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* WebhookStore
       const delivery = samples.delivery()
       yield* insertAll([delivery])
       const first = yield* claimOne(delivery.id, 0)
-      // Whoever takes it to settle it may die, too: that is no further attempt.
+      // Whoever takes it to record it may die, too: that is no further attempt.
       const second = yield* claimOne(delivery.id, 0)
       const third = yield* claimOne(delivery.id)
       const { fence, id, lostAt } = third
@@ -154,8 +157,8 @@ const hands = (it: Tests): void => {
       assert.deepStrictEqual([second.lostAt, typeof lostAt], [lostAt, "number"])
       assert.deepStrictEqual((yield* recordOf(delivery)).attempts, [])
       const attempt = { ...unknown, at: lostAt! }
-      assert.isFalse(yield* settleWith(first, failed))
-      assert.isTrue(yield* settle({ id, fence, number: 1, attempt, next: retry(hour) }))
+      assert.isFalse(yield* recordNext(first, failed))
+      assert.isTrue(yield* recordAttempt({ id, fence, number: 1, attempt, next: retry(hour) }))
       assert.deepStrictEqual(yield* store.claim([id], hour), [])
       const { attempts, item } = yield* recordOf(delivery)
       const { nextAt, ...logged } = attempts[0]!
@@ -174,8 +177,8 @@ const hands = (it: Tests): void => {
       yield* loseOne(delivery.id, retry(0))
       const next = yield* claimOne(delivery.id)
       assert.deepStrictEqual([next.attempt, next.lostAt], [2, null])
-      assert.isTrue(yield* settleWith(next, delivered))
-      assert.isFalse(yield* settleWith(next, failed))
+      assert.isTrue(yield* recordNext(next, delivered))
+      assert.isFalse(yield* recordNext(next, failed))
       const { attempts, item } = yield* recordOf(delivery)
       assert.deepStrictEqual(
         attempts.map(({ error, number }) => [number, error]),
@@ -189,14 +192,14 @@ const hands = (it: Tests): void => {
   )
 }
 
-const settling = (it: Tests): void => {
+const recording = (it: Tests): void => {
   it.effect("logs an attempt and says when the next one is due", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* WebhookStore
       const delivery = samples.delivery()
       yield* insertAll([delivery])
-      assert.isTrue(yield* settleWith(yield* claimOne(delivery.id), retry(hour)))
+      assert.isTrue(yield* recordNext(yield* claimOne(delivery.id), retry(hour)))
       const { attempts, body, item } = yield* recordOf(delivery)
       const { nextAt, ...logged } = attempts[0]!
       assert.deepStrictEqual(logged, { number: 1, ...Samples.attempted })
@@ -207,7 +210,7 @@ const settling = (it: Tests): void => {
     }),
   )
 
-  it.effect("is done with a delivery that has ended, and settles many at once", () =>
+  it.effect("is done with a delivery that has ended, and records many at once", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* WebhookStore
@@ -218,7 +221,7 @@ const settling = (it: Tests): void => {
       const nexts = [delivered, failed, retry(0), delivered, retry(hour), failed]
       const answers = yield* Effect.forEach(
         claims,
-        (claim, index) => settleWith(claim, nexts[index]!),
+        (claim, index) => recordNext(claim, nexts[index]!),
         { concurrency: 6 },
       )
       assert.deepStrictEqual(
@@ -243,10 +246,10 @@ const ends = (it: Tests): void => {
       const delivery = samples.delivery()
       yield* insertAll([delivery])
       const { attempt: number, fence, id } = yield* claimOne(delivery.id)
-      yield* settle({ id, fence, number, attempt: null, next: retry(0) })
+      yield* recordAttempt({ id, fence, number, attempt: null, next: retry(0) })
       const again = yield* claimOne(delivery.id)
       assert.strictEqual(again.attempt, 1)
-      yield* settle({ id, fence: again.fence, number, attempt: null, next: failed })
+      yield* recordAttempt({ id, fence: again.fence, number, attempt: null, next: failed })
       const { attempts, item } = yield* recordOf(delivery)
       assert.deepStrictEqual([attempts, item.attempts, item.state], [[], 0, "FAILED"])
     }),
@@ -260,9 +263,9 @@ const ends = (it: Tests): void => {
       const [a, b, c] = [1, 2, 3].map((sequence) => samples.delivery({ runId, sequence }))
       const stranger = samples.delivery()
       yield* insertAll([a!, b!, stranger])
-      yield* settleWith(yield* claimOne(b!.id), retry(hour))
-      yield* settleWith(yield* claimOne(stranger.id), retry(hour))
-      yield* settleWith(yield* claimOne(a!.id), { _tag: "Failed", isGone: true })
+      yield* recordNext(yield* claimOne(b!.id), retry(hour))
+      yield* recordNext(yield* claimOne(stranger.id), retry(hour))
+      yield* recordNext(yield* claimOne(a!.id), { _tag: "Failed", isGone: true })
       yield* insertAll([c!])
       const claims = yield* store.claim([a!.id, b!.id, c!.id, stranger.id], 0)
       assert.deepStrictEqual(idsOf(claims), [b!.id, c!.id])
@@ -318,7 +321,7 @@ const bounds = (it: Tests): void => {
 }
 
 const overlapping = (it: Tests): void => {
-  it.effect("keeps a log without gaps of what is sent again while it is being settled", () =>
+  it.effect("keeps a log without gaps of what is sent again while it is being recorded", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* WebhookStore
@@ -328,12 +331,12 @@ const overlapping = (it: Tests): void => {
         deliveries,
         Effect.fnUntraced(function* ({ accountId, id }, index) {
           const claim = yield* claimOne(id)
-          const settlement = settleWith(claim, index % 2 === 0 ? delivered : failed)
-          const both = [settlement, Effect.asSome(store.redeliver(accountId, id))]
+          const record = recordNext(claim, index % 2 === 0 ? delivered : failed)
+          const both = [record, Effect.asSome(store.redeliver(accountId, id))]
           yield* Effect.all(both, { concurrency: 2 })
           // It was in somebody's hand when it was asked for, or it is sent again.
           const [next] = yield* store.claim([id], hour)
-          if (next !== undefined) assert.isTrue(yield* settleWith(next, delivered))
+          if (next !== undefined) assert.isTrue(yield* recordNext(next, delivered))
         }),
         { concurrency: 8 },
       )
@@ -355,8 +358,8 @@ const again = (it: Tests): void => {
       const { account, stranger } = samples
       const delivery = samples.delivery()
       yield* insertAll([delivery])
-      yield* settleWith(yield* claimOne(delivery.id, 0), retry(0))
-      yield* settleWith(yield* claimOne(delivery.id), delivered)
+      yield* recordNext(yield* claimOne(delivery.id, 0), retry(0))
+      yield* recordNext(yield* claimOne(delivery.id), delivered)
       assert.isTrue(Option.isNone(yield* store.redeliver(stranger, delivery.id)))
       assert.isTrue(Option.isNone(yield* store.redeliver(account, DeliveryId.make("msg_\u0000"))))
       const item = Option.getOrThrow(yield* store.redeliver(account, delivery.id))
@@ -366,7 +369,7 @@ const again = (it: Tests): void => {
       const held = Option.getOrThrow(yield* store.redeliver(null, delivery.id))
       assert.strictEqual(held.attempts, 3)
       assert.deepStrictEqual(yield* store.claim([delivery.id], hour), [])
-      assert.isTrue(yield* settleWith(claim, delivered))
+      assert.isTrue(yield* recordNext(claim, delivered))
       assert.strictEqual((yield* recordOf(delivery)).attempts.length, 3)
     }),
   )
@@ -380,7 +383,7 @@ const again = (it: Tests): void => {
       const everything = [old!, first!, second!, good!, foreign]
       yield* insertAll(everything)
       for (const each of everything) {
-        yield* settleWith(yield* claimOne(each.id), each === good ? delivered : failed)
+        yield* recordNext(yield* claimOne(each.id), each === good ? delivered : failed)
       }
       const since = first!.createdAt
       assert.strictEqual(yield* store.redeliverFailed(samples.account, since), 2)
@@ -403,8 +406,8 @@ export const deliveryClaimSuite = (it: Tests): void => {
   describe("WebhookStore.claim", () => {
     hands(it)
   })
-  describe("WebhookStore.settle", () => {
-    settling(it)
+  describe("WebhookStore.record", () => {
+    recording(it)
     ends(it)
     deliveryLateSuite(it)
   })

@@ -17,8 +17,8 @@ import {
   loseOne,
   recordOf,
   retry,
-  settle,
-  settleWith,
+  recordAttempt,
+  recordNext,
   unknown,
 } from "./DeliveryScenes.ts"
 import * as Samples from "./Samples.ts"
@@ -48,7 +48,7 @@ const believes = (it: Tests): void => {
       yield* loseOne(waiting.id, retry(hour))
       yield* loseOne(given.id, failed)
       assert.strictEqual((yield* recordOf(given)).item.state, "FAILED")
-      for (const claim of claims) assert.isTrue(yield* settleWith(claim, delivered))
+      for (const claim of claims) assert.isTrue(yield* recordNext(claim, delivered))
       for (const each of all) {
         assert.deepStrictEqual(yield* standingOf(each), ["DELIVERED", 1, true, "1 delivered"])
       }
@@ -62,7 +62,7 @@ const believes = (it: Tests): void => {
         [],
       )
       // Said twice it changes nothing, and is no reason to send it again.
-      for (const claim of claims) assert.isFalse(yield* settleWith(claim, delivered))
+      for (const claim of claims) assert.isFalse(yield* recordNext(claim, delivered))
       assert.deepStrictEqual(
         (yield* store.list({ account: samples.account, state: "FAILED", limit: 9 })).items,
         [],
@@ -78,12 +78,12 @@ const believes = (it: Tests): void => {
       const first = yield* claimOne(delivery.id, 0)
       yield* loseOne(delivery.id, retry(0))
       const second = yield* claimOne(delivery.id)
-      assert.isTrue(yield* settleWith(first, delivered))
+      assert.isTrue(yield* recordNext(first, delivered))
       const over = ["DELIVERED", 2, true, "1 delivered, 2 unknown"]
       assert.deepStrictEqual(yield* standingOf(delivery), over)
-      assert.isFalse(yield* settleWith(second, retry(hour)))
+      assert.isFalse(yield* recordNext(second, retry(hour)))
       assert.deepStrictEqual(yield* standingOf(delivery), over)
-      assert.isTrue(yield* settleWith(second, delivered))
+      assert.isTrue(yield* recordNext(second, delivered))
       const twice = ["DELIVERED", 2, true, "1 delivered, 2 delivered"]
       assert.deepStrictEqual(yield* standingOf(delivery), twice)
     }),
@@ -101,34 +101,34 @@ const limits = (it: Tests): void => {
       const first = yield* claimOne(id, 0)
       yield* loseOne(id, failed)
       yield* store.redeliver(accountId, id)
-      assert.isTrue(yield* settleWith(first, delivered))
+      assert.isTrue(yield* recordNext(first, delivered))
       // It was asked for after that attempt, so it is sent all the same.
       assert.strictEqual((yield* recordOf(delivery)).item.state, "PENDING")
       const again = yield* claimOne(id)
       assert.deepStrictEqual([again.attempt, again.earlier, again.fence], [2, 1, 3])
       const attempt = { ...unknown, status: 500, error: "status" as const }
       const { fence, attempt: number } = again
-      assert.isTrue(yield* settle({ id, fence, number, attempt, next: failed }))
+      assert.isTrue(yield* recordAttempt({ id, fence, number, attempt, next: failed }))
       const ended = ["FAILED", 2, true, "1 delivered, 2 status"]
       assert.deepStrictEqual(yield* standingOf(delivery), ended)
     }),
   )
 
-  it.effect("believes nothing else late: no failure, and no attempt that is settled", () =>
+  it.effect("believes nothing else late: no failure, and no attempt that is recorded", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const delivery = samples.delivery()
       yield* insertAll([delivery])
       const first = yield* claimOne(delivery.id, 0)
       yield* loseOne(delivery.id, retry(0))
-      assert.isFalse(yield* settleWith(first, failed))
-      assert.isFalse(yield* settleWith(first, retry(0)))
-      assert.isFalse(yield* settleWith({ ...first, attempt: 2 }, delivered))
+      assert.isFalse(yield* recordNext(first, failed))
+      assert.isFalse(yield* recordNext(first, retry(0)))
+      assert.isFalse(yield* recordNext({ ...first, attempt: 2 }, delivered))
       const second = yield* claimOne(delivery.id)
       const { fence, id } = second
       const attempt = { ...unknown, status: 500, error: "status" as const }
-      assert.isTrue(yield* settle({ id, fence, number: 2, attempt, next: failed }))
-      assert.isFalse(yield* settleWith(second, delivered))
+      assert.isTrue(yield* recordAttempt({ id, fence, number: 2, attempt, next: failed }))
+      assert.isFalse(yield* recordNext(second, delivered))
       const expected = ["FAILED", 2, true, "1 unknown, 2 status"]
       assert.deepStrictEqual(yield* standingOf(delivery), expected)
     }),

@@ -56,7 +56,7 @@ const reads = (it: Tests): void => {
           id === a.id
             ? ({ _tag: "Delivered" } as const)
             : ({ _tag: "Failed", isGone: false } as const)
-        yield* store.settle({ id, fence, number, attempt: Samples.attempted, next })
+        yield* store.record({ id, fence, number, attempt: Samples.attempted, next })
       }
       assert.deepStrictEqual(yield* listed({ account }), [c.id, b.id, a.id])
       assert.deepStrictEqual(yield* listed({ account, runId }), [c.id, a.id])
@@ -86,10 +86,10 @@ const forgets = (it: Tests): void => {
       const delivered = { _tag: "Delivered" } as const
       const attempt = Samples.attempted
       for (const { attempt: number, fence, id } of yield* store.claim([done.id, again.id], hour)) {
-        yield* store.settle({ id, fence, number, attempt, next: delivered })
+        yield* store.record({ id, fence, number, attempt, next: delivered })
       }
       for (const { attempt: number, fence, id } of yield* store.claim([failed.id], hour)) {
-        yield* store.settle({
+        yield* store.record({
           id,
           fence,
           number,

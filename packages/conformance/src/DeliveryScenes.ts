@@ -5,7 +5,7 @@ import { assert } from "@effect/vitest"
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import type { Next } from "@millrace/core/domain/DeliverySchedule"
 import type { DeliveryId } from "@millrace/core/domain/Id"
-import type { Claim, Settlement } from "@millrace/core/ports/WebhookStore"
+import type { Claim, AttemptRecord } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option } from "effect"
 import * as Samples from "./Samples.ts"
@@ -29,14 +29,14 @@ export const claimOne = Effect.fnUntraced(function* (
   return claim
 })
 
-export const settle = (settlement: Settlement) =>
-  WebhookStore.use((store) => store.settle(settlement))
+export const recordAttempt = (record: AttemptRecord) =>
+  WebhookStore.use((store) => store.record(record))
 
 /** An attempt that delivered. */
 export const arrived = { ...Samples.attempted, status: 204, error: null }
 
-export const settleWith = ({ attempt: number, fence, id }: Claim, next: Next) =>
-  settle({
+export const recordNext = ({ attempt: number, fence, id }: Claim, next: Next) =>
+  recordAttempt({
     id,
     fence,
     number,
@@ -53,11 +53,11 @@ export const unknown = {
   answer: null,
 } as const
 
-/** Settles an attempt whose claim has run out. */
+/** Records an attempt whose claim has run out. */
 export const loseOne = Effect.fnUntraced(function* (id: DeliveryId, next: Next) {
   const { attempt: number, fence, lostAt } = yield* claimOne(id)
   assert.isNotNull(lostAt)
-  yield* settle({ id, fence, number, attempt: { ...unknown, at: lostAt }, next })
+  yield* recordAttempt({ id, fence, number, attempt: { ...unknown, at: lostAt }, next })
 })
 
 export const recordOf = Effect.fnUntraced(function* ({ accountId, id }: Delivery) {

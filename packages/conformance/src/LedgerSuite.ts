@@ -17,24 +17,32 @@ import * as Samples from "./Samples.ts"
 type Tests = Vitest.MethodsNonLive<RunStore | LedgerStore>
 
 const at = Samples.epoch
-const deed = { actor: "ada", reason: "because" }
+const operation = { actor: "ada", reason: "because" }
 
 const grantOf = (
   accountId: AccountId,
   amount: number,
   more: Partial<GrantRequest> = {},
-): GrantRequest => ({ ...deed, id: "g", accountId, amount, priority: 0, expiresAt: null, ...more })
+): GrantRequest => ({
+  ...operation,
+  id: "g",
+  accountId,
+  amount,
+  priority: 0,
+  expiresAt: null,
+  ...more,
+})
 
 /** A metered account with so many micro-credits. */
 const metered = Effect.fnUntraced(function* (accountId: AccountId, amount: number) {
   const ledger = yield* LedgerStore
-  yield* ledger.meter({ ...deed, id: "m", accountId }, true)
+  yield* ledger.meter({ ...operation, id: "m", accountId }, true)
   if (amount > 0) yield* ledger.grant(grantOf(accountId, amount))
 })
 
-/** The birth of a run that sets its estimate aside. */
+/** The insert of a run that sets its estimate aside. */
 const costly = (run: Run, amount: number, more?: Partial<RunCommit>): RunCommit =>
-  Samples.birth(
+  Samples.newRun(
     { ...run, estimatedCredits: amount },
     { credits: [Ledger.reserve(amount, at)], ...more },
   )
@@ -195,8 +203,8 @@ const refusals = (it: Tests): void => {
       const ledger = yield* LedgerStore
       const { account } = samples
       yield* metered(account, 0)
-      yield* ledger.adjust({ ...deed, id: "a", accountId: account, amount: -5 })
-      assert.strictEqual(yield* outcome(Samples.birth(samples.run())), "applied")
+      yield* ledger.adjust({ ...operation, id: "a", accountId: account, amount: -5 })
+      assert.strictEqual(yield* outcome(Samples.newRun(samples.run())), "applied")
       assert.strictEqual(yield* outcome(costly(samples.run(), 0)), "applied")
       assert.strictEqual(yield* outcome(costly(samples.run(), 1)), "InsufficientCredits")
     }),
@@ -247,11 +255,11 @@ const neighbours = (it: Tests): void => {
       const samples = yield* Samples.make
       const { account, stranger } = samples
       yield* metered(account, 10)
-      const open = Samples.birth(samples.run())
+      const open = Samples.newRun(samples.run())
       yield* outcome(open)
       const commits = [
         costly(samples.run(), 11),
-        Samples.birth(samples.run()),
+        Samples.newRun(samples.run()),
         costly(samples.run({ accountId: stranger }), 11),
         Samples.step(open.run, { status: "RUNNING" }),
         costly(samples.run(), 10),
@@ -327,21 +335,21 @@ const byHand = (it: Tests): void => {
   )
 }
 
-const deeds = (it: Tests): void => {
+const operations = (it: Tests): void => {
   it.effect("keeps who adjusted or metered an account, and why, and does it once", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const ledger = yield* LedgerStore
       const { account } = samples
-      const adjustment = { ...deed, id: "x", accountId: account, amount: -3 }
+      const adjustment = { ...operation, id: "x", accountId: account, amount: -3 }
       const first = yield* ledger.adjust(adjustment)
       const again = yield* ledger.adjust({ ...adjustment, amount: 9, actor: "eve" })
       assert.deepStrictEqual(again, first)
       assert.deepInclude(first, { key: "adjust:x", posted: -3, actor: "ada", reason: "because" })
-      const on = yield* ledger.meter({ ...deed, id: "x", accountId: account }, true)
-      yield* ledger.meter({ ...deed, id: "x", accountId: account }, true)
+      const on = yield* ledger.meter({ ...operation, id: "x", accountId: account }, true)
+      yield* ledger.meter({ ...operation, id: "x", accountId: account }, true)
       assert.deepInclude(on, { key: "meter:x", posted: 0, runId: null })
-      yield* ledger.meter({ ...deed, id: "y", accountId: account }, false)
+      yield* ledger.meter({ ...operation, id: "y", accountId: account }, false)
       const { entries, metered: isMetered } = yield* bookOf(account)
       assert.isFalse(isMetered)
       assert.deepStrictEqual(keysOf(entries), ["adjust:x", "meter:x", "unmeter:y"])
@@ -384,8 +392,8 @@ const reads = (it: Tests): void => {
       const ledger = yield* LedgerStore
       const { account, stranger } = samples
       for (let n = 1; n <= 5; n++) {
-        yield* ledger.adjust({ ...deed, id: `${n}`, accountId: account, amount: n })
-        yield* ledger.adjust({ ...deed, id: `${n}`, accountId: stranger, amount: n })
+        yield* ledger.adjust({ ...operation, id: `${n}`, accountId: account, amount: n })
+        yield* ledger.adjust({ ...operation, id: `${n}`, accountId: stranger, amount: n })
       }
       const first = yield* ledger.statement({ account, limit: 2 })
       const before = first.at(-1)!.number
@@ -419,7 +427,7 @@ const reads = (it: Tests): void => {
       const ledger = yield* LedgerStore
       const { account } = samples
       const run = samples.run({ estimatedCredits: 5 })
-      yield* outcome(Samples.birth(run))
+      yield* outcome(Samples.newRun(run))
       const lines: Array<unknown> = []
       yield* ledger.trail(account, () => (line) => void lines.push(line))
       const { actualCredits, estimatedCredits, id, status } = run
@@ -441,7 +449,7 @@ export const ledgerSuite = (it: Tests): void => {
   })
   describe("LedgerStore", () => {
     byHand(it)
-    deeds(it)
+    operations(it)
     reads(it)
   })
 }

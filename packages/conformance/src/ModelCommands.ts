@@ -86,12 +86,12 @@ export interface Advance {
   readonly extra: number
 }
 
-/** Credits by hand; `deed` names what is done, and `at` an account. */
+/** Credits by hand; `operation` names what is done, and `at` an account. */
 export type LedgerCommand =
   | {
       readonly _tag: "Grant"
       readonly account: number
-      readonly deed: number
+      readonly operation: number
       readonly amount: number
       readonly priority: number
       readonly expires: "never" | "past" | "future"
@@ -99,13 +99,13 @@ export type LedgerCommand =
   | {
       readonly _tag: "Adjust"
       readonly account: number
-      readonly deed: number
+      readonly operation: number
       readonly amount: number
     }
   | {
       readonly _tag: "Meter"
       readonly account: number
-      readonly deed: number
+      readonly operation: number
       readonly isMetered: boolean
     }
   | { readonly _tag: "Statement"; readonly account: number; readonly limit: number }
@@ -429,12 +429,12 @@ const runDraws: ReadonlyArray<Draw> = [
   }),
 ]
 
-const deedOf = (dice: Dice.Dice) => dice.below(6)
+const operationOf = (dice: Dice.Dice) => dice.below(6)
 
 const grant: Draw = (dice) => ({
   _tag: "Grant",
   account: accountOf(dice),
-  deed: deedOf(dice),
+  operation: operationOf(dice),
   amount: dice.below(8) * 250_000,
   priority: dice.below(2),
   expires: dice.of(["never", "past", "future", "future"]),
@@ -444,13 +444,13 @@ const ledgerDraws: ReadonlyArray<Draw> = [
   (dice) => ({
     _tag: "Adjust",
     account: accountOf(dice),
-    deed: deedOf(dice),
+    operation: operationOf(dice),
     amount: (dice.below(9) - 4) * 250_000,
   }),
   (dice) => ({
     _tag: "Meter",
     account: accountOf(dice),
-    deed: deedOf(dice),
+    operation: operationOf(dice),
     isMetered: dice.chance(80),
   }),
   (dice) => ({ _tag: "Statement", account: accountOf(dice), limit: 1 + dice.below(4) }),

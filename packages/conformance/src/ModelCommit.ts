@@ -62,7 +62,7 @@ const creditsOf = (
   had: { readonly held: number; readonly isBooked: boolean },
   taken: ReadonlyArray<RunEntry>,
 ): ReadonlyArray<RunEntry> => {
-  let held = had.held + Ledger.demandOf(taken)
+  let held = had.held + Ledger.amountToReserve(taken)
   const posts = rows
     .filter(({ credits }) => credits > 0)
     .map(({ credits, nodeId }) => {
@@ -84,7 +84,7 @@ const ending = (flavor: number): Partial<Run> => ({
   output: [Cast.contentOf(flavor)],
 })
 
-const birthOf = (cast: Cast.Cast, { workflows }: StoreModel, begin: Begin): RunCommit => {
+const insertOf = (cast: Cast.Cast, { workflows }: StoreModel, begin: Begin): RunCommit => {
   const workflowId = cast.workflows[begin.workflow]!
   const drawn = workflows.workflows().find(({ id }) => id === workflowId)
   const definition = cast.definitions[begin.definition]!
@@ -206,4 +206,4 @@ const stepOf = (cast: Cast.Cast, model: StoreModel, advance: Advance): RunCommit
 
 /** What the store is asked to apply. */
 export const commitOf = (cast: Cast.Cast, model: StoreModel, command: Begin | Advance): RunCommit =>
-  command._tag === "Begin" ? birthOf(cast, model, command) : stepOf(cast, model, command)
+  command._tag === "Begin" ? insertOf(cast, model, command) : stepOf(cast, model, command)

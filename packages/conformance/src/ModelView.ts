@@ -9,7 +9,7 @@ import { auditAccount } from "@millrace/core/engine/Audit"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Effect, Option } from "effect"
 import { type Command, slots } from "./ModelCommands.ts"
-import { byAge, ledgerOf, type Scene, sortedRecords } from "./ModelTurn.ts"
+import { byAge, ledgerOf, type Scene, sortedRecords } from "./ModelStep.ts"
 import type { Stores } from "./StoreModel.ts"
 
 /** Slots of the things to look at. */

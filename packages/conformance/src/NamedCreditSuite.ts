@@ -16,16 +16,16 @@ type Tests = Vitest.MethodsNonLive<RunStore | LedgerStore>
 /** A start that sets so much aside, under a name if it has one. */
 const start = (run: Run, amount: number, key?: string) =>
   RunStore.use((store) => {
-    const startKey = key === undefined ? undefined : { key, bodyHash: "hash" }
+    const idempotencyKey = key === undefined ? undefined : { key, bodyHash: "hash" }
     const definition = Samples.definitionFor(run)
-    const birth = Samples.birth(
+    const newRun = Samples.newRun(
       { ...run, estimatedCredits: amount },
       {
-        expected: { _tag: "New", definition, startKey },
+        expected: { _tag: "New", definition, idempotencyKey },
         credits: [Ledger.reserve(amount, run.createdAt)],
       },
     )
-    return store.commit(birth).pipe(
+    return store.commit(newRun).pipe(
       Effect.as("applied" as const),
       Effect.catchTag(["StaleRun", "InsufficientCredits"], ({ _tag }) => Effect.succeed(_tag)),
     )
@@ -33,9 +33,9 @@ const start = (run: Run, amount: number, key?: string) =>
 
 const fund = Effect.fnUntraced(function* (accountId: Run["accountId"], amount: number) {
   const ledger = yield* LedgerStore
-  const deed = { accountId, actor: "ada", reason: "because" }
-  yield* ledger.meter({ ...deed, id: "m" }, true)
-  yield* ledger.grant({ ...deed, id: "g", amount, priority: 0, expiresAt: null })
+  const operation = { accountId, actor: "ada", reason: "because" }
+  yield* ledger.meter({ ...operation, id: "m" }, true)
+  yield* ledger.grant({ ...operation, id: "g", amount, priority: 0, expiresAt: null })
 })
 
 const standing = Effect.fnUntraced(function* (account: Run["accountId"]) {

@@ -30,7 +30,7 @@ const claims = (it: Tests): void => {
       const run = samples.run({ fence: 6, values: { a: [1] } })
       const nodeRuns = [Samples.nodeRun("b", { ordinal: 1 }), Samples.nodeRun("a")]
       const events = [Samples.event(run, 1)]
-      yield* store.commit(Samples.birth(run, { nodeRuns, events }))
+      yield* store.commit(Samples.newRun(run, { nodeRuns, events }))
       const runner = samples.runner()
       const record = {
         run: claimed(run, runner),
@@ -234,8 +234,8 @@ const releases = (it: Tests): void => {
       const [first, second] = [samples.runner(), samples.runner()]
       yield* claim(first, 9)
       assert.deepStrictEqual(yield* claim(second, 9), [])
-      yield* store.release(first)
-      yield* store.release(samples.runner())
+      yield* store.endLease(first)
+      yield* store.endLease(samples.runner())
       const records = yield* claim(second, 9)
       assert.deepStrictEqual(
         records.map((record) => record.run),
@@ -260,7 +260,7 @@ const releases = (it: Tests): void => {
         [b.id, 5],
       ])
       assert.deepStrictEqual(yield* store.heartbeat(owner, hourMillis), both)
-      yield* store.seize(samples.account, a.id, samples.runner())
+      yield* store.takeOver(samples.account, a.id, samples.runner())
       const rest = new Map([[b.id, 5]])
       assert.deepStrictEqual(yield* store.heartbeat(owner, hourMillis), rest)
     }),
@@ -300,8 +300,8 @@ const abandons = (it: Tests): void => {
       const other = yield* born(samples.run({ status: "RUNNING", owner: samples.runner() }))
       yield* store.heartbeat(other.owner!, hourMillis)
       const unknown = RunId.make("run_\u0000unknown")
-      yield* store.abandon(owner, [mine.id, done.id, other.id, unknown, mine.id])
-      yield* store.abandon(owner, [])
+      yield* store.requeue(owner, [mine.id, done.id, other.id, unknown, mine.id])
+      yield* store.requeue(owner, [])
       const given = { ...mine, fence: 5, owner: null }
       assert.deepStrictEqual(yield* runOf(mine), given)
       for (const run of [kept, done, other]) assert.deepStrictEqual(yield* runOf(run), run)
@@ -329,8 +329,8 @@ const seize = (it: Tests): void => {
       const owned = samples.run({ status: "RUNNING", owner, fence: 3 })
       for (const run of [owned, samples.run()]) {
         const nodeRuns = [Samples.nodeRun("b", { ordinal: 1 }), Samples.nodeRun("a")]
-        yield* store.commit(Samples.birth(run, { nodeRuns }))
-        const result = yield* store.seize(samples.account, run.id, runner)
+        yield* store.commit(Samples.newRun(run, { nodeRuns }))
+        const result = yield* store.takeOver(samples.account, run.id, runner)
         const record = {
           run: seized(run, runner),
           definition: Samples.definitionFor(run),
@@ -353,7 +353,7 @@ const seize = (it: Tests): void => {
       const owner = samples.runner()
       const run = yield* born(samples.run({ status: "RUNNING", owner, fence: 3 }))
       yield* store.commit(Samples.step(run, { dueAt: Samples.epoch + 1e12, owner: null }))
-      const result = yield* store.seize(samples.account, run.id, samples.runner())
+      const result = yield* store.takeOver(samples.account, run.id, samples.runner())
       const taken = Option.getOrThrow(result).run
       assert.strictEqual(taken.dueAt, null)
       assert.deepStrictEqual(yield* runOf(run), taken)
@@ -366,7 +366,7 @@ const seize = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const run = yield* born(samples.run({ status: "COMPLETED", fence: 2 }))
-      const result = yield* store.seize(samples.account, run.id, samples.runner())
+      const result = yield* store.takeOver(samples.account, run.id, samples.runner())
       assert.deepStrictEqual(Option.getOrUndefined(result)?.run, run)
       assert.deepStrictEqual(yield* runOf(run), run)
     }),
@@ -381,9 +381,9 @@ const seizeEdges = (it: Tests): void => {
       const runner = samples.runner()
       const run = yield* born(samples.run())
       for (const id of [RunId.make("run_unknown"), RunId.make("a\u0000b")]) {
-        assert.isTrue(Option.isNone(yield* store.seize(samples.account, id, runner)))
+        assert.isTrue(Option.isNone(yield* store.takeOver(samples.account, id, runner)))
       }
-      assert.isTrue(Option.isNone(yield* store.seize(samples.stranger, run.id, runner)))
+      assert.isTrue(Option.isNone(yield* store.takeOver(samples.stranger, run.id, runner)))
       assert.deepStrictEqual(yield* runOf(run), run)
     }),
   )
@@ -395,7 +395,7 @@ const seizeEdges = (it: Tests): void => {
       const run = yield* born(samples.run())
       const records = yield* Effect.forEach(
         Array.from({ length: 20 }, () => samples.runner()),
-        (runner) => store.seize(samples.account, run.id, runner),
+        (runner) => store.takeOver(samples.account, run.id, runner),
         { concurrency: "unbounded" },
       )
       const fences = records.map((record) => Option.getOrThrow(record).run.fence)
@@ -421,10 +421,10 @@ export const runClaimSuite = (it: Tests): void => {
   describe("RunStore.now", () => {
     times(it)
   })
-  describe("RunStore.abandon", () => {
+  describe("RunStore.requeue", () => {
     abandons(it)
   })
-  describe("RunStore.seize", () => {
+  describe("RunStore.takeOver", () => {
     seize(it)
     seizeEdges(it)
   })

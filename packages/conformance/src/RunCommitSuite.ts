@@ -38,7 +38,7 @@ const running = Effect.fnUntraced(function* (samples: Samples.Samples, status: R
   const owner = samples.runner()
   const run = samples.run({ status: "RUNNING", owner, fence: 3, revision: 1, sequence: 1 })
   const first = { nodeRuns: [Samples.nodeRun("a")], events: [Samples.event(run, 1)] }
-  yield* store.commit(Samples.birth(run, first))
+  yield* store.commit(Samples.newRun(run, first))
   const change = { status, actualCredits: 7, sequence: 2, finishedAt: Samples.epoch + 99 }
   const next = Samples.step(run, change, {
     nodeRuns: [Samples.nodeRun("c", { ordinal: 2 }), Samples.nodeRun("b", { ordinal: 1 })],
@@ -47,7 +47,7 @@ const running = Effect.fnUntraced(function* (samples: Samples.Samples, status: R
   return { run, next }
 })
 
-const births = (it: Tests): void => {
+const newRuns = (it: Tests): void => {
   it.effect("stores a new run with its definition, node runs and events", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
@@ -70,7 +70,7 @@ const births = (it: Tests): void => {
         Samples.nodeRun("a"),
       ]
       const events = [Samples.event(run, 1, { type: "run.started" }), Samples.event(run, 2)]
-      yield* store.commit(Samples.birth(run, { nodeRuns, events }))
+      yield* store.commit(Samples.newRun(run, { nodeRuns, events }))
       const expected: RunRecord = {
         run,
         definition: Samples.definitionFor(run),
@@ -87,16 +87,16 @@ const births = (it: Tests): void => {
       const before = yield* everything(run)
       const again = { ...run, workflowName: "Another", accountId: samples.stranger }
       const more = { nodeRuns: [Samples.nodeRun("d")], events: [Samples.event(run, 2)] }
-      yield* assertStale(Samples.birth(run, more))
-      yield* assertStale(Samples.birth(again, more))
+      yield* assertStale(Samples.newRun(run, more))
+      yield* assertStale(Samples.newRun(again, more))
       assert.deepStrictEqual(yield* everything(run), before)
       assert.isUndefined((yield* everything(again)).record)
     }),
   )
 }
 
-const birthRaces = (it: Tests): void => {
-  it.effect("lets exactly one of many concurrent births win", () =>
+const startRaces = (it: Tests): void => {
+  it.effect("lets exactly one of many concurrent newRuns win", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const run = samples.run()
@@ -104,7 +104,7 @@ const birthRaces = (it: Tests): void => {
         Array.from({ length: 20 }, (_, n) => n),
         (n) =>
           outcome(
-            Samples.birth({ ...run, nodeRunCount: n }, { nodeRuns: [Samples.nodeRun(`n${n}`)] }),
+            Samples.newRun({ ...run, nodeRunCount: n }, { nodeRuns: [Samples.nodeRun(`n${n}`)] }),
           ),
         { concurrency: "unbounded" },
       )
@@ -123,7 +123,7 @@ const birthRaces = (it: Tests): void => {
       const definition = samples.definition()
       const runs = Array.from({ length: 5 }, () => samples.run({ definitionId: definition.id }))
       const expected = { _tag: "New", definition } as const
-      yield* Effect.forEach(runs, (run) => store.commit(Samples.birth(run, { expected })), {
+      yield* Effect.forEach(runs, (run) => store.commit(Samples.newRun(run, { expected })), {
         concurrency: "unbounded",
       })
       for (const run of runs) {
@@ -154,7 +154,7 @@ const steps = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const run = samples.run()
-      yield* store.commit(Samples.birth(run))
+      yield* store.commit(Samples.newRun(run))
       const next = Samples.step(run, {
         status: "FAILED",
         startedAt: Samples.epoch + 1,
@@ -178,7 +178,7 @@ const steps = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const run = samples.run({ values: { a: 1 }, inputOverrides: { a: { b: 2 } } })
-      yield* store.commit(Samples.birth(run))
+      yield* store.commit(Samples.newRun(run))
       const other = samples.run({ accountId: run.accountId, values: { c: 3 }, mode: "single" })
       const change = { workflowId: other.workflowId, workflowName: "Other", values: other.values }
       const more = { createdAt: 1, mode: other.mode, estimatedCredits: 1, executionId: "other" }
@@ -201,7 +201,7 @@ const rows = (it: Tests): void => {
       const events = nodeRuns.map(({ ordinal }) => Samples.event(run, ordinal + 1))
       const shuffled = nodeRuns.toReversed()
       assert.strictEqual(
-        yield* outcome(Samples.birth(run, { nodeRuns: shuffled, events })),
+        yield* outcome(Samples.newRun(run, { nodeRuns: shuffled, events })),
         "applied",
       )
       const stored = yield* everything(run)
@@ -288,7 +288,7 @@ const groups = (it: Tests): void => {
       const samples = yield* Samples.make
       const runs = yield* Effect.forEach(
         Array.from({ length: 200 }, () => samples.run()),
-        (run) => Effect.as(outcome(Samples.birth(run)), run),
+        (run) => Effect.as(outcome(Samples.newRun(run)), run),
         { concurrency: "unbounded" },
       )
       const outcomes = yield* Effect.forEach(
@@ -317,7 +317,7 @@ const groups = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const first = samples.run()
-      yield* outcome(Samples.birth(first))
+      yield* outcome(Samples.newRun(first))
       let run: Run = first
       for (let n = 1; n <= 30; n++) {
         const events = [Samples.event(run, n)]
@@ -350,7 +350,7 @@ const opaque = (it: Tests): void => {
       const nodeRuns = [Samples.nodeRun("a", { input: json, output: json, logs, error: text })]
       const events = [Samples.event(run, 1, { data: json, error: text })]
       const expected = { _tag: "New", definition } as const
-      yield* outcome(Samples.birth(run, { expected, nodeRuns, events }))
+      yield* outcome(Samples.newRun(run, { expected, nodeRuns, events }))
       const next = Samples.step(run, { output: json, error: text, status: "FAILED" })
       yield* outcome(next)
       const stored = yield* everything(run)
@@ -376,7 +376,7 @@ const opaque = (it: Tests): void => {
       const samples = yield* Samples.make
       for (const output of ["text", 0, false, [], [null], "", -1.5, null]) {
         const run = samples.run({ status: "COMPLETED", output })
-        yield* outcome(Samples.birth(run))
+        yield* outcome(Samples.newRun(run))
         assert.deepStrictEqual((yield* everything(run)).record?.run.output, output)
       }
     }),
@@ -386,8 +386,8 @@ const opaque = (it: Tests): void => {
 /** Registers the tests of `RunStore.commit`. */
 export const runCommitSuite = (it: Tests): void => {
   describe("RunStore.commit of a new run", () => {
-    births(it)
-    birthRaces(it)
+    newRuns(it)
+    startRaces(it)
   })
   describe("RunStore.commit of an existing run", () => {
     steps(it)

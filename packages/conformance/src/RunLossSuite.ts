@@ -56,7 +56,7 @@ const suspect = Effect.fnUntraced(function* (
     yield* claim(owner, 99, { except: others.filter((id) => id !== run.id) })
     if (n < losses) yield* die(owner)
   }
-  yield* store.abandon(owner, [run.id])
+  yield* store.requeue(owner, [run.id])
   return yield* runOf(run)
 })
 
@@ -101,9 +101,9 @@ const records = (it: Tests): void => {
       const samples = yield* quiet
       const store = yield* RunStore
       const released = yield* busyOrphan(samples)
-      yield* store.release(released.owner!)
+      yield* store.endLease(released.owner!)
       const given = yield* busyOrphan(samples)
-      yield* store.abandon(given.owner!, [given.id])
+      yield* store.requeue(given.owner!, [given.id])
       const unheard = yield* born(samples.run({ active: atWork, owner: samples.runner() }))
       for (const { run } of yield* claim(samples.runner(), 9)) {
         assert.deepStrictEqual(run.losses, [], run.id)
@@ -141,7 +141,7 @@ const clears = (it: Tests): void => {
       assert.deepStrictEqual(yield* runOf(orphaned), cleared.run)
       assert.deepStrictEqual(yield* store.suspects(9), [])
       // An ordinary run again: one that was given back is queued.
-      yield* store.abandon(runner, [orphaned.id])
+      yield* store.requeue(runner, [orphaned.id])
       const other = samples.runner()
       assert.deepStrictEqual(yield* claim(other, 9, { runsPerAccount: 0 }), [])
       assert.deepStrictEqual(idsOf(yield* claim(other, 9)), [orphaned.id])
@@ -285,7 +285,7 @@ const lives = (it: Tests): void => {
       yield* claim(third, 9)
       assert.deepStrictEqual(yield* store.heartbeat(run.owner!, hourMillis), new Map())
       assert.deepStrictEqual(lossesOf(yield* runOf(run)), [died(second)])
-      yield* store.release(second)
+      yield* store.endLease(second)
       const now = yield* runOf(run)
       assert.deepStrictEqual(now.losses, [])
       assert.strictEqual(now.owner, third)
@@ -340,7 +340,7 @@ const blocks = (it: Tests): void => {
       const change = { status: "RUNNING", active: atWork, owner } as const
       const guilty = yield* born(samples.run(change))
       const healthy = yield* born(samples.run(change))
-      yield* store.release(owner, { run: guilty.id, millis: 60_000 })
+      yield* store.endLease(owner, { run: guilty.id, millis: 60_000 })
       yield* claim(samples.runner(), 9)
       const blocked = { runner: owner, nodes: [1, 0], cause: "blocked", millis: 60_000 }
       assert.deepStrictEqual(lossesOf(yield* runOf(guilty)), [blocked])
@@ -374,9 +374,9 @@ const operators = (it: Tests): void => {
       const samples = yield* quiet
       const store = yield* RunStore
       const run = yield* suspect(samples, 3)
-      assert.isFalse(yield* store.pardon(RunId.make("run_\u0000unknown")))
-      assert.isTrue(yield* store.pardon(run.id))
-      assert.isFalse(yield* store.pardon(run.id))
+      assert.isFalse(yield* store.clearLosses(RunId.make("run_\u0000unknown")))
+      assert.isTrue(yield* store.clearLosses(run.id))
+      assert.isFalse(yield* store.clearLosses(run.id))
       assert.deepStrictEqual(yield* runOf(run), { ...run, losses: [] })
       assert.deepStrictEqual(yield* claim(samples.runner(), 9, { runsPerAccount: 0 }), [])
       const owner = samples.runner()

@@ -32,7 +32,7 @@ const withWaitingNode = Effect.gen(function* () {
   const store = yield* RunStore
   const run = samples.run({ status: "RUNNING", fence: 3 })
   const settled = Samples.nodeRun("b", { ordinal: 1 })
-  yield* store.commit(Samples.birth(run, { nodeRuns: [waitingRow, settled] }))
+  yield* store.commit(Samples.newRun(run, { nodeRuns: [waitingRow, settled] }))
   return { run, settled, store }
 })
 
@@ -262,7 +262,7 @@ const hands = (it: Tests): void => {
         const run = yield* Scenes.parked(samples, dueAt)
         const runner = samples.runner()
         yield* store.heartbeat(runner, Scenes.hourMillis)
-        const taken = yield* store.seize(samples.account, run.id, runner)
+        const taken = yield* store.takeOver(samples.account, run.id, runner)
         const expected = Scenes.seized(run, runner)
         assert.deepStrictEqual(Option.getOrUndefined(taken)?.run, expected)
         const fences = yield* store.heartbeat(runner, Scenes.hourMillis)
@@ -281,7 +281,7 @@ const hands = (it: Tests): void => {
       const store = yield* RunStore
       const run = yield* Scenes.parked(samples, never)
       const gone = samples.runner()
-      yield* store.seize(samples.account, run.id, gone)
+      yield* store.takeOver(samples.account, run.id, gone)
       const records = yield* Scenes.claim(samples.runner(), 9)
       assert.deepStrictEqual(
         records.map((record) => record.run.id),
@@ -299,7 +299,7 @@ const abandons = (it: Tests): void => {
       const run = yield* Scenes.parked(samples, longAgo)
       const runner = samples.runner()
       yield* Scenes.claim(runner, 9)
-      yield* store.abandon(runner, [run.id])
+      yield* store.requeue(runner, [run.id])
       assert.deepStrictEqual(yield* Scenes.runOf(run), { ...run, fence: run.fence + 2 })
       assert.deepStrictEqual(yield* Scenes.claim(samples.runner(), 9, { runsPerAccount: 0 }), [])
       const records = yield* Scenes.claim(samples.runner(), 9)
@@ -318,7 +318,7 @@ const abandons = (it: Tests): void => {
       const runner = samples.runner()
       const [record] = yield* Scenes.claim(runner, 9)
       yield* store.commit(Samples.step(record!.run, { dueAt: null }))
-      yield* store.abandon(runner, [run.id])
+      yield* store.requeue(runner, [run.id])
       const records = yield* Scenes.claim(samples.runner(), 9)
       assert.deepStrictEqual(
         records.map(({ run: { dueAt, id } }) => ({ dueAt, id })),
@@ -341,7 +341,7 @@ export const runParkingSuite = (it: Tests): void => {
     turns(it)
     races(it)
   })
-  describe("RunStore.seize and abandon of parked runs", () => {
+  describe("RunStore.takeOver and abandon of parked runs", () => {
     hands(it)
     abandons(it)
   })

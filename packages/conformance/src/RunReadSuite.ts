@@ -21,7 +21,7 @@ const find = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const run = samples.run()
-      yield* store.commit(Samples.birth(run))
+      yield* store.commit(Samples.newRun(run))
       const { account, stranger } = samples
       assert.isTrue(Option.isSome(yield* store.find(account, run.id)))
       assert.isTrue(Option.isNone(yield* store.find(stranger, run.id)))
@@ -39,7 +39,7 @@ const settings = (it: Tests): void => {
       for (const kept of [{}, { onFailure: "abort", timeoutMillis: 1_500 }] as const) {
         const run = samples.run()
         const definition = { ...Samples.definitionFor(run), settings: kept }
-        yield* store.commit(Samples.birth(run, { expected: { _tag: "New", definition } }))
+        yield* store.commit(Samples.newRun(run, { expected: { _tag: "New", definition } }))
         const record = Option.getOrThrow(yield* store.find(samples.account, run.id))
         assert.deepStrictEqual(record.definition, definition)
       }
@@ -56,7 +56,7 @@ const findMany = (it: Tests): void => {
       const foreign = samples.run({ accountId: samples.stranger })
       const nodeRuns = [Samples.nodeRun("y", { ordinal: 1 }), Samples.nodeRun("x")]
       for (const run of [a, b, c, foreign]) {
-        yield* store.commit(Samples.birth(run, { nodeRuns }))
+        yield* store.commit(Samples.newRun(run, { nodeRuns }))
       }
       const ids = [b.id, foreign.id, RunId.make("run_unknown"), strange, a.id, b.id]
       const records = yield* store.findMany(samples.account, ids)
@@ -85,7 +85,7 @@ const findManyWithin = (it: Tests): void => {
         const logs = [{ at: 1, level: "info" as const, message: "m", attempt: 1 }]
         const output = { output: "ä".repeat(size) }
         const nodeRuns = [Samples.nodeRun("x", { output, logs }), Samples.nodeRun("y")]
-        yield* store.commit(Samples.birth(run, { nodeRuns }))
+        yield* store.commit(Samples.newRun(run, { nodeRuns }))
         made.push(run)
       }
       const ids = made.map(({ id }) => id)
@@ -114,7 +114,7 @@ const outputting = Effect.fnUntraced(function* (
 ) {
   const store = yield* RunStore
   const rows = nodeRuns.map((row, ordinal) => Samples.nodeRun(row.nodeId, { ordinal, ...row }))
-  yield* store.commit(Samples.birth(run, { nodeRuns: rows }))
+  yield* store.commit(Samples.newRun(run, { nodeRuns: rows }))
 })
 
 const latestOutputs = (it: Tests): void => {
@@ -190,7 +190,7 @@ const events = (it: Tests): void => {
       const store = yield* RunStore
       const run = samples.run({ sequence: 3 })
       const all = [1, 2, 3].map((sequence) => Samples.event(run, sequence))
-      yield* store.commit(Samples.birth(run, { events: all }))
+      yield* store.commit(Samples.newRun(run, { events: all }))
       assert.deepStrictEqual(yield* store.events(samples.account, run.id, 0), all)
       assert.deepStrictEqual(yield* store.events(samples.account, run.id, 1), all.slice(1))
       assert.deepStrictEqual(yield* store.events(samples.account, run.id, 3), [])
@@ -212,7 +212,7 @@ const eventsOfNodes = (it: Tests): void => {
         Samples.nodeRun("a", { sequence: 2, attempt: 3 }),
         Samples.nodeRun("b", { sequence: null, status: "SKIPPED" }),
       ]
-      yield* store.commit(Samples.birth(run, { nodeRuns, events: [last, first] }))
+      yield* store.commit(Samples.newRun(run, { nodeRuns, events: [last, first] }))
       const [failed, completed] = nodeRuns.map((nodeRun) => ofNode(run, nodeRun)!)
       const all = [first, completed!, failed!, last]
       assert.deepStrictEqual(yield* store.events(samples.account, run.id, 0), all)
@@ -234,9 +234,9 @@ const list = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const [older, newer] = [samples.run({ values: { a: 1 } }), samples.run()]
-      yield* store.commit(Samples.birth(newer))
-      yield* store.commit(Samples.birth(older))
-      yield* store.commit(Samples.birth(samples.run({ accountId: samples.stranger })))
+      yield* store.commit(Samples.newRun(newer))
+      yield* store.commit(Samples.newRun(older))
+      yield* store.commit(Samples.newRun(samples.run({ accountId: samples.stranger })))
       const next = Samples.step(older, { status: "CANCELED", error: "Canceled" })
       yield* store.commit(next)
       assert.deepStrictEqual(yield* listed(samples, {}), [newer, next.run])
@@ -251,7 +251,7 @@ const list = (it: Tests): void => {
       const a = samples.run({ workflowId, status: "FAILED" })
       const b = samples.run({ workflowId })
       const c = samples.run({ status: "FAILED" })
-      for (const run of [a, b, c]) yield* store.commit(Samples.birth(run))
+      for (const run of [a, b, c]) yield* store.commit(Samples.newRun(run))
       assert.deepStrictEqual(yield* listed(samples, { workflowId }), [b, a])
       assert.deepStrictEqual(yield* listed(samples, { status: "FAILED" }), [c, a])
       assert.deepStrictEqual(yield* listed(samples, { workflowId, status: "FAILED" }), [a])
@@ -269,7 +269,7 @@ const search = (it: Tests): void => {
       const invoice = samples.run({ workflowName: "Invoice ÄRGER 100%" })
       const failed = samples.run({ error: "snake_case: Not Found \\ \u0000" })
       const plain = samples.run({ workflowName: "plain" })
-      for (const run of [invoice, failed, plain]) yield* store.commit(Samples.birth(run))
+      for (const run of [invoice, failed, plain]) yield* store.commit(Samples.newRun(run))
       const matching = (text: string) => listed(samples, { search: text })
       assert.deepStrictEqual(yield* matching("iNVOICE"), [invoice])
       assert.deepStrictEqual(yield* matching("ärger"), [invoice])
@@ -287,7 +287,7 @@ const search = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const run = samples.run()
-      yield* store.commit(Samples.birth(run))
+      yield* store.commit(Samples.newRun(run))
       assert.deepStrictEqual(yield* listed(samples, { search: "timeout" }), [])
       const next = Samples.step(run, { status: "FAILED", error: "Timeout in b" })
       yield* store.commit(next)
@@ -300,7 +300,7 @@ const search = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const [a, b] = [samples.run(), samples.run()]
-      for (const run of [a, b]) yield* store.commit(Samples.birth(run))
+      for (const run of [a, b]) yield* store.commit(Samples.newRun(run))
       assert.deepStrictEqual(yield* listed(samples, { search: a.id }), [a])
       assert.deepStrictEqual(yield* listed(samples, { search: a.id.slice(0, -5) }), [b, a])
       assert.deepStrictEqual(yield* listed(samples, { search: a.id.slice(4) }), [])

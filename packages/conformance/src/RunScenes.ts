@@ -40,7 +40,7 @@ export const clear = Effect.fnUntraced(function* (keeper: RunnerId) {
   let left = 1
   while (left > 0) {
     const suspects = yield* store.suspects(1_000)
-    for (const { record } of suspects) yield* store.pardon(record.run.id)
+    for (const { record } of suspects) yield* store.clearLosses(record.run.id)
     left = suspects.length + (yield* claim(keeper, 1_000)).length
   }
 })
@@ -55,7 +55,7 @@ export const quiet = Effect.gen(function* () {
 /** Stores a run as it is. */
 export const born = Effect.fnUntraced(function* (run: Run) {
   const store = yield* RunStore
-  yield* store.commit(Samples.birth(run))
+  yield* store.commit(Samples.newRun(run))
   return run
 })
 

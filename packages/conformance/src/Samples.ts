@@ -190,7 +190,7 @@ export const definitionFor = (run: Run): Definition => ({
 })
 
 /** The first commit of a run. */
-export const birth = (run: Run, change?: Partial<RunCommit>): RunCommit => ({
+export const newRun = (run: Run, change?: Partial<RunCommit>): RunCommit => ({
   expected: { _tag: "New", definition: definitionFor(run) },
   run,
   nodeRuns: [],

@@ -4,7 +4,7 @@
  * Leaves out: keys, which no run depends on, and the editing of workflows, which the play does.
  */
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
-import { Graphs } from "@millrace/core/engine/Graphs"
+import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { Ids } from "@millrace/core/engine/Ids"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
@@ -59,7 +59,7 @@ const clockOn = (machine: Machine) =>
 const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
   Runs.layer.pipe(
     Layer.provideMerge(Runner.layer),
-    Layer.provide(Graphs.layer),
+    Layer.provide(GraphCache.layer),
     Layer.provide(clockOn(machine)),
     Layer.provide(StoreClock.layer),
     Layer.provide(knowsAll ? NodeTypes.layer(...types) : NodeTypes.layer(...common)),

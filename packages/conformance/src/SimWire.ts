@@ -102,22 +102,22 @@ export class Wire {
       commit: (commit: RunCommit) =>
         this.#send(machine, { _tag: "Commit", commit }, runs.commit(commit)),
       claim: (request) => this.#send(machine, { _tag: "Claim", request }, runs.claim(request)),
-      seize: (account, id, runner) =>
-        this.#send(machine, { _tag: "Seize", id, runner }, runs.seize(account, id, runner)),
+      takeOver: (account, id, runner) =>
+        this.#send(machine, { _tag: "Seize", id, runner }, runs.takeOver(account, id, runner)),
       heartbeat: (runner: RunnerId, leaseMillis, blocked) =>
         Effect.suspend(() => {
           machine.runner ??= runner
           const operation = { _tag: "Heartbeat" as const, runner, leaseMillis }
           return this.#send(machine, operation, runs.heartbeat(runner, leaseMillis, blocked))
         }),
-      abandon: (runner, ids) =>
-        this.#send(machine, { _tag: "Abandon", runner, ids }, runs.abandon(runner, ids)),
+      requeue: (runner, ids) =>
+        this.#send(machine, { _tag: "Abandon", runner, ids }, runs.requeue(runner, ids)),
       now: read(runs.now),
-      release: (runner, blocked) =>
-        this.#send(machine, { _tag: "Release", runner }, runs.release(runner, blocked)),
+      endLease: (runner, blocked) =>
+        this.#send(machine, { _tag: "Release", runner }, runs.endLease(runner, blocked)),
       cappedAccounts: (limit) => read(runs.cappedAccounts(limit)),
       suspects: (limit) => read(runs.suspects(limit)),
-      pardon: (id) => this.#send(machine, { _tag: "Pardon", id }, runs.pardon(id)),
+      clearLosses: (id) => this.#send(machine, { _tag: "Pardon", id }, runs.clearLosses(id)),
       find: (account, id) => read(runs.find(account, id)),
       findMany: (account, ids, mostBytes) => read(runs.findMany(account, ids, mostBytes)),
       latestOutputs: (account, workflow, nodes) =>

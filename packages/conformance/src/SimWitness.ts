@@ -7,12 +7,12 @@ import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { ClaimRequest, Expected, RunCommit, RunStore } from "@millrace/core/ports/RunStore"
 import { Cause, Effect, Exit, Option } from "effect"
-import { checkBirth } from "./SimBirthRules.ts"
+import { checkStart } from "./SimStartRules.ts"
 import { checkEnd, checkEvents } from "./SimEndRules.ts"
 import { checkNodes } from "./SimNodeRules.ts"
 import { checkPaid, checkTaken, lossesWith } from "./SimQuarantineRules.ts"
 import type { Machine } from "./SimTime.ts"
-import { checkCounts, checkIdentity, checkOwner, checkRows, checkWork } from "./SimTurnRules.ts"
+import { checkCounts, checkIdentity, checkOwner, checkRows, checkWork } from "./SimStepRules.ts"
 import type { Bench, Turned } from "./SimWatched.ts"
 import { isSame, shown, Watched } from "./SimWatched.ts"
 
@@ -189,7 +189,7 @@ export class Witness {
 
   #check(turned: Turned): void {
     const bench = this.#bench
-    checkBirth(bench, turned, this.runs.values())
+    checkStart(bench, turned, this.runs.values())
     checkIdentity(bench, turned)
     checkRows(bench, turned)
     checkNodes(bench, turned)
@@ -258,8 +258,8 @@ export class Witness {
 }
 
 const nameOf = ({ accountId }: Run, expected: Expected): string | undefined =>
-  expected._tag === "New" && expected.startKey !== undefined
-    ? `${accountId} ${expected.startKey.key}`
+  expected._tag === "New" && expected.idempotencyKey !== undefined
+    ? `${accountId} ${expected.idempotencyKey.key}`
     : undefined
 
 const isHandedOver = (before: Run, after: Run, hands: Hands): boolean => {

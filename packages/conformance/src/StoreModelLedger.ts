@@ -3,7 +3,7 @@
  *
  * A balance is the sum of all entries, worked out anew for every question. Leaves out: speed.
  */
-import type { Deed, Grant, Purse, Settled } from "@millrace/core/domain/Grant"
+import type { AdminOperation, Grant, CreditBalance, Settled } from "@millrace/core/domain/Grant"
 import * as Grants from "@millrace/core/domain/Grant"
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import type { Entry, HandEntryKind, NumberedEntry, RunEntry } from "@millrace/core/domain/Ledger"
@@ -37,7 +37,7 @@ class Lists {
     return this.entries.filter(({ accountId }) => accountId === account)
   }
 
-  purse(account: AccountId): Purse {
+  balance(account: AccountId): CreditBalance {
     return {
       account: Ledger.applied(Ledger.unopened(account), this.of(account)),
       grants: this.grants.filter((each) => each.accountId === account && each.remaining > 0),
@@ -48,7 +48,7 @@ class Lists {
     this.entries = [...this.entries, { ...entry, number: this.entries.length + 1 }]
   }
 
-  take({ account, entries, grants }: Settled): Purse {
+  take({ account, entries, grants }: Settled): CreditBalance {
     const isOther = (each: Grant) =>
       each.accountId !== account.accountId || grants.every(({ id }) => id !== each.id)
     this.grants = [...this.grants.filter(isOther), ...grants]
@@ -56,16 +56,20 @@ class Lists {
     return { account, grants: grants.filter(({ remaining }) => remaining > 0) }
   }
 
-  settled(account: AccountId, now: Timestamp): Purse {
-    return this.take(Grants.settle(this.purse(account), now))
+  settled(account: AccountId, now: Timestamp): CreditBalance {
+    return this.take(Grants.settle(this.balance(account), now))
   }
 
-  once(deed: Deed, kind: HandEntryKind, change: (purse: Purse) => Settled): NumberedEntry {
+  once(
+    operation: AdminOperation,
+    kind: HandEntryKind,
+    change: (balance: CreditBalance) => Settled,
+  ): NumberedEntry {
     const find = () =>
-      this.of(deed.accountId).find(({ key }) => key === Ledger.keyOf(kind, null, deed.id))
+      this.of(operation.accountId).find(({ key }) => key === Ledger.keyOf(kind, null, operation.id))
     const known = find()
     if (known !== undefined) return known
-    this.take(change(this.purse(deed.accountId)))
+    this.take(change(this.balance(operation.accountId)))
     return find()!
   }
 }
@@ -84,19 +88,19 @@ const storeOf = (lists: Lists, runs: () => ReadonlyArray<Run>): LedgerStore["Ser
     find: (account) => withNow((now) => lists.settled(account, now)),
     grant: (request) =>
       withNow((now) => {
-        lists.once(request, "grant", (purse) => Grants.grant(purse, request, now))
+        lists.once(request, "grant", (balance) => Grants.grant(balance, request, now))
         return lists.grants.find(
           ({ accountId, id }) => accountId === request.accountId && id === request.id,
         )!
       }),
     adjust: (adjustment) =>
       withNow((now) =>
-        lists.once(adjustment, "adjust", (purse) => Grants.adjust(purse, adjustment, now)),
+        lists.once(adjustment, "adjust", (balance) => Grants.adjust(balance, adjustment, now)),
       ),
-    meter: (deed, metered) =>
+    meter: (operation, metered) =>
       withNow((now) =>
-        lists.once(deed, metered ? "meter" : "unmeter", (purse) =>
-          Grants.meter(purse, deed, metered, now),
+        lists.once(operation, metered ? "meter" : "unmeter", (balance) =>
+          Grants.meter(balance, operation, metered, now),
         ),
       ),
     statement: ({ account, before, limit }) =>
@@ -114,7 +118,7 @@ const storeOf = (lists: Lists, runs: () => ReadonlyArray<Run>): LedgerStore["Ser
     trail: (account, reader) =>
       Effect.sync(() => {
         const own = runs().filter(({ accountId }) => accountId === account)
-        const read = reader(lists.purse(account))
+        const read = reader(lists.balance(account))
         const entries = lists.of(account)
         for (const entry of entries) {
           const run = own.find(({ id }) => id === entry.runId)
@@ -136,7 +140,7 @@ export const make = (): LedgerModel => {
     problemOf: (account, entries, now) => {
       if (entries.length === 0) return undefined
       const settled = lists.settled(account, now).account
-      const required = Ledger.demandOf(entries)
+      const required = Ledger.amountToReserve(entries)
       const available = Ledger.availableOf(settled)
       const isCovered = Ledger.covers(settled, required)
       return isCovered ? undefined : new InsufficientCredits({ required, available })

@@ -6,7 +6,7 @@
  */
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { KnownStart } from "@millrace/core/domain/Idempotency"
-import { startKeyMillis } from "@millrace/core/domain/Idempotency"
+import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
 import { lossesPerRun } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
@@ -20,7 +20,7 @@ import type { KeyModel } from "./StoreModelKeys.ts"
 import type { LedgerModel } from "./StoreModelLedger.ts"
 import type { WorkflowModel } from "./StoreModelWorkflows.ts"
 import { contains, pageOf } from "./StoreModelPage.ts"
-import { claimed } from "./StoreModelTurns.ts"
+import { claimed } from "./StoreModelRounds.ts"
 
 /** A run store, and what it holds. */
 export interface RunModel {
@@ -138,7 +138,7 @@ class Lists {
 
   start(account: AccountId, key: string, now: Timestamp): KnownStart | undefined {
     const found = this.starts.findLast((each) => each.account === account && each.key === key)
-    if (found === undefined || found.at + startKeyMillis <= now) return undefined
+    if (found === undefined || found.at + idempotencyKeyMillis <= now) return undefined
     return { runId: found.runId, bodyHash: found.bodyHash }
   }
 
@@ -154,9 +154,10 @@ class Lists {
 
   fits({ expected, run }: RunCommit, now: Timestamp): boolean {
     if (expected._tag === "New") {
-      const { isCurrent, startKey } = expected
+      const { isCurrent, idempotencyKey } = expected
       const isTaken =
-        startKey !== undefined && this.start(run.accountId, startKey.key, now) !== undefined
+        idempotencyKey !== undefined &&
+        this.start(run.accountId, idempotencyKey.key, now) !== undefined
       const isOutdated = isCurrent === true && !this.hasWorkflowOf(run)
       return !isTaken && !isOutdated && this.runs.every(({ id }) => id !== run.id)
     }
@@ -171,9 +172,12 @@ class Lists {
 
   apply(commit: RunCommit, now: Timestamp): void {
     const { clearsLosses, events, expected, nodeRuns, rewritten, run } = commit
-    if (expected._tag === "New" && expected.startKey !== undefined) {
+    if (expected._tag === "New" && expected.idempotencyKey !== undefined) {
       const account = run.accountId
-      this.starts = [...this.starts, { account, ...expected.startKey, runId: run.id, at: now }]
+      this.starts = [
+        ...this.starts,
+        { account, ...expected.idempotencyKey, runId: run.id, at: now },
+      ]
     }
     const present = this.find(run.accountId, run.id)
     const owner = run.dueAt === null ? (present?.owner ?? null) : null
@@ -251,7 +255,7 @@ class Lists {
 type Store = RunStore["Service"]
 
 /** What moves runs from hand to hand. */
-const handing = (lists: Lists): Pick<Store, "claim" | "seize" | "abandon"> => ({
+const handing = (lists: Lists): Pick<Store, "claim" | "takeOver" | "requeue"> => ({
   claim: (request) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const { leaseMillis, runner } = request
@@ -262,14 +266,14 @@ const handing = (lists: Lists): Pick<Store, "claim" | "seize" | "abandon"> => ({
       lists.leases.set(runner, now + leaseMillis)
       return taken.map((run) => lists.record(run))
     }),
-  seize: (account, id, runner) =>
+  takeOver: (account, id, runner) =>
     Effect.sync(() => {
       const run = lists.find(account, id)
       if (run === undefined) return Option.none()
       if (isOpen(run)) lists.set({ ...run, fence: run.fence + 1, owner: runner, dueAt: null })
       return Option.some(lists.record(lists.find(account, id)!))
     }),
-  abandon: (runner, ids) =>
+  requeue: (runner, ids) =>
     Effect.sync(() => {
       for (const run of lists.ownedBy(runner)) {
         if (!ids.includes(run.id)) continue
@@ -279,14 +283,16 @@ const handing = (lists: Lists): Pick<Store, "claim" | "seize" | "abandon"> => ({
 })
 
 /** What keeps and ends leases, and what becomes of losses. */
-const leasing = (lists: Lists): Pick<Store, "heartbeat" | "release" | "suspects" | "pardon"> => ({
+const leasing = (
+  lists: Lists,
+): Pick<Store, "heartbeat" | "endLease" | "suspects" | "clearLosses"> => ({
   heartbeat: (runner, leaseMillis, blocked) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       lists.takeBack(runner, blocked)
       lists.leases.set(runner, now + leaseMillis)
       return new Map(lists.ownedBy(runner).map(({ fence, id }) => [id, fence]))
     }),
-  release: (runner, blocked) =>
+  endLease: (runner, blocked) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       lists.takeBack(runner, blocked)
       lists.leases.delete(runner)
@@ -309,7 +315,7 @@ const leasing = (lists: Lists): Pick<Store, "heartbeat" | "release" | "suspects"
           holder: run.owner === null || lists.hasRunOut(run.owner, now) ? null : run.owner,
         })),
     ),
-  pardon: (id) =>
+  clearLosses: (id) =>
     Effect.sync(() => {
       const run = lists.runs.find((each) => each.id === id)
       if (run === undefined || !isOpen(run) || run.losses.length === 0) return false

@@ -15,7 +15,7 @@ type Tests = Vitest.MethodsNonLive<RunStore | LedgerStore>
 const today = dayOf(Samples.epoch)
 
 const born = Effect.fnUntraced(function* (run: Run) {
-  yield* RunStore.use((store) => store.commit(Samples.birth(run)))
+  yield* RunStore.use((store) => store.commit(Samples.newRun(run)))
 })
 
 const ranking = (it: Tests): void => {

@@ -107,7 +107,7 @@ const owned: ReadonlyArray<{
       "packages/core/src/engine/Ids",
       "packages/conformance/src/Samples",
       "packages/http/src/Cursor",
-      "packages/http/src/Envelope",
+      "packages/http/src/ErrorMiddleware",
       "packages/postgres/src/FolderLock",
       "packages/webhooks/src/MasterVault",
     ],

@@ -21,7 +21,7 @@ import * as AdminCreditsHandlers from "./AdminCreditsHandlers.ts"
 import * as AdminHandlers from "./AdminHandlers.ts"
 import * as AdminQuarantineHandlers from "./AdminQuarantineHandlers.ts"
 import * as AdminWebhookHandlers from "./AdminWebhookHandlers.ts"
-import type { BadTokens } from "./BadTokens.ts"
+import type { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import { Cursors } from "./Cursor.ts"
 import * as RequestForm from "./RequestForm.ts"
 
@@ -48,7 +48,7 @@ const operations = HttpApiBuilder.layer(AdminApi).pipe(
 )
 
 /** What the interface for operators is made of. */
-export type Services = Accounting | Keys | Webhooks | WebhookStore | Quarantine | BadTokens
+export type Services = Accounting | Keys | Webhooks | WebhookStore | Quarantine | FailedAuthLimiter
 
 /** The routes; none without an operator token. */
 export const layer: Layer.Layer<

@@ -9,7 +9,7 @@ import { makeHashOf } from "@millrace/core/engine/AmbientDigest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Mac } from "effect/crypto"
 import { HttpServerRequest } from "effect/http"
-import { BadTokens } from "./BadTokens.ts"
+import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import { refuse, TokenRefused, TooManyBadTokens } from "./Errors.ts"
 
 /**
@@ -23,7 +23,7 @@ export const AdminToken = Context.Reference<Redacted.Redacted | undefined>(
 
 const make = Effect.fnUntraced(function* (token: Redacted.Redacted) {
   const hashOf = yield* makeHashOf
-  const badTokens = yield* BadTokens
+  const badTokens = yield* FailedAuthLimiter
   const expected = yield* hashOf(Redacted.value(token))
   return AdminAuthorization.of({
     operatorToken: Effect.fnUntraced(function* (operation, { credential }) {
@@ -42,5 +42,5 @@ const make = Effect.fnUntraced(function* (token: Redacted.Redacted) {
 /** Lets pass who brings this token. */
 export const layer = (
   token: Redacted.Redacted,
-): Layer.Layer<AdminAuthorization, never, BadTokens> =>
+): Layer.Layer<AdminAuthorization, never, FailedAuthLimiter> =>
   Layer.effect(AdminAuthorization, make(token))

@@ -35,7 +35,7 @@ interface Asked extends OfAccount {
 
 const accountOf = ({ params }: OfAccount) => AccountId.make(params.id)
 
-const makeDeeds = Effect.map(Accounting, (accounting) => ({
+const makeOperations = Effect.map(Accounting, (accounting) => ({
   grant: Effect.fnUntraced(function* (call: WithBody) {
     const wanted = yield* readGrant(call.request)
     return yield* Effect.catch(accounting.grant(accountOf(call), wanted), refuse)
@@ -45,8 +45,8 @@ const makeDeeds = Effect.map(Accounting, (accounting) => ({
     return yield* Effect.catch(accounting.adjust(accountOf(call), wanted), refuse)
   }),
   meter: Effect.fnUntraced(function* (call: WithBody) {
-    const { metered, ...deed } = yield* readMetering(call.request)
-    return yield* Effect.catch(accounting.meter(accountOf(call), deed, metered), refuse)
+    const { metered, ...operation } = yield* readMetering(call.request)
+    return yield* Effect.catch(accounting.meter(accountOf(call), operation, metered), refuse)
   }),
 }))
 
@@ -80,12 +80,12 @@ export const layerCredits = HttpApiBuilder.group(
   "credits",
   Effect.fnUntraced(function* (handlers) {
     const reads = yield* makeReads
-    const deeds = yield* makeDeeds
+    const operations = yield* makeOperations
     return handlers
       .handle("show", reads.show)
-      .handleRaw("grant", deeds.grant)
-      .handleRaw("adjust", deeds.adjust)
-      .handleRaw("meter", deeds.meter)
+      .handleRaw("grant", operations.grant)
+      .handleRaw("adjust", operations.adjust)
+      .handleRaw("meter", operations.meter)
       .handle("statement", reads.statement)
       .handle("csv", reads.csv)
   }),

@@ -13,7 +13,7 @@ import type { Option } from "effect"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Door, rateHeadersOf } from "./Door.ts"
+import { Authenticator, rateHeadersOf } from "./Authenticator.ts"
 import { addHeaders, refuse } from "./Errors.ts"
 
 /**
@@ -35,17 +35,17 @@ const aheadOf = (
     ? WorkflowId.make(id)
     : undefined
 
-const makeAuthorization = Effect.map(Door, (door) =>
+const makeAuthorization = Effect.map(Authenticator, (authenticator) =>
   Authorization.of({
     apiKey: Effect.fnUntraced(function* (operation, { credential, endpoint, group }) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { params } = yield* HttpRouter.RouteContext
       const ahead = aheadOf(group, endpoint, params["id"])
-      const verdict = yield* Effect.catch(door.ask(request, credential, ahead), refuse)
-      if (verdict._tag === "Refused") return yield* refuse(verdict.refusal)
-      yield* addHeaders(rateHeadersOf(verdict.window))
-      if (verdict._tag === "Limited") return yield* refuse(verdict.refusal)
-      const { accountId, keyId, workflow } = verdict
+      const decision = yield* Effect.catch(authenticator.ask(request, credential, ahead), refuse)
+      if (decision._tag === "Refused") return yield* refuse(decision.refusal)
+      yield* addHeaders(rateHeadersOf(decision.window))
+      if (decision._tag === "Limited") return yield* refuse(decision.refusal)
+      const { accountId, keyId, workflow } = decision
       return yield* operation.pipe(
         Effect.provideService(WorkflowAhead, workflow),
         Effect.provideService(CurrentKey, { accountId, keyId }),
@@ -55,7 +55,7 @@ const makeAuthorization = Effect.map(Door, (door) =>
 )
 
 /** Admits by bearer key. */
-export const layer: Layer.Layer<Authorization, never, Door> = Layer.effect(
+export const layer: Layer.Layer<Authorization, never, Authenticator> = Layer.effect(
   Authorization,
   makeAuthorization,
 )

@@ -16,7 +16,7 @@ import type {
   RunEnded,
   NotInQuarantine,
   RunNotFound,
-  StartKeyTaken,
+  IdempotencyKeyTaken,
   TooManyChanges,
   WorkflowNotFound,
 } from "@millrace/core/engine/Refusals"
@@ -93,7 +93,7 @@ export type Refusal =
   | RunEnded
   | InsufficientCredits
   | BeyondMaxCredits
-  | StartKeyTaken
+  | IdempotencyKeyTaken
   | StorageError
   | VaultClosed
   | InvalidRequest
@@ -173,7 +173,7 @@ const forms = {
     code: "beyond_max_credits",
     error: ({ message }) => new Wire.PaymentRequired({ error: message }),
   }),
-  StartKeyTaken: form("StartKeyTaken", {
+  IdempotencyKeyTaken: form("IdempotencyKeyTaken", {
     code: "idempotency_key_taken",
     error: () =>
       new Wire.Conflict({ error: "Idempotency-Key: was given to another start within 24 hours" }),

@@ -24,14 +24,14 @@ import type { FileSystem, Path } from "effect"
 import { Layer } from "effect"
 import * as AdminApp from "./AdminApp.ts"
 import * as Authorization from "./Authorization.ts"
-import { BadTokens } from "./BadTokens.ts"
+import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import { Cursors } from "./Cursor.ts"
 import * as DeliveryHandlers from "./DeliveryHandlers.ts"
 import * as Docs from "./Docs.ts"
-import { Door } from "./Door.ts"
-import * as Envelope from "./Envelope.ts"
+import { Authenticator } from "./Authenticator.ts"
+import * as ErrorMiddleware from "./ErrorMiddleware.ts"
 import * as Health from "./Health.ts"
-import * as Nowhere from "./Nowhere.ts"
+import * as NotFound from "./NotFound.ts"
 import * as NodeTypeHandlers from "./NodeTypeHandlers.ts"
 import * as RequestForm from "./RequestForm.ts"
 import * as RunHandlers from "./RunHandlers.ts"
@@ -80,5 +80,9 @@ export const layer: Layer.Layer<never, never, Services | Platform> = Layer.merge
   AdminApp.layer,
   Docs.layer,
   Health.layer,
-  Envelope.layer,
-).pipe(Layer.provideMerge(Nowhere.layer), Layer.provide(Door.layer), Layer.provide(BadTokens.layer))
+  ErrorMiddleware.layer,
+).pipe(
+  Layer.provideMerge(NotFound.layer),
+  Layer.provide(Authenticator.layer),
+  Layer.provide(FailedAuthLimiter.layer),
+)

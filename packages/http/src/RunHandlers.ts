@@ -116,7 +116,7 @@ const makeWrites = Effect.gen(function* () {
   const { digest } = yield* Digest.Digest
 
   /** The name of a start that has one, and what tells its body from another one. */
-  const startKeyOf = (key: string | undefined, bytes: Uint8Array) =>
+  const idempotencyKeyOf = (key: string | undefined, bytes: Uint8Array) =>
     key === undefined
       ? Effect.succeed(undefined)
       : Effect.map(Effect.orDie(digest(Digest.sha256, bytes)), (hash) => ({
@@ -135,11 +135,11 @@ const makeWrites = Effect.gen(function* () {
       const { accountId, keyId } = yield* CurrentKey
       const { body, bytes } = yield* readStart(request)
       const wanted = { ...body, keyId, workflowId: WorkflowId.make(body.workflowId) }
-      const startKey = yield* startKeyOf(headers["idempotency-key"], bytes)
+      const idempotencyKey = yield* idempotencyKeyOf(headers["idempotency-key"], bytes)
       const started =
-        startKey === undefined
+        idempotencyKey === undefined
           ? Effect.map(runs.start(accountId, wanted), ({ id }) => id)
-          : startOnce(accountId, wanted, startKey)
+          : startOnce(accountId, wanted, idempotencyKey)
       const runId = yield* Effect.catch(started, refuse)
       yield* addHeaders({ location: runAddress(basePath, runId) })
       return { runId }

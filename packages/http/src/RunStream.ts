@@ -15,7 +15,7 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
-import { RunSignals } from "@millrace/core/engine/RunSignals"
+import { CurrentRunNotifier } from "@millrace/core/engine/RunNotifier"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import type { Latch, Scope } from "effect"
@@ -112,7 +112,7 @@ export const frames = Effect.fnUntraced(function* (
   source: Source,
 ): Effect.fn.Return<Stream.Stream<string>, never, Scope.Scope> {
   const { run } = source.record
-  const latch = yield* (yield* RunSignals).listen(run.id)
+  const latch = yield* (yield* CurrentRunNotifier).listen(run.id)
   const isDraining = yield* IsDraining
   const { streamMillis } = yield* CurrentLimits
   const begin = yield* Clock.currentTimeMillis

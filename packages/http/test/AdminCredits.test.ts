@@ -19,7 +19,7 @@ const admin = Effect.fnUntraced(function* (method: string, path: string, json?: 
   return yield* send(method, `/api/admin/v1${path}`, { key: token, json })
 })
 
-const deed = { actor: "ada", reason: "welcome" }
+const operation = { actor: "ada", reason: "welcome" }
 
 /** A tenant, and the address of its credits. */
 const tenant = Effect.gen(function* () {
@@ -33,13 +33,13 @@ layer(Mounted)("credits for operators", (it) => {
       Effect.gen(function* () {
         const { path } = yield* tenant
         const expiresAt = "2100-01-01T00:00:00.000Z"
-        const json = { ...deed, id: "g1", amount: 2.5, priority: 3, expiresAt }
+        const json = { ...operation, id: "g1", amount: 2.5, priority: 3, expiresAt }
         const made = yield* admin("POST", `${path}/grants`, json)
         assert.strictEqual(made.status, 201)
         assert.deepInclude(made.body, { ...json, remaining: 2.5 })
         const again = yield* admin("POST", `${path}/grants`, { ...json, amount: 99, actor: "eve" })
         assert.deepStrictEqual(again.body, made.body)
-        const metered = yield* admin("POST", `${path}/metering`, { ...deed, metered: true })
+        const metered = yield* admin("POST", `${path}/metering`, { ...operation, metered: true })
         assert.deepInclude(metered.body, { kind: "meter", posted: 0, actor: "ada" })
         const shown = yield* admin("GET", path)
         assert.deepStrictEqual(shown.body, {
@@ -53,9 +53,12 @@ layer(Mounted)("credits for operators", (it) => {
       Effect.gen(function* () {
         const { path } = yield* tenant
         for (const amount of [-1, 0.000001, -1]) {
-          const { body, status } = yield* admin("POST", `${path}/adjustments`, { ...deed, amount })
+          const { body, status } = yield* admin("POST", `${path}/adjustments`, {
+            ...operation,
+            amount,
+          })
           assert.strictEqual(status, 201)
-          assert.deepInclude(body, { kind: "adjust", posted: amount, ...deed })
+          assert.deepInclude(body, { kind: "adjust", posted: amount, ...operation })
         }
         const { body } = yield* admin("GET", path)
         assert.deepInclude(body.balance, { posted: -1.999999, metered: false })
@@ -65,7 +68,7 @@ layer(Mounted)("credits for operators", (it) => {
     it.effect("show the ledger newest first, in pages", () =>
       Effect.gen(function* () {
         const { owner, path } = yield* tenant
-        yield* admin("POST", `${path}/grants`, { ...deed, amount: 1 })
+        yield* admin("POST", `${path}/grants`, { ...operation, amount: 1 })
         const id = yield* finish(owner, yield* create(owner, hello))
         const first = yield* admin("GET", `${path}/statement?limit=2`)
         const before = first.body.nextBefore
@@ -101,18 +104,18 @@ layer(Mounted)("credits for operators", (it) => {
     )
 
     const bad: ReadonlyArray<readonly [string, object, RegExp]> = [
-      ["grants", { ...deed, amount: 0 }, /^amount: /],
-      ["grants", { ...deed, amount: -1 }, /^amount: expected a number of credits from 0/],
-      ["grants", { ...deed, amount: 0.0000001 }, /^amount: expected a number/],
-      ["grants", { ...deed, amount: 1e10 }, /^amount: expected a number/],
-      ["grants", { ...deed, amount: "5" }, /^amount: /],
+      ["grants", { ...operation, amount: 0 }, /^amount: /],
+      ["grants", { ...operation, amount: -1 }, /^amount: expected a number of credits from 0/],
+      ["grants", { ...operation, amount: 0.0000001 }, /^amount: expected a number/],
+      ["grants", { ...operation, amount: 1e10 }, /^amount: expected a number/],
+      ["grants", { ...operation, amount: "5" }, /^amount: /],
       ["grants", { amount: 1, reason: "x" }, /^actor: /],
       ["grants", { amount: 1, actor: "x", reason: " " }, /^reason: /],
-      ["grants", { ...deed, amount: 1, priority: 0.5 }, /^priority: /],
-      ["grants", { ...deed, amount: 1, id: "" }, /^id: expected 1 to 200 characters/],
-      ["adjustments", { ...deed, amount: 0 }, /^amount: expected an amount other than 0/],
-      ["adjustments", { ...deed, amount: -1e10 }, /^amount: expected a number/],
-      ["metering", deed, /^metered: /],
+      ["grants", { ...operation, amount: 1, priority: 0.5 }, /^priority: /],
+      ["grants", { ...operation, amount: 1, id: "" }, /^id: expected 1 to 200 characters/],
+      ["adjustments", { ...operation, amount: 0 }, /^amount: expected an amount other than 0/],
+      ["adjustments", { ...operation, amount: -1e10 }, /^amount: expected a number/],
+      ["metering", operation, /^metered: /],
     ]
     for (const [name, json, sentence] of bad) {
       it.effect(`refuse ${name} of ${JSON.stringify(json)}`, () =>
@@ -133,9 +136,9 @@ layer(Mounted)("credits for operators", (it) => {
           admin("GET", path),
           admin("GET", `${path}/statement`),
           admin("GET", `${path}/statement.csv`),
-          admin("POST", `${path}/grants`, { ...deed, amount: 1 }),
-          admin("POST", `${path}/adjustments`, { ...deed, amount: 1 }),
-          admin("POST", `${path}/metering`, { ...deed, metered: true }),
+          admin("POST", `${path}/grants`, { ...operation, amount: 1 }),
+          admin("POST", `${path}/adjustments`, { ...operation, amount: 1 }),
+          admin("POST", `${path}/metering`, { ...operation, metered: true }),
         ])
         assert.deepStrictEqual(
           answers.map(({ status }) => status),
@@ -149,7 +152,7 @@ layer(Mounted)("credits for operators", (it) => {
     it.effect("names what does not add up", () =>
       Effect.gen(function* () {
         const { owner, path } = yield* tenant
-        yield* admin("POST", `${path}/grants`, { ...deed, amount: 1 })
+        yield* admin("POST", `${path}/grants`, { ...operation, amount: 1 })
         const id = yield* finish(owner, yield* create(owner, hello))
         const sound = yield* admin("GET", "/audit")
         assert.deepStrictEqual(sound.body.discrepancies, [])

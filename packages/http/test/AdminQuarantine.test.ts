@@ -33,7 +33,7 @@ const suspect = Effect.gen(function* () {
   yield* Effect.addFinalizer(() => Effect.ignore(cancel))
   const dead = RunnerId.make(`exe_dead_of_${runId}`)
   yield* store.heartbeat(dead, 0)
-  yield* store.seize(accountId, runId, dead)
+  yield* store.takeOver(accountId, runId, dead)
   yield* TestClock.adjust("1 second")
   const read = Effect.map(send("GET", `/api/v1/runs/${runId}`, { key }), ({ body }) => body)
   return { accountId, dead, read, runId, workflowId }

@@ -1,5 +1,5 @@
 /**
- * Keys and rate limits at the door (specification, parts 5, 7 and 8).
+ * Keys and rate limits at authentication (specification, parts 5, 7 and 8).
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { isWellFormed } from "@millrace/core/domain/ApiKey"

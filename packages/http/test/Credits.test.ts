@@ -24,9 +24,15 @@ const metered = Effect.fnUntraced(function* (credits: number) {
   const { tenant } = yield* Harness
   const owner = yield* tenant()
   const ledger = yield* LedgerStore
-  const deed = { accountId: owner.accountId, actor: "ada", reason: "test" }
-  yield* ledger.meter({ ...deed, id: "m" }, true)
-  yield* ledger.grant({ ...deed, id: "g", amount: credits * 1e6, priority: 0, expiresAt: null })
+  const operation = { accountId: owner.accountId, actor: "ada", reason: "test" }
+  yield* ledger.meter({ ...operation, id: "m" }, true)
+  yield* ledger.grant({
+    ...operation,
+    id: "g",
+    amount: credits * 1e6,
+    priority: 0,
+    expiresAt: null,
+  })
   return owner
 })
 

@@ -37,7 +37,7 @@ const begin = Effect.fnUntraced(function* (webhook: object = {}) {
 const failOnce = Effect.fnUntraced(function* (id: DeliveryId) {
   const store = yield* WebhookStore
   const [claimed] = yield* store.claim([id], 45_000)
-  yield* store.settle({
+  yield* store.record({
     id,
     fence: claimed!.fence,
     number: claimed!.attempt,

@@ -5,7 +5,7 @@ import { assert, describe, layer, it } from "@effect/vitest"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import type { RunId } from "@millrace/core/domain/Id"
 import { Runs } from "@millrace/core/engine/Runs"
-import { RunSignals, Signals } from "@millrace/core/engine/RunSignals"
+import { CurrentRunNotifier, RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { IsDraining } from "@millrace/http/Health"
@@ -255,7 +255,7 @@ describe("GET /v1/runs/{id}/events of a run that executes elsewhere", () => {
         assert.isUndefined(yield* reader.next(1_000, 5))
         // As another process would: nobody who listens here is told.
         const cancel = runs.cancel(owner.accountId, id)
-        yield* Effect.provideService(cancel, RunSignals, new Signals())
+        yield* Effect.provideService(cancel, CurrentRunNotifier, new RunNotifier())
         assert.isUndefined(yield* reader.next(0, 20))
         assert.strictEqual((yield* reader.next(100, 10))?.event, "run.canceled")
       }),

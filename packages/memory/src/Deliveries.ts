@@ -18,7 +18,7 @@ import type {
   DeliveryQuery,
   DueRequest,
   Scope,
-  Settlement,
+  AttemptRecord,
 } from "@millrace/core/ports/WebhookStore"
 import { Context, Layer } from "effect"
 import * as Timeline from "./Timeline.ts"
@@ -32,7 +32,7 @@ interface Entry {
   earlier: number
   fence: number
   isGone: boolean
-  /** When its attempt was claimed that nobody has settled yet; `undefined`: there is none. */
+  /** When its attempt was claimed that nobody has recorded yet; `undefined`: there is none. */
   claimedAt: Timestamp | undefined
   /** Its place among those that are due; `undefined` once it has ended. */
   due: Due | undefined
@@ -163,12 +163,12 @@ export class Outbox {
     })
   }
 
-  settle(settlement: Settlement, now: Timestamp): boolean {
-    const { attempt, fence, id, next } = settlement
+  record(record: AttemptRecord, now: Timestamp): boolean {
+    const { attempt, fence, id, next } = record
     const entry = this.#entries.get(id)
     if (entry === undefined) return false
     if (entry.fence !== fence || entry.claimedAt === undefined) {
-      return this.#settleLate(entry, settlement, now)
+      return this.#settleLate(entry, record, now)
     }
     const nextAt = next._tag === "Retry" ? now + next.delayMillis : null
     const number = entry.item.attempts
@@ -256,7 +256,7 @@ export class Outbox {
   }
 
   /** Takes note of a delivery that was made, from somebody whose claim has run out. */
-  #settleLate(entry: Entry, { attempt, next, number }: Settlement, now: Timestamp): boolean {
+  #settleLate(entry: Entry, { attempt, next, number }: AttemptRecord, now: Timestamp): boolean {
     if (attempt === null || next._tag !== "Delivered") return false
     const place = entry.log.findIndex((row) => row.number === number && row.error === "unknown")
     const { attempts } = entry.item

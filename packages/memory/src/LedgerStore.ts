@@ -4,7 +4,7 @@
  * Guarantees: every method is one synchronous step; grants end by Effect's clock. Leaves out:
  * durability; what it holds ends with the process.
  */
-import type { Deed, Grant, Purse, Settled } from "@millrace/core/domain/Grant"
+import type { AdminOperation, Grant, CreditBalance, Settled } from "@millrace/core/domain/Grant"
 import * as Grants from "@millrace/core/domain/Grant"
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import type { Entry, NumberedEntry, RunEntry } from "@millrace/core/domain/Ledger"
@@ -13,19 +13,19 @@ import type { RunFacts } from "@millrace/core/domain/LedgerCheck"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { usageOf } from "@millrace/core/domain/Usage"
-import type { StatementQuery, TrailReader } from "@millrace/core/ports/LedgerStore"
+import type { StatementQuery, AuditReader } from "@millrace/core/ports/LedgerStore"
 import { InsufficientCredits, LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Clock, Effect } from "effect"
 
 /** One account's book. */
 interface Book {
-  purse: Purse
+  balance: CreditBalance
   readonly entries: Array<NumberedEntry>
   readonly grants: Map<string, Grant>
 }
 
 const emptyBook = (account: AccountId): Book => ({
-  purse: { account: Ledger.unopened(account), grants: [] },
+  balance: { account: Ledger.unopened(account), grants: [] },
   entries: [],
   grants: new Map(),
 })
@@ -53,7 +53,7 @@ export class Books {
   /** An account as it is now, with what is over taken back. */
   settled(account: AccountId, now: Timestamp): Book {
     const book = this.bookOf(account)
-    this.#take(book, Grants.settle(book.purse, now))
+    this.#take(book, Grants.settle(book.balance, now))
     return book
   }
 
@@ -65,10 +65,10 @@ export class Books {
   ): InsufficientCredits | undefined {
     if (entries.length === 0) return undefined
     const seen = this.bookOf(account)
-    const { purse } = Grants.isDue(seen.purse.account, now) ? this.settled(account, now) : seen
-    const required = Ledger.demandOf(entries)
-    const available = Ledger.availableOf(purse.account)
-    return Ledger.covers(purse.account, required)
+    const { balance } = Grants.isDue(seen.balance.account, now) ? this.settled(account, now) : seen
+    const required = Ledger.amountToReserve(entries)
+    const available = Ledger.availableOf(balance.account)
+    return Ledger.covers(balance.account, required)
       ? undefined
       : new InsufficientCredits({ required, available })
   }
@@ -77,32 +77,32 @@ export class Books {
   move(account: AccountId, run: RunId, moved: ReadonlyArray<RunEntry>): void {
     if (moved.length === 0) return
     const book = this.#kept(this.bookOf(account))
-    book.purse = { ...book.purse, account: Ledger.applied(book.purse.account, moved) }
+    book.balance = { ...book.balance, account: Ledger.applied(book.balance.account, moved) }
     for (const entry of moved) this.#append(book, Ledger.entryOf(account, run, entry))
   }
 
   /** Does what is done by hand, unless it was done; the first time's entry is the answer. */
   once(
-    { accountId, id }: Deed,
+    { accountId, id }: AdminOperation,
     kind: Ledger.HandEntryKind,
-    change: (purse: Purse) => Settled,
+    change: (balance: CreditBalance) => Settled,
   ): NumberedEntry {
     const book = this.#kept(this.bookOf(accountId))
     const key = Ledger.keyOf(kind, null, id)
     const known = book.entries.find((entry) => entry.key === key)
     if (known !== undefined) return known
-    this.#take(book, change(book.purse))
+    this.#take(book, change(book.balance))
     return book.entries.at(-1)!
   }
 
   #kept(book: Book): Book {
-    this.#books.set(book.purse.account.accountId, book)
+    this.#books.set(book.balance.account.accountId, book)
     return book
   }
 
   #take(book: Book, { account, entries, grants }: Settled): void {
     for (const grant of grants) book.grants.set(grant.id, grant)
-    book.purse = { account, grants: grants.filter(({ remaining }) => remaining > 0) }
+    book.balance = { account, grants: grants.filter(({ remaining }) => remaining > 0) }
     for (const entry of entries) this.#append(book, entry)
   }
 
@@ -125,10 +125,10 @@ const accountsOf = (books: Books, runs: RunSource): ReadonlyArray<AccountId> => 
   return [...new Set([...books.accounts, ...costly.map(({ accountId }) => accountId)])]
 }
 
-const trail = (books: Books, runs: RunSource, account: AccountId, reader: TrailReader): void => {
-  const { entries, purse } = books.bookOf(account)
+const trail = (books: Books, runs: RunSource, account: AccountId, reader: AuditReader): void => {
+  const { entries, balance } = books.bookOf(account)
   const all = new Map<string, Run>(runs.ofAccount(account).map((run) => [run.id, run]))
-  const read = reader({ account: purse.account, grants: purse.grants })
+  const read = reader({ account: balance.account, grants: balance.grants })
   const seen = new Set<string | null>()
   for (const entry of entries) {
     const run = all.get(entry.runId ?? "")
@@ -150,20 +150,20 @@ const statementOf = (book: Book, { before, limit }: StatementQuery) =>
 export const make = (books: Books, runs: RunSource): LedgerStore["Service"] => {
   const withNow = <A>(f: (now: Timestamp) => A) => Effect.map(Clock.currentTimeMillis, f)
   return LedgerStore.of({
-    find: (account) => withNow((now) => books.settled(account, now).purse),
+    find: (account) => withNow((now) => books.settled(account, now).balance),
     grant: (request) =>
       withNow((now) => {
-        books.once(request, "grant", (purse) => Grants.grant(purse, request, now))
+        books.once(request, "grant", (balance) => Grants.grant(balance, request, now))
         return books.bookOf(request.accountId).grants.get(request.id)!
       }),
     adjust: (adjustment) =>
       withNow((now) =>
-        books.once(adjustment, "adjust", (purse) => Grants.adjust(purse, adjustment, now)),
+        books.once(adjustment, "adjust", (balance) => Grants.adjust(balance, adjustment, now)),
       ),
-    meter: (deed, metered) =>
+    meter: (operation, metered) =>
       withNow((now) =>
-        books.once(deed, metered ? "meter" : "unmeter", (purse) =>
-          Grants.meter(purse, deed, metered, now),
+        books.once(operation, metered ? "meter" : "unmeter", (balance) =>
+          Grants.meter(balance, operation, metered, now),
         ),
       ),
     statement: (query) => Effect.sync(() => statementOf(books.bookOf(query.account), query)),

@@ -22,7 +22,7 @@ import { Accounts } from "./Accounts.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { type Entry, Places } from "./Places.ts"
-import { StartKeys } from "./StartKeys.ts"
+import { IdempotencyKeys } from "./IdempotencyKeys.ts"
 import { lineGate, lossesWith, lossesWithBlock, takenBack } from "./Suspects.ts"
 import * as Timeline from "./Timeline.ts"
 import { type Drawings, Workflows } from "./Workflows.ts"
@@ -30,7 +30,7 @@ import { type Drawings, Workflows } from "./Workflows.ts"
 /** How many of a workflow's runs are searched for the latest outputs of its nodes. */
 const searched = 1_000
 
-/** What a commit changes of a run; the rest is as the run was born. */
+/** What a commit changes of a run; the rest is as its insert wrote it. */
 const advance = (run: Run, next: Run, clearsLosses: boolean): Run => ({
   ...run,
   status: next.status,
@@ -100,7 +100,7 @@ function* byTurns<A>(sequences: Iterable<Iterable<A>>): Iterable<A> {
 
 /** All runs of one store, and the leases of its runners. */
 class Runs {
-  readonly startKeys = new StartKeys()
+  readonly idempotencyKeys = new IdempotencyKeys()
   readonly entries = new Map<RunId, Entry>()
   readonly definitions = new Map<string, Definition>()
   readonly timelines = new Map<AccountId, Timeline.Timeline<Entry>>()
@@ -159,12 +159,12 @@ class Runs {
   /** False when the run is not as the commit expects it. */
   fits({ expected, run }: RunCommit, now: Timestamp): boolean {
     if (expected._tag === "New") {
-      const { isCurrent, startKey } = expected
+      const { isCurrent, idempotencyKey } = expected
       return (
         !this.entries.has(run.id) &&
         (isCurrent !== true || this.isCurrent(run)) &&
-        (startKey === undefined ||
-          this.startKeys.find(run.accountId, startKey.key, now) === undefined)
+        (idempotencyKey === undefined ||
+          this.idempotencyKeys.find(run.accountId, idempotencyKey.key, now) === undefined)
       )
     }
     const present = this.find(run.accountId, run.id)?.run
@@ -183,8 +183,8 @@ class Runs {
     if (problem !== undefined) return problem
     const entry =
       expected._tag === "New" ? this.begin(run, expected.definition) : this.proceed(commit)
-    if (expected._tag === "New" && expected.startKey !== undefined) {
-      this.startKeys.take(run, expected.startKey, now)
+    if (expected._tag === "New" && expected.idempotencyKey !== undefined) {
+      this.idempotencyKeys.take(run, expected.idempotencyKey, now)
     }
     for (const nodeRun of nodeRuns) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
     for (const nodeRun of rewritten) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
@@ -199,7 +199,7 @@ class Runs {
     return recordOf(entry)
   }
 
-  abandon(runner: RunnerId, ids: ReadonlyArray<RunId>): void {
+  requeue(runner: RunnerId, ids: ReadonlyArray<RunId>): void {
     for (const id of ids) {
       const entry = this.places.owned.get(runner)?.get(id)
       if (entry === undefined) continue
@@ -283,7 +283,7 @@ class Runs {
     return taken.map((entry, index) => this.take(entry, runner, { losses: losses[index]! }))
   }
 
-  seize(account: AccountId, id: RunId, runner: RunnerId): RunRecord | undefined {
+  takeOver(account: AccountId, id: RunId, runner: RunnerId): RunRecord | undefined {
     const entry = this.find(account, id)
     if (entry === undefined) return undefined
     return isTerminal(entry.run.status)
@@ -383,17 +383,17 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
         return Effect.void
       }),
     claim: (request) => Effect.map(now, (millis) => runs.claim(request, millis)),
-    seize: (account, id, runner) =>
-      Effect.sync(() => Option.fromUndefinedOr(runs.seize(account, id, runner))),
+    takeOver: (account, id, runner) =>
+      Effect.sync(() => Option.fromUndefinedOr(runs.takeOver(account, id, runner))),
     heartbeat: (runner, leaseMillis, blocked) =>
       Effect.map(now, (millis) => runs.heartbeat(runner, millis + leaseMillis, blocked)),
-    abandon: (runner, ids) => Effect.sync(() => runs.abandon(runner, ids)),
+    requeue: (runner, ids) => Effect.sync(() => runs.requeue(runner, ids)),
     now,
-    release: (runner, blocked) =>
+    endLease: (runner, blocked) =>
       Effect.map(now, (millis) => runs.release(runner, blocked, millis)),
     cappedAccounts: (limit) => Effect.sync(() => runs.cappedAccounts(limit)),
     suspects: (limit) => Effect.map(now, (millis) => runs.suspects(limit, millis)),
-    pardon: (id) => Effect.sync(() => runs.pardon(id)),
+    clearLosses: (id) => Effect.sync(() => runs.pardon(id)),
     find: (account, id) =>
       Effect.sync(() => Option.map(Option.fromUndefinedOr(runs.find(account, id)), recordOf)),
     findMany: (account, ids, mostBytes = Number.POSITIVE_INFINITY) =>
@@ -405,7 +405,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
       Effect.sync(() => runs.latestOutputs(account, workflowId, nodeIds)),
     findStart: (account, key) =>
       Effect.map(now, (millis) =>
-        Option.fromUndefinedOr(runs.startKeys.find(account, key, millis)),
+        Option.fromUndefinedOr(runs.idempotencyKeys.find(account, key, millis)),
       ),
     list: (query) => Effect.sync(() => runs.list(query)),
     events: (account, id, after) =>

@@ -73,7 +73,7 @@ const make = Effect.gen(function* () {
       at((now) => deliveries.claimDue(request, now).map((each) => withDelivery(each, now))),
     claim: (ids, visibilityMillis) =>
       at((now) => deliveries.claim(ids, visibilityMillis, now).map((each) => claimOf(each, now))),
-    settle: (settlement) => at((now) => deliveries.settle(settlement, now)),
+    record: (record) => at((now) => deliveries.record(record, now)),
     insert: (delivery) => at((now) => deliveries.insert([delivery], now)),
     list: (query) => Effect.sync(() => deliveries.list(query)),
     find: (account, id) => Effect.sync(() => Option.fromUndefinedOr(deliveries.find(account, id))),

@@ -43,7 +43,7 @@ const faults = {
     commit: ({ expected, ...each }) =>
       commit({
         ...each,
-        expected: expected._tag === "New" ? { ...expected, startKey: undefined } : expected,
+        expected: expected._tag === "New" ? { ...expected, idempotencyKey: undefined } : expected,
       }),
     findStart: () => Effect.as(findStart(AccountId.make("acc_none"), ""), Option.none()),
   })),

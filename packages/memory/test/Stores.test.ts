@@ -16,7 +16,7 @@ describe("Stores.layer", () => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const [owner, other] = [samples.runner(), samples.runner()]
-      yield* store.commit(Samples.birth(samples.run({ status: "RUNNING", owner })))
+      yield* store.commit(Samples.newRun(samples.run({ status: "RUNNING", owner })))
       yield* store.heartbeat(owner, 1_000)
       const request = { runner: other, leaseMillis: 1_000, limit: 1 }
       yield* TestClock.adjust("999 millis")
@@ -52,8 +52,12 @@ describe("Stores.layer", () => {
       const start = Effect.fnUntraced(function* (bodyHash: string) {
         const run = samples.run()
         const definition = Samples.definitionFor(run)
-        const expected = { _tag: "New", definition, startKey: { key: "k", bodyHash } } as const
-        const exit = yield* Effect.exit(store.commit(Samples.birth(run, { expected })))
+        const expected = {
+          _tag: "New",
+          definition,
+          idempotencyKey: { key: "k", bodyHash },
+        } as const
+        const exit = yield* Effect.exit(store.commit(Samples.newRun(run, { expected })))
         return exit._tag
       })
       const known = Effect.map(store.findStart(samples.account, "k"), Option.getOrUndefined)

@@ -22,7 +22,7 @@ export type Grant = typeof Wire.Grant.Encoded
 export type Entry = typeof Wire.Entry.Encoded
 
 /** Who does something, and why. */
-export interface Deed {
+export interface AdminOperation {
   /** A name for it: done again under the same name it is done once. */
   readonly id?: string
   readonly actor: string
@@ -30,7 +30,7 @@ export interface Deed {
 }
 
 /** Credits that are to be given. */
-export interface NewGrant extends Deed {
+export interface NewGrant extends AdminOperation {
   /** More than 0, of at most six decimals. */
   readonly amount: number
   /** Grants of a lower number are used first; 0 where nothing is said. */
@@ -52,9 +52,9 @@ export interface Credits {
   /** Rejects with `INVALID_REQUEST` for an amount that is none. */
   grant(grant: NewGrant): Promise<Grant>
   /** Corrects the balance, up or down. */
-  adjust(adjustment: Deed & { readonly amount: number }): Promise<Entry>
+  adjust(adjustment: AdminOperation & { readonly amount: number }): Promise<Entry>
   /** Says whether starts are refused that the credits do not cover. They are not, until it is. */
-  meter(metering: Deed & { readonly metered: boolean }): Promise<Entry>
+  meter(metering: AdminOperation & { readonly metered: boolean }): Promise<Entry>
   /** The ledger, newest first. */
   statement(query?: StatementQuery): Promise<ReadonlyArray<Entry>>
 }
@@ -86,13 +86,15 @@ export const make = ({ call }: Runtime<Core>, account: AccountId): Credits => ({
     const wanted = yield* readGrant(given)
     return writeGrant(yield* Core.use((accounting) => accounting.grant(account, wanted)))
   }, call),
-  adjust: Effect.fnUntraced(function* (given: Deed & { readonly amount: number }) {
+  adjust: Effect.fnUntraced(function* (given: AdminOperation & { readonly amount: number }) {
     const wanted = yield* readAdjustment(given)
     return writeEntry(yield* Core.use((accounting) => accounting.adjust(account, wanted)))
   }, call),
-  meter: Effect.fnUntraced(function* (given: Deed & { readonly metered: boolean }) {
-    const { metered, ...deed } = yield* readMetering(given)
-    return writeEntry(yield* Core.use((accounting) => accounting.meter(account, deed, metered)))
+  meter: Effect.fnUntraced(function* (given: AdminOperation & { readonly metered: boolean }) {
+    const { metered, ...operation } = yield* readMetering(given)
+    return writeEntry(
+      yield* Core.use((accounting) => accounting.meter(account, operation, metered)),
+    )
   }, call),
   statement: Effect.fnUntraced(function* (given: StatementQuery = {}) {
     const { before, limit = entriesPerPage } = yield* readQuery(given)

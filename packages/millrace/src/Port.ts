@@ -50,9 +50,9 @@ export type Drawn<S> = S extends EffectSchema
     : never
 
 /** What a schema says of a value. */
-export type Verdict = StandardSchemaV1.Result<unknown>
+export type SchemaResult = StandardSchemaV1.Result<unknown>
 
-type Judge = (value: unknown) => Verdict | Promise<Verdict>
+type Judge = (value: unknown) => SchemaResult | Promise<SchemaResult>
 
 /** A schema at work, whichever library it is from. A value that is not there is `undefined`. */
 export interface Port {
@@ -82,7 +82,7 @@ const isStandard = (schema: unknown): boolean => {
 }
 
 /** Every reason why a value was refused, as clauses like `[2][name]: expected a string`. */
-export const clausesOf = ({ issues }: Verdict): ReadonlyArray<string> =>
+export const clausesOf = ({ issues }: SchemaResult): ReadonlyArray<string> =>
   issues?.length === 0 ? ["refused without a reason"] : Array.from(issues ?? [], clauseOf)
 
 const clauseOf = ({ message, path = [] }: StandardSchemaV1.Issue): string => {
@@ -95,13 +95,13 @@ const clauseOf = ({ message, path = [] }: StandardSchemaV1.Issue): string => {
  * is asked again when the node executes.
  */
 export const check = (port: Port, value: Json): ReadonlyArray<string> => {
-  const verdict = settledNow(port.read(value))
+  const verdict = synchronous(port.read(value))
   return verdict === undefined ? [] : clausesOf(verdict)
 }
 
 const ofStandard = (schema: StandardSchemaV1): Port => {
   const judge = safely((value) => schema["~standard"].validate(value))
-  const ofAbsence = settledNow(judge(undefined))
+  const ofAbsence = synchronous(judge(undefined))
   return {
     read: judge,
     write: judge,
@@ -119,7 +119,7 @@ const ofEffect = (schema: EffectSchema): Port => {
   return {
     read,
     write: fieldJudge(Schema.toStandardSchemaV1(Schema.flip(struct), { parseOptions })),
-    required: settledNow(read(undefined))?.issues !== undefined,
+    required: synchronous(read(undefined))?.issues !== undefined,
     readSchema: json,
     writeSchema: json,
   }
@@ -128,7 +128,7 @@ const ofEffect = (schema: EffectSchema): Port => {
 const parseOptions = { errors: "all" } as const
 
 const fieldJudge = (struct: StandardSchemaV1): Judge => {
-  const unwrap = (verdict: Verdict): Verdict =>
+  const unwrap = (verdict: SchemaResult): SchemaResult =>
     verdict.issues === undefined
       ? { value: (verdict.value as { readonly value?: unknown }).value }
       : {
@@ -155,7 +155,7 @@ const safely =
   }
 
 /** The verdict, unless it is still to come. */
-const settledNow = (verdict: Verdict | Promise<Verdict>): Verdict | undefined => {
+const synchronous = (verdict: SchemaResult | Promise<SchemaResult>): SchemaResult | undefined => {
   if (!(verdict instanceof Promise)) return verdict
   verdict.catch(() => undefined)
   return undefined

@@ -43,7 +43,7 @@ export type {
 export type {
   AccountCredits,
   Credits,
-  Deed,
+  AdminOperation,
   Entry,
   Grant,
   NewGrant,

@@ -13,7 +13,7 @@ const render = defineNode({
   run: ({ credits }) => credits.add(1.5),
 })
 
-const deed = { actor: "shop", reason: "order 17" }
+const operation = { actor: "shop", reason: "order 17" }
 
 const open = async () => {
   const engine = await createEngine({ nodes: [render] })
@@ -25,9 +25,9 @@ describe("engine.credits", () => {
   it("cover what runs cost, and no more", async () => {
     const { engine, workflowId } = await open()
     await using _ = engine
-    await engine.credits.meter({ ...deed, metered: true })
-    await engine.credits.grant({ ...deed, id: "order-17", amount: 3 })
-    await engine.credits.grant({ ...deed, id: "order-17", amount: 3 })
+    await engine.credits.meter({ ...operation, metered: true })
+    await engine.credits.grant({ ...operation, id: "order-17", amount: 3 })
+    await engine.credits.grant({ ...operation, id: "order-17", amount: 3 })
     const run = await (await engine.runs.start({ workflowId })).wait()
     expect([run.status, run.actualCredits]).toEqual(["COMPLETED", 1.5])
     const error = await refusal(engine.runs.start({ workflowId }))
@@ -37,7 +37,7 @@ describe("engine.credits", () => {
     ])
     const { balance, grants } = await engine.credits.get()
     expect(balance).toEqual({ metered: true, posted: 1.5, reserved: 0, available: 1.5 })
-    expect(grants).toMatchObject([{ id: "order-17", remaining: 1.5, ...deed }])
+    expect(grants).toMatchObject([{ id: "order-17", remaining: 1.5, ...operation }])
     const kinds = (await engine.credits.statement()).map(({ kind }) => kind)
     expect(kinds).toEqual(["void", "post", "reserve", "grant", "meter"])
   })
@@ -46,7 +46,7 @@ describe("engine.credits", () => {
     const { engine, workflowId } = await open()
     await using _ = engine
     await (await engine.runs.start({ workflowId })).wait()
-    await engine.credits.adjust({ ...deed, amount: -1 })
+    await engine.credits.adjust({ ...operation, amount: -1 })
     expect((await engine.credits.get()).balance).toMatchObject({ metered: false, posted: -2.5 })
     expect(await engine.credits.statement({ limit: 1 })).toMatchObject([{ kind: "adjust" }])
   })
@@ -68,7 +68,7 @@ describe("engine.credits", () => {
     const { engine } = await open()
     await using _ = engine
     for (const amount of [0, -1, 0.0000001, Number.NaN, Infinity, 1e10]) {
-      const error = await refusal(engine.credits.grant({ ...deed, amount }))
+      const error = await refusal(engine.credits.grant({ ...operation, amount }))
       expect(error.code).toBe("INVALID_REQUEST")
       expect(error.message).toMatch(/^amount: /)
     }

@@ -11,7 +11,7 @@
 import { PgTypes } from "@effect/sql-pg"
 import type { AccountId, KeyId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Quota, Usage } from "@millrace/core/domain/Quota"
-import { tell } from "@millrace/core/domain/Quota"
+import { answerAt } from "@millrace/core/domain/Quota"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { Admission } from "@millrace/core/ports/KeyStore"
@@ -128,7 +128,7 @@ class Batch {
   readonly workflows: Array<string> = []
 
   /** The key's place, and how many requests with it came before. */
-  addKey(hash: Uint8Array): readonly [place: number, turn: number] {
+  addKey(hash: Uint8Array): readonly [place: number, position: number] {
     const text = Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("latin1")
     const place = this.#places.get(text)
     if (place !== undefined) return [place, this.wanted[place - 1]!++]
@@ -150,8 +150,8 @@ class Batch {
   }
 
   add({ ahead, hash }: Asked) {
-    const [place, turn] = this.addKey(hash)
-    return { place, turn, workflow: this.addWorkflow(place, ahead) }
+    const [place, position] = this.addKey(hash)
+    return { place, position, workflow: this.addWorkflow(place, ahead) }
   }
 }
 
@@ -169,12 +169,12 @@ const parametersOf = (batch: Batch, isAlone: boolean) => [
 /** What one request is told. */
 const admissionOf = (
   answer: Answer | undefined,
-  turn: number,
+  position: number,
   ahead: Option.Option<Workflow> | undefined,
 ): Admission => {
   if (answer === undefined) return { _tag: "Refused" }
   const { accountId, granted, keyId, now, quota, usage } = answer
-  const { admitted, window } = tell(quota, usage, granted, turn)
+  const { admitted, window } = answerAt(quota, usage, granted, position)
   if (!admitted) {
     return { _tag: "Limited", window, retryAfterMillis: Math.max(0, window.resetAt - now) }
   }
@@ -199,10 +199,10 @@ export const admitAll = (
         if (answer !== null) answers.set(place, answer)
         if (workflow !== null) workflows.set(place, workflow)
       }
-      return members.map(({ place, turn, workflow }) =>
+      return members.map(({ place, position, workflow }) =>
         admissionOf(
           answers.get(place),
-          turn,
+          position,
           workflow === undefined ? undefined : Option.fromUndefinedOr(workflows.get(workflow)),
         ),
       )

@@ -327,14 +327,14 @@ WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
 SELECT run, part FROM answer ORDER BY place`
 
 /** Takes as many runs as are asked for. */
-export const freely: string = statement(
+export const uncapped: string = statement(
   turns,
   `SELECT run, lost_at, 'expired' AS part FROM expired
     UNION ALL SELECT run, NULL, 'due' FROM due UNION ALL SELECT run, NULL, 'queued' FROM queued`,
 )
 
 /** Takes no more than the caps leave; right only while nobody else takes runs under caps. */
-export const sparingly: string = statement(
+export const capped: string = statement(
   cappedTurns,
   `SELECT run, lost_at, 'expired' AS part FROM back
     UNION ALL SELECT run, NULL, 'queued' FROM queued`,

@@ -1,13 +1,13 @@
 /**
  * The statement that writes the commits of many runs, put together of the parts that they need: a
- * group without births, names, demands, credits or deliveries pays nothing for those that have
- * them.
+ * group without new runs, names, preconditions, credits or deliveries pays nothing for those that
+ * have them.
  *
  * Guarantees: a commit is applied as a whole or not at all; the guard is part of the statement, so
  * whoever was fenced off writes nothing. Leaves out: which commits go together, and what becomes of
  * those that were not applied.
  */
-import { startKeyMillis } from "@millrace/core/domain/Idempotency"
+import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import * as CurrentWorkflows from "./CurrentWorkflows.ts"
@@ -15,7 +15,7 @@ import * as DeliveryRecords from "./DeliveryRecords.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
-import * as StartKeys from "./StartKeys.ts"
+import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 
 type Commits = ReadonlyArray<RunCommit>
 
@@ -44,10 +44,7 @@ const owned =
     commits.flatMap((commit) => rowsOf(commit).map((row) => ({ runId: commit.run.id, row })))
 
 /** Rows of one kind that commits bring along. */
-const brought = <Row>(
-  table: Rows.Table<Row>,
-  rowsOf: (commits: Commits) => ReadonlyArray<Row>,
-) => ({
+const rowSet = <Row>(table: Rows.Table<Row>, rowsOf: (commits: Commits) => ReadonlyArray<Row>) => ({
   width: table.length,
   source: (alias: string, first: number) => Rows.source(table, alias, first),
   parametersOf: (commits: Commits) => {
@@ -64,61 +61,61 @@ const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
 /** A run whose losses are forgotten with the commit. */
 const cleared: Rows.Table<RunCommit> = [Rows.derived("id", "text", ({ run }) => run.id)]
 
-/** Everything that commits bring along, in the order of the parameters. */
-const cargo = {
-  demands: brought(CurrentWorkflows.demands, (commits) =>
-    commits.filter(CurrentWorkflows.isDemanded).map(({ run }) => run),
+/** The sets of rows that commits bring along, in the order of the parameters. */
+const rowSets = {
+  preconditions: rowSet(CurrentWorkflows.preconditions, (commits) =>
+    commits.filter(CurrentWorkflows.hasPrecondition).map(({ run }) => run),
   ),
-  births: brought(Rows.births, (commits) => runsThat(commits, "New")),
-  definitions: brought(Rows.definitions, definitionsOf),
-  steps: brought(Rows.steps, (commits) => runsThat(commits, "Existing")),
-  cleared: brought(cleared, (commits) => commits.filter(clearsLosses)),
-  nodeRuns: brought(
+  newRuns: rowSet(Rows.newRuns, (commits) => runsThat(commits, "New")),
+  definitions: rowSet(Rows.definitions, definitionsOf),
+  nextRuns: rowSet(Rows.nextRuns, (commits) => runsThat(commits, "Existing")),
+  cleared: rowSet(cleared, (commits) => commits.filter(clearsLosses)),
+  nodeRuns: rowSet(
     ownedNodeRuns,
     owned(({ nodeRuns }) => nodeRuns),
   ),
-  rewritten: brought(
+  rewritten: rowSet(
     ownedNodeRuns,
     owned(({ rewritten }) => rewritten),
   ),
-  events: brought(
+  events: rowSet(
     Rows.owned(Rows.events),
     owned(({ events }) => events),
   ),
-  deliveries: brought(DeliveryRows.deliveries, (commits) =>
+  deliveries: rowSet(DeliveryRows.deliveries, (commits) =>
     commits.flatMap(({ deliveries }) => deliveries),
   ),
 }
-type Cargo = keyof typeof cargo
-const kinds = Object.keys(cargo) as ReadonlyArray<Cargo>
+type RowSet = keyof typeof rowSets
+const kinds = Object.keys(rowSets) as ReadonlyArray<RowSet>
 
 /** What makes one statement differ from another. */
-type Trait = Cargo | "names" | "credits" | "ends" | "rests"
+type Fragment = RowSet | "names" | "credits" | "ends" | "parks"
 
 /** A shape of statement: what it has, and where the rows of each kind come from. */
 class Shape {
-  readonly #traits: ReadonlySet<Trait>
-  readonly #firsts = new Map<Cargo, number>()
+  readonly #fragments: ReadonlySet<Fragment>
+  readonly #firsts = new Map<RowSet, number>()
   readonly firstCredit: number
 
-  constructor(traits: ReadonlySet<Trait>) {
-    this.#traits = traits
+  constructor(fragments: ReadonlySet<Fragment>) {
+    this.#fragments = fragments
     let next = 1
     for (const kind of kinds) {
-      if (!traits.has(kind)) continue
+      if (!fragments.has(kind)) continue
       this.#firsts.set(kind, next)
-      next += cargo[kind].width
+      next += rowSets[kind].width
     }
     this.firstCredit = next
   }
 
-  has(trait: Trait): boolean {
-    return this.#traits.has(trait)
+  has(fragment: Fragment): boolean {
+    return this.#fragments.has(fragment)
   }
 
   /** A source of rows in a FROM. */
-  from(kind: Cargo, alias: string): string {
-    return cargo[kind].source(alias, this.#firsts.get(kind)!)
+  from(kind: RowSet, alias: string): string {
+    return rowSets[kind].source(alias, this.#firsts.get(kind)!)
   }
 
   /** The condition that an account covers the run of this alias. */
@@ -128,7 +125,7 @@ class Shape {
 
   /** The condition that the new run of this alias may be, as far as its name is not concerned. */
   mayBe(alias: string): string {
-    const isMet = this.has("demands") ? CurrentWorkflows.isMet(`${alias}.id`) : "true"
+    const isMet = this.has("preconditions") ? CurrentWorkflows.isMet(`${alias}.id`) : "true"
     return `${this.isFree(alias)} AND ${isMet}`
   }
 }
@@ -141,23 +138,23 @@ const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
  * Takes names that are free or no longer hold, in one order for every server, each for one of those
  * that ask for it. Who is refused takes none, and accounts are locked before names are.
  */
-const namesTaken = (shape: Shape): string => `named AS (
+const idempotencyKeysTaken = (shape: Shape): string => `named AS (
   INSERT INTO start_keys AS k (account_id, key, run_id, body_hash, expires_at)
   SELECT DISTINCT ON (account_id, start_key)
-    account_id, start_key, id, body_hash, ${StartKeys.nowMillis} + ${startKeyMillis}
-  FROM ${shape.from("births", "b")}
+    account_id, start_key, id, body_hash, ${IdempotencyKeys.nowMillis} + ${idempotencyKeyMillis}
+  FROM ${shape.from("newRuns", "b")}
   WHERE start_key IS NOT NULL AND (SELECT r.number FROM runs r WHERE r.id = b.id) IS NULL
     AND ${shape.mayBe("b")}
   ORDER BY account_id, start_key
   ON CONFLICT (account_id, key) DO UPDATE
   SET run_id = excluded.run_id, body_hash = excluded.body_hash, expires_at = excluded.expires_at
-  WHERE k.expires_at <= ${StartKeys.nowMillis}
+  WHERE k.expires_at <= ${IdempotencyKeys.nowMillis}
   RETURNING k.run_id
 )`
 
 const runsCreated = (shape: Shape): string => `created AS (
-  INSERT INTO runs (${Rows.names(Rows.newRuns)})
-  SELECT ${Rows.names(Rows.newRuns)} FROM ${shape.from("births", "b")}
+  INSERT INTO runs (${Rows.names(Rows.newRunColumns)})
+  SELECT ${Rows.names(Rows.newRunColumns)} FROM ${shape.from("newRuns", "b")}
   WHERE ${shape.mayBe("b")}
     AND ${shape.has("names") ? "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))" : "true"}
   ON CONFLICT (id) DO NOTHING
@@ -193,7 +190,7 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
   UPDATE runs r
   SET ${copied(Rows.progress, "s")}, owner = CASE WHEN s.due_at IS NULL THEN r.owner END
     ${shape.has("cleared") ? `, losses = ${lossesLeft(shape)}` : ""}
-  FROM ${shape.from("steps", "s")}
+  FROM ${shape.from("nextRuns", "s")}
   WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
     AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
@@ -201,7 +198,7 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
 )`
 
 /** Nothing else may change these rows: a statement changes a row once. */
-const runsLetGo = (shape: Shape): string => `let_go AS (
+const runsParked = (shape: Shape): string => `parked AS (
   UPDATE open_runs o SET owner = NULL, due_at = a.due_at, ready_at = NULL,
     account_id = a.account_id,
     workflow_id = a.workflow_id${shape.has("cleared") ? `, losses = ${countLeft(shape)}` : ""}
@@ -216,33 +213,33 @@ const runsClosed = `closed AS (
 
 const applied = (shape: Shape): string => {
   const written = [
-    ...(shape.has("births") ? ["created"] : []),
-    ...(shape.has("steps") ? ["advanced"] : []),
+    ...(shape.has("newRuns") ? ["created"] : []),
+    ...(shape.has("nextRuns") ? ["advanced"] : []),
   ]
   const all = written.map((from) => `SELECT number, id, 'applied' AS few FROM ${from}`)
   return `applied AS (${all.join(" UNION ALL ")})`
 }
 
-const nodesNoted = (shape: Shape): string => `noted AS (
+const nodeRunsInserted = (shape: Shape): string => `inserted_node_runs AS (
   INSERT INTO node_runs (run, ${Rows.names(Rows.nodeRuns)})
   SELECT a.number, ${Rows.names(Rows.nodeRuns, "n")}
   FROM ${shape.from("nodeRuns", "n")} JOIN applied a ON a.id = n.run_id
 )`
 
-const nodesRewritten = (shape: Shape): string => `rewritten AS (
+const nodeRunsRewritten = (shape: Shape): string => `rewritten_node_runs AS (
   UPDATE node_runs n SET ${copied(Rows.nodeRuns, "w")}
   FROM ${shape.from("rewritten", "w")} JOIN applied a ON a.id = w.run_id
   WHERE n.run = a.number AND n.node_id = w.node_id AND a.few = 'applied'
 )`
 
-const eventsTold = (shape: Shape): string => `told AS (
+const eventsInserted = (shape: Shape): string => `inserted_events AS (
   INSERT INTO run_events (run, ${Rows.names(Rows.events)})
   SELECT a.number, ${Rows.names(Rows.events, "e")}
   FROM ${shape.from("events", "e")} JOIN applied a ON a.id = e.run_id
 )`
 
 /** Puts deliveries on their way with the change that they tell of. */
-const deliveriesSent = (shape: Shape): string => `sent AS (
+const deliveriesInserted = (shape: Shape): string => `sent AS (
   INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
   SELECT ${Rows.names(DeliveryRows.deliveries, "d")}
   FROM ${shape.from("deliveries", "d")} JOIN applied a ON a.id = d.run_id
@@ -251,21 +248,21 @@ const deliveriesSent = (shape: Shape): string => `sent AS (
 
 const textOf = (shape: Shape): string => {
   const hasCredits = shape.has("credits")
-  const hasDemands = shape.has("demands")
+  const hasPreconditions = shape.has("preconditions")
   const parts = [
-    ...(hasDemands ? [CurrentWorkflows.outdated(shape.from("demands", "d"))] : []),
-    ...(hasCredits ? [RunCredits.before(shape.firstCredit, hasDemands)] : []),
-    ...(shape.has("names") ? [namesTaken(shape)] : []),
-    ...(shape.has("births") ? [runsCreated(shape)] : []),
-    ...(shape.has("steps") ? [runsAdvanced(shape)] : []),
+    ...(hasPreconditions ? [CurrentWorkflows.outdated(shape.from("preconditions", "d"))] : []),
+    ...(hasCredits ? [RunCredits.before(shape.firstCredit, hasPreconditions)] : []),
+    ...(shape.has("names") ? [idempotencyKeysTaken(shape)] : []),
+    ...(shape.has("newRuns") ? [runsCreated(shape)] : []),
+    ...(shape.has("nextRuns") ? [runsAdvanced(shape)] : []),
     ...(shape.has("cleared") ? [lossesCleared(shape)] : []),
-    ...(shape.has("rests") ? [runsLetGo(shape)] : []),
+    ...(shape.has("parks") ? [runsParked(shape)] : []),
     ...(shape.has("ends") ? [runsClosed] : []),
     applied(shape),
-    ...(shape.has("nodeRuns") ? [nodesNoted(shape)] : []),
-    ...(shape.has("rewritten") ? [nodesRewritten(shape)] : []),
-    ...(shape.has("events") ? [eventsTold(shape)] : []),
-    ...(shape.has("deliveries") ? [deliveriesSent(shape)] : []),
+    ...(shape.has("nodeRuns") ? [nodeRunsInserted(shape)] : []),
+    ...(shape.has("rewritten") ? [nodeRunsRewritten(shape)] : []),
+    ...(shape.has("events") ? [eventsInserted(shape)] : []),
+    ...(shape.has("deliveries") ? [deliveriesInserted(shape)] : []),
     ...(hasCredits ? [RunCredits.after(shape.firstCredit)] : []),
   ]
   const answer = hasCredits ? RunCredits.answer : "SELECT id FROM applied"
@@ -275,24 +272,24 @@ const textOf = (shape: Shape): string => {
 /** Each text is put together once. */
 const texts = new Map<string, string>()
 
-const textFor = (traits: ReadonlySet<Trait>): string => {
-  const key = [...traits].join()
+const textFor = (fragments: ReadonlySet<Fragment>): string => {
+  const key = [...fragments].join()
   const known = texts.get(key)
   if (known !== undefined) return known
-  const text = textOf(new Shape(traits))
+  const text = textOf(new Shape(fragments))
   texts.set(key, text)
   return text
 }
 
 /** True for a commit that takes a name for its run. */
 const isNamed = ({ expected }: RunCommit): boolean =>
-  expected._tag === "New" && expected.startKey !== undefined
+  expected._tag === "New" && expected.idempotencyKey !== undefined
 
-/** The traits that are no rows of their own, in one order. */
-const manners: ReadonlyArray<readonly [Trait, (commit: RunCommit) => boolean]> = [
+/** The fragments that are no rows of their own, in one order. */
+const flags: ReadonlyArray<readonly [Fragment, (commit: RunCommit) => boolean]> = [
   ["names", isNamed],
   // Whether a run has an owner only its row says, not what a commit believes.
-  ["rests", ({ expected, run }) => expected._tag === "Existing" && !isTerminal(run.status)],
+  ["parks", ({ expected, run }) => expected._tag === "Existing" && !isTerminal(run.status)],
   ["ends", ({ expected, run }) => expected._tag === "Existing" && isTerminal(run.status)],
 ]
 
@@ -304,18 +301,18 @@ export const compose = (
   commits: Commits,
   credits: { readonly areSettled: boolean } | undefined,
 ) => {
-  const traits = new Set<Trait>()
+  const fragments = new Set<Fragment>()
   const parameters: Array<unknown> = []
   for (const kind of kinds) {
-    const rows = cargo[kind].parametersOf(commits)
+    const rows = rowSets[kind].parametersOf(commits)
     if (rows === undefined) continue
-    traits.add(kind)
+    fragments.add(kind)
     parameters.push(...rows)
   }
-  for (const [trait, isTrue] of manners) if (commits.some(isTrue)) traits.add(trait)
+  for (const [fragment, isTrue] of flags) if (commits.some(isTrue)) fragments.add(fragment)
   if (credits !== undefined) {
-    traits.add("credits")
+    fragments.add("credits")
     parameters.push(...RunCredits.parametersOf(commits, credits.areSettled))
   }
-  return { text: textFor(traits), parameters }
+  return { text: textFor(fragments), parameters }
 }

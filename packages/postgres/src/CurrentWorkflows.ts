@@ -1,33 +1,35 @@
 /**
- * Births that are only for a workflow as it is stored: the part of the commit's statement that is
- * there when one of its births demands that.
+ * New runs that are only for a workflow as it is stored: the part of the commit's statement that is
+ * there when one of its new runs has one.
  *
- * Guarantees: each demand is looked at once in a statement, in the snapshot that the whole
- * statement sees; so every part of it refuses the same births. Nothing is locked: a change that
+ * Guarantees: each precondition is looked at once in a statement, in the snapshot that the whole
+ * statement sees; so every part of it refuses the same new runs. Nothing is locked: a change that
  * commits while the statement is under way comes after it. Leaves out: what becomes of the refused.
  */
 import type { Run } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import * as Rows from "./Rows.ts"
 
-/** True for a birth whose workflow has to be stored as the run names it. */
-export const isDemanded = ({ expected }: RunCommit): boolean =>
+/** True for a new run whose workflow has to be stored as the run names it. */
+export const hasPrecondition = ({ expected }: RunCommit): boolean =>
   expected._tag === "New" && expected.isCurrent === true
 
-/** What a birth demands, as text: births that say the same are refused together or not at all. */
-export const demandOf = (commit: RunCommit): string | undefined => {
+/**
+ * What a new run requires, as text: new runs that say the same are refused together or not at all.
+ */
+export const preconditionOf = (commit: RunCommit): string | undefined => {
   const { workflowId, workflowRevision } = commit.run
-  return isDemanded(commit) ? `${workflowId} ${workflowRevision}` : undefined
+  return hasPrecondition(commit) ? `${workflowId} ${workflowRevision}` : undefined
 }
 
 /** The runs that demand it, whose they are, and which workflow they name. */
-export const demands: Rows.Table<Run> = [
+export const preconditions: Rows.Table<Run> = [
   ...Rows.texts<Run>({ id: "run_id", accountId: "account_id", workflowId: "workflow_id" }),
   ...Rows.int4s<Run>({ workflowRevision: "workflow_revision" }),
 ]
 
 // A subquery that gives one value is looked up by key.
-/** Those of the demands in `source`, of alias `d`, that are not met. */
+/** Those of the preconditions in `source`, of alias `d`, that are not met. */
 export const outdated = (source: string): string => `outdated AS MATERIALIZED (
   SELECT d.run_id FROM ${source}
   WHERE d.workflow_revision IS DISTINCT FROM (

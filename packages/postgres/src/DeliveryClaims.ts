@@ -1,8 +1,8 @@
 /**
- * How deliveries are handed out and settled, all by the database's clock.
+ * How deliveries are handed out and recorded, all by the database's clock.
  *
  * Guarantees: each is one statement; a delivery is in at most one hand, because whoever looks skips
- * what another one is taking, and nobody can settle without the fence. Leaves out: gathering.
+ * what another one is taking, and nobody can record without the fence. Leaves out: gathering.
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { DeliveryId } from "@millrace/core/domain/Id"
@@ -10,7 +10,7 @@ import type {
   Claim,
   ClaimedDelivery,
   DueRequest,
-  Settlement,
+  AttemptRecord,
 } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -31,7 +31,7 @@ const isFree = `due_at <= ${nowMillis} AND coalesce(held_until, due_at) <= ${now
 /**
  * Takes what the part `chosen` names (`id`, `claimed_at`, and `few`, a text that tells the planner
  * to expect few rows), for so long as the first parameter says. What was claimed before and never
- * settled is taken for that: its attempt is not counted again.
+ * recorded is taken for that: its attempt is not counted again.
  */
 const taken = `
 taken AS MATERIALIZED (
@@ -58,12 +58,12 @@ const said = `
 const source = "FROM taken t JOIN secret s USING (account_id)"
 
 // Lanes (an account and an origin) are read by jumping from one to the next in their index, so that
-// a long lane costs no more than a short one and hides nothing behind it.
+// a long partition costs no more than a short one and hides nothing behind it.
 const claimDueStatement = `
-WITH RECURSIVE lane (account_id, origin) AS (
+WITH RECURSIVE partition (account_id, origin) AS (
   (SELECT account_id, origin FROM due_deliveries ORDER BY account_id, origin LIMIT 1)
   UNION ALL
-  SELECT n.account_id, n.origin FROM lane l CROSS JOIN LATERAL (
+  SELECT n.account_id, n.origin FROM partition l CROSS JOIN LATERAL (
     SELECT account_id, origin FROM due_deliveries
     WHERE (account_id, origin) > (l.account_id, l.origin) ORDER BY account_id, origin LIMIT 1
   ) n
@@ -73,7 +73,7 @@ WITH RECURSIVE lane (account_id, origin) AS (
   SELECT l.account_id, l.origin,
     coalesce((SELECT sum(count) FROM busy b WHERE b.origin = l.origin), 0) AS of_origin,
     coalesce((SELECT sum(count) FROM busy b WHERE b.account_id = l.account_id), 0) AS of_account
-  FROM lane l
+  FROM partition l
 ), candidate AS MATERIALIZED (
   SELECT d.*, r.of_origin, r.of_account FROM room r CROSS JOIN LATERAL (
     SELECT * FROM due_deliveries d
@@ -108,10 +108,10 @@ SELECT coalesce(json_agg(json_build_object(${said}) ORDER BY t.delivery), '[]') 
 
 const attemptColumns = "at, duration_millis, status, error, answer"
 
-// It answers with those that it could not settle, because there is hardly ever one.
-const settleStatement = `
+// It answers with those that it could not record, because there is hardly ever one.
+const recordStatement = `
 WITH said AS MATERIALIZED (
-  SELECT * FROM ${Rows.source(DeliveryRows.settlements, "s", 1)}
+  SELECT * FROM ${Rows.source(DeliveryRows.attemptRecords, "s", 1)}
 ), held AS MATERIALIZED (
   SELECT s.*, q.delivery, q.run_id, q.begun, 'held' AS few FROM said s CROSS JOIN LATERAL (
     SELECT delivery, run_id, begun FROM due_deliveries q
@@ -180,19 +180,19 @@ export const claim = (
   )
 
 /** Records what came of claims; true for those whose fence was still good, or that still count. */
-export const settle = (
+export const record = (
   sql: SqlClient,
-  settlements: ReadonlyArray<Settlement>,
+  records: ReadonlyArray<AttemptRecord>,
 ): Effect.Effect<ReadonlyArray<boolean>, SqlError> =>
   Effect.suspend(() =>
     sql.unsafe<{ readonly id: string }>(
-      settleStatement,
-      Rows.parameters(DeliveryRows.settlements, settlements),
+      recordStatement,
+      Rows.parameters(DeliveryRows.attemptRecords, records),
     ),
   ).pipe(
     Effect.flatMap((rows) => {
       const missed = new Set(rows.map(({ id }) => id))
-      return Effect.forEach(settlements, (each) =>
+      return Effect.forEach(records, (each) =>
         missed.has(Rows.text(each.id)) ? LateDeliveries.settle(sql, each) : Effect.succeed(true),
       )
     }),

@@ -63,7 +63,7 @@ calm AS (
   FROM wanted w WHERE d.number = w.number AND (d.trouble IS NOT NULL OR d.is_gone)
 )`
 
-// Whoever settles or sends again waits for these locks, or is waited for: first what is on its way,
+// Whoever records or sends again waits for these locks, or is waited for: first what is on its way,
 // then what may be written beside the bodies, one after the other in the order of their numbers.
 const lockOnItsWay = `SELECT FROM due_deliveries
 WHERE id = $1 AND ($2::text IS NULL OR account_id = $2) FOR UPDATE`
@@ -169,7 +169,7 @@ export const redeliver = (
 ): Effect.Effect<boolean, SqlError> => {
   const parameters = [Rows.text(id), account]
   const locks = [
-    // In the order in which a settlement takes them; then once more, because it may have been sent
+    // In the order in which a record takes them; then once more, because it may have been sent
     // again meanwhile.
     sql.unsafe(lockOnItsWay, parameters),
     sql.unsafe(lockStatement, parameters),

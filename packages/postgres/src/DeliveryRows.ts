@@ -2,7 +2,7 @@
  * The tables of deliveries as data; see `Rows`.
  */
 import type { Delivery, DeliveryAttempt, DeliveryItem } from "@millrace/core/domain/Delivery"
-import type { Busy, Settlement, StoredSecret } from "@millrace/core/ports/WebhookStore"
+import type { Busy, AttemptRecord, StoredSecret } from "@millrace/core/ports/WebhookStore"
 import type { Table } from "./Rows.ts"
 import * as Rows from "./Rows.ts"
 
@@ -84,9 +84,9 @@ export const busy: Table<Busy> = [
 const ends = { Retry: "PENDING", Delivered: "DELIVERED", Failed: "FAILED" } as const
 
 /** What came of claims. */
-export const settlements: Table<Settlement> = [
-  ...Rows.texts<Settlement>({ id: "id" }),
-  ...Rows.int4s<Settlement>({ fence: "fence" }),
+export const attemptRecords: Table<AttemptRecord> = [
+  ...Rows.texts<AttemptRecord>({ id: "id" }),
+  ...Rows.int4s<AttemptRecord>({ fence: "fence" }),
   Rows.derived("state", "text", ({ next }) => ends[next._tag]),
   Rows.derived("delay", "int8", ({ next }) => (next._tag === "Retry" ? next.delayMillis : null)),
   Rows.derived("gone", "text", ({ next }) =>

@@ -8,7 +8,7 @@
 /**
  * A parked run that is due is put into the queue: its time goes from `due_at` to `ready_at`, which
  * tells its place there. Other runs have none; theirs is the time of their creation. Whose a run is
- * stands here from its birth on, so that what has an owner is counted without its run.
+ * stands here from its insert on, so that what has an owner is counted without its run.
  */
 export const fairQueue: ReadonlyArray<string> = [
   `ALTER TABLE open_runs ADD COLUMN ready_at int8`,

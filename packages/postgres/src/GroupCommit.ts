@@ -3,7 +3,8 @@
  *
  * A second flush may go out while the first is in flight. Then one half of the callers goes on
  * while the database works for the other, instead of everybody waiting for everybody. Where there
- * can be no second flush, in a lane, the next one goes out before anybody hears of the last.
+ * can be no second flush, where an exclusivity key forbids it, the next one goes out before anybody
+ * hears of the last.
  *
  * Guarantees: alone, a member goes out at once; each member gets its own outcome; two members of
  * one key are never in flight together, and go out in the order in which they came. A caller that
@@ -18,9 +19,9 @@ export interface Options<Member, Outcome, E> {
   readonly keyOf: (member: Member) => string | undefined
   /**
    * What a member has to itself while it is written, but for members of the same flush: another
-   * flush of the same lane would only wait for the first.
+   * flush of the same exclusivity key would only wait for the first.
    */
-  readonly laneOf?: (member: Member) => string | undefined
+  readonly exclusivityKeyOf?: (member: Member) => string | undefined
   /** Writes members in one atomic step, and returns their outcomes in the same order. */
   readonly flush: (members: ReadonlyArray<Member>) => Effect.Effect<ReadonlyArray<Outcome>, E>
   /**
@@ -44,8 +45,8 @@ export interface Options<Member, Outcome, E> {
 interface Waiting<Member, Outcome, E> {
   readonly member: Member
   readonly key: string | undefined
-  readonly lane: string | undefined
-  readonly settle: (exit: Exit.Exit<Outcome, E>) => void
+  readonly exclusivityKey: string | undefined
+  readonly resolve: (exit: Exit.Exit<Outcome, E>) => void
   isAbandoned: boolean
 }
 
@@ -56,7 +57,7 @@ const membersWorthDividing = 32
 const takeNext = <Member, Outcome, E>(
   waiting: ReadonlyArray<Waiting<Member, Outcome, E>>,
   busy: ReadonlySet<string>,
-  lanes: ReadonlySet<string>,
+  held: ReadonlySet<string>,
   limit: number,
 ) => {
   const keys = new Set<string>()
@@ -64,9 +65,9 @@ const takeNext = <Member, Outcome, E>(
   const rest: Array<Waiting<Member, Outcome, E>> = []
   for (const one of waiting) {
     if (one.isAbandoned) continue
-    const { key, lane } = one
+    const { key, exclusivityKey } = one
     const hasRoom = next.length < limit
-    const isFree = lane === undefined || !lanes.has(lane)
+    const isFree = exclusivityKey === undefined || !held.has(exclusivityKey)
     const isNext = key === undefined || !(busy.has(key) || keys.has(key))
     const fits = hasRoom && isFree && isNext
     if (key !== undefined) keys.add(key)
@@ -97,7 +98,7 @@ const write = <Member, Outcome, E>(
   Effect.flatMap(Effect.exit(flushInTime(batch, options)), (exit) => {
     if (Exit.isSuccess(exit)) {
       return Effect.succeed(() => {
-        for (const [index, one] of batch.entries()) one.settle(Exit.succeed(exit.value[index]!))
+        for (const [index, one] of batch.entries()) one.resolve(Exit.succeed(exit.value[index]!))
       })
     }
     const reason = exit.cause.reasons[0]
@@ -110,7 +111,7 @@ const write = <Member, Outcome, E>(
       return Effect.as(Effect.forEach(batch, alone, { discard: true }), () => undefined)
     }
     return Effect.succeed(() => {
-      for (const one of batch) one.settle(Exit.failCause(exit.cause))
+      for (const one of batch) one.resolve(Exit.failCause(exit.cause))
     })
   })
 
@@ -120,7 +121,7 @@ class Flights<Member, Outcome, E> {
   readonly #fork: (effect: Effect.Effect<void>) => unknown
   readonly #inFlight = new Set<ReadonlyArray<Waiting<Member, Outcome, E>>>()
   readonly #busy = new Set<string>()
-  readonly #lanes = new Set<string>()
+  readonly #held = new Set<string>()
   #members = 0
   #waiting: Array<Waiting<Member, Outcome, E>> = []
   #isDue = false
@@ -139,8 +140,8 @@ class Flights<Member, Outcome, E> {
     Effect.callback<Outcome, E>((resume) => {
       if (this.#isClosed) return resume(Effect.fail(this.#options.closed))
       const key = this.#options.keyOf(member)
-      const lane = this.#options.laneOf?.(member)
-      const one = { member, key, lane, settle: resume, isAbandoned: false }
+      const exclusivityKey = this.#options.exclusivityKeyOf?.(member)
+      const one = { member, key, exclusivityKey, resolve: resume, isAbandoned: false }
       this.#waiting.push(one)
       if (this.#inFlight.size === 0 && !this.#isTelling) this.#depart()
       else this.#departSoon()
@@ -154,7 +155,7 @@ class Flights<Member, Outcome, E> {
     const all = [...[...this.#inFlight].flat(), ...this.#waiting]
     this.#waiting = []
     for (const one of all) {
-      one.settle(Exit.fail(this.#options.closed))
+      one.resolve(Exit.fail(this.#options.closed))
     }
   })
 
@@ -167,7 +168,7 @@ class Flights<Member, Outcome, E> {
     while (this.#waiting.length > 0 && this.#inFlight.size < flushesAtOnce) {
       const share = Math.ceil((this.#waiting.length + this.#members + landed) / flushesAtOnce)
       const limit = Math.min(maxMembers, Math.max(share, membersWorthDividing))
-      const { next, rest } = takeNext(this.#waiting, this.#busy, this.#lanes, limit)
+      const { next, rest } = takeNext(this.#waiting, this.#busy, this.#held, limit)
       this.#waiting = rest
       if (next.length === 0) return
       this.#fly(next)
@@ -189,10 +190,11 @@ class Flights<Member, Outcome, E> {
     this.#inFlight.add(batch)
     this.#members += batch.length
     for (const { key } of batch) if (key !== undefined) this.#busy.add(key)
-    for (const { lane } of batch) if (lane !== undefined) this.#lanes.add(lane)
-    const hasLane = batch.some(({ lane }) => lane !== undefined)
+    for (const { exclusivityKey } of batch)
+      if (exclusivityKey !== undefined) this.#held.add(exclusivityKey)
+    const hasExclusivityKey = batch.some(({ exclusivityKey }) => exclusivityKey !== undefined)
     const land = (tell: Tell): void => {
-      if (hasLane) {
+      if (hasExclusivityKey) {
         this.#clear(batch)
         this.#depart(batch.length)
         this.#isTelling = true
@@ -211,7 +213,8 @@ class Flights<Member, Outcome, E> {
     this.#inFlight.delete(batch)
     this.#members -= batch.length
     for (const { key } of batch) if (key !== undefined) this.#busy.delete(key)
-    for (const { lane } of batch) if (lane !== undefined) this.#lanes.delete(lane)
+    for (const { exclusivityKey } of batch)
+      if (exclusivityKey !== undefined) this.#held.delete(exclusivityKey)
   }
 }
 

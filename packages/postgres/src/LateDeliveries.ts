@@ -5,7 +5,7 @@
  * Guarantees: one transaction for each, under the locks that a settlement takes and in their order.
  * Such a settlement is rare, so the statement that settles knows nothing of it.
  */
-import type { Settlement } from "@millrace/core/ports/WebhookStore"
+import type { AttemptRecord } from "@millrace/core/ports/WebhookStore"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -55,7 +55,7 @@ SELECT number FROM it`
 /** Takes note of a delivery that was made; false when there is nothing that it could belong to. */
 export const settle = (
   sql: SqlClient,
-  { attempt, id, next, number }: Settlement,
+  { attempt, id, next, number }: AttemptRecord,
 ): Effect.Effect<boolean, SqlError> => {
   if (attempt === null || next._tag !== "Delivered") return Effect.succeed(false)
   const key = [Rows.text(id)]

@@ -26,7 +26,7 @@ export interface KeeperOptions {
 }
 
 /** What a runner does through its keeper. */
-export interface LeaseKeeper extends Pick<RunStore["Service"], "heartbeat" | "release"> {
+export interface LeaseKeeper extends Pick<RunStore["Service"], "heartbeat" | "endLease"> {
   /** Hears of handlers, so that a block can be told with their names. */
   readonly watchdog: Watchdog
 }
@@ -58,7 +58,7 @@ const start = (data: LeaseThreadData): Worker => {
 /** Keeps leases until its scope closes. */
 export const make = Effect.fnUntraced(function* (
   { blockedMillis, connection, endsProcess }: KeeperOptions,
-  store: Pick<RunStore["Service"], "heartbeat" | "release">,
+  store: Pick<RunStore["Service"], "heartbeat" | "endLease">,
 ): Effect.fn.Return<LeaseKeeper, never, Scope.Scope> {
   const board = HandlerBoard.make()
   const kept = new Map<RunnerId, number>()
@@ -98,11 +98,11 @@ export const make = Effect.fnUntraced(function* (
           tell({ _tag: "Keep", runner, leaseMillis })
         }),
       ),
-    release: (runner, blocked) =>
+    endLease: (runner, blocked) =>
       Effect.suspend(() => {
         kept.delete(runner)
         tell({ _tag: "Forget", runner })
-        return store.release(runner, blocked)
+        return store.endLease(runner, blocked)
       }),
   }
 })

@@ -86,7 +86,7 @@ const letGo = (sql: SqlClient, runners: Iterable<RunnerId>, known: Blocked | und
     (runner) =>
       known === undefined
         ? Effect.asVoid(sql.unsafe(expiry, [Rows.text(runner)]))
-        : RunClaims.release(sql, runner, known),
+        : RunClaims.endLease(sql, runner, known),
     { discard: true },
   )
 

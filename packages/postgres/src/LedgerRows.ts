@@ -5,7 +5,7 @@
  */
 import type { Grant } from "@millrace/core/domain/Grant"
 import type { CreditAccount, Entry, NumberedEntry } from "@millrace/core/domain/Ledger"
-import { demandOf, keyOf } from "@millrace/core/domain/Ledger"
+import { amountToReserve, keyOf } from "@millrace/core/domain/Ledger"
 import type { RunId } from "@millrace/core/domain/Id"
 import type { RunFacts } from "@millrace/core/domain/LedgerCheck"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
@@ -62,16 +62,16 @@ export const facts: Rows.Table<RunFacts> = [
 ]
 
 /** A commit that moves credits, at its place among those that came together. */
-export interface Mover {
+export interface CreditCommit {
   readonly commit: RunCommit
   readonly place: number
 }
 
 /** Who moves credits, how much has to be available for it, and what the run has to be like. */
-export const movers: Rows.Table<Mover> = [
+export const creditCommits: Rows.Table<CreditCommit> = [
   Rows.derived("run_id", "text", ({ commit }) => commit.run.id),
   Rows.derived("account_id", "text", ({ commit }) => commit.run.accountId),
-  Rows.derived("demand", "int8", ({ commit }) => demandOf(commit.credits ?? [])),
+  Rows.derived("amount", "int8", ({ commit }) => amountToReserve(commit.credits ?? [])),
   Rows.derived("place", "int4", ({ place }) => place),
   Rows.derived("expected_fence", "int4", ({ commit: { expected } }) =>
     expected._tag === "New" ? null : expected.fence,

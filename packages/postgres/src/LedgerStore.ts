@@ -4,14 +4,14 @@
  * Guarantees: what is done by hand happens in a transaction that holds the account's row, as every
  * commit does that moves credits on it; an audit reads one moment. Leaves out: what runs do.
  */
-import type { Deed, Grant, Purse, Settled } from "@millrace/core/domain/Grant"
+import type { AdminOperation, Grant, CreditBalance, Settled } from "@millrace/core/domain/Grant"
 import * as Grants from "@millrace/core/domain/Grant"
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import type { CreditAccount, HandEntryKind, NumberedEntry } from "@millrace/core/domain/Ledger"
 import { unopened } from "@millrace/core/domain/Ledger"
 import type { RunFacts } from "@millrace/core/domain/LedgerCheck"
 import { discrepanciesTold } from "@millrace/core/domain/LedgerCheck"
-import type { StatementQuery, TrailReader } from "@millrace/core/ports/LedgerStore"
+import type { StatementQuery, AuditReader } from "@millrace/core/ports/LedgerStore"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
@@ -19,14 +19,14 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { orStorageError } from "./Failure.ts"
 import * as LedgerRows from "./LedgerRows.ts"
-import * as Purses from "./Purses.ts"
+import * as CreditBalances from "./CreditBalances.ts"
 import * as Rows from "./Rows.ts"
 import { usage } from "./Usage.ts"
 
 const entryObject = `json_build_object('number', e.number,
   ${Rows.object(LedgerRows.entries, "e").slice("json_build_object(".length)}`
 
-const withGrantsLeft = ({ account, grants }: Purse): Purse => ({
+const withGrantsLeft = ({ account, grants }: CreditBalance): CreditBalance => ({
   account,
   grants: grants.filter(({ remaining }) => remaining > 0),
 })
@@ -47,22 +47,22 @@ const peek = Effect.fnUntraced(function* (sql: SqlClient, account: AccountId) {
   const rows = yield* sql.unsafe<PurseRow>(peekStatement, [Rows.text(account)])
   const row = rows[0]
   if (row === undefined) return undefined
-  const grants = yield* Purses.grantsOf(sql, Rows.text(account))
+  const grants = yield* CreditBalances.grantsOf(sql, Rows.text(account))
   return { row, settled: Grants.settle({ account: row.account, grants }, row.now) }
 })
 
 /** Settles an account, so that what is told of it is what is stored. */
 const settled = Effect.fnUntraced(function* (sql: SqlClient, account: AccountId) {
-  const locked = yield* Purses.lock(sql, Rows.text(account))
-  const next = Grants.settle(locked.purse, locked.now)
-  yield* Purses.save(sql, locked, next)
+  const locked = yield* CreditBalances.lock(sql, Rows.text(account))
+  const next = Grants.settle(locked.balance, locked.now)
+  yield* CreditBalances.save(sql, locked, next)
   return next
 })
 
 const find = Effect.fnUntraced(function* (
   sql: SqlClient,
   account: AccountId,
-): Effect.fn.Return<Purse, SqlError> {
+): Effect.fn.Return<CreditBalance, SqlError> {
   const seen = yield* peek(sql, account)
   if (seen === undefined) return { account: unopened(account), grants: [] }
   const isOver = seen.settled.entries.length > 0
@@ -80,14 +80,14 @@ interface EntryRow {
 /** Does what is done by hand, unless it was done; the first time's entry is the answer. */
 const once = Effect.fnUntraced(function* (
   sql: SqlClient,
-  { accountId, id }: Deed,
+  { accountId, id }: AdminOperation,
   kind: HandEntryKind,
-  change: (purse: Purse, now: number) => Settled,
+  change: (balance: CreditBalance, now: number) => Settled,
 ): Effect.fn.Return<NumberedEntry, SqlError> {
-  const locked = yield* Purses.lock(sql, Rows.text(accountId))
+  const locked = yield* CreditBalances.lock(sql, Rows.text(accountId))
   const known = sql.unsafe<EntryRow>(knownStatement, [locked.number, kind, Rows.text(id)])
   if ((yield* known).length === 0) {
-    yield* Purses.save(sql, locked, change(locked.purse, locked.now))
+    yield* CreditBalances.save(sql, locked, change(locked.balance, locked.now))
   }
   return LedgerRows.entryOf((yield* known)[0]!.entry, accountId, null)
 })
@@ -96,12 +96,12 @@ const grant = Effect.fnUntraced(function* (
   sql: SqlClient,
   request: Grants.GrantRequest,
 ): Effect.fn.Return<Grant, SqlError> {
-  const deed = { ...request, id: Rows.text(request.id) }
-  yield* once(sql, deed, "grant", (purse, now) => Grants.grant(purse, deed, now))
+  const operation = { ...request, id: Rows.text(request.id) }
+  yield* once(sql, operation, "grant", (balance, now) => Grants.grant(balance, operation, now))
   const rows = yield* sql.unsafe<{ readonly grant: Grant }>(
     `SELECT ${Rows.object(LedgerRows.grants, "g")} AS grant FROM credit_grants g
      WHERE g.account_id = $1 AND g.id = $2`,
-    [Rows.text(request.accountId), deed.id],
+    [Rows.text(request.accountId), operation.id],
   )
   return rows[0]!.grant
 })
@@ -151,7 +151,7 @@ const lines = Effect.fnUntraced(function* (
   sql: SqlClient,
   account: AccountId,
   number: number,
-  read: ReturnType<TrailReader>,
+  read: ReturnType<AuditReader>,
 ): Effect.fn.Return<void, SqlError> {
   let after: number | undefined = 0
   while (after !== undefined) {
@@ -167,12 +167,12 @@ const lines = Effect.fnUntraced(function* (
 const trail = Effect.fnUntraced(function* (
   sql: SqlClient,
   account: AccountId,
-  reader: TrailReader,
+  reader: AuditReader,
 ): Effect.fn.Return<void, SqlError> {
   yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
   const name = Rows.text(account)
   const row = (yield* sql.unsafe<PurseRow>(peekStatement, [name]))[0]
-  const grants = yield* Purses.grantsOf(sql, name)
+  const grants = yield* CreditBalances.grantsOf(sql, name)
   const read = reader({ account: row?.account ?? unopened(account), grants })
   if (row !== undefined) yield* lines(sql, account, row.number, read)
   const orphans = yield* sql.unsafe<{ readonly facts: RunFacts }>(orphansStatement, [name])
@@ -188,14 +188,16 @@ const make = Effect.gen(function* () {
     adjust: (adjustment) =>
       orStorageError("LedgerStore.adjust")(
         alone(
-          once(sql, adjustment, "adjust", (purse, now) => Grants.adjust(purse, adjustment, now)),
+          once(sql, adjustment, "adjust", (balance, now) =>
+            Grants.adjust(balance, adjustment, now),
+          ),
         ),
       ),
-    meter: (deed, metered) =>
+    meter: (operation, metered) =>
       orStorageError("LedgerStore.meter")(
         alone(
-          once(sql, deed, metered ? "meter" : "unmeter", (purse, now) =>
-            Grants.meter(purse, deed, metered, now),
+          once(sql, operation, metered ? "meter" : "unmeter", (balance, now) =>
+            Grants.meter(balance, operation, metered, now),
           ),
         ),
       ),

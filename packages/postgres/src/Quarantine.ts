@@ -128,7 +128,7 @@ export const suspects = (
     ) u ON true ORDER BY o.created_at, o.run`
 
 /** Forgets what an open run has lost; false where there is nothing to forget. */
-export const pardon = (sql: SqlClient, id: RunId): Effect.Effect<boolean, SqlError> =>
+export const clearLosses = (sql: SqlClient, id: RunId): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     sql`WITH suspect AS MATERIALIZED (
       SELECT r.number AS run, 'suspect' AS few FROM runs r CROSS JOIN LATERAL (

@@ -132,8 +132,8 @@ export const definitions: Table<Definition> = [
   ...jsons<Definition>({ nodes: "nodes", edges: "edges", settings: "settings" }),
 ]
 
-/** What a run is born with: written once, and left out of every later commit. */
-const birth: Table<Run> = [
+/** What a run's insert writes: written once, and left out of every later commit. */
+const immutable: Table<Run> = [
   ...texts<Run>({
     workflowId: "workflow_id",
     workflowName: "workflow_name",
@@ -188,22 +188,22 @@ const ownership: Table<Run> = [...texts<Run>({ owner: "owner" }), ...int4s<Run>(
 const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
 
 /** What a new run is written with: it has lost nobody yet. */
-export const newRuns: Table<Run> = [...runIds, ...birth, ...ownership, ...progress]
+export const newRunColumns: Table<Run> = [...runIds, ...immutable, ...ownership, ...progress]
 
-export const runs: Table<Run> = [...newRuns, ...jsons<Run>({ losses: "losses" })]
+export const runs: Table<Run> = [...newRunColumns, ...jsons<Run>({ losses: "losses" })]
 
-const startKeyOf = ({ expected }: RunCommit) =>
-  expected._tag === "New" ? expected.startKey : undefined
+const idempotencyKeyOf = ({ expected }: RunCommit) =>
+  expected._tag === "New" ? expected.idempotencyKey : undefined
 
 /** The rows of new runs, and the names that their starts were given. */
-export const births: Table<RunCommit> = [
-  ...newRuns.map((column) => ({ ...column, of: ({ run }: RunCommit) => column.of(run) })),
-  derived("start_key", "text", (commit) => startKeyOf(commit)?.key ?? null),
-  derived("body_hash", "text", (commit) => startKeyOf(commit)?.bodyHash ?? null),
+export const newRuns: Table<RunCommit> = [
+  ...newRunColumns.map((column) => ({ ...column, of: ({ run }: RunCommit) => column.of(run) })),
+  derived("start_key", "text", (commit) => idempotencyKeyOf(commit)?.key ?? null),
+  derived("body_hash", "text", (commit) => idempotencyKeyOf(commit)?.bodyHash ?? null),
 ]
 
 /** The next rows of runs that exist, and what their commits expect of the present ones. */
-export const steps: Table<RunCommit> = [
+export const nextRuns: Table<RunCommit> = [
   ...[...runIds, ...progress].map((column) => ({
     ...column,
     of: ({ run }: RunCommit) => column.of(run),

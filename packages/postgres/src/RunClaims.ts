@@ -1,5 +1,5 @@
 /**
- * How runs change hands: claims, seizing, and the leases of runners, all by the database's clock.
+ * How runs change hands: claims, takeovers, and the leases of runners, all by the database's clock.
  *
  * Guarantees: each method is one statement; a run is never handed out twice, because whoever looks
  * for runs skips those that another one is taking. Leaves out: reading what belongs to a run.
@@ -27,17 +27,17 @@ const keptMillis = 86_400_000
 /** A claim that counts alone is broken off when its process is not heard of for so long. */
 const frozenMillis = 2_000
 
-const seizeStatement = `
-WITH seized AS (
+const takeOverStatement = `
+WITH taken_over AS (
   UPDATE runs SET fence = fence + 1, owner = $3, due_at = NULL
   WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} AND status IN ('QUEUED', 'RUNNING')
   RETURNING *
 ), placed AS (
-  UPDATE open_runs o SET owner = $3 FROM seized s WHERE o.run = s.number
+  UPDATE open_runs o SET owner = $3 FROM taken_over s WHERE o.run = s.number
 )
-SELECT ${Rows.object(Rows.runs, "s")} AS run FROM seized s`
+SELECT ${Rows.object(Rows.runs, "s")} AS run FROM taken_over s`
 
-const abandonStatement = `
+const requeueStatement = `
 WITH wanted AS MATERIALIZED (
   SELECT r.number AS run FROM unnest(${Rows.unseen("$2::text[]")}) AS w (id) CROSS JOIN LATERAL (
     SELECT number FROM runs r WHERE r.id = w.id OFFSET 0
@@ -74,7 +74,7 @@ interface Found {
 type Answer = { readonly part: null } | (Found & { readonly part: "expired" | "due" | "queued" })
 
 /** What the last claim has found, so that the next one goes about it in the right way at once. */
-export interface Habits {
+export interface LastClaim {
   /** The last claim took nothing: the next one looks first whether there is anything to claim. */
   isIdle: boolean
   /** Runs were due beside others, or more than one claim sees. */
@@ -148,7 +148,7 @@ const take = (
 ): Effect.Effect<ReadonlyArray<Answer>, SqlError> => {
   const parameters = parametersOf(request, isQueueing)
   if (request.runsPerAccount === undefined && request.runsPerWorkflow === undefined) {
-    return sql.unsafe<Answer>(ClaimStatement.freely, parameters)
+    return sql.unsafe<Answer>(ClaimStatement.uncapped, parameters)
   }
   const caps = [request.runsPerAccount, request.runsPerWorkflow].map((cap) =>
     PgTypes.float8(cap ?? Number.POSITIVE_INFINITY),
@@ -158,7 +158,7 @@ const take = (
     set_config('idle_in_transaction_session_timeout', ${String(frozenMillis)}, true),
     pg_advisory_xact_lock(hashtext('millrace_claims'), hashtext(current_schema()))`
   return sql.withTransaction(
-    Effect.andThen(alone, sql.unsafe<Answer>(ClaimStatement.sparingly, [...parameters, ...caps])),
+    Effect.andThen(alone, sql.unsafe<Answer>(ClaimStatement.capped, [...parameters, ...caps])),
   )
 }
 
@@ -179,7 +179,7 @@ const look = (sql: SqlClient, { leaseMillis, runner }: ClaimRequest) =>
 export const claim = Effect.fnUntraced(function* (
   sql: SqlClient,
   request: ClaimRequest,
-  habits: Habits,
+  habits: LastClaim,
 ): Effect.fn.Return<ReadonlyArray<Run>, SqlError> {
   let { isQueueing } = habits
   if (habits.isIdle && !isQueueing && !(yield* look(sql, request))) return []
@@ -197,14 +197,14 @@ export const claim = Effect.fnUntraced(function* (
 })
 
 /** Takes one open run over; `undefined` when the account has no such open run. */
-export const seize = (
+export const takeOver = (
   sql: SqlClient,
   account: AccountId,
   id: RunId,
   runner: RunnerId,
 ): Effect.Effect<Run | undefined, SqlError> =>
   Effect.map(
-    sql.unsafe<Found>(seizeStatement, [Rows.text(id), account, Rows.text(runner)]),
+    sql.unsafe<Found>(takeOverStatement, [Rows.text(id), account, Rows.text(runner)]),
     (rows) => rows[0]?.run,
   )
 
@@ -266,12 +266,12 @@ export const cappedAccounts = (
   )
 
 /** Gives runs back that the runner owns. */
-export const abandon = (
+export const requeue = (
   sql: SqlClient,
   runner: RunnerId,
   ids: ReadonlyArray<RunId>,
 ): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(sql.unsafe(abandonStatement, [Rows.text(runner), ids.map(Rows.text)]))
+  Effect.asVoid(sql.unsafe(requeueStatement, [Rows.text(runner), ids.map(Rows.text)]))
 
 /** The time. */
 export const now = (sql: SqlClient): Effect.Effect<Timestamp, SqlError> =>
@@ -283,7 +283,7 @@ export const now = (sql: SqlClient): Effect.Effect<Timestamp, SqlError> =>
   )
 
 /** Ends a lease, and says of the run that is blocking its owner that it does. */
-export const release = (
+export const endLease = (
   sql: SqlClient,
   runner: RunnerId,
   blocked: Blocked | undefined,

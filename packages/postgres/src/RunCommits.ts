@@ -4,7 +4,7 @@
  * Guarantees: a commit is applied as a whole or not at all. Leaves out: gathering commits, and the
  * statement itself.
  */
-import { demandOf } from "@millrace/core/domain/Ledger"
+import { amountToReserve } from "@millrace/core/domain/Ledger"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
@@ -12,27 +12,27 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as CommitStatement from "./CommitStatement.ts"
 import * as CurrentWorkflows from "./CurrentWorkflows.ts"
-import * as Purses from "./Purses.ts"
+import * as CreditBalances from "./CreditBalances.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 
 /** The name of a start, and what else decides whether it gets that. */
 const claimOf = (commit: RunCommit): string | undefined => {
   const { expected, run } = commit
-  return expected._tag === "New" && expected.startKey !== undefined
+  return expected._tag === "New" && expected.idempotencyKey !== undefined
     ? JSON.stringify([
         run.accountId,
-        expected.startKey.key,
-        CurrentWorkflows.demandOf(commit) ?? null,
+        expected.idempotencyKey.key,
+        CurrentWorkflows.preconditionOf(commit) ?? null,
       ])
     : undefined
 }
 
 /**
- * Without the births whose name an earlier one of the same group takes if anyone can. Those that
+ * Without the new runs whose name an earlier one of the same group takes if anyone can. Those that
  * demand something else stay: what they demand may be met where that of the earlier one is not.
  */
-const withoutTwins = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<RunCommit> => {
+const withoutDuplicates = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<RunCommit> => {
   const taken = new Set<string>()
   return commits.filter((commit) => {
     const claim = claimOf(commit)
@@ -58,7 +58,7 @@ const writePlain = Effect.fnUntraced(function* (
   sql: SqlClient,
   commits: ReadonlyArray<RunCommit>,
 ): Effect.fn.Return<ReadonlyArray<Outcome>, SqlError> {
-  const { parameters, text } = CommitStatement.compose(withoutTwins(commits), undefined)
+  const { parameters, text } = CommitStatement.compose(withoutDuplicates(commits), undefined)
   const rows = yield* sql.unsafe<{ readonly id: string }>(text, parameters)
   const applied = new Set(rows.map(({ id }) => id))
   return commits.map(({ run }) => (applied.has(Rows.text(run.id)) ? "applied" : "stale"))
@@ -69,7 +69,7 @@ const writeCredits = Effect.fnUntraced(function* (
   commits: ReadonlyArray<RunCommit>,
   areSettled: boolean,
 ): Effect.fn.Return<ReadonlyArray<Answer>, SqlError> {
-  const { parameters, text } = CommitStatement.compose(withoutTwins(commits), { areSettled })
+  const { parameters, text } = CommitStatement.compose(withoutDuplicates(commits), { areSettled })
   const rows = yield* sql.unsafe<RunCredits.Answered>(text, parameters)
   const answers = new Map(rows.map((row) => [row.id, row]))
   return commits.map((commit) => answerOf(answers.get(Rows.text(commit.run.id)), commit))
@@ -79,7 +79,7 @@ const writeCredits = Effect.fnUntraced(function* (
 const writeSettled = (sql: SqlClient, commits: ReadonlyArray<RunCommit>) =>
   sql.withTransaction(
     Effect.andThen(
-      Purses.settle(sql, RunCredits.accountsOf(commits)),
+      CreditBalances.settle(sql, RunCredits.accountsOf(commits)),
       writeCredits(sql, commits, true),
     ),
   )
@@ -88,10 +88,12 @@ const writeSettled = (sql: SqlClient, commits: ReadonlyArray<RunCommit>) =>
  * Those that were refused although a commit before them did not take what it was given: it turned
  * out to be stale, or to have a name that was taken meanwhile.
  */
-const wronged = (commits: ReadonlyArray<RunCommit>, answers: ReadonlyArray<Answer>) => {
+const refusedForOthers = (commits: ReadonlyArray<RunCommit>, answers: ReadonlyArray<Answer>) => {
   const left = new Set(
     commits
-      .filter(({ credits = [] }, index) => answers[index] === "stale" && demandOf(credits) > 0)
+      .filter(
+        ({ credits = [] }, index) => answers[index] === "stale" && amountToReserve(credits) > 0,
+      )
       .map(({ run }) => run.accountId),
   )
   return commits.filter(
@@ -111,7 +113,7 @@ export const write: (
   const byRun = new Map<string, Answer>()
   for (const [index, { run }] of unready.entries()) byRun.set(run.id, settled[index]!)
   const reached = commits.map(({ run }, index) => byRun.get(run.id) ?? answers[index]!)
-  const again = wronged(commits, reached)
+  const again = refusedForOthers(commits, reached)
   const last = again.length === 0 ? [] : yield* write(sql, again)
   for (const [index, { run }] of again.entries()) byRun.set(run.id, last[index]!)
   return commits.map(({ run }, index) => byRun.get(run.id) ?? answers[index]) as Array<Outcome>

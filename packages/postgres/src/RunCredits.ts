@@ -13,7 +13,7 @@
  */
 import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
-import { demandOf } from "@millrace/core/domain/Ledger"
+import { amountToReserve } from "@millrace/core/domain/Ledger"
 import type { PgTypes } from "@effect/sql-pg"
 import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import { millisOf } from "./DatabaseClock.ts"
@@ -27,9 +27,9 @@ export const movesCredits = ({ credits }: RunCommit): boolean =>
 const nowMillis = millisOf("now()")
 
 // Looking runs up behind an OFFSET keeps the look-up by key, instead of as a table of all runs.
-const fits = (hasDemands: boolean): string => `CASE WHEN m.expected_fence IS NULL
+const fits = (hasPreconditions: boolean): string => `CASE WHEN m.expected_fence IS NULL
     THEN NOT EXISTS (SELECT FROM runs r WHERE r.id = m.run_id OFFSET 0)
-      AND ${hasDemands ? CurrentWorkflows.isMet("m.run_id") : "true"}
+      AND ${hasPreconditions ? CurrentWorkflows.isMet("m.run_id") : "true"}
     ELSE EXISTS (
       SELECT FROM runs r WHERE r.id = m.run_id AND ${Rows.isOf("r.account_id", "m.account_id")}
         AND r.fence = m.expected_fence AND r.revision = m.expected_revision
@@ -40,42 +40,45 @@ const fits = (hasDemands: boolean): string => `CASE WHEN m.expected_fence IS NUL
  * What comes before any run is written; its parameters begin with this number. Who is `outdated`
  * asks for nothing, so that nobody is refused on its account.
  */
-export const before = (first: number, hasDemands: boolean): string => `purse AS MATERIALIZED (
+export const before = (
+  first: number,
+  hasPreconditions: boolean,
+): string => `balance AS MATERIALIZED (
   SELECT c.* FROM unnest($${first}::text[]) AS a (id) CROSS JOIN LATERAL (
     SELECT number, account_id, metered, posted - reserved AS available,
       NOT $${first + 1}::bool AND coalesce(due_at <= ${nowMillis}, false) AS is_due
     FROM credit_accounts c WHERE c.account_id = a.id FOR UPDATE
   ) c
-), mover AS MATERIALIZED (
+), charge AS MATERIALIZED (
   SELECT m.*, p.metered, p.available, coalesce(p.is_due, true) AS is_unready
-  FROM ${Rows.source(LedgerRows.movers, "m", first + 2)}
-  LEFT JOIN purse p ON p.account_id = m.account_id
-), asking AS MATERIALIZED (
-  SELECT m.run_id, m.account_id, m.demand, m.available,
+  FROM ${Rows.source(LedgerRows.creditCommits, "m", first + 2)}
+  LEFT JOIN balance p ON p.account_id = m.account_id
+), request AS MATERIALIZED (
+  SELECT m.run_id, m.account_id, m.amount, m.available,
     row_number() OVER (PARTITION BY m.account_id ORDER BY m.place) AS place,
-    sum(m.demand) OVER (PARTITION BY m.account_id) AS total
-  FROM mover m WHERE m.demand > 0 AND m.metered AND NOT m.is_unready AND ${fits(hasDemands)}
-), turn AS (
+    sum(m.amount) OVER (PARTITION BY m.account_id) AS total
+  FROM charge m WHERE m.amount > 0 AND m.metered AND NOT m.is_unready AND ${fits(hasPreconditions)}
+), in_order AS (
   SELECT DISTINCT account_id, 0::int8 AS place, NULL::text AS run_id, available AS rest,
     true AS fits
-  FROM asking WHERE total > available
+  FROM request WHERE total > available
   UNION ALL
   SELECT a.account_id, a.place, a.run_id,
-    CASE WHEN a.demand <= t.rest THEN t.rest - a.demand ELSE t.rest END, a.demand <= t.rest
-  FROM turn t JOIN asking a ON a.account_id = t.account_id AND a.place = t.place + 1
-), barred AS MATERIALIZED (
-  SELECT run_id, rest FROM turn WHERE NOT fits
+    CASE WHEN a.amount <= t.rest THEN t.rest - a.amount ELSE t.rest END, a.amount <= t.rest
+  FROM in_order t JOIN request a ON a.account_id = t.account_id AND a.place = t.place + 1
+), refused AS MATERIALIZED (
+  SELECT run_id, rest FROM in_order WHERE NOT fits
   UNION ALL
-  SELECT run_id, NULL FROM mover WHERE is_unready
+  SELECT run_id, NULL FROM charge WHERE is_unready
 )`
 
 /** The condition on a run that is to be written. */
-export const isFree = (alias: string): string => `${alias}.id NOT IN (SELECT run_id FROM barred)`
+export const isFree = (alias: string): string => `${alias}.id NOT IN (SELECT run_id FROM refused)`
 
 /** What comes once it is known which commits were applied. */
 export const after = (first: number): string => `move AS MATERIALIZED (
   SELECT e.*, a.number AS run
-  FROM ${Rows.source(LedgerRows.moves, "e", first + 2 + LedgerRows.movers.length)}
+  FROM ${Rows.source(LedgerRows.moves, "e", first + 2 + LedgerRows.creditCommits.length)}
   JOIN applied a ON a.id = e.run_id
 ), total AS MATERIALIZED (
   SELECT account_id, sum(posted)::int8 AS posted, sum(reserved)::int8 AS reserved, 'total' AS few
@@ -87,14 +90,14 @@ export const after = (first: number): string => `move AS MATERIALIZED (
 ), booked AS (
   INSERT INTO credit_entries (account, run, kind, part, posted, reserved, at)
   SELECT p.number, m.run, m.kind, m.part, m.posted, m.reserved, m.at
-  FROM move m JOIN purse p ON p.account_id = m.account_id ORDER BY m.place
+  FROM move m JOIN balance p ON p.account_id = m.account_id ORDER BY m.place
 )`
 
-/** The statement's answer: a row per commit that was applied or barred. */
+/** The statement's answer: a row per commit that was applied or refused. */
 export const answer = `
 SELECT id, 'applied' AS outcome, NULL::float8 AS rest FROM applied
 UNION ALL
-SELECT run_id, CASE WHEN rest IS NULL THEN 'unready' ELSE 'refused' END, rest::float8 FROM barred`
+SELECT run_id, CASE WHEN rest IS NULL THEN 'unready' ELSE 'refused' END, rest::float8 FROM refused`
 
 /** One row of the answer. */
 export interface Answered {
@@ -112,14 +115,20 @@ export const accountsOf = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<str
 /** What is set aside comes before the rest: that is what was decided on. */
 const movesOf = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<LedgerRows.Move> => {
   const all = commits.flatMap((commit) =>
-    (commit.credits ?? []).map((entry) => ({ commit, entry, isLate: demandOf([entry]) === 0 })),
+    (commit.credits ?? []).map((entry) => ({
+      commit,
+      entry,
+      isLate: amountToReserve([entry]) === 0,
+    })),
   )
   return [...all.filter(({ isLate }) => !isLate), ...all.filter(({ isLate }) => isLate)].map(
     ({ commit, entry }, place) => ({ commit, entry, place }),
   )
 }
 
-/** The parameters of both parts. Accounts that the caller holds settled are not looked at again. */
+/**
+ * The parameters of both parts. Accounts that the caller holds settled are not looked at again.
+ */
 export const parametersOf = (
   commits: ReadonlyArray<RunCommit>,
   areSettled: boolean,
@@ -127,7 +136,7 @@ export const parametersOf = (
   accountsOf(commits),
   areSettled,
   ...Rows.parameters(
-    LedgerRows.movers,
+    LedgerRows.creditCommits,
     commits.filter(movesCredits).map((commit, place) => ({ commit, place })),
   ),
   ...Rows.parameters(LedgerRows.moves, movesOf(commits)),
@@ -135,4 +144,4 @@ export const parametersOf = (
 
 /** Why a commit was refused that left so much to the others. */
 export const refusalOf = (commit: RunCommit, available: number): InsufficientCredits =>
-  new InsufficientCredits({ required: demandOf(commit.credits ?? []), available })
+  new InsufficientCredits({ required: amountToReserve(commit.credits ?? []), available })

@@ -20,7 +20,7 @@ import * as RunCommits from "./RunCommits.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as RunBatches from "./RunBatches.ts"
 import * as RunRecords from "./RunRecords.ts"
-import * as StartKeys from "./StartKeys.ts"
+import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as Statements from "./Statements.ts"
 
 /** How many commits one statement applies at most. */
@@ -31,7 +31,8 @@ type Refusal = StaleRun | InsufficientCredits
 const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
   const submit = yield* Statements.gather<RunCommit, RunCommits.Outcome>(sql, {
     keyOf: ({ run }) => run.id,
-    laneOf: (commit) => (RunCredits.movesCredits(commit) ? commit.run.accountId : undefined),
+    exclusivityKeyOf: (commit) =>
+      RunCredits.movesCredits(commit) ? commit.run.accountId : undefined,
     flush: (commits) => RunCommits.write(sql, commits),
     maxMembers: commitsPerFlush,
   })
@@ -74,7 +75,7 @@ const queueing = (sql: SqlClient, isCrowded: Latch.Latch): Effect.Effect<never> 
 const makeClaim = Effect.fnUntraced(function* (sql: SqlClient) {
   const isCrowded = yield* Latch.make(false)
   yield* Effect.forkScoped(queueing(sql, isCrowded))
-  const habits: RunClaims.Habits = {
+  const habits: RunClaims.LastClaim = {
     isIdle: true,
     isQueueing: false,
     onCrowd: () => Latch.openUnsafe(isCrowded),
@@ -86,13 +87,13 @@ const makeClaim = Effect.fnUntraced(function* (sql: SqlClient) {
 const find = (sql: SqlClient, account: AccountId, id: RunId) =>
   Effect.map(RunRecords.read(sql, account, [id]), (records) => Option.fromUndefinedOr(records[0]))
 
-const seize = Effect.fnUntraced(function* (
+const takeOver = Effect.fnUntraced(function* (
   sql: SqlClient,
   account: AccountId,
   id: RunId,
   runner: RunnerId,
 ) {
-  const run = yield* RunClaims.seize(sql, account, id, runner)
+  const run = yield* RunClaims.takeOver(sql, account, id, runner)
   if (run === undefined) return yield* find(sql, account, id)
   return Option.fromUndefinedOr((yield* recordsOf(sql, [run]))[0])
 })
@@ -111,24 +112,24 @@ const suspects = Effect.fnUntraced(function* (sql: SqlClient, limit: number) {
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
-  yield* StartKeys.keepTidy(sql)
+  yield* IdempotencyKeys.keepTidy(sql)
   const claim = yield* makeClaim(sql)
   return RunStore.of({
     commit: yield* makeCommit(sql),
     claim: (request) => orStorageError("RunStore.claim")(claim(request)),
-    seize: (account, id, runner) =>
-      orStorageError("RunStore.seize")(seize(sql, account, id, runner)),
+    takeOver: (account, id, runner) =>
+      orStorageError("RunStore.takeOver")(takeOver(sql, account, id, runner)),
     heartbeat: (runner, leaseMillis, blocked) =>
       orStorageError("RunStore.heartbeat")(RunClaims.heartbeat(sql, runner, leaseMillis, blocked)),
-    abandon: (runner, ids) =>
-      orStorageError("RunStore.abandon")(RunClaims.abandon(sql, runner, ids)),
+    requeue: (runner, ids) =>
+      orStorageError("RunStore.requeue")(RunClaims.requeue(sql, runner, ids)),
     now: orStorageError("RunStore.now")(RunClaims.now(sql)),
-    release: (runner, blocked) =>
-      orStorageError("RunStore.release")(RunClaims.release(sql, runner, blocked)),
+    endLease: (runner, blocked) =>
+      orStorageError("RunStore.endLease")(RunClaims.endLease(sql, runner, blocked)),
     cappedAccounts: (limit) =>
       orStorageError("RunStore.cappedAccounts")(RunClaims.cappedAccounts(sql, limit)),
     suspects: (limit) => orStorageError("RunStore.suspects")(suspects(sql, limit)),
-    pardon: (id) => orStorageError("RunStore.pardon")(Quarantine.pardon(sql, id)),
+    clearLosses: (id) => orStorageError("RunStore.pardon")(Quarantine.clearLosses(sql, id)),
     find: (account, id) => orStorageError("RunStore.find")(find(sql, account, id)),
     findMany: (account, ids, mostBytes) =>
       orStorageError("RunStore.findMany")(
@@ -141,7 +142,7 @@ const make = Effect.gen(function* () {
         RunRecords.latestOutputs(sql, account, workflowId, nodeIds),
       ),
     findStart: (account, key) =>
-      orStorageError("RunStore.findStart")(StartKeys.find(sql, account, key)),
+      orStorageError("RunStore.findStart")(IdempotencyKeys.find(sql, account, key)),
     list: (query) => orStorageError("RunStore.list")(RunRecords.list(sql, query)),
     events: (account, id, after) =>
       orStorageError("RunStore.events")(RunRecords.events(sql, account, id, after)),

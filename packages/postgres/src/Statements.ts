@@ -26,7 +26,7 @@ const isOneMembers = ({ reason }: SqlError): boolean =>
 /** What a statement serves: see `GroupCommit`. */
 export type Options<Member, Outcome> = Pick<
   GroupCommit.Options<Member, Outcome, SqlError>,
-  "keyOf" | "laneOf" | "flush" | "maxMembers"
+  "keyOf" | "exclusivityKeyOf" | "flush" | "maxMembers"
 > & {
   /** How many statements may be on their way; two where nothing is said. */
   readonly flushesAtOnce?: number

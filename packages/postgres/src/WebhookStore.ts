@@ -1,11 +1,11 @@
 /**
  * The webhook store on Postgres.
  *
- * Guarantees: settlements that arrive together go out together. Leaves out: the statements, which
+ * Guarantees: records that arrive together go out together. Leaves out: the statements, which
  * are next door, and storing the deliveries of runs, which the commit of a run does.
  */
 import type { DeliveryId } from "@millrace/core/domain/Id"
-import type { Scope, Settlement } from "@millrace/core/ports/WebhookStore"
+import type { Scope, AttemptRecord } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -15,8 +15,8 @@ import { orStorageError } from "./Failure.ts"
 import * as SigningSecrets from "./SigningSecrets.ts"
 import * as Statements from "./Statements.ts"
 
-/** How many settlements one statement applies at most. */
-const settlementsPerFlush = 256
+/** How many records one statement applies at most. */
+const recordsPerFlush = 256
 
 const redeliver = Effect.fnUntraced(function* (sql: SqlClient, account: Scope, id: DeliveryId) {
   if (!(yield* DeliveryRecords.redeliver(sql, account, id))) return Option.none()
@@ -26,11 +26,11 @@ const redeliver = Effect.fnUntraced(function* (sql: SqlClient, account: Scope, i
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
-  const settle = yield* Statements.gather<Settlement, boolean>(sql, {
+  const write = yield* Statements.gather<AttemptRecord, boolean>(sql, {
     keyOf: ({ id }) => id,
-    flush: (settlements) => DeliveryClaims.settle(sql, settlements),
-    maxMembers: settlementsPerFlush,
-    // No receiver waits for a settlement, so fewer and larger statements are better.
+    flush: (records) => DeliveryClaims.record(sql, records),
+    maxMembers: recordsPerFlush,
+    // No receiver waits for a record, so fewer and larger statements are better.
     flushesAtOnce: 1,
   })
   return WebhookStore.of({
@@ -38,7 +38,7 @@ const make = Effect.gen(function* () {
       orStorageError("WebhookStore.claimDue")(DeliveryClaims.claimDue(sql, request)),
     claim: (ids, visibilityMillis) =>
       orStorageError("WebhookStore.claim")(DeliveryClaims.claim(sql, ids, visibilityMillis)),
-    settle: (settlement) => orStorageError("WebhookStore.settle")(settle(settlement)),
+    record: (record) => orStorageError("WebhookStore.record")(write(record)),
     insert: (delivery) =>
       orStorageError("WebhookStore.insert")(DeliveryRecords.insert(sql, delivery)),
     list: (query) => orStorageError("WebhookStore.list")(DeliveryRecords.list(sql, query)),

@@ -78,13 +78,13 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
         // By now the statements are prepared, and planned for tables with next to nothing in them.
         for (let n = 0; n < 8; n++) {
           for (const wish of wishes) {
-            yield* store.commit(Samples.birth(samples.run()))
+            yield* store.commit(Samples.newRun(samples.run()))
             assert.strictEqual((yield* claimOf(wish)).length, 1)
           }
           assert.strictEqual((yield* claimOf({})).length, 0)
         }
         const run = samples.run()
-        yield* store.commit(Samples.birth(run))
+        yield* store.commit(Samples.newRun(run))
         yield* copies(run.id, 20_000, 9_000_000_000_000)
         yield* copies(run.id, 10_000, null)
         for (const analyzed of [false, true]) {
@@ -104,9 +104,9 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
       Effect.gen(function* () {
         const [samples, store] = [yield* Samples.make, yield* RunStore]
         const [crowd, one] = [samples.run(), samples.run({ accountId: samples.stranger })]
-        yield* store.commit(Samples.birth(crowd))
+        yield* store.commit(Samples.newRun(crowd))
         yield* copies(crowd.id, 3_500, 1_000_000)
-        yield* store.commit(Samples.birth({ ...one, dueAt: 2_000_000 }))
+        yield* store.commit(Samples.newRun({ ...one, dueAt: 2_000_000 }))
         // Each claim puts a thousand of those that are due into the queue before it takes any.
         const claims = yield* Effect.forEach([1, 2, 3, 4, 5], () => claimOf({}))
         const taken = claims.flat().map(({ run }) => run.id)
@@ -118,7 +118,7 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
     test.effect("is not held up by a process that freezes while it claims under caps", () =>
       Effect.gen(function* () {
         const [url, samples, store] = [yield* Address, yield* Samples.make, yield* RunStore]
-        for (let n = 0; n < 2 * limit; n++) yield* store.commit(Samples.birth(samples.run()))
+        for (let n = 0; n < 2 * limit; n++) yield* store.commit(Samples.newRun(samples.run()))
         const claimed = yield* Deferred.make<void>()
         const capped = { runsPerAccount: 1_000 }
         const freeze = Effect.gen(function* () {

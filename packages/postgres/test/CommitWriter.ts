@@ -17,7 +17,7 @@ const write = Effect.gen(function* () {
   const commit = Effect.gen(function* () {
     const run = samples.run({ sequence: 1 })
     const nodeRuns = [Samples.nodeRun("a")]
-    yield* store.commit(Samples.birth(run, { nodeRuns, events: [Samples.event(run, 1)] }))
+    yield* store.commit(Samples.newRun(run, { nodeRuns, events: [Samples.event(run, 1)] }))
     process.stdout.write(`${run.id}\n`)
   })
   yield* Effect.all([Effect.forever(commit), Effect.forever(commit)], { concurrency: 2 })

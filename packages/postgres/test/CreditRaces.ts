@@ -34,7 +34,7 @@ export const servers = Effect.fnUntraced(function* (url: Redacted.Redacted, coun
 })
 
 const { epoch: at } = Samples
-const deed = { actor: "ada", reason: "because" }
+const operation = { actor: "ada", reason: "because" }
 
 /** A metered account with so much. */
 const open = Effect.fnUntraced(function* (
@@ -42,8 +42,8 @@ const open = Effect.fnUntraced(function* (
   accountId: AccountId,
   amount: number,
 ) {
-  yield* ledger.meter({ ...deed, id: "m", accountId }, true)
-  const grant = { ...deed, id: "g", accountId, amount, priority: 0, expiresAt: null }
+  yield* ledger.meter({ ...operation, id: "m", accountId }, true)
+  const grant = { ...operation, id: "g", accountId, amount, priority: 0, expiresAt: null }
   if (amount > 0) yield* ledger.grant(grant)
 })
 
@@ -57,8 +57,8 @@ const outcome = ({ runs }: Server, commit: RunCommit) =>
     Effect.catchTag(["StaleRun", "InsufficientCredits"], ({ _tag }) => Effect.succeed(_tag)),
   )
 
-const birth = (run: Run, amount: number): RunCommit =>
-  Samples.birth({ ...run, estimatedCredits: amount }, { credits: [Ledger.reserve(amount, at)] })
+const newRun = (run: Run, amount: number): RunCommit =>
+  Samples.newRun({ ...run, estimatedCredits: amount }, { credits: [Ledger.reserve(amount, at)] })
 
 const ending = (run: Run, change: Partial<Run>, cost: number): RunCommit => {
   const posts = cost === 0 ? [] : [Ledger.post(run.estimatedCredits, "a", 2, cost, at)]
@@ -86,7 +86,7 @@ export const starts = Effect.fnUntraced(function* (
   const runs = Array.from({ length: count }, () => samples.run())
   const outcomes = yield* Effect.forEach(
     runs,
-    (run, index) => outcome(all[index % all.length]!, birth(run, price)),
+    (run, index) => outcome(all[index % all.length]!, newRun(run, price)),
     { concurrency: "unbounded" },
   )
   const purse = yield* first!.ledger.find(account)
@@ -115,9 +115,9 @@ const contested = Effect.fnUntraced(function* (
   const pick = (offset: number) => all[(round + offset) % all.length]!
   const owner = samples.runner()
   const run = { ...samples.run({ status: "RUNNING", owner, fence: 1 }), estimatedCredits: 3 }
-  if ((yield* outcome(pick(0), birth(run, 3))) !== "applied") return { end: "none", isHeld: false }
+  if ((yield* outcome(pick(0), newRun(run, 3))) !== "applied") return { end: "none", isHeld: false }
   const cancel = Effect.fnUntraced(function* (server: Server) {
-    const seized = yield* server.runs.seize(run.accountId, run.id, samples.runner())
+    const seized = yield* server.runs.takeOver(run.accountId, run.id, samples.runner())
     const { run: seen } = Option.getOrThrow(seized)
     if (seen.finishedAt !== null) return "ended" as const
     return yield* outcome(server, ending(seen, { status: "CANCELED" }, 0))
@@ -130,7 +130,7 @@ const contested = Effect.fnUntraced(function* (
       first === undefined ? complete : Effect.succeed(first),
       early === undefined ? cancel(pick(2)) : Effect.succeed(early),
       cancel(pick(3)),
-      outcome(pick(round % 3), birth(samples.run(), 3)),
+      outcome(pick(round % 3), newRun(samples.run(), 3)),
     ],
     { concurrency: "unbounded" },
   )
@@ -185,7 +185,7 @@ export const twins = Effect.fnUntraced(function* (all: ReadonlyArray<Server>, ro
     )
   const round = Effect.gen(function* () {
     const run = { ...samples.run({ status: "RUNNING" }), estimatedCredits: 3 }
-    const born = yield* byAll(birth(run, 3))
+    const born = yield* byAll(newRun(run, 3))
     const ended = yield* byAll(ending(run, { status: "COMPLETED" }, 3))
     return born === 1 && ended === 1
   })
@@ -211,10 +211,10 @@ export const crossings = Effect.fnUntraced(function* (
       const server = all[index % all.length]!
       const accountId = ids[(index * 7) % accounts]!
       const expiresAt = index % 2 === 0 ? at : null
-      const grant = { ...deed, id: `${index}`, accountId, amount: 5, priority: 0, expiresAt }
+      const grant = { ...operation, id: `${index}`, accountId, amount: 5, priority: 0, expiresAt }
       const run = samples.run({ accountId, status: "RUNNING", estimatedCredits: 4 })
       const [, outcomeOfStart] = yield* Effect.all(
-        [server.ledger.grant(grant), outcome(server, birth(run, 4))],
+        [server.ledger.grant(grant), outcome(server, newRun(run, 4))],
         { concurrency: "unbounded" },
       )
       if (outcomeOfStart !== "applied") return

@@ -33,7 +33,7 @@ const deliver = Effect.fnUntraced(function* ({ id }: Delivery) {
   if (claim === undefined) return false
   const { attempt: number, fence } = claim
   const next = { _tag: "Delivered" } as const
-  return yield* store.settle({ id, fence, number, attempt: Samples.attempted, next })
+  return yield* store.record({ id, fence, number, attempt: Samples.attempted, next })
 })
 
 const numbersOf = Effect.fnUntraced(function* ({ id }: Delivery) {
@@ -104,7 +104,7 @@ layer(layerDatabase, { excludeTestServices: true, timeout: 60_000 })("a delivery
         for (let round = 0; round < 20; round++) {
           for (const { attempt: number, fence, id } of yield* store.claim(ids, hour)) {
             const next = { _tag: "Failed", isGone: true } as const
-            yield* store.settle({ id, fence, number, attempt: Samples.attempted, next })
+            yield* store.record({ id, fence, number, attempt: Samples.attempted, next })
           }
           const each = ids.map((id) => Effect.asVoid(store.redeliver(account, id)))
           const together = Effect.asVoid(store.redeliverFailed(account, 0))

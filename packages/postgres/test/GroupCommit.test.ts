@@ -16,7 +16,7 @@ const make = Effect.fnUntraced(function* (
   const gates: Array<Deferred.Deferred<void>> = []
   const submit = yield* GroupCommit.make<string, string, string>({
     keyOf: (member) => member.slice(0, 1),
-    laneOf: (member) => (member.endsWith("$") ? "$" : undefined),
+    exclusivityKeyOf: (member) => (member.endsWith("$") ? "$" : undefined),
     flush: Effect.fnUntraced(function* (members: ReadonlyArray<string>) {
       flushes.push(members)
       const gate = Deferred.makeUnsafe<void>()

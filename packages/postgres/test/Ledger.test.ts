@@ -23,7 +23,7 @@ const database = TestPostgres.withoutAutovacuum(Stores.layer).pipe(
 type Tests = Vitest.MethodsNonLive<Layer.Success<typeof database>>
 
 const { epoch: at } = Samples
-const deed = { actor: "ada", reason: "because" }
+const operation = { actor: "ada", reason: "because" }
 
 const within = (test: Tests): void => {
   test.effect("are moved in the caller's transaction, and go back with it", () =>
@@ -31,15 +31,15 @@ const within = (test: Tests): void => {
       const samples = yield* Samples.make
       const [sql, runs, ledger] = [yield* SqlClient, yield* RunStore, yield* LedgerStore]
       const run = { ...samples.run(), estimatedCredits: 5 }
-      const birth = Samples.birth(run, { credits: [Ledger.reserve(5, at)] })
+      const newRun = Samples.newRun(run, { credits: [Ledger.reserve(5, at)] })
       const work = Effect.gen(function* () {
-        yield* runs.commit(birth)
+        yield* runs.commit(newRun)
         const { account } = yield* ledger.find(samples.account)
         return yield* Effect.fail(account.reserved)
       })
       assert.strictEqual(yield* Effect.flip(sql.withTransaction(work)), 5)
       assert.strictEqual((yield* ledger.find(samples.account)).account.reserved, 0)
-      yield* sql.withTransaction(runs.commit(birth))
+      yield* sql.withTransaction(runs.commit(newRun))
       assert.strictEqual((yield* ledger.find(samples.account)).account.reserved, 5)
     }),
   )
@@ -49,14 +49,14 @@ const within = (test: Tests): void => {
       const samples = yield* Samples.make
       const [sql, runs, ledger] = [yield* SqlClient, yield* RunStore, yield* LedgerStore]
       const { account } = samples
-      yield* ledger.meter({ ...deed, id: "m", accountId: account }, true)
-      const grant = { ...deed, id: "g", accountId: account, amount: 10, priority: 0 }
+      yield* ledger.meter({ ...operation, id: "m", accountId: account }, true)
+      const grant = { ...operation, id: "g", accountId: account, amount: 10, priority: 0 }
       yield* ledger.grant({ ...grant, expiresAt: 4_000_000_000_000 })
       const run = { ...samples.run({ status: "RUNNING" }), estimatedCredits: 6 }
-      yield* runs.commit(Samples.birth(run, { credits: [Ledger.reserve(6, at)] }))
+      yield* runs.commit(Samples.newRun(run, { credits: [Ledger.reserve(6, at)] }))
       yield* sql`UPDATE credit_grants SET expires_at = ${1} WHERE account_id = ${account}`
       yield* sql`UPDATE credit_accounts SET due_at = ${1} WHERE account_id = ${account}`
-      const next = Samples.birth(samples.run(), { credits: [Ledger.reserve(1, at)] })
+      const next = Samples.newRun(samples.run(), { credits: [Ledger.reserve(1, at)] })
       assert.strictEqual((yield* Effect.flip(runs.commit(next)))._tag, "InsufficientCredits")
       assert.deepInclude((yield* ledger.find(account)).account, { posted: 6, reserved: 6 })
       const credits = [Ledger.post(6, "a", 2, 2, at), Ledger.voidRest(4, at)]
@@ -81,7 +81,7 @@ const within = (test: Tests): void => {
       })
       const before = yield* touched
       const run = samples.run()
-      yield* runs.commit(Samples.birth(run))
+      yield* runs.commit(Samples.newRun(run))
       yield* runs.commit(Samples.step(run, { status: "RUNNING" }, { credits: [] }))
       assert.strictEqual(yield* touched, before)
     }),
@@ -99,15 +99,15 @@ const within = (test: Tests): void => {
         return rows[0]?.scans
       })
       const { account } = samples
-      yield* ledger.meter({ ...deed, id: "m", accountId: account }, true)
-      yield* ledger.adjust({ ...deed, id: "a", accountId: account, amount: 1_000 })
+      yield* ledger.meter({ ...operation, id: "m", accountId: account }, true)
+      yield* ledger.adjust({ ...operation, id: "a", accountId: account, amount: 1_000 })
       const before = yield* scans
       for (let n = 0; n < 12; n++) {
         const run = { ...samples.run({ status: "RUNNING" }), estimatedCredits: 4 }
-        yield* runs.commit(Samples.birth(run, { credits: [Ledger.reserve(4, at)] }))
+        yield* runs.commit(Samples.newRun(run, { credits: [Ledger.reserve(4, at)] }))
         const credits = [Ledger.extend(1, 2, at), Ledger.post(5, "a", 2, 5, at)]
         yield* runs.commit(Samples.step(run, { actualCredits: 5 }, { credits }))
-        const refused = Samples.birth(samples.run(), { credits: [Ledger.reserve(5_000, at)] })
+        const refused = Samples.newRun(samples.run(), { credits: [Ledger.reserve(5_000, at)] })
         yield* Effect.flip(runs.commit(refused))
         yield* ledger.find(account)
         yield* ledger.statement({ account, before: 1_000_000, limit: 10 })

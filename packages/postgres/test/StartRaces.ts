@@ -37,9 +37,9 @@ export const engine = (url: Redacted.Redacted) =>
 
 const fund = Effect.fnUntraced(function* (accountId: AccountId) {
   const ledger = yield* LedgerStore
-  const deed = { accountId, actor: "ada", reason: "because" }
-  yield* ledger.meter({ ...deed, id: "m" }, true)
-  yield* ledger.grant({ ...deed, id: "g", amount: 1_000_000, priority: 0, expiresAt: null })
+  const operation = { accountId, actor: "ada", reason: "because" }
+  yield* ledger.meter({ ...operation, id: "m" }, true)
+  yield* ledger.grant({ ...operation, id: "g", amount: 1_000_000, priority: 0, expiresAt: null })
 })
 
 const draw = Effect.fnUntraced(function* (account: AccountId) {
@@ -60,10 +60,10 @@ export const replays = Effect.fnUntraced(function* (
   const within = Effect.provideContext(first!)
   yield* within(fund(account))
   const workflowId = yield* within(draw(account))
-  const startKey = { key: "order 17", bodyHash: "hash" }
+  const idempotencyKey = { key: "order 17", bodyHash: "hash" }
   const answers = yield* Effect.forEach(
     Array.from({ length: count }, (_, index) => all[index % engines]!),
-    (one) => Context.get(one, Runs).startOnce(account, { workflowId }, startKey),
+    (one) => Context.get(one, Runs).startOnce(account, { workflowId }, idempotencyKey),
     { concurrency: "unbounded" },
   )
   yield* Context.get(first!, Runs).wait(account, answers[0]!.runId)

@@ -40,7 +40,7 @@ const transactions = (test: Tests): void => {
       const [sql, runs, keys] = [yield* SqlClient, yield* RunStore, yield* KeyStore]
       const run = samples.run()
       const work = Effect.gen(function* () {
-        yield* runs.commit(Samples.birth(run))
+        yield* runs.commit(Samples.newRun(run))
         yield* keys.insertAccount(samples.accountOf())
         yield* keys.insert(samples.key(), samples.hash())
         const within = yield* runs.find(samples.account, run.id)
@@ -58,8 +58,8 @@ const transactions = (test: Tests): void => {
       const [sql, runs] = [yield* SqlClient, yield* RunStore]
       const run = samples.run()
       const work = Effect.gen(function* () {
-        yield* runs.commit(Samples.birth(run))
-        const again = yield* Effect.flip(runs.commit(Samples.birth(run)))
+        yield* runs.commit(Samples.newRun(run))
+        const again = yield* Effect.flip(runs.commit(Samples.newRun(run)))
         assert.strictEqual(again._tag, "StaleRun")
         yield* runs.commit(Samples.step(run, { status: "CANCELED" }))
       })
@@ -83,7 +83,7 @@ const groups = (test: Tests): void => {
           // Two events of one number are what no database takes; a cycle is what no JSON is.
           const cycle: Record<string, never> = {}
           if (n === 20) Object.assign(cycle, { cycle })
-          const commit = Samples.birth(
+          const commit = Samples.newRun(
             { ...run, values: cycle },
             {
               events: n === 10 ? [event, event] : [event],
@@ -102,7 +102,7 @@ const groups = (test: Tests): void => {
   )
 }
 
-const startKeys = (test: Tests): void => {
+const idempotencyKeys = (test: Tests): void => {
   test.effect("let the name of a start go when it no longer holds", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
@@ -110,8 +110,12 @@ const startKeys = (test: Tests): void => {
       const start = Effect.fnUntraced(function* (bodyHash: string) {
         const run = samples.run()
         const definition = Samples.definitionFor(run)
-        const expected = { _tag: "New", definition, startKey: { key: "k", bodyHash } } as const
-        const exit = yield* Effect.exit(runs.commit(Samples.birth(run, { expected })))
+        const expected = {
+          _tag: "New",
+          definition,
+          idempotencyKey: { key: "k", bodyHash },
+        } as const
+        const exit = yield* Effect.exit(runs.commit(Samples.newRun(run, { expected })))
         return exit._tag
       })
       const known = Effect.map(runs.findStart(samples.account, "k"), Option.getOrUndefined)
@@ -134,35 +138,37 @@ const startKeys = (test: Tests): void => {
       const samples = yield* Samples.make
       const [sql, runs] = [yield* SqlClient, yield* RunStore]
       const run = samples.run()
-      const startKey = { key: "undone", bodyHash: "hash" }
+      const idempotencyKey = { key: "undone", bodyHash: "hash" }
       const expected = {
         _tag: "New",
         definition: Samples.definitionFor(run),
-        startKey,
+        idempotencyKey,
       } as const
-      const work = Effect.andThen(runs.commit(Samples.birth(run, { expected })), Effect.fail("no"))
+      const work = Effect.andThen(runs.commit(Samples.newRun(run, { expected })), Effect.fail("no"))
       assert.strictEqual(yield* Effect.flip(sql.withTransaction(work)), "no")
       assert.isTrue(Option.isNone(yield* runs.findStart(samples.account, "undone")))
     }),
   )
 
-  test.effect("are taken by one of a statement, also where births demand different things", () =>
+  test.effect("are taken by one of a statement, also where newRuns demand different things", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const [sql, workflows] = [yield* SqlClient, yield* WorkflowStore]
       const workflow = samples.workflow()
       yield* workflows.insert(workflow)
-      const births = [2, 1, 1, undefined].map((workflowRevision) => {
+      const newRuns = [2, 1, 1, undefined].map((workflowRevision) => {
         const run = samples.run({
           workflowId: workflow.id,
           workflowRevision: workflowRevision ?? 3,
         })
         const definition = Samples.definitionFor(run)
-        const startKey = { key: "terms", bodyHash: "hash" }
+        const idempotencyKey = { key: "terms", bodyHash: "hash" }
         const isCurrent = workflowRevision !== undefined
-        return Samples.birth(run, { expected: { _tag: "New", definition, startKey, isCurrent } })
+        return Samples.newRun(run, {
+          expected: { _tag: "New", definition, idempotencyKey, isCurrent },
+        })
       })
-      const [outdated, ...rest] = yield* RunCommits.write(sql.withoutTransforms(), births)
+      const [outdated, ...rest] = yield* RunCommits.write(sql.withoutTransforms(), newRuns)
       assert.strictEqual(outdated, "stale")
       assert.sameMembers(rest, ["applied", "stale", "stale"])
     }),
@@ -193,13 +199,13 @@ const losing = Effect.fnUntraced(function* (samples: Samples.Samples, n: number)
   yield* runs.heartbeat(owner, 0)
   const active = [{ ordinal: 0, attempt: 1, startedAt: 1 }]
   const born = samples.run({ status: "RUNNING", owner, active })
-  yield* runs.commit(Samples.birth(born))
+  yield* runs.commit(Samples.newRun(born))
   const request = { leaseMillis: 0, except: [] }
   const [record] = yield* runs.claim({ ...request, runner, limit: 1 })
   yield* runs.suspects(5)
   yield* runs.heartbeat(owner, 0, { run: born.id, millis: n })
   const run = record?.run ?? born
-  if (n % 3 === 0) yield* runs.pardon(run.id)
+  if (n % 3 === 0) yield* runs.clearLosses(run.id)
   else yield* runs.commit(Samples.step(run, { nodeRunCount: 1 }, { clearsLosses: n % 3 === 1 }))
 })
 
@@ -212,7 +218,7 @@ const returns = (test: Tests): void => {
       const active = [{ ordinal: 0, attempt: 1, startedAt: 1 }]
       yield* store.heartbeat(owner, 0)
       const run = samples.run({ status: "RUNNING", owner, active, createdAt: 1 })
-      yield* store.commit(Samples.birth(run))
+      yield* store.commit(Samples.newRun(run))
       const records = yield* store.claim({ runner: other, leaseMillis: 60_000, limit: 1 })
       assert.deepStrictEqual(
         records.map((record) => [record.run.id, record.run.losses.length]),
@@ -243,7 +249,7 @@ const plans = (test: Tests): void => {
       for (let n = 0; n < 12; n++) {
         const run = samples.run()
         const nodeRuns = [Samples.nodeRun("a", { status: "WAITING" })]
-        yield* runs.commit(Samples.birth(run, { nodeRuns, events: [Samples.event(run, 1)] }))
+        yield* runs.commit(Samples.newRun(run, { nodeRuns, events: [Samples.event(run, 1)] }))
         const rewritten = [Samples.nodeRun("a")]
         const parked = Samples.step(run, { dueAt: 1 }, { rewritten })
         yield* runs.commit(parked)
@@ -251,9 +257,9 @@ const plans = (test: Tests): void => {
         yield* runs.latestOutputs(account, run.workflowId, ["a", "b"])
         const named = samples.run()
         const definition = Samples.definitionFor(named)
-        const startKey = { key: `k${n}`, bodyHash: "hash" }
-        const expected = { _tag: "New", definition, startKey } as const
-        yield* runs.commit(Samples.birth(named, { expected }))
+        const idempotencyKey = { key: `k${n}`, bodyHash: "hash" }
+        const expected = { _tag: "New", definition, idempotencyKey } as const
+        yield* runs.commit(Samples.newRun(named, { expected }))
         yield* runs.findStart(account, `k${n}`)
         yield* runs.findMany(account, [run.id])
         yield* runs.events(account, run.id, 0)
@@ -263,14 +269,14 @@ const plans = (test: Tests): void => {
         yield* runs.claim({ ...request, limit: 5, after: account })
         yield* runs.claim({ ...request, limit: 1, runsPerAccount: 9, runsPerWorkflow: 9 })
         yield* runs.heartbeat(runner, 1_000)
-        yield* runs.seize(account, run.id, runner)
-        yield* runs.abandon(runner, [run.id])
+        yield* runs.takeOver(account, run.id, runner)
+        yield* runs.requeue(runner, [run.id])
         yield* losing(samples, n)
         const workflow = samples.workflow()
         yield* workflows.insert(workflow)
         const drawn = samples.run({ workflowId: workflow.id, workflowRevision: 1 })
-        const guarded = { ...expected, startKey: undefined, isCurrent: true }
-        yield* runs.commit(Samples.birth(drawn, { expected: guarded }))
+        const guarded = { ...expected, idempotencyKey: undefined, isCurrent: true }
+        yield* runs.commit(Samples.newRun(drawn, { expected: guarded }))
         yield* workflows.replace(workflow, 1)
         yield* keys.admit(hash, workflow.id)
         yield* workflows.list({ account, limit: 5 })
@@ -295,10 +301,10 @@ const deliveryPlans = (test: Tests): void => {
       for (let n = 0; n < 12; n++) {
         const run = samples.run({ status: "CANCELED" })
         const delivery = samples.delivery({ runId: run.id })
-        yield* runs.commit(Samples.birth(run, { deliveries: [delivery] }))
+        yield* runs.commit(Samples.newRun(run, { deliveries: [delivery] }))
         yield* store.claimDue(due)
         for (const { attempt: number, fence, id } of yield* store.claim([delivery.id], 1_000)) {
-          yield* store.settle({ id, fence, number, attempt: Samples.attempted, next })
+          yield* store.record({ id, fence, number, attempt: Samples.attempted, next })
         }
         yield* store.redeliver(account, delivery.id)
         yield* store.find(account, delivery.id)
@@ -331,18 +337,18 @@ const lookUps = (test: Tests): void => {
       const before = yield* listingScansOf
       for (let n = 0; n < 12; n++) {
         const run = samples.run()
-        yield* runs.commit(Samples.birth(run))
+        yield* runs.commit(Samples.newRun(run))
         yield* runs.commit(Samples.step(run, {}))
         yield* runs.find(account, run.id)
         yield* runs.events(account, run.id, 0)
-        yield* runs.seize(account, run.id, samples.runner())
+        yield* runs.takeOver(account, run.id, samples.runner())
         const workflow = samples.workflow()
         yield* workflows.insert(workflow)
         yield* workflows.find(account, workflow.id)
         const drawn = samples.run({ workflowId: workflow.id, workflowRevision: 1 })
         const definition = Samples.definitionFor(drawn)
         const expected = { _tag: "New", definition, isCurrent: true } as const
-        yield* runs.commit(Samples.birth(drawn, { expected }))
+        yield* runs.commit(Samples.newRun(drawn, { expected }))
         yield* workflows.replace(workflow, 1)
         yield* workflows.remove(account, workflow.id)
       }
@@ -443,7 +449,7 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
   (test) => {
     transactions(test)
     groups(test)
-    startKeys(test)
+    idempotencyKeys(test)
     returns(test)
     plans(test)
     deliveryPlans(test)

@@ -11,18 +11,18 @@ import { format } from "@millrace/core/domain/Timestamp"
 import { mostRunsAtOnce } from "@millrace/core/domain/Limits"
 import { Console, Effect, Schema } from "effect"
 import type { Target } from "./ConfigTarget.ts"
-import { open } from "./OpenRegistry.ts"
-import type { Registry } from "./Registry.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { open } from "./OpenAdminTasks.ts"
+import type { AdminTasks } from "./AdminTasks.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import { linesOf } from "./Table.ts"
 
 const isName = Schema.is(StoredAccount.fields.name)
 const isRunsAtOnce = Schema.is(RunsAtOnce)
 
-const refuse = (message: string) => Effect.fail(new StartRefused({ message, reason: "failed" }))
+const refuse = (message: string) => Effect.fail(new CommandFailed({ message, reason: "failed" }))
 
 /** The one account that is meant by an identifier or a name. */
-const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: Registry, reference: string) {
+const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: AdminTasks, reference: string) {
   const all = yield* listAccounts
   const byId = all.filter(({ id }) => id === reference)
   const [found, second] = byId.length > 0 ? byId : all.filter(({ name }) => name === reference)
@@ -32,7 +32,7 @@ const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: Registry, re
 })
 
 /** The account of this name, made now if need be. Refused where the name will not do. */
-export const make = Effect.fnUntraced(function* ({ createAccount }: Registry, name: string) {
+export const make = Effect.fnUntraced(function* ({ createAccount }: AdminTasks, name: string) {
   if (isName(name)) return yield* createAccount(name)
   return yield* refuse("account: expected 1 to 120 characters")
 })
@@ -57,9 +57,9 @@ export const update = (target: Target, reference: string, change: AccountChange,
     if (change.runsAtOnce !== null && !isRunsAtOnce(change.runsAtOnce)) {
       return yield* refuse(`runsAtOnce: expected 1 to ${mostRunsAtOnce}, or none`)
     }
-    const registry = yield* open(target)
-    const { id } = yield* accountMeant(registry, reference)
-    const account = yield* registry.updateAccount(id, change)
+    const tasks = yield* open(target)
+    const { id } = yield* accountMeant(tasks, reference)
+    const account = yield* tasks.updateAccount(id, change)
     if (json) return yield* Console.log(JSON.stringify(Schema.encodeSync(Account)(account)))
     yield* Console.error(capSentence(account))
     yield* Console.log(account.id)

@@ -19,7 +19,7 @@ import { doctor } from "./DoctorCommand.ts"
 import { keys } from "./KeysCommand.ts"
 import { quarantine } from "./QuarantineCommand.ts"
 import { serve } from "./ServeCommand.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import { version } from "./Version.ts"
 import { webhooks } from "./WebhooksCommand.ts"
 
@@ -56,7 +56,7 @@ const builtIns = CliConfig.layer({
 const refuseUsage = (error: CliError.ShowHelp) =>
   error.errors.length === 0
     ? Effect.void
-    : Effect.fail(new StartRefused({ message: "", reason: "usage" }))
+    : Effect.fail(new CommandFailed({ message: "", reason: "usage" }))
 
 /** Runs the command with the arguments of this process. Refusals are printed as one line. */
 export const run = Command.run(millrace, { version }).pipe(

@@ -21,7 +21,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { isIP } from "node:net"
 import { limitPrefix, limitVariables } from "./LimitVariables.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import type { Read, Variable, Variables } from "./Variable.ts"
 
 /** A network that graphs may call though it is not public. */
@@ -323,18 +323,18 @@ export const resolveAll = Effect.fnUntraced(function* <S extends object>(
   flags: Flags<S>,
   variables: Variables<S>,
   fallbacks: Flags<S>,
-): Effect.fn.Return<S, StartRefused> {
+): Effect.fn.Return<S, CommandFailed> {
   const each = (key: keyof S & string) => resolve(flags[key], variables[key], fallbacks[key])
   const keys = Object.keys(variables) as unknown as ReadonlyArray<keyof S & string>
   const results = yield* Effect.forEach(keys, (key) => Effect.result(each(key)))
   const message = getFailures(results).join("; ")
-  if (message !== "") return yield* new StartRefused({ message, reason: "usage" })
+  if (message !== "") return yield* new CommandFailed({ message, reason: "usage" })
   const values = results.map((result) => Result.getOrThrow(result))
   return Object.fromEntries(keys.map((key, index) => [key, values[index]])) as unknown as S
 })
 
 /** The settings of `millrace dev` in force; refused when a variable makes no sense. */
-export const resolveDev = (flags: DevFlags): Effect.Effect<DevSettings, StartRefused> =>
+export const resolveDev = (flags: DevFlags): Effect.Effect<DevSettings, CommandFailed> =>
   resolveAll(flags, devVariables, defaults)
 
 const isDatabaseUrl = (url: Redacted.Redacted): boolean =>
@@ -343,7 +343,7 @@ const isDatabaseUrl = (url: Redacted.Redacted): boolean =>
 /** Refuses to guess where the database is; never repeats an address, because it has a password. */
 const needDatabase = Effect.fnUntraced(function* (
   flags: DatabaseFlags,
-): Effect.fn.Return<void, StartRefused> {
+): Effect.fn.Return<void, CommandFailed> {
   const variable = yield* Effect.orDie(Config.option(Config.Redacted("DATABASE_URL")))
   const url = flags.databaseUrl ?? Option.getOrUndefined(variable)
   if (url !== undefined && isDatabaseUrl(url)) return
@@ -352,19 +352,19 @@ const needDatabase = Effect.fnUntraced(function* (
       ? `No database is named: set DATABASE_URL (or --database-url) to ${addressForm}, ` +
         "or run millrace dev, which brings its own"
       : `DATABASE_URL (or --database-url): expected ${addressForm}`
-  return yield* new StartRefused({ message, reason: "usage" })
+  return yield* new CommandFailed({ message, reason: "usage" })
 })
 
 /** Refuses to make up a key that would be gone with the process. */
 const needMasterKey = Effect.fnUntraced(function* (
   flags: ServeFlags,
-): Effect.fn.Return<void, StartRefused> {
+): Effect.fn.Return<void, CommandFailed> {
   const variable = yield* Effect.orDie(Config.option(Config.Redacted("MILLRACE_MASTER_KEY")))
   if (flags.masterKey !== undefined || Option.isSome(variable)) return
   const message =
     `No master key is set: set MILLRACE_MASTER_KEY to ${masterKeyForm}, the same on every ` +
     "server of a database; openssl rand -base64 32 makes one"
-  return yield* new StartRefused({ message, reason: "usage" })
+  return yield* new CommandFailed({ message, reason: "usage" })
 })
 
 const pick = <S extends object, K extends keyof S>(all: S, names: ReadonlyArray<K>) =>
@@ -375,9 +375,9 @@ export const unknownLimits = (names: Iterable<string>): ReadonlyArray<string> =>
   unknownVariables(names).filter((line) => line.startsWith(limitPrefix))
 
 /** Refuses a bound that is misspelt: whoever set it believes that it holds. */
-const needKnownLimits: Effect.Effect<void, StartRefused> = Effect.suspend(() => {
+const needKnownLimits: Effect.Effect<void, CommandFailed> = Effect.suspend(() => {
   const message = unknownLimits(Object.keys(process.env)).join("; ")
-  return message === "" ? Effect.void : new StartRefused({ message, reason: "usage" })
+  return message === "" ? Effect.void : new CommandFailed({ message, reason: "usage" })
 })
 
 /**
@@ -386,7 +386,7 @@ const needKnownLimits: Effect.Effect<void, StartRefused> = Effect.suspend(() => 
  */
 export const resolveServe = Effect.fnUntraced(function* (
   flags: ServeFlags,
-): Effect.fn.Return<ServeSettings, StartRefused> {
+): Effect.fn.Return<ServeSettings, CommandFailed> {
   yield* needDatabase(flags)
   yield* needMasterKey(flags)
   yield* needKnownLimits
@@ -402,7 +402,7 @@ export const resolveServe = Effect.fnUntraced(function* (
 /** Which database a command works on; refused without one. */
 export const resolveDatabase = (
   flags: DatabaseFlags,
-): Effect.Effect<DatabaseSettings, StartRefused> =>
+): Effect.Effect<DatabaseSettings, CommandFailed> =>
   Effect.andThen(needDatabase(flags), resolveAll(flags, databaseVariables, databaseDefaults))
 
 /** A sentence for each variable of ours among `names` that nobody reads. */

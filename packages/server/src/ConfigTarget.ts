@@ -27,7 +27,7 @@ import {
   resolveAll,
   resolveDatabase,
 } from "./Config.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 
 /** Where accounts and keys are managed: a running server, a database, or a folder of `dev`. */
 export type Target =
@@ -49,7 +49,7 @@ export interface HookSettings {
 /** What the command line says of it. */
 export type TargetFlags = DatabaseFlags & Flags<RemoteSettings & Pick<DevSettings, "data">>
 
-const usage = (message: string) => Effect.fail(new StartRefused({ message, reason: "usage" }))
+const usage = (message: string) => Effect.fail(new CommandFailed({ message, reason: "usage" }))
 
 const unnamed =
   "Where are the accounts? Set DATABASE_URL (or --database-url), MILLRACE_URL (or --url) to a " +
@@ -91,7 +91,7 @@ const resolveHooks = resolveAll<HookSettings>(
  */
 export const resolveTarget = Effect.fnUntraced(function* (
   flags: TargetFlags,
-): Effect.fn.Return<Target, StartRefused> {
+): Effect.fn.Return<Target, CommandFailed> {
   const typed = (
     [
       ["--url", "url"],

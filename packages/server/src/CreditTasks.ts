@@ -22,14 +22,14 @@ import { csvHead, csvLineOf } from "@millrace/core/domain/StatementCsv"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect, Schema, Stream } from "effect"
 import type { Target } from "./ConfigTarget.ts"
-import type { Credits } from "./CreditRegistry.ts"
-import { open } from "./OpenRegistry.ts"
+import type { Credits } from "./CreditAdmin.ts"
+import { open } from "./OpenAdminTasks.ts"
 import { tell } from "./QuarantineTasks.ts"
-import type { Registry } from "./Registry.ts"
-import { StartRefused } from "./StartRefused.ts"
+import type { AdminTasks } from "./AdminTasks.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import { linesOf } from "./Table.ts"
 
-const refuse = (message: string) => new StartRefused({ message, reason: "failed" })
+const refuse = (message: string) => new CommandFailed({ message, reason: "failed" })
 
 /** What was typed, as a server reads it. */
 const decode = <A>(schema: Schema.Codec<A, unknown>, typed: object) =>
@@ -41,7 +41,7 @@ const print = <A, I>(schema: Schema.Codec<A, I>, value: A) =>
   Console.log(JSON.stringify(Schema.encodeSync(schema)(value)))
 
 /** The account that is meant, by its identifier or its name: then the oldest of that name. */
-const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: Registry, reference: string) {
+const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: AdminTasks, reference: string) {
   const all = yield* listAccounts
   const found = all.find(({ id, name }) => id === reference || name === reference)
   return found ?? (yield* refuse(`There is no account "${reference}"`))
@@ -49,9 +49,9 @@ const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: Registry, re
 
 const sayBalance = ({ name }: Account, { account }: Credits) => {
   const [available, reserved] = [account.posted - account.reserved, account.reserved].map(toNumber)
-  const manner = account.metered ? "metered" : "not metered"
+  const metering = account.metered ? "metered" : "not metered"
   return Console.error(
-    `Account "${name}" is ${manner}: ${available} credits available, ${reserved} reserved`,
+    `Account "${name}" is ${metering}: ${available} credits available, ${reserved} reserved`,
   )
 }
 
@@ -70,9 +70,9 @@ const grantRow = (grant: typeof Grant.Type): ReadonlyArray<string> => [
 /** `millrace credits show`: what an account has, and of which grants. */
 export const show = (target: Target, reference: string, json: boolean) =>
   Effect.gen(function* () {
-    const registry = yield* open(target)
-    const account = yield* accountMeant(registry, reference)
-    const found = yield* registry.credits.find(account.id)
+    const tasks = yield* open(target)
+    const account = yield* accountMeant(tasks, reference)
+    const found = yield* tasks.credits.find(account.id)
     const { grants } = found
     const { metered, posted, reserved } = found.account
     const available = availableOf({ accountId: account.id, dueAt: null, ...found.account })
@@ -83,8 +83,8 @@ export const show = (target: Target, reference: string, json: boolean) =>
     yield* Console.log(linesOf(grantColumns, grants.map(grantRow)).join("\n"))
   }).pipe(Effect.scoped)
 
-/** What was typed of a deed; what it does is checked with it. */
-export interface TypedDeed {
+/** What was typed of a operation; what it does is checked with it. */
+export interface TypedOperation {
   readonly id?: string
   readonly actor: string
   readonly reason: string
@@ -94,22 +94,22 @@ export interface TypedDeed {
 export const grant = (
   target: Target,
   reference: string,
-  typed: TypedDeed & { readonly amount: number; readonly priority?: number },
+  typed: TypedOperation & { readonly amount: number; readonly priority?: number },
   json: boolean,
 ) =>
   Effect.gen(function* () {
     const wanted = yield* decode(CreateGrant, typed)
-    const registry = yield* open(target)
-    const account = yield* accountMeant(registry, reference)
-    const made = yield* registry.credits.grant(account.id, wanted)
+    const tasks = yield* open(target)
+    const account = yield* accountMeant(tasks, reference)
+    const made = yield* tasks.credits.grant(account.id, wanted)
     if (json) return yield* print(Grant, made)
-    yield* sayBalance(account, yield* registry.credits.find(account.id))
+    yield* sayBalance(account, yield* tasks.credits.find(account.id))
     yield* Console.log(made.id)
   }).pipe(Effect.scoped)
 
 /** What one entry is called, or the entry as JSON; and what there is now. */
 const printDone = Effect.fnUntraced(function* (
-  { credits }: Registry,
+  { credits }: AdminTasks,
   account: Account,
   entry: NumberedEntry,
   json: boolean,
@@ -123,30 +123,30 @@ const printDone = Effect.fnUntraced(function* (
 export const adjust = (
   target: Target,
   reference: string,
-  typed: TypedDeed & { readonly amount: number },
+  typed: TypedOperation & { readonly amount: number },
   json: boolean,
 ) =>
   Effect.gen(function* () {
     const wanted = yield* decode(CreateAdjustment, typed)
-    const registry = yield* open(target)
-    const account = yield* accountMeant(registry, reference)
-    const entry = yield* registry.credits.adjust(account.id, wanted)
-    yield* printDone(registry, account, entry, json)
+    const tasks = yield* open(target)
+    const account = yield* accountMeant(tasks, reference)
+    const entry = yield* tasks.credits.adjust(account.id, wanted)
+    yield* printDone(tasks, account, entry, json)
   }).pipe(Effect.scoped)
 
 /** `millrace credits meter`. */
 export const meter = (
   target: Target,
   reference: string,
-  typed: TypedDeed & { readonly metered: boolean },
+  typed: TypedOperation & { readonly metered: boolean },
   json: boolean,
 ) =>
   Effect.gen(function* () {
-    const { metered, ...deed } = yield* decode(SetMetering, typed)
-    const registry = yield* open(target)
-    const account = yield* accountMeant(registry, reference)
-    const entry = yield* registry.credits.meter(account.id, deed, metered)
-    yield* printDone(registry, account, entry, json)
+    const { metered, ...operation } = yield* decode(SetMetering, typed)
+    const tasks = yield* open(target)
+    const account = yield* accountMeant(tasks, reference)
+    const entry = yield* tasks.credits.meter(account.id, operation, metered)
+    yield* printDone(tasks, account, entry, json)
   }).pipe(Effect.scoped)
 
 const entryColumns = ["number", "at", "kind", "posted", "reserved", "run", "node", "by", "reason"]
@@ -169,9 +169,9 @@ export type StatementForm = "table" | "csv" | "json"
 /** `millrace credits statement`: the newest entries, or all of them as CSV. */
 export const statement = (target: Target, reference: string, limit: number, form: StatementForm) =>
   Effect.gen(function* () {
-    const registry = yield* open(target)
-    const account = yield* accountMeant(registry, reference)
-    const entries = registry.credits.entries(account.id)
+    const tasks = yield* open(target)
+    const account = yield* accountMeant(tasks, reference)
+    const entries = tasks.credits.entries(account.id)
     if (form === "csv") {
       yield* Console.log(csvHead.trimEnd())
       return yield* Stream.runForEach(entries, (entry) => Console.log(csvLineOf(entry).trimEnd()))
@@ -185,11 +185,11 @@ export const statement = (target: Target, reference: string, limit: number, form
 /** `millrace doctor`: checks all ledgers, and fails where something does not add up. */
 export const doctor = (target: Target, json: boolean) =>
   Effect.gen(function* () {
-    const registry = yield* open(target)
-    const { clockProblem, credits } = registry
+    const tasks = yield* open(target)
+    const { clockProblem, credits } = tasks
     const clock = yield* clockProblem
     if (clock !== undefined) yield* Console.error(clock)
-    yield* tell(registry)
+    yield* tell(tasks)
     const report = yield* credits.audit
     const { accounts, discrepancies } = report
     if (json) yield* print(AuditReport, report)

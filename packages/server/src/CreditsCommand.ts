@@ -29,7 +29,7 @@ const account = text("account", "name", "Whose credits, by name or id").pipe(
   Flag.withDefault("default"),
 )
 
-const deed = {
+const operation = {
   account,
   reason: text("reason", "text", "Why; it stays in the ledger"),
   actor: Flag.optional(text("actor", "name", "Who does it; by default the user of this computer")),
@@ -37,14 +37,14 @@ const deed = {
   ...Flags.target,
 }
 
-interface TypedDeed {
+interface TypedOperation {
   readonly reason: string
   readonly actor: Option.Option<string>
   readonly id: Option.Option<string>
 }
 
 /** Who does it, and why. */
-const deedOf = Effect.fnUntraced(function* ({ actor, id, reason }: TypedDeed) {
+const operationOf = Effect.fnUntraced(function* ({ actor, id, reason }: TypedOperation) {
   const user = yield* Effect.orDie(Config.option(Config.String("USER")))
   return {
     actor: Option.getOrElse(actor, () => Option.getOrElse(user, () => "command line")),
@@ -72,7 +72,7 @@ const show = Command.make(
 const grant = Command.make(
   "grant",
   {
-    ...deed,
+    ...operation,
     amount: number("amount", "credits", "How much, of at most six decimals"),
     priority: Flag.optional(number("priority", "number", "Lower numbers are used first; 0")),
     expiresAt: Flag.optional(text("expires-at", "time", "When the rest is taken back: 2030-01-31")),
@@ -81,7 +81,7 @@ const grant = Command.make(
     const { amount, expiresAt, priority } = typed
     const target = yield* resolveTarget(Flags.targetFlagsOf(typed))
     const wanted = {
-      ...(yield* deedOf(typed)),
+      ...(yield* operationOf(typed)),
       amount,
       ...(Option.isSome(priority) ? { priority: priority.value } : {}),
       ...(Option.isSome(expiresAt) ? { expiresAt: expiresAt.value } : {}),
@@ -107,10 +107,10 @@ const grant = Command.make(
 
 const adjust = Command.make(
   "adjust",
-  { ...deed, amount: number("amount", "credits", "How much more, or less: --amount=-5") },
+  { ...operation, amount: number("amount", "credits", "How much more, or less: --amount=-5") },
   Effect.fnUntraced(function* (typed) {
     const target = yield* resolveTarget(Flags.targetFlagsOf(typed))
-    const wanted = { ...(yield* deedOf(typed)), amount: typed.amount }
+    const wanted = { ...(yield* operationOf(typed)), amount: typed.amount }
     yield* (yield* load).adjust(target, typed.account, wanted, typed.json)
   }),
 ).pipe(
@@ -126,7 +126,7 @@ const adjust = Command.make(
 const meter = Command.make(
   "meter",
   {
-    ...deed,
+    ...operation,
     off: Flag.Boolean("off").pipe(
       Flag.withoutNegation,
       Flag.withDefault(false),
@@ -135,7 +135,7 @@ const meter = Command.make(
   },
   Effect.fnUntraced(function* (typed) {
     const target = yield* resolveTarget(Flags.targetFlagsOf(typed))
-    const wanted = { ...(yield* deedOf(typed)), metered: !typed.off }
+    const wanted = { ...(yield* operationOf(typed)), metered: !typed.off }
     yield* (yield* load).meter(target, typed.account, wanted, typed.json)
   }),
 ).pipe(

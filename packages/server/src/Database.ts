@@ -20,12 +20,12 @@ import type { Scope } from "effect"
 import { Context, Effect, Layer } from "effect"
 import type { DatabaseSettings } from "./Config.ts"
 import { limitedRuns } from "./Deadline.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import type { Stores as Kept } from "./Storage.ts"
 
-const refused = (message: string) => new StartRefused({ message, reason: "failed" })
+const refused = (message: string) => new CommandFailed({ message, reason: "failed" })
 
-const explain = ({ cause }: StorageError): StartRefused =>
+const explain = ({ cause }: StorageError): CommandFailed =>
   refused(`The database cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`)
 
 const connectionOf = (settings: DatabaseSettings): Postgres.Options => ({
@@ -68,13 +68,13 @@ const openBeat = Effect.fnUntraced(function* ({ databaseUrl }: DatabaseSettings)
 /** Opens the stores for commands that execute nothing. */
 export const open: (
   settings: DatabaseSettings,
-) => Effect.Effect<Context.Context<Kept>, StartRefused, Scope.Scope> = openMain
+) => Effect.Effect<Context.Context<Kept>, CommandFailed, Scope.Scope> = openMain
 
 /** Opens the stores for a server, which keeps its lease apart from its work. */
 export const openForServer: typeof open = Effect.fnUntraced(function* (settings) {
   const stores = yield* openMain(settings)
-  const { heartbeat, release, wakeups, watchdog } = yield* openBeat(settings)
-  const runs = limitedRuns({ ...Context.get(stores, RunStore), heartbeat, release })
+  const { heartbeat, endLease: release, wakeups, watchdog } = yield* openBeat(settings)
+  const runs = limitedRuns({ ...Context.get(stores, RunStore), heartbeat, endLease: release })
   return Context.add(stores, RunStore, runs).pipe(
     Context.add(CurrentWakeups, wakeups),
     Context.add(CurrentWatchdog, watchdog),

@@ -93,10 +93,10 @@ export const limitedRuns = (store: RunStore["Service"]): RunStore["Service"] =>
       return onceMore(millis, limited("RunStore.heartbeat", millis)(ask))
     },
     claim: (request) => limited("RunStore.claim", askMillis)(store.claim(request)),
-    abandon: (runner, ids) => limited("RunStore.abandon", askMillis)(store.abandon(runner, ids)),
+    requeue: (runner, ids) => limited("RunStore.requeue", askMillis)(store.requeue(runner, ids)),
     cappedAccounts: (limit) =>
       limited("RunStore.cappedAccounts", askMillis)(store.cappedAccounts(limit)),
     find: (account, id) => limited("RunStore.find", askMillis)(store.find(account, id)),
-    release: (runner, blocked) =>
-      limited("RunStore.release", askMillis)(store.release(runner, blocked)),
+    endLease: (runner, blocked) =>
+      limited("RunStore.endLease", askMillis)(store.endLease(runner, blocked)),
   })

@@ -16,7 +16,7 @@ import { httpsOnly } from "@millrace/egress/Policy"
 import * as Dispatcher from "@millrace/webhooks/Dispatcher"
 import type { DispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
 import { CurrentDispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
-import { layerRunStore, Mailbox } from "@millrace/webhooks/Mailbox"
+import { layerRunStore, LocalQueue } from "@millrace/webhooks/LocalQueue"
 import * as MasterVault from "@millrace/webhooks/MasterVault"
 import * as Targets from "@millrace/webhooks/Targets"
 import { Effect, Layer, type Redacted } from "effect"
@@ -36,7 +36,7 @@ export const guard = ({ egressAllow }: Pick<DeliverySettings, "egressAllow">) =>
   Egress.layer({ ...httpsOnly, allow: egressAllow, idleMillis })
 
 /** What an engine that delivers needs beside its stores and node types. */
-export type Delivering = Engine.Engine | Engine.Stores | Mailbox
+export type Delivering = Engine.Engine | Engine.Stores | LocalQueue
 
 /** The engine over these stores; what it stores is known to a dispatcher at once. */
 export const engineLayer = <E>(
@@ -46,7 +46,9 @@ export const engineLayer = <E>(
   Engine.layer.pipe(
     Layer.provide(Layer.provide(Targets.layer, guard(settings))),
     Layer.provide(MasterVault.layer(settings.masterKey)),
-    Layer.provideMerge(layerRunStore.pipe(Layer.provideMerge(Layer.merge(stores, Mailbox.layer)))),
+    Layer.provideMerge(
+      layerRunStore.pipe(Layer.provideMerge(Layer.merge(stores, LocalQueue.layer))),
+    ),
   )
 
 const optionsLayer = (options: Partial<DispatcherOptions>): Layer.Layer<never> =>

@@ -13,7 +13,7 @@ import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Builtin from "@millrace/nodes/Builtin"
 import type { LogLevel, Redacted } from "effect"
 import { Console, Effect, Layer, References } from "effect"
-import * as Census from "./Census.ts"
+import * as StartupReport from "./StartupReport.ts"
 import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
 import * as Delivering from "./Delivering.ts"
@@ -24,11 +24,11 @@ import type { Listener } from "./Listener.ts"
 import * as Listening from "./Listener.ts"
 import * as MasterKey from "./MasterKey.ts"
 import * as OwnAddress from "./OwnAddress.ts"
-import * as Paint from "./Paint.ts"
+import * as Colors from "./Colors.ts"
 import * as Routes from "./Routes.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import * as Storage from "./Storage.ts"
-import { welcome } from "./Welcome.ts"
+import { banner } from "./Banner.ts"
 
 /** What a start goes by. */
 interface Start {
@@ -61,14 +61,14 @@ const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
   const lines = [...(yield* warnings), ...(warning === undefined ? [] : [warning])]
   yield* Effect.forEach(lines, (line) => Console.error(line), { discard: true })
   const origin = OwnAddress.originOf(address)
-  yield* welcome({ ...start, origin, paint: yield* Paint.current, unfinished })
+  yield* banner({ ...start, origin, colors: yield* Colors.current, unfinished })
   return yield* Effect.never
 })
 
 /** From the moment the stores are open. */
 const opened = Effect.fnUntraced(function* (start: Start) {
   const { listAccounts } = yield* KeyStore
-  const unfinished = yield* Census.unfinishedOf(yield* listAccounts)
+  const unfinished = yield* StartupReport.unfinishedOf(yield* listAccounts)
   const answering = Effect.ensuring(running(start, unfinished.length), start.listener.close)
   return yield* Effect.provide(answering, yield* serverLayer(start))
 })
@@ -91,7 +91,7 @@ const examples = [
 ] as const
 
 const refuseStart = ({ message }: Storage.Problem) =>
-  Effect.fail(new StartRefused({ message, reason: "failed" }))
+  Effect.fail(new CommandFailed({ message, reason: "failed" }))
 
 /**
  * Runs the server until it is interrupted, and says so then. Refused, in one line, when the port or
@@ -100,7 +100,7 @@ const refuseStart = ({ message }: Storage.Problem) =>
 export const dev = (
   settings: DevSettings,
   logLevel: LogLevel.LogLevel,
-): Effect.Effect<never, StartRefused> =>
+): Effect.Effect<never, CommandFailed> =>
   Effect.gen(function* () {
     const listener = yield* Listening.open(settings.host, settings.port)
     const token = settings.adminToken === null ? yield* KeySettings.makeToken : undefined

@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import type { DevFlags } from "./Config.ts"
 import { defaults, devVariables, resolveDev } from "./Config.ts"
 import * as Flags from "./Flags.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 
 const devFlags = {
   ...Flags.listening,
@@ -37,11 +37,11 @@ interface Typed {
 }
 
 /** What was typed; a flag that wants memory rules out one that names a folder. */
-const flagsOf = (typed: Typed): Effect.Effect<DevFlags, StartRefused> => {
+const flagsOf = (typed: Typed): Effect.Effect<DevFlags, CommandFailed> => {
   const inMemory = Option.contains(typed.memory, true)
   if (inMemory && Option.isSome(typed.data)) {
     const message = "--memory keeps nothing, so it cannot be used together with --data"
-    return Effect.fail(new StartRefused({ message, reason: "usage" }))
+    return Effect.fail(new CommandFailed({ message, reason: "usage" }))
   }
   return Effect.succeed({
     port: Option.getOrUndefined(typed.port),

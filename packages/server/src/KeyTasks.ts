@@ -15,12 +15,12 @@ import type { KeyChange } from "@millrace/core/ports/KeyStore"
 import { Clock, Console, Effect, Redacted, Schema } from "effect"
 import * as AccountTasks from "./AccountTasks.ts"
 import type { Target } from "./ConfigTarget.ts"
-import { open } from "./OpenRegistry.ts"
-import type { Registry } from "./Registry.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { open } from "./OpenAdminTasks.ts"
+import type { AdminTasks } from "./AdminTasks.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import { linesOf } from "./Table.ts"
 
-const refuse = (message: string) => Effect.fail(new StartRefused({ message, reason: "failed" }))
+const refuse = (message: string) => Effect.fail(new CommandFailed({ message, reason: "failed" }))
 
 /** An account is meant by its identifier, or by its name: then the oldest of that name. */
 const isMeant = (account: Account, reference: string): boolean =>
@@ -32,11 +32,11 @@ const limitsOf = ({ perDay, perMinute }: ApiKey): string =>
 /** `millrace keys create`: prints the secret alone, or the key with its secret as JSON. */
 export const create = (target: Target, accountName: string, wanted: NewKey, json: boolean) =>
   Effect.gen(function* () {
-    const registry = yield* open(target)
-    const accounts = yield* registry.listAccounts
+    const tasks = yield* open(target)
+    const accounts = yield* tasks.listAccounts
     const found = accounts.find((account) => isMeant(account, accountName))
-    const account = found ?? (yield* AccountTasks.make(registry, accountName))
-    const { key, secret } = yield* registry.createKey(account.id, wanted)
+    const account = found ?? (yield* AccountTasks.make(tasks, accountName))
+    const { key, secret } = yield* tasks.createKey(account.id, wanted)
     yield* Console.error(
       `Key "${key.label}" of account "${account.name}", ${limitsOf(key)}. It is shown only this ` +
         "once:",
@@ -48,7 +48,7 @@ export const create = (target: Target, accountName: string, wanted: NewKey, json
 
 /** The accounts that are meant; all of them where none is named. */
 const accountsOf = Effect.fnUntraced(function* (
-  { listAccounts }: Registry,
+  { listAccounts }: AdminTasks,
   reference: string | undefined,
 ) {
   const accounts = yield* listAccounts
@@ -63,14 +63,12 @@ interface Owned {
 }
 
 /** All keys of the accounts that are meant. */
-const keysOf = Effect.fnUntraced(function* (registry: Registry, reference: string | undefined) {
-  const accounts = yield* accountsOf(registry, reference)
+const keysOf = Effect.fnUntraced(function* (tasks: AdminTasks, reference: string | undefined) {
+  const accounts = yield* accountsOf(tasks, reference)
   const keys = yield* Effect.forEach(
     accounts,
     (account) =>
-      Effect.map(registry.listKeys(account.id), (all) =>
-        all.map((key): Owned => ({ account, key })),
-      ),
+      Effect.map(tasks.listKeys(account.id), (all) => all.map((key): Owned => ({ account, key }))),
     { concurrency: 8 },
   )
   return keys.flat()
@@ -121,13 +119,13 @@ export const list = (target: Target, account: string | undefined, json: boolean)
 
 /** The key that is meant: by its identifier, or by its label among those that are live. */
 const keyMeant = Effect.fnUntraced(function* (
-  registry: Registry,
+  tasks: AdminTasks,
   reference: string,
   account: string | undefined,
 ) {
   const now = yield* Clock.currentTimeMillis
   const label = reference.trim().toLowerCase()
-  const all = yield* keysOf(registry, account)
+  const all = yield* keysOf(tasks, account)
   const byId = all.filter(({ key }) => key.id === reference)
   const byLabel = all.filter(({ key }) => isLive(key, now) && key.label.toLowerCase() === label)
   const [found, second] = byId.length > 0 ? byId : byLabel
@@ -152,9 +150,9 @@ export interface KeyReference {
 /** `millrace keys update`. */
 export const update = (target: Target, meant: KeyReference, change: KeyChange, json: boolean) =>
   Effect.gen(function* () {
-    const registry = yield* open(target)
-    const { account, key } = yield* keyMeant(registry, meant.key, meant.account)
-    const updated = yield* registry.updateKey(account.id, key.id, change)
+    const tasks = yield* open(target)
+    const { account, key } = yield* keyMeant(tasks, meant.key, meant.account)
+    const updated = yield* tasks.updateKey(account.id, key.id, change)
     const name = `Key "${updated.label}" of account "${account.name}"`
     yield* printKey(updated, json, `${name} is now ${limitsOf(updated)}`)
   }).pipe(Effect.scoped)
@@ -162,9 +160,9 @@ export const update = (target: Target, meant: KeyReference, change: KeyChange, j
 /** `millrace keys revoke`. */
 export const revoke = (target: Target, meant: KeyReference, json: boolean) =>
   Effect.gen(function* () {
-    const registry = yield* open(target)
-    const { account, key } = yield* keyMeant(registry, meant.key, meant.account)
-    const revoked = yield* registry.revokeKey(account.id, key.id)
+    const tasks = yield* open(target)
+    const { account, key } = yield* keyMeant(tasks, meant.key, meant.account)
+    const revoked = yield* tasks.revokeKey(account.id, key.id)
     const name = `Key "${revoked.label}" of account "${account.name}"`
     yield* printKey(revoked, json, `${name} is refused from now on`)
   }).pipe(Effect.scoped)

@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { resolveTarget } from "./ConfigTarget.ts"
 import * as Flags from "./Flags.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 
 /** Text that is read as something, or refused. */
 const read = <A>(
@@ -126,7 +126,7 @@ const update = Command.make(
     }
     if (Object.keys(change).length === 0) {
       const message = "There is nothing to change: name --label, --per-minute or --per-day"
-      return yield* new StartRefused({ message, reason: "usage" })
+      return yield* new CommandFailed({ message, reason: "usage" })
     }
     const tasks = yield* load
     const reference = { key: typed.key, account: Option.getOrUndefined(typed.account) }

@@ -6,14 +6,14 @@
  * does not speak HTTP is turned away in time. Leaves out: what is answered to a request.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { requestNames } from "@millrace/http/Envelope"
+import { requestNames } from "@millrace/http/ErrorMiddleware"
 import type { HttpServer } from "effect/http"
 import type { Scope } from "effect"
 import { Effect } from "effect"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { STATUS_CODES } from "node:http"
 import * as Closing from "./Closing.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import type { Address } from "./OwnAddress.ts"
 
 /** A socket that is listened on. */
@@ -161,14 +161,14 @@ export const open = (
   host: string,
   port: number,
   bounds: Bounds = defaultBounds,
-): Effect.Effect<Listener, StartRefused, Scope.Scope> =>
+): Effect.Effect<Listener, CommandFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const { begin, end, isClosing, server: node } = create(bounds)
     const ready = gate(node)
     answerMalformed(node, yield* requestNames)
     const server = yield* NodeHttpServer.make(() => node, { host, port }).pipe(
       Effect.mapError(
-        ({ cause }) => new StartRefused({ message: refusal(cause, host, port), reason: "failed" }),
+        ({ cause }) => new CommandFailed({ message: refusal(cause, host, port), reason: "failed" }),
       ),
     )
     yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))

@@ -15,7 +15,7 @@ import { Effect, Redacted } from "effect"
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { DevSettings } from "./Config.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 
 const fileName = "master.key"
 
@@ -29,9 +29,9 @@ interface Found {
 
 type Where = Pick<DevSettings, "data" | "masterKey" | "memory">
 
-const refused = (message: string) => Effect.fail(new StartRefused({ message, reason: "failed" }))
+const refused = (message: string) => Effect.fail(new CommandFailed({ message, reason: "failed" }))
 
-const read = (path: string): Effect.Effect<Redacted.Redacted, StartRefused> => {
+const read = (path: string): Effect.Effect<Redacted.Redacted, CommandFailed> => {
   const text = readFileSync(path, "utf8").trim()
   if (isMasterKey(text)) return Effect.succeed(Redacted.make(text))
   return refused(`The master key in ${path} is not ${masterKeyForm}: restore it from a backup`)
@@ -48,7 +48,7 @@ const find = Effect.fnUntraced(function* ({
   data,
   masterKey,
   memory,
-}: Where): Effect.fn.Return<Found, StartRefused> {
+}: Where): Effect.fn.Return<Found, CommandFailed> {
   if (masterKey !== null) return { key: masterKey, newPath: undefined }
   const path = join(data, fileName)
   if (!memory && existsSync(path)) return { key: yield* read(path), newPath: undefined }
@@ -64,7 +64,7 @@ const keep = ({ key, newPath }: Found): Redacted.Redacted => {
  * The master key of a development server: the one it is told, else the one in its data folder,
  * which is made when missing. The folder has to be open.
  */
-export const ensure = (where: Where): Effect.Effect<Redacted.Redacted, StartRefused> =>
+export const ensure = (where: Where): Effect.Effect<Redacted.Redacted, CommandFailed> =>
   Effect.map(find(where), keep)
 
 /** True when the key opens a secret of every key that secrets were sealed with. */
@@ -84,7 +84,7 @@ const lost =
 /** Refuses a server whose key does not open what is sealed in its database. */
 export const check = Effect.fnUntraced(function* (
   key: Redacted.Redacted,
-): Effect.fn.Return<void, StartRefused | StorageError, WebhookStore> {
+): Effect.fn.Return<void, CommandFailed | StorageError, WebhookStore> {
   if (yield* opensAll(key)) return
   return yield* refused(
     `${variable} does not open the signing secrets in this database: set the key that they were ` +
@@ -95,7 +95,7 @@ export const check = Effect.fnUntraced(function* (
 /** {@link ensure}, refused where the key does not open what is sealed in the folder. */
 export const ensureOpens = Effect.fnUntraced(function* (
   where: Where,
-): Effect.fn.Return<Redacted.Redacted, StartRefused | StorageError, WebhookStore> {
+): Effect.fn.Return<Redacted.Redacted, CommandFailed | StorageError, WebhookStore> {
   const found = yield* find(where)
   if (yield* opensAll(found.key)) return keep(found)
   const path = join(where.data, fileName)

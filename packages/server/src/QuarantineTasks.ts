@@ -10,8 +10,8 @@ import { RunId } from "@millrace/core/domain/Id"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect, Schema } from "effect"
 import type { Target } from "./ConfigTarget.ts"
-import { open } from "./OpenRegistry.ts"
-import type { Registry } from "./Registry.ts"
+import { open } from "./OpenAdminTasks.ts"
+import type { AdminTasks } from "./AdminTasks.ts"
 import { linesOf } from "./Table.ts"
 
 const print = <A, I>(schema: Schema.Codec<A, I>, value: A) =>
@@ -66,7 +66,7 @@ export const end = (target: Target, id: string, json: boolean) =>
 const named = 5
 
 /** Says which runs are in quarantine, if any. */
-export const tell = Effect.fnUntraced(function* ({ quarantine }: Registry) {
+export const tell = Effect.fnUntraced(function* ({ quarantine }: AdminTasks) {
   const items = yield* quarantine.list
   for (const run of items.slice(0, named)) {
     const { holder, losses, runId, workflowName } = run

@@ -1,20 +1,20 @@
 /**
- * A run as lines on a screen: one per node when it settles, and one for the end.
+ * A run as lines on a screen: one per node when it finishes, and one for the end.
  *
  * Guarantees: shows what is stored, in the order in which it happened. Leaves out: drawing over
  * what was shown before; a line stays.
  */
 import type { NodeRun, NodeRunStatus, Run, RunRecord } from "@millrace/core/domain/Run"
-import { isSettled, isTerminal } from "@millrace/core/domain/Run"
+import { isNodeTerminal, isTerminal } from "@millrace/core/domain/Run"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Console, Effect, Option } from "effect"
-import type { Paint } from "./Paint.ts"
+import type { Colors } from "./Colors.ts"
 
 /** How often the store is asked what is new. */
 const lookAgain = "20 millis"
 
-const signs: { readonly [S in NodeRunStatus]: readonly [string, keyof Paint] } = {
+const signs: { readonly [S in NodeRunStatus]: readonly [string, keyof Colors] } = {
   COMPLETED: ["✔", "green"],
   FAILED: ["✘", "red"],
   SKIPPED: ["–", "dim"],
@@ -47,47 +47,49 @@ export const widthsOf = ({ definition }: RunRecord): Widths => ({
 const remarkOf = ({ error, logs, status }: NodeRun): string =>
   error ?? (status === "SKIPPED" ? (logs?.at(-1)?.message ?? "").replace(/^Skipped: /, "") : "")
 
-/** The line of a node that has settled. */
-export const nodeLine = (row: NodeRun, widths: Widths, paint: Paint): string => {
+/** The line of a node that has finished. */
+export const nodeLine = (row: NodeRun, widths: Widths, colors: Colors): string => {
   const [sign, colour] = signs[row.status]
   const id = row.nodeId.padEnd(widths.id)
-  const type = paint.dim(row.nodeType.padEnd(widths.type))
-  const status = paint[colour](`${sign} ${row.status.padEnd(9)}`)
-  const remark = paint.dim(remarkOf(row))
+  const type = colors.dim(row.nodeType.padEnd(widths.type))
+  const status = colors[colour](`${sign} ${row.status.padEnd(9)}`)
+  const remark = colors.dim(remarkOf(row))
   return `  ${id}  ${type}  ${status} ${took(row).padStart(7)}  ${remark}`.trimEnd()
 }
 
 /** The line at the end of a run. */
-export const endLine = (run: Run, paint: Paint): string => {
-  const word = run.status === "COMPLETED" ? paint.green(run.status) : paint.red(run.status)
+export const endLine = (run: Run, colors: Colors): string => {
+  const word = run.status === "COMPLETED" ? colors.green(run.status) : colors.red(run.status)
   const reason = run.error === null ? "" : `: ${run.error}`
   return `  ${run.workflowName}: ${word} in ${took(run)}${reason}`
 }
 
-/** Settled node runs that were not shown yet, in the order in which they settled. */
+/** Settled node runs that were not shown yet, in the order in which they finished. */
 const newlySettled = (record: RunRecord, shown: ReadonlySet<string>): ReadonlyArray<NodeRun> =>
   record.nodeRuns
-    .filter((row) => isSettled(row.status) && !shown.has(row.nodeId))
+    .filter((row) => isNodeTerminal(row.status) && !shown.has(row.nodeId))
     .toSorted((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0) || a.ordinal - b.ordinal)
 
 /** Prints a run while it happens, and returns it when it has ended. */
-export const follow: (run: Run, paint: Paint) => Effect.Effect<RunRecord, StorageError, RunStore> =
-  Effect.fnUntraced(function* (run, paint) {
-    const store = yield* RunStore
-    const shown = new Set<string>()
-    while (true) {
-      const found = yield* store.find(run.accountId, run.id)
-      if (Option.isNone(found)) return yield* Effect.die(new Error(`Run ${run.id} is not stored`))
-      const record = found.value
-      const widths = widthsOf(record)
-      for (const row of newlySettled(record, shown)) {
-        shown.add(row.nodeId)
-        yield* Console.log(nodeLine(row, widths, paint))
-      }
-      if (isTerminal(record.run.status)) {
-        yield* Console.log(endLine(record.run, paint))
-        return record
-      }
-      yield* Effect.sleep(lookAgain)
+export const follow: (
+  run: Run,
+  colors: Colors,
+) => Effect.Effect<RunRecord, StorageError, RunStore> = Effect.fnUntraced(function* (run, colors) {
+  const store = yield* RunStore
+  const shown = new Set<string>()
+  while (true) {
+    const found = yield* store.find(run.accountId, run.id)
+    if (Option.isNone(found)) return yield* Effect.die(new Error(`Run ${run.id} is not stored`))
+    const record = found.value
+    const widths = widthsOf(record)
+    for (const row of newlySettled(record, shown)) {
+      shown.add(row.nodeId)
+      yield* Console.log(nodeLine(row, widths, colors))
     }
-  })
+    if (isTerminal(record.run.status)) {
+      yield* Console.log(endLine(record.run, colors))
+      return record
+    }
+    yield* Effect.sleep(lookAgain)
+  }
+})

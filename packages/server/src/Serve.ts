@@ -33,7 +33,7 @@ import * as Listening from "./Listener.ts"
 import * as Logs from "./Logs.ts"
 import * as MasterKey from "./MasterKey.ts"
 import * as Routes from "./Routes.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import { version } from "./Version.ts"
 
 /** What else a server is made of. */
@@ -122,7 +122,7 @@ const start = Effect.fnUntraced(function* (
 export const serve = (
   settings: ServeSettings,
   options: ServeOptions,
-): Effect.Effect<never, StartRefused, Stdio.Stdio> =>
+): Effect.Effect<never, CommandFailed, Stdio.Stdio> =>
   Effect.gen(function* () {
     yield* Effect.forEach(yield* warnings, (line) => Effect.logWarning(line), { discard: true })
     const listener = yield* start(settings, options)
@@ -133,7 +133,7 @@ export const serve = (
   }).pipe(
     Effect.scoped,
     Effect.catchTag("StorageError", ({ message }) =>
-      Effect.fail(new StartRefused({ message, reason: "failed" })),
+      Effect.fail(new CommandFailed({ message, reason: "failed" })),
     ),
     Effect.onInterrupt(() => Effect.logInfo("stopped")),
     Effect.provideService(CurrentLimits, settings.limits),

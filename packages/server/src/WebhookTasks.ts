@@ -23,13 +23,13 @@ import { format } from "@millrace/core/domain/Timestamp"
 import type { SigningSecret } from "@millrace/core/engine/Webhooks"
 import { Console, Effect, Redacted, Schema } from "effect"
 import type { Target } from "./ConfigTarget.ts"
-import { openDesk } from "./OpenRegistry.ts"
-import type { Registry } from "./Registry.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { openWebhookAdmin } from "./OpenAdminTasks.ts"
+import type { AdminTasks } from "./AdminTasks.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import { linesOf } from "./Table.ts"
 
 /** The account that is meant: by its identifier, or by its name if no other has that. */
-const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: Registry, reference: string) {
+const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: AdminTasks, reference: string) {
   const accounts = yield* listAccounts
   const byId = accounts.filter(({ id }) => id === reference)
   const [found, second] = byId.length > 0 ? byId : accounts.filter(({ name }) => name === reference)
@@ -38,13 +38,13 @@ const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: Registry, re
     found === undefined
       ? `There is no account "${reference}"`
       : `Several accounts are called "${reference}": name it by its id`
-  return yield* new StartRefused({ message, reason: "failed" })
+  return yield* new CommandFailed({ message, reason: "failed" })
 })
 
-const idMeant = (registry: Registry, reference: string | undefined) =>
+const idMeant = (tasks: AdminTasks, reference: string | undefined) =>
   reference === undefined
     ? Effect.succeed(undefined)
-    : Effect.map(accountMeant(registry, reference), (account: Account) => account.id)
+    : Effect.map(accountMeant(tasks, reference), (account: Account) => account.id)
 
 const printJson = <A, I>(schema: Schema.Codec<A, I>, value: A) =>
   Console.log(JSON.stringify(Schema.encodeSync(schema)(value)))
@@ -77,11 +77,11 @@ const Items = Schema.Struct({ items: Schema.Array(AdminDeliveryItem) })
 /** `millrace webhooks list`: prints a table, or the deliveries as JSON. */
 export const list = (target: Target, request: ListRequest, json: boolean) =>
   Effect.gen(function* () {
-    const desk = yield* openDesk(target)
+    const webhookAdmin = yield* openWebhookAdmin(target)
     const { limit, run, state } = request
-    const account = yield* idMeant(desk, request.account)
+    const account = yield* idMeant(webhookAdmin, request.account)
     const runId = run === undefined ? undefined : RunId.make(run)
-    const items = yield* desk.listDeliveries({ account, runId, state, limit })
+    const items = yield* webhookAdmin.listDeliveries({ account, runId, state, limit })
     if (json) return yield* printJson(Items, { items })
     if (items.length === 0) return yield* Console.error("There are no deliveries")
     yield* Console.log(linesOf(columns, items.map(rowOf)).join("\n"))
@@ -113,7 +113,7 @@ const describe = ({ attempts, body, item }: DeliveryRecord): string =>
 /** `millrace webhooks show`: prints a delivery, what is sent, and every attempt. */
 export const show = (target: Target, id: string, json: boolean) =>
   Effect.gen(function* () {
-    const record = yield* (yield* openDesk(target)).showDelivery(DeliveryId.make(id))
+    const record = yield* (yield* openWebhookAdmin(target)).showDelivery(DeliveryId.make(id))
     const { attempts, body, item } = record
     if (!json) return yield* Console.log(describe(record))
     yield* printJson(AdminDeliveryDetail, { ...item, body, attemptLog: attempts })
@@ -122,7 +122,7 @@ export const show = (target: Target, id: string, json: boolean) =>
 /** `millrace webhooks resend` of one. */
 export const resend = (target: Target, id: string, json: boolean) =>
   Effect.gen(function* () {
-    const item = yield* (yield* openDesk(target)).resend(DeliveryId.make(id))
+    const item = yield* (yield* openWebhookAdmin(target)).resend(DeliveryId.make(id))
     if (json) return yield* printJson(AdminDeliveryItem, item)
     yield* Console.error(`Delivery ${item.id} is sent again`)
     yield* Console.log(item.id)
@@ -136,8 +136,8 @@ export const resendFailed = (
   json: boolean,
 ) =>
   Effect.gen(function* () {
-    const desk = yield* openDesk(target)
-    const count = yield* desk.resendFailed(yield* idMeant(desk, account), since)
+    const webhookAdmin = yield* openWebhookAdmin(target)
+    const count = yield* webhookAdmin.resendFailed(yield* idMeant(webhookAdmin, account), since)
     if (json) return yield* printJson(Redelivered, { count })
     yield* Console.error("Failed deliveries that are sent again:")
     yield* Console.log(String(count))
@@ -146,9 +146,9 @@ export const resendFailed = (
 /** `millrace webhooks test`: prints the delivery's identifier. */
 export const test = (target: Target, account: string, url: string, json: boolean) =>
   Effect.gen(function* () {
-    const desk = yield* openDesk(target)
-    const { id } = yield* accountMeant(desk, account)
-    const delivery = yield* desk.sendTest(id, { url })
+    const webhookAdmin = yield* openWebhookAdmin(target)
+    const { id } = yield* accountMeant(webhookAdmin, account)
+    const delivery = yield* webhookAdmin.sendTest(id, { url })
     if (json) return yield* Console.log(JSON.stringify({ id: delivery }))
     yield* Console.error(`A test event is on its way; millrace webhooks show tells what came of it`)
     yield* Console.log(delivery)
@@ -165,11 +165,11 @@ export const secret = (
   json: boolean,
 ) =>
   Effect.gen(function* () {
-    const desk = yield* openDesk(target)
-    const { id } = yield* accountMeant(desk, account)
+    const webhookAdmin = yield* openWebhookAdmin(target)
+    const { id } = yield* accountMeant(webhookAdmin, account)
     const items = yield* rotation === undefined
-      ? desk.secrets(id)
-      : desk.rotateSecret(id, rotation.overlapSeconds)
+      ? webhookAdmin.secrets(id)
+      : webhookAdmin.rotateSecret(id, rotation.overlapSeconds)
     const shown = items.map((each) => ({ ...each, secret: Redacted.value(each.secret) }))
     if (json) return yield* printJson(SigningSecrets, { items: shown })
     for (const [index, each] of items.entries()) {

@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import { readCount, readDuration } from "./Config.ts"
 import { resolveTarget } from "./ConfigTarget.ts"
 import * as Flags from "./Flags.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 
 const load = Effect.promise(() => import("./WebhookTasks.ts"))
 
@@ -120,7 +120,7 @@ const resend = Command.make(
       return yield* all(target, of, typed.failedSince.value, typed.json)
     }
     const message = "What is to be sent again? Name a delivery, or --failed-since a time"
-    return yield* new StartRefused({ message, reason: "usage" })
+    return yield* new CommandFailed({ message, reason: "usage" })
   }),
 ).pipe(
   Command.withShortDescription("Send a delivery again, or all that failed"),

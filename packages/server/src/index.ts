@@ -6,4 +6,4 @@
 export * as Config from "./Config.ts"
 export * as Dev from "./Dev.ts"
 export * as Serve from "./Serve.ts"
-export { StartRefused } from "./StartRefused.ts"
+export { CommandFailed } from "./CommandFailed.ts"

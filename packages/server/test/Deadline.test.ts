@@ -4,7 +4,7 @@
 import { it } from "@effect/vitest"
 import type { RunnerId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import * as Envelope from "@millrace/http/Envelope"
+import * as ErrorMiddleware from "@millrace/http/ErrorMiddleware"
 import * as Stores from "@millrace/memory/Stores"
 import { Effect, Fiber, Layer } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -32,7 +32,7 @@ const served = Effect.fnUntraced(function* (millis: number) {
   const listener = yield* Listener.open("127.0.0.1", 0)
   yield* Layer.build(
     HttpRouter.serve(
-      Layer.provideMerge(layerRequests(millis), Layer.merge(routes, Envelope.layer)),
+      Layer.provideMerge(layerRequests(millis), Layer.merge(routes, ErrorMiddleware.layer)),
       {
         disableLogger: true,
         disableListenLog: true,

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util"
 import type { NodeRun } from "@millrace/core/domain/Run"
 import { assert, describe, it } from "vitest"
-import { coloured, plain } from "../src/Paint.ts"
+import { coloured, plain } from "../src/Colors.ts"
 import { nodeLine, timeText } from "../src/RunView.ts"
 
 const completed: NodeRun = {

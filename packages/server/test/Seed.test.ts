@@ -5,7 +5,7 @@ import { Keys } from "@millrace/core/engine/Keys"
 import * as Stores from "@millrace/memory/Stores"
 import { Effect, Layer } from "effect"
 import { assert } from "vitest"
-import * as Census from "../src/Census.ts"
+import * as StartupReport from "../src/StartupReport.ts"
 import { hello } from "../src/demo/Hello.ts"
 import * as Seed from "../src/Seed.ts"
 
@@ -18,7 +18,7 @@ layer(Live)("Seed", (it) => {
       assert.deepStrictEqual(yield* Seed.ensureAccount, account)
       const workflow = yield* Seed.ensureWorkflow(account, hello)
       assert.deepStrictEqual(yield* Seed.ensureWorkflow(account, hello), workflow)
-      assert.deepStrictEqual(yield* Census.countOf(account), { workflows: 1, runs: 0 })
+      assert.deepStrictEqual(yield* StartupReport.countOf(account), { workflows: 1, runs: 0 })
     }),
   )
 

@@ -15,17 +15,17 @@ import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Egress } from "@millrace/egress/Egress"
 import { Clock, Duration, Effect, Fiber, FiberSet, Latch, Layer, type Scope } from "effect"
-import type { Waiting } from "./Ahead.ts"
-import { Ahead } from "./Ahead.ts"
-import { Alarm } from "./Alarm.ts"
-import { Backlog } from "./Backlog.ts"
-import type { Courier } from "./Courier.ts"
-import * as Couriers from "./Courier.ts"
+import type { Prefetched } from "./Prefetch.ts"
+import { Prefetch } from "./Prefetch.ts"
+import { RetryTimer } from "./RetryTimer.ts"
+import { Scan } from "./Scan.ts"
+import type { DeliveryWorker } from "./DeliveryWorker.ts"
+import * as DeliveryWorkers from "./DeliveryWorker.ts"
 import type { DispatcherOptions } from "./DispatcherOptions.ts"
 import { CurrentDispatcherOptions } from "./DispatcherOptions.ts"
-import { Mailbox } from "./Mailbox.ts"
-import type { Lane } from "./Slots.ts"
-import { Slots } from "./Slots.ts"
+import { LocalQueue } from "./LocalQueue.ts"
+import type { Partition } from "./Concurrency.ts"
+import { Concurrency } from "./Concurrency.ts"
 
 /** How many deliveries one claim takes at most. */
 const claimLimit = 128
@@ -56,8 +56,8 @@ const every = (millis: number, effect: Effect.Effect<void>) =>
 /** What a dispatcher works with. */
 interface Services {
   readonly store: WebhookStore["Service"]
-  readonly letters: Mailbox["Service"]
-  readonly courier: Courier
+  readonly queue: LocalQueue["Service"]
+  readonly worker: DeliveryWorker
   readonly options: DispatcherOptions
   readonly clock: Clock.Clock
   readonly fibers: FiberSet.FiberSet<void>
@@ -65,27 +65,27 @@ interface Services {
 }
 
 /** The deliveries in hand, and when to look for more. Mutable, for one loop. */
-class Rounds {
+class DispatchLoop {
   readonly #services: Services
-  readonly #slots: Slots
-  readonly #ahead: Ahead
+  readonly #concurrency: Concurrency
+  readonly #prefetch: Prefetch
   readonly #wake = Latch.makeUnsafe(false)
   /** Open when there is no reason to wait for more. */
   readonly #enough = Latch.makeUnsafe(false)
-  readonly #backlog: Backlog
+  readonly #scan: Scan
   /** A look is worth its while before the next one is due anyway. */
   #wantsLook = false
   #freed = 0
   #isStopped = false
   #nextLookAt = 0
-  readonly #alarm = new Alarm()
+  readonly #retryTimer = new RetryTimer()
 
   constructor(services: Services) {
     this.#services = services
-    this.#slots = new Slots(services.options)
-    this.#ahead = new Ahead(services.options)
-    this.#backlog = new Backlog(this.#slots)
-    services.letters.onArrival(() => {
+    this.#concurrency = new Concurrency(services.options)
+    this.#prefetch = new Prefetch(services.options)
+    this.#scan = new Scan(this.#concurrency)
+    services.queue.onArrival(() => {
       Latch.openUnsafe(this.#enough)
       Latch.openUnsafe(this.#wake)
     })
@@ -94,7 +94,7 @@ class Rounds {
   /** Waits until there may be something to do, and does it. */
   next(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const at = Math.min(this.#nextLookAt, this.#alarm.next)
+      const at = Math.min(this.#nextLookAt, this.#retryTimer.next)
       const pause = Duration.millis(Math.max(0, at - this.#now()))
       return Effect.timeoutOption(this.#wake.await, pause).pipe(
         Effect.andThen(this.#gather()),
@@ -107,17 +107,17 @@ class Rounds {
 
   /** A retry will be due in so long. */
   expect(delayMillis: number): void {
-    const isNext = this.#alarm.next > this.#now() + delayMillis
+    const isNext = this.#retryTimer.next > this.#now() + delayMillis
     // A clock of whole milliseconds may be behind by almost one.
-    this.#alarm.expect(this.#now() + delayMillis + 1)
+    this.#retryTimer.expect(this.#now() + delayMillis + 1)
     if (isNext) Latch.openUnsafe(this.#wake)
   }
 
   /** Gives back what was claimed ahead; from now on nothing is. */
   readonly stop: Effect.Effect<void> = Effect.sync(() => {
-    const { courier, fork } = this.#services
+    const { worker, fork } = this.#services
     this.#isStopped = true
-    for (const { claimed } of this.#ahead.take(() => true)) fork(courier.giveBack(claimed))
+    for (const { claimed } of this.#prefetch.take(() => true)) fork(worker.giveBack(claimed))
   })
 
   #now(): number {
@@ -127,7 +127,7 @@ class Rounds {
   /** Slots that came free wait a moment for more of them; what arrived does not. */
   #gather(): Effect.Effect<unknown> {
     return Effect.suspend(() => {
-      const isFew = this.#freed > 0 && this.#freed < worthwhile && this.#slots.total > 0
+      const isFew = this.#freed > 0 && this.#freed < worthwhile && this.#concurrency.total > 0
       return isFew ? Effect.timeoutOption(this.#enough.await, gatherMillis) : Effect.void
     })
   }
@@ -138,8 +138,8 @@ class Rounds {
       Latch.closeUnsafe(this.#enough)
       this.#freed = 0
       this.#giveBackStale()
-      const rings = this.#alarm.ring(this.#now())
-      if (this.#services.letters.takeOverflow() || rings) this.#wantsLook = true
+      const rings = this.#retryTimer.ring(this.#now())
+      if (this.#services.queue.takeOverflow() || rings) this.#wantsLook = true
       return Effect.andThen(this.#claimFresh(), this.#claimDue())
     }).pipe(
       Effect.catchTag("StorageError", (error) => {
@@ -152,10 +152,10 @@ class Rounds {
 
   /** Takes what this process has just stored. */
   #claimFresh(): Effect.Effect<void, StorageError> {
-    const { clock, letters, options, store } = this.#services
+    const { clock, queue, options, store } = this.#services
     return Effect.suspend(() => {
       if (this.#isStopped) return Effect.void
-      const taken = letters.take(claimLimit, (lane) => this.#reserve(lane))
+      const taken = queue.take(claimLimit, (partition) => this.#reserve(partition))
       if (taken.length === 0) return Effect.void
       const known = new Map(taken.map(({ delivery }) => [delivery.id, delivery]))
       const at = clock.monotonicTimeNanosUnsafe()
@@ -173,74 +173,74 @@ class Rounds {
     const { clock, options, store } = this.#services
     const { perAccount, perOrigin, pollMillis, visibilityMillis } = options
     return Effect.suspend(() => {
-      const isDue = this.#wantsLook || this.#backlog.hasRoom || this.#now() >= this.#nextLookAt
+      const isDue = this.#wantsLook || this.#scan.hasRoom || this.#now() >= this.#nextLookAt
       if (!isDue || this.#isStopped) return Effect.void
       this.#nextLookAt = this.#now() + pollMillis
-      const limit = Math.min(claimLimit, this.#slots.free)
+      const limit = Math.min(claimLimit, this.#concurrency.free)
       // Whoever releases a slot has this done then.
       this.#wantsLook = limit <= 0
       if (limit <= 0) return Effect.void
-      const busy = this.#slots.busy()
+      const busy = this.#concurrency.busy()
       const at = clock.monotonicTimeNanosUnsafe()
       const request = { limit, perOrigin, perAccount, busy, visibilityMillis }
-      this.#backlog.ask()
+      this.#scan.ask()
       return Effect.map(store.claimDue(request), (claims) => {
         this.#dispatch(claims, at)
-        this.#backlog.note(request, claims)
-        if (this.#backlog.hasRoom) Latch.openUnsafe(this.#wake)
+        this.#scan.note(request, claims)
+        if (this.#scan.hasRoom) Latch.openUnsafe(this.#wake)
       })
     })
   }
 
   /** Makes room for one, in a slot or ahead of them; nothing where there is none. */
-  #reserve(lane: Lane): { readonly leave: () => void } | undefined {
-    if (this.#slots.room(lane) > 0) {
-      this.#slots.take(lane)
-      return { leave: () => this.#slots.release(lane) }
+  #reserve(partition: Partition): { readonly leave: () => void } | undefined {
+    if (this.#concurrency.room(partition) > 0) {
+      this.#concurrency.take(partition)
+      return { leave: () => this.#concurrency.release(partition) }
     }
-    if (this.#ahead.room(lane.origin) <= 0) return undefined
-    this.#ahead.reserve(lane.origin)
-    return { leave: () => this.#ahead.release(lane.origin) }
+    if (this.#prefetch.room(partition.origin) <= 0) return undefined
+    this.#prefetch.reserve(partition.origin)
+    return { leave: () => this.#prefetch.release(partition.origin) }
   }
 
   /** Begins with what there are slots for; the rest waits for one. */
   #dispatch(claims: ReadonlyArray<ClaimedDelivery>, claimedAtNanos: bigint): void {
     for (const claimed of claims) {
       const one = { claimed, claimedAtNanos }
-      if (this.#slots.room(claimed.delivery) > 0) this.#begin(one)
+      if (this.#concurrency.room(claimed.delivery) > 0) this.#begin(one)
       else this.#keep(one)
     }
   }
 
-  #keep(one: Waiting): void {
-    const { courier, fork } = this.#services
-    if (this.#isStopped) return void fork(courier.giveBack(one.claimed))
-    this.#ahead.reserve(one.claimed.delivery.origin)
-    this.#ahead.put(one)
+  #keep(one: Prefetched): void {
+    const { worker, fork } = this.#services
+    if (this.#isStopped) return void fork(worker.giveBack(one.claimed))
+    this.#prefetch.reserve(one.claimed.delivery.origin)
+    this.#prefetch.put(one)
   }
 
   /** Begins with what has waited, as far as there are slots. */
   #fill(): void {
-    const hasSlot = ({ claimed }: Waiting) => this.#slots.room(claimed.delivery) > 0
-    for (const one of this.#ahead.take(hasSlot)) this.#begin(one)
+    const hasSlot = ({ claimed }: Prefetched) => this.#concurrency.room(claimed.delivery) > 0
+    for (const one of this.#prefetch.take(hasSlot)) this.#begin(one)
   }
 
   /** What has waited too long is for whoever has a slot for it; its origin is not so quick. */
   #giveBackStale(): void {
-    const { clock, courier, fork, options } = this.#services
+    const { clock, worker, fork, options } = this.#services
     const now = clock.monotonicTimeNanosUnsafe()
-    const isStale = ({ claimedAtNanos }: Waiting) =>
+    const isStale = ({ claimedAtNanos }: Prefetched) =>
       now - claimedAtNanos > BigInt(options.freshMillis) * 1_000_000n
-    for (const { claimed } of this.#ahead.take(isStale)) {
-      this.#ahead.learn(claimed.delivery.origin, options.freshMillis)
-      fork(courier.giveBack(claimed))
+    for (const { claimed } of this.#prefetch.take(isStale)) {
+      this.#prefetch.learn(claimed.delivery.origin, options.freshMillis)
+      fork(worker.giveBack(claimed))
     }
   }
 
-  #begin(one: Waiting): void {
-    const { courier, fork } = this.#services
+  #begin(one: Prefetched): void {
+    const { worker, fork } = this.#services
     const { delivery } = one.claimed
-    this.#slots.take(delivery)
+    this.#concurrency.take(delivery)
     // A slot is for the receiver's time, not for the store's.
     let isHeld = true
     const onSent = (tookMillis: number | null) => {
@@ -248,32 +248,40 @@ class Rounds {
       isHeld = false
     }
     // However it ends, also by a defect or before it has begun.
-    fork(courier.carry({ ...one, onSent })).addObserver(() => onSent(null))
+    fork(worker.carry({ ...one, onSent })).addObserver(() => onSent(null))
   }
 
-  #release(lane: Lane, tookMillis: number | null): void {
-    this.#slots.release(lane)
-    if (tookMillis !== null) this.#ahead.learn(lane.origin, tookMillis)
+  #release(partition: Partition, tookMillis: number | null): void {
+    this.#concurrency.release(partition)
+    if (tookMillis !== null) this.#prefetch.learn(partition.origin, tookMillis)
     this.#fill()
     // Also while a look is under way, of which nobody knows yet what it leaves behind.
     this.#freed += 1
-    const wantsMore = this.#wantsLook || this.#backlog.hasRoomFor(lane)
-    if (!wantsMore && this.#services.letters.isEmpty) return
+    const wantsMore = this.#wantsLook || this.#scan.hasRoomFor(partition)
+    if (!wantsMore && this.#services.queue.isEmpty) return
     if (this.#freed >= worthwhile) Latch.openUnsafe(this.#enough)
     Latch.openUnsafe(this.#wake)
   }
 }
 
-const run: Effect.Effect<void, never, WebhookStore | Webhooks | Egress | Mailbox | Scope.Scope> =
+const run: Effect.Effect<void, never, WebhookStore | Webhooks | Egress | LocalQueue | Scope.Scope> =
   Effect.gen(function* () {
     const store = yield* WebhookStore
     const options = yield* CurrentDispatcherOptions
-    const courier = yield* Couriers.make(options, (delayMillis) => rounds.expect(delayMillis))
+    const worker = yield* DeliveryWorkers.make(options, (delayMillis) => rounds.expect(delayMillis))
     const fibers = yield* FiberSet.make<void>()
-    const letters = yield* Mailbox
+    const queue = yield* LocalQueue
     const clock = yield* Clock.Clock
     const fork = yield* FiberSet.runtime(fibers)()
-    const rounds: Rounds = new Rounds({ store, letters, courier, options, clock, fibers, fork })
+    const rounds: DispatchLoop = new DispatchLoop({
+      store,
+      queue,
+      worker,
+      options,
+      clock,
+      fibers,
+      fork,
+    })
     const forget = store
       .forget(options.keptMillis, forgetLimit)
       .pipe(Effect.repeat({ until: (count) => count < forgetLimit }), Effect.ignore({ log: true }))
@@ -285,5 +293,5 @@ const run: Effect.Effect<void, never, WebhookStore | Webhooks | Egress | Mailbox
   })
 
 /** A dispatcher that works as long as the layer's scope is open. */
-export const layer: Layer.Layer<never, never, WebhookStore | Webhooks | Egress | Mailbox> =
+export const layer: Layer.Layer<never, never, WebhookStore | Webhooks | Egress | LocalQueue> =
   Layer.effectDiscard(run)

@@ -5,17 +5,17 @@ import type { DeliverySchedule } from "@millrace/core/domain/DeliverySchedule"
 import { defaultSchedule } from "@millrace/core/domain/DeliverySchedule"
 import { defaultLimits } from "@millrace/core/domain/Limits"
 import { Context } from "effect"
-import type { AheadBounds } from "./Ahead.ts"
-import type { SlotBounds } from "./Slots.ts"
+import type { PrefetchBounds } from "./Prefetch.ts"
+import type { ConcurrencyBounds } from "./Concurrency.ts"
 
 /** How a dispatcher works. */
-export interface DispatcherOptions extends SlotBounds, AheadBounds {
+export interface DispatcherOptions extends ConcurrencyBounds, PrefetchBounds {
   readonly schedule: DeliverySchedule
   /** For one attempt as a whole. */
   readonly timeoutMillis: number
   /**
-   * From when on another dispatcher may take what was claimed and not settled. Longer than an
-   * attempt may begin late, take, and be settled.
+   * From when on another dispatcher may take what was claimed and not recorded. Longer than an
+   * attempt may begin late, take, and be recorded.
    */
   readonly visibilityMillis: number
   /** An attempt that could not begin within this time of its claim is not made. */
@@ -34,7 +34,7 @@ export const defaultOptions: DispatcherOptions = {
   atOnce: defaultLimits.deliveriesAtOnce,
   perOrigin: defaultLimits.deliveriesPerOrigin,
   perAccount: defaultLimits.deliveriesPerAccount,
-  aheadPerOrigin: 64,
+  prefetchPerOrigin: 64,
   quickMillis: 50,
   timeoutMillis: 30_000,
   visibilityMillis: 45_000,

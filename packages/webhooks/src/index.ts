@@ -4,7 +4,7 @@
  */
 export * as Dispatcher from "./Dispatcher.ts"
 export * as DispatcherOptions from "./DispatcherOptions.ts"
-export * as Mailbox from "./Mailbox.ts"
+export * as LocalQueue from "./LocalQueue.ts"
 export * as MasterKey from "./MasterKey.ts"
 export * as MasterVault from "./MasterVault.ts"
 export * as Signature from "./Signature.ts"

@@ -12,7 +12,7 @@ import { EgressFailed, EgressRefused } from "@millrace/egress/Egress"
 import { Clock, Deferred, Effect, Exit, Layer, Option, Random, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
-import { Mailbox } from "../src/Mailbox.ts"
+import { LocalQueue } from "../src/LocalQueue.ts"
 import type { Receive } from "./Harness.ts"
 import { account, answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
 
@@ -31,11 +31,11 @@ const busy = Effect.succeed(answer(503))
 const good = Effect.succeed(answer(200))
 
 /** Lets everything happen that needs no time. */
-const settled = Effect.repeat(Effect.yieldNow, { times: 200 })
+const recorded = Effect.repeat(Effect.yieldNow, { times: 200 })
 
 /** Starts a dispatcher, and lets it take its first look. */
 const start = (...args: Parameters<typeof dispatcher>) =>
-  Effect.andThen(Layer.build(dispatcher(...args)), settled)
+  Effect.andThen(Layer.build(dispatcher(...args)), recorded)
 
 /** Looks that are few, where days pass; retries of one's own need none. */
 const rarely = { pollMillis: 60_000 }
@@ -131,12 +131,12 @@ describe("Dispatcher.layer", () => {
       const other = delivery()
       const { calls, receive } = recorder(busy, Effect.succeed(answer(410)), good)
       const store = yield* WebhookStore
-      const mailbox = yield* Mailbox
+      const queue = yield* LocalQueue
       yield* start(receiver(receive), rarely)
       const post = Effect.fnUntraced(function* (one: Delivery) {
         yield* store.insert(one)
-        mailbox.put([one])
-        yield* settled
+        queue.put([one])
+        yield* recorded
       })
       yield* post(b!)
       yield* post(a!)
@@ -185,13 +185,13 @@ describe("Dispatcher.layer", () => {
     Effect.gen(function* () {
       const { calls, receive } = recorder(good)
       const store = yield* WebhookStore
-      const mailbox = yield* Mailbox
+      const queue = yield* LocalQueue
       yield* start(receiver(receive))
       yield* TestClock.adjust(100)
       const one = delivery()
       yield* store.insert(one)
-      mailbox.put([one])
-      yield* settled
+      queue.put([one])
+      yield* recorded
       assert.deepStrictEqual(
         calls.map(({ at }) => at),
         [100],
@@ -247,7 +247,7 @@ describe("Dispatcher.layer", () => {
       const open = yield* store.list({ account: greedy, limit: 60 })
       assert.strictEqual(open.items.filter(({ attempts }) => attempts === 1).length, 10)
       yield* Deferred.succeed(release, undefined)
-      yield* settled
+      yield* recorded
     }).pipe(Effect.provide(services)),
   )
 
@@ -263,9 +263,9 @@ describe("Dispatcher.layer", () => {
         order.push(headers!["webhook-id"]!)
         return Effect.delay(good, 10)
       }
-      yield* start(receiver(receive), { perOrigin: 4, aheadPerOrigin: 8 })
-      ;(yield* Mailbox).put([...first, ...others])
-      yield* Effect.repeat(Effect.andThen(TestClock.adjust(10), settled), { times: 30 })
+      yield* start(receiver(receive), { perOrigin: 4, prefetchPerOrigin: 8 })
+      ;(yield* LocalQueue).put([...first, ...others])
+      yield* Effect.repeat(Effect.andThen(TestClock.adjust(10), recorded), { times: 30 })
       const all = [...first, ...others].map(({ id }) => id)
       assert.deepStrictEqual(order.toSorted(), all.toSorted())
       const lastOfOthers = order.lastIndexOf(others.at(-1)!.id)

@@ -13,7 +13,7 @@ import { Effect, Layer, Redacted } from "effect"
 import * as Dispatcher from "../src/Dispatcher.ts"
 import type { DispatcherOptions } from "../src/DispatcherOptions.ts"
 import { CurrentDispatcherOptions, defaultOptions } from "../src/DispatcherOptions.ts"
-import { Mailbox } from "../src/Mailbox.ts"
+import { LocalQueue } from "../src/LocalQueue.ts"
 import * as MasterVault from "../src/MasterVault.ts"
 
 export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
@@ -34,7 +34,7 @@ export const answer = (status: number, headers: Record<string, string> = {}): An
 
 /** Everything but a dispatcher. */
 export const services = Webhooks.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Stores.layer, Ids.layerSequential, Mailbox.layer)),
+  Layer.provideMerge(Layer.mergeAll(Stores.layer, Ids.layerSequential, LocalQueue.layer)),
   Layer.provideMerge(MasterVault.layer(masterKey)),
 )
 
@@ -42,7 +42,7 @@ export const services = Webhooks.layer.pipe(
 export const dispatcher = (
   egress: Layer.Layer<Egress>,
   options: Partial<DispatcherOptions> = {},
-): Layer.Layer<never, never, WebhookStore | Webhooks | Mailbox> =>
+): Layer.Layer<never, never, WebhookStore | Webhooks | LocalQueue> =>
   Dispatcher.layer.pipe(
     Layer.provide(egress),
     Layer.provide(Layer.succeed(CurrentDispatcherOptions, { ...defaultOptions, ...options })),

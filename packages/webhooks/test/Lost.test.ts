@@ -1,5 +1,5 @@
 /**
- * Attempts that nobody settles: their dispatcher died, was paused for too long, or could not reach
+ * Attempts that nobody records: their dispatcher died, was paused for too long, or could not reach
  * the store. On the test clock.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -11,11 +11,11 @@ import { defaultOptions } from "../src/DispatcherOptions.ts"
 import type { Receive } from "./Harness.ts"
 import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
 
-const settled = Effect.repeat(Effect.yieldNow, { times: 100 })
+const recorded = Effect.repeat(Effect.yieldNow, { times: 100 })
 
 const pass = Effect.fnUntraced(function* (seconds: number) {
   for (let passed = 0; passed < seconds; passed++) {
-    yield* Effect.andThen(TestClock.adjust("1 second"), settled)
+    yield* Effect.andThen(TestClock.adjust("1 second"), recorded)
   }
 })
 
@@ -62,14 +62,14 @@ describe("an attempt whose end nobody knows", () => {
     }).pipe(Effect.provide(services)),
   )
 
-  it.effect("is logged once, however many die that were to settle it", () =>
+  it.effect("is logged once, however many die that were to record it", () =>
     Effect.gen(function* () {
       const calls: Array<number> = []
-      const away = new StorageError({ operation: "settle", cause: "away" })
+      const away = new StorageError({ operation: "record", cause: "away" })
       const unsettling = Layer.effect(
         WebhookStore,
         WebhookStore.useSync((store) =>
-          WebhookStore.of({ ...store, settle: () => Effect.fail(away) }),
+          WebhookStore.of({ ...store, record: () => Effect.fail(away) }),
         ),
       )
       const one = delivery()

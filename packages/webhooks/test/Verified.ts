@@ -16,7 +16,7 @@ import * as Stores from "@millrace/memory/Stores"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { Webhook } from "standardwebhooks"
 import * as Dispatcher from "../src/Dispatcher.ts"
-import { layerRunStore, Mailbox } from "../src/Mailbox.ts"
+import { layerRunStore, LocalQueue } from "../src/LocalQueue.ts"
 import * as MasterVault from "../src/MasterVault.ts"
 import * as Targets from "../src/Targets.ts"
 import { account, masterKey } from "./Harness.ts"
@@ -39,7 +39,9 @@ const broken = define({
 
 const egress = Egress.layer({ ...httpsOnly, allow: [{ cidr: "127.0.0.0/8" }], idleMillis: 1_000 })
 
-const stores = layerRunStore.pipe(Layer.provideMerge(Layer.mergeAll(Stores.layer, Mailbox.layer)))
+const stores = layerRunStore.pipe(
+  Layer.provideMerge(Layer.mergeAll(Stores.layer, LocalQueue.layer)),
+)
 
 /** An engine that delivers, in memory. */
 const layer = Dispatcher.layer.pipe(

@@ -2,7 +2,7 @@
  * When a delivery is tried again, and when no more (specification 6.2, rules 7 and 8).
  *
  * Guarantees: data and pure functions, so that a test can go through three days at once, and every
- * process decides alike. Leaves out: clocks and dice; both are arguments.
+ * process decides alike. Leaves out: clocks and random numbers; both are arguments.
  */
 import type { AttemptError } from "./Delivery.ts"
 import type { Timestamp } from "./Timestamp.ts"
@@ -45,7 +45,7 @@ export type Next =
   | { readonly _tag: "Failed"; readonly isGone: boolean }
 
 /** What the decisions need to know of a delivery whose next attempt has been claimed. */
-export interface Standing {
+export interface DeliveryProgress {
   /** Number of the attempt that was claimed, from 1. */
   readonly attempt: number
   /** Attempts before it was last asked for by hand; 0 until then. */
@@ -64,12 +64,12 @@ const ended = { _tag: "Failed", isGone: false } as const
  */
 export const withheld = (
   { delaysMillis, lifeMillis }: DeliverySchedule,
-  { attempt, createdAt, earlier, isGone }: Standing,
+  { attempt, createdAt, earlier, isGone }: DeliveryProgress,
   now: Timestamp,
 ): typeof ended | undefined => {
-  const turn = attempt - earlier
-  if (isGone || turn > delaysMillis.length + 1) return ended
-  const isAsked = earlier > 0 && turn === 1
+  const current = attempt - earlier
+  if (isGone || current > delaysMillis.length + 1) return ended
+  const isAsked = earlier > 0 && current === 1
   return !isAsked && now > createdAt + lifeMillis ? ended : undefined
 }
 
@@ -87,21 +87,21 @@ const isGood = (status: number): boolean => status >= 200 && status < 300
 const isBusy = (status: number): boolean => status === 429 || status === 503
 
 /**
- * What an answer makes of a delivery. `dice` is from -1 to 1 and moves the delay by its jitter; a
+ * What an answer makes of a delivery. `random` is from -1 to 1 and moves the delay by its jitter; a
  * `Retry-After` of a busy receiver makes it longer, up to twice the delay.
  */
-export const settle = (
+export const nextOf = (
   { delaysMillis, jitter, lifeMillis }: DeliverySchedule,
-  { attempt, createdAt, earlier }: Standing,
+  { attempt, createdAt, earlier }: DeliveryProgress,
   answer: Answer,
   now: Timestamp,
-  dice: number,
+  random: number,
 ): Next => {
   if (answer._tag === "Answered" && isGood(answer.status)) return { _tag: "Delivered" }
   if (answer._tag === "Answered" && answer.status === 410) return { _tag: "Failed", isGone: true }
   const delay = delaysMillis[attempt - earlier - 1]
   if (delay === undefined) return ended
-  const usual = delay * (1 + jitter * dice)
+  const usual = delay * (1 + jitter * random)
   const wish =
     answer._tag === "Answered" && isBusy(answer.status) ? wishOf(answer.retryAfter, now) : 0
   const delayMillis = Math.round(Math.max(usual, Math.min(wish, 2 * delay)))
@@ -114,10 +114,10 @@ export const settle = (
  */
 export const settleLost = (
   schedule: DeliverySchedule,
-  standing: Standing,
+  standing: DeliveryProgress,
   now: Timestamp,
-  dice: number,
+  random: number,
 ): Next =>
   standing.isGone
     ? ended
-    : settle(schedule, standing, { _tag: "Unanswered", error: "unknown" }, now, dice)
+    : nextOf(schedule, standing, { _tag: "Unanswered", error: "unknown" }, now, random)

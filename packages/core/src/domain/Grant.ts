@@ -37,7 +37,7 @@ export type Grant = typeof Grant.Type
 export type GrantRequest = Omit<Grant, "remaining" | "at">
 
 /** Who changes an account by hand, and why. */
-export interface Deed {
+export interface AdminOperation {
   /** The caller's name for it, unique within the account and its kind: done twice is done once. */
   readonly id: string
   readonly accountId: AccountId
@@ -46,18 +46,18 @@ export interface Deed {
 }
 
 /** What somebody asks for who corrects a balance; `amount` may be negative. */
-export interface Adjustment extends Deed {
+export interface Adjustment extends AdminOperation {
   readonly amount: MicroCredits
 }
 
 /** An account with all its grants that have something left, in any order. */
-export interface Purse {
+export interface CreditBalance {
   readonly account: CreditAccount
   readonly grants: ReadonlyArray<Grant>
 }
 
 /** What becomes of an account: as it is then, and what is to be appended to its ledger. */
-export interface Settled extends Purse {
+export interface Settled extends CreditBalance {
   /** Also those that have nothing left now. */
   readonly grants: ReadonlyArray<Grant>
   readonly entries: ReadonlyArray<Entry>
@@ -115,7 +115,7 @@ const dueAtOf = (grants: ReadonlyArray<Grant>): Timestamp | null => {
  * open runs have set aside is not taken: it stays with the grants it would be paid from, and such
  * a grant loses the rest as soon as no reservation needs it.
  */
-export const settle = ({ account, grants }: Purse, now: Timestamp): Settled => {
+export const settle = ({ account, grants }: CreditBalance, now: Timestamp): Settled => {
   const ordered = grants.toSorted(byUse)
   const used = consume(ordered, sumOf(ordered) - account.posted)
   const entries: Array<Entry> = []
@@ -135,16 +135,21 @@ export const settle = ({ account, grants }: Purse, now: Timestamp): Settled => {
 export const isDue = ({ dueAt }: CreditAccount, now: Timestamp): boolean =>
   dueAt !== null && dueAt <= now
 
-const byHand = (kind: HandEntryKind, deed: Deed, posted: MicroCredits, at: Timestamp): Entry => ({
-  key: keyOf(kind, null, deed.id),
-  accountId: deed.accountId,
+const manualEntry = (
+  kind: HandEntryKind,
+  operation: AdminOperation,
+  posted: MicroCredits,
+  at: Timestamp,
+): Entry => ({
+  key: keyOf(kind, null, operation.id),
+  accountId: operation.accountId,
   kind,
   posted,
   reserved: 0,
   runId: null,
-  part: deed.id,
-  actor: deed.actor,
-  reason: deed.reason,
+  part: operation.id,
+  actor: operation.actor,
+  reason: operation.reason,
   at,
 })
 
@@ -155,10 +160,10 @@ const append = (settled: Settled, entry: Entry, grants: ReadonlyArray<Grant>): S
 })
 
 /** Gives credits to an account. Whether there is such a grant already is for the store to see. */
-export const grant = (purse: Purse, request: GrantRequest, now: Timestamp): Settled => {
-  const settled = settle(purse, now)
+export const grant = (balance: CreditBalance, request: GrantRequest, now: Timestamp): Settled => {
+  const settled = settle(balance, now)
   const given: Grant = { ...request, remaining: request.amount, at: now }
-  const entry = byHand("grant", request, request.amount, now)
+  const entry = manualEntry("grant", request, request.amount, now)
   return append(settled, entry, [...settled.grants, given])
 }
 
@@ -166,13 +171,13 @@ export const grant = (purse: Purse, request: GrantRequest, now: Timestamp): Sett
  * Corrects a balance. What is added is kept as a grant without an end, behind all others; what is
  * taken is taken as a run would take it.
  */
-export const adjust = (purse: Purse, adjustment: Adjustment, now: Timestamp): Settled => {
-  const settled = settle(purse, now)
-  const { amount, ...deed } = adjustment
-  const entry = byHand("adjust", deed, amount, now)
+export const adjust = (balance: CreditBalance, adjustment: Adjustment, now: Timestamp): Settled => {
+  const settled = settle(balance, now)
+  const { amount, ...operation } = adjustment
+  const entry = manualEntry("adjust", operation, amount, now)
   if (amount <= 0) return append(settled, entry, settled.grants)
   const added: Grant = {
-    ...deed,
+    ...operation,
     id: entry.key,
     amount,
     remaining: amount,
@@ -187,7 +192,16 @@ export const adjust = (purse: Purse, adjustment: Adjustment, now: Timestamp): Se
 const lastPriority = 2_147_483_647
 
 /** Says whether runs of an account need cover from now on. */
-export const meter = (purse: Purse, deed: Deed, metered: boolean, now: Timestamp): Settled => {
-  const settled = settle(purse, now)
-  return append(settled, byHand(metered ? "meter" : "unmeter", deed, 0, now), settled.grants)
+export const meter = (
+  balance: CreditBalance,
+  operation: AdminOperation,
+  metered: boolean,
+  now: Timestamp,
+): Settled => {
+  const settled = settle(balance, now)
+  return append(
+    settled,
+    manualEntry(metered ? "meter" : "unmeter", operation, 0, now),
+    settled.grants,
+  )
 }

@@ -13,7 +13,7 @@ export const prefixes = {
   execution: "exe",
   key: "key",
   message: "msg",
-  deed: "deed",
+  operation: "deed",
   secret: "sec",
 } as const
 

@@ -6,16 +6,16 @@
 import type { RunId } from "./Id.ts"
 
 /** How long the name of a start holds. */
-export const startKeyMillis = 86_400_000
+export const idempotencyKeyMillis = 86_400_000
 
 /** How many characters a name has at most. */
-export const startKeyLength = 255
+export const idempotencyKeyLength = 255
 
 /**
  * The name of a start, as a client chose it. Names of two accounts have nothing to do with each
  * other.
  */
-export interface StartKey {
+export interface IdempotencyKey {
   readonly key: string
   /** Tells two requests apart that are given the same name by mistake. */
   readonly bodyHash: string

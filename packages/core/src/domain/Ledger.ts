@@ -34,7 +34,7 @@ export const Entry = Schema.Struct({
   posted: MicroCredits,
   reserved: MicroCredits,
   runId: Schema.NullOr(RunId),
-  /** What it is about: a node and a commit, a commit, a grant, a deed; else empty. */
+  /** What it is about: a node and a commit, a commit, a grant, a operation; else empty. */
   part: Schema.String,
   /** Who did it, where a person did. */
   actor: Schema.NullOr(Schema.String),
@@ -101,7 +101,7 @@ export const availableOf = ({ posted, reserved }: CreditAccount): MicroCredits =
 type Change = Pick<Entry, "kind" | "posted" | "reserved">
 
 /** What these entries set aside that was available before; only they need cover. */
-export const demandOf = (entries: ReadonlyArray<Change>): MicroCredits =>
+export const amountToReserve = (entries: ReadonlyArray<Change>): MicroCredits =>
   entries.reduce(
     (sum, { kind, reserved }) => (kind === "reserve" || kind === "extend" ? sum + reserved : sum),
     0,

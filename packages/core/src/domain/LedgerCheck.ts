@@ -25,13 +25,13 @@ export type RunFacts = Pick<Run, "id" | "status" | "estimatedCredits" | "actualC
  * One line of an audit's reading: an entry with the run it names (`null` where there is none), or a
  * run that has credits and no entry.
  */
-export interface TrailLine {
+export interface AuditLine {
   readonly entry: NumberedEntry | null
   readonly run: RunFacts | null
 }
 
 /** Everything about one account, as it was at one moment; lines in the order of the ledger. */
-export interface TrailHead {
+export interface AuditHead {
   readonly account: CreditAccount
   /** Those that have something left. */
   readonly grants: ReadonlyArray<Grant>
@@ -89,18 +89,18 @@ const problemsOf = (sums: Sums): ReadonlyArray<string> => {
 
 /** Reads the ledger of one account, line by line. Mutable, for one reader. */
 export class LedgerCheck {
-  readonly #head: TrailHead
+  readonly #head: AuditHead
   readonly #runs = new Map<string, Sums>()
   readonly #found: Array<Discrepancy> = []
   #reached: CreditAccount
 
-  constructor(head: TrailHead) {
+  constructor(head: AuditHead) {
     this.#head = head
     this.#reached = unopened(head.account.accountId)
   }
 
   /** Takes the next line. */
-  read({ entry, run }: TrailLine): void {
+  read({ entry, run }: AuditLine): void {
     if (entry === null) {
       if (run !== null) this.#judge(none(run))
       return

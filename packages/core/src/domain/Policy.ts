@@ -68,20 +68,20 @@ const hasRetryAfter = (millis: number | undefined): millis is number =>
   millis !== undefined && Number.isFinite(millis) && millis >= 0
 
 /**
- * How long to wait after an attempt, in whole milliseconds. `luck` is in [0, 1). A handler's own
+ * How long to wait after an attempt, in whole milliseconds. `random` is in [0, 1). A handler's own
  * wish replaces the backoff, up to a year.
  */
 export const delayMillis = (
   policy: RetryPolicy,
   attempt: number,
-  luck: number,
+  random: number,
   retryAfterMillis: number | undefined,
 ): number => {
   if (hasRetryAfter(retryAfterMillis)) {
     return Math.ceil(Math.min(retryAfterMillis, maxPolicyMillis))
   }
   const backoff = policy.initialMillis * policy.factor ** (attempt - 1)
-  const jittered = Math.min(backoff, policy.maxMillis) * (1 + policy.jitter * (2 * luck - 1))
+  const jittered = Math.min(backoff, policy.maxMillis) * (1 + policy.jitter * (2 * random - 1))
   return Math.round(Math.min(jittered, policy.maxMillis))
 }
 

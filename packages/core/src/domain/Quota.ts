@@ -94,13 +94,13 @@ export const take = (quota: Quota, usage: Usage, now: Timestamp): Taken => {
  * What each of several requests is told that were taken together: the first `granted` of them are
  * admitted, as if they had come one after the other. `usage` is the one after all of them.
  */
-export const tell = (
+export const answerAt = (
   quota: Quota,
   usage: Usage,
   granted: number,
-  turn: number,
+  position: number,
 ): Pick<Taken, "admitted" | "window"> => {
-  const admitted = turn < granted
-  const then = admitted ? plus(usage, turn + 1 - granted) : usage
+  const admitted = position < granted
+  const then = admitted ? plus(usage, position + 1 - granted) : usage
   return { admitted, window: windowOf(quota, then, admitted) }
 }

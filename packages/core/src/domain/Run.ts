@@ -34,7 +34,7 @@ export const isTerminal = (status: RunStatus): boolean =>
   status !== "QUEUED" && status !== "RUNNING"
 
 /** True for a node run that will never change again. */
-export const isSettled = (status: NodeRunStatus): boolean =>
+export const isNodeTerminal = (status: NodeRunStatus): boolean =>
   status !== "PENDING" && status !== "RUNNING" && status !== "WAITING"
 
 /** `full`: the whole workflow. `single`: one node of it. */
@@ -157,16 +157,16 @@ export const Run = Schema.Struct({
   revision: Schema.Int,
   /** Raised by every claim; a write that carries an older fence is refused. */
   fence: Schema.Int,
-  /** The owners that it has lost since a node last settled, the latest last; see {@link Loss}. */
+  /** The owners that it has lost since a node last finished, the latest last; see {@link Loss}. */
   losses: Schema.Array(Loss),
   owner: Schema.NullOr(RunnerId),
 })
 export type Run = typeof Run.Type
 
 /**
- * What happened to one node in a run. Stored when the node settles, and before that whenever it has
- * to wait, so that what earlier attempts left behind outlives their process. What is said of a node
- * without a row follows from the run: see {@link nodeRunsOf}.
+ * What happened to one node in a run. Stored when the node finishes, and before that whenever it
+ * has to wait, so that what earlier attempts left behind outlives their process. What is said of a
+ * node without a row follows from the run: see {@link nodeRunsOf}.
  */
 export const NodeRun = Schema.Struct({
   nodeId: Schema.String,
@@ -215,8 +215,8 @@ const attemptOf = (
   return { attempt, startedAt: next.startedAt, status: "WAITING" }
 }
 
-/** What can be said of a node that has not settled: in progress, not reached, or never to be. */
-const unsettled = (record: RunRecord, ordinal: number, row: NodeRun | undefined): NodeRun => {
+/** What can be said of a node that has not finished: in progress, not reached, or never to be. */
+const unfinished = (record: RunRecord, ordinal: number, row: NodeRun | undefined): NodeRun => {
   const node = record.definition.nodes[ordinal]!
   const { finishedAt, status } = record.run
   const attempt = attemptOf(record.run, ordinal, row)
@@ -244,13 +244,13 @@ const unsettled = (record: RunRecord, ordinal: number, row: NodeRun | undefined)
 
 /**
  * Every node of a run in order: topological, then by position on the canvas (a definition's nodes
- * are frozen in that order). A node that has not settled is RUNNING, WAITING or PENDING while the
+ * are frozen in that order). A node that has not finished is RUNNING, WAITING or PENDING while the
  * run is open, and CANCELED once it has ended.
  */
 export const nodeRunsOf = (record: RunRecord): ReadonlyArray<NodeRun> => {
   const rows = new Map(record.nodeRuns.map((row) => [row.nodeId, row]))
   return record.definition.nodes.map(({ id }, ordinal) => {
     const row = rows.get(id)
-    return row !== undefined && isSettled(row.status) ? row : unsettled(record, ordinal, row)
+    return row !== undefined && isNodeTerminal(row.status) ? row : unfinished(record, ordinal, row)
   })
 }

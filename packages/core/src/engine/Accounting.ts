@@ -6,7 +6,7 @@
  */
 import { Context, Effect, Layer, Option, Stream } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
-import type { Grant, Purse } from "../domain/Grant.ts"
+import type { Grant, CreditBalance } from "../domain/Grant.ts"
 import type { AccountId } from "../domain/Id.ts"
 import type { NumberedEntry } from "../domain/Ledger.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
@@ -19,21 +19,21 @@ import { audit } from "./Audit.ts"
 import { Ids } from "./Ids.ts"
 
 /** Who does something, and why. Done again under the same `id` it is done once. */
-export interface NewDeed {
+export interface NewAdminOperation {
   readonly id?: string | undefined
   readonly actor: string
   readonly reason: string
 }
 
 /** Credits that are to be given; of the lowest priority number is used first, 0 by default. */
-export interface NewGrant extends NewDeed {
+export interface NewGrant extends NewAdminOperation {
   readonly amount: MicroCredits
   readonly priority?: number | undefined
   readonly expiresAt?: Timestamp | undefined
 }
 
 /** A correction, either way. */
-export interface NewAdjustment extends NewDeed {
+export interface NewAdjustment extends NewAdminOperation {
   readonly amount: MicroCredits
 }
 
@@ -43,7 +43,7 @@ export class Accounting extends Context.Service<
   Accounting,
   {
     /** What an account has, and its grants that have something left. */
-    readonly find: (account: AccountId) => Effect.Effect<Purse, Refusal>
+    readonly find: (account: AccountId) => Effect.Effect<CreditBalance, Refusal>
     /** Gives credits; of a grant that was made already, the first one is the answer. */
     readonly grant: (account: AccountId, grant: NewGrant) => Effect.Effect<Grant, Refusal>
     /** Corrects a balance; of what was done already, the first entry is the answer. */
@@ -54,7 +54,7 @@ export class Accounting extends Context.Service<
     /** Says whether runs of an account need cover from now on. */
     readonly meter: (
       account: AccountId,
-      deed: NewDeed,
+      operation: NewAdminOperation,
       metered: boolean,
     ) => Effect.Effect<NumberedEntry, Refusal>
     /** Entries of an account, newest first. */
@@ -94,9 +94,12 @@ const make = Effect.gen(function* () {
     const found = yield* accounts.findAccount(accountId)
     if (Option.isNone(found)) return yield* new AccountNotFound({ accountId })
   })
-  const named = Effect.fnUntraced(function* <D extends NewDeed>(accountId: AccountId, deed: D) {
+  const named = Effect.fnUntraced(function* <D extends NewAdminOperation>(
+    accountId: AccountId,
+    operation: D,
+  ) {
     yield* known(accountId)
-    return { ...deed, accountId, id: deed.id ?? (yield* ids.make("deed")) }
+    return { ...operation, accountId, id: operation.id ?? (yield* ids.make("operation")) }
   })
   return Accounting.of({
     find: (account) => Effect.andThen(known(account), ledger.find(account)),
@@ -107,8 +110,8 @@ const make = Effect.gen(function* () {
     adjust: Effect.fn("Accounting.adjust")(function* (account, wanted) {
       return yield* ledger.adjust(yield* named(account, wanted))
     }),
-    meter: Effect.fn("Accounting.meter")(function* (account, deed, metered) {
-      return yield* ledger.meter(yield* named(account, deed), metered)
+    meter: Effect.fn("Accounting.meter")(function* (account, operation, metered) {
+      return yield* ledger.meter(yield* named(account, operation), metered)
     }),
     statement: (query) => Effect.andThen(known(query.account), ledger.statement(query)),
     entries: (account) => entriesOf(ledger, account),

@@ -1,12 +1,12 @@
 /**
  * What a run's commits do to the credits of its account.
  *
- * A run sets its estimate aside when it is born. Whatever a node costs is taken out of that with
+ * A run sets its estimate aside with its insert. Whatever a node costs is taken out of that with
  * the commit that records it. Before anything is started, what the nodes in progress are expected
  * to cost has to be set aside, too; where that is not so any more, because others were dearer than
  * expected, the commit asks for more. At the end the rest is given back.
  *
- * Guarantees: pure; one reservation at the birth, one settlement at the end, and entries that add
+ * Guarantees: pure; one reservation at the insert, one settlement at the end, and entries that add
  * up to what the run says it has cost. Leaves out: whether an account can bear it.
  */
 import type { MicroCredits } from "../domain/Credits.ts"
@@ -16,7 +16,7 @@ import * as Ledger from "../domain/Ledger.ts"
 import { estimateOf } from "../domain/NodeType.ts"
 import type { Run } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
-import type { Progress } from "./Progress.ts"
+import type { RunState } from "./RunState.ts"
 
 /** What one node has cost since the last commit. */
 export interface Charge {
@@ -39,15 +39,15 @@ export interface Billed {
   readonly held: MicroCredits
 }
 
-/** What a run has set aside before its next commit; of one that is born with it, its estimate. */
+/** What a run has set aside before its next commit; of a new run, its estimate. */
 export const heldBefore = ({ estimatedCredits, heldCredits, revision }: Run): MicroCredits =>
   revision === 0 ? estimatedCredits : heldCredits
 
 const taken = (before: Run, extra: MicroCredits, now: Timestamp): ReadonlyArray<RunEntry> => {
   const { estimatedCredits, revision } = before
-  const birth = revision === 0 && estimatedCredits > 0
+  const isNew = revision === 0 && estimatedCredits > 0
   return [
-    ...(birth ? [Ledger.reserve(estimatedCredits, now)] : []),
+    ...(isNew ? [Ledger.reserve(estimatedCredits, now)] : []),
     ...(extra > 0 ? [Ledger.extend(extra, revision + 1, now)] : []),
   ]
 }
@@ -71,7 +71,12 @@ export const billOf = (before: Run, bill: Bill, now: Timestamp): Billed => {
 }
 
 /** What the nodes in progress are expected to cost yet. */
-export const expectedOf = ({ graph, leftovers, run, running }: Progress): MicroCredits => {
+export const expectedOf = ({
+  graph,
+  priorAttempts: leftovers,
+  run,
+  running,
+}: RunState): MicroCredits => {
   // Where no node of the run has a price, nobody needs to be asked for it.
   if (run.estimatedCredits === 0) return 0
   let sum = 0

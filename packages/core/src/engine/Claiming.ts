@@ -14,7 +14,7 @@ import type { Timestamp } from "../domain/Timestamp.ts"
 import { settingsOf } from "../domain/Workflow.ts"
 import type { RunStore } from "../ports/RunStore.ts"
 import type { Caps } from "./Caps.ts"
-import type { Executions } from "./Executions.ts"
+import type { RunSupervisor } from "./RunSupervisor.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import type { RunnerOptions } from "./RunnerOptions.ts"
 
@@ -52,7 +52,7 @@ export interface Claiming {
   readonly id: RunnerId
   readonly store: RunStore["Service"]
   readonly types: NodeTypes["Service"]
-  readonly executions: Executions
+  readonly supervisor: RunSupervisor
   readonly clock: Clock.Clock
   readonly options: RunnerOptions
   readonly caps: Caps
@@ -60,20 +60,20 @@ export interface Claiming {
 }
 
 /** Takes runs that nobody executes, as long as there is room. */
-const claims = ({ caps, clock, executions, id, options, room, store, types }: Claiming) => {
+const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Claiming) => {
   const refusals = new Refusals()
   let after: AccountId | undefined
   const take = Effect.fnUntraced(function* (record: RunRecord) {
     const { run } = record
     after = run.accountId
     const unknown = unknownType(record, types)
-    if (unknown === undefined) return yield* executions.takeOver(record)
+    if (unknown === undefined) return yield* supervisor.takeOver(record)
     refusals.add(run.id, clock.currentTimeMillisUnsafe())
     yield* Effect.logWarning(`run ${run.id} needs node type ${unknown}, which is not known here`)
-    yield* store.abandon(id, [run.id])
+    yield* store.requeue(id, [run.id])
   })
   return Effect.gen(function* () {
-    executions.nextDue = Number.POSITIVE_INFINITY
+    supervisor.nextDue = Number.POSITIVE_INFINITY
     let more = true
     while (more && room() > 0) {
       const limit = Math.min(options.claimLimit, room())
@@ -83,7 +83,7 @@ const claims = ({ caps, clock, executions, id, options, room, store, types }: Cl
         limit,
         except: refusals.at(clock.currentTimeMillisUnsafe()),
         after,
-        ...executions.slots.roomsFor(limit),
+        ...supervisor.slots.roomsFor(limit),
         ...caps.asked,
       })
       for (const record of claimed) yield* take(record)
@@ -93,8 +93,11 @@ const claims = ({ caps, clock, executions, id, options, room, store, types }: Cl
 }
 
 /** Looks for runs whenever it is time, somebody says so, or a parked run goes on. */
-export const claiming = (needs: Claiming, pokes: Queue.Dequeue<void>): Effect.Effect<never> => {
-  const { clock, executions, options } = needs
+export const claiming = (
+  needs: Claiming,
+  notifications: Queue.Dequeue<void>,
+): Effect.Effect<never> => {
+  const { clock, supervisor, options } = needs
   const { lagMillis, pollMillis } = options
   const claim = claims(needs)
   let expectedAt = clock.currentTimeMillisUnsafe()
@@ -107,9 +110,9 @@ export const claiming = (needs: Claiming, pokes: Queue.Dequeue<void>): Effect.Ef
   )
   const pause = Effect.suspend(() => {
     const now = clock.currentTimeMillisUnsafe()
-    const millis = Math.max(0, Math.min(pollMillis, executions.nextDue - now))
+    const millis = Math.max(0, Math.min(pollMillis, supervisor.nextDue - now))
     expectedAt = now + millis
-    return Effect.timeoutOrElse(Queue.take(pokes), {
+    return Effect.timeoutOrElse(Queue.take(notifications), {
       duration: millis,
       orElse: () => Effect.void,
     })

@@ -5,11 +5,11 @@
 import { Duration, Effect, Option, Schedule } from "effect"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit, RunStore, StaleRun } from "../ports/RunStore.ts"
-import { RunSignals } from "./RunSignals.ts"
-import type { Turn } from "./Turn.ts"
+import { CurrentRunNotifier } from "./RunNotifier.ts"
+import type { Step } from "./Step.ts"
 
 /** Pauses between tries: from 50 ms, doubling to 5 s, with jitter, without an end. */
-const patience = Schedule.exponential("50 millis").pipe(
+const retryPauses = Schedule.exponential("50 millis").pipe(
   Schedule.modifyDelay(({ duration }) =>
     Effect.succeed(Duration.min(duration, Duration.seconds(5))),
   ),
@@ -39,7 +39,7 @@ const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<v
         landed ? Effect.void : Effect.fail(refusal),
       ),
     ),
-    Effect.retry({ schedule: patience, while: (error) => error._tag === "StorageError" }),
+    Effect.retry({ schedule: retryPauses, while: (error) => error._tag === "StorageError" }),
     Effect.catchTag("StorageError", Effect.die),
   )
 
@@ -53,16 +53,16 @@ export const commitDurably = (
 ): Effect.Effect<void, Refusal> =>
   Effect.flatMap(
     Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit)),
-    () => Effect.map(RunSignals, (signals) => signals.tell(commit.run.id)),
+    () => Effect.map(CurrentRunNotifier, (signals) => signals.tell(commit.run.id)),
   )
 
-/** Commits what a turn asks for, or what it asks for where credits do not cover that. */
-export const commitTurn = (store: RunStore["Service"], turn: Turn): Effect.Effect<Turn, StaleRun> =>
-  commitDurably(store, turn.commit).pipe(
-    Effect.as(turn),
+/** Commits what a step asks for, or what it asks for where credits do not cover that. */
+export const commitStep = (store: RunStore["Service"], step: Step): Effect.Effect<Step, StaleRun> =>
+  commitDurably(store, step.commit).pipe(
+    Effect.as(step),
     Effect.catchTag("InsufficientCredits", (refusal) =>
-      turn.otherwise === undefined
+      step.otherwise === undefined
         ? Effect.die(refusal)
-        : commitTurn(store, turn.otherwise(refusal)),
+        : commitStep(store, step.otherwise(refusal)),
     ),
   )

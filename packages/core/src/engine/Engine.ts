@@ -9,7 +9,7 @@ import type { StorageError } from "../ports/StorageError.ts"
 import type { WebhookStore } from "../ports/WebhookStore.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Accounting } from "./Accounting.ts"
-import { Graphs } from "./Graphs.ts"
+import { GraphCache } from "./GraphCache.ts"
 import { Ids } from "./Ids.ts"
 import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
@@ -48,7 +48,7 @@ export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Laye
   Quarantine.layer,
 ).pipe(
   Layer.provideMerge(Runner.layer),
-  Layer.provide(Graphs.layer),
+  Layer.provide(GraphCache.layer),
   Layer.provideMerge(Ids.layer),
   Layer.provide(StoreClock.layerClock),
   Layer.provideMerge(StoreClock.layer),

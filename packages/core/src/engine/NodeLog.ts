@@ -1,5 +1,5 @@
 /**
- * The log of one node run: bounded lines, kept in memory until the node settles. `Effect.log` and
+ * The log of one node run: bounded lines, kept in memory until the node finishes. `Effect.log` and
  * its kin inside a handler end here, through {@link nodeLogger}, and nowhere else.
  *
  * Guarantees: never more lines or bytes than the limits say, however much a handler writes.

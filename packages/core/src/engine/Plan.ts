@@ -16,7 +16,7 @@ import type { Graph, GraphNode } from "../graph/Graph.ts"
 import { withNodeOverrides } from "../graph/Overlay.ts"
 import type { Problem } from "../graph/Problem.ts"
 import { resolveValues } from "../graph/Request.ts"
-import type { Compiled } from "./Graphs.ts"
+import type { Compiled } from "./GraphCache.ts"
 
 /** What a start lays over the stored workflow, for this run only (specification 4.5). */
 export interface Overlay {

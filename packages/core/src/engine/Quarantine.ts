@@ -18,7 +18,7 @@ import type { StorageError } from "../ports/StorageError.ts"
 import { commitDurably } from "./Commit.ts"
 import { Ids } from "./Ids.ts"
 import { NotInQuarantine } from "./Refusals.ts"
-import { giveUp } from "./Turn.ts"
+import { giveUp } from "./Step.ts"
 
 type Refusal = NotInQuarantine | StorageError
 
@@ -54,12 +54,12 @@ const make = Effect.gen(function* () {
       const found = suspects.find(({ record }) => record.run.id === id)
       if (found === undefined) return yield* new NotInQuarantine({ runId: id })
       // From here on nobody else can write the run, so what is decided is what happens.
-      const seized = yield* runs.seize(found.record.run.accountId, id, owner)
-      if (Option.isNone(seized) || isTerminal(seized.value.run.status)) continue
+      const taken = yield* runs.takeOver(found.record.run.accountId, id, owner)
+      if (Option.isNone(taken) || isTerminal(taken.value.run.status)) continue
       const { definition, run } = found.record
       const story = sentenceOf(run.losses, definition.nodes)
       const error = `The run was ended by an operator: ${story}`
-      const commit = giveUp(seized.value, error, clock.currentTimeMillisUnsafe())
+      const commit = giveUp(taken.value, error, clock.currentTimeMillisUnsafe())
       const stored = yield* Effect.result(commitDurably(runs, commit))
       if (Result.isSuccess(stored)) return commit.run
     }
@@ -68,7 +68,7 @@ const make = Effect.gen(function* () {
   return Quarantine.of({
     list: runs.suspects(suspectsListed),
     release: Effect.fn("Quarantine.release")(function* (id) {
-      const isReleased = yield* runs.pardon(id)
+      const isReleased = yield* runs.clearLosses(id)
       if (!isReleased) return yield* new NotInQuarantine({ runId: id })
     }),
     end,

@@ -56,7 +56,7 @@ export class RevisionMismatch extends Schema.TaggedError<RevisionMismatch>()("Re
   }
 }
 
-/** The workflow is being changed by so many at once that this change did not get its turn. */
+/** The workflow is being changed by so many at once that this change did not get its step. */
 export class TooManyChanges extends Schema.TaggedError<TooManyChanges>()("TooManyChanges", {
   workflowId: Schema.String,
 }) {
@@ -91,9 +91,12 @@ export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("De
 }
 
 /** The name of a start was given to another request before. */
-export class StartKeyTaken extends Schema.TaggedError<StartKeyTaken>()("StartKeyTaken", {
-  runId: Schema.String,
-}) {
+export class IdempotencyKeyTaken extends Schema.TaggedError<IdempotencyKeyTaken>()(
+  "IdempotencyKeyTaken",
+  {
+    runId: Schema.String,
+  },
+) {
   override get message(): string {
     return "The idempotency key was used for another start before"
   }

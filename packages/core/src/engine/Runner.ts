@@ -19,17 +19,17 @@ import { CurrentWatchdog } from "../ports/Watchdog.ts"
 import { CurrentWakeups } from "../ports/Wakeups.ts"
 import { Caps } from "./Caps.ts"
 import { claiming } from "./Claiming.ts"
-import type { Over, Prepared } from "./Execution.ts"
-import type { Needs } from "./Executions.ts"
-import { Executions, lost as tellLost } from "./Executions.ts"
-import type { Graphs } from "./Graphs.ts"
+import type { RunResult, Prepared } from "./RunExecution.ts"
+import type { Requirements } from "./RunSupervisor.ts"
+import { RunSupervisor, lost as tellLost } from "./RunSupervisor.ts"
+import type { GraphCache } from "./GraphCache.ts"
 import { Handlers } from "./Handlers.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import type { RunnerOptions } from "./RunnerOptions.ts"
 import { CurrentRunnerOptions } from "./RunnerOptions.ts"
 import { Slots } from "./Slots.ts"
-import type { Spent } from "./Turn.ts"
+import type { ChargedSoFar } from "./Step.ts"
 
 export class Runner extends Context.Service<
   Runner,
@@ -44,58 +44,61 @@ export class Runner extends Context.Service<
     readonly giveSlot: (account: AccountId) => void
     /** Says that there may be a run to claim, here and in other processes. */
     readonly look: Effect.Effect<void>
-    /** Executes a run that this runner owns, from a first turn whose commit is stored. */
+    /** Executes a run that this runner owns, from a first step whose commit is stored. */
     readonly launch: (run: Run, prepared: Prepared) => Effect.Effect<void>
     /** What attempts of a run have charged so far, as far as they are in progress here. */
-    readonly spentOf: (id: RunId) => Spent
+    readonly spentOf: (id: RunId) => ChargedSoFar
     /** Interrupts the execution of a run, if it is here. */
     readonly stop: (id: RunId) => Effect.Effect<void>
     /**
      * Waits until an execution that is here is over, and gives the run if it has ended with it.
      * None when the account has none here.
      */
-    readonly ended: (account: AccountId, id: RunId) => Option.Option<Effect.Effect<Over>>
+    readonly ended: (account: AccountId, id: RunId) => Option.Option<Effect.Effect<RunResult>>
   }
 >()("@millrace/core/engine/Runner") {
   /** Starts with a heartbeat and a claim, and keeps both up until its scope closes. */
-  static readonly layer: Layer.Layer<Runner, StorageError, RunStore | NodeTypes | Graphs | Ids> =
-    Layer.effect(
-      Runner,
-      Effect.suspend(() => make),
-    )
+  static readonly layer: Layer.Layer<
+    Runner,
+    StorageError,
+    RunStore | NodeTypes | GraphCache | Ids
+  > = Layer.effect(
+    Runner,
+    Effect.suspend(() => make),
+  )
 }
 
 /** Keeps the lease, and brings what is executed here in line with what the store says is ours. */
 const heartbeat = (
   id: RunnerId,
   store: RunStore["Service"],
-  executions: Executions,
+  supervisor: RunSupervisor,
   clock: Clock.Clock,
   { leaseMillis }: RunnerOptions,
 ): Effect.Effect<void> => {
   let confirmedAt = clock.currentTimeMillisUnsafe()
   // What we own and do not execute: an answer got lost, or an execution broke off. Only one that
   // is found twice in a row is not just on its way to us.
-  let strays: ReadonlySet<RunId> = new Set()
+  let orphansBefore: ReadonlySet<RunId> = new Set()
 
   const beat = Effect.gen(function* () {
     // Runs that are launched while the store answers are not in its answer.
-    const before = [...executions.runs.values()]
+    const before = [...supervisor.runs.values()]
     const at = clock.currentTimeMillisUnsafe()
-    const blocked = executions.handlers.takeBlocked()
+    const blocked = supervisor.handlers.takeBlocked()
     const owned = yield* store.heartbeat(id, leaseMillis, blocked)
     confirmedAt = at
     const lost = before.filter(
-      (run) => executions.runs.get(run.id) === run && owned.get(run.id) !== run.fence,
+      (run) => supervisor.runs.get(run.id) === run && owned.get(run.id) !== run.fence,
     )
-    yield* executions.stop(lost.map((run) => run.id))
+    yield* supervisor.stop(lost.map((run) => run.id))
     yield* Effect.forEach(lost, (run) => Effect.provideService(tellLost(run), RunStore, store), {
       discard: true,
     })
-    const idle = [...owned.keys()].filter((runId) => !executions.runs.has(runId))
-    const astray = idle.filter((runId) => strays.has(runId))
-    strays = new Set(idle)
-    if (astray.length > 0) yield* store.abandon(id, astray)
+    const idle = [...owned.keys()].filter((runId) => !supervisor.runs.has(runId))
+    const orphaned = idle.filter((runId) => orphansBefore.has(runId))
+    orphansBefore = new Set(idle)
+    if (orphaned.length > 0) yield* store.requeue(id, orphaned)
   })
 
   const without = (error: StorageError) =>
@@ -103,18 +106,18 @@ const heartbeat = (
       ? Effect.logWarning("no heartbeat", error)
       : Effect.andThen(
           Effect.logError("no heartbeat for two thirds of the lease: stopping all runs", error),
-          executions.stopAll(),
+          supervisor.stopAll(),
         )
   return Effect.catchTag(beat, "StorageError", without)
 }
 
 const nanosPerMilli = 1_000_000
 
-/** How often it is looked whether the event loop turns. */
+/** How often it is looked whether the event loop steps. */
 const lookMillis = 500
 
 /** Warns of blocks of the event loop when they are over. */
-const watching = ({ handlers }: Executions, clock: Clock.Clock) =>
+const watching = ({ handlers }: RunSupervisor, clock: Clock.Clock) =>
   Effect.gen(function* () {
     const before = clock.monotonicTimeNanosUnsafe()
     yield* Effect.sleep(Duration.millis(lookMillis))
@@ -139,46 +142,46 @@ const make = Effect.gen(function* () {
   yield* caps.learn(store)
   yield* store.heartbeat(id, options.leaseMillis)
   yield* Effect.addFinalizer(() =>
-    Effect.andThen(Effect.ignore(store.release(id)), wakeups.announce),
+    Effect.andThen(Effect.ignore(store.endLease(id)), wakeups.announce),
   )
-  const fibers = yield* FiberMap.make<RunId, Over>()
-  const giveBack = (runId: RunId) => Effect.ignore(store.abandon(id, [runId]))
+  const fibers = yield* FiberMap.make<RunId, RunResult>()
+  const giveBack = (runId: RunId) => Effect.ignore(store.requeue(id, [runId]))
   const handlers = new Handlers(yield* CurrentWatchdog)
   const slots = new Slots(limits)
-  const context = yield* Effect.context<Needs>()
-  const executions = new Executions(fibers, context, giveBack, handlers, slots)
-  const room = () => (executions.isDraining() ? 0 : slots.free)
-  const pokes = yield* Queue.sliding<void>(1)
-  const poke = () => void Queue.offerUnsafe(pokes, undefined)
+  const context = yield* Effect.context<Requirements>()
+  const supervisor = new RunSupervisor(fibers, context, giveBack, handlers, slots)
+  const room = () => (supervisor.isDraining() ? 0 : slots.free)
+  const notifications = yield* Queue.sliding<void>(1)
+  const notify = () => void Queue.offerUnsafe(notifications, undefined)
 
   // A scope closes in the opposite order: no more claims, then the nodes in progress finish under a
   // living lease, then the lease ends.
-  yield* every(options.leaseMillis / 4, heartbeat(id, store, executions, clock, options))
+  yield* every(options.leaseMillis / 4, heartbeat(id, store, supervisor, clock, options))
   yield* every(
     options.leaseMillis / 4,
     Effect.catchTag(caps.learn(store), "StorageError", (error) =>
       Effect.logWarning("could not read which accounts have caps", error),
     ),
   )
-  yield* Effect.addFinalizer(() => executions.drain(options.graceMillis))
-  yield* Effect.forkScoped(Effect.forever(watching(executions, clock)))
-  const needs = { id, store, types, executions, clock, options, caps, room }
-  yield* Effect.forkScoped(claiming(needs, pokes))
-  yield* wakeups.listen(poke)
+  yield* Effect.addFinalizer(() => supervisor.drain(options.graceMillis))
+  yield* Effect.forkScoped(Effect.forever(watching(supervisor, clock)))
+  const needs = { id, store, types, supervisor, clock, options, caps, room }
+  yield* Effect.forkScoped(claiming(needs, notifications))
+  yield* wakeups.listen(notify)
 
   return Runner.of({
     id,
     takeSlot: (account) => {
-      const isFree = !caps.holdFor(account) && !executions.isDraining()
+      const isFree = !caps.holdFor(account) && !supervisor.isDraining()
       const hasRoom = isFree && slots.hasRoomFor(account)
       if (hasRoom) slots.take(account)
       return hasRoom
     },
     giveSlot: (account) => slots.give(account),
-    look: Effect.andThen(Effect.sync(poke), wakeups.announce),
-    launch: (run, prepared) => executions.proceed(run, prepared),
-    spentOf: (runId) => executions.spentOf(runId),
-    stop: (runId) => executions.stop([runId]),
-    ended: (account, runId) => executions.ended(account, runId),
+    look: Effect.andThen(Effect.sync(notify), wakeups.announce),
+    launch: (run, prepared) => supervisor.proceed(run, prepared),
+    spentOf: (runId) => supervisor.spentOf(runId),
+    stop: (runId) => supervisor.stop([runId]),
+    ended: (account, runId) => supervisor.ended(account, runId),
   })
 })

@@ -9,7 +9,7 @@ import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
 import type { AccountId, KeyId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
-import type { StartKey } from "../domain/Idempotency.ts"
+import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type {
   Definition,
@@ -27,13 +27,13 @@ import type { Expected, RunCommit } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
-import { Change } from "./Change.ts"
+import { CommitBuilder } from "./CommitBuilder.ts"
 import { commitDurably } from "./Commit.ts"
-import { circumstancesOf, prepare } from "./Execution.ts"
-import type { Compiled } from "./Graphs.ts"
-import { Graphs } from "./Graphs.ts"
+import { environmentOf, prepare } from "./RunExecution.ts"
+import type { Compiled } from "./GraphCache.ts"
+import { GraphCache } from "./GraphCache.ts"
 import { Ids } from "./Ids.ts"
-import { KeptWorkflows } from "./KeptWorkflows.ts"
+import { WorkflowCache } from "./WorkflowCache.ts"
 import type { Overlay, Plan, Price } from "./Plan.ts"
 import { plan, planSingle, upstreamOf } from "./Plan.ts"
 import type { InvalidWebhook } from "./Refusals.ts"
@@ -42,11 +42,11 @@ import {
   InvalidGraph,
   RunEnded,
   RunNotFound,
-  StartKeyTaken,
+  IdempotencyKeyTaken,
   WorkflowNotFound,
 } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
-import { cancel as cancelation } from "./Turn.ts"
+import { cancel as cancelation } from "./Step.ts"
 import type { Validation } from "./Validation.ts"
 import { validationOf } from "./Validation.ts"
 import type { Admit } from "./Webhooks.ts"
@@ -97,7 +97,7 @@ export class Runs extends Context.Service<
   {
     /**
      * Freezes the workflow as it is now and stores the run, in one atomic step. Where this process
-     * has room the run is RUNNING from its birth; else it is QUEUED until some process takes it.
+     * has room the run is RUNNING from its insert; else it is QUEUED until some process takes it.
      * What the run is expected to cost is set aside in the same step; where that is not covered,
      * nothing is created.
      */
@@ -112,8 +112,8 @@ export class Runs extends Context.Service<
     readonly startOnce: (
       account: AccountId,
       request: StartRequest,
-      startKey: StartKey,
-    ) => Effect.Effect<StartedOnce, StartRefusal | StartKeyTaken | StorageError>
+      idempotencyKey: IdempotencyKey,
+    ) => Effect.Effect<StartedOnce, StartRefusal | IdempotencyKeyTaken | StorageError>
     /**
      * What {@link start} would say of the graph now. Starts nothing, stores nothing, and looks at
      * no webhook.
@@ -143,7 +143,7 @@ export class Runs extends Context.Service<
   static readonly layer: Layer.Layer<
     Runs,
     never,
-    RunStore | WorkflowStore | Graphs | Runner | Ids
+    RunStore | WorkflowStore | GraphCache | Runner | Ids
   > = Layer.effect(
     Runs,
     Effect.suspend(() => make),
@@ -157,8 +157,8 @@ const lookAgain = "100 millis"
 interface Services {
   readonly runs: RunStore["Service"]
   readonly workflows: WorkflowStore["Service"]
-  readonly kept: KeptWorkflows
-  readonly graphs: Graphs["Service"]
+  readonly kept: WorkflowCache
+  readonly graphs: GraphCache["Service"]
   readonly runner: Runner["Service"]
   readonly ids: Ids["Service"]
   readonly clock: Clock.Clock
@@ -166,13 +166,13 @@ interface Services {
 }
 
 /** A run as it is before anything has happened to it, owned by nobody. */
-const unborn = (
+const unstarted = (
   workflow: Workflow,
   request: StartRequest,
   made: Plan,
-  born: Pick<Run, "id" | "executionId" | "createdAt" | "webhook">,
+  fresh: Pick<Run, "id" | "executionId" | "createdAt" | "webhook">,
 ): Run => ({
-  ...born,
+  ...fresh,
   accountId: workflow.accountId,
   workflowId: workflow.id,
   workflowName: workflow.name,
@@ -210,7 +210,7 @@ const unborn = (
 interface Asked {
   readonly account: AccountId
   readonly request: StartRequest
-  readonly startKey: StartKey | undefined
+  readonly idempotencyKey: IdempotencyKey | undefined
   /** Admits the webhook. To do so may take a while, so it is done once, however often it is run. */
   readonly webhook: Effect.Effect<Webhook | null, InvalidWebhook>
 }
@@ -219,12 +219,12 @@ const askedOf = Effect.fnUntraced(function* (
   { admit }: Services,
   account: AccountId,
   request: StartRequest,
-  startKey: StartKey | undefined,
+  idempotencyKey: IdempotencyKey | undefined,
 ): Effect.fn.Return<Asked> {
   const { webhook } = request
   const admitted =
     webhook === undefined ? Effect.succeed(null) : yield* Effect.cached(admit(account, webhook))
-  return { account, request, startKey, webhook: admitted }
+  return { account, request, idempotencyKey, webhook: admitted }
 })
 
 const overlayOf = (request: StartRequest): Overlay => ({
@@ -266,7 +266,7 @@ const draw = Effect.fnUntraced(function* (
   if (maxCredits !== undefined && required > maxCredits) {
     return yield* new BeyondMaxCredits({ required, maxCredits })
   }
-  const run = unborn(workflow, request, made.success, {
+  const run = unstarted(workflow, request, made.success, {
     id,
     executionId: yield* ids.make("execution"),
     createdAt: services.clock.currentTimeMillisUnsafe(),
@@ -277,7 +277,7 @@ const draw = Effect.fnUntraced(function* (
 })
 
 /** What the store has to find beside that the run is new. */
-type Guard = Pick<Extract<Expected, { readonly _tag: "New" }>, "startKey" | "isCurrent">
+type Guard = Pick<Extract<Expected, { readonly _tag: "New" }>, "idempotencyKey" | "isCurrent">
 
 /** Stores a new run with what was decided about it so far. */
 const insert = ({ runs }: Services, definition: Definition, commit: RunCommit, guard: Guard) =>
@@ -285,13 +285,13 @@ const insert = ({ runs }: Services, definition: Definition, commit: RunCommit, g
 
 /** Stores a run for whoever has room for it. */
 const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord, guard: Guard) {
-  const commit = new Change(record.run, record.run.createdAt).commit()
+  const commit = new CommitBuilder(record.run, record.run.createdAt).commit()
   yield* insert(services, record.definition, commit, guard)
   yield* services.runner.look
   return commit.run
 })
 
-/** Stores a run together with its first turn, owned by this process from its birth. */
+/** Stores a run together with its first step, owned by this process from the start. */
 const begin = Effect.fnUntraced(function* (
   services: Services,
   record: RunRecord,
@@ -300,8 +300,8 @@ const begin = Effect.fnUntraced(function* (
 ) {
   const { runner } = services
   const owned = { ...record, run: { ...record.run, owner: runner.id, fence: 1 } }
-  const circumstances = { ...(yield* circumstancesOf), now: record.run.createdAt }
-  const prepared = prepare(owned, graph, circumstances)
+  const environment = { ...(yield* environmentOf), now: record.run.createdAt }
+  const prepared = prepare(owned, graph, environment)
   yield* insert(services, record.definition, prepared.first.commit, guard)
   yield* runner.launch(owned.run, prepared)
   return prepared.first.commit.run
@@ -329,12 +329,12 @@ const storeOf = Effect.fnUntraced(function* (
  * does it count: whatever stands against the start may not stand against the workflow as it is now.
  */
 const storeKept = Effect.fnUntraced(function* (services: Services, asked: Asked) {
-  const { account, request, startKey } = asked
+  const { account, request, idempotencyKey } = asked
   const { kept } = services
   const workflow = kept.find(account, request.workflowId)
   if (workflow === undefined) return undefined
   const stored = yield* Effect.result(
-    storeOf(services, workflow, asked, { startKey, isCurrent: true }),
+    storeOf(services, workflow, asked, { idempotencyKey, isCurrent: true }),
   )
   if (Result.isSuccess(stored)) return stored.success
   if (stored.failure._tag === "StorageError") return yield* stored.failure
@@ -344,11 +344,11 @@ const storeKept = Effect.fnUntraced(function* (services: Services, asked: Asked)
 
 /** Starts the workflow as it is in the store. Stale only where the name of the start is taken. */
 const storeFound = Effect.fnUntraced(function* (services: Services, asked: Asked) {
-  const { account, request, startKey } = asked
+  const { account, request, idempotencyKey } = asked
   const { kept, workflows } = services
   const found = yield* workflows.find(account, request.workflowId)
   if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-  const run = yield* storeOf(services, found.value, asked, { startKey })
+  const run = yield* storeOf(services, found.value, asked, { idempotencyKey })
   kept.keep(found.value)
   return run
 })
@@ -358,9 +358,9 @@ const store = Effect.fnUntraced(function* (
   services: Services,
   account: AccountId,
   request: StartRequest,
-  startKey: StartKey | undefined,
+  idempotencyKey: IdempotencyKey | undefined,
 ) {
-  const asked = yield* askedOf(services, account, request, startKey)
+  const asked = yield* askedOf(services, account, request, idempotencyKey)
   return (yield* storeKept(services, asked)) ?? (yield* storeFound(services, asked))
 })
 
@@ -375,29 +375,29 @@ const start = (services: Services): Runs["Service"]["start"] =>
 const replay = Effect.fnUntraced(function* (
   { runs }: Services,
   account: AccountId,
-  { bodyHash, key }: StartKey,
+  { bodyHash, key }: IdempotencyKey,
 ) {
   const known = yield* runs.findStart(account, key)
   if (Option.isNone(known)) return undefined
   const { runId } = known.value
-  if (known.value.bodyHash !== bodyHash) return yield* new StartKeyTaken({ runId })
+  if (known.value.bodyHash !== bodyHash) return yield* new IdempotencyKeyTaken({ runId })
   return { runId, isReplay: true } satisfies StartedOnce
 })
 
 const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
-  Effect.fn("Runs.startOnce")(function* (account, request, startKey) {
+  Effect.fn("Runs.startOnce")(function* (account, request, idempotencyKey) {
     // A name may end between a refusal and the look at who has it: then it is free again.
     while (true) {
-      const before = yield* replay(services, account, startKey)
+      const before = yield* replay(services, account, idempotencyKey)
       if (before !== undefined) return before
-      const started = yield* Effect.result(store(services, account, request, startKey))
+      const started = yield* Effect.result(store(services, account, request, idempotencyKey))
       if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
       const { failure } = started
       if (failure._tag === "StaleRun") continue
       if (failure._tag === "StorageError") return yield* failure
       // Somebody else may have made the same start meanwhile: then what stands against this one,
       // credits that it has set aside or a workflow that has changed since, is no answer.
-      return (yield* replay(services, account, startKey)) ?? (yield* failure)
+      return (yield* replay(services, account, idempotencyKey)) ?? (yield* failure)
     }
   }, Effect.uninterruptible)
 
@@ -427,9 +427,9 @@ const cancel = ({ clock, runner, runs }: Services): Runs["Service"]["cancel"] =>
   Effect.fn("Runs.cancel")(function* (account, id) {
     while (true) {
       // From here on nobody else can write the run, so what is decided is what happens.
-      const seized = yield* runs.seize(account, id, runner.id)
-      if (Option.isNone(seized)) return yield* new RunNotFound({ runId: id })
-      const { run } = seized.value
+      const taken = yield* runs.takeOver(account, id, runner.id)
+      if (Option.isNone(taken)) return yield* new RunNotFound({ runId: id })
+      const { run } = taken.value
       if (run.status === "CANCELED") {
         // Whoever canceled it may be elsewhere, and this process not know it yet.
         yield* runner.stop(id)
@@ -437,7 +437,7 @@ const cancel = ({ clock, runner, runs }: Services): Runs["Service"]["cancel"] =>
       }
       if (isTerminal(run.status)) return yield* new RunEnded({ runId: id, status: run.status })
       const now = clock.currentTimeMillisUnsafe()
-      const commit = cancelation(seized.value, now, runner.spentOf(id))
+      const commit = cancelation(taken.value, now, runner.spentOf(id))
       const stored = yield* Effect.result(commitDurably(runs, commit))
       if (Result.isFailure(stored)) continue
       yield* runner.stop(id)
@@ -462,8 +462,8 @@ const make = Effect.gen(function* () {
   const services: Services = {
     runs: yield* RunStore,
     workflows: yield* WorkflowStore,
-    kept: new KeptWorkflows(),
-    graphs: yield* Graphs,
+    kept: new WorkflowCache(),
+    graphs: yield* GraphCache,
     runner: yield* Runner,
     ids: yield* Ids,
     clock: yield* Clock.Clock,

@@ -21,7 +21,7 @@ import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { TooManyChanges, WorkflowNotFound } from "./Refusals.ts"
 
 /** What a change is decided with, besides the workflow. */
-export interface Circumstances {
+export interface ChangeContext {
   readonly limits: Limits
   readonly now: Timestamp
 }
@@ -36,7 +36,7 @@ export interface Changed<A> {
 /** Decides a change. It may be asked several times, each time with what is stored by then. */
 export type Decide<A, E> = (
   stored: Workflow,
-  circumstances: Circumstances,
+  environment: ChangeContext,
 ) => Result.Result<Changed<A>, E>
 
 /** Why a change was not made, whatever it is. */
@@ -45,8 +45,8 @@ export type NotChanged = WorkflowNotFound | TooManyChanges | StorageError
 /** A change that waits; of what type its answer is, only its caller knows. */
 interface Waiting {
   readonly decide: Decide<unknown, unknown>
-  readonly circumstances: Circumstances
-  readonly settle: (exit: Exit.Exit<unknown, unknown>) => void
+  readonly environment: ChangeContext
+  readonly resolve: (exit: Exit.Exit<unknown, unknown>) => void
 }
 
 type Store = WorkflowStore["Service"]
@@ -66,8 +66,8 @@ const keyOf = ({ account, id }: Place): string => `${account} ${id}`
 const decideAll = Effect.fnUntraced(function* (stored: Workflow, changes: ReadonlyArray<Waiting>) {
   let workflow = stored
   const exits: Array<Exit.Exit<unknown, unknown>> = []
-  for (const { circumstances, decide } of changes) {
-    const decided = decide(workflow, circumstances)
+  for (const { environment, decide } of changes) {
+    const decided = decide(workflow, environment)
     if (Result.isSuccess(decided)) {
       workflow = decided.success.workflow
       exits.push(Exit.succeed(decided.success.answer))
@@ -84,7 +84,7 @@ const changeAll = Effect.fnUntraced(function* (
   { account, id }: Place,
   changes: ReadonlyArray<Waiting>,
 ) {
-  const attempts = changes[0]!.circumstances.limits.workflowWriteAttempts
+  const attempts = changes[0]!.environment.limits.workflowWriteAttempts
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const found = yield* store.find(account, id)
     if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: id })
@@ -119,28 +119,28 @@ export class WorkflowChanges {
     return new WorkflowChanges(store, yield* Clock.Clock, fork)
   })
 
-  /** Waits for its turn, decides on what is stored by then, and stores it. */
+  /** Waits for its step, decides on what is stored by then, and stores it. */
   readonly change = Effect.fnUntraced(function* <A, E>(
     this: WorkflowChanges,
     account: AccountId,
     id: WorkflowId,
     decide: Decide<A, E>,
   ): Effect.fn.Return<A, E | NotChanged> {
-    const circumstances = {
+    const environment = {
       limits: yield* CurrentLimits,
       now: this.#clock.currentTimeMillisUnsafe(),
     }
-    return yield* this.#submit<A, E>({ account, id }, decide, circumstances)
+    return yield* this.#submit<A, E>({ account, id }, decide, environment)
   })
 
   #submit<A, E>(
     place: Place,
     decide: Decide<A, E>,
-    circumstances: Circumstances,
+    environment: ChangeContext,
   ): Effect.Effect<A, E | NotChanged> {
     return Effect.callback<A, E | NotChanged>((resume) => {
-      const settle = resume as Waiting["settle"]
-      const one: Waiting = { decide, circumstances, settle }
+      const settle = resume as Waiting["resolve"]
+      const one: Waiting = { decide, environment, resolve: settle }
       const waiting = this.#waiting.get(keyOf(place))
       if (waiting === undefined) {
         const first = new Set([one])
@@ -148,7 +148,7 @@ export class WorkflowChanges {
         this.#fork(this.#work(place, first))
         return Effect.sync(() => void first.delete(one))
       }
-      if (waiting.size >= circumstances.limits.workflowChangesWaiting) {
+      if (waiting.size >= environment.limits.workflowChangesWaiting) {
         return resume(Effect.fail(new TooManyChanges({ workflowId: place.id })))
       }
       waiting.add(one)
@@ -166,7 +166,7 @@ export class WorkflowChanges {
       const changes = [...waiting]
       waiting.clear()
       const exit = yield* Effect.exit(changeAll(this.#store, place, changes))
-      for (const [index, { settle }] of changes.entries()) {
+      for (const [index, { resolve: settle }] of changes.entries()) {
         settle(Exit.isSuccess(exit) ? exit.value[index]! : exit)
         // What its caller does now takes longer than the change did, and others want to be served.
         if (index % toldAtOnce === toldAtOnce - 1) yield* Effect.yieldNow

@@ -2,7 +2,7 @@
  * Changing workflows: every write checks the graph as a draft and moves the revision.
  *
  * Guarantees: bad content changes nothing and every problem is named; a write is one guarded step,
- * so two writers never mix; many changes of one workflow at once are made in turn. Leaves out:
+ * so two writers never mix; many changes of one workflow at once are made in step. Leaves out:
  * reads, which go straight to the store.
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
@@ -23,7 +23,7 @@ import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import { InvalidGraph, RevisionMismatch, WorkflowNotFound } from "./Refusals.ts"
-import type { Circumstances, Decide, NotChanged } from "./WorkflowChanges.ts"
+import type { ChangeContext, Decide, NotChanged } from "./WorkflowChanges.ts"
 import { WorkflowChanges } from "./WorkflowChanges.ts"
 
 /** What adding a node asks for (specification 4.4). */
@@ -219,7 +219,7 @@ const insert = Effect.fnUntraced(function* (
 const withContent = (
   stored: Workflow,
   content: WorkflowContent,
-  { limits, now }: Circumstances,
+  { limits, now }: ChangeContext,
 ): Result.Result<Workflow, InvalidGraph> =>
   sameContent(stored, content)
     ? Result.succeed(stored)
@@ -235,19 +235,19 @@ const decideUpdate =
     patch: Partial<WorkflowContent>,
     expectedRevision: number | undefined,
   ): Decide<Workflow, InvalidGraph | RevisionMismatch> =>
-  (stored, circumstances) => {
+  (stored, environment) => {
     const { id, revision } = stored
     if (expectedRevision !== undefined && expectedRevision !== revision) {
       return Result.fail(new RevisionMismatch({ workflowId: id, revision }))
     }
     const content = contentOf({ ...stored, ...given(patch) })
-    const changed = withContent(stored, content, circumstances)
+    const changed = withContent(stored, content, environment)
     return Result.map(changed, (workflow) => ({ workflow, answer: workflow }))
   }
 
 const decideAddition =
   ({ types }: Services, wanted: NewNode): Decide<AddedNode, InvalidGraph> =>
-  (stored, circumstances) => {
+  (stored, environment) => {
     const type = types.lookup(wanted.nodeType)
     if (type === undefined) {
       const problems = ["nodeType: there is no such type"]
@@ -258,7 +258,7 @@ const decideAddition =
     if (problems.length > 0) return Result.fail(new InvalidGraph({ problems }))
     const content = { ...stored, nodes: [...stored.nodes, node] }
     const answer = describeAdded(type, node, wanted)
-    return Result.map(withContent(stored, content, circumstances), (workflow) => ({
+    return Result.map(withContent(stored, content, environment), (workflow) => ({
       workflow,
       answer,
     }))

@@ -12,7 +12,7 @@
 import { Result } from "effect"
 import type { JsonObject } from "../domain/Json.ts"
 import { quoted } from "../domain/Quote.ts"
-import { isSettled, type NodeRun, type NodeRunStatus } from "../domain/Run.ts"
+import { isNodeTerminal, type NodeRun, type NodeRunStatus } from "../domain/Run.ts"
 import { inputsOf } from "./Bindings.ts"
 import type { Graph } from "./Graph.ts"
 import { skipReasonOf } from "./SkipReason.ts"
@@ -60,7 +60,7 @@ export class Frontier {
     const frontier = new Frontier(graph)
     for (const { nodeId, output, status } of nodeRuns) {
       const index = graph.indexOf.get(nodeId)
-      if (index !== undefined && isSettled(status)) frontier.settle(index, status, output)
+      if (index !== undefined && isNodeTerminal(status)) frontier.finish(index, status, output)
     }
     return frontier
   }
@@ -100,7 +100,7 @@ export class Frontier {
         const decision = this.#decide(index)
         decisions.push(decision)
         if (decision._tag === "Run") this.#status[index] = "RUNNING"
-        else this.settle(index, "SKIPPED", decision._tag === "Pass" ? decision.output : null)
+        else this.finish(index, "SKIPPED", decision._tag === "Pass" ? decision.output : null)
       }
     }
     return decisions
@@ -111,12 +111,12 @@ export class Frontier {
    * canceled node leaves nothing, whatever is given. A node that has ended stays as it is. To end
    * a node in a state that is not terminal is a defect.
    */
-  settle(index: number, status: NodeRunStatus, output: JsonObject | null): void {
+  finish(index: number, status: NodeRunStatus, output: JsonObject | null): void {
     const graph = this.#graph
-    if (!isSettled(status)) {
+    if (!isNodeTerminal(status)) {
       throw new Error(`Node "${graph.nodes[index]!.id}" cannot end as ${status}`)
     }
-    if (isSettled(this.#status[index]!)) return
+    if (isNodeTerminal(this.#status[index]!)) return
     this.#status[index] = status
     this.#outputs[index] = status === "COMPLETED" || status === "SKIPPED" ? output : null
     this.#remaining--

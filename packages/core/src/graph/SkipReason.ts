@@ -14,7 +14,7 @@ import type { Graph, GraphNode } from "./Graph.ts"
 const shownCauses = 3
 
 /** How far the nodes of a run have come. */
-export interface Progress extends Outputs {
+export interface NodeStatuses extends Outputs {
   readonly statusOf: (index: number) => NodeRunStatus
 }
 
@@ -30,7 +30,7 @@ export interface Progress extends Outputs {
  */
 export const skipReasonOf = (
   graph: Graph,
-  progress: Progress,
+  progress: NodeStatuses,
   index: number,
 ): string | undefined => {
   const node = graph.nodes[index]!
@@ -50,7 +50,7 @@ export const skipReasonOf = (
 }
 
 /** The usual case, told apart without making anything. */
-const isAllLive = (graph: Graph, progress: Progress, index: number): boolean => {
+const isAllLive = (graph: Graph, progress: NodeStatuses, index: number): boolean => {
   for (let at = graph.inStart[index]!; at < graph.inStart[index + 1]!; at++) {
     if (!isLive(graph, progress, graph.inEdges[at]!)) return false
   }
@@ -84,13 +84,13 @@ const unmetInput = (
   return undefined
 }
 
-const causesOf = (graph: Graph, progress: Progress, dead: Int32Array): string => {
+const causesOf = (graph: Graph, progress: NodeStatuses, dead: Int32Array): string => {
   const sources = Array.from(new Set(dead.map((edge) => graph.edgeSource[edge]!)))
   const causes = sources.slice(0, shownCauses).map((source) => causeOf(graph, progress, source))
   return counted(causes, sources.length, "; ")
 }
 
-const causeOf = (graph: Graph, progress: Progress, source: number): string => {
+const causeOf = (graph: Graph, progress: NodeStatuses, source: number): string => {
   const node = graph.nodes[source]!
   const id = plain(node.id)
   switch (progress.statusOf(source)) {

@@ -9,10 +9,16 @@
 import type { Effect } from "effect"
 import { Context, Schema } from "effect"
 import { toNumber } from "../domain/Credits.ts"
-import type { Adjustment, Deed, Grant, GrantRequest, Purse } from "../domain/Grant.ts"
+import type {
+  Adjustment,
+  AdminOperation,
+  Grant,
+  GrantRequest,
+  CreditBalance,
+} from "../domain/Grant.ts"
 import type { AccountId } from "../domain/Id.ts"
 import type { NumberedEntry } from "../domain/Ledger.ts"
-import type { TrailHead, TrailLine } from "../domain/LedgerCheck.ts"
+import type { AuditHead, AuditLine } from "../domain/LedgerCheck.ts"
 import type { Usage, UsageQuery } from "../domain/Usage.ts"
 import type { StorageError } from "./StorageError.ts"
 
@@ -39,7 +45,7 @@ export interface StatementQuery {
 }
 
 /** Takes what an audit reads, line by line. */
-export type TrailReader = (head: TrailHead) => (line: TrailLine) => void
+export type AuditReader = (head: AuditHead) => (line: AuditLine) => void
 
 export class LedgerStore extends Context.Service<
   LedgerStore,
@@ -48,13 +54,16 @@ export class LedgerStore extends Context.Service<
      * An account and its grants that have something left, settled as of now. An account that no
      * credits ever moved on has none, and is not metered.
      */
-    readonly find: (account: AccountId) => Effect.Effect<Purse, StorageError>
+    readonly find: (account: AccountId) => Effect.Effect<CreditBalance, StorageError>
     /** Gives credits to an account; made already, the first grant of that name is the answer. */
     readonly grant: (request: GrantRequest) => Effect.Effect<Grant, StorageError>
     /** Corrects a balance; of an adjustment that was made already, its entry is the answer. */
     readonly adjust: (adjustment: Adjustment) => Effect.Effect<NumberedEntry, StorageError>
     /** Says whether runs of an account need cover; said already, its entry is the answer. */
-    readonly meter: (deed: Deed, metered: boolean) => Effect.Effect<NumberedEntry, StorageError>
+    readonly meter: (
+      operation: AdminOperation,
+      metered: boolean,
+    ) => Effect.Effect<NumberedEntry, StorageError>
     /** Entries of an account, newest first. */
     readonly statement: (
       query: StatementQuery,
@@ -68,6 +77,6 @@ export class LedgerStore extends Context.Service<
      * stored, then its entries in order, each with its run, then those of its runs that have
      * credits and no entry.
      */
-    readonly trail: (account: AccountId, reader: TrailReader) => Effect.Effect<void, StorageError>
+    readonly trail: (account: AccountId, reader: AuditReader) => Effect.Effect<void, StorageError>
   }
 >()("@millrace/core/ports/LedgerStore") {}

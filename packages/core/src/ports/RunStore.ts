@@ -9,7 +9,7 @@ import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
 import type { Delivery } from "../domain/Delivery.ts"
 import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
-import type { KnownStart, StartKey } from "../domain/Idempotency.ts"
+import type { KnownStart, IdempotencyKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { RunEntry } from "../domain/Ledger.ts"
 import type { Blocked } from "../domain/Loss.ts"
@@ -26,7 +26,7 @@ export type Expected =
       readonly _tag: "New"
       readonly definition: Definition
       /** Also that no run of the account was started under this name, which it takes. */
-      readonly startKey?: StartKey | undefined
+      readonly idempotencyKey?: IdempotencyKey | undefined
       /**
        * Also that the run's account still has its workflow, and at the run's `workflowRevision`.
        * So a workflow that was read earlier need not be read again.
@@ -37,9 +37,10 @@ export type Expected =
 
 /**
  * One atomic change of a run: its next row and everything that goes with it. Of a run that exists
- * it changes neither what the run was born with nor its fence. Its owner it changes only where it
- * parks the run (`dueAt` is set): from then on it has none. Otherwise runs change hands by `claim`,
- * `seize` and `abandon` alone. The losses of the run it changes only where it clears them.
+ * it changes neither what was written with its insert nor its fence. Its owner it changes only
+ * where it parks the run (`dueAt` is set): from then on it has none. Otherwise runs change hands by
+ * `claim`, `takeOver` and `requeue` alone. The losses of the run it changes only where it clears
+ * them.
  *
  * `run.revision` is the expected revision plus one (1 for a new run).
  */
@@ -48,7 +49,7 @@ export interface RunCommit {
   readonly run: Run
   /** Also that the losses of the run are forgotten: it has made progress. Not for a new run. */
   readonly clearsLosses?: boolean | undefined
-  /** First rows of nodes: they settled, or have to wait. */
+  /** First rows of nodes: they finished, or have to wait. */
   readonly nodeRuns: ReadonlyArray<NodeRun>
   /** Rows that take the place of the one their node has, because it had to wait. */
   readonly rewritten: ReadonlyArray<NodeRun>
@@ -152,7 +153,7 @@ export class RunStore extends Context.Service<
      * its only writer, and if the run was parked it no longer is. Used to cancel. None when the
      * account has no such run; a terminal run is returned unchanged.
      */
-    readonly seize: (
+    readonly takeOver: (
       account: AccountId,
       id: RunId,
       runner: RunnerId,
@@ -172,7 +173,7 @@ export class RunStore extends Context.Service<
      * Gives back those of these runs that are open and the runner's own: their fence is raised and
      * they have no owner, so that whoever claims next can have them.
      */
-    readonly abandon: (
+    readonly requeue: (
       runner: RunnerId,
       ids: ReadonlyArray<RunId>,
     ) => Effect.Effect<void, StorageError>
@@ -186,7 +187,7 @@ export class RunStore extends Context.Service<
      * back as by a heartbeat. If it says which run blocks it, and still owns that with attempts in
      * progress, a `blocked` is appended to the run's losses, as by a claim.
      */
-    readonly release: (runner: RunnerId, blocked?: Blocked) => Effect.Effect<void, StorageError>
+    readonly endLease: (runner: RunnerId, blocked?: Blocked) => Effect.Effect<void, StorageError>
     /** Accounts with caps of their own, in any order, as many as are asked for. */
     readonly cappedAccounts: (limit: number) => Effect.Effect<ReadonlySet<AccountId>, StorageError>
     /** Open runs with losses, of all accounts, oldest first, as many as are asked for. */
@@ -195,7 +196,7 @@ export class RunStore extends Context.Service<
      * Forgets the losses of an open run, whoever owns it; nothing else of it changes. False where
      * there is no such run with losses.
      */
-    readonly pardon: (id: RunId) => Effect.Effect<boolean, StorageError>
+    readonly clearLosses: (id: RunId) => Effect.Effect<boolean, StorageError>
     readonly find: (
       account: AccountId,
       id: RunId,

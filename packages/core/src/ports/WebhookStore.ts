@@ -15,7 +15,7 @@ import type {
   DeliveryRecord,
   DeliveryState,
 } from "../domain/Delivery.ts"
-import type { Next, Standing } from "../domain/DeliverySchedule.ts"
+import type { Next, DeliveryProgress } from "../domain/DeliverySchedule.ts"
 import type { AccountId, DeliveryId, RunId } from "../domain/Id.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
@@ -26,19 +26,19 @@ export type Scope = AccountId | null
 
 /**
  * A claim of a delivery: its next attempt has begun, as far as the store knows; or one before that
- * was never settled is to be settled now, and nothing is to be sent.
+ * was never recorded is to be recorded now, and nothing is to be sent.
  */
-export interface Claim extends Omit<Standing, "createdAt"> {
+export interface Claim extends Omit<DeliveryProgress, "createdAt"> {
   readonly id: DeliveryId
   readonly fence: number
-  /** When the attempt began that nobody has settled in time; `null`: it is to be made now. */
+  /** When the attempt began that nobody has recorded in time; `null`: it is to be made now. */
   readonly lostAt: Timestamp | null
   /** The live signing secrets of its account, sealed, oldest first. */
   readonly secrets: ReadonlyArray<string>
 }
 
 /** A claim together with what it is a claim of. */
-export interface ClaimedDelivery extends Claim, Standing {
+export interface ClaimedDelivery extends Claim, DeliveryProgress {
   readonly delivery: Delivery
 }
 
@@ -58,7 +58,7 @@ export interface DueRequest {
   readonly perAccount: number
   /** What it has in hand already. */
   readonly busy: ReadonlyArray<Busy>
-  /** From when on somebody else may take what was not settled, from now. */
+  /** From when on somebody else may take what was not recorded, from now. */
   readonly visibilityMillis: number
 }
 
@@ -71,7 +71,7 @@ export type Outcome =
   | { readonly attempt: null; readonly next: Exclude<Next, { readonly _tag: "Delivered" }> }
 
 /** An outcome, and the claim it came of: its fence, and the number of its attempt. */
-export type Settlement = Outcome & {
+export type AttemptRecord = Outcome & {
   readonly id: DeliveryId
   readonly fence: number
   readonly number: number
@@ -100,7 +100,7 @@ export class WebhookStore extends Context.Service<
      * Takes deliveries that are due and in nobody's hand, oldest first within the bounds, so that
      * what waits for one origin or account never hides what waits for others. Each claim raises the
      * fence by one, and the count of attempts, too: except where an attempt was claimed before and
-     * not settled in time. Such a claim is for settling that attempt, and says when it began.
+     * not recorded in time. Such a claim is for recording that attempt, and says when it began.
      */
     readonly claimDue: (
       request: DueRequest,
@@ -120,12 +120,12 @@ export class WebhookStore extends Context.Service<
      * written, when the fence is not the caller's any more.
      *
      * With one exception: that the receiver has taken the delivery is a fact, however late it is
-     * told. Where the attempt of this number is logged as `unknown`, or not settled yet, it becomes
-     * the one that delivered; the delivery is DELIVERED, also if it was given up, and whoever
-     * holds it has lost it: an attempt that is under way is then logged as `unknown`. Where
+     * told. Where the attempt of this number is logged as `unknown`, or not recorded yet, it
+     * becomes the one that delivered; the delivery is DELIVERED, also if it was given up, and
+     * whoever holds it has lost it: an attempt that is under way is then logged as `unknown`. Where
      * somebody has asked for the delivery since, it is sent all the same.
      */
-    readonly settle: (settlement: Settlement) => Effect.Effect<boolean, StorageError>
+    readonly record: (record: AttemptRecord) => Effect.Effect<boolean, StorageError>
     /** Stores a delivery that no run brings. */
     readonly insert: (delivery: Delivery) => Effect.Effect<void, StorageError>
     /** Newest first. */

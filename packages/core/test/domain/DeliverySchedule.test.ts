@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest"
-import type { Answer, Standing } from "../../src/domain/DeliverySchedule.ts"
-import { defaultSchedule, settle, settleLost, withheld } from "../../src/domain/DeliverySchedule.ts"
+import type { Answer, DeliveryProgress } from "../../src/domain/DeliverySchedule.ts"
+import { defaultSchedule, nextOf, settleLost, withheld } from "../../src/domain/DeliverySchedule.ts"
 
 const hour = 3_600_000
 const begun = 1_700_000_000_000
 
-const standing = (change: Partial<Standing> = {}): Standing => ({
+const standing = (change: Partial<DeliveryProgress> = {}): DeliveryProgress => ({
   attempt: 1,
   earlier: 0,
   createdAt: begun,
@@ -19,11 +19,16 @@ const status = (code: number, retryAfter?: string): Answer => ({
   retryAfter,
 })
 
-const after = (answer: Answer, change: Partial<Standing> = {}, dice = 0, now = begun) =>
-  settle(defaultSchedule, standing(change), answer, now, dice)
+const after = (answer: Answer, change: Partial<DeliveryProgress> = {}, random = 0, now = begun) =>
+  nextOf(defaultSchedule, standing(change), answer, now, random)
 
-const delayAfter = (answer: Answer, change: Partial<Standing> = {}, dice = 0, now = begun) => {
-  const next = after(answer, change, dice, now)
+const delayAfter = (
+  answer: Answer,
+  change: Partial<DeliveryProgress> = {},
+  random = 0,
+  now = begun,
+) => {
+  const next = after(answer, change, random, now)
   return next._tag === "Retry" ? next.delayMillis : undefined
 }
 
@@ -37,7 +42,7 @@ describe("DeliverySchedule.settle", () => {
   })
 
   it("moves a delay by a tenth at most", () => {
-    expect([-1, 0.5, 1].map((dice) => delayAfter(status(500), {}, dice))).toEqual([
+    expect([-1, 0.5, 1].map((random) => delayAfter(status(500), {}, random))).toEqual([
       4_500, 5_250, 5_500,
     ])
   })
@@ -79,8 +84,8 @@ describe("DeliverySchedule.settle", () => {
 })
 
 describe("DeliverySchedule.settleLost", () => {
-  const lost = (change: Partial<Standing>, dice = 0, now = begun) =>
-    settleLost(defaultSchedule, standing(change), now, dice)
+  const lost = (change: Partial<DeliveryProgress>, random = 0, now = begun) =>
+    settleLost(defaultSchedule, standing(change), now, random)
 
   it("waits the schedule's pause after an attempt whose end nobody knows", () => {
     const delays = [1, 2, 3, 4, 5].map((attempt) => lost({ attempt }))
@@ -101,7 +106,7 @@ describe("DeliverySchedule.settleLost", () => {
 })
 
 describe("DeliverySchedule.withheld", () => {
-  const now = (change: Partial<Standing>, millis = begun) =>
+  const now = (change: Partial<DeliveryProgress>, millis = begun) =>
     withheld(defaultSchedule, standing(change), millis)
 
   it("lets every attempt go ahead that the schedule has", () => {

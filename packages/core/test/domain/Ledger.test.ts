@@ -1,21 +1,21 @@
 // The ledger's arithmetic: single rules by example, and whole lives of an account as properties:
 // settling late is settling at once, and the audit finds nothing but what was tampered with.
 import { assert, describe, it } from "@effect/vitest"
-import type { GrantRequest, Purse, Settled } from "@millrace/core/domain/Grant"
+import type { GrantRequest, CreditBalance, Settled } from "@millrace/core/domain/Grant"
 import { adjust, grant, isDue, meter, settle } from "@millrace/core/domain/Grant"
 import { AccountId, RunId } from "@millrace/core/domain/Id"
 import type { Entry, RunEntry } from "@millrace/core/domain/Ledger"
 import * as Ledger from "@millrace/core/domain/Ledger"
-import type { RunFacts, TrailLine } from "@millrace/core/domain/LedgerCheck"
+import type { RunFacts, AuditLine } from "@millrace/core/domain/LedgerCheck"
 import { LedgerCheck } from "@millrace/core/domain/LedgerCheck"
 import { Schema } from "effect"
 
 const accountId = AccountId.make("acc")
-const empty: Purse = { account: Ledger.unopened(accountId), grants: [] }
-const deed = { accountId, actor: "ada", reason: "because" }
+const empty: CreditBalance = { account: Ledger.unopened(accountId), grants: [] }
+const operation = { accountId, actor: "ada", reason: "because" }
 
 const requestOf = (id: string, amount: number, more: Partial<GrantRequest> = {}): GrantRequest => ({
-  ...deed,
+  ...operation,
   id,
   amount,
   priority: 0,
@@ -23,12 +23,12 @@ const requestOf = (id: string, amount: number, more: Partial<GrantRequest> = {})
   ...more,
 })
 
-const posted = (purse: Purse, amount: number): Purse => ({
+const posted = (purse: CreditBalance, amount: number): CreditBalance => ({
   ...purse,
   account: { ...purse.account, posted: purse.account.posted - amount },
 })
 
-const leftOf = ({ grants }: Purse) =>
+const leftOf = ({ grants }: CreditBalance) =>
   Object.fromEntries(grants.map(({ id, remaining }) => [id, remaining]))
 
 describe("Grant.settle", () => {
@@ -36,7 +36,7 @@ describe("Grant.settle", () => {
     requestOf("forever", 10),
     requestOf("late", 10, { expiresAt: 300 }),
     requestOf("soon", 10, { expiresAt: 200 }),
-  ].reduce<Purse>((purse, request) => grant(purse, request, 1), empty)
+  ].reduce<CreditBalance>((purse, request) => grant(purse, request, 1), empty)
 
   it("uses first what ends first", () => {
     assert.deepStrictEqual(leftOf(settle(posted(three, 15), 100)), {
@@ -94,9 +94,9 @@ describe("Grant.grant", () => {
 describe("Grant.adjust", () => {
   it("adds behind all grants, and takes as a run does", () => {
     const given = grant(empty, requestOf("g", 10), 1)
-    const added = adjust(given, { ...deed, id: "a", amount: 5 }, 2)
+    const added = adjust(given, { ...operation, id: "a", amount: 5 }, 2)
     assert.deepStrictEqual(leftOf(settle(posted(added, 12), 3)), { g: 0, "adjust:a": 3 })
-    const taken = adjust(given, { ...deed, id: "a", amount: -3 }, 2)
+    const taken = adjust(given, { ...operation, id: "a", amount: -3 }, 2)
     assert.deepStrictEqual(leftOf(settle(taken, 3)), { g: 7 })
   })
 })
@@ -172,7 +172,7 @@ interface LiveRun {
 
 /** An account that lives through events, as a store and an engine would have it. */
 class Life {
-  purse: Purse = empty
+  purse: CreditBalance = empty
   now = 0
   readonly entries: Array<Entry> = []
   readonly runs: Array<LiveRun> = []
@@ -196,7 +196,7 @@ class Life {
   move(index: number, run: LiveRun, moved: ReadonlyArray<RunEntry>): boolean {
     if (isDue(this.purse.account, this.now)) this.settle()
     const { account } = this.purse
-    if (!Ledger.covers(account, Ledger.demandOf(moved))) return false
+    if (!Ledger.covers(account, Ledger.amountToReserve(moved))) return false
     this.purse = { ...this.purse, account: Ledger.applied(account, moved) }
     const { id } = run.facts
     this.entries.push(...moved.map((entry) => Ledger.entryOf(accountId, id, entry)))
@@ -237,9 +237,9 @@ class Life {
       const request = requestOf(name, amount, { priority, expiresAt })
       this.take(grant(this.purse, request, this.now))
     } else if (event.do === "adjust") {
-      this.take(adjust(this.purse, { ...deed, id: name, amount: event.amount }, this.now))
+      this.take(adjust(this.purse, { ...operation, id: name, amount: event.amount }, this.now))
     } else if (event.do === "meter") {
-      this.take(meter(this.purse, { ...deed, id: name }, event.on, this.now))
+      this.take(meter(this.purse, { ...operation, id: name }, event.on, this.now))
     } else if (event.do === "start") this.start(event.amount)
     else if (event.do === "node" && isOpen) this.node(index, run, event.cost, event.extra)
     else if (event.do === "end" && isOpen) {
@@ -258,7 +258,7 @@ class Life {
     }
   }
 
-  trail(): ReadonlyArray<TrailLine> {
+  trail(): ReadonlyArray<AuditLine> {
     return this.entries.map((entry, number) => ({
       entry: { ...entry, number },
       run: this.runs.find(({ facts }) => facts.id === entry.runId)?.facts ?? null,
@@ -340,7 +340,7 @@ describe("LedgerCheck", () => {
     estimatedCredits: 5_000_000,
     actualCredits: 3_000_000,
   }
-  const line = (entry: RunEntry, run: RunFacts | null = facts): TrailLine => ({
+  const line = (entry: RunEntry, run: RunFacts | null = facts): AuditLine => ({
     entry: { ...Ledger.entryOf(accountId, facts.id, entry), number: 1 },
     run,
   })
@@ -349,14 +349,14 @@ describe("LedgerCheck", () => {
     line(Ledger.post(5_000_000, "n", 2, 3_000_000, 1)),
     line(Ledger.voidRest(2_000_000, 1)),
   ]
-  const problemsOf = (lines: ReadonlyArray<TrailLine>, balance = -3_000_000) => {
+  const problemsOf = (lines: ReadonlyArray<AuditLine>, balance = -3_000_000) => {
     const account = { ...Ledger.unopened(accountId), posted: balance }
     const check = new LedgerCheck({ account, grants: [] })
     for (const each of lines) check.read(each)
     return check.end().map(({ message }) => message)
   }
 
-  const cases: ReadonlyArray<[string, ReadonlyArray<TrailLine>, number, RegExp]> = [
+  const cases: ReadonlyArray<[string, ReadonlyArray<AuditLine>, number, RegExp]> = [
     ["a balance that moved by itself", right, 0, /^posted is 0, and its entries add up to -3$/],
     ["a run that nobody settled", right.slice(0, 2), -3_000_000, /^Run run_1 has ended, and 2 are/],
     ["a second settlement", [...right, right[2]!], -3_000_000, /was settled 1 times|given back/],
@@ -381,7 +381,7 @@ describe("LedgerCheck", () => {
   })
 
   it("names what was reserved beyond the cover of a metered account", () => {
-    const on = meter(empty, { ...deed, id: "m" }, true, 1)
+    const on = meter(empty, { ...operation, id: "m" }, true, 1)
     const account = { ...on.account, reserved: 2 }
     const check = new LedgerCheck({ account, grants: [] })
     const open: RunFacts = { ...facts, status: "RUNNING", estimatedCredits: 2, actualCredits: 0 }

@@ -3,7 +3,7 @@ import {
   dayMillis,
   minuteMillis,
   take,
-  tell,
+  answerAt,
   unused,
   usageAt,
   windowOf,
@@ -83,7 +83,7 @@ describe("Quota.tell", () => {
         return { admitted: taken.admitted, window: taken.window }
       })
       const granted = oneByOne.filter(({ admitted }) => admitted).length
-      const together = oneByOne.map((_, turn) => tell(limits, usage, granted, turn))
+      const together = oneByOne.map((_, turn) => answerAt(limits, usage, granted, turn))
       assert.deepStrictEqual(together, oneByOne)
     },
   )

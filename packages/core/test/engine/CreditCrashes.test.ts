@@ -1,6 +1,6 @@
 // Credits over crashes: whatever goes wrong around a commit, the books add up in the end.
 import { toNumber } from "@millrace/core/domain/Credits"
-import { Graphs } from "@millrace/core/engine/Graphs"
+import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
@@ -30,7 +30,7 @@ const faults: { readonly [name: string]: (commit: ReturnType<Commit>) => ReturnT
 const engineOver = (store: RunStore["Service"]) =>
   Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
     Layer.provideMerge(Runner.layer),
-    Layer.provide(Graphs.layer),
+    Layer.provide(GraphCache.layer),
     Layer.provide(NodeTypes.layer(...known)),
     Layer.provide(Layer.succeed(RunStore, store)),
   )

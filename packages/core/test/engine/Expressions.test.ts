@@ -115,7 +115,7 @@ describe("a text with braces that is no literal as drawn", () => {
       const before = yield* boot(lenient)
       const drawn = [node("slow", "slowly", { value: "{{ input.id + 1 }}" })]
       const { id } = yield* start(drawn).pipe(Effect.provideContext(before.context))
-      yield* store.seize(account, id, RunnerId.make("exe_dead"))
+      yield* store.takeOver(account, id, RunnerId.make("exe_dead"))
       yield* before.stop
       const after = yield* boot(strict)
       const gates = yield* Gates

@@ -49,7 +49,7 @@ const orphanAfter = (millis: number, ...workflow: Parameters<typeof start>) =>
     const store = yield* RunStore
     const { id } = yield* start(...workflow).pipe(Effect.provideContext(first.context))
     yield* TestClock.adjust(millis)
-    yield* store.seize(account, id, RunnerId.make("exe_dead"))
+    yield* store.takeOver(account, id, RunnerId.make("exe_dead"))
     yield* first.stop
     return id
   })
@@ -66,7 +66,7 @@ const endedElsewhere = (id: RunId) =>
     return record
   })
 
-describe("Progress.resume", () => {
+describe("RunState.resume", () => {
   it.effect("still names the node that failed first, whatever comes before it in the run", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
@@ -82,7 +82,7 @@ describe("Progress.resume", () => {
   )
 })
 
-describe("Turn.turn", () => {
+describe("Step.turn", () => {
   it.effect("keeps what a node left behind while it waits for a slot after its wait", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
@@ -139,8 +139,8 @@ describe("Runs.cancel", () => {
       const here = yield* boot(known)
       const { id } = yield* start([node("n", "toll")]).pipe(Effect.provideContext(here.context))
       yield* gates.untilArrived("n")
-      const seized = yield* store.seize(account, id, RunnerId.make("exe_other"))
-      const { run } = Option.getOrThrow(seized)
+      const taken = yield* store.takeOver(account, id, RunnerId.make("exe_other"))
+      const { run } = Option.getOrThrow(taken)
       const active = run.active.map((each) => ({ ...each, attempt: each.attempt + 1 }))
       yield* store.commit({
         expected: { _tag: "Existing", fence: run.fence, revision: run.revision },

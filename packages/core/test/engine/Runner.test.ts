@@ -3,8 +3,8 @@ import { RunnerId } from "@millrace/core/domain/Id"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
-import { Graphs } from "@millrace/core/engine/Graphs"
-import { execute } from "@millrace/core/engine/Execution"
+import { GraphCache } from "@millrace/core/engine/GraphCache"
+import { execute } from "@millrace/core/engine/RunExecution"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
@@ -96,7 +96,7 @@ describe("Runner.layer", () => {
       // The run passes to a runner that never shows a sign of life again.
       const dead = RunnerId.make("exe_dead")
       yield* store.heartbeat(dead, 10_000)
-      yield* store.seize(account, id, dead)
+      yield* store.takeOver(account, id, dead)
       yield* gates.open("two")
       yield* TestClock.adjust("9 seconds")
       const waiting = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
@@ -124,7 +124,7 @@ describe("Runner.layer", () => {
       yield* gates.untilArrived("two")
       const other = RunnerId.make("exe_other")
       yield* store.heartbeat(other, 60_000)
-      yield* store.seize(account, taken.id, other)
+      yield* store.takeOver(account, taken.id, other)
       yield* gates.open("two")
       yield* TestClock.adjust("12 seconds")
       const warnings = lines.filter((line) => line.startsWith("Warn"))
@@ -177,7 +177,7 @@ describe("Runner.layer", () => {
       const gates = yield* Gates
       yield* gates.untilArrived("one")
       // As after an answer that got lost: the runner owns the run and knows nothing of it.
-      yield* store.seize(account, id, runner.id)
+      yield* store.takeOver(account, id, runner.id)
       yield* runner.stop(id)
       yield* gates.open("one")
       yield* TestClock.adjust("20 seconds")
@@ -187,7 +187,7 @@ describe("Runner.layer", () => {
     }).pipe(Effect.provide(shared())),
   )
 
-  it.effect("gives up a run whose owners all stop before any node has settled", () =>
+  it.effect("gives up a run whose owners all stop before any node has finished", () =>
     Effect.gen(function* () {
       const store = yield* RunStore
       const server = yield* boot()
@@ -195,14 +195,14 @@ describe("Runner.layer", () => {
       for (let owner = 0; owner < 4; owner++) {
         const dead = RunnerId.make(`exe_dead_${owner}`)
         yield* store.heartbeat(dead, 0)
-        yield* store.seize(account, id, dead)
+        yield* store.takeOver(account, id, dead)
         yield* TestClock.adjust("1 second")
         const { run } = Option.getOrThrow(yield* store.find(account, id))
         assert.strictEqual(run.status, "RUNNING")
       }
       const last = RunnerId.make("exe_dead_last")
       yield* store.heartbeat(last, 0)
-      yield* store.seize(account, id, last)
+      yield* store.takeOver(account, id, last)
       yield* TestClock.adjust("1 second")
       const { run } = yield* Context.get(server.context, Runs).wait(account, id)
       assert.strictEqual(run.status, "FAILED")
@@ -222,7 +222,7 @@ describe("Runner.layer", () => {
       for (let owner = 0; owner < 9; owner++) {
         const frozen = RunnerId.make(`exe_frozen_${owner}`)
         yield* store.heartbeat(frozen, 0)
-        yield* store.seize(account, id, frozen)
+        yield* store.takeOver(account, id, frozen)
         yield* TestClock.adjust("1 second")
         yield* store.heartbeat(frozen, 1_000)
       }
@@ -243,7 +243,7 @@ describe("Runner.layer", () => {
       yield* gates.untilArrived("two")
       const winner = RunnerId.make("exe_winner")
       yield* store.heartbeat(winner, 3_600_000)
-      yield* store.seize(account, id, winner)
+      yield* store.takeOver(account, id, winner)
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(gates.interrupted, ["two"])
       yield* loser.stop
@@ -251,7 +251,7 @@ describe("Runner.layer", () => {
   )
 })
 
-describe("Execution.execute under two owners", () => {
+describe("RunExecution.execute under two owners", () => {
   it.effect("lets only the newer owner write, whatever the older one still believes", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
@@ -262,10 +262,10 @@ describe("Execution.execute under two owners", () => {
       const stale = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
       const newer = RunnerId.make("exe_newer")
       yield* store.heartbeat(newer, 3_600_000)
-      yield* store.seize(account, id, newer)
+      yield* store.takeOver(account, id, newer)
       yield* gates.open("two")
       const error = yield* Effect.flip(execute(stale)).pipe(
-        Effect.provide(Layer.provideMerge(Graphs.layer, NodeTypes.layer(...types))),
+        Effect.provide(Layer.provideMerge(GraphCache.layer, NodeTypes.layer(...types))),
       )
       assert.strictEqual(error._tag, "StaleRun")
       const now = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)

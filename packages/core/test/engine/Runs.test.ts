@@ -163,7 +163,7 @@ describe("Runs.startOnce", () => {
       const { id: workflowId } = yield* save([node("a", "pass")])
       yield* runs.startOnce(account, { workflowId }, named("k"))
       const refused = runs.startOnce(account, { workflowId }, named("k", "other"))
-      assert.strictEqual((yield* Effect.flip(refused))._tag, "StartKeyTaken")
+      assert.strictEqual((yield* Effect.flip(refused))._tag, "IdempotencyKeyTaken")
       const foreign = runs.startOnce(stranger, { workflowId }, named("k", "other"))
       assert.strictEqual((yield* Effect.flip(foreign))._tag, "WorkflowNotFound")
     }).pipe(at),

@@ -260,7 +260,7 @@ describe("cancelation", () => {
       // Whoever cancels raises the fence first: what the node's owner then writes comes too late.
       const canceler = RunnerId.make("exe_canceler")
       yield* store.heartbeat(canceler, 60_000)
-      yield* store.seize(account, id, canceler)
+      yield* store.takeOver(account, id, canceler)
       yield* gates.open("last")
       yield* TestClock.adjust(1)
       assert.strictEqual((yield* runs.cancel(account, id)).status, "CANCELED")
@@ -298,7 +298,7 @@ describe("crashes", () => {
       ).pipe(Effect.provideContext(first.context))
       yield* gates.untilArrived("n")
       // As a process that is killed would leave it: owned by somebody who never comes back.
-      yield* store.seize(account, id, RunnerId.make("exe_dead"))
+      yield* store.takeOver(account, id, RunnerId.make("exe_dead"))
       yield* first.stop
       return id
     })

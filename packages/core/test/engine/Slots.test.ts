@@ -54,7 +54,7 @@ describe("Runs.start", () => {
   )
 })
 
-describe("Slots", () => {
+describe("Concurrency", () => {
   it("gives an account its percentage, at least one slot, and no more than there are", () => {
     const shares = [
       [1_000, 75],

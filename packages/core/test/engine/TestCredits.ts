@@ -56,9 +56,15 @@ export const spends = (id: string, price: number, more: { readonly [input: strin
 /** Makes the account metered, with so many credits. */
 export const fund = Effect.fnUntraced(function* (credits: number) {
   const ledger = yield* LedgerStore
-  const deed = { accountId: account, actor: "ada", reason: "test" }
-  yield* ledger.meter({ ...deed, id: "m" }, true)
-  yield* ledger.grant({ ...deed, id: "g", amount: credits * 1e6, priority: 0, expiresAt: null })
+  const operation = { accountId: account, actor: "ada", reason: "test" }
+  yield* ledger.meter({ ...operation, id: "m" }, true)
+  yield* ledger.grant({
+    ...operation,
+    id: "g",
+    amount: credits * 1e6,
+    priority: 0,
+    expiresAt: null,
+  })
 })
 
 /** `reserve 3`, `post a 2`: what became of the account by its runs, in order. */

@@ -5,7 +5,7 @@ import { AccountId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
 import type { Edge, Node, Workflow, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
-import { Graphs } from "@millrace/core/engine/Graphs"
+import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
 import { define } from "@millrace/core/engine/NodeDefinition"
@@ -312,7 +312,7 @@ export const types: ReadonlyArray<Executable<Gates>> = [
 export const engine = (known = types) =>
   Layer.mergeAll(Workflows.layer, Runs.layer, Keys.layer).pipe(
     Layer.provideMerge(Runner.layer),
-    Layer.provide(Graphs.layer),
+    Layer.provide(GraphCache.layer),
     Layer.provideMerge(NodeTypes.layer(...known)),
     Layer.provideMerge(Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)),
   )
@@ -324,7 +324,7 @@ export const shared = () => Layer.mergeAll(Memory.layer, Ids.layerSequential, Ga
 const processOf = (known: ReadonlyArray<Executable<Gates>>) =>
   Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
     Layer.provideMerge(Runner.layer),
-    Layer.provide(Graphs.layer),
+    Layer.provide(GraphCache.layer),
     Layer.provide(NodeTypes.layer(...known)),
   )
 

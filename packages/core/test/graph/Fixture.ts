@@ -139,7 +139,7 @@ export const settle = (
   id: string,
   output: JsonObject | null,
   status: NodeRunStatus = "COMPLETED",
-): void => frontier.settle(graph.indexOf.get(id)!, status, output)
+): void => frontier.finish(graph.indexOf.get(id)!, status, output)
 
 export const nodeRun = (
   graph: Graph,

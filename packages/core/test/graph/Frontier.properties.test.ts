@@ -107,7 +107,7 @@ describe("Frontier over random workflows", () => {
           for (const { _tag, index } of choice.shuffled(found)) {
             if (_tag !== "Run") continue
             const { output, status } = world.outcomes.get(graph.nodes[index]!.id)!
-            frontier.settle(index, status, output)
+            frontier.finish(index, status, output)
           }
         }
         return seen

@@ -447,7 +447,7 @@ describe("Frontier at 10,000 nodes", () => {
     const run = start(nodes, edges(...ids.slice(1).map((id, at) => `n${at} -> ${id}`)))
     for (let at = 0; at < ids.length; at++) {
       expect(run.frontier.advance()).toEqual([{ _tag: "Run", index: at }])
-      run.frontier.settle(at, "COMPLETED", { output: at })
+      run.frontier.finish(at, "COMPLETED", { output: at })
     }
     expect(run.frontier.finished).toBe(true)
   })

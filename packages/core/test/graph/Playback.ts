@@ -56,11 +56,11 @@ const end = (
 ): JsonObject | "conflict" => {
   const bound = inputsOf(graph, frontier, index)
   if (Result.isFailure(bound)) {
-    frontier.settle(index, "FAILED", null)
+    frontier.finish(index, "FAILED", null)
     return "conflict"
   }
   const { output, status } = world.outcomes.get(graph.nodes[index]!.id)!
-  frontier.settle(index, status, output)
+  frontier.finish(index, status, output)
   return bound.success
 }
 

@@ -3,7 +3,7 @@
  */
 import type { Json } from "@millrace/core/domain/Json"
 import { Option, Schema } from "effect"
-import type { Paint } from "../Paint.ts"
+import type { Colors } from "../Colors.ts"
 
 /** What the order digest puts out. */
 export const Digest = Schema.Struct({
@@ -26,13 +26,13 @@ const tableLine = (name: string, orders: number, total: number): string =>
   `    ${name.padEnd(14)}${String(orders).padStart(4)} orders  ${money.format(total).padStart(10)}`
 
 /** The headline, a line per country, and the total; what is not a digest is shown as it is. */
-export const digestLines = (output: Json, paint: Paint): ReadonlyArray<string> => {
+export const digestLines = (output: Json, colors: Colors): ReadonlyArray<string> => {
   const digest = Schema.decodeUnknownOption(Digest)(output)
   if (Option.isNone(digest)) return [`  ${JSON.stringify(output)}`]
   const { countries, headline, orders, total } = digest.value
   return [
-    `  ${paint.bold(headline)}`,
+    `  ${colors.bold(headline)}`,
     ...countries.map(({ count, key, sums }) => tableLine(key, count, sums.total)),
-    paint.bold(tableLine("total", orders, total)),
+    colors.bold(tableLine("total", orders, total)),
   ]
 }

@@ -60,10 +60,10 @@ export const meterAll = (url: string): Promise<void> => {
   const all = Effect.gen(function* () {
     const ledger = yield* LedgerStore
     for (const { id: accountId } of yield* (yield* KeyStore).listAccounts) {
-      const deed = { accountId, actor: "the test", reason: "to be metered" }
-      yield* ledger.meter({ ...deed, id: "metered" }, true)
+      const operation = { accountId, actor: "the test", reason: "to be metered" }
+      yield* ledger.meter({ ...operation, id: "metered" }, true)
       const amount = fromNumber(1_000_000)
-      yield* ledger.grant({ ...deed, id: "plenty", amount, priority: 0, expiresAt: null })
+      yield* ledger.grant({ ...operation, id: "plenty", amount, priority: 0, expiresAt: null })
     }
   })
   return Effect.runPromise(Effect.provide(all, storesOf(url)))

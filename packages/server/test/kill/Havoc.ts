@@ -20,7 +20,7 @@ interface Deed {
   readonly name: keyof Omit<HavocOptions, "overMillis">
 }
 
-const deedsOf = (dice: Dice, options: HavocOptions): ReadonlyArray<Deed> =>
+const operationsOf = (dice: Dice, options: HavocOptions): ReadonlyArray<Deed> =>
   (["kills", "terminations", "restarts"] as const)
     .flatMap((name) =>
       dice.moments(options[name], 0, options.overMillis).map((at) => ({ at, name })),
@@ -54,7 +54,7 @@ export const wreak = async (
       return true
     },
   }
-  for (const { at, name } of deedsOf(dice, options)) {
+  for (const { at, name } of operationsOf(dice, options)) {
     await sleep(Math.max(0, begun + at - Date.now()))
     while (!(await acts[name]())) await sleep(50)
     done[name] += 1

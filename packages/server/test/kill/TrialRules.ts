@@ -6,7 +6,7 @@
  * Guarantees: pure functions over what was read. Leaves out: how late something may be.
  */
 import type { NodeRun } from "@millrace/core/domain/Run"
-import { isSettled, isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
+import { isNodeTerminal, isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
 import type { Story } from "./Evidence.ts"
 import type { Act, Entry } from "./Trial.ts"
 import { actOf, laterMillis } from "./Trial.ts"
@@ -64,7 +64,7 @@ const problemsOfRun = (each: Case): ReadonlyArray<string> => {
   const sum = (of: (row: NodeRun) => number) =>
     [...rows.values()].reduce((all, row) => all + of(row), 0)
   const open = [...rows.values()].filter(
-    ({ status }) => !isSettled(status) || status === "CANCELED",
+    ({ status }) => !isNodeTerminal(status) || status === "CANCELED",
   )
   const facts: ReadonlyArray<readonly [boolean, string]> = [
     [isTerminal(run.status), `is ${run.status}`],

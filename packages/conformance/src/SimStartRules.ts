@@ -1,0 +1,50 @@
+/**
+ * What must hold of a run as it is born. What becomes of it is for the other rules.
+ */
+import type { Json } from "@millrace/core/domain/Json"
+import { settingsOf } from "@millrace/core/domain/Workflow"
+import type { Bench, Turned, Watched } from "./SimWatched.ts"
+import { isSame, shown } from "./SimWatched.ts"
+
+/** Everything that a node of a workflow has ever put out. */
+const outputsOf = (runs: Iterable<Watched>, workflowId: string): ReadonlyArray<Json> =>
+  Array.from(runs)
+    .filter(({ record }) => record.run.workflowId === workflowId)
+    .flatMap(({ record }) => record.nodeRuns)
+    .filter(({ status }) => status === "COMPLETED")
+    .flatMap(({ output }) => Object.values(output ?? {}))
+
+/** A node that runs alone has its literals, and for the rest what earlier runs have put out. */
+const checkSingle = ({ report }: Bench, { after }: Turned, runs: Iterable<Watched>): void => {
+  const { id, inputOverrides, singleNodeId, workflowId } = after.run
+  const [node, ...others] = after.definition.nodes
+  if (node?.id !== singleNodeId || others.length > 0 || after.definition.edges.length > 0) {
+    report("a node that runs alone is alone", id)
+    return
+  }
+  const { inputs } = settingsOf(node)
+  const known = outputsOf(runs, workflowId).map((value) => JSON.stringify(value))
+  for (const [name, value] of Object.entries(inputOverrides[node.id] ?? {})) {
+    const isLiteral = Object.hasOwn(inputs, name)
+    const values = Array.isArray(value) ? value : [value]
+    const isRight = isLiteral
+      ? isSame(value, inputs[name])
+      : values.every((each) => known.includes(JSON.stringify(each)))
+    if (!isRight) report("a node that runs alone has its inputs", `${id} ${name}: ${shown(value)}`)
+  }
+}
+
+/** A run is of the workflow as it was when the start was asked for, or as it was edited since. */
+const checkEdition = ({ editions, report }: Bench, { after }: Turned): void => {
+  const { id, workflowName, workflowRevision } = after.run
+  const what = `${id} is of r${workflowRevision}, ${workflowName}`
+  if (!editions.isTimely(after)) report("no start is of an older workflow", what)
+  if (!editions.isFaithful(after)) report("a run is what its revision says", what)
+}
+
+/** Judges the first commit of a run, given all the others. */
+export const checkStart = (bench: Bench, turned: Turned, runs: Iterable<Watched>): void => {
+  if (turned.before.run.revision !== 0) return
+  checkEdition(bench, turned)
+  if (turned.after.run.mode === "single") checkSingle(bench, turned, runs)
+}

@@ -1,0 +1,57 @@
+/**
+ * Compiled graphs, kept by definition: starting and executing a hundred runs of one revision
+ * checks its graph once.
+ *
+ * Guarantees: a graph is immutable, so sharing it is safe; the number kept is bounded. Leaves out:
+ * graphs with values laid over their inputs, which belong to one run and are not kept.
+ */
+import { Context, Effect, Layer, Result } from "effect"
+import { freeze } from "../domain/Json.ts"
+import type { Definition, InputOverrides } from "../domain/Run.ts"
+import type { Graph } from "../graph/Graph.ts"
+import { compile } from "../graph/Graph.ts"
+import type { Problem } from "../graph/Problem.ts"
+import { NodeTypes } from "./NodeTypes.ts"
+
+/** A graph that can be executed, or everything that stands against it. */
+export type Compiled = Result.Result<Graph, ReadonlyArray<Problem>>
+
+/** How many compiled graphs one process keeps. */
+export const graphsCached = 256
+
+export class GraphCache extends Context.Service<
+  GraphCache,
+  {
+    /** Compiles a definition; two definitions with one identifier must have the same content. */
+    readonly compile: (definition: Definition, overrides: InputOverrides) => Compiled
+  }
+>()("@millrace/core/engine/GraphCache") {
+  static readonly layer: Layer.Layer<GraphCache, never, NodeTypes> = Layer.effect(
+    GraphCache,
+    Effect.map(NodeTypes, ({ lookup }) => {
+      const shareable = (definition: Definition, overrides: InputOverrides): Compiled => {
+        const compiled = compile(definition, lookup, overrides)
+        // Handlers are given these values, and must not be able to change what the next run gets.
+        if (Result.isSuccess(compiled)) {
+          for (const { settings } of compiled.success.nodes) freeze(settings.inputs)
+        }
+        return compiled
+      }
+      // The order of a Map is that of insertion: its first key is the one unused for longest.
+      const kept = new Map<string, Compiled>()
+      const keep = (id: string, compiled: Compiled): Compiled => {
+        kept.delete(id)
+        kept.set(id, compiled)
+        if (kept.size > graphsCached) kept.delete(kept.keys().next().value!)
+        return compiled
+      }
+      return GraphCache.of({
+        compile: (definition, overrides) => {
+          if (Object.keys(overrides).length > 0) return shareable(definition, overrides)
+          const { id } = definition
+          return keep(id, kept.get(id) ?? shareable(definition, overrides))
+        },
+      })
+    }),
+  )
+}

@@ -1,0 +1,46 @@
+/**
+ * Who in this process wants to know at once that a run has moved on.
+ *
+ * Guarantees: a signal that comes while a listener is busy is not lost. Leaves out: everything that
+ * happens in other processes; a signal is a hint to look at the store, and never the only one.
+ */
+import { Context, Effect, Latch, type Scope } from "effect"
+import type { RunId } from "../domain/Id.ts"
+
+/** Listeners by run. Mutable; every method is one synchronous step. */
+export class RunNotifier {
+  readonly #listeners = new Map<RunId, Set<Latch.Latch>>()
+
+  /** Tells whoever listens that something of a run was committed. */
+  tell(id: RunId): void {
+    if (this.#listeners.size === 0) return
+    for (const latch of this.#listeners.get(id) ?? []) Latch.openUnsafe(latch)
+  }
+
+  /** A latch that every commit of the run opens, until the scope closes. */
+  listen(id: RunId): Effect.Effect<Latch.Latch, never, Scope.Scope> {
+    return Effect.acquireRelease(
+      Effect.sync(() => {
+        const latch = Latch.makeUnsafe(false)
+        const known = this.#listeners.get(id)
+        if (known === undefined) this.#listeners.set(id, new Set([latch]))
+        else known.add(latch)
+        return latch
+      }),
+      (latch) =>
+        Effect.sync(() => {
+          const known = this.#listeners.get(id)
+          known?.delete(latch)
+          if (known?.size === 0) this.#listeners.delete(id)
+        }),
+    )
+  }
+}
+
+/** The listeners of this process. */
+export const CurrentRunNotifier = Context.Reference<RunNotifier>(
+  "@millrace/core/engine/RunNotifier",
+  {
+    defaultValue: () => new RunNotifier(),
+  },
+)

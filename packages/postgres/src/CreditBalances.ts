@@ -1,0 +1,104 @@
+/**
+ * Accounts of credits as they are read, settled and written as a whole, in a transaction of the
+ * caller.
+ *
+ * Guarantees: accounts are locked in the order in which they are given, as the commits of runs lock
+ * them; what becomes of them is the domain's to say. Leaves out: the hot path, which changes the
+ * two numbers of an account without reading its grants.
+ */
+import type { Grant, CreditBalance, Settled } from "@millrace/core/domain/Grant"
+import * as Grants from "@millrace/core/domain/Grant"
+import type { AccountId } from "@millrace/core/domain/Id"
+import type { CreditAccount } from "@millrace/core/domain/Ledger"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as LedgerRows from "./LedgerRows.ts"
+import * as Rows from "./Rows.ts"
+
+/** An account that is locked, and what the time is. */
+export interface LockedBalances {
+  readonly number: number
+  readonly balance: CreditBalance
+  readonly now: Timestamp
+}
+
+const openStatement = `INSERT INTO credit_accounts (account_id, metered, posted, reserved)
+  SELECT id, false, 0, 0 FROM unnest($1::text[]) AS a (id) ON CONFLICT DO NOTHING`
+
+// `clock_timestamp`, because `now()` is when the transaction began, before it waited for the lock.
+const lockStatement = `
+  SELECT c.number::float8 AS number, ${Rows.object(LedgerRows.accounts, "c")} AS account,
+    floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+  FROM credit_accounts c WHERE c.account_id = $1 FOR UPDATE`
+
+const grantsStatement = `
+  SELECT ${Rows.object(LedgerRows.grants, "g")} AS grant
+  FROM credit_grants g WHERE g.account_id = $1 AND g.remaining > 0`
+
+interface LockRow {
+  readonly number: number
+  readonly account: CreditAccount
+  readonly now: Timestamp
+}
+
+/** The grants of an account that have something left. */
+export const grantsOf = (
+  sql: SqlClient,
+  account: string,
+): Effect.Effect<ReadonlyArray<Grant>, SqlError> =>
+  Effect.map(sql.unsafe<{ readonly grant: Grant }>(grantsStatement, [account]), (rows) =>
+    rows.map(({ grant }) => grant),
+  )
+
+/** Locks an account, which is opened where it is not there yet. */
+export const lock = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  account: string,
+): Effect.fn.Return<LockedBalances, SqlError> {
+  yield* sql.unsafe(openStatement, [[account]])
+  const rows = yield* sql.unsafe<LockRow>(lockStatement, [account])
+  const { account: locked, now, number } = rows[0]!
+  return { number, now, balance: { account: locked, grants: yield* grantsOf(sql, account) } }
+})
+
+const saveAccount = `UPDATE credit_accounts c
+  SET metered = s.metered, posted = s.posted, reserved = s.reserved, due_at = s.due_at
+  FROM ${Rows.source(LedgerRows.accounts, "s", 1)} WHERE c.account_id = s.account_id`
+
+const saveGrants = `INSERT INTO credit_grants (${Rows.names(LedgerRows.grants)})
+  SELECT ${Rows.names(LedgerRows.grants)} FROM ${Rows.source(LedgerRows.grants, "g", 1)}
+  ON CONFLICT (account_id, id) DO UPDATE SET remaining = excluded.remaining`
+
+const saveEntries = `INSERT INTO credit_entries (account, ${Rows.names(LedgerRows.entries)})
+  SELECT $1, ${Rows.names(LedgerRows.entries)} FROM ${Rows.source(LedgerRows.entries, "e", 2)}`
+
+/** Stores what became of a locked account. */
+export const save = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  { number }: LockedBalances,
+  { account, entries, grants }: Settled,
+): Effect.fn.Return<void, SqlError> {
+  yield* sql.unsafe(saveAccount, Rows.parameters(LedgerRows.accounts, [account]))
+  if (grants.length > 0) {
+    yield* sql.unsafe(saveGrants, Rows.parameters(LedgerRows.grants, grants))
+  }
+  if (entries.length > 0) {
+    yield* sql.unsafe(saveEntries, [number, ...Rows.parameters(LedgerRows.entries, entries)])
+  }
+})
+
+/** Locks accounts and takes back what is over of their grants. */
+export const settle = (
+  sql: SqlClient,
+  accounts: ReadonlyArray<AccountId | string>,
+): Effect.Effect<void, SqlError> =>
+  Effect.forEach(
+    accounts,
+    (account) =>
+      Effect.flatMap(lock(sql, account), (locked) =>
+        save(sql, locked, Grants.settle(locked.balance, locked.now)),
+      ),
+    { discard: true },
+  )

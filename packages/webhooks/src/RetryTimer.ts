@@ -1,0 +1,39 @@
+/**
+ * When this process expects something to be due, so that a retry begins on time and not at the next
+ * look.
+ *
+ * Guarantees: nothing depends on it; what is forgotten here is found by a look. Mutable; every
+ * method is one synchronous step.
+ */
+
+/** Beyond so many times no more are remembered. */
+const most = 10_000
+
+export class RetryTimer {
+  /** Latest first, so that the next one is at the end. */
+  readonly #times: Array<number> = []
+
+  /** The next expected time; infinite where none is. */
+  get next(): number {
+    return this.#times.at(-1) ?? Number.POSITIVE_INFINITY
+  }
+
+  expect(at: number): void {
+    if (this.#times.length >= most) return
+    let low = 0
+    let high = this.#times.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#times[middle]! > at) low = middle + 1
+      else high = middle
+    }
+    this.#times.splice(low, 0, at)
+  }
+
+  /** Forgets what has come; true when something has. */
+  ring(now: number): boolean {
+    const before = this.#times.length
+    while (this.next <= now) this.#times.pop()
+    return this.#times.length < before
+  }
+}
