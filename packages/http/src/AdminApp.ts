@@ -2,7 +2,7 @@
  * The HTTP interface for operators as a layer of routes: there where an operator token is, and
  * nowhere else.
  *
- * Leaves out: the envelope, which is around all routes.
+ * Leaves out: the error middleware, which is around all routes.
  */
 import { AdminApi } from "@millrace/api/AdminApi"
 import type { Accounting } from "@millrace/core/engine/Accounting"

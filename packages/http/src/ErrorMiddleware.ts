@@ -137,7 +137,7 @@ const make = Effect.gen(function* () {
     })
 })
 
-/** Puts every route of the router into the envelope, those of others too. */
+/** Puts every route of the router behind the error middleware, those of others too. */
 export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.middleware(make, {
   global: true,
 })

@@ -74,7 +74,7 @@ const operations = HttpApiBuilder.layer(Api).pipe(
   Layer.provide([Authorization.layer, RequestForm.layer, Cursors.layer]),
 )
 
-/** Every route: the interface, its documents, health, and the envelope around them. */
+/** Every route: the interface, its documents, health, and the error middleware around them. */
 export const layer: Layer.Layer<never, never, Services | Platform> = Layer.mergeAll(
   operations,
   AdminApp.layer,

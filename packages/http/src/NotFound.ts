@@ -29,7 +29,7 @@ type Answer = HttpServerResponse.HttpServerResponse
 const codes = new Set(["unknown_route", "method_not_allowed"])
 
 /** True for an answer that no operation gave. */
-const isNowhere = ({ body, headers, status }: Answer): boolean =>
+const isNotFound = ({ body, headers, status }: Answer): boolean =>
   (status === 404 && body._tag === "Empty") || codes.has(headers["x-error-code"] ?? "")
 
 const whole = (answer: Answer): Answer =>
@@ -55,7 +55,7 @@ const patienceMillis = 1_000
 const tooLate = Effect.delay(
   Effect.fail(
     new StorageError({
-      operation: "Nowhere.ask",
+      operation: "NotFound.ask",
       cause: new Error(`no answer within ${patienceMillis} ms`),
     }),
   ),
@@ -73,9 +73,9 @@ const make = Effect.map(
           onFailure: () => answer,
           onSuccess: (decision) => answerFor(answer, decision),
         })
-      const isNobodys = Redacted.value(token) === "" || isForOperators(request)
+      const isForeign = Redacted.value(token) === "" || isForOperators(request)
       return HttpEffect.withPreResponseHandler(route, (_, answer) =>
-        isNobodys || !isNowhere(answer) ? Effect.succeed(answer) : account(answer),
+        isForeign || !isNotFound(answer) ? Effect.succeed(answer) : account(answer),
       )
     }),
 )

@@ -322,7 +322,7 @@ class Runs {
     })
   }
 
-  pardon(id: RunId): boolean {
+  clearLosses(id: RunId): boolean {
     const entry = this.entries.get(id)
     if (entry === undefined || !this.places.suspects.has(entry)) return false
     this.places.update(entry, { ...entry.run, losses: [] })
@@ -393,7 +393,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
       Effect.map(now, (millis) => runs.release(runner, blocked, millis)),
     cappedAccounts: (limit) => Effect.sync(() => runs.cappedAccounts(limit)),
     suspects: (limit) => Effect.map(now, (millis) => runs.suspects(limit, millis)),
-    clearLosses: (id) => Effect.sync(() => runs.pardon(id)),
+    clearLosses: (id) => Effect.sync(() => runs.clearLosses(id)),
     find: (account, id) =>
       Effect.sync(() => Option.map(Option.fromUndefinedOr(runs.find(account, id)), recordOf)),
     findMany: (account, ids, mostBytes = Number.POSITIVE_INFINITY) =>

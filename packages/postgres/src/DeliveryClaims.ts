@@ -57,8 +57,8 @@ const said = `
 
 const source = "FROM taken t JOIN secret s USING (account_id)"
 
-// Lanes (an account and an origin) are read by jumping from one to the next in their index, so that
-// a long partition costs no more than a short one and hides nothing behind it.
+// Partitions (an account and an origin) are read by jumping from one to the next in their index, so
+// that a long partition costs no more than a short one and hides nothing behind it.
 const claimDueStatement = `
 WITH RECURSIVE partition (account_id, origin) AS (
   (SELECT account_id, origin FROM due_deliveries ORDER BY account_id, origin LIMIT 1)

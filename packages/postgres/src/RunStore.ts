@@ -129,7 +129,7 @@ const make = Effect.gen(function* () {
     cappedAccounts: (limit) =>
       orStorageError("RunStore.cappedAccounts")(RunClaims.cappedAccounts(sql, limit)),
     suspects: (limit) => orStorageError("RunStore.suspects")(suspects(sql, limit)),
-    clearLosses: (id) => orStorageError("RunStore.pardon")(Quarantine.clearLosses(sql, id)),
+    clearLosses: (id) => orStorageError("RunStore.clearLosses")(Quarantine.clearLosses(sql, id)),
     find: (account, id) => orStorageError("RunStore.find")(find(sql, account, id)),
     findMany: (account, ids, mostBytes) =>
       orStorageError("RunStore.findMany")(
