@@ -1,6 +1,7 @@
 /**
  * What must hold of the end of a run and of its events: both follow from its rows.
  */
+import { isCrowded } from "./SimScenario.ts"
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import { lossesPerRun } from "@millrace/core/domain/Limits"
@@ -78,7 +79,7 @@ const isLate = (bench: Bench, { after }: Turned): boolean => {
   const quiet = bench.quietSince()
   const { setup, time } = bench
   if (timeoutMillis === undefined || startedAt === null || quiet === undefined) return false
-  if (bench.isSkewed || setup.runsAtOnce < 10) return false
+  if (bench.isSkewed || isCrowded(setup)) return false
   const slack = setup.leaseMillis + 2 * setup.pollMillis + 8 * setup.latencyMillis + 1_500
   const latest = Math.max(startedAt + timeoutMillis, bench.byStore(quiet)) + slack
   return bench.byStore(time.now) > latest

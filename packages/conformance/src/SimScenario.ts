@@ -266,3 +266,7 @@ export const scenarioOf = (seed: number): Scenario => {
 /** True where the store's clock is set: then times in records say little. */
 export const isSkewed = ({ actions }: Scenario): boolean =>
   actions.some((action) => action._tag === "Skew" && action.clock === serverCount)
+
+/** True where runs queue for slots or under caps: a run may go on long after its wait is over. */
+export const isCrowded = ({ runsAtOnce, runsPerAccount, runsPerWorkflow }: Setup): boolean =>
+  runsAtOnce < 10 || Number.isFinite(runsPerAccount) || Number.isFinite(runsPerWorkflow)

@@ -5,6 +5,7 @@
  *
  * Leaves out: why a node came to its end (`SimNodeRules`) and the end of the run (`SimEndRules`).
  */
+import { isCrowded } from "./SimScenario.ts"
 import type { ActiveNode, RunRecord, WaitingNode } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import { stageOf } from "./SimJournal.ts"
@@ -145,7 +146,7 @@ const checkWake = (bench: Bench, { after, machine, watched }: Turned, wait: Wait
   if (now < wait.due - slackMillis)
     report("no wait is over before its time", `${key}: ${wait.due - now} ms`)
   const quiet = bench.quietSince()
-  if (quiet === undefined || setup.runsAtOnce < 10) return
+  if (quiet === undefined || isCrowded(setup)) return
   const latest = Math.max(wait.due, byStore(Math.max(quiet, watched.crowdedAt))) + boundOf(bench)
   if (byStore(time.now) > latest) {
     report("a wait is over within lease and poll of its time", `${key}: ${now - wait.due} ms late`)
