@@ -179,6 +179,24 @@ const claiming = (it: Tests): void => {
       assert.strictEqual((yield* Scenes.runOf(run)).status, "COMPLETED")
     }),
   )
+
+  for (const runsPerAccount of [9, Number.POSITIVE_INFINITY]) {
+    it.effect(`takes a due run under a cap of ${runsPerAccount}, though nothing else waits`, () =>
+      Effect.gen(function* () {
+        const samples = yield* Scenes.quiet
+        const store = yield* RunStore
+        const run = yield* Scenes.parked(samples, longAgo)
+        const runner = samples.runner()
+        const request = { runner, leaseMillis: 3_600_000, limit: 9, runsPerAccount }
+        const ids = Effect.map(store.claim(request), (records) =>
+          records.map((record) => record.run.id),
+        )
+        assert.deepStrictEqual(yield* ids, [run.id])
+        const ended = { dueAt: null, status: "COMPLETED" as const }
+        yield* store.commit(Samples.step(Scenes.claimed(run, runner), ended))
+      }),
+    )
+  }
 }
 
 const turns = (it: Tests): void => {

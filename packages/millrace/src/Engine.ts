@@ -8,7 +8,13 @@
 import { Account } from "@millrace/core/domain/Account"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Limits } from "@millrace/core/domain/Limits"
-import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import {
+  CurrentLimits,
+  defaultLimits,
+  limitNames,
+  limits,
+  problemOfLimit,
+} from "@millrace/core/domain/Limits"
 import { unknownFields } from "@millrace/core/domain/Nearest"
 import type { Engine as CoreEngine, Stores } from "@millrace/core/engine/Engine"
 import { layer as coreLayer } from "@millrace/core/engine/Engine"
@@ -81,9 +87,18 @@ const optionNames: { readonly [K in keyof EngineOptions<ReadonlyArray<NodeType>>
 const given = (of: object): ReadonlyArray<string> =>
   Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [name]))
 
-/** Refuses options that there are not: a misspelt one would have no effect. */
-const checkNames = (options: EngineOptions<ReadonlyArray<NodeType>>): void => {
-  const ofLimits = unknownFields(given(options.limits ?? {}), Object.keys(defaultLimits))
+/**
+ * Refuses options that there are not, because a misspelt one would have no effect, and limits under
+ * which nothing could happen.
+ */
+const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => {
+  const bounds = options.limits ?? {}
+  const ofValues = limitNames.flatMap((name) => {
+    const value = bounds[name]
+    const problem = value === undefined ? undefined : problemOfLimit(limits[name], value)
+    return problem === undefined ? [] : [`${name}: ${problem}`]
+  })
+  const ofLimits = [...unknownFields(given(bounds), Object.keys(defaultLimits)), ...ofValues]
   const clauses = [
     ...unknownFields(given(options), Object.keys(optionNames)),
     ...ofLimits.map((clause) => `limits: ${clause}`),
@@ -136,10 +151,11 @@ const warnings: Logger.Logger<unknown, void> = Logger.make((entry) => {
 })
 
 /** What an embedder may set, over the defaults. */
-const settingsOf = ({ grace, limits }: EngineOptions<ReadonlyArray<NodeType>>) => {
+const settingsOf = ({ grace, limits: own = {} }: EngineOptions<ReadonlyArray<NodeType>>) => {
+  const set = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
   const runner = CurrentRunnerOptions.defaultValue()
   return Layer.mergeAll(
-    Layer.succeed(CurrentLimits, { ...defaultLimits, ...limits }),
+    Layer.succeed(CurrentLimits, { ...defaultLimits, ...set }),
     Layer.succeed(CurrentRunnerOptions, {
       ...runner,
       graceMillis: grace === undefined ? runner.graceMillis : millisOf(grace),
@@ -205,7 +221,7 @@ export const createEngine = async <const N extends ReadonlyArray<NodeType> = rea
   options: EngineOptions<N> = {},
 ): Promise<Engine<N>> => {
   checkThread()
-  checkNames(options)
+  checkOptions(options)
   const runtime = await open(layerOf(options))
   try {
     return engineOf(runtime, await runtime.call(accountOf(options.account)))

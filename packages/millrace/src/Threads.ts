@@ -181,7 +181,10 @@ export class Threads {
   }
 
   #retire(worker: Worker, then: () => void = () => undefined): void {
-    const ended = worker.terminate().then(() => {
+    const gone = worker.terminate()
+    // Ending it made it count again: one that is stuck in native code must not hold the process.
+    worker.unref()
+    const ended = gone.then(() => {
       this.#ending.delete(ended)
       then()
     })

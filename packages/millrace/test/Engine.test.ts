@@ -67,7 +67,7 @@ describe("A node that blocks the event loop", () => {
           while (Date.now() < until) Math.sqrt(until)
         },
       })
-      await using engine = await createEngine({ nodes: [busy], limits: { blockedMillis: 1 } })
+      await using engine = await createEngine({ nodes: [busy], limits: { blockedMillis: 1_000 } })
       const { id } = await engine.workflows.create(engine.workflow("Busy").node("n", "busy"))
       const run = await engine.runs.start({ workflowId: id })
       expect((await run.wait()).status).toBe("COMPLETED")
@@ -154,6 +154,10 @@ describe("createEngine", () => {
     }
     expect(await messageOf({ node: [] })).toBe(
       'createEngine: unknown field "node"; did you mean "nodes"?',
+    )
+    expect(await messageOf({ limits: { callsAtOnce: 0, runsPerAccount: Number.NaN } })).toBe(
+      "createEngine: limits: runsPerAccount: expected a whole number from 1, or Infinity; " +
+        "limits: callsAtOnce: expected a whole number from 1",
     )
     expect(await messageOf({ limits: { bodyByte: 1 } })).toBe(
       'createEngine: limits: unknown field "bodyByte"; did you mean "bodyBytes"?',

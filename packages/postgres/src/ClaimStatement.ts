@@ -231,7 +231,8 @@ const cap = `CROSS JOIN LATERAL (
 
 /** How many more runs of an account this claim may take. */
 const roomAnywhere = `least(${roomHere("a.account_id")},
-    cap.runs - ${busy("a.account_id", "true", "cap.runs")})`
+    CASE WHEN cap.runs = 'Infinity' THEN cap.runs
+      ELSE cap.runs - ${busy("a.account_id", "true", "cap.runs")} END)`
 
 const roomOfWorkflow = (account: string): string =>
   `$10::float8 - ${busy(account, "b.workflow_id = l.workflow_id", "$10::float8")}`

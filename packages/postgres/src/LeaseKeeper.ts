@@ -75,6 +75,8 @@ export const make = Effect.fnUntraced(function* (
     started.once("exit", (code) => resume(Effect.succeed(`it ended with ${code}`)))
     const stopped = Effect.callback<void>((done) => {
       started.removeAllListeners()
+      // What still goes wrong in it is nobody's concern, and without a listener it would be thrown.
+      started.on("error", () => undefined)
       started.once("exit", () => done(Effect.void))
       tell({ _tag: "Stop" })
     })

@@ -131,9 +131,11 @@ export const suspects = (
 export const clearLosses = (sql: SqlClient, id: RunId): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     sql`WITH suspect AS MATERIALIZED (
-      SELECT r.number AS run, 'suspect' AS few FROM runs r CROSS JOIN LATERAL (
-        SELECT FROM open_runs o WHERE o.run = r.number AND o.losses > 0 FOR UPDATE
-      ) o WHERE r.id = ${Rows.text(id)} FOR UPDATE OF r
+      SELECT o.run, 'suspect' AS few FROM (
+        SELECT number FROM runs WHERE id = ${Rows.text(id)} FOR UPDATE
+      ) r CROSS JOIN LATERAL (
+        SELECT run FROM open_runs o WHERE o.run = r.number AND o.losses > 0 FOR UPDATE
+      ) o
     ), relieved AS (
       UPDATE open_runs o SET losses = 0 FROM suspect s WHERE o.run = s.run AND s.few = 'suspect'
     )

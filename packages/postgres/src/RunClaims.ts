@@ -94,8 +94,11 @@ export const queueDue = (sql: SqlClient): Effect.Effect<number, SqlError> =>
  * How many parked runs that are due a claim looks for: one more than it may take as they are, none
  * when they are in the queue.
  */
-const lookedFor = ({ limit, roomPerAccount, rooms }: ClaimRequest, isQueueing: boolean): number => {
+const lookedFor = (request: ClaimRequest, isQueueing: boolean): number => {
+  const { limit, roomPerAccount, rooms, runsPerAccount, runsPerWorkflow } = request
   if (isQueueing) return 0
+  // Under caps all that is due goes through the queue, so one is reason enough.
+  if (runsPerAccount !== undefined || runsPerWorkflow !== undefined) return 1
   const hasRoomForAll = rooms === undefined || rooms.size === 0
   return hasRoomForAll ? Math.max(0, Math.min(limit, roomPerAccount ?? limit)) + 1 : 1
 }

@@ -63,7 +63,7 @@ export interface DevSettings extends ServerSettings {
 /** Which database to use, and how. */
 export interface DatabaseSettings extends KeySettings {
   readonly databaseUrl: Redacted.Redacted
-  /** Connections at most, beside the one that keeps the lease. */
+  /** Connections at most, beside up to five that keep the lease and hear of new runs. */
   readonly connections: number
   /** False: the tables are brought up to date by somebody else. */
   readonly migrate: boolean

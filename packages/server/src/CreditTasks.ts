@@ -199,7 +199,7 @@ export const doctor = (target: Target, json: boolean) =>
       }
     }
     const read = `read the credits of ${accounts} ${accounts === 1 ? "account" : "accounts"}`
-    if (discrepancies.length === 0) return yield* Console.error(`All is well: ${read}`)
+    if (discrepancies.length === 0) return yield* Console.error(`All credits add up: ${read}`)
     const count = discrepancies.length === 1 ? "one thing" : `${discrepancies.length} things`
     return yield* refuse(`Found ${count} that do not add up: ${read}`)
   }).pipe(Effect.scoped)

@@ -18,22 +18,28 @@ const none = "none"
 /** The largest number that every store can count to. */
 const most = 2_147_483_647
 
-const readLimit: Read<number> = (text) => {
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : 0
-  return value >= 1 && value <= most ? value : undefined
-}
+const readFrom =
+  (least: number): Read<number> =>
+  (text) => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : 0
+    return value >= least && value <= most ? value : undefined
+  }
 
-const readOptional: Read<number> = (text) =>
-  text === none ? Number.POSITIVE_INFINITY : readLimit(text)
+const readOptional =
+  (least: number): Read<number> =>
+  (text) =>
+    text === none ? Number.POSITIVE_INFINITY : readFrom(least)(text)
 
 const nameOf = (limit: string): string =>
   limitPrefix + limit.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
 
 /** The variable of a bound, by what that is called in code. */
-export const limitVariable = (name: string, { isOptional }: Limit): Variable<number> =>
-  isOptional === true
-    ? { name: nameOf(name), expected: `a whole number from 1, or ${none}`, read: readOptional }
-    : { name: nameOf(name), expected: "a whole number from 1", read: readLimit }
+export const limitVariable = (name: string, { isOptional, least = 1 }: Limit): Variable<number> => {
+  const expected = `a whole number from ${least}`
+  return isOptional === true
+    ? { name: nameOf(name), expected: `${expected}, or ${none}`, read: readOptional(least) }
+    : { name: nameOf(name), expected, read: readFrom(least) }
+}
 
 /** The variables of all bounds. */
 export const limitVariables = Object.fromEntries(

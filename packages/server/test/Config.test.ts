@@ -282,11 +282,11 @@ describe("Config.resolveServe of limits", () => {
     Effect.gen(function* () {
       const names = Object.keys(defaultLimits) as ReadonlyArray<keyof Limits>
       assert.deepStrictEqual((yield* limited({})).limits, defaultLimits)
-      const env = names.map((name, index) => [limitVariables[name].name, `${index + 1}`])
+      const env = names.map((name, index) => [limitVariables[name].name, `${index + 1_000}`])
       const { limits } = yield* limited(Object.fromEntries(env))
       assert.deepStrictEqual(
         limits,
-        Object.fromEntries(names.map((name, index) => [name, index + 1])),
+        Object.fromEntries(names.map((name, index) => [name, index + 1_000])),
       )
       assert.strictEqual(limitVariables.runsAtOnce.name, "MILLRACE_LIMIT_RUNS_AT_ONCE")
     }),
@@ -297,6 +297,13 @@ describe("Config.resolveServe of limits", () => {
       const added = limitVariable("sparksPerHour", { usual: 7, meaning: "Sparks in an hour." })
       assert.strictEqual(added.name, "MILLRACE_LIMIT_SPARKS_PER_HOUR")
       assert.strictEqual(added.read("12"), 12)
+      const least = limitVariable("sparkBytes", {
+        usual: 7,
+        least: 5,
+        meaning: "Bytes of a spark.",
+      })
+      assert.deepStrictEqual([least.read("5"), least.read("4")], [5, undefined])
+      assert.strictEqual(least.expected, "a whole number from 5")
       const help = limitNames.map((name) => `${limitVariables[name].name} (default `)
       for (const line of help) assert.include(limitHelp, line)
     }),

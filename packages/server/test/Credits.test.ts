@@ -106,7 +106,7 @@ describe.each(places)("credits on a %s", (place, env) => {
   it("add up, says the doctor", async () => {
     const { code, err, out } = await outcome(env(), "doctor")
     expect([code, out]).toEqual([0, ""])
-    expect(err).toMatch(/^All is well: read the credits of \d accounts?$/)
+    expect(err).toMatch(/^All credits add up: read the credits of \d accounts?$/)
   })
 })
 
@@ -132,6 +132,6 @@ describe("millrace doctor", () => {
     await server.end("SIGINT")
     const { code, err } = await outcome({}, "doctor", "--data", folder)
     // Its account has no ledger, because nothing ever moved on it.
-    expect([code, err]).toEqual([0, "All is well: read the credits of 1 account"])
+    expect([code, err]).toEqual([0, "All credits add up: read the credits of 1 account"])
   })
 })

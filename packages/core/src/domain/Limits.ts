@@ -26,8 +26,20 @@ export interface Limit {
   readonly usual: number
   /** What it bounds, in a sentence or two for whoever sets it. */
   readonly meaning: string
+  /** The smallest value that makes sense; 1 where nothing is said. */
+  readonly least?: number
   /** True: it may be `Infinity`, which bounds nothing. */
   readonly isOptional?: true
+}
+
+/** What a value for a limit has to be, as a clause; nothing where it is that. */
+export const problemOfLimit = (
+  { isOptional, least = 1 }: Limit,
+  value: unknown,
+): string | undefined => {
+  const isNone = isOptional === true && value === Number.POSITIVE_INFINITY
+  if (isNone || (Number.isSafeInteger(value) && Number(value) >= least)) return undefined
+  return `expected a whole number from ${least}${isOptional === true ? ", or Infinity" : ""}`
 }
 
 const unbounded = Number.POSITIVE_INFINITY
@@ -75,6 +87,7 @@ export const limits = {
   },
   blockedMillis: {
     usual: 60_000,
+    least: 1_000,
     meaning:
       "Milliseconds that the event loop may be blocked before a server on Postgres lets its runs " +
       "go to others, and ends itself.",

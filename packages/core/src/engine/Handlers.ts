@@ -68,7 +68,7 @@ export class Handlers {
     this.#watchdog?.left(handler.mark)
     const millis = Number(now - handler.enteredAt) / nanosPerMilli
     if (millis > (this.#longest?.millis ?? 0)) this.#longest = { ...handler, millis }
-    if (millis >= blockMillis) this.#blocked = { run: handler.runId, millis }
+    if (millis >= blockMillis) this.blame({ run: handler.runId, millis })
   }
 
   /** To be called when the handler is over. */
@@ -79,7 +79,12 @@ export class Handlers {
     this.#endedCount += 1
   }
 
-  /** The run that has blocked the event loop since the last call, if there was one. */
+  /** Remembers what has blocked the event loop, unless something else did so for longer. */
+  blame(blocked: Blocked): void {
+    if (blocked.millis >= (this.#blocked?.millis ?? 0)) this.#blocked = blocked
+  }
+
+  /** The run that has blocked the event loop for longest since the last call, if there was one. */
   takeBlocked(): Blocked | undefined {
     const blocked = this.#blocked
     this.#blocked = undefined

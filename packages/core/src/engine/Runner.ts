@@ -86,7 +86,9 @@ const heartbeat = (
     const before = [...supervisor.runs.values()]
     const at = clock.currentTimeMillisUnsafe()
     const blocked = supervisor.handlers.takeBlocked()
-    const owned = yield* store.heartbeat(id, leaseMillis, blocked)
+    const owned = yield* Effect.tapError(store.heartbeat(id, leaseMillis, blocked), () =>
+      Effect.sync(() => blocked && supervisor.handlers.blame(blocked)),
+    )
     confirmedAt = at
     const lost = before.filter(
       (run) => supervisor.runs.get(run.id) === run && owned.get(run.id) !== run.fence,

@@ -80,3 +80,18 @@ describe("Handlers.begin", () => {
     assert.deepStrictEqual(told, ["began n", "entered 1", "left 1", "ended 1"])
   })
 })
+
+describe("Handlers.takeBlocked", () => {
+  it("names the run that blocked for longest, also after a heartbeat that failed", () => {
+    const handlers = new Handlers()
+    worked(handlers, "long", 60n * second)
+    const other = handlers.begin({ ...called("short"), runId: RunId.make("run_2") })
+    handlers.enter(other, second)
+    handlers.leave(other, 2n * second)
+    const blocked = handlers.takeBlocked()
+    assert.deepStrictEqual(blocked, { run, millis: 60_000 })
+    assert.isUndefined(handlers.takeBlocked())
+    handlers.blame(blocked!)
+    assert.deepStrictEqual(handlers.takeBlocked(), { run, millis: 60_000 })
+  })
+})
