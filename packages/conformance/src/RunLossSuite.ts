@@ -400,7 +400,7 @@ export const runLossSuite = (it: Tests): void => {
     lives(it)
     blocks(it)
   })
-  describe("RunStore.suspects and pardon", () => {
+  describe("RunStore.suspects and clearLosses", () => {
     operators(it)
   })
 }

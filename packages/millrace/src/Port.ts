@@ -154,7 +154,7 @@ const safely =
     }
   }
 
-/** The verdict, unless it is still to come. */
+/** The schema's answer, unless it is still to come. */
 const synchronous = (verdict: SchemaResult | Promise<SchemaResult>): SchemaResult | undefined => {
   if (!(verdict instanceof Promise)) return verdict
   verdict.catch(() => undefined)
