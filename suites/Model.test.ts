@@ -2,7 +2,7 @@
  * The stores against the model of the stores, over many more random scripts than the packages' own
  * tests play.
  */
-import { modelOnRealClock, modelOnTestClock } from "@millrace/conformance/ModelSuite"
+import { modelOnRealClock, modelOnTestClock } from "@millrace/simulation/ModelSuite"
 import { Stores } from "@millrace/memory"
 import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
 

@@ -1,5 +1,5 @@
 // The other half of the seeds of `Simulation.test.ts`.
-import { simulation } from "@millrace/conformance/SimSuite"
+import { simulation } from "@millrace/simulation/SimSuite"
 import { Stores } from "@millrace/memory"
 
 simulation("the stores in memory", Stores.layer, {

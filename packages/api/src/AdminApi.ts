@@ -5,13 +5,13 @@
  * Leaves out: what the operations do. What operators do besides is a group more.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
-import { AdminAuditApi, AdminCreditsApi } from "./AdminCreditsApi.ts"
-import { AdminAccountsApi } from "./AdminAccountsApi.ts"
+import { AdminAuditApi, AdminCreditsApi } from "./internal/AdminCreditsApi.ts"
+import { AdminAccountsApi } from "./internal/AdminAccountsApi.ts"
 import { AdminAuthorization } from "./AdminAuthorization.ts"
-import { completeAdminDocument } from "./AdminDocument.ts"
-import { AdminKeysApi } from "./AdminKeysApi.ts"
-import { AdminQuarantineApi } from "./AdminQuarantineApi.ts"
-import { AdminWebhooksApi } from "./AdminWebhooksApi.ts"
+import { completeAdminDocument } from "./internal/AdminDocument.ts"
+import { AdminKeysApi } from "./internal/AdminKeysApi.ts"
+import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
+import { AdminWebhooksApi } from "./internal/AdminWebhooksApi.ts"
 import { RequestForm } from "./Authorization.ts"
 
 /** The interface for operators. Checks run in this order: token, form. */

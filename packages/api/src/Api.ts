@@ -6,12 +6,12 @@
  */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { Authorization, RequestForm } from "./Authorization.ts"
-import { completeDocument } from "./Document.ts"
-import { DeliveriesApi } from "./DeliveriesApi.ts"
-import { NodeTypesApi } from "./NodeTypesApi.ts"
-import { RunsApi } from "./RunsApi.ts"
+import { completeDocument } from "./internal/Document.ts"
+import { DeliveriesApi } from "./internal/DeliveriesApi.ts"
+import { NodeTypesApi } from "./internal/NodeTypesApi.ts"
+import { RunsApi } from "./internal/RunsApi.ts"
 import { UsageApi } from "./UsageApi.ts"
-import { WorkflowsApi } from "./WorkflowsApi.ts"
+import { WorkflowsApi } from "./internal/WorkflowsApi.ts"
 
 /** The interface (specification, part 4). Checks run in this order: key, rate limit, form. */
 export class Api extends HttpApi.make("millrace")

@@ -6,21 +6,21 @@
  * the server answers; the types say what the OpenAPI document says.
  */
 import type { NodeTypeList } from "./NodeTypeWire.ts"
-import type { ClientOptions, Send } from "./Transport.ts"
-import { makeSend } from "./Transport.ts"
-import type { Deliveries } from "./PromiseDeliveries.ts"
-import { makeDeliveries } from "./PromiseDeliveries.ts"
-import type { Runs } from "./PromiseRuns.ts"
-import { makeRuns } from "./PromiseRuns.ts"
-import type { Workflows } from "./PromiseWorkflows.ts"
-import { makeWorkflows } from "./PromiseWorkflows.ts"
+import type { ClientOptions, Send } from "./internal/Transport.ts"
+import { makeSend } from "./internal/Transport.ts"
+import type { Deliveries } from "./internal/PromiseDeliveries.ts"
+import { makeDeliveries } from "./internal/PromiseDeliveries.ts"
+import type { Runs } from "./internal/PromiseRuns.ts"
+import { makeRuns } from "./internal/PromiseRuns.ts"
+import type { Workflows } from "./internal/PromiseWorkflows.ts"
+import { makeWorkflows } from "./internal/PromiseWorkflows.ts"
 
-export { ApiError } from "./ApiError.ts"
-export type { ClientOptions } from "./Transport.ts"
-export type { Deliveries, DeliveryFilter } from "./PromiseDeliveries.ts"
-export type { Runs, RunFilter, StreamedEvent } from "./PromiseRuns.ts"
-export type { Workflows } from "./PromiseWorkflows.ts"
-export type { Listing, Page, PageQuery } from "./PromiseListing.ts"
+export { ApiError } from "./internal/ApiError.ts"
+export type { ClientOptions } from "./internal/Transport.ts"
+export type { Deliveries, DeliveryFilter } from "./internal/PromiseDeliveries.ts"
+export type { Runs, RunFilter, StreamedEvent } from "./internal/PromiseRuns.ts"
+export type { Workflows } from "./internal/PromiseWorkflows.ts"
+export type { Listing, Page, PageQuery } from "./internal/PromiseListing.ts"
 
 /** A node type that the server can execute. */
 export type NodeType = (typeof NodeTypeList.Encoded)["items"][number]

@@ -7,9 +7,9 @@ import { layer } from "@effect/vitest"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Layer } from "effect"
-import { deliveryClaimSuite } from "./DeliveryClaimSuite.ts"
-import { deliveryReadSuite } from "./DeliveryReadSuite.ts"
-import { signingSecretSuite } from "./SigningSecretSuite.ts"
+import { deliveryClaimSuite } from "./internal/DeliveryClaimSuite.ts"
+import { deliveryReadSuite } from "./internal/DeliveryReadSuite.ts"
+import { signingSecretSuite } from "./internal/SigningSecretSuite.ts"
 
 /**
  * Registers, in the test file that calls it, a block of tests over one build of the layer. No

@@ -63,7 +63,19 @@ const arrows: Readonly<Record<string, Row>> = {
   },
   millrace: { packages: everyLayer, libraries: ["effect", "@electric-sql/pglite"], node: true },
   conformance: { packages: ["core"], libraries: ["effect", "vitest", "@effect/vitest"] },
+  simulation: {
+    packages: ["core", "conformance"],
+    libraries: ["effect", "vitest", "@effect/vitest"],
+  },
 }
+
+/** What is reached by other ways than imports: an export of its own, a command, a bench. */
+const entries = [
+  "packages/millrace/src/Client.ts",
+  "packages/server/src/main.ts",
+  "packages/nodes/src/Constant.ts",
+  "packages/nodes/src/Delay.ts",
+]
 
 /** The folders of core, each allowed to know the ones before it. */
 const folders = ["domain", "graph", "ports", "engine"]
@@ -108,7 +120,7 @@ const owned: ReadonlyArray<{
       "packages/conformance/src/Samples",
       "packages/http/src/Cursor",
       "packages/http/src/ErrorMiddleware",
-      "packages/postgres/src/FolderLock",
+      "packages/postgres/src/internal/FolderLock",
       "packages/webhooks/src/MasterVault",
     ],
   },
@@ -122,13 +134,13 @@ const owned: ReadonlyArray<{
       /\benv\b.*"(?:node:)?process"/,
     ),
     // Threads hand it on, without what is ours.
-    owners: ["packages/millrace/src/ThreadEnvironment", "packages/server/src/Config"],
+    owners: ["packages/millrace/src/internal/ThreadEnvironment", "packages/server/src/Config"],
   },
   {
     what: "imports whose target is computed",
     pattern: oneOf(/\b(?:import|require)\s*\(\s*[^"'\s]/),
     // The module that a blocking node type names is an application's own.
-    owners: ["packages/millrace/src/HandlerThread"],
+    owners: ["packages/millrace/src/internal/HandlerThread"],
   },
 ]
 
@@ -257,10 +269,16 @@ const expectedGroups = () => {
   return {
     "packages/core/src/*.ts": core,
     ...Object.fromEntries(
-      folders.map((folder, index) => [
-        `packages/core/src/${folder}/**`,
-        [...core, ...folders.slice(0, index).map((before) => `!../${before}/**`)],
-      ]),
+      folders.flatMap((folder, index) => {
+        const before = folders.slice(0, index)
+        return [
+          [`packages/core/src/${folder}/*.ts`, [...core, ...before.map((one) => `!../${one}/**`)]],
+          [
+            `packages/core/src/${folder}/internal/*.ts`,
+            [...core, "!../*", ...before.map((one) => `!../../${one}/**`)],
+          ],
+        ].filter(([files]) => sources.some(({ path }) => posix.matchesGlob(path, String(files))))
+      }),
     ),
     ...Object.fromEntries(
       rest.map(([name, row]) => [`packages/${name}/src/**`, [...patternsFor(row), "!../**"]]),
@@ -339,12 +357,37 @@ describe("Architecture.arrows", () => {
     expect(importsOfTests.map(describeTestImport).filter(isDefined)).toEqual([])
   })
 
-  it("lets nothing but tests import the conformance suites", () => {
+  it("lets nothing but tests import the conformance suites and the simulation", () => {
+    const suites = ["conformance", "simulation"]
     const found = imports.filter(
       (one) =>
-        workspaceOf(one.specifier) === "conformance" && packageOf(one.from.path) !== "conformance",
+        suites.includes(workspaceOf(one.specifier) ?? "") &&
+        !suites.includes(packageOf(one.from.path)),
     )
     expect(found.map(place)).toEqual([])
+  })
+
+  it("keeps what is internal from other packages, and nothing else", () => {
+    const seen = [...imports, ...importsOfTests]
+      .filter((one) => !one.specifier.startsWith(".") || one.from.path.endsWith("/index.ts"))
+      .map((one) => ({ one, target: targetOf(one) ?? "" }))
+    const crossed = seen.filter(({ target }) => /\/internal\//.test(target))
+    expect(crossed.map(({ one }) => place(one))).toEqual([])
+    const reached = new Set([...seen.map(({ target }) => target), ...entries])
+    const open = /^packages\/simulation\/|\/core\/src\/domain\/|\/internal\/|\/index\.ts$/
+    const hidden = sources.filter(({ path }) => !open.test(path) && !reached.has(path))
+    expect(hidden.map(({ path }) => `${path} is used by its own package only`)).toEqual([])
+  })
+
+  it.each(Object.keys(arrows))("closes what is internal in the package.json of %s", (folder) => {
+    const { exports } = readJson("packages", folder, "package.json") as {
+      readonly exports: Readonly<Record<string, unknown>>
+    }
+    const internal = sources
+      .map(({ path }) => posix.dirname(posix.relative(`packages/${folder}/src`, path)))
+      .filter((path) => !path.startsWith("..") && /(?:^|\/)internal$/.test(path))
+    const open = "./*" in exports ? internal.filter((path) => exports[`./${path}/*`] !== null) : []
+    expect(sorted(new Set(open))).toEqual([])
   })
 
   it.each(Object.entries(arrows))("agrees with the package.json of %s", (folder, row) => {

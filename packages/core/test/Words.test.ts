@@ -44,7 +44,9 @@ const stemsOf = (word: string): ReadonlyArray<string> => [
   word.replace(/(.)\1(ed|ing)$/, "$1"),
 ]
 
-const published = sources.filter(({ path }) => !path.startsWith("packages/conformance/"))
+const published = sources.filter(
+  ({ path }) => !/^packages\/(?:conformance|simulation)\//.test(path),
+)
 
 const exported = published.flatMap(({ code, path }) =>
   Array.from(

@@ -8,7 +8,7 @@
 import { Result } from "effect"
 import type { Address, Network } from "./Address.ts"
 import { isPublic, isWithin, literalOf, networkOf } from "./Address.ts"
-import type { CallBounds } from "./Turns.ts"
+import type { CallBounds } from "./internal/Turns.ts"
 
 /** A protocol as a URL's `protocol` spells it. */
 export type Protocol = "http:" | "https:"

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "vitest"
-import { needed, problemOf } from "../src/NodeVersion.ts"
+import { needed, problemOf } from "../src/internal/NodeVersion.ts"
 
 describe("NodeVersion.problemOf", () => {
   it("says which Node is needed, and which this one is", () => {

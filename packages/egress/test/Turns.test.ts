@@ -3,8 +3,8 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schema } from "effect"
-import type { CallBounds } from "../src/Turns.ts"
-import { Turns } from "../src/Turns.ts"
+import type { CallBounds } from "../src/internal/Turns.ts"
+import { Turns } from "../src/internal/Turns.ts"
 
 const many: CallBounds = { atOnce: 100, perOrigin: 100, perAccount: 100, waitingPerAccount: 100 }
 

@@ -9,7 +9,7 @@ import { makeHashOf } from "@millrace/core/engine/AmbientDigest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Mac } from "effect/crypto"
 import { HttpServerRequest } from "effect/http"
-import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
+import { FailedAuthLimiter } from "./internal/FailedAuthLimiter.ts"
 import { refuse, TokenRefused, TooManyBadTokens } from "./Errors.ts"
 
 /**

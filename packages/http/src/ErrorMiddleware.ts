@@ -37,7 +37,7 @@ import {
   UnknownRoute,
   WrongMethod,
 } from "./Errors.ts"
-import { CurrentRequestId, makeSource } from "./RequestId.ts"
+import { CurrentRequestId, makeSource } from "./internal/RequestId.ts"
 
 /** The methods of every address, in order of declaration; those for operators where there are. */
 const methodsByPath = (forOperators: boolean): ReadonlyMap<string, ReadonlyArray<string>> => {

@@ -28,7 +28,7 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Data, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
-import { CurrentRequestId } from "./RequestId.ts"
+import { CurrentRequestId } from "./internal/RequestId.ts"
 
 /** The request has the wrong form; the sentence names the place. */
 export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{

@@ -2,7 +2,7 @@
  * How deep a body is, told from its bytes alone.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { problemOfDepth } from "../src/JsonBounds.ts"
+import { problemOfDepth } from "../src/internal/JsonBounds.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const limits = { bodyDepth: 3 }

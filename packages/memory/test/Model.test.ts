@@ -4,8 +4,8 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { conformance } from "@millrace/conformance"
-import { differenceOf, modelOnTestClock } from "@millrace/conformance/ModelSuite"
-import * as StoreModel from "@millrace/conformance/StoreModel"
+import { differenceOf, modelOnTestClock } from "@millrace/simulation/ModelSuite"
+import * as StoreModel from "@millrace/simulation/StoreModel"
 import { Stores } from "@millrace/memory"
 import { Effect, Layer } from "effect"
 

@@ -3,7 +3,7 @@
  * weight: stores with a fault are told from good ones.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { simulation, violationOf } from "@millrace/conformance/SimSuite"
+import { simulation, violationOf } from "@millrace/simulation/SimSuite"
 import { AccountId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Stores } from "@millrace/memory"

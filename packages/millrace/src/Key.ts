@@ -11,8 +11,8 @@ import { Quota } from "@millrace/core/domain/Quota"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Keys as Core } from "@millrace/core/engine/Keys"
 import { Effect, Redacted, Schema, Struct } from "effect"
-import { reader, writer } from "./Json.ts"
-import type { Runtime } from "./Runtime.ts"
+import { reader, writer } from "./internal/Json.ts"
+import type { Runtime } from "./internal/Runtime.ts"
 
 const KeyView = ApiKey.mapFields(Struct.omit(["accountId"]))
 

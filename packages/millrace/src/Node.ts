@@ -7,7 +7,7 @@
  */
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import type { NodeOptions } from "./Declaration.ts"
-import { executableOf } from "./Handler.ts"
+import { executableOf } from "./internal/Handler.ts"
 import type { PortSchemas } from "./Port.ts"
 
 /** A node type, to be handed to `createEngine`. */

@@ -12,10 +12,10 @@ import { Workflows as Core } from "@millrace/core/engine/Workflows"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import type { Cursors } from "@millrace/http/Cursor"
 import { Effect, Option, Schema } from "effect"
-import { reader, writer } from "./Json.ts"
+import { reader, writer } from "./internal/Json.ts"
 import type { Listing, PageQuery } from "./Listing.ts"
 import { make as makeListing, readPage } from "./Listing.ts"
-import type { Runtime } from "./Runtime.ts"
+import type { Runtime } from "./internal/Runtime.ts"
 
 /** A workflow (specification 2.1). Times are ISO 8601 in UTC. */
 export type Workflow = typeof Wire.Workflow.Encoded

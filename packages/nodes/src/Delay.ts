@@ -9,7 +9,7 @@ import { durationProblem, millisOf } from "@millrace/core/domain/Policy"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Clock, Effect, Schema } from "effect"
-import { checked, issue } from "./Checked.ts"
+import { checked, issue } from "./internal/Checked.ts"
 
 /** How long to wait: milliseconds, or text such as `10 minutes`. */
 export type Wait = number | string

@@ -9,13 +9,13 @@
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
-import type { Issue } from "./Checked.ts"
-import { below, checked, issue, oneOf, unknownKeys } from "./Checked.ts"
-import { isSame } from "./Equality.ts"
+import type { Issue } from "./internal/Checked.ts"
+import { below, checked, issue, oneOf, unknownKeys } from "./internal/Checked.ts"
+import { isSame } from "./internal/Equality.ts"
 import type { Path } from "./Path.ts"
 import { parsePath, valueAt } from "./Path.ts"
-import type { Job, Work } from "./Work.ts"
-import { itemsPerOperation, operationsOf } from "./Work.ts"
+import type { Job, Work } from "./internal/Work.ts"
+import { itemsPerOperation, operationsOf } from "./internal/Work.ts"
 
 /** Judges what was found at the path; `undefined` when nothing was. */
 type Verdict = (actual: Json | undefined, work: Work) => boolean

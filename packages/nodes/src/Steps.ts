@@ -8,14 +8,14 @@
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
 import { quoted } from "@millrace/core/domain/Quote"
-import type { Issue } from "./Checked.ts"
-import { below, checked, issue, unknownKeys } from "./Checked.ts"
+import type { Issue } from "./internal/Checked.ts"
+import { below, checked, issue, unknownKeys } from "./internal/Checked.ts"
 import { parsePath, valueAt } from "./Path.ts"
 import type { Rule } from "./Rules.ts"
 import { compileRule, holding, problemsOfRule, ruleJsonSchema } from "./Rules.ts"
-import { sumOf } from "./Sum.ts"
-import type { Job, Work } from "./Work.ts"
-import { charactersPerOperation, itemsPerOperation, operationsOf } from "./Work.ts"
+import { sumOf } from "./internal/Sum.ts"
+import type { Job, Work } from "./internal/Work.ts"
+import { charactersPerOperation, itemsPerOperation, operationsOf } from "./internal/Work.ts"
 
 /** Keeps the items for which the rule holds. */
 export interface FilterStep {

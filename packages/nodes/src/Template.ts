@@ -10,12 +10,12 @@
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { problemOf } from "@millrace/core/domain/Json"
 import { bracketed, quoted } from "@millrace/core/domain/Quote"
-import type { Issue } from "./Checked.ts"
-import { checked, issue, maxIssues } from "./Checked.ts"
+import type { Issue } from "./internal/Checked.ts"
+import { checked, issue, maxIssues } from "./internal/Checked.ts"
 import type { Path } from "./Path.ts"
 import { parsePath, valueAt } from "./Path.ts"
-import type { Job, Work } from "./Work.ts"
-import { operationsOf } from "./Work.ts"
+import type { Job, Work } from "./internal/Work.ts"
+import { operationsOf } from "./internal/Work.ts"
 
 /** Levels of nesting of a template. */
 export const maxDepth = 100

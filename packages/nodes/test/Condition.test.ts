@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { condition } from "../src/Condition.ts"
+import { condition } from "../src/internal/Condition.ts"
 import { clauses, failing, run } from "./TestNode.ts"
 
 const adult = { path: "age", op: "greaterOrEqual", value: 18 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Json } from "@millrace/core/domain/Json"
 import { Schema } from "effect"
-import { isSame as isSameCounted } from "../src/Equality.ts"
-import { Work } from "../src/Work.ts"
+import { isSame as isSameCounted } from "../src/internal/Equality.ts"
+import { Work } from "../src/internal/Work.ts"
 import { json } from "./TestNode.ts"
 
 const isSame = (left: Json, right: Json) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { fail } from "../src/Fail.ts"
+import { fail } from "../src/internal/Fail.ts"
 import { clauses, failing, outputs, run } from "./TestNode.ts"
 
 describe("fail", () => {

@@ -8,7 +8,7 @@ import { Egress } from "@millrace/egress/Egress"
 import { openWeb } from "@millrace/egress/Policy"
 import { Effect, Layer } from "effect"
 import { expect } from "vitest"
-import { httpRequest } from "../src/HttpRequest.ts"
+import { httpRequest } from "../src/internal/HttpRequest.ts"
 import * as Outbound from "../src/Outbound.ts"
 import { clauses, failing, isClean, json, run, settings } from "./TestNode.ts"
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { list } from "../src/List.ts"
+import { list } from "../src/internal/List.ts"
 import { clauses, failing, run } from "./TestNode.ts"
 
 describe("list", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { merge } from "../src/Merge.ts"
+import { merge } from "../src/internal/Merge.ts"
 import { failing, isClean, json, run, settings } from "./TestNode.ts"
 
 describe("merge", () => {

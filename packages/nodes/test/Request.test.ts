@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { request } from "../src/Request.ts"
+import { request } from "../src/internal/Request.ts"
 import { clauses, isClean, json, outputs, run } from "./TestNode.ts"
 
 const fields = [{ name: "city", type: "string", required: true }, { name: "limit" }]

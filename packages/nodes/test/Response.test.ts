@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { response } from "../src/Response.ts"
+import { response } from "../src/internal/Response.ts"
 import { clauses, outputs, run } from "./TestNode.ts"
 
 describe("response", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { sumOf } from "../src/Sum.ts"
+import { sumOf } from "../src/internal/Sum.ts"
 
 describe("Sum.sumOf", () => {
   it("adds what people wrote in decimal as people would", () => {

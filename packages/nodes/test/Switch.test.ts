@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { maxCases, switchNode } from "../src/Switch.ts"
+import { maxCases, switchNode } from "../src/internal/Switch.ts"
 import { clauses, isClean, json, outputs, run } from "./TestNode.ts"
 
 const cases = [

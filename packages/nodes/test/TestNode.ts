@@ -8,8 +8,8 @@ import type { NodeSettings } from "@millrace/core/domain/Workflow"
 import { CurrentNode, Suspension } from "@millrace/core/engine/CurrentNode"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { Effect } from "effect"
-import type { Job } from "../src/Work.ts"
-import { Work } from "../src/Work.ts"
+import type { Job } from "../src/internal/Work.ts"
+import { Work } from "../src/internal/Work.ts"
 
 export interface Setting {
   readonly mode?: string

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { transform } from "../src/Transform.ts"
+import { transform } from "../src/internal/Transform.ts"
 import { clauses, failing, isClean, json, run } from "./TestNode.ts"
 
 describe("transform", () => {

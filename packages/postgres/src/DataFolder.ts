@@ -13,7 +13,7 @@ import { Clock, Effect, Schema, type Scope } from "effect"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { renameSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import * as FolderLock from "./FolderLock.ts"
+import * as FolderLock from "./internal/FolderLock.ts"
 
 /** Another process uses the folder. */
 export class DataFolderLocked extends Schema.TaggedError<DataFolderLocked>()("DataFolderLocked", {

@@ -14,11 +14,11 @@ import { StorageError as Failure } from "@millrace/core/ports/StorageError"
 import { Effect, Schema } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
-import { accountCaps } from "./AccountCapTables.ts"
-import { deliveryTables } from "./DeliveryTables.ts"
-import { fairQueue } from "./FairQueueTables.ts"
-import { orStorageError } from "./Failure.ts"
-import { quarantineTables } from "./QuarantineTables.ts"
+import { accountCaps } from "./internal/AccountCapTables.ts"
+import { deliveryTables } from "./internal/DeliveryTables.ts"
+import { fairQueue } from "./internal/FairQueueTables.ts"
+import { orStorageError } from "./internal/Failure.ts"
+import { quarantineTables } from "./internal/QuarantineTables.ts"
 
 const id = `text COLLATE "C"`
 

@@ -10,8 +10,8 @@ import { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, type Layer, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as DataFolder from "./DataFolder.ts"
-import { orStorageError } from "./Failure.ts"
-import * as PgliteStream from "./PgliteStream.ts"
+import { orStorageError } from "./internal/Failure.ts"
+import * as PgliteStream from "./internal/PgliteStream.ts"
 
 const operation = "Pglite.open"
 

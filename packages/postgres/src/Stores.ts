@@ -12,13 +12,13 @@ import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import * as Keys from "./KeyStore.ts"
-import * as Ledger from "./LedgerStore.ts"
+import * as Keys from "./internal/KeyStore.ts"
+import * as Ledger from "./internal/LedgerStore.ts"
 import { migrate } from "./Migrations.ts"
-import { endLeases } from "./RunClaims.ts"
+import { endLeases } from "./internal/RunClaims.ts"
 import * as Runs from "./RunStore.ts"
-import * as Webhooks from "./WebhookStore.ts"
-import * as Workflows from "./WorkflowStore.ts"
+import * as Webhooks from "./internal/WebhookStore.ts"
+import * as Workflows from "./internal/WorkflowStore.ts"
 
 /** Everything that is kept. */
 type Kept = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore

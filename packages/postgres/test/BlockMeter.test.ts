@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { BlockMeter } from "../src/BlockMeter.ts"
+import { BlockMeter } from "../src/internal/BlockMeter.ts"
 
 describe("BlockMeter.look", () => {
   it("counts from the last time that the loop was seen to turn", () => {

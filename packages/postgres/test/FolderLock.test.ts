@@ -2,7 +2,7 @@
  * The lock of a folder: who gets it, and what the dead leave behind.
  */
 import { assert, describe, it } from "@effect/vitest"
-import * as FolderLock from "@millrace/postgres/FolderLock"
+import * as FolderLock from "../src/internal/FolderLock.ts"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"

@@ -2,7 +2,7 @@
  * Group commit over a flush that the test lets through by hand.
  */
 import { assert, describe, it } from "@effect/vitest"
-import * as GroupCommit from "@millrace/postgres/GroupCommit"
+import * as GroupCommit from "../src/internal/GroupCommit.ts"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 

@@ -1,6 +1,6 @@
 import { RunId } from "@millrace/core/domain/Id"
 import { describe, expect, it } from "vitest"
-import * as HandlerBoard from "../src/HandlerBoard.ts"
+import * as HandlerBoard from "../src/internal/HandlerBoard.ts"
 
 const run = RunId.make("run_1")
 

@@ -4,7 +4,7 @@
  * Run by the tests; says `ready`, takes each line that comes in as a folder of folders, answers
  * with those that it took, and holds them until its input ends.
  */
-import * as FolderLock from "@millrace/postgres/FolderLock"
+import * as FolderLock from "../src/internal/FolderLock.ts"
 import { Effect } from "effect"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"

@@ -13,5 +13,8 @@ try {
 } catch {
   // A user who has no folder; then nothing is kept.
 }
-const [{ run }, { launch }] = await Promise.all([import("./CommandLine.ts"), import("./Launch.ts")])
+const [{ run }, { launch }] = await Promise.all([
+  import("./internal/CommandLine.ts"),
+  import("./internal/Launch.ts"),
+])
 launch(run)

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { version } from "../src/Version.ts"
+import { version } from "../src/internal/Version.ts"
 
 const own = fileURLToPath(new URL("../", import.meta.url))
 const { bin } = JSON.parse(readFileSync(join(own, "package.json"), "utf8")) as {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import * as Exposure from "../src/Exposure.ts"
+import * as Exposure from "../src/internal/Exposure.ts"
 
 const at = (bound: string) => ({
   bound,

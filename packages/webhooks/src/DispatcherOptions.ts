@@ -5,8 +5,8 @@ import type { DeliverySchedule } from "@millrace/core/domain/DeliverySchedule"
 import { defaultSchedule } from "@millrace/core/domain/DeliverySchedule"
 import { defaultLimits } from "@millrace/core/domain/Limits"
 import { Context } from "effect"
-import type { PrefetchBounds } from "./Prefetch.ts"
-import type { ConcurrencyBounds } from "./Concurrency.ts"
+import type { PrefetchBounds } from "./internal/Prefetch.ts"
+import type { ConcurrencyBounds } from "./internal/Concurrency.ts"
 
 /** How a dispatcher works. */
 export interface DispatcherOptions extends ConcurrencyBounds, PrefetchBounds {

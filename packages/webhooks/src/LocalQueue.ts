@@ -10,7 +10,7 @@
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Context, Effect, Layer } from "effect"
-import type { Partition } from "./Concurrency.ts"
+import type { Partition } from "./internal/Concurrency.ts"
 
 /** Beyond so many, or so many characters of bodies, nothing more is remembered here. */
 const mostWaiting = 10_000

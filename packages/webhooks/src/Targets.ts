@@ -8,7 +8,7 @@ import { maxUrlLength } from "@millrace/core/domain/Webhook"
 import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import { Egress } from "@millrace/egress/Egress"
 import { Effect, Layer } from "effect"
-import * as CustomHeaders from "./CustomHeaders.ts"
+import * as CustomHeaders from "./internal/CustomHeaders.ts"
 
 const clause = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1)
 

@@ -2,7 +2,7 @@ import type { Delivery } from "@millrace/core/domain/Delivery"
 import { AccountId, DeliveryId } from "@millrace/core/domain/Id"
 import { describe, expect, it } from "vitest"
 import { DeliveryQueue } from "../src/LocalQueue.ts"
-import { Concurrency } from "../src/Concurrency.ts"
+import { Concurrency } from "../src/internal/Concurrency.ts"
 
 const accountId = AccountId.make("acc_1")
 

@@ -10,7 +10,7 @@ import { freeze } from "../domain/Json.ts"
 import type { Definition, InputOverrides } from "../domain/Run.ts"
 import type { Graph } from "../graph/Graph.ts"
 import { compile } from "../graph/Graph.ts"
-import type { Problem } from "../graph/Problem.ts"
+import type { Problem } from "../graph/internal/Problem.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 
 /** A graph that can be executed, or everything that stands against it. */

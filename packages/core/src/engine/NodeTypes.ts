@@ -10,7 +10,7 @@ import type { JsonObject } from "../domain/Json.ts"
 import type { NodeType, NodeTypeLookup } from "../domain/NodeType.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
 import type { CurrentNode, NodeError } from "./CurrentNode.ts"
-import { nodeLogger } from "./NodeLog.ts"
+import { nodeLogger } from "./internal/NodeLog.ts"
 
 /**
  * A node type and its handler, in the form the engine executes: JSON in, JSON out. `run` decodes

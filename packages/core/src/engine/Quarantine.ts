@@ -15,10 +15,10 @@ import { isTerminal } from "../domain/Run.ts"
 import type { Suspect } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
-import { commitDurably } from "./Commit.ts"
+import { commitDurably } from "./internal/Commit.ts"
 import { Ids } from "./Ids.ts"
 import { NotInQuarantine } from "./Refusals.ts"
-import { giveUp } from "./Step.ts"
+import { giveUp } from "./internal/Step.ts"
 
 type Refusal = NotInQuarantine | StorageError
 

@@ -16,15 +16,15 @@ import { plain } from "../domain/Quote.ts"
 import { firstOf } from "../domain/TextLength.ts"
 import type { Node, Position, Workflow, WorkflowContent } from "../domain/Workflow.ts"
 import { settingsOf } from "../domain/Workflow.ts"
-import { problemsOfDraft } from "../graph/Draft.ts"
+import { problemsOfDraft } from "../graph/internal/Draft.ts"
 import { place } from "../graph/Placement.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import { InvalidGraph, RevisionMismatch, WorkflowNotFound } from "./Refusals.ts"
-import type { ChangeContext, Decide, NotChanged } from "./WorkflowChanges.ts"
-import { WorkflowChanges } from "./WorkflowChanges.ts"
+import type { ChangeContext, Decide, NotChanged } from "./internal/WorkflowChanges.ts"
+import { WorkflowChanges } from "./internal/WorkflowChanges.ts"
 
 /** What adding a node asks for (specification 4.4). */
 export interface NewNode {

@@ -12,11 +12,11 @@ import type { NodeTypeLookup } from "../domain/NodeType.ts"
 import { quoted } from "../domain/Quote.ts"
 import type { InputOverrides } from "../domain/Run.ts"
 import type { Edge, Node } from "../domain/Workflow.ts"
-import { type Adjacency, groupBy } from "./Adjacency.ts"
-import { type Drawing, indexById, problemsOfDrawing } from "./Draft.ts"
-import type { NodePlan, Wiring } from "./NodePlan.ts"
-import { planOf, problemOfInput, problemOfOutput } from "./NodePlan.ts"
-import type { Problem } from "./Problem.ts"
+import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
+import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
+import type { NodePlan, Wiring } from "./internal/NodePlan.ts"
+import { planOf, problemOfInput, problemOfOutput } from "./internal/NodePlan.ts"
+import type { Problem } from "./internal/Problem.ts"
 
 /** A node of a compiled graph. */
 export interface GraphNode extends NodePlan {

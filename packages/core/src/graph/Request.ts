@@ -11,7 +11,7 @@ import { listed, quoted } from "../domain/Quote.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
 import { isReserved } from "./GraphId.ts"
 import type { Graph, GraphNode } from "./Graph.ts"
-import type { Problem } from "./Problem.ts"
+import type { Problem } from "./internal/Problem.ts"
 
 const fieldTypes = ["string", "number", "boolean", "object", "array", "any"] as const
 

@@ -2,7 +2,7 @@
 import { AccountId } from "@millrace/core/domain/Id"
 import type { RunId } from "@millrace/core/domain/Id"
 import { cappedAccountsKnown, defaultLimits } from "@millrace/core/domain/Limits"
-import { Caps } from "@millrace/core/engine/Caps"
+import { Caps } from "../../src/engine/internal/Caps.ts"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { KeyStore } from "@millrace/core/ports/KeyStore"

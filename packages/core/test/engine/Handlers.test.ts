@@ -1,6 +1,6 @@
 // What is said about a block of the event loop: how long it was, and whose handler it was.
 import { RunId } from "@millrace/core/domain/Id"
-import { Handlers } from "@millrace/core/engine/Handlers"
+import { Handlers } from "../../src/engine/internal/Handlers.ts"
 import type { Watchdog } from "@millrace/core/ports/Watchdog"
 import { assert, describe, it } from "@effect/vitest"
 

@@ -2,7 +2,7 @@
 import { AccountId } from "@millrace/core/domain/Id"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { Runs } from "@millrace/core/engine/Runs"
-import { shareOf, Slots } from "@millrace/core/engine/Slots"
+import { shareOf, Slots } from "../../src/engine/internal/Slots.ts"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import type { JsonObject } from "../../src/domain/Json.ts"
 import type { NodeRunStatus } from "../../src/domain/Run.ts"
 import type { Node } from "../../src/domain/Workflow.ts"
-import { inputsOf, responseOf } from "../../src/graph/Bindings.ts"
+import { inputsOf, responseOf } from "../../src/graph/internal/Bindings.ts"
 import { compile, type Graph } from "../../src/graph/Graph.ts"
 import { edges, graphOf, node, type } from "./Fixture.ts"
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { defaultLimits } from "../../src/domain/Limits.ts"
 import type { Edge, Node } from "../../src/domain/Workflow.ts"
-import { problemsOfDraft } from "../../src/graph/Draft.ts"
+import { problemsOfDraft } from "../../src/graph/internal/Draft.ts"
 import { messages, node } from "./Fixture.ts"
 import { Choice, seeds } from "./RandomGraph.ts"
 import { reachable } from "./Reference.ts"

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { defaultLimits } from "../../src/domain/Limits.ts"
 import type { Edge, Node } from "../../src/domain/Workflow.ts"
-import { problemsOfDraft } from "../../src/graph/Draft.ts"
+import { problemsOfDraft } from "../../src/graph/internal/Draft.ts"
 import { edges, messages, node } from "./Fixture.ts"
 
 const problems = (nodes: ReadonlyArray<Node>, drawn: ReadonlyArray<Edge> = []) =>

@@ -9,10 +9,10 @@ import type { Json, JsonObject } from "../../src/domain/Json.ts"
 import type { InputPort, NodeType, NodeTypeLookup } from "../../src/domain/NodeType.ts"
 import type { InputOverrides, NodeRun, NodeRunStatus } from "../../src/domain/Run.ts"
 import type { Edge, Node } from "../../src/domain/Workflow.ts"
-import type { Decision, Frontier } from "../../src/graph/Frontier.ts"
+import type { Decision, Frontier } from "../../src/graph/internal/Frontier.ts"
 import type { Graph } from "../../src/graph/Graph.ts"
 import { compile } from "../../src/graph/Graph.ts"
-import type { Problem } from "../../src/graph/Problem.ts"
+import type { Problem } from "../../src/graph/internal/Problem.ts"
 
 const checks = {
   any: () => [],

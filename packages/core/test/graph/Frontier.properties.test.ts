@@ -1,7 +1,7 @@
 // Random workflows: the frontier and the bindings against the slow reference, and against
 // themselves under other orders of settlement and after restarts.
 import { describe, expect, it } from "@effect/vitest"
-import { type Decision, Frontier } from "../../src/graph/Frontier.ts"
+import { type Decision, Frontier } from "../../src/graph/internal/Frontier.ts"
 import type { Graph } from "../../src/graph/Graph.ts"
 import { graphOf, nodeRun } from "./Fixture.ts"
 import { play, type Played } from "./Playback.ts"

@@ -1,7 +1,7 @@
 // Which node is decided when, and how: rule by rule.
 import { describe, expect, it } from "vitest"
 import type { Edge, Node } from "../../src/domain/Workflow.ts"
-import { Frontier } from "../../src/graph/Frontier.ts"
+import { Frontier } from "../../src/graph/internal/Frontier.ts"
 import { advance, edges, graphOf, node, nodeRun, settle, words } from "./Fixture.ts"
 
 const start = (

@@ -1,7 +1,7 @@
 // Nodes that a start replaces for one run.
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
-import { withNodeOverrides } from "../../src/graph/Overlay.ts"
+import { withNodeOverrides } from "../../src/graph/internal/Overlay.ts"
 import { messages, node } from "./Fixture.ts"
 
 const nodes = [node("a", "step"), node("b", "step"), node("c", "step")]

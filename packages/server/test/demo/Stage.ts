@@ -16,9 +16,9 @@ import * as Stores from "@millrace/memory/Stores"
 import * as Builtin from "@millrace/nodes/Builtin"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
-import * as Orders from "../../src/demo/Orders.ts"
-import * as Listener from "../../src/Listener.ts"
-import * as OwnAddress from "../../src/OwnAddress.ts"
+import * as Orders from "../../src/internal/demo/Orders.ts"
+import * as Listener from "../../src/internal/Listener.ts"
+import * as OwnAddress from "../../src/internal/OwnAddress.ts"
 
 /** Runs workflows from beginning to end. */
 export class Stage extends Context.Service<

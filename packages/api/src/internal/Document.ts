@@ -1,0 +1,208 @@
+/**
+ * Finishing touches to the OpenAPI document: what cannot be said where an operation is declared.
+ *
+ * One schema for all errors, parameters as the integers and patterns they are, the headers that
+ * answers have, an example of every body, streams in the words of the standard; and no promise that
+ * an answer never gains a field.
+ */
+import { idempotencyKeyLength } from "@millrace/core/domain/Idempotency"
+import type { OpenApi } from "effect/http-api"
+import { errorExamples, examples, streamExample } from "./Examples.ts"
+import { defaultPageSize, maxPage, maxPageSize } from "../PageQuery.ts"
+
+type Spec = OpenApi.OpenAPISpec
+type Operation = OpenApi.OpenAPISpecOperation
+type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>
+type Responses = Operation["responses"]
+type Response = Responses[number]
+
+const schemaReference = (name: string) => `#/components/schemas/${name}`
+
+/** Parameters that cannot say of themselves what they are, in the spelling of the header. */
+const parameters: Readonly<Record<string, { readonly name?: string; readonly schema?: object }>> = {
+  limit: {
+    schema: { type: "integer", minimum: 1, maximum: maxPageSize, default: defaultPageSize },
+  },
+  page: { schema: { type: "integer", minimum: 1, maximum: maxPage } },
+  pageSize: { schema: { type: "integer", minimum: 1, maximum: maxPageSize } },
+  "if-match": { name: "If-Match" },
+  "idempotency-key": {
+    name: "Idempotency-Key",
+    schema: { type: "string", pattern: `^[\\x20-\\x7e]{1,${idempotencyKeyLength}}$` },
+  },
+  "last-event-id": {
+    name: "Last-Event-ID",
+    schema: { type: "string", pattern: "^(0|[1-9][0-9]{0,8})$" },
+  },
+}
+
+const text = { type: "string" }
+
+/** Every header of an answer, once. */
+const headers = {
+  "X-Request-Id": { description: "The name of the request, for the operator's log.", schema: text },
+  "X-Error-Code": { description: "What went wrong, for machines.", schema: text },
+  "X-RateLimit-Remaining": {
+    description: "Requests left in the tighter window of the key.",
+    schema: { type: "integer", minimum: 0 },
+  },
+  "X-RateLimit-Reset": {
+    description: "When that window ends, in milliseconds since the epoch.",
+    schema: { type: "integer" },
+  },
+  "Retry-After": {
+    description: "Seconds to wait, at least 1.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  "WWW-Authenticate": { description: "`Bearer`.", schema: text },
+  "Accept-Encoding": {
+    description: "`identity`, where the body was compressed.",
+    schema: text,
+  },
+  Location: { description: "The address of what was made.", schema: text },
+  ETag: {
+    description: "The revision of the workflow, to give as `If-Match` with a change.",
+    schema: { type: "string", pattern: '^"[1-9][0-9]*"$' },
+  },
+  "Idempotent-Replayed": {
+    description: "`true` where the run was started by an earlier request.",
+    schema: { type: "string", enum: ["true"] },
+  },
+  "Cache-Control": { description: "`no-store`.", schema: text },
+}
+type Header = keyof typeof headers
+
+const everywhere: ReadonlyArray<Header> = ["X-Request-Id"]
+const admitted: ReadonlyArray<Header> = ["X-RateLimit-Remaining", "X-RateLimit-Reset"]
+
+/** Headers of certain errors. */
+const ofError: Readonly<Record<string, ReadonlyArray<Header>>> = {
+  "401": ["WWW-Authenticate"],
+  "415": ["Accept-Encoding"],
+  "429": ["Retry-After"],
+}
+
+/** Headers of certain successes. */
+const ofSuccess: Readonly<Record<string, ReadonlyArray<Header>>> = {
+  "workflows.create": ["Location", "ETag"],
+  "workflows.get": ["ETag"],
+  "workflows.update": ["ETag"],
+  "workflows.duplicate": ["Location", "ETag"],
+  "workflows.addNode": ["Location"],
+  "runs.start": ["Location", "Idempotent-Replayed"],
+}
+
+const isStream = (response: Response): boolean => "text/event-stream" in (response.content ?? {})
+
+const headersOf = (operationId: string, status: string, response: Response) => {
+  const names = [
+    ...everywhere,
+    ...(status === "401" ? [] : admitted),
+    ...(status >= "400" ? ["X-Error-Code", ...(ofError[status] ?? [])] : []),
+    ...(status < "300" ? (ofSuccess[operationId] ?? []) : []),
+    ...(isStream(response) ? ["Cache-Control"] : []),
+  ]
+  return Object.fromEntries(
+    names.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const),
+  )
+}
+
+/** What the `data` of the events of a stream holds. */
+const streamSchema = {
+  type: "string",
+  description: "Server-sent events. `data` of `snapshot` is a RunSnapshot, of others a RunEvent.",
+  contentMediaType: "application/json",
+  contentSchema: {
+    anyOf: [{ $ref: schemaReference("RunSnapshot") }, { $ref: schemaReference("RunEvent") }],
+  },
+}
+
+const contentOf = (operationId: string, status: string, response: Response) => {
+  if (response.content === undefined) return {}
+  if (isStream(response)) {
+    return { content: { "text/event-stream": { schema: streamSchema, example: streamExample } } }
+  }
+  const [error] = errorExamples[status] ?? []
+  const example = status >= "400" ? { error } : examples[operationId]?.response
+  const json = { ...response.content["application/json"], example }
+  return { content: { "application/json": json } }
+}
+
+const completeResponse = (operationId: string, status: string, response: Response) => ({
+  description: response.description.replace(/^<No Content>$/, "Nothing."),
+  headers: headersOf(operationId, status, response),
+  ...contentOf(operationId, status, response),
+})
+
+const completeBody = (operationId: string, { requestBody }: Operation) => {
+  const json = requestBody?.content["application/json"]
+  if (json === undefined) return {}
+  const example = examples[operationId]?.request
+  return { requestBody: { required: true, content: { "application/json": { ...json, example } } } }
+}
+
+const completeOperation = (operation: Operation): Operation =>
+  ({
+    ...operation,
+    parameters: operation.parameters.map((parameter) => {
+      const { name, schema } = parameters[parameter.name] ?? {}
+      const { description, ...own } = parameter.schema as { readonly description?: string }
+      return {
+        ...parameter,
+        name: name ?? parameter.name,
+        ...(description === undefined ? {} : { description }),
+        schema: schema ?? own,
+      }
+    }),
+    ...completeBody(operation.operationId, operation),
+    responses: Object.fromEntries(
+      Object.entries(operation.responses).map(([status, response]) => [
+        status,
+        completeResponse(operation.operationId, status, response),
+      ]),
+    ),
+  }) as unknown as Operation
+
+const mapValues = <A, B>(record: Readonly<Record<string, A>>, change: (value: A) => B) =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+
+const isErrorSchema = (name: string): boolean => name.endsWith("Encoded")
+
+const isAnything = (schema: unknown): boolean =>
+  typeof schema === "object" && schema !== null && Object.keys(schema).length === 0
+
+/**
+ * Points every error at the one schema, lets objects gain fields, and leaves out what says nothing:
+ * that an integer is one that JavaScript can count to, and alternatives to a value of any kind.
+ */
+const simplify = (spec: Spec): Spec =>
+  JSON.parse(JSON.stringify(spec), (key, value: unknown) => {
+    if (key === "additionalProperties" && value === false) return undefined
+    if (key === "minimum" && value === Number.MIN_SAFE_INTEGER) return undefined
+    if (key === "maximum" && value === Number.MAX_SAFE_INTEGER) return undefined
+    if (key === "$ref" && typeof value === "string" && isErrorSchema(value)) {
+      return schemaReference("Error")
+    }
+    if (key === "anyOf" && Array.isArray(value) && value.some(isAnything)) return undefined
+    return value
+  }) as Spec
+
+/** Completes the document that was derived from the definition. */
+export const completeDocument = (document: Record<string, unknown>): Record<string, unknown> => {
+  const spec = simplify(document as unknown as Spec)
+  const schemas = Object.entries(spec.components.schemas).filter(([name]) => !isErrorSchema(name))
+  const Error = {
+    type: "object",
+    properties: { error: { type: "string", description: "One sentence." } },
+    required: ["error"],
+  }
+  return {
+    ...spec,
+    paths: mapValues(spec.paths as Paths, (path) => mapValues(path, completeOperation)),
+    components: {
+      ...spec.components,
+      schemas: { ...Object.fromEntries(schemas), Error },
+      headers,
+    },
+  }
+}

@@ -1,0 +1,332 @@
+/**
+ * What every run store must do when it is read: single records, batches, listings and events.
+ */
+import { assert, describe, type Vitest } from "@effect/vitest"
+import { type AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
+import type { JsonObject } from "@millrace/core/domain/Json"
+import type { NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import { ofNode } from "@millrace/core/domain/RunEvent"
+import { payloadBytesOf, withinBytes } from "@millrace/core/domain/RunPayload"
+import { type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
+import { Effect, Option } from "effect"
+import * as Samples from "../Samples.ts"
+
+type Tests = Vitest.MethodsNonLive<RunStore>
+
+const strange = RunId.make("run_a\u0000b\ud800'%")
+
+const find = (it: Tests): void => {
+  it.effect("finds nothing under an unknown or a foreign identifier", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run()
+      yield* store.commit(Samples.newRun(run))
+      const { account, stranger } = samples
+      assert.isTrue(Option.isSome(yield* store.find(account, run.id)))
+      assert.isTrue(Option.isNone(yield* store.find(stranger, run.id)))
+      assert.isTrue(Option.isNone(yield* store.find(account, RunId.make("run_unknown"))))
+      assert.isTrue(Option.isNone(yield* store.find(account, strange)))
+    }),
+  )
+}
+
+const settings = (it: Tests): void => {
+  it.effect("gives the settings of a definition back as they came", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      for (const kept of [{}, { onFailure: "abort", timeoutMillis: 1_500 }] as const) {
+        const run = samples.run()
+        const definition = { ...Samples.definitionFor(run), settings: kept }
+        yield* store.commit(Samples.newRun(run, { expected: { _tag: "New", definition } }))
+        const record = Option.getOrThrow(yield* store.find(samples.account, run.id))
+        assert.deepStrictEqual(record.definition, definition)
+      }
+    }),
+  )
+}
+
+const findMany = (it: Tests): void => {
+  it.effect("returns each known run once and leaves the others out", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [a, b, c] = [samples.run(), samples.run(), samples.run()]
+      const foreign = samples.run({ accountId: samples.stranger })
+      const nodeRuns = [Samples.nodeRun("y", { ordinal: 1 }), Samples.nodeRun("x")]
+      for (const run of [a, b, c, foreign]) {
+        yield* store.commit(Samples.newRun(run, { nodeRuns }))
+      }
+      const ids = [b.id, foreign.id, RunId.make("run_unknown"), strange, a.id, b.id]
+      const records = yield* store.findMany(samples.account, ids)
+      const byId = records.toSorted((one, two) => (one.run.id < two.run.id ? -1 : 1))
+      const recordOf = (run: typeof a) => ({
+        run,
+        definition: Samples.definitionFor(run),
+        nodeRuns: nodeRuns.toReversed(),
+      })
+      assert.deepStrictEqual(byId, [recordOf(a), recordOf(b)])
+      assert.deepStrictEqual(yield* store.findMany(samples.account, []), [])
+      assert.deepStrictEqual(yield* store.findMany(samples.stranger, [a.id]), [])
+    }),
+  )
+}
+
+const findManyWithin = (it: Tests): void => {
+  it.effect("leaves out the payloads that do not fit, in the order of the ids", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const sizes = [10_000, 100, 100, 100]
+      const made: Array<Run> = []
+      for (const size of sizes) {
+        const run = samples.run({ values: { given: "v" } })
+        const logs = [{ at: 1, level: "info" as const, message: "m", attempt: 1 }]
+        const output = { output: "ä".repeat(size) }
+        const nodeRuns = [Samples.nodeRun("x", { output, logs }), Samples.nodeRun("y")]
+        yield* store.commit(Samples.newRun(run, { nodeRuns }))
+        made.push(run)
+      }
+      const ids = made.map(({ id }) => id)
+      const inOrder = (records: ReadonlyArray<RunRecord>) =>
+        ids.map((id) => records.find(({ run }) => run.id === id)!)
+      const whole = inOrder(yield* store.findMany(samples.account, ids))
+      const small = payloadBytesOf(whole[1]!)
+      for (const bytes of [0, small - 1, small, 2 * small, 3 * small, 1_000_000]) {
+        const found = inOrder(yield* store.findMany(samples.account, ids, bytes))
+        assert.deepStrictEqual(found, withinBytes(whole, bytes), `within ${bytes}`)
+      }
+      const two = inOrder(yield* store.findMany(samples.account, ids, 2 * small))
+      assert.deepStrictEqual(
+        two.map(({ omitted }) => omitted === true),
+        [true, false, false, true],
+      )
+      assert.deepStrictEqual(yield* store.findMany(samples.stranger, ids, 1_000_000), [])
+    }),
+  )
+}
+
+/** A run in which some nodes have settled, with these outputs. */
+const outputting = Effect.fnUntraced(function* (
+  run: Run,
+  nodeRuns: ReadonlyArray<Partial<NodeRun> & { readonly nodeId: string }>,
+) {
+  const store = yield* RunStore
+  const rows = nodeRuns.map((row, ordinal) => Samples.nodeRun(row.nodeId, { ordinal, ...row }))
+  yield* store.commit(Samples.newRun(run, { nodeRuns: rows }))
+})
+
+const latestOutputs = (it: Tests): void => {
+  it.effect("takes each node's output from the newest run that has one", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [older, newer] = [samples.run(), samples.run()]
+      yield* outputting(newer, [
+        { nodeId: "a", output: { output: ["new", "\u0000"] } },
+        { nodeId: "c", output: { output: 3 } },
+      ])
+      yield* outputting(older, [
+        { nodeId: "a", output: { output: "old" } },
+        { nodeId: "b", output: { output: null } },
+      ])
+      const asked = ["a", "b", "unknown", "a"]
+      assert.deepStrictEqual(
+        yield* store.latestOutputs(samples.account, older.workflowId, asked),
+        new Map<string, JsonObject>([
+          ["a", { output: ["new", "\u0000"] }],
+          ["b", { output: null }],
+        ]),
+      )
+      const none = yield* store.latestOutputs(samples.account, older.workflowId, [])
+      assert.deepStrictEqual(none, new Map())
+    }),
+  )
+
+  it.effect("takes only outputs of completed nodes, also out of a run that goes on", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [older, newer] = [samples.run(), samples.run({ status: "RUNNING" })]
+      const statuses = ["FAILED", "SKIPPED", "WAITING", "COMPLETED"] as const
+      const rowsOf = (output: string) =>
+        statuses.map((status) => ({ nodeId: status, status, output: { output } }))
+      yield* outputting(older, rowsOf("old"))
+      yield* outputting(newer, rowsOf("new"))
+      assert.deepStrictEqual(
+        yield* store.latestOutputs(samples.account, older.workflowId, statuses),
+        new Map([["COMPLETED", { output: "new" }]]),
+      )
+    }),
+  )
+
+  it.effect("takes nothing from other workflows or accounts", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const { account, stranger } = samples
+      const run = samples.run()
+      const workflowId = WorkflowId.make(`wf-two-of-${account}`)
+      yield* outputting(run, [{ nodeId: "a", output: { output: "own" } }])
+      yield* outputting(samples.run({ workflowId }), [{ nodeId: "a", output: { output: "other" } }])
+      yield* outputting(samples.run({ accountId: stranger }), [
+        { nodeId: "a", output: { output: "foreign" } },
+      ])
+      const outputOf = (of: AccountId, id: WorkflowId) =>
+        Effect.map(store.latestOutputs(of, id, ["a"]), (outputs) => outputs.get("a")?.["output"])
+      assert.strictEqual(yield* outputOf(account, run.workflowId), "own")
+      assert.strictEqual(yield* outputOf(account, workflowId), "other")
+      assert.strictEqual(yield* outputOf(stranger, run.workflowId), "foreign")
+      assert.isUndefined(yield* outputOf(stranger, workflowId))
+    }),
+  )
+}
+
+const events = (it: Tests): void => {
+  it.effect("returns the events after a sequence, and none of an unknown run", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run({ sequence: 3 })
+      const all = [1, 2, 3].map((sequence) => Samples.event(run, sequence))
+      yield* store.commit(Samples.newRun(run, { events: all }))
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 0), all)
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 1), all.slice(1))
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 3), [])
+      assert.deepStrictEqual(yield* store.events(samples.stranger, run.id, 0), [])
+      assert.deepStrictEqual(yield* store.events(samples.account, strange, 0), [])
+    }),
+  )
+}
+
+const eventsOfNodes = (it: Tests): void => {
+  it.effect("tells of the ends of nodes between the run's own events", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run({ sequence: 4 })
+      const [first, last] = [Samples.event(run, 1), Samples.event(run, 4)]
+      const nodeRuns = [
+        Samples.nodeRun("c", { sequence: 3, status: "FAILED", error: "It \u0000 broke \ud800" }),
+        Samples.nodeRun("a", { sequence: 2, attempt: 3 }),
+        Samples.nodeRun("b", { sequence: null, status: "SKIPPED" }),
+      ]
+      yield* store.commit(Samples.newRun(run, { nodeRuns, events: [last, first] }))
+      const [failed, completed] = nodeRuns.map((nodeRun) => ofNode(run, nodeRun)!)
+      const all = [first, completed!, failed!, last]
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 0), all)
+      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 2), all.slice(2))
+      assert.deepStrictEqual(yield* store.events(samples.stranger, run.id, 0), [])
+    }),
+  )
+}
+
+const listed = Effect.fnUntraced(function* (samples: Samples.Samples, query: Partial<RunQuery>) {
+  const store = yield* RunStore
+  const page = yield* store.list({ account: samples.account, limit: 20, ...query })
+  return page.items
+})
+
+const list = (it: Tests): void => {
+  it.effect("shows whole runs as they are now, and no foreign one", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [older, newer] = [samples.run({ values: { a: 1 } }), samples.run()]
+      yield* store.commit(Samples.newRun(newer))
+      yield* store.commit(Samples.newRun(older))
+      yield* store.commit(Samples.newRun(samples.run({ accountId: samples.stranger })))
+      const next = Samples.step(older, { status: "CANCELED", error: "Canceled" })
+      yield* store.commit(next)
+      assert.deepStrictEqual(yield* listed(samples, {}), [newer, next.run])
+    }),
+  )
+
+  it.effect("filters by workflow and by status, also together", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const workflowId = WorkflowId.make(`wf-one-of-${samples.account}`)
+      const a = samples.run({ workflowId, status: "FAILED" })
+      const b = samples.run({ workflowId })
+      const c = samples.run({ status: "FAILED" })
+      for (const run of [a, b, c]) yield* store.commit(Samples.newRun(run))
+      assert.deepStrictEqual(yield* listed(samples, { workflowId }), [b, a])
+      assert.deepStrictEqual(yield* listed(samples, { status: "FAILED" }), [c, a])
+      assert.deepStrictEqual(yield* listed(samples, { workflowId, status: "FAILED" }), [a])
+      assert.deepStrictEqual(yield* listed(samples, { status: "COMPLETED" }), [])
+      assert.deepStrictEqual(yield* listed(samples, { status: "FAILED", limit: 1, skip: 1 }), [a])
+    }),
+  )
+}
+
+const search = (it: Tests): void => {
+  it.effect("finds a part of name or error in any case, and takes no wildcard", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const invoice = samples.run({ workflowName: "Invoice ÄRGER 100%" })
+      const failed = samples.run({ error: "snake_case: Not Found \\ \u0000" })
+      const plain = samples.run({ workflowName: "plain" })
+      for (const run of [invoice, failed, plain]) yield* store.commit(Samples.newRun(run))
+      const matching = (text: string) => listed(samples, { search: text })
+      assert.deepStrictEqual(yield* matching("iNVOICE"), [invoice])
+      assert.deepStrictEqual(yield* matching("ärger"), [invoice])
+      assert.deepStrictEqual(yield* matching("not FOUND"), [failed])
+      assert.deepStrictEqual(yield* matching("%"), [invoice])
+      assert.deepStrictEqual(yield* matching("_case"), [failed])
+      assert.deepStrictEqual(yield* matching("\\"), [failed])
+      assert.deepStrictEqual(yield* matching("i%e"), [])
+      assert.deepStrictEqual(yield* matching("PLAI"), [plain])
+    }),
+  )
+
+  it.effect("searches an error that came with a later commit", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const run = samples.run()
+      yield* store.commit(Samples.newRun(run))
+      assert.deepStrictEqual(yield* listed(samples, { search: "timeout" }), [])
+      const next = Samples.step(run, { status: "FAILED", error: "Timeout in b" })
+      yield* store.commit(next)
+      assert.deepStrictEqual(yield* listed(samples, { search: "timeout" }), [next.run])
+    }),
+  )
+
+  it.effect("finds the beginning of an identifier, not its middle", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [a, b] = [samples.run(), samples.run()]
+      for (const run of [a, b]) yield* store.commit(Samples.newRun(run))
+      assert.deepStrictEqual(yield* listed(samples, { search: a.id }), [a])
+      assert.deepStrictEqual(yield* listed(samples, { search: a.id.slice(0, -5) }), [b, a])
+      assert.deepStrictEqual(yield* listed(samples, { search: a.id.slice(4) }), [])
+    }),
+  )
+}
+
+/** Registers the tests of reading runs. */
+export const runReadSuite = (it: Tests): void => {
+  describe("RunStore.find", () => {
+    find(it)
+    settings(it)
+  })
+  describe("RunStore.findMany", () => {
+    findMany(it)
+    findManyWithin(it)
+  })
+  describe("RunStore.latestOutputs", () => {
+    latestOutputs(it)
+  })
+  describe("RunStore.events", () => {
+    events(it)
+    eventsOfNodes(it)
+  })
+  describe("RunStore.list", () => {
+    list(it)
+    search(it)
+  })
+}

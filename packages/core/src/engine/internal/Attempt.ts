@@ -1,0 +1,248 @@
+/**
+ * One attempt of one node: calls the handler, captures its log and charges, and turns whatever
+ * happens into an {@link Outcome}. A handler cannot fail, crash or confuse anything beyond its own
+ * node run.
+ *
+ * Guarantees: an output is plain JSON within the size limit, on declared ports only, and frozen, so
+ * that no handler can change what another one sees. Leaves out: what the outcome means for the run.
+ */
+import type { Clock } from "effect"
+import { Cause, Context, Effect, Exit, Option, Result } from "effect"
+import type { MicroCredits } from "../../domain/Credits.ts"
+import { fromNumber, isAmount } from "../../domain/Credits.ts"
+import type { Json, JsonObject } from "../../domain/Json.ts"
+import { freeze, frozenCopy, isJsonObject, problemOf } from "../../domain/Json.ts"
+import type { Limits } from "../../domain/Limits.ts"
+import type { Ports } from "../../domain/NodeType.ts"
+import { listed, quoted } from "../../domain/Quote.ts"
+import type { LogLine, Run } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
+import type { GraphNode } from "../../graph/Graph.ts"
+import { CurrentNode, NodeError, Suspension } from "../CurrentNode.ts"
+import { sentenceOf } from "../NodeDefinition.ts"
+import { NodeLog } from "./NodeLog.ts"
+import type { Executable } from "../NodeTypes.ts"
+
+/** What every end of an attempt tells. */
+interface Ended {
+  readonly index: number
+  readonly attempt: number
+  readonly logs: ReadonlyArray<LogLine> | null
+  /** What the handler charged; `null` when it charged nothing itself. */
+  readonly charged: MicroCredits | null
+  readonly at: Timestamp
+}
+
+/** An attempt that failed, and what that says about another one. */
+export interface FailedAttempt extends Ended {
+  readonly _tag: "Failed"
+  readonly error: string
+  /** False where another attempt would fail alike. */
+  readonly retryable: boolean
+  /** The handler's own wish for the wait before the next attempt. */
+  readonly retryAfterMillis: number | undefined
+}
+
+/** How an attempt ended: with an output, with an error, or suspended until some time. */
+export type Outcome =
+  | (Ended & { readonly _tag: "Completed"; readonly output: JsonObject })
+  | (Ended & { readonly _tag: "Suspended"; readonly due: Timestamp; readonly state: Json })
+  | FailedAttempt
+
+/** What an attempt needs to know. */
+export interface AttemptRequest {
+  readonly run: Run
+  readonly node: GraphNode
+  readonly executable: Executable<unknown>
+  readonly attempt: number
+  readonly inputs: JsonObject
+  /** What the attempt left behind when it suspended itself. */
+  readonly state: Json | undefined
+  /** What earlier attempts of the node have logged. */
+  readonly earlier: ReadonlyArray<LogLine> | null
+  readonly limits: Limits
+  readonly watched: CurrentNode["Service"]["watched"]
+}
+
+/** Why something cannot be a node's output, apart from what its values are. */
+const problemOfPorts = (ports: Ports, output: unknown): string | undefined => {
+  if (!isJsonObject(output)) return "the handler returned something that is not a record of ports"
+  for (const port of Object.keys(output)) {
+    if (ports.outputs.has(port)) continue
+    const known = listed(ports.outputs.keys())
+    return `the handler returned output ${quoted(port)}, which is not declared; declared: ${known}`
+  }
+  return undefined
+}
+
+/** A frozen copy of an output, or the sentence that says why it is refused. */
+export const checkOutput = (
+  ports: Ports,
+  output: unknown,
+  limits: Limits,
+): Result.Result<JsonObject, string> => {
+  const problem = problemOfPorts(ports, output)
+  if (problem !== undefined) return Result.fail(problem)
+  const copy: Record<string, Json> = {}
+  let size = 0
+  for (const [port, value] of Object.entries(output as object)) {
+    if (value === undefined) continue
+    const frozen = frozenCopy(value)
+    if (Result.isFailure(frozen)) {
+      return Result.fail(`output ${quoted(port)} is not JSON: ${frozen.failure}`)
+    }
+    copy[port] = frozen.success.value
+    size += port.length + frozen.success.size
+  }
+  const tooBig = problemOfSize(copy, size, limits.outputBytes)
+  return tooBig === undefined ? Result.succeed(Object.freeze(copy)) : Result.fail(tooBig)
+}
+
+const encoder = new TextEncoder()
+
+/** No character takes more bytes of JSON text than so many, so that most outputs need no count. */
+const mostBytesPerCharacter = 6
+
+const problemOfSize = (output: JsonObject, size: number, limit: number): string | undefined => {
+  if (size * mostBytesPerCharacter <= limit) return undefined
+  const bytes = encoder.encode(JSON.stringify(output)).length
+  return bytes <= limit ? undefined : `the output has ${bytes} bytes; the limit is ${limit}`
+}
+
+/** Why an attempt failed, as its node run and its policy need to know. */
+type Failure = Pick<FailedAttempt, "error" | "retryable" | "retryAfterMillis">
+
+const failureOf = (cause: Cause.Cause<unknown>): Failure => {
+  if (Cause.hasInterruptsOnly(cause)) {
+    return { error: "the handler interrupted itself", retryable: true, retryAfterMillis: undefined }
+  }
+  const error = Option.getOrElse(Cause.findErrorOption(cause), () => Cause.squash(cause))
+  const own = error instanceof NodeError ? error : undefined
+  return {
+    error: sentenceOf(error),
+    retryable: own?.retryable ?? true,
+    retryAfterMillis: own?.retryAfterMillis,
+  }
+}
+
+const suspensionOf = (cause: Cause.Cause<unknown>): Suspension | undefined => {
+  const defect = Option.getOrUndefined(Cause.findDefect(cause).pipe(Result.getSuccess))
+  return defect instanceof Suspension ? defect : undefined
+}
+
+/** What a handler's end means, before anybody asks what that means for the run. */
+const outcomeOf = (
+  exit: Exit.Exit<JsonObject, unknown>,
+  ports: Ports,
+  limits: Limits,
+  ended: Ended,
+): Outcome => {
+  if (Exit.isSuccess(exit)) {
+    const checked = checkOutput(ports, exit.value, limits)
+    if (Result.isSuccess(checked)) return { _tag: "Completed", ...ended, output: checked.success }
+    const failure = { error: checked.failure, retryable: false, retryAfterMillis: undefined }
+    return { _tag: "Failed", ...ended, ...failure }
+  }
+  const suspension = suspensionOf(exit.cause)
+  if (suspension === undefined) return { _tag: "Failed", ...ended, ...failureOf(exit.cause) }
+  const { due, state } = suspension
+  return { _tag: "Suspended", ...ended, due, state }
+}
+
+/** What a node has charged with this; another attempt would say the same nonsense again. */
+const added = (before: MicroCredits | null, credits: number): MicroCredits => {
+  const sum = (before ?? 0) + (credits < 0 ? Number.NaN : fromNumber(credits))
+  if (isAmount(sum)) return sum
+  const what = "a charge is a number from 0 of at most six decimals"
+  throw new NodeError({ message: `charged ${String(credits)} credits; ${what}`, retryable: false })
+}
+
+/** The most JSON text that a suspended handler may leave behind: it travels with its run. */
+export const maxStateLength = 4_096
+
+const problemOfState = (due: Timestamp, state: Json): string | undefined => {
+  if (!Number.isFinite(due)) return `${due} is no time`
+  const problem = problemOf(state)
+  if (problem !== undefined) return problem
+  const { length } = JSON.stringify(state)
+  return length <= maxStateLength
+    ? undefined
+    : `its state has ${length} characters; the limit is ${maxStateLength}`
+}
+
+/** Leaves a handler until later. */
+const suspend = (due: Timestamp, state: Json): Effect.Effect<never> => {
+  const problem = problemOfState(due, state)
+  if (problem !== undefined) return Effect.die(new Error(`cannot be suspended: ${problem}`))
+  const copy = JSON.parse(JSON.stringify(state)) as Json
+  return Effect.die(new Suspension(Math.ceil(due), freeze(copy)))
+}
+
+/** An attempt that is about to begin. */
+export interface Attempt {
+  /** Calls the handler. */
+  readonly run: Effect.Effect<JsonObject, unknown, unknown>
+  /** What the handler runs in. */
+  readonly context: Context.Context<unknown>
+  /** What the handler has charged so far. */
+  readonly charged: () => MicroCredits
+  /** What the handler's end means. */
+  readonly end: (exit: Exit.Exit<JsonObject, unknown>) => Outcome
+  /**
+   * Ends the attempt as failed, whatever its handler is doing: with the log and the charges so far.
+   * What the handler still says later belongs to nobody.
+   */
+  readonly giveUp: (error: string) => Outcome
+}
+
+/** Prepares one attempt, with what its handler runs in. */
+export const make = (
+  request: AttemptRequest,
+  outer: Context.Context<unknown>,
+  clock: Clock.Clock,
+): Attempt => {
+  const { executable, inputs, limits, node, run } = request
+  const now = () => clock.currentTimeMillisUnsafe()
+  const log = new NodeLog(limits, request.attempt, now, request.earlier)
+  let charged: MicroCredits | null = null
+  const current = CurrentNode.of({
+    accountId: run.accountId,
+    workflowId: run.workflowId,
+    runId: run.id,
+    nodeId: node.id,
+    nodeType: node.type.key,
+    mode: node.settings.mode ?? node.type.modes[0] ?? "",
+    attempt: request.attempt,
+    idempotencyKey: `${run.id}:${node.id}`,
+    values: run.values,
+    resumed: request.state,
+    suspend,
+    watched: request.watched,
+    charge: (credits) =>
+      Effect.sync(() => {
+        charged = added(charged, credits)
+      }),
+    log: (level, message, data) => log.add(level, message, data),
+  })
+  const ended = (): Ended => ({
+    index: node.index,
+    attempt: request.attempt,
+    logs: log.close(),
+    charged,
+    at: now(),
+  })
+  const handled = Effect.suspend(() => executable.run(inputs, node.settings))
+  return {
+    run: handled,
+    context: Context.add(outer, CurrentNode, current),
+    charged: () => charged ?? 0,
+    end: (exit) => outcomeOf(exit, node.ports, limits, ended()),
+    giveUp: (error) => ({
+      _tag: "Failed",
+      ...ended(),
+      error,
+      retryable: true,
+      retryAfterMillis: undefined,
+    }),
+  }
+}

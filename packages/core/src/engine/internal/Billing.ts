@@ -1,0 +1,98 @@
+/**
+ * What a run's commits do to the credits of its account.
+ *
+ * A run sets its estimate aside with its insert. Whatever a node costs is taken out of that with
+ * the commit that records it. Before anything is started, what the nodes in progress are expected
+ * to cost has to be set aside, too; where that is not so any more, because others were dearer than
+ * expected, the commit asks for more. At the end the rest is given back.
+ *
+ * Guarantees: pure; one reservation at the insert, one settlement at the end, and entries that add
+ * up to what the run says it has cost. Leaves out: whether an account can bear it.
+ */
+import type { MicroCredits } from "../../domain/Credits.ts"
+import { toNumber } from "../../domain/Credits.ts"
+import type { RunEntry } from "../../domain/Ledger.ts"
+import * as Ledger from "../../domain/Ledger.ts"
+import { estimateOf } from "../../domain/NodeType.ts"
+import type { Run } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
+import type { RunState } from "./RunState.ts"
+
+/** What one node has cost since the last commit. */
+export interface Charge {
+  readonly nodeId: string
+  readonly credits: MicroCredits
+}
+
+/** What a commit has to move. */
+export interface Bill {
+  readonly charges: ReadonlyArray<Charge>
+  /** What is to be set aside beyond what was. */
+  readonly extra: MicroCredits
+  /** True for the last commit of the run. */
+  readonly isLast: boolean
+}
+
+/** The entries of a commit, and what the run still has set aside with it. */
+export interface Billed {
+  readonly entries: ReadonlyArray<RunEntry>
+  readonly held: MicroCredits
+}
+
+/** What a run has set aside before its next commit; of a new run, its estimate. */
+export const heldBefore = ({ estimatedCredits, heldCredits, revision }: Run): MicroCredits =>
+  revision === 0 ? estimatedCredits : heldCredits
+
+const taken = (before: Run, extra: MicroCredits, now: Timestamp): ReadonlyArray<RunEntry> => {
+  const { estimatedCredits, revision } = before
+  const isNew = revision === 0 && estimatedCredits > 0
+  return [
+    ...(isNew ? [Ledger.reserve(estimatedCredits, now)] : []),
+    ...(extra > 0 ? [Ledger.extend(extra, revision + 1, now)] : []),
+  ]
+}
+
+const nothing: Billed = { entries: [], held: 0 }
+
+/** Puts together what the next commit of a run moves. */
+export const billOf = (before: Run, bill: Bill, now: Timestamp): Billed => {
+  const { charges, extra, isLast } = bill
+  const { actualCredits, estimatedCredits } = before
+  let held = heldBefore(before) + extra
+  if (held + actualCredits + estimatedCredits + charges.length === 0) return nothing
+  const entries = [...taken(before, extra, now)]
+  for (const { credits, nodeId } of charges) {
+    const entry = Ledger.post(held, nodeId, before.revision + 1, credits, now)
+    held += entry.reserved
+    entries.push(entry)
+  }
+  if (!isLast) return { entries, held }
+  return { entries: [...entries, Ledger.voidRest(held, now)], held: 0 }
+}
+
+/** What the nodes in progress are expected to cost yet. */
+export const expectedOf = ({
+  graph,
+  priorAttempts: leftovers,
+  run,
+  running,
+}: RunState): MicroCredits => {
+  // Where no node of the run has a price, nobody needs to be asked for it.
+  if (run.estimatedCredits === 0) return 0
+  let sum = 0
+  for (const index of running.keys()) {
+    const { settings, type } = graph.nodes[index]!
+    const estimate = estimateOf(type, settings) ?? 0
+    sum += Math.max(0, estimate - (leftovers.get(index)?.credits ?? 0))
+  }
+  return sum
+}
+
+/** How a run reads that was stopped because its account cannot bear more. */
+export const sentenceOfRefusal = (required: MicroCredits, available: MicroCredits): string =>
+  `The credits ran out: the run needed ${toNumber(required)} more, ` +
+  `and ${toNumber(Math.max(0, available))} were available`
+
+/** How a run reads that was stopped because its start allowed no more. */
+export const sentenceOfLimit = (cost: MicroCredits, limit: MicroCredits): string =>
+  `The run needed ${toNumber(cost)} credits, and its start allowed ${toNumber(limit)}`

@@ -1,0 +1,121 @@
+/**
+ * How a runner comes by runs that nobody executes: those whose owner is gone, those whose time has
+ * come, and those in the queue.
+ *
+ * Guarantees: takes no more than there is room for, and nothing while the process cannot keep up; a
+ * run that needs what this process does not know is left to others. Leaves out: safety, which is
+ * the store's.
+ */
+import type { Clock } from "effect"
+import { Effect, Queue } from "effect"
+import type { AccountId, RunId, RunnerId } from "../../domain/Id.ts"
+import type { RunRecord } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
+import { settingsOf } from "../../domain/Workflow.ts"
+import type { RunStore } from "../../ports/RunStore.ts"
+import type { Caps } from "./Caps.ts"
+import type { RunSupervisor } from "./RunSupervisor.ts"
+import type { NodeTypes } from "../NodeTypes.ts"
+import type { RunnerOptions } from "../RunnerOptions.ts"
+
+/** How long a runner leaves alone what it cannot execute, before it looks again. */
+const refusalMillis = 30_000
+
+/** How many runs a runner remembers that it cannot execute. */
+const refusalsKept = 1_000
+
+/** Runs that this process cannot execute, because it does not know a type of theirs. */
+class Refusals {
+  readonly #until = new Map<RunId, Timestamp>()
+
+  add(id: RunId, now: Timestamp): void {
+    this.#until.set(id, now + refusalMillis)
+    if (this.#until.size > refusalsKept) this.#until.delete(this.#until.keys().next().value!)
+  }
+
+  at(now: Timestamp): ReadonlyArray<RunId> {
+    for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id)
+    return [...this.#until.keys()]
+  }
+}
+
+/** The first type of a run that this process does not know, in the version that was drawn. */
+const unknownType = ({ definition }: RunRecord, { lookup }: NodeTypes["Service"]) =>
+  definition.nodes.find((node) => {
+    const type = lookup(node.type)
+    const { version } = settingsOf(node)
+    return type === undefined || (version !== undefined && version !== type.version)
+  })?.type
+
+/** What looking for runs needs. */
+export interface Claiming {
+  readonly id: RunnerId
+  readonly store: RunStore["Service"]
+  readonly types: NodeTypes["Service"]
+  readonly supervisor: RunSupervisor
+  readonly clock: Clock.Clock
+  readonly options: RunnerOptions
+  readonly caps: Caps
+  readonly room: () => number
+}
+
+/** Takes runs that nobody executes, as long as there is room. */
+const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Claiming) => {
+  const refusals = new Refusals()
+  let after: AccountId | undefined
+  const take = Effect.fnUntraced(function* (record: RunRecord) {
+    const { run } = record
+    after = run.accountId
+    const unknown = unknownType(record, types)
+    if (unknown === undefined) return yield* supervisor.takeOver(record)
+    refusals.add(run.id, clock.currentTimeMillisUnsafe())
+    yield* Effect.logWarning(`run ${run.id} needs node type ${unknown}, which is not known here`)
+    yield* store.requeue(id, [run.id])
+  })
+  return Effect.gen(function* () {
+    supervisor.nextDue = Number.POSITIVE_INFINITY
+    let more = true
+    while (more && room() > 0) {
+      const limit = Math.min(options.claimLimit, room())
+      const claimed = yield* store.claim({
+        runner: id,
+        leaseMillis: options.leaseMillis,
+        limit,
+        except: refusals.at(clock.currentTimeMillisUnsafe()),
+        after,
+        ...supervisor.slots.roomsFor(limit),
+        ...caps.asked,
+      })
+      for (const record of claimed) yield* take(record)
+      more = claimed.length === limit
+    }
+  })
+}
+
+/** Looks for runs whenever it is time, somebody says so, or a parked run goes on. */
+export const claiming = (
+  needs: Claiming,
+  notifications: Queue.Dequeue<void>,
+): Effect.Effect<never> => {
+  const { clock, supervisor, options } = needs
+  const { lagMillis, pollMillis } = options
+  const claim = claims(needs)
+  let expectedAt = clock.currentTimeMillisUnsafe()
+
+  const look = Effect.suspend(() => {
+    const lag = clock.currentTimeMillisUnsafe() - expectedAt
+    return lag > lagMillis ? Effect.void : claim
+  }).pipe(
+    Effect.catchTag("StorageError", (error) => Effect.logWarning("could not look for runs", error)),
+  )
+  const pause = Effect.suspend(() => {
+    const now = clock.currentTimeMillisUnsafe()
+    const millis = Math.max(0, Math.min(pollMillis, supervisor.nextDue - now))
+    expectedAt = now + millis
+    return Effect.timeoutOrElse(Queue.take(notifications), {
+      duration: millis,
+      orElse: () => Effect.void,
+    })
+  })
+  return Effect.forever(Effect.andThen(look, pause))
+}

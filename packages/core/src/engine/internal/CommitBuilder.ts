@@ -1,0 +1,195 @@
+/**
+ * The next commit of a run, as a pure function of what is known: rows, events and counters are
+ * gathered here and leave as one {@link RunCommit}. Reads no clock, writes nothing.
+ *
+ * Guarantees: events are numbered without gaps, and each node finishes once with its event.
+ */
+import type { Json, JsonObject } from "../../domain/Json.ts"
+import type { MicroCredits } from "../../domain/Credits.ts"
+import { toNumber } from "../../domain/Credits.ts"
+import type { Delivery } from "../../domain/Delivery.ts"
+import { deliveryOf } from "../../domain/Payload.ts"
+import type { ActiveNode, NodeRun, NodeRunStatus, Run, WaitingNode } from "../../domain/Run.ts"
+import type { RunEvent, RunEventType } from "../../domain/RunEvent.ts"
+import { ofNode } from "../../domain/RunEvent.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
+import type { GraphNode } from "../../graph/Graph.ts"
+import type { RunCommit } from "../../ports/RunStore.ts"
+import type { Charge } from "./Billing.ts"
+import { billOf, heldBefore } from "./Billing.ts"
+
+/** The parts of a node run that a change sets; the rest comes from the graph. */
+export type NodeRow = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> & {
+  readonly status: NodeRunStatus
+}
+
+/** Gathers one commit of a run on top of its last committed row. */
+export class CommitBuilder {
+  readonly #before: Run
+  readonly #now: Timestamp
+  readonly #rows: Array<NodeRun> = []
+  readonly #rewritten: Array<NodeRun> = []
+  readonly #events: Array<RunEvent> = []
+  readonly #charges: Array<Charge> = []
+  readonly #run: { -readonly [K in keyof Run]: Run[K] }
+  #extra: MicroCredits = 0
+
+  constructor(run: Run, now: Timestamp) {
+    this.#before = run
+    this.#run = { ...run, revision: run.revision + 1 }
+    this.#now = now
+  }
+
+  /** Writes the row of a node that finished, or waits; `rewrites` says that it has one already. */
+  setNode(node: Pick<GraphNode, "id" | "node" | "index">, row: NodeRow, rewrites = false): void {
+    const rows = rewrites ? this.#rewritten : this.#rows
+    rows.push({
+      nodeId: node.id,
+      nodeType: node.node.type,
+      ordinal: node.index,
+      attempt: 0,
+      input: null,
+      output: null,
+      logs: null,
+      error: null,
+      credits: 0,
+      sequence: null,
+      startedAt: null,
+      finishedAt: null,
+      ...row,
+    })
+  }
+
+  /** The run leaves the queue. */
+  begin(): void {
+    this.#run.status = "RUNNING"
+    this.#run.startedAt = this.#now
+    this.#emit("run.started", null, { status: "RUNNING" })
+  }
+
+  /** Says which attempts are in progress once this is committed, and how many of them are new. */
+  setActive(active: ReadonlyArray<ActiveNode>, attempts: number, nodes: number): void {
+    this.#run.active = active
+    this.#run.attempts += attempts
+    this.#run.nodeRunCount += nodes
+  }
+
+  /** Says which nodes wait once this is committed. */
+  setWaiting(waiting: ReadonlyArray<WaitingNode>): void {
+    this.#run.waiting = waiting
+  }
+
+  /** Says that the run has an owner who goes on with it. */
+  keep(): void {
+    this.#run.dueAt = null
+  }
+
+  /** The run has nothing to do before `dueAt`: nobody owns it until then. */
+  park(dueAt: Timestamp): void {
+    this.#run.dueAt = dueAt
+    this.#run.owner = null
+    this.#run.losses = []
+  }
+
+  /** Another change that goes on from here on its own. */
+  fork(): CommitBuilder {
+    const other = new CommitBuilder(this.#before, this.#now)
+    Object.assign(other.#run, this.#run)
+    other.#rows.push(...this.#rows)
+    other.#rewritten.push(...this.#rewritten)
+    other.#events.push(...this.#events)
+    other.#charges.push(...this.#charges)
+    return other
+  }
+
+  /** Adds what an attempt of a node has cost. */
+  charge({ id }: Pick<GraphNode, "id">, credits: MicroCredits): void {
+    if (credits === 0) return
+    this.#run.actualCredits += credits
+    this.#charges.push({ nodeId: id, credits })
+  }
+
+  /** What the run has cost with this. */
+  get cost(): MicroCredits {
+    return this.#run.actualCredits
+  }
+
+  /** How much more has to be set aside for this and for what is expected besides. */
+  shortOf(expected: MicroCredits): MicroCredits {
+    const charged = this.#run.actualCredits - this.#before.actualCredits
+    return Math.max(0, charged + expected - heldBefore(this.#before))
+  }
+
+  /** Sets more aside. */
+  extend(credits: MicroCredits): void {
+    this.#extra += credits
+  }
+
+  /** A node ends, well or not: its row tells of it. */
+  endNode(node: GraphNode, row: NodeRow, rewrites: boolean): void {
+    this.setNode(node, { ...row, sequence: (this.#run.sequence += 1) }, rewrites)
+    this.#run.losses = []
+  }
+
+  /** The run ends. `counts` are over the whole run. */
+  end(
+    status: "COMPLETED" | "FAILED" | "CANCELED",
+    error: string | null,
+    output: Json,
+    counts: { readonly completed: number; readonly failed: number },
+  ): void {
+    Object.assign(this.#run, { status, error, output, finishedAt: this.#now, dueAt: null })
+    const type = endEvents[status]
+    this.#emit(type, status === "CANCELED" ? "Run was canceled" : error, {
+      status,
+      completedNodes: counts.completed,
+      failedNodes: counts.failed,
+      estimatedCredits: toNumber(this.#run.estimatedCredits),
+      actualCredits: toNumber(this.#run.actualCredits),
+    })
+  }
+
+  /** What the store is to apply. The change is over with this. */
+  commit(): RunCommit {
+    const { fence, revision } = this.#before
+    const isLast = this.#run.finishedAt !== null
+    const bill = { charges: this.#charges, extra: this.#extra, isLast }
+    const { entries, held } = billOf(this.#before, bill, this.#now)
+    this.#run.heldCredits = held
+    return {
+      expected: { _tag: "Existing", fence, revision },
+      run: this.#run,
+      clearsLosses: this.#before.losses.length > 0 && this.#run.losses.length === 0,
+      nodeRuns: this.#rows,
+      rewritten: this.#rewritten,
+      events: this.#events,
+      credits: entries,
+      deliveries: this.#run.webhook === null ? [] : this.#deliveries(),
+    }
+  }
+
+  #deliveries(): ReadonlyArray<Delivery> {
+    const finished = [...this.#rows, ...this.#rewritten]
+    const ofNodes = finished.flatMap((row) => ofNode(this.#run, row) ?? [])
+    return [...this.#events, ...ofNodes].flatMap((event) => deliveryOf(this.#run, event) ?? [])
+  }
+
+  #emit(type: RunEventType, error: string | null, data: JsonObject): void {
+    const sequence = (this.#run.sequence += 1)
+    this.#events.push({
+      runId: this.#run.id,
+      workflowId: this.#run.workflowId,
+      sequence,
+      type,
+      at: this.#now,
+      error,
+      data: { ...data, sequence },
+    })
+  }
+}
+
+const endEvents = {
+  COMPLETED: "run.completed",
+  FAILED: "run.failed",
+  CANCELED: "run.canceled",
+} as const

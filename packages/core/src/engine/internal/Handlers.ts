@@ -1,0 +1,122 @@
+/**
+ * Which handlers of this process are in progress, and what they have to do with a block of the
+ * event loop.
+ *
+ * Guarantees: a handler that computes while it is called, or within `CurrentNode.watched`, is
+ * named, and only that one; for any other block those in progress are named. Leaves out: noticing a
+ * block.
+ */
+import type { CalledNode } from "../../domain/CalledNode.ts"
+import { describeNode, inSeconds } from "../../domain/CalledNode.ts"
+import type { Blocked } from "../../domain/Loss.ts"
+import type { Watchdog } from "../../ports/Watchdog.ts"
+
+/** A handler in progress. */
+export interface Handler extends CalledNode {
+  /** What the watchdog knows it by. */
+  readonly mark: number
+  /** When it was last given control: monotonic, in nanoseconds. */
+  enteredAt: bigint
+}
+
+/** A handler that gave no control back for some time. */
+interface Longest extends CalledNode {
+  readonly millis: number
+}
+
+/** A block of the event loop that lasted as long is told. */
+export const blockMillis = 1_000
+
+/** Handlers that a sentence names at most. */
+const named = 5
+
+/** Handlers that have ended a moment ago and are remembered. */
+const remembered = 20
+
+const nanosPerMilli = 1_000_000
+
+/** The handlers of one process. Mutable; every method is one synchronous step. */
+export class Handlers {
+  readonly #watchdog: Watchdog | undefined
+  readonly #current = new Set<Handler>()
+  /** The last that have ended; a ring, because every attempt comes by here. */
+  readonly #ended: Array<Handler> = []
+  #endedCount = 0
+  #longest: Longest | undefined
+  #blocked: Blocked | undefined
+
+  constructor(watchdog?: Watchdog) {
+    this.#watchdog = watchdog
+  }
+
+  /** To be called before a handler is. */
+  begin(node: CalledNode): Handler {
+    const mark = this.#watchdog === undefined ? 0 : this.#watchdog.began(node)
+    const handler = { ...node, mark, enteredAt: 0n }
+    this.#current.add(handler)
+    return handler
+  }
+
+  /** The handler gets control; `now` is monotonic, in nanoseconds. */
+  enter(handler: Handler, now: bigint): void {
+    handler.enteredAt = now
+    this.#watchdog?.entered(handler.mark)
+  }
+
+  /** The handler has given control back. */
+  leave(handler: Handler, now: bigint): void {
+    this.#watchdog?.left(handler.mark)
+    const millis = Number(now - handler.enteredAt) / nanosPerMilli
+    if (millis > (this.#longest?.millis ?? 0)) this.#longest = { ...handler, millis }
+    if (millis >= blockMillis) this.blame({ run: handler.runId, millis })
+  }
+
+  /** To be called when the handler is over. */
+  end(handler: Handler): void {
+    this.#watchdog?.ended(handler.mark)
+    this.#current.delete(handler)
+    this.#ended[this.#endedCount % remembered] = handler
+    this.#endedCount += 1
+  }
+
+  /** Remembers what has blocked the event loop, unless something else did so for longer. */
+  blame(blocked: Blocked): void {
+    if (blocked.millis >= (this.#blocked?.millis ?? 0)) this.#blocked = blocked
+  }
+
+  /** The run that has blocked the event loop for longest since the last call, if there was one. */
+  takeBlocked(): Blocked | undefined {
+    const blocked = this.#blocked
+    this.#blocked = undefined
+    return blocked
+  }
+
+  /**
+   * To be called from time to time, with how much later that is than it should be: the block of the
+   * event loop since the last call as a sentence, if there was one that is worth telling.
+   */
+  look(lagMillis: number): string | undefined {
+    const longest = this.#longest
+    const isBy = longest !== undefined && longest.millis >= lagMillis / 2
+    const millis = isBy ? Math.max(lagMillis, longest.millis) : lagMillis
+    const what =
+      millis < blockMillis
+        ? undefined
+        : isBy
+          ? `${describeNode(longest)} gave no control back meanwhile`
+          : this.#suspects()
+    this.#longest = undefined
+    this.#ended.length = 0
+    this.#endedCount = 0
+    return what && `The event loop was blocked for ${inSeconds(millis)}: ${what}`
+  }
+
+  #suspects(): string {
+    const latest = this.#endedCount % remembered
+    const ended = [...this.#ended.slice(latest), ...this.#ended.slice(0, latest)]
+    const all = [...this.#current, ...ended].toReversed()
+    if (all.length === 0) return "no node was in progress"
+    const more = all.length > named ? `, and ${all.length - named} more` : ""
+    return `in progress were ${all.slice(0, named).map(describeNode).join(", ")}${more}`
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * What the end of an attempt means for its node: done, done in spite of an error, waiting for
+ * another attempt, or failed.
+ *
+ * Guarantees: pure; a node finishes once, and what its attempts charged is counted once. Leaves
+ * out: what a finished node releases, which is `Step`'s.
+ */
+import type { MicroCredits } from "../../domain/Credits.ts"
+import type { Json, JsonObject } from "../../domain/Json.ts"
+import { estimateOf } from "../../domain/NodeType.ts"
+import { errorOutput } from "../../domain/NodeType.ts"
+import { delayMillis } from "../../domain/Policy.ts"
+import type { ActiveNode, LogLine, NodeRun } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
+import type { GraphNode } from "../../graph/Graph.ts"
+import type { FailedAttempt, Outcome } from "./Attempt.ts"
+import type { CommitBuilder } from "./CommitBuilder.ts"
+import type { RunState, Started } from "./RunState.ts"
+import { isHalted, note } from "./RunState.ts"
+
+/** Records the end of a node: in the frontier, in the commit, and for the end of the run. */
+export const finishNode = (
+  progress: RunState,
+  change: CommitBuilder,
+  node: GraphNode,
+  row: Omit<NodeRun, "nodeId" | "nodeType" | "ordinal" | "sequence">,
+): void => {
+  progress.frontier.finish(node.index, row.status, row.output)
+  progress.again.delete(node.index)
+  change.endNode(node, row, progress.priorAttempts.delete(node.index))
+  note(progress, node, row)
+}
+
+/** What this attempt adds to what earlier ones of its node charged. */
+const account = (
+  { graph, priorAttempts: leftovers }: RunState,
+  change: CommitBuilder,
+  { charged, index }: Outcome,
+  otherwise: MicroCredits,
+): MicroCredits => {
+  const earlier = leftovers.get(index)?.credits ?? 0
+  const added = charged ?? (earlier > 0 ? 0 : otherwise)
+  change.charge(graph.nodes[index]!, added)
+  return earlier + added
+}
+
+/** What a node costs whose handler charged nothing: its estimate, if its work was done. */
+const priceOf = (node: GraphNode, { _tag }: Outcome): MicroCredits =>
+  _tag === "Completed" ? (estimateOf(node.type, node.settings) ?? 0) : 0
+
+const complete = (
+  progress: RunState,
+  change: CommitBuilder,
+  started: Started,
+  outcome: Outcome,
+  output: JsonObject,
+  logs: ReadonlyArray<LogLine> | null = outcome.logs,
+): void => {
+  const node = progress.graph.nodes[outcome.index]!
+  finishNode(progress, change, node, {
+    status: "COMPLETED",
+    attempt: started.attempt,
+    input: started.inputs,
+    output,
+    logs,
+    error: null,
+    credits: account(progress, change, outcome, priceOf(node, outcome)),
+    startedAt: started.startedAt,
+    finishedAt: outcome.at,
+  })
+}
+
+/** The node goes on later; what its attempts left behind so far is stored with it. */
+const wait = (
+  progress: RunState,
+  change: CommitBuilder,
+  started: Started,
+  outcome: Outcome,
+  next: Pick<ActiveNode, "attempt"> & { readonly due: Timestamp; readonly state?: Json },
+): void => {
+  const { index, logs } = outcome
+  const credits = account(progress, change, outcome, 0)
+  const { startedAt } = started
+  const row = {
+    status: "WAITING" as const,
+    attempt: started.attempt,
+    input: started.inputs,
+    logs,
+    error: outcome._tag === "Failed" ? outcome.error : null,
+    credits,
+    startedAt,
+  }
+  change.setNode(progress.graph.nodes[index]!, row, progress.priorAttempts.has(index))
+  progress.waiting.set(index, { ordinal: index, startedAt, ...next })
+  progress.priorAttempts.set(index, { logs, credits })
+}
+
+/** True when a failed attempt is followed by another one; else why it would have been. */
+const mayRetry = (
+  { limits, run }: RunState,
+  node: GraphNode,
+  { attempt, retryable }: FailedAttempt,
+): boolean | string => {
+  if (!retryable || attempt >= node.policy.retry.attempts) return false
+  return run.attempts < limits.attemptsPerRun
+    ? true
+    : ` (not tried again: the run has made ${run.attempts} attempts; ` +
+        `the limit is ${limits.attemptsPerRun})`
+}
+
+const handled = (error: string, { at, attempt, logs }: FailedAttempt): ReadonlyArray<LogLine> => [
+  ...(logs ?? []),
+  { at, level: "error", message: error, attempt },
+]
+
+const fail = (
+  progress: RunState,
+  change: CommitBuilder,
+  started: Started,
+  outcome: FailedAttempt,
+): void => {
+  const node = progress.graph.nodes[outcome.index]!
+  const { attempt, at } = outcome
+  const retried = !isHalted(progress) && mayRetry(progress, node, outcome)
+  if (retried === true) {
+    const { retry } = node.policy
+    const pause = delayMillis(retry, attempt, progress.random(), outcome.retryAfterMillis)
+    return wait(progress, change, started, outcome, { attempt: attempt + 1, due: at + pause })
+  }
+  const error = outcome.error + (retried === false ? "" : retried)
+  const { fallback, onError } = node.policy
+  if (onError === "default") {
+    return complete(progress, change, started, outcome, fallback!, handled(error, outcome))
+  }
+  if (onError === "route") {
+    const output = { [errorOutput]: { message: error, nodeId: node.id, attempt } }
+    return complete(progress, change, started, outcome, output, handled(error, outcome))
+  }
+  finishNode(progress, change, node, {
+    status: "FAILED",
+    attempt,
+    input: started.inputs,
+    output: null,
+    logs: outcome.logs,
+    error,
+    credits: account(progress, change, outcome, 0),
+    startedAt: started.startedAt,
+    finishedAt: at,
+  })
+}
+
+/** Records what an attempt has cost that is broken off: its node is CANCELED. */
+export const cancelAttempt = (
+  progress: RunState,
+  change: CommitBuilder,
+  index: number,
+  now: Timestamp,
+): void => {
+  const started = progress.running.get(index)
+  if (started === undefined) return
+  const spent = progress.spent(index, started.attempt)
+  if (spent === 0) return
+  const node = progress.graph.nodes[index]!
+  const { attempt, inputs, startedAt } = started
+  const earlier = progress.priorAttempts.get(index)
+  change.charge(node, spent)
+  change.setNode(
+    node,
+    {
+      status: "CANCELED",
+      attempt,
+      input: inputs,
+      logs: earlier?.logs ?? null,
+      credits: (earlier?.credits ?? 0) + spent,
+      startedAt,
+      finishedAt: now,
+    },
+    progress.priorAttempts.delete(index),
+  )
+}
+
+/** Records how an attempt ended. One that nobody waits for any more is left alone. */
+export const applyOutcome = (progress: RunState, change: CommitBuilder, outcome: Outcome): void => {
+  const started = progress.running.get(outcome.index)
+  if (started === undefined || started.attempt !== outcome.attempt) return
+  progress.running.delete(outcome.index)
+  switch (outcome._tag) {
+    case "Completed":
+      return complete(progress, change, started, outcome, outcome.output)
+    case "Failed":
+      return fail(progress, change, started, outcome)
+    case "Suspended": {
+      const { attempt, due, state } = outcome
+      return wait(progress, change, started, outcome, { attempt, due, state })
+    }
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * What a start will execute: the workflow as stored, with everything the start lays over it, put
+ * together, checked and frozen. Pure; every problem is named at once.
+ */
+import { Result } from "effect"
+import type { MicroCredits } from "../../domain/Credits.ts"
+import { isAmount, mostCredits } from "../../domain/Credits.ts"
+import type { RunId } from "../../domain/Id.ts"
+import type { Json, JsonObject } from "../../domain/Json.ts"
+import { freeze } from "../../domain/Json.ts"
+import { defaultInput, defaultOutput, estimateOf as estimateOfNode } from "../../domain/NodeType.ts"
+import { quoted } from "../../domain/Quote.ts"
+import type { Definition, InputOverrides } from "../../domain/Run.ts"
+import type { Node, Workflow } from "../../domain/Workflow.ts"
+import type { Graph, GraphNode } from "../../graph/Graph.ts"
+import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
+import type { Problem } from "../../graph/internal/Problem.ts"
+import { resolveValues } from "../../graph/Request.ts"
+import type { Compiled } from "../GraphCache.ts"
+
+/** What a start lays over the stored workflow, for this run only (specification 4.5). */
+export interface Overlay {
+  readonly values: JsonObject
+  readonly inputOverrides: InputOverrides
+  readonly nodeOverrides: ReadonlyArray<Node>
+}
+
+/** What a node that may execute is expected to cost. */
+export interface Price {
+  readonly nodeId: string
+  readonly nodeType: string
+  readonly credits: MicroCredits
+}
+
+/** A start that can be carried out. */
+export interface Plan {
+  readonly definition: Definition
+  readonly graph: Compiled
+  readonly values: JsonObject
+  readonly estimate: MicroCredits
+  readonly prices: ReadonlyArray<Price>
+  /** Values for inputs that the run keeps, because its graph is compiled with them. */
+  readonly inputOverrides: InputOverrides
+}
+
+const tooMuch = `more than ${mostCredits}`
+
+const willExecute = (node: GraphNode): boolean => !node.draft && node.passThrough === undefined
+
+/** What the nodes that will execute are expected to cost, each and together. */
+const estimateOf = (
+  graph: Graph,
+): Result.Result<Pick<Plan, "estimate" | "prices">, ReadonlyArray<Problem>> => {
+  const problems: Array<Problem> = []
+  const prices: Array<Price> = []
+  let sum = 0
+  for (const node of graph.nodes.filter(willExecute)) {
+    const credits = estimateOfNode(node.type, node.settings)
+    if (credits !== undefined) {
+      sum += credits
+      prices.push({ nodeId: node.id, nodeType: node.node.type, credits })
+    } else {
+      const why = `type ${node.type.key} gives no valid estimate of credits`
+      problems.push({ nodeId: node.id, message: `Node ${quoted(node.id)}: ${why}` })
+    }
+  }
+  if (!isAmount(sum)) problems.push({ message: `The run would cost ${tooMuch} credits` })
+  return problems.length === 0 ? Result.succeed({ estimate: sum, prices }) : Result.fail(problems)
+}
+
+/** The values of a run, where nothing is wrong with them nor with the texts of its graph. */
+const valuesOf = (
+  graph: Graph,
+  texts: ReadonlyArray<Problem>,
+  overlay: Overlay,
+): Result.Result<JsonObject, ReadonlyArray<Problem>> => {
+  const resolved = resolveValues(graph, overlay.values)
+  if (texts.length === 0) return Result.map(resolved, freeze)
+  return Result.fail(Result.isFailure(resolved) ? [...texts, ...resolved.failure] : texts)
+}
+
+/** Runs of one revision share a definition; a start that replaces nodes has one of its own. */
+const definitionIdOf = (workflow: Workflow, overlay: Overlay, runId: RunId): string =>
+  overlay.nodeOverrides.length === 0 ? `${workflow.id}@${workflow.revision}` : runId
+
+/** Where the inputs of a node come from that is to run alone: the outputs of these nodes. */
+export const upstreamOf = (workflow: Workflow, nodeId: string): ReadonlyArray<string> => [
+  ...new Set(workflow.edges.filter(({ target }) => target === nodeId).map(({ source }) => source)),
+]
+
+/** What the latest outputs of the nodes before it bring to each input of a node. */
+const arrivals = (
+  workflow: Workflow,
+  node: GraphNode,
+  outputs: ReadonlyMap<string, JsonObject>,
+): JsonObject => {
+  const arrived = new Map<string, Array<Json>>()
+  for (const { source, sourceHandle, target, targetHandle } of workflow.edges) {
+    const output = outputs.get(source)
+    const port = sourceHandle || defaultOutput
+    if (target !== node.id || output === undefined || !Object.hasOwn(output, port)) continue
+    const input = targetHandle || defaultInput
+    arrived.set(input, [...(arrived.get(input) ?? []), output[port]!])
+  }
+  return Object.fromEntries(
+    [...arrived].map(([input, values]) => [
+      input,
+      node.ports.inputs.get(input)?.multiple === true ? values : values.at(-1)!,
+    ]),
+  )
+}
+
+const alone = (nodeId: string, why: string): Result.Result<never, ReadonlyArray<Problem>> =>
+  Result.fail([{ nodeId, message: `Node ${quoted(nodeId)} cannot run alone: ${why}` }])
+
+/**
+ * Puts the start of a single node together: its inputs are this start's overrides, else its
+ * literals, else the latest outputs of the nodes before it; or names everything that is missing.
+ */
+export const planSingle = (
+  workflow: Workflow,
+  overlay: Overlay,
+  nodeId: string,
+  outputs: ReadonlyMap<string, JsonObject>,
+  runId: RunId,
+  compile: (definition: Definition, overrides: InputOverrides) => Compiled,
+): Result.Result<Plan, ReadonlyArray<Problem>> =>
+  Result.gen(function* () {
+    const nodes = yield* withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
+    const found = nodes.find(({ id }) => id === nodeId)
+    if (found === undefined) return yield* alone(nodeId, "the workflow has no such node")
+    const settings = workflow.settings
+    const drawn = { id: runId, nodes: [found], edges: [], settings }
+    // First without what arrives, to know its ports; what is missing is no problem yet.
+    const node = (yield* compile(drawn, overlay.inputOverrides)).nodes[0]!
+    const arrived = arrivals(workflow, node, outputs)
+    const own = overlay.inputOverrides[nodeId] ?? {}
+    const inputOverrides = { [nodeId]: { ...arrived, ...node.settings.inputs, ...own } }
+    const compiled = compile(drawn, inputOverrides)
+    const graph = yield* compiled
+    const complete = graph.nodes[0]!
+    if (complete.settings.disabled) return yield* alone(nodeId, "it is disabled")
+    if (complete.draft) {
+      const missing = [...complete.ports.inputs.values()].filter(
+        ({ name, required }) => required && !Object.hasOwn(complete.settings.inputs, name),
+      )
+      const names = missing.map(({ name }) => quoted(name)).join(", ")
+      return yield* alone(nodeId, `no value for ${names}, and no earlier run brought one`)
+    }
+    const values = yield* valuesOf(graph, node.texts, overlay)
+    const estimated = yield* estimateOf(graph)
+    return { definition: drawn, graph: compiled, values, ...estimated, inputOverrides }
+  })
+
+/** Puts a start together, or names everything that stands against it. */
+export const plan = (
+  workflow: Workflow,
+  overlay: Overlay,
+  runId: RunId,
+  compile: (definition: Definition, overrides: InputOverrides) => Compiled,
+): Result.Result<Plan, ReadonlyArray<Problem>> =>
+  Result.gen(function* () {
+    const nodes = yield* withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
+    const { edges, settings } = workflow
+    const drawn = { id: definitionIdOf(workflow, overlay, runId), nodes, edges, settings }
+    const compiled = compile(drawn, overlay.inputOverrides)
+    const graph = yield* compiled
+    const values = yield* valuesOf(graph, graph.texts, overlay)
+    const estimated = yield* estimateOf(graph)
+    return {
+      // Frozen in the order of the run, so that a node's place in it is its ordinal.
+      definition: { ...drawn, nodes: graph.nodes.map((each) => each.node) },
+      graph: compiled,
+      values,
+      ...estimated,
+      inputOverrides: overlay.inputOverrides,
+    }
+  })

@@ -1,0 +1,186 @@
+/**
+ * The execution of one run: one fiber, and the run's only writer while it owns it.
+ *
+ * A step takes every attempt that has ended, finishes it, decides what that releases, commits all
+ * of it in one atomic step, and only then starts the released nodes. So a node starts only after
+ * whatever it depends on is durable, and a start is itself recorded before it happens.
+ *
+ * Guarantees: a finished node is never run again; a refused commit stops the execution at once and
+ * without a trace; no handler can hold up its run by ignoring that it is interrupted. Leaves out:
+ * who owns a run; that is the runner's.
+ */
+import { Clock, Effect, Queue, Random, Result } from "effect"
+import type { RunId } from "../../domain/Id.ts"
+import { CurrentLimits, lossesPerRun } from "../../domain/Limits.ts"
+import { sentenceOf } from "../../domain/Loss.ts"
+import type { RunRecord } from "../../domain/Run.ts"
+import type { StaleRun } from "../../ports/RunStore.ts"
+import { RunStore } from "../../ports/RunStore.ts"
+import type { Outcome } from "./Attempt.ts"
+import { commitStep } from "./Commit.ts"
+import type { Compiled } from "../GraphCache.ts"
+import { GraphCache } from "../GraphCache.ts"
+import { Handlers } from "./Handlers.ts"
+import { NodeTypes } from "../NodeTypes.ts"
+import type { Environment, RunState } from "./RunState.ts"
+import { recordOf, resume } from "./RunState.ts"
+import type { Signal, ChargedSoFar, Step } from "./Step.ts"
+import { giveUp, goesOn, decideStep } from "./Step.ts"
+import type { Message } from "./NodeExecutor.ts"
+import { NodeExecutor } from "./NodeExecutor.ts"
+
+/** A run that has nothing to do for longer than this is parked, and taken up again at its time. */
+export const parkAfterMillis = 1_000
+
+/** An execution that is about to begin: its first step is decided, and not yet committed. */
+export interface Prepared {
+  /** Absent where the first step gives the run up. */
+  readonly progress: RunState | undefined
+  readonly first: Step
+}
+
+/** How an execution and its process learn of each other. */
+export interface DrainSignal {
+  readonly isDraining: () => boolean
+  /** Calls back once, when draining begins; the answer takes that back. */
+  readonly onDrain: (notify: () => void) => () => void
+  /** Says how to learn what attempts of a run that executes here have charged so far. */
+  readonly onBegin: (run: RunId, spent: ChargedSoFar) => void
+  /** The handlers in progress in the process. */
+  readonly handlers: Handlers
+}
+
+/** For executions that nobody tells to stop. */
+export const noDrainSignal: DrainSignal = {
+  isDraining: () => false,
+  onDrain: () => () => undefined,
+  onBegin: () => undefined,
+  handlers: new Handlers(),
+}
+
+/**
+ * The run as it is stored when an execution is over: it has ended, is parked until its time, or was
+ * left open for another owner. `undefined` where it was given up.
+ */
+export type RunResult = RunRecord | undefined
+
+const refused = (record: RunRecord, error: string, { now }: Environment): Prepared => ({
+  progress: undefined,
+  first: { commit: giveUp(record, error, now), started: [], stopped: [] },
+})
+
+/** What a new owner has to finish first: attempts whose outcome nobody knows, and lost time. */
+const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Signal> => {
+  const lost = [...progress.running.values()].map(({ attempt, index }): Outcome => ({
+    _tag: "Failed",
+    index,
+    attempt,
+    logs: progress.priorAttempts.get(index)?.logs ?? null,
+    charged: null,
+    at: now,
+    error: `the outcome of attempt ${attempt} is unknown: its process stopped`,
+    retryable: false,
+    retryAfterMillis: undefined,
+  }))
+  const reached = Math.max(now, progress.run.dueAt ?? now)
+  const expired = progress.deadline !== undefined && progress.deadline <= reached
+  return expired ? [...lost, { _tag: "Expired" }] : lost
+}
+
+/** Decides the first step of whoever owns a run from now on. Pure. */
+export const prepare = (record: RunRecord, graph: Compiled, environment: Environment): Prepared => {
+  const { losses } = record.run
+  if (losses.length >= lossesPerRun) {
+    return refused(
+      record,
+      `The run was given up: ${sentenceOf(losses, record.definition.nodes)}`,
+      environment,
+    )
+  }
+  if (Result.isFailure(graph)) {
+    const problems = graph.failure.map((each) => each.message).join("; ")
+    return refused(record, `The run cannot be executed: ${problems}`, environment)
+  }
+  const progress = resume(record, graph.success, environment)
+  const signals = inherited(progress, environment)
+  const options = { draining: false, parkAfterMillis }
+  return { progress, first: decideStep(progress, signals, environment.now, options) }
+}
+
+/**
+ * Executes a run from a first step whose commit is stored, until it has ended, is parked or was
+ * left open, and gives it as it is stored then. Fails with `StaleRun` when somebody else took it
+ * over, and nothing more was written.
+ *
+ * Interruption stops its handlers and leaves the run as it was last committed. While draining no
+ * further node is started, and the execution is over when those in progress have finished: the run
+ * stays open for the next owner.
+ */
+export const proceed: (
+  prepared: Prepared,
+  drain: DrainSignal,
+) => Effect.Effect<RunResult, StaleRun, RunStore | NodeTypes> = Effect.fnUntraced(function* (
+  { first, progress },
+  drain,
+) {
+  if (progress === undefined) return undefined
+  const store = yield* RunStore
+  const types = yield* NodeTypes
+  const clock = yield* Clock.Clock
+  const executor = new NodeExecutor(
+    progress,
+    types,
+    drain.handlers,
+    clock,
+    yield* Queue.unbounded<Message>(),
+  )
+  const forget = drain.onDrain(() => executor.notifyDrain())
+  drain.onBegin(progress.run.id, progress.spent)
+  const work = Effect.gen(function* () {
+    if (progress.deadline !== undefined && goesOn(progress)) executor.limit(progress.deadline)
+    let next = first
+    while (goesOn(progress) && (progress.running.size > 0 || !drain.isDraining())) {
+      executor.begin(next)
+      const signals = yield* executor.next()
+      const draining = drain.isDraining()
+      next = decideStep(progress, signals, clock.currentTimeMillisUnsafe(), {
+        draining,
+        parkAfterMillis,
+      })
+      next = yield* commitStep(store, next)
+    }
+    return recordOf(progress)
+  })
+  return yield* Effect.ensuring(
+    work,
+    Effect.sync(() => {
+      forget()
+      executor.close()
+    }),
+  )
+})
+
+/** Executes a run that was taken over. See {@link proceed}. */
+export const execute: (
+  record: RunRecord,
+  drain?: DrainSignal,
+) => Effect.Effect<RunResult, StaleRun, RunStore | NodeTypes | GraphCache> = Effect.fnUntraced(
+  function* (record, drain = noDrainSignal) {
+    const graphs = yield* GraphCache
+    const environment = yield* environmentOf
+    const graph = graphs.compile(record.definition, record.run.inputOverrides)
+    const prepared = prepare(record, graph, environment)
+    const first = yield* commitStep(yield* RunStore, prepared.first)
+    return yield* proceed({ ...prepared, first }, drain)
+  },
+)
+
+/** What a new owner is told: the limits, the time, and a source of random numbers. */
+export const environmentOf: Effect.Effect<Environment> = Effect.gen(function* () {
+  const random = yield* Random.Random
+  return {
+    limits: yield* CurrentLimits,
+    now: yield* Clock.currentTimeMillis,
+    random: () => random.nextDoubleUnsafe(),
+  }
+})

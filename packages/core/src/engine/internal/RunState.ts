@@ -1,0 +1,183 @@
+/**
+ * How far one run has come: what an execution keeps in memory of its run, and how that is read back
+ * from what is stored.
+ *
+ * Guarantees: no effects and no clock, so that what is known is the same live and after a crash.
+ * Leaves out: deciding what follows, which is `Step`'s, and calling handlers.
+ */
+import { Result } from "effect"
+import type { MicroCredits } from "../../domain/Credits.ts"
+import type { JsonObject } from "../../domain/Json.ts"
+import type { Limits } from "../../domain/Limits.ts"
+import type {
+  ActiveNode,
+  Definition,
+  LogLine,
+  NodeRun,
+  NodeRunStatus,
+  Run,
+  RunRecord,
+  WaitingNode,
+} from "../../domain/Run.ts"
+import { isNodeTerminal } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
+import { inputsOf } from "../../graph/internal/Bindings.ts"
+import { Frontier } from "../../graph/internal/Frontier.ts"
+import type { Graph, GraphNode } from "../../graph/Graph.ts"
+
+/** A node whose step has come, with its inputs bound. */
+export interface Ready {
+  readonly index: number
+  readonly inputs: JsonObject
+}
+
+/** An attempt that begins once the commit of its step is stored. */
+export interface Started extends Ready, ActiveNode {}
+
+/** What earlier attempts of a node left behind. */
+export interface PriorAttempt {
+  readonly logs: ReadonlyArray<LogLine> | null
+  readonly credits: MicroCredits
+}
+
+/** What an execution knows of its run. Mutable, for one owner. */
+export interface RunState {
+  run: Run
+  readonly definition: Definition
+  /** The latest row of each node that has one, by ordinal. */
+  readonly rows: Map<number, NodeRun>
+  readonly graph: Graph
+  readonly frontier: Frontier
+  readonly limits: Limits
+  /** Numbers in [0, 1), for the jitter of waits. */
+  readonly random: () => number
+  /** When the run's time is up, if it is limited. */
+  readonly deadline: Timestamp | undefined
+  /** Nodes waiting for a slot, from `nextReady` on; a cursor, because shifting would be O(n). */
+  readonly ready: Array<Ready>
+  nextReady: number
+  readonly running: Map<number, Started>
+  readonly waiting: Map<number, WaitingNode>
+  /** How the next attempt of a node begins that has begun before. */
+  readonly again: Map<number, ActiveNode>
+  readonly priorAttempts: Map<number, PriorAttempt>
+  readonly responses: Array<{ index: number; input: JsonObject | null; status: NodeRunStatus }>
+  completed: number
+  readonly failures: Array<{ readonly node: GraphNode; readonly error: string }>
+  /** Why nothing more may be started, once the credits do not cover it. */
+  exhausted: string | undefined
+  /** What the attempt in progress of a node has charged so far. */
+  spent: (index: number, attempt: number) => MicroCredits
+}
+
+/** What a new owner is told besides what is stored. */
+export interface Environment {
+  readonly limits: Limits
+  readonly now: Timestamp
+  readonly random: () => number
+}
+
+/** True once a failure or want of credits has stopped the run: nothing new is started in it. */
+export const isHalted = ({ definition, exhausted, failures }: RunState): boolean =>
+  exhausted !== undefined ||
+  (failures.length > 0 && (definition.settings.onFailure ?? "continue") !== "continue")
+
+const deadlineOf = ({ settings }: Definition, startedAt: Timestamp): Timestamp | undefined =>
+  settings.timeoutMillis === undefined ? undefined : startedAt + settings.timeoutMillis
+
+const bySequence = (a: NodeRun, b: NodeRun): number => (a.sequence ?? 0) - (b.sequence ?? 0)
+
+/** Where a run stands, from what is stored of it. */
+export const resume = (
+  record: RunRecord,
+  graph: Graph,
+  { limits, random, now }: Environment,
+): RunState => {
+  const { definition, run } = record
+  const progress: RunState = {
+    run,
+    definition,
+    rows: new Map(record.nodeRuns.map((row) => [row.ordinal, row])),
+    graph,
+    frontier: Frontier.restore(graph, record.nodeRuns),
+    limits,
+    random,
+    deadline: deadlineOf(definition, run.startedAt ?? now),
+    ready: [],
+    nextReady: 0,
+    running: new Map(),
+    waiting: new Map(),
+    again: new Map(),
+    priorAttempts: new Map(),
+    responses: [],
+    completed: 0,
+    failures: [],
+    exhausted: undefined,
+    spent: () => 0,
+  }
+  // In the order in which they ended, because a failed run names the first failure.
+  for (const row of record.nodeRuns.toSorted(bySequence)) {
+    if (isNodeTerminal(row.status)) note(progress, graph.nodes[row.ordinal]!, row)
+    else progress.priorAttempts.set(row.ordinal, { logs: row.logs, credits: row.credits })
+  }
+  restoreAttempts(progress)
+  restoreWaits(progress, now)
+  return progress
+}
+
+/**
+ * An attempt that its process did not survive counts. It is made again, except where the type asks
+ * for one at most: that one stays in progress, for the first step to end it.
+ */
+const restoreAttempts = (progress: RunState): void => {
+  for (const active of progress.run.active) {
+    const { attempt, ordinal } = active
+    if (progress.graph.nodes[ordinal]!.type.delivery === "at-least-once") {
+      progress.again.set(ordinal, { ...active, attempt: attempt + 1 })
+      continue
+    }
+    const bound = inputsOf(progress.graph, progress.frontier, ordinal)
+    const inputs = Result.getOrElse(bound, () => ({}))
+    progress.running.set(ordinal, { ...active, index: ordinal, inputs })
+  }
+}
+
+/** A run that was parked goes on at its time by the store's clock, whatever ours says. */
+const restoreWaits = (progress: RunState, now: Timestamp): void => {
+  const reached = Math.max(now, progress.run.dueAt ?? now)
+  for (const waiting of progress.run.waiting) {
+    if (waiting.due > reached) progress.waiting.set(waiting.ordinal, waiting)
+    else progress.again.set(waiting.ordinal, activeOf(waiting))
+  }
+}
+
+/** An attempt in progress as it is stored: first what rarely differs from one to the next. */
+export const activeOf = ({ attempt, ordinal, startedAt, state }: ActiveNode): ActiveNode =>
+  state === undefined ? { attempt, startedAt, ordinal } : { attempt, startedAt, ordinal, state }
+
+/** Keeps what the end of the run will need to know of a finished node. */
+export const note = (
+  progress: RunState,
+  node: GraphNode,
+  row: Pick<NodeRun, "status" | "input" | "error">,
+): void => {
+  if (row.status === "COMPLETED") progress.completed += 1
+  if (row.status === "FAILED") progress.failures.push({ node, error: row.error ?? "failed" })
+  if (node.type.role === "response") {
+    progress.responses.push({ index: node.index, input: row.input, status: row.status })
+  }
+}
+
+/** When the first of the waiting nodes goes on; `undefined` when none waits. */
+export const nextDue = ({ waiting }: RunState): Timestamp | undefined => {
+  let next: Timestamp | undefined
+  for (const { due } of waiting.values()) if (next === undefined || due < next) next = due
+  return next
+}
+
+/** The run as its store has it once every step so far is committed. */
+export const recordOf = ({ definition, rows, run }: RunState): RunRecord => ({
+  run,
+  definition,
+  nodeRuns: [...rows.values()].toSorted((left, right) => left.ordinal - right.ordinal),
+})

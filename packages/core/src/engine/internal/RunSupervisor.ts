@@ -1,0 +1,154 @@
+/**
+ * What this process executes at the moment: one fiber per run, supervised.
+ *
+ * Guarantees: an execution that breaks off or loses its run takes nothing else with it; what is
+ * left open when it is over is given back at once. Leaves out: which runs to execute.
+ */
+import type { Context } from "effect"
+import { Effect, Exit, Fiber, FiberMap, Option } from "effect"
+import type { AccountId, RunId } from "../../domain/Id.ts"
+import type { Run, RunRecord } from "../../domain/Run.ts"
+import type { StaleRun } from "../../ports/RunStore.ts"
+import { RunStore } from "../../ports/RunStore.ts"
+import type { DrainSignal, RunResult, Prepared } from "./RunExecution.ts"
+import { execute, proceed } from "./RunExecution.ts"
+import type { GraphCache } from "../GraphCache.ts"
+import type { Handlers } from "./Handlers.ts"
+import type { NodeTypes } from "../NodeTypes.ts"
+import type { Slots } from "./Slots.ts"
+import type { ChargedSoFar } from "./Step.ts"
+
+/** What executions need besides their run. */
+export type Requirements = RunStore | NodeTypes | GraphCache
+
+/**
+ * Says that a run which was executed here has another owner now. One that has ended elsewhere, as
+ * by being canceled, or that nobody has taken, was not lost.
+ */
+export const lost = Effect.fnUntraced(function* ({ accountId, fence, id }: Run) {
+  const store = yield* RunStore
+  const found = yield* Effect.orElseSucceed(store.find(accountId, id), () => Option.none())
+  const now = Option.getOrUndefined(found)?.run
+  if (now === undefined || now.finishedAt !== null || now.fence === fence) return
+  yield* Effect.logWarning(
+    `lost run ${id} to somebody else: the lease of this process was not renewed in time, and ` +
+      "another process has taken the run over; nodes in progress here may be executed twice",
+  )
+})
+
+/** What this process executes at the moment. Mutable; every method is one synchronous step. */
+export class RunSupervisor implements DrainSignal {
+  readonly runs = new Map<RunId, Run>()
+  readonly handlers: Handlers
+  readonly slots: Slots
+  /** When the first of the runs goes on that this process has parked. */
+  nextDue = Number.POSITIVE_INFINITY
+  readonly #fibers: FiberMap.FiberMap<RunId, RunResult>
+  readonly #fork: ReturnType<typeof Effect.runForkWith<Requirements>>
+  readonly #giveBack: (id: RunId) => Effect.Effect<void>
+  readonly #notify = new Set<() => void>()
+  readonly #spent = new Map<RunId, ChargedSoFar>()
+  #draining = false
+
+  constructor(
+    fibers: FiberMap.FiberMap<RunId, RunResult>,
+    context: Context.Context<Requirements>,
+    giveBack: (id: RunId) => Effect.Effect<void>,
+    handlers: Handlers,
+    slots: Slots,
+  ) {
+    this.#fibers = fibers
+    this.slots = slots
+    this.handlers = handlers
+    this.#fork = Effect.runForkWith(context)
+    this.#giveBack = giveBack
+  }
+
+  readonly isDraining = (): boolean => this.#draining
+
+  readonly onDrain = (notify: () => void): (() => void) => {
+    this.#notify.add(notify)
+    return () => this.#notify.delete(notify)
+  }
+
+  readonly onBegin = (run: RunId, spent: ChargedSoFar): void => {
+    this.#spent.set(run, spent)
+  }
+
+  /** What attempts of a run have charged so far that are in progress here. */
+  spentOf(id: RunId): ChargedSoFar {
+    return this.#spent.get(id) ?? (() => 0)
+  }
+
+  /** Executes a run in a fiber of its own, in place of an older execution of the same run. */
+  launch(
+    run: Run,
+    execution: Effect.Effect<RunResult, StaleRun, Requirements>,
+  ): Effect.Effect<void> {
+    const supervised = execution.pipe(
+      Effect.tap((over) => this.#leave(run.id, over)),
+      Effect.catchTag("StaleRun", () => Effect.as(lost(run), undefined)),
+      Effect.catchCause((cause) =>
+        Effect.as(Effect.logError("an execution broke off", run.id, cause), undefined),
+      ),
+      Effect.ensuring(
+        Effect.sync(() => {
+          if (this.runs.get(run.id) !== run) return
+          this.runs.delete(run.id)
+          this.slots.give(run.accountId)
+          this.#spent.delete(run.id)
+        }),
+      ),
+    )
+    return Effect.sync(() => {
+      if (!this.runs.has(run.id)) this.slots.take(run.accountId)
+      this.runs.set(run.id, run)
+      FiberMap.setUnsafe(this.#fibers, run.id, this.#fork(supervised))
+    })
+  }
+
+  proceed(run: Run, prepared: Prepared): Effect.Effect<void> {
+    return this.launch(run, proceed(prepared, this))
+  }
+
+  takeOver(record: RunRecord): Effect.Effect<void> {
+    return this.launch(record.run, execute(record, this))
+  }
+
+  stop(ids: Iterable<RunId>): Effect.Effect<void> {
+    return Effect.forEach(ids, (id) => FiberMap.remove(this.#fibers, id), { discard: true })
+  }
+
+  stopAll(): Effect.Effect<void> {
+    return FiberMap.clear(this.#fibers)
+  }
+
+  /** Starts nothing new and waits until nodes in progress have finished, for so long at most. */
+  drain(graceMillis: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.#draining = true
+      for (const notify of this.#notify) notify()
+      return Effect.ignore(Effect.timeout(FiberMap.awaitEmpty(this.#fibers), graceMillis))
+    })
+  }
+
+  ended(account: AccountId, id: RunId): Option.Option<Effect.Effect<RunResult>> {
+    if (this.runs.get(id)?.accountId !== account) return Option.none()
+    const fiber = FiberMap.getUnsafe(this.#fibers, id)
+    return Option.map(fiber, (each) =>
+      Effect.map(Fiber.await(each), (exit) => {
+        const over = Exit.isSuccess(exit) ? exit.value : undefined
+        return over?.run.finishedAt === null ? undefined : over
+      }),
+    )
+  }
+
+  /** Remembers when a parked run goes on, and gives back one that was left open. */
+  #leave(id: RunId, over: RunResult): Effect.Effect<void> {
+    if (over === undefined || over.run.finishedAt !== null) return Effect.void
+    const { dueAt } = over.run
+    if (dueAt === null) return this.#giveBack(id)
+    this.nextDue = Math.min(this.nextDue, dueAt)
+    return Effect.void
+  }
+}

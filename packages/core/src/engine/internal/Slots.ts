@@ -1,0 +1,69 @@
+/**
+ * The slots of one process: how many runs it executes or is about to, and how many of one account.
+ *
+ * Guarantees: every method is one synchronous step, and counts a run from the moment on in which
+ * its slot was taken, so starts that arrive together cannot take a slot twice. Leaves out: caps
+ * over all processes, which are the store's.
+ */
+import type { AccountId } from "../../domain/Id.ts"
+import type { Limits } from "../../domain/Limits.ts"
+
+/** Which bounds decide. */
+type Bounds = Pick<Limits, "runsAtOnce" | "runsPerAccountPercent">
+
+/** How many queued runs a claim may take of each account. */
+export interface Rooms {
+  readonly roomPerAccount: number | undefined
+  readonly rooms: ReadonlyMap<AccountId, number>
+}
+
+/** How many of so many slots one account may take: at least one, and no part of one. */
+export const shareOf = ({ runsAtOnce, runsPerAccountPercent }: Bounds): number =>
+  Math.min(runsAtOnce, Math.ceil((runsAtOnce * runsPerAccountPercent) / 100))
+
+/** The slots of one process. Mutable. */
+export class Slots {
+  readonly #size: number
+  readonly #share: number
+  readonly #taken = new Map<AccountId, number>()
+  #total = 0
+
+  constructor(bounds: Bounds) {
+    this.#size = bounds.runsAtOnce
+    this.#share = shareOf(bounds)
+  }
+
+  /** How many slots are free. */
+  get free(): number {
+    return this.#size - this.#total
+  }
+
+  /** True where there is a slot for one more run of this account. */
+  hasRoomFor(account: AccountId): boolean {
+    return this.free > 0 && (this.#taken.get(account) ?? 0) < this.#share
+  }
+
+  /** Takes a slot, also where there is none: a run that was taken over has to be executed. */
+  take(account: AccountId): void {
+    this.#total += 1
+    this.#taken.set(account, (this.#taken.get(account) ?? 0) + 1)
+  }
+
+  /** Gives a slot back. */
+  give(account: AccountId): void {
+    const left = (this.#taken.get(account) ?? 0) - 1
+    this.#total -= 1
+    if (left > 0) this.#taken.set(account, left)
+    else this.#taken.delete(account)
+  }
+
+  /** What a claim of so many runs has to know, so that no account gets more than its share. */
+  roomsFor(limit: number): Rooms {
+    const rooms = new Map<AccountId, number>()
+    for (const [account, count] of this.#taken) {
+      const room = Math.max(0, this.#share - count)
+      if (room < limit) rooms.set(account, room)
+    }
+    return { roomPerAccount: this.#share < limit ? this.#share : undefined, rooms }
+  }
+}

@@ -1,0 +1,316 @@
+/**
+ * The next step of a run: what has ended is finished, what that releases is decided, and all of it
+ * becomes one commit together with the attempts that start after it.
+ *
+ * Guarantees: pure, so that a step is the same live and after a crash; nothing is started twice.
+ * Leaves out: committing, calling handlers, and telling the time.
+ */
+import { Duration, Result } from "effect"
+import type { MicroCredits } from "../../domain/Credits.ts"
+import type { ActiveNode, NodeRun, Run, RunRecord } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
+import { inputsOf, responseOf } from "../../graph/internal/Bindings.ts"
+import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
+import type { RunCommit } from "../../ports/RunStore.ts"
+import type { Outcome } from "./Attempt.ts"
+import { expectedOf, sentenceOfLimit, sentenceOfRefusal } from "./Billing.ts"
+import { CommitBuilder } from "./CommitBuilder.ts"
+import type { RunState, Started } from "./RunState.ts"
+import { activeOf, isHalted, nextDue } from "./RunState.ts"
+import { finishNode, cancelAttempt, applyOutcome } from "./NodeOutcome.ts"
+
+/** What can move a run: an attempt ended, a node's wait is over, or the run's time is up. */
+export type Signal =
+  | Outcome
+  | { readonly _tag: "Due"; readonly index: number }
+  | { readonly _tag: "Expired" }
+
+/** How a step is to be taken. */
+export interface StepOptions {
+  /** True when nothing new is to be started, because the process is about to stop. */
+  readonly draining: boolean
+  /** A run that has nothing to do for longer than this is parked. */
+  readonly parkAfterMillis: number
+}
+
+/** What one step asks for: a commit, and what to do once that is stored. */
+export interface Step {
+  readonly commit: RunCommit
+  readonly started: ReadonlyArray<Started>
+  /** Nodes whose attempts are to be broken off. */
+  readonly stopped: ReadonlyArray<number>
+  /** What is to be done instead where the account does not cover what the commit sets aside. */
+  readonly otherwise?: (refusal: InsufficientCredits) => Step
+}
+
+/** What was decided of a step before its books are closed. */
+interface StepDecision extends Omit<Step, "commit" | "otherwise"> {
+  readonly halted: boolean
+  readonly timedOut: boolean
+}
+
+/** How a failed run reads: the first failure, and how many more. */
+const errorOf = (failures: RunState["failures"]): string | null => {
+  const first = failures[0]
+  if (first === undefined) return null
+  const more = failures.length - 1
+  const rest = more === 0 ? "" : more === 1 ? " (and 1 more node)" : ` (and ${more} more nodes)`
+  return `Node "${first.node.id}" failed: ${first.error}${rest}`
+}
+
+/** Binds a node's inputs: it becomes ready, or fails for want of exactly one value at a port. */
+const bind = (progress: RunState, change: CommitBuilder, index: number, now: Timestamp): void => {
+  const inputs = inputsOf(progress.graph, progress.frontier, index)
+  if (Result.isSuccess(inputs)) {
+    progress.ready.push({ index, inputs: inputs.success })
+    return
+  }
+  finishNode(progress, change, progress.graph.nodes[index]!, {
+    status: "FAILED",
+    attempt: 0,
+    input: null,
+    output: null,
+    logs: null,
+    error: inputs.failure,
+    credits: 0,
+    startedAt: null,
+    finishedAt: now,
+  })
+}
+
+/** Ends the wait of a node: it needs a slot now. */
+const wake = (progress: RunState, change: CommitBuilder, index: number, now: Timestamp): void => {
+  const waiting = progress.waiting.get(index)
+  if (waiting === undefined) return
+  progress.waiting.delete(index)
+  progress.again.set(index, activeOf(waiting))
+  bind(progress, change, index, now)
+}
+
+/** Decides all that the finished nodes release, until nothing more follows. */
+const release = (progress: RunState, change: CommitBuilder, now: Timestamp): void => {
+  let decided = progress.frontier.advance()
+  while (decided.length > 0) {
+    for (const each of decided) {
+      if (each._tag === "Run") {
+        // After a restart this is also said of nodes that have begun already.
+        const begun = progress.waiting.has(each.index) || progress.running.has(each.index)
+        if (!begun) bind(progress, change, each.index, now)
+        continue
+      }
+      const node = progress.graph.nodes[each.index]!
+      const message = each._tag === "Skip" ? each.reason : "Disabled: the input is passed through"
+      const level = node.draft ? "warn" : "info"
+      change.setNode(node, {
+        status: "SKIPPED",
+        output: each._tag === "Skip" ? null : each.output,
+        logs: [{ at: now, level, message, attempt: 0 }],
+        finishedAt: now,
+      })
+    }
+    decided = progress.frontier.advance()
+  }
+}
+
+/** Takes ready nodes into the free slots. */
+const fill = (progress: RunState, now: Timestamp): ReadonlyArray<Started> => {
+  const free = progress.limits.nodesAtOnce - progress.running.size
+  const from = progress.nextReady
+  progress.nextReady = Math.min(progress.ready.length, from + free)
+  const next = progress.ready.slice(from, progress.nextReady).map((ready): Started => {
+    const first = { ordinal: ready.index, attempt: 1, startedAt: now }
+    return { ...ready, ...(progress.again.get(ready.index) ?? first) }
+  })
+  for (const started of next) progress.running.set(started.index, started)
+  return next
+}
+
+/** Records what is in progress and what waits, and how much of that is new. */
+const recordAttempts = (
+  progress: RunState,
+  change: CommitBuilder,
+  started: ReadonlyArray<Started>,
+): void => {
+  const { again, rows, running, waiting } = progress
+  // A suspended attempt goes on where its row says it stopped; any other number is a new attempt.
+  const attempts = started.filter(({ attempt, index }) => rows.get(index)?.attempt !== attempt)
+  const nodes = started.filter(({ index }) => !again.has(index))
+  for (const { index } of started) again.delete(index)
+  change.setActive([...running.values()].map(activeOf), attempts.length, nodes.length)
+  // What found no slot is kept as a wait that is over, or the next owner would begin it anew.
+  const overdue = Array.from(again.values(), (next) => ({ ...next, due: next.startedAt }))
+  const waits = [...waiting.values(), ...overdue]
+  change.setWaiting(waits.length < 2 ? waits : waits.toSorted(byOrdinal))
+}
+
+const byOrdinal = (a: { ordinal: number }, b: { ordinal: number }): number => a.ordinal - b.ordinal
+
+const finish = (progress: RunState, change: CommitBuilder, timedOut: boolean): void => {
+  const failed = progress.failures.length
+  const millis = progress.definition.settings.timeoutMillis ?? 0
+  const late = `The run timed out after ${Duration.format(Duration.millis(millis))}`
+  const error = timedOut ? late : (progress.exhausted ?? errorOf(progress.failures))
+  const output = responseOf(progress.graph, progress.responses)
+  change.end(error === null ? "COMPLETED" : "FAILED", error, output, {
+    completed: progress.completed,
+    failed,
+  })
+}
+
+/** Lets go of the run when it has nothing to do for long enough. */
+const parkOrKeep = (
+  progress: RunState,
+  change: CommitBuilder,
+  now: Timestamp,
+  { draining, parkAfterMillis }: StepOptions,
+): void => {
+  const due = nextDue(progress)
+  const idle = progress.running.size === 0 && progress.nextReady === progress.ready.length
+  if (due === undefined || !idle || (!draining && due - now <= parkAfterMillis)) {
+    return change.keep()
+  }
+  change.park(Math.min(due, progress.deadline ?? due))
+}
+
+/** Closes the books of a step. */
+const finishStep = (
+  progress: RunState,
+  change: CommitBuilder,
+  now: Timestamp,
+  options: StepOptions,
+  { halted, started, stopped, timedOut }: StepDecision,
+): Step => {
+  recordAttempts(progress, change, started)
+  for (const index of stopped) progress.running.delete(index)
+  if (progress.frontier.finished || (halted && progress.running.size === 0)) {
+    finish(progress, change, timedOut)
+  } else parkOrKeep(progress, change, now, options)
+  const commit = change.commit()
+  progress.run = commit.run
+  for (const row of commit.nodeRuns) progress.rows.set(row.ordinal, row)
+  for (const row of commit.rewritten) progress.rows.set(row.ordinal, row)
+  return { commit, started, stopped }
+}
+
+/**
+ * Closes the books of a step for which more has to be set aside. Where that cannot be, what was
+ * done is paid for all the same, and nothing more is started.
+ */
+const finishShortOfCredits = (
+  progress: RunState,
+  change: CommitBuilder,
+  now: Timestamp,
+  options: StepOptions,
+  decided: StepDecision,
+  expected: MicroCredits,
+): Step => {
+  const { again, run, running } = progress
+  const spare = change.fork()
+  const before = new Map(again)
+  const exhaust = (sentence: string): Step => {
+    progress.exhausted = sentence
+    progress.run = run
+    progress.nextReady -= decided.started.length
+    for (const { index } of decided.started) running.delete(index)
+    for (const [index, active] of before) again.set(index, active)
+    return finishStep(progress, spare, now, options, { ...decided, halted: true, started: [] })
+  }
+  const { maxCredits } = run
+  const cost = change.cost + expected
+  if (maxCredits !== null && cost > maxCredits) return exhaust(sentenceOfLimit(cost, maxCredits))
+  change.extend(change.shortOf(expected))
+  const step = finishStep(progress, change, now, options, decided)
+  return {
+    ...step,
+    otherwise: ({ available, required }) => exhaust(sentenceOfRefusal(required, available)),
+  }
+}
+
+/** Takes the next step. */
+export const decideStep = (
+  progress: RunState,
+  signals: ReadonlyArray<Signal>,
+  now: Timestamp,
+  options: StepOptions,
+): Step => {
+  const change = new CommitBuilder(progress.run, now)
+  if (progress.run.status === "QUEUED") change.begin()
+  let expired = false
+  for (const signal of signals) {
+    if (signal._tag === "Expired") expired = true
+    else if (signal._tag === "Due") wake(progress, change, signal.index, now)
+    else applyOutcome(progress, change, signal)
+  }
+  release(progress, change, now)
+  const timedOut = expired && !progress.frontier.finished
+  const halted = timedOut || isHalted(progress)
+  const aborted = timedOut || (halted && progress.definition.settings.onFailure === "abort")
+  const stopped = aborted ? [...progress.running.keys()] : []
+  for (const index of stopped) cancelAttempt(progress, change, index, now)
+  const started = halted || options.draining ? [] : fill(progress, now)
+  const decided = { started, stopped, halted, timedOut }
+  const expected = aborted ? 0 : expectedOf(progress)
+  return progress.exhausted !== undefined || change.shortOf(expected) === 0
+    ? finishStep(progress, change, now, options, decided)
+    : finishShortOfCredits(progress, change, now, options, decided, expected)
+}
+
+/** True while the run is this process's to go on with. */
+export const goesOn = ({ run, running, waiting }: RunState): boolean =>
+  run.finishedAt === null && run.dueAt === null && (running.size > 0 || waiting.size > 0)
+
+const countOf = (rows: ReadonlyArray<NodeRun>, status: NodeRun["status"]): number =>
+  rows.filter((row) => row.status === status).length
+
+/**
+ * What an attempt in progress has charged so far, as far as it is known. An attempt that somebody
+ * else has begun anew is another one, whatever is still in progress here.
+ */
+export type ChargedSoFar = (ordinal: number, attempt: number) => MicroCredits
+
+/** Records what an attempt has cost that the end of its run breaks off. */
+const payBroken = (
+  { definition, nodeRuns }: RunRecord,
+  change: CommitBuilder,
+  { attempt, ordinal, startedAt }: ActiveNode,
+  spent: MicroCredits,
+  now: Timestamp,
+): void => {
+  if (spent === 0) return
+  const node = definition.nodes[ordinal]!
+  const row = nodeRuns.find((each) => each.ordinal === ordinal)
+  const paid = { status: "CANCELED" as const, attempt, startedAt, finishedAt: now, error: null }
+  const credits = (row?.credits ?? 0) + spent
+  change.charge(node, spent)
+  change.setNode(
+    { id: node.id, node, index: ordinal },
+    { ...row, ...paid, credits },
+    row !== undefined,
+  )
+}
+
+/** The commit that ends a run from outside, whatever its nodes are doing. */
+const breakOff = (
+  record: RunRecord,
+  status: Extract<Run["status"], "FAILED" | "CANCELED">,
+  error: string | null,
+  now: Timestamp,
+  spent: ChargedSoFar,
+): RunCommit => {
+  const { nodeRuns, run } = record
+  const change = new CommitBuilder(run, now)
+  for (const active of run.active) {
+    payBroken(record, change, active, spent(active.ordinal, active.attempt), now)
+  }
+  const completed = countOf(nodeRuns, "COMPLETED")
+  change.end(status, error, null, { completed, failed: countOf(nodeRuns, "FAILED") })
+  return change.commit()
+}
+
+/** The commit that gives up a run which cannot be executed. */
+export const giveUp = (record: RunRecord, error: string, now: Timestamp): RunCommit =>
+  breakOff(record, "FAILED", error, now, () => 0)
+
+/** The commit that cancels a run; what its attempts have charged so far is paid for. */
+export const cancel = (record: RunRecord, now: Timestamp, spent: ChargedSoFar): RunCommit =>
+  breakOff(record, "CANCELED", null, now, spent)

@@ -1,0 +1,37 @@
+/**
+ * The workflows that this process has lately started, so that the next start need not read them.
+ *
+ * Guarantees: an account is given its own only; the number kept is bounded. Leaves out: whether a
+ * kept workflow is still the stored one. The store says that, in the step that stores the run.
+ */
+import type { AccountId, WorkflowId } from "../../domain/Id.ts"
+import type { Workflow } from "../../domain/Workflow.ts"
+
+/** How many workflows one process keeps. */
+export const workflowsCached = 256
+
+/** Workflows, the one unused for longest first. Mutable. */
+export class WorkflowCache {
+  // The order of a Map is that of insertion. An identifier belongs to one account only.
+  readonly #kept = new Map<WorkflowId, Workflow>()
+
+  /** A workflow as it was when it was last kept, if it still is. */
+  find(account: AccountId, id: WorkflowId): Workflow | undefined {
+    const workflow = this.#kept.get(id)
+    if (workflow?.accountId !== account) return undefined
+    this.keep(workflow)
+    return workflow
+  }
+
+  /** Keeps a workflow in place of what was kept of it, and forgets the one unused for longest. */
+  keep(workflow: Workflow): void {
+    this.#kept.delete(workflow.id)
+    this.#kept.set(workflow.id, workflow)
+    if (this.#kept.size > workflowsCached) this.#kept.delete(this.#kept.keys().next().value!)
+  }
+
+  /** Forgets this workflow. What was kept of it meanwhile stays. */
+  drop(workflow: Workflow): void {
+    if (this.#kept.get(workflow.id) === workflow) this.#kept.delete(workflow.id)
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * What flows: which edges carry a value, the inputs of a node about to execute, the output of a
+ * run.
+ *
+ * Guarantees: the same recorded outputs give the same inputs, whatever order they arrived in; only
+ * own properties are read, so no port name reaches into a prototype. Leaves out: defaults, which
+ * the node's type applies when it decodes its inputs, and whether a node may execute at all, which
+ * is `Frontier`'s.
+ */
+import { Result } from "effect"
+import type { Json, JsonObject } from "../../domain/Json.ts"
+import { defaultInput } from "../../domain/NodeType.ts"
+import { quoted } from "../../domain/Quote.ts"
+import type { NodeRunStatus } from "../../domain/Run.ts"
+import type { Graph, GraphNode } from "../Graph.ts"
+
+/** What nodes left on their outputs: a `Frontier`, or anything else that knows. */
+export interface Outputs {
+  /** By port; `null` when the node left nothing or has not ended. */
+  readonly outputOf: (index: number) => JsonObject | null
+}
+
+/**
+ * True when an edge carries a value: its source left one on the edge's output. `null` is a value;
+ * `undefined` is none, as in JSON text, so that a run goes the same way before and after it was
+ * stored.
+ */
+export const isLive = (graph: Graph, outputs: Outputs, edge: number): boolean => {
+  const output = outputs.outputOf(graph.edgeSource[edge]!)
+  const port = graph.edgeOutput[edge]!
+  return output !== null && Object.hasOwn(output, port) && output[port] !== undefined
+}
+
+/**
+ * The inputs of a node, by port in the order of its declaration: this run's override, else what
+ * live edges carry, else the literal; a port with none of these is left out. A port that takes
+ * several values gets an array in the order of the workflow's edges (a literal or an override is
+ * the whole array). Fails with a sentence that names the edges when two of them carry a value to
+ * one port that takes one.
+ */
+export const inputsOf = (
+  graph: Graph,
+  outputs: Outputs,
+  index: number,
+): Result.Result<JsonObject, string> => {
+  const node = graph.nodes[index]!
+  const carrying = liveEdgesByInput(graph, outputs, index)
+  const entries: Array<readonly [string, Json]> = []
+  for (const { multiple, name } of node.ports.inputs.values()) {
+    const edges = Object.hasOwn(node.overrides, name) ? undefined : carrying.get(name)
+    if (edges === undefined) {
+      const literals = node.settings.inputs
+      if (Object.hasOwn(literals, name)) entries.push([name, literals[name]!])
+      continue
+    }
+    if (edges.length > 1 && !multiple) return Result.fail(conflict(graph, node, name, edges))
+    const values = edges.map((edge) => valueOf(graph, outputs, edge))
+    entries.push([name, multiple ? values : values[0]!])
+  }
+  return Result.succeed(Object.fromEntries(entries))
+}
+
+/**
+ * The output of a run: what arrived at the `input` of its response nodes. `null` when none of them
+ * completed. The value itself where the graph has one response node (`null` without a value); an
+ * object in the order of ordinals where it has several, by their literal `name`, or by node id for
+ * a node without a name and for one whose name an earlier node took.
+ */
+export const responseOf = (
+  graph: Graph,
+  nodeRuns: Iterable<{
+    readonly index: number
+    readonly input: JsonObject | null
+    readonly status: NodeRunStatus
+  }>,
+): Json => {
+  const completed = Array.from(nodeRuns).filter(
+    ({ index, status }) => status === "COMPLETED" && isResponse(graph.nodes[index]),
+  )
+  if (completed.length === 0) return null
+  if (graph.nodes.filter(isResponse).length === 1) return responseValue(completed[0]!.input)
+  const values = new Map<string, Json>()
+  for (const { index, input } of completed.toSorted((a, b) => a.index - b.index)) {
+    const node = graph.nodes[index]!
+    const { name } = node.settings.inputs
+    const free = typeof name === "string" && name !== "" && !values.has(name)
+    values.set(free ? name : node.id, responseValue(input))
+  }
+  return Object.fromEntries(values)
+}
+
+const isResponse = (node: GraphNode | undefined): boolean => node?.type.role === "response"
+
+const responseValue = (input: JsonObject | null): Json =>
+  input !== null && Object.hasOwn(input, defaultInput) ? input[defaultInput]! : null
+
+const valueOf = (graph: Graph, outputs: Outputs, edge: number): Json =>
+  outputs.outputOf(graph.edgeSource[edge]!)![graph.edgeOutput[edge]!]!
+
+const liveEdgesByInput = (
+  graph: Graph,
+  outputs: Outputs,
+  index: number,
+): ReadonlyMap<string, ReadonlyArray<number>> => {
+  const carrying = new Map<string, Array<number>>()
+  for (let at = graph.inStart[index]!; at < graph.inStart[index + 1]!; at++) {
+    const edge = graph.inEdges[at]!
+    if (!isLive(graph, outputs, edge)) continue
+    const input = graph.edgeInput[edge]!
+    const edges = carrying.get(input)
+    if (edges === undefined) carrying.set(input, [edge])
+    else edges.push(edge)
+  }
+  return carrying
+}
+
+const conflict = (
+  graph: Graph,
+  node: GraphNode,
+  port: string,
+  edges: ReadonlyArray<number>,
+): string => {
+  const [first, second] = edges.map((edge) => quoted(graph.edgeIds[edge]!))
+  const others = edges.length === 2 ? "" : `, and ${edges.length - 2} more,`
+  const where = `Input ${quoted(port)} of ${quoted(node.id)}`
+  return `${where} takes one value, but edges ${first} and ${second}${others} each carry one`
+}

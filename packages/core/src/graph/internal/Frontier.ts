@@ -1,0 +1,151 @@
+/**
+ * How far a run has come: which nodes ended, and which can be decided next.
+ *
+ * Guarantees: each node is decided at most once, as soon as none of its in-edges is open, and the
+ * decision depends on recorded outputs only, not on the order of their arrival; so it is the same
+ * live, after a crash and on another machine. O(nodes + edges) over a whole run, without recursion.
+ * Leaves out: executing, retrying, limits on what executes at once.
+ *
+ * The state of an edge is derived, never stored: open until its source has ended, then live where
+ * the source left a value on the edge's output, else dead.
+ */
+import { Result } from "effect"
+import type { JsonObject } from "../../domain/Json.ts"
+import { quoted } from "../../domain/Quote.ts"
+import { isNodeTerminal, type NodeRun, type NodeRunStatus } from "../../domain/Run.ts"
+import { inputsOf } from "./Bindings.ts"
+import type { Graph } from "../Graph.ts"
+import { skipReasonOf } from "./SkipReason.ts"
+
+/**
+ * What becomes of a node: it executes; it is skipped, with a sentence for its log; or it is
+ * disabled and passes its input on, recorded as SKIPPED with this output.
+ */
+export type Decision =
+  | { readonly _tag: "Run"; readonly index: number }
+  | { readonly _tag: "Skip"; readonly index: number; readonly reason: string }
+  | { readonly _tag: "Pass"; readonly index: number; readonly output: JsonObject }
+
+/** The progress of one run. Mutable, for one owner. */
+export class Frontier {
+  readonly #graph: Graph
+  readonly #status: Array<NodeRunStatus>
+  readonly #outputs: Array<JsonObject | null>
+  /** In-edges of each node whose source has not ended. */
+  readonly #open: Int32Array
+  /** Nodes whose last open in-edge closed since the last call of {@link advance}. */
+  #ready: Array<number>
+  #remaining: number
+
+  private constructor(graph: Graph) {
+    const count = graph.nodes.length
+    this.#graph = graph
+    this.#status = Array.from({ length: count }, () => "PENDING")
+    this.#outputs = Array.from({ length: count }, () => null)
+    this.#open = Int32Array.from(graph.nodes, (_, n) => graph.inStart[n + 1]! - graph.inStart[n]!)
+    this.#ready = Array.from(this.#open.keys()).filter((index) => this.#open[index] === 0)
+    this.#remaining = count
+  }
+
+  /** The beginning of a run. */
+  static make(graph: Graph): Frontier {
+    return new Frontier(graph)
+  }
+
+  /**
+   * Where a run stood, from its node runs in any order. What had ended counts; everything else,
+   * also what was executing, is decided again. Node runs of unknown nodes do not count.
+   */
+  static restore(graph: Graph, nodeRuns: ReadonlyArray<NodeRun>): Frontier {
+    const frontier = new Frontier(graph)
+    for (const { nodeId, output, status } of nodeRuns) {
+      const index = graph.indexOf.get(nodeId)
+      if (index !== undefined && isNodeTerminal(status)) frontier.finish(index, status, output)
+    }
+    return frontier
+  }
+
+  /** True when every node has ended. */
+  get finished(): boolean {
+    return this.#remaining === 0
+  }
+
+  /** Nodes that have not ended. */
+  get remaining(): number {
+    return this.#remaining
+  }
+
+  /** PENDING until decided, RUNNING until ended. */
+  statusOf(index: number): NodeRunStatus {
+    return this.#status[index]!
+  }
+
+  /** What a node left on its outputs; `null` before it ended and when it left nothing. */
+  outputOf(index: number): JsonObject | null {
+    return this.#outputs[index]!
+  }
+
+  /**
+   * Decides every node that can be decided and has not been. Skips and passes take effect at once
+   * and decide what follows from them in the same call. The answer goes wave by wave, each wave in
+   * the order of ordinals.
+   */
+  advance(): ReadonlyArray<Decision> {
+    const decisions: Array<Decision> = []
+    while (this.#ready.length > 0) {
+      const wave = this.#ready.toSorted((a, b) => a - b)
+      this.#ready = []
+      for (const index of wave) {
+        if (this.#status[index] !== "PENDING") continue
+        const decision = this.#decide(index)
+        decisions.push(decision)
+        if (decision._tag === "Run") this.#status[index] = "RUNNING"
+        else this.finish(index, "SKIPPED", decision._tag === "Pass" ? decision.output : null)
+      }
+    }
+    return decisions
+  }
+
+  /**
+   * Records a node's end, with what it left on its outputs by port (`null`: nothing). A failed or
+   * canceled node leaves nothing, whatever is given. A node that has ended stays as it is. To end
+   * a node in a state that is not terminal is a defect.
+   */
+  finish(index: number, status: NodeRunStatus, output: JsonObject | null): void {
+    const graph = this.#graph
+    if (!isNodeTerminal(status)) {
+      throw new Error(`Node "${graph.nodes[index]!.id}" cannot end as ${status}`)
+    }
+    if (isNodeTerminal(this.#status[index]!)) return
+    this.#status[index] = status
+    this.#outputs[index] = status === "COMPLETED" || status === "SKIPPED" ? output : null
+    this.#remaining--
+    for (let at = graph.outStart[index]!; at < graph.outStart[index + 1]!; at++) {
+      const target = graph.edgeTarget[graph.outEdges[at]!]!
+      if (--this.#open[target]! === 0) this.#ready.push(target)
+    }
+  }
+
+  /** A disabled node follows the rules of an enabled one; where that executes, it passes on. */
+  #decide(index: number): Decision {
+    const reason = skipReasonOf(this.#graph, this, index)
+    if (reason !== undefined) return { _tag: "Skip", index, reason }
+    const wire = this.#graph.nodes[index]!.passThrough
+    return wire === undefined ? { _tag: "Run", index } : this.#pass(index, wire)
+  }
+
+  #pass(index: number, wire: readonly [string, string] | null): Decision {
+    const id = quoted(this.#graph.nodes[index]!.id)
+    const skip = (why: string): Decision => ({
+      _tag: "Skip",
+      index,
+      reason: `Skipped: ${id} is disabled${why}`,
+    })
+    if (wire === null) return skip("")
+    const [input, output] = wire
+    const inputs = inputsOf(this.#graph, this, index)
+    if (Result.isFailure(inputs)) return skip(`. ${inputs.failure}`)
+    if (!Object.hasOwn(inputs.success, input)) return skip(" and has nothing to pass on")
+    return { _tag: "Pass", index, output: { [output]: inputs.success[input]! } }
+  }
+}

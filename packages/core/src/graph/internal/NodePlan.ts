@@ -1,0 +1,249 @@
+/**
+ * One node of a run: its type, its ports, the values it was given, and whether those make sense.
+ *
+ * Guarantees: every problem of the node at once, each naming the node and, where there is one, the
+ * port. Leaves out: the edges themselves; it is told which inputs have one.
+ */
+import type { JsonObject } from "../../domain/Json.ts"
+import type { NodeType, NodeTypeLookup, Ports } from "../../domain/NodeType.ts"
+import { defaultInput, defaultOutput, errorOutput } from "../../domain/NodeType.ts"
+import type { NodePolicy } from "../../domain/Policy.ts"
+import { readPolicy } from "../../domain/Policy.ts"
+import { listed, plain, quoted } from "../../domain/Quote.ts"
+import type { InputOverrides } from "../../domain/Run.ts"
+import type { Node, NodeSettings } from "../../domain/Workflow.ts"
+import { settingsOf } from "../../domain/Workflow.ts"
+import { problemsOfTexts } from "./Expressions.ts"
+import type { Problem } from "./Problem.ts"
+
+/** What a run knows of a node before it executes. */
+export interface NodePlan {
+  readonly node: Node
+  /** The node's settings; among the literals, this run's overrides have replaced the drawn ones. */
+  readonly settings: NodeSettings
+  readonly type: NodeType
+  /** Of these settings; the reserved `error` output is listed only where the type declares it. */
+  readonly ports: Ports
+  /** This run's values for inputs of this node, by port; they win over edges and literals. */
+  readonly overrides: JsonObject
+  /** What becomes of the node when an attempt fails. */
+  readonly policy: NodePolicy
+  /** What is wrong with texts of its literals; a start refuses it, and nothing else does. */
+  readonly texts: ReadonlyArray<Problem>
+  /** True for a leftover: a node without edges that lacks a required input. It is skipped. */
+  readonly draft: boolean
+  /**
+   * Of a disabled node: the input and the output that it joins like a wire, or `null` where its
+   * out-edges are dead. `undefined` for an enabled node.
+   */
+  readonly passThrough: readonly [string, string] | null | undefined
+}
+
+/** Which edges touch a node. */
+export interface Wiring {
+  /** Inputs at which an edge ends. */
+  readonly inputs: ReadonlySet<string>
+  /** True when an edge starts at the reserved `error` output. */
+  readonly routesErrors: boolean
+  /** True when no edge touches the node at all. */
+  readonly edgeless: boolean
+}
+
+const noOverrides: JsonObject = {}
+
+/**
+ * The plan of a node, adding what is wrong with it to `problems`. Without a plan (`undefined`) the
+ * type or the mode is unknown, so nothing can be said about ports.
+ */
+export const planOf = (
+  node: Node,
+  lookup: NodeTypeLookup,
+  allOverrides: InputOverrides,
+  wiring: Wiring,
+  problems: Array<Problem>,
+): NodePlan | undefined => {
+  const drawn = settingsOf(node)
+  const type = typeOf(node, drawn, lookup, problems)
+  if (type === undefined) return undefined
+  const overrides = Object.hasOwn(allOverrides, node.id) ? allOverrides[node.id]! : noOverrides
+  const settings =
+    overrides === noOverrides ? drawn : { ...drawn, inputs: { ...drawn.inputs, ...overrides } }
+  const ports = type.portsOf(settings)
+  const missing = missingInputs(ports, settings, wiring)
+  const draft = wiring.edgeless && !settings.disabled && missing.length > 0
+  if (!settings.disabled && !draft) {
+    for (const port of missing) {
+      const what = `required input ${quoted(port)} has neither a value nor an edge`
+      problems.push({ message: `Node ${quoted(node.id)}: ${what}`, nodeId: node.id, port })
+    }
+  }
+  // Nothing reads a leftover's literals, so only what this start asked for can be wrong with it.
+  addProblemsOfValues(node.id, ports, draft ? overrides : settings.inputs, problems)
+  const policy = policyOf(node, type, ports, wiring.routesErrors, problems)
+  const passThrough = settings.disabled ? wireOf(type, ports) : undefined
+  const texts = textsOf(node.id, drawn.inputs, overrides, ports, policy)
+  return { node, settings, type, ports, overrides, policy, texts, draft, passThrough }
+}
+
+/** What looks like an expression in the literals of a node: its inputs and its default output. */
+const textsOf = (
+  nodeId: string,
+  literals: JsonObject,
+  overrides: JsonObject,
+  { inputs }: Ports,
+  { fallback }: NodePolicy,
+): ReadonlyArray<Problem> => {
+  const texts: Array<Problem> = []
+  const add = (what: string, port: string, clauses: ReadonlyArray<string>) => {
+    for (const clause of clauses) {
+      const message = `Node ${quoted(nodeId)}: ${what} ${quoted(port)}: ${clause}`
+      texts.push({ message, nodeId, port, isText: true })
+    }
+  }
+  for (const [name, literal] of Object.entries(literals)) {
+    const port = inputs.get(name)
+    if (port === undefined || Object.hasOwn(overrides, name)) continue
+    add("input", name, (port.problemsOfLiteral ?? problemsOfTexts)(literal))
+  }
+  for (const [name, literal] of Object.entries(fallback ?? {})) {
+    add("default of output", name, problemsOfTexts(literal))
+  }
+  return texts
+}
+
+const policyOf = (
+  node: Node,
+  type: NodeType,
+  { outputs }: Ports,
+  routesErrors: boolean,
+  problems: Array<Problem>,
+): NodePolicy => {
+  const read = readPolicy(node.data, type.policy, routesErrors)
+  const subject = `Node ${quoted(node.id)}:`
+  for (const reason of read.problems) {
+    problems.push({ message: `${subject} ${reason}`, nodeId: node.id })
+  }
+  for (const port of Object.keys(read.policy.fallback ?? {})) {
+    if (port === errorOutput || outputs.has(port)) continue
+    const known = listed(outputs.keys())
+    const message = `${subject} default: has no output ${quoted(port)}; it has ${known}`
+    problems.push({ message, nodeId: node.id, port })
+  }
+  return read.policy
+}
+
+/** The node's type, if this process knows it in the node's version and mode. */
+const typeOf = (
+  node: Node,
+  { mode, version }: NodeSettings,
+  lookup: NodeTypeLookup,
+  problems: Array<Problem>,
+): NodeType | undefined => {
+  const refuse = (why: string) =>
+    problems.push({ message: `Node ${quoted(node.id)}: ${why}`, nodeId: node.id })
+  const key = quoted(node.type)
+  const type = lookup(node.type)
+  if (type === undefined) {
+    refuse(`unknown type ${key}`)
+    return undefined
+  }
+  if (version !== undefined && version !== type.version) {
+    refuse(`unknown version ${version} of type ${key}; it has ${type.version}`)
+  }
+  if (mode !== undefined && !type.modes.includes(mode)) {
+    refuse(`unknown mode ${quoted(mode)} of type ${key}; it has ${listed(type.modes)}`)
+    return undefined
+  }
+  return type
+}
+
+const missingInputs = (
+  { inputs }: Ports,
+  settings: NodeSettings,
+  wiring: Wiring,
+): ReadonlyArray<string> => {
+  const missing: Array<string> = []
+  for (const { name, required } of inputs.values()) {
+    if (!required || wiring.inputs.has(name) || Object.hasOwn(settings.inputs, name)) continue
+    missing.push(name)
+  }
+  return missing
+}
+
+const addProblemsOfValues = (
+  nodeId: string,
+  { inputs }: Ports,
+  values: JsonObject,
+  problems: Array<Problem>,
+): void => {
+  const subject = `Node ${quoted(nodeId)}:`
+  for (const [name, value] of Object.entries(values)) {
+    const port = inputs.get(name)
+    if (port === undefined) {
+      problems.push(unknownInput(subject, nodeId, name, inputs))
+      continue
+    }
+    for (const reason of port.check(value)) {
+      const message = `${subject} input ${quoted(name)}: ${reason}`
+      problems.push({ message, nodeId, port: name })
+    }
+  }
+}
+
+const unknownInput = (
+  subject: string,
+  nodeId: string,
+  port: string,
+  inputs: Ports["inputs"],
+): Problem => ({
+  message: `${subject} has no input ${quoted(port)}; it has ${listed(inputs.keys())}`,
+  nodeId,
+  port,
+})
+
+/**
+ * The problem of an edge that ends at an input which the node does not have; `undefined` when it
+ * does.
+ */
+export const problemOfInput = (
+  { node, ports: { inputs } }: NodePlan,
+  name: string,
+  edgeId: string,
+): Problem | undefined => {
+  if (inputs.has(name)) return undefined
+  return { ...unknownInput(endOf(edgeId, node), node.id, name, inputs), edgeId }
+}
+
+/**
+ * The problem of an edge that starts at an output which the node does not have; `undefined` when it
+ * does. Every node has the reserved `error` output.
+ */
+export const problemOfOutput = (
+  { node, ports: { outputs } }: NodePlan,
+  name: string,
+  edgeId: string,
+): Problem | undefined => {
+  if (name === errorOutput || outputs.has(name)) return undefined
+  const known = listed(new Set([...outputs.keys(), errorOutput]))
+  const message = `${endOf(edgeId, node)} has no output ${quoted(name)}; it has ${known}`
+  return { message, nodeId: node.id, edgeId, port: name }
+}
+
+const endOf = (edgeId: string, { id, type }: Node): string =>
+  `Edge ${quoted(edgeId)}: node ${quoted(id)} (type ${plain(type)})`
+
+/**
+ * The wire that a disabled node turns into: the default ports where it has both, else its only
+ * input and output, else the first input that has an output of the same name. A node without
+ * failures needs no `error` output, so that one does not count; a request node's inputs are
+ * declarations, not data.
+ */
+const wireOf = (type: NodeType, { inputs, outputs }: Ports): readonly [string, string] | null => {
+  if (type.role === "request") return null
+  if (inputs.has(defaultInput) && outputs.has(defaultOutput)) return [defaultInput, defaultOutput]
+  const ins = Array.from(inputs.keys())
+  const outs = Array.from(outputs.keys()).filter((name) => name !== errorOutput)
+  if (ins.length === 1 && outs.length === 1) return [ins[0]!, outs[0]!]
+  const same = ins.find((name) => outs.includes(name))
+  return same === undefined ? null : [same, same]
+}

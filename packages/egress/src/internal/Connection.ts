@@ -1,0 +1,140 @@
+/**
+ * Connections to judged addresses, each for one call at a time.
+ *
+ * Guarantees: connects to one of the given addresses and to nothing else, whatever the name
+ * resolves to by now; a connection serves a further call only where that one's origin is the same
+ * and its judgement allowed the same addresses. Leaves out: judging the addresses.
+ */
+import "./NodeVersion.ts"
+import type { LookupFunction, Socket } from "node:net"
+import { isIP } from "node:net"
+import { buildConnector, Client } from "undici"
+import { bareHost, canonical } from "../Address.ts"
+
+/** Where to connect. */
+export interface Destination {
+  readonly url: URL
+  /** Checked, as {@link canonical} spells them; at least one. */
+  readonly addresses: ReadonlyArray<string>
+  /** Of the attempt to connect. */
+  readonly timeoutMillis: number
+}
+
+/** Bytes of an answer's headers. */
+const maxHeaderBytes = 16_384
+
+/** Says which of the checked addresses a name has; never asks anybody. */
+const fixedLookup =
+  (addresses: ReadonlyArray<string>): LookupFunction =>
+  (_hostname, options, callback) => {
+    const all = addresses.map((address) => ({ address, family: isIP(address) }))
+    if (options.all === true) callback(null, all)
+    else callback(null, all[0]?.address ?? "", all[0]?.family ?? 4)
+  }
+
+/** A connection that reached somebody else than it was sent to. */
+export class WrongPeer extends Error {}
+
+/** One connection, which is made when it is first used. */
+export class Connection {
+  readonly key: string
+  readonly client: Client
+  /** True where it may wait for another call. */
+  readonly isKept: boolean
+  phase: "connecting" | "connected" = "connecting"
+  /** True once a call has ended so that another one may follow. */
+  isFree = false
+  #opening: Socket | undefined
+
+  constructor(key: string, destination: Destination, idleMillis: number) {
+    this.key = key
+    this.isKept = idleMillis > 0
+    this.client = new Client(destination.url.origin, {
+      connect: this.#connector(destination),
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      ...(this.isKept ? { keepAliveTimeout: idleMillis, keepAliveMaxTimeout: idleMillis } : {}),
+    })
+  }
+
+  close(): void {
+    this.#opening?.destroy()
+    void this.client.destroy()
+  }
+
+  #connector({ addresses, timeoutMillis, url }: Destination): buildConnector.connector {
+    const host = bareHost(url.hostname)
+    const servername = isIP(host) === 0 ? { servername: host } : {}
+    const connect = buildConnector({
+      allowH2: false,
+      maxCachedSessions: 0,
+      timeout: timeoutMillis,
+      lookup: fixedLookup(addresses),
+      autoSelectFamily: true,
+    })
+    return (options, callback) => {
+      // The connector returns its socket though its type does not say so: an interrupted attempt
+      // must not go on knocking until it times out.
+      this.#opening = connect({ ...options, ...servername }, (error, socket) => {
+        if (error !== null) return callback(error, null)
+        if (addresses.includes(canonical(socket.remoteAddress ?? ""))) {
+          this.phase = "connected"
+          return callback(null, socket)
+        }
+        socket.destroy()
+        return callback(new WrongPeer("reached another address"), null)
+      }) as unknown as Socket | undefined
+    }
+  }
+}
+
+/** The connections of one guard. Mutable; every method is one synchronous step. */
+export class Connections {
+  readonly #idle = new Map<string, Array<Connection>>()
+  readonly #idleMillis: number
+
+  constructor(idleMillis: number) {
+    this.#idleMillis = idleMillis
+  }
+
+  /** A connection that nobody else uses until it is given back. */
+  take(destination: Destination): Connection {
+    const { addresses, url } = destination
+    const key = `${url.origin} ${addresses.toSorted().join(" ")}`
+    const waiting = this.#idle.get(key)?.pop()
+    if (waiting === undefined) return this.#open(key, destination)
+    waiting.isFree = false
+    return waiting
+  }
+
+  /** Keeps a connection for the next call, or closes it. */
+  giveBack(connection: Connection): void {
+    if (!connection.isFree || !connection.isKept) return connection.close()
+    const waiting = this.#idle.get(connection.key)
+    if (waiting === undefined) this.#idle.set(connection.key, [connection])
+    else waiting.push(connection)
+  }
+
+  close(): void {
+    for (const connection of [...this.#idle.values()].flat()) connection.close()
+    this.#idle.clear()
+  }
+
+  #open(key: string, destination: Destination): Connection {
+    const connection = new Connection(key, destination, this.#idleMillis)
+    // The other side has hung up, or it has waited long enough.
+    connection.client.on("disconnect", () => this.#forget(connection))
+    return connection
+  }
+
+  #forget(connection: Connection): void {
+    connection.isFree = false
+    const waiting = this.#idle.get(connection.key)
+    const index = waiting?.indexOf(connection) ?? -1
+    if (waiting === undefined || index < 0) return
+    waiting.splice(index, 1)
+    if (waiting.length === 0) this.#idle.delete(connection.key)
+    connection.close()
+  }
+}

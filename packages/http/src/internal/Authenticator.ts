@@ -1,0 +1,87 @@
+/**
+ * Who may pass: a key within its limits. The one place that asks, for operations and for addresses
+ * where there is nothing.
+ *
+ * Guarantees: a bad token costs no key anything; a good one passes whatever else came from its
+ * address. Leaves out: what becomes of the request.
+ */
+import type { AccountId, KeyId, WorkflowId } from "@millrace/core/domain/Id"
+import type { Window } from "@millrace/core/domain/Quota"
+import type { Workflow } from "@millrace/core/domain/Workflow"
+import { Keys } from "@millrace/core/engine/Keys"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import type { Option } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
+import { KeyRefused, LimitExceeded, TooManyBadTokens } from "../Errors.ts"
+
+/** What authentication decides about a request. */
+export type AuthDecision =
+  | {
+      readonly _tag: "Admitted"
+      readonly accountId: AccountId
+      readonly keyId: KeyId
+      readonly window: Window
+      /** The workflow that was to be read ahead; absent where the store has not looked. */
+      readonly workflow?: Option.Option<Workflow>
+    }
+  | { readonly _tag: "Limited"; readonly window: Window; readonly refusal: LimitExceeded }
+  | { readonly _tag: "Refused"; readonly refusal: KeyRefused | TooManyBadTokens }
+
+/** The headers that tell of a key's limits (specification, part 8). */
+export const rateHeadersOf = ({ remaining, resetAt }: Window) => ({
+  "x-ratelimit-remaining": String(remaining),
+  "x-ratelimit-reset": String(resetAt),
+})
+
+const noKey: AuthDecision = { _tag: "Refused", refusal: new KeyRefused() }
+
+const limited = (window: Window, millis: number): AuthDecision => {
+  const retryAfterSeconds = Math.max(1, Math.ceil(millis / 1_000))
+  return { _tag: "Limited", window, refusal: new LimitExceeded({ retryAfterSeconds }) }
+}
+
+const make = Effect.gen(function* () {
+  const keys = yield* Keys
+  const badTokens = yield* FailedAuthLimiter
+
+  const refuse = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<AuthDecision> =>
+    Effect.map(badTokens.count(request), (retryAfterSeconds) =>
+      retryAfterSeconds === undefined
+        ? noKey
+        : { _tag: "Refused", refusal: new TooManyBadTokens({ retryAfterSeconds }) },
+    )
+
+  return Authenticator.of({
+    ask: (request, token, ahead) => {
+      if (Redacted.value(token) === "") return Effect.succeed(noKey)
+      return Effect.flatMap(keys.admit(token, ahead), (admission): Effect.Effect<AuthDecision> => {
+        if (admission._tag === "Admitted") return Effect.succeed(admission)
+        if (admission._tag === "Refused") return refuse(request)
+        return Effect.succeed(limited(admission.window, admission.retryAfterMillis))
+      })
+    },
+  })
+})
+
+export class Authenticator extends Context.Service<
+  Authenticator,
+  {
+    /**
+     * Takes the request out of its key's quota, or says why not. `ahead` names the workflow that
+     * it will read, which may then come with the answer. No token at all counts as no bad one.
+     */
+    readonly ask: (
+      request: HttpServerRequest.HttpServerRequest,
+      token: Redacted.Redacted,
+      ahead?: WorkflowId,
+    ) => Effect.Effect<AuthDecision, StorageError>
+  }
+>()("@millrace/http/Authenticator") {
+  /** Counts bad tokens for itself. */
+  static readonly layer: Layer.Layer<Authenticator, never, Keys | FailedAuthLimiter> = Layer.effect(
+    Authenticator,
+    Effect.suspend(() => make),
+  )
+}

@@ -1,0 +1,110 @@
+/**
+ * Reading the JSON body of a request: the one place that decides what a body may be.
+ *
+ * Guarantees: at most `bodyBytes` are read, and nothing of a body that is announced as larger: its
+ * client is not even told to go on where it asked (`Expect: 100-continue`). The text is valid UTF-8
+ * and JSON whose numbers are finite and whose depth and number of values are bounded, so that all
+ * that is kept of it can be written again; an empty body counts as `{}`. Refuses in this order:
+ * media type and content coding, size, depth, encoding, syntax, number of values, form.
+ */
+import { unknownFieldsOf } from "@millrace/api/Closed"
+import { sentenceOf } from "@millrace/api/Sentence"
+import type { Limits } from "@millrace/core/domain/Limits"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
+import { ByteSize, Effect, Result, Schema } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { BodyTooLarge, Compressed, InvalidRequest, NotJson, refuse } from "../Errors.ts"
+import { problemOfDepth, problemOfValues } from "./JsonBounds.ts"
+
+/** Beyond so many characters only the first problem of a body is named: naming costs time. */
+const fullReportLength = 65_536
+
+const isJson = (contentType: string): boolean => {
+  const [type, ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase())
+  const charset = parameters.find((each) => each.startsWith("charset="))
+  return type === "application/json" && /^charset="?utf-8"?$/.test(charset ?? "charset=utf-8")
+}
+
+/** True unless the bytes are compressed: a small body could then stand for a large one. */
+const isPlain = (contentEncoding: string): boolean =>
+  contentEncoding.trim().toLowerCase() === "identity"
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+const invalid = (message: string) =>
+  Result.fail(new InvalidRequest({ message: `body: ${message}` }))
+
+const parse = (bytes: ArrayBuffer, limits: Limits): Result.Result<unknown, InvalidRequest> => {
+  const tooDeep = problemOfDepth(new Uint8Array(bytes), limits)
+  if (tooDeep !== undefined) return Result.fail(new InvalidRequest({ message: tooDeep }))
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    return invalid("expected text in UTF-8")
+  }
+  try {
+    const value: unknown = text.trim() === "" ? {} : JSON.parse(text)
+    const message = problemOfValues(value, limits)
+    return message === undefined
+      ? Result.succeed(value)
+      : Result.fail(new InvalidRequest({ message }))
+  } catch {
+    return invalid("expected valid JSON")
+  }
+}
+
+const readBytes = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  { bodyBytes }: Limits,
+) {
+  if (Number(request.headers["content-length"] ?? 0) > bodyBytes) {
+    return yield* refuse(new BodyTooLarge({ limit: bodyBytes }))
+  }
+  return yield* request.arrayBuffer.pipe(
+    Effect.provideService(HttpServerRequest.MaxBodySize, ByteSize.bytes(bodyBytes)),
+    Effect.catch(({ reason }) => {
+      const tooLarge = reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+      return refuse(
+        tooLarge
+          ? new BodyTooLarge({ limit: bodyBytes })
+          : new InvalidRequest({ message: "body: could not be read" }),
+      )
+    }),
+  )
+})
+
+/** A body, and the bytes that it came as. */
+export interface Original<A> {
+  readonly body: A
+  readonly bytes: Uint8Array
+}
+
+/** A {@link reader} that also gives the bytes. */
+export const originalReader = <A, I>(schema: Schema.Codec<A, I>) => {
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
+  return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    const { headers } = request
+    if (!isJson(headers["content-type"] ?? "application/json")) return yield* refuse(new NotJson())
+    if (!isPlain(headers["content-encoding"] ?? "identity")) return yield* refuse(new Compressed())
+    const limits = yield* CurrentLimits
+    const bytes = yield* readBytes(request, limits)
+    const value = parse(bytes, limits)
+    if (Result.isFailure(value)) return yield* refuse(value.failure)
+    const errors = bytes.byteLength > fullReportLength ? "first" : "all"
+    const decoded = decode(value.success, { errors })
+    const unknown = unknownFieldsOf(schema, value.success)
+    if (Result.isSuccess(decoded) && unknown.length === 0) {
+      return { body: decoded.success, bytes: new Uint8Array(bytes) } satisfies Original<A>
+    }
+    const wrong = Result.isSuccess(decoded) ? [] : [sentenceOf(decoded.failure.issue, "body")]
+    return yield* refuse(new InvalidRequest({ message: [...unknown, ...wrong].join("; ") }))
+  })
+}
+
+/** A reader of bodies of this form. A content type that is not given counts as JSON. */
+export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
+  const read = originalReader(schema)
+  return (request: HttpServerRequest.HttpServerRequest) =>
+    Effect.map(read(request), ({ body }) => body)
+}

@@ -1,0 +1,48 @@
+/**
+ * The OpenAPI document and a reference page made from it, both without a key. The page brings its
+ * own script and asks nobody else for anything, so it works offline.
+ */
+import { Api } from "@millrace/api/Api"
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpApiScalar, OpenApi } from "effect/http-api"
+import { BasePath, docsPath, openapiPath } from "../Addresses.ts"
+
+/** The definition as it is mounted: addresses in the document begin with the base path. */
+const mounted = Effect.map(BasePath, (basePath) =>
+  Api.annotate(OpenApi.Servers, [{ url: basePath === "" ? "/" : basePath }]),
+)
+
+const document = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const body = JSON.stringify(OpenApi.fromApi(yield* mounted))
+    const answer = HttpServerResponse.text(body, { contentType: "application/json" })
+    yield* router.add("GET", openapiPath, answer)
+  }),
+)
+
+/** The page may talk to this server and load nothing from any other. */
+const contentSecurityPolicy =
+  "connect-src 'self'; font-src 'self' data:; img-src 'self' data: blob:; frame-ancestors 'none'"
+
+const guarded = HttpRouter.middleware((answer) =>
+  Effect.map(
+    answer,
+    HttpServerResponse.setHeader("content-security-policy", contentSecurityPolicy),
+  ),
+).layer
+
+const page = Layer.unwrap(
+  Effect.map(mounted, (api) =>
+    HttpApiScalar.layer(api, {
+      path: docsPath,
+      scalar: { withDefaultFonts: false, authentication: { preferredSecurityScheme: "apiKey" } },
+    }),
+  ),
+).pipe(Layer.provide(guarded))
+
+/** `/api/openapi.json` and `/api/docs`. */
+export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter> = Layer.mergeAll(
+  document,
+  page,
+)

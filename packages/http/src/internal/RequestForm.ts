@@ -1,0 +1,51 @@
+/**
+ * The form of what stands before a body: path, query and headers.
+ *
+ * Guarantees: a query that is not UTF-8 is refused, where whoever reads it would put U+FFFD; what
+ * is wrong is named by its place and never repeated. Leaves out: addresses that are nobody's.
+ */
+import { RequestForm } from "@millrace/api/Authorization"
+import { sentenceOf } from "@millrace/api/Sentence"
+import type { BadRequest } from "@millrace/api/WireError"
+import type { Types } from "effect"
+import { Effect, Layer } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiError } from "effect/http-api"
+import { InvalidRequest, refuse } from "../Errors.ts"
+
+const places = { Params: "path", Query: "query", Headers: "headers", Payload: "body" } as const
+
+type Rejected = Effect.Effect<
+  never,
+  BadRequest | Types.unhandled,
+  HttpServerRequest.HttpServerRequest
+>
+
+/** Words what is wrong with a part of the request. */
+const wordFor = (error: HttpApiError.HttpApiSchemaError) =>
+  error.kind === "Body" || error.kind === "ResponseHeaders"
+    ? // Our own answer did not have its form: a fault, not the client's.
+      Effect.die(error.cause)
+    : refuse(new InvalidRequest({ message: sentenceOf(error.cause.issue, places[error.kind]) }))
+
+/** True for an address whose percent-encoding stands for UTF-8. */
+const isDecodable = (url: string): boolean => {
+  if (!url.includes("%")) return true
+  try {
+    decodeURIComponent(url)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Refuses a path, a query or headers of the wrong form. */
+export const layer: Layer.Layer<RequestForm> = Layer.succeed(RequestForm, (operation) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
+    isDecodable(url)
+      ? Effect.catch(operation, (error): Rejected =>
+          HttpApiError.HttpApiSchemaError.is(error) ? wordFor(error) : Effect.fail(error),
+        )
+      : refuse(new InvalidRequest({ message: "query: expected percent-encoded UTF-8" })),
+  ),
+)

@@ -1,0 +1,125 @@
+/**
+ * The events of a run as server-sent events, from the store: looked for at once where this process
+ * commits to the run, and from time to time wherever else it may execute.
+ *
+ * Guarantees: the number of events is that of the store, and none is left out or sent twice; a
+ * store that does not answer delays events and loses none. Leaves out: whether the run is there.
+ */
+import type { RunRead } from "@millrace/api/RunWire"
+import {
+  isEnd,
+  RunEvent as EventBody,
+  RunSnapshot as SnapshotBody,
+} from "@millrace/api/RunEventWire"
+import type { AccountId } from "@millrace/core/domain/Id"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
+import type { RunRecord } from "@millrace/core/domain/Run"
+import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import { CurrentRunNotifier } from "@millrace/core/engine/RunNotifier"
+import type { RunStore } from "@millrace/core/ports/RunStore"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import type { Latch, Scope } from "effect"
+import { Clock, Effect, Option, Schema, Stream } from "effect"
+import { logStorage } from "../Errors.ts"
+import { IsDraining, orFirst } from "../Health.ts"
+
+/** How long the store is left alone after it had something new. */
+const shortestPauseMillis = 100
+
+/** How long it is left alone at most. */
+const longestPauseMillis = 1_000
+
+/** After so long without an event something is sent, so that nobody takes the line for dead. */
+const keepAliveMillis = 15_000
+
+/** How long one look at the store may take. */
+const patienceMillis = 5_000
+
+const written = { parseOptions: { disableChecks: true } } as const
+const snapshotText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(SnapshotBody)))
+const eventText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(EventBody)))
+
+const frameOfSnapshot = (run: RunRead, sequence: number): string =>
+  `event: snapshot\ndata: ${snapshotText({ sequence, run }, written.parseOptions)}\n\n`
+
+const frameOfEvent = ({ at, ...event }: RunEvent): string => {
+  const body = { ...event, success: event.error === null, createdAt: at }
+  const data = eventText(body, written.parseOptions)
+  return `id: ${event.sequence}\nevent: ${event.type}\ndata: ${data}\n\n`
+}
+
+const keepAlive = ":\n\n"
+
+/** What a stream is of. */
+export interface Source {
+  readonly store: RunStore["Service"]
+  readonly account: AccountId
+  readonly record: RunRecord
+  /** How the run is shown. */
+  readonly run: RunRead
+  /** The number of the event after which the stream goes on. */
+  readonly after: number
+}
+
+/** How far a stream has come. */
+interface Place {
+  readonly after: number
+  readonly pauseMillis: number
+  readonly sentAt: number
+}
+
+/** The next events; none where the store does not answer. */
+const look = ({ account, record, store }: Source, after: number) => {
+  const late = new StorageError({
+    operation: "RunStore.events",
+    cause: new Error(`no answer within ${patienceMillis} ms`),
+  })
+  return store.events(account, record.run.id, after).pipe(
+    orFirst(Effect.delay(Effect.fail(late), patienceMillis)),
+    Effect.catch((error) => Effect.as(logStorage(error), [])),
+  )
+}
+
+/** Waits for a hint, or for so long. */
+const pause = (latch: Latch.Latch, millis: number) =>
+  Effect.raceFirst(latch.await, Effect.sleep(millis))
+
+type Step = readonly [ReadonlyArray<string>, Option.Option<Place>]
+
+/** What is sent next, and from where to go on. */
+const step = (source: Source, latch: Latch.Latch, isOver: (now: number) => boolean) =>
+  Effect.fnUntraced(function* ({ after, pauseMillis, sentAt }: Place): Effect.fn.Return<Step> {
+    const now = yield* Clock.currentTimeMillis
+    // Closed before looking: what is committed from here on opens it again.
+    latch.closeUnsafe()
+    const events = yield* look(source, after)
+    const last = events.at(-1)
+    if (last !== undefined) {
+      const next = { after: last.sequence, pauseMillis: shortestPauseMillis, sentAt: now }
+      const frames = [events.map(frameOfEvent).join("")]
+      return [frames, isEnd(last.type) ? Option.none() : Option.some(next)]
+    }
+    if (isOver(now)) return [[], Option.none()]
+    yield* pause(latch, pauseMillis)
+    const longer = Math.min(2 * pauseMillis, longestPauseMillis)
+    const isQuiet = now - sentAt >= keepAliveMillis
+    const place = { after, pauseMillis: longer, sentAt: isQuiet ? now : sentAt }
+    return [isQuiet ? [keepAlive] : [], Option.some(place)]
+  })
+
+/** The frames of a stream. Listens until the scope closes. */
+export const frames = Effect.fnUntraced(function* (
+  source: Source,
+): Effect.fn.Return<Stream.Stream<string>, never, Scope.Scope> {
+  const { run } = source.record
+  const latch = yield* (yield* CurrentRunNotifier).listen(run.id)
+  const isDraining = yield* IsDraining
+  const { streamMillis } = yield* CurrentLimits
+  const begin = yield* Clock.currentTimeMillis
+  const isOver = (now: number) => isDraining() || now - begin >= streamMillis
+  const place = { after: source.after, pauseMillis: shortestPauseMillis, sentAt: begin }
+  return Stream.concat(
+    Stream.succeed(frameOfSnapshot(source.run, run.sequence)),
+    Stream.paginate<Place, string>(place, step(source, latch, isOver)),
+  )
+})

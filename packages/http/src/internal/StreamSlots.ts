@@ -1,0 +1,38 @@
+/**
+ * How many streams are open, by key and in all.
+ *
+ * Guarantees: never more than allowed. Leaves out: how long a stream lasts.
+ */
+import type { KeyId } from "@millrace/core/domain/Id"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
+import { Effect, type Scope } from "effect"
+import { TooManyStreams } from "../Errors.ts"
+
+/** Counts streams. Mutable; a process needs one. */
+export class StreamSlots {
+  readonly #byKey = new Map<KeyId, number>()
+  #all = 0
+
+  /** Takes a place until the scope closes; refused when there is none. */
+  readonly take = (key: KeyId): Effect.Effect<void, TooManyStreams, Scope.Scope> =>
+    Effect.flatMap(CurrentLimits, ({ streamsAtOnce, streamsPerKey }) =>
+      Effect.acquireRelease(
+        Effect.suspend(() => {
+          const own = this.#byKey.get(key) ?? 0
+          if (own >= streamsPerKey) return new TooManyStreams({ of: "key" })
+          if (this.#all >= streamsAtOnce) return new TooManyStreams({ of: "server" })
+          this.#byKey.set(key, own + 1)
+          this.#all += 1
+          return Effect.void
+        }),
+        () => Effect.sync(() => this.#giveBack(key)),
+      ),
+    )
+
+  #giveBack(key: KeyId): void {
+    const own = this.#byKey.get(key) ?? 0
+    if (own > 1) this.#byKey.set(key, own - 1)
+    else this.#byKey.delete(key)
+    this.#all -= 1
+  }
+}

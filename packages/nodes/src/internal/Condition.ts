@@ -1,0 +1,39 @@
+/**
+ * The condition node: lets its input out on one of two ports.
+ *
+ * Guarantees: exactly one of `true` and `false` is taken. Leaves out: more than two ways; see the
+ * switch node.
+ */
+import type { Json as JsonValue } from "@millrace/core/domain/Json"
+import { Json } from "@millrace/core/domain/Json"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Schema } from "effect"
+import { compileRule, isHeldBy, RuleInput } from "../Rules.ts"
+import type { Job } from "./Work.ts"
+import { carriedOut } from "./Work.ts"
+
+interface Ways {
+  readonly true?: JsonValue
+  readonly false?: JsonValue
+}
+
+/** `condition`: the input leaves on `true` or on `false`. */
+export const condition = define({
+  key: "condition",
+  name: "Condition",
+  description: "Lets its input out on true or on false, as a rule says.",
+  category: "flow",
+  inputs: {
+    input: Schema.optionalKey(Json.annotate({ description: "What is judged and passed on." })),
+    rule: RuleInput,
+  },
+  outputs: {
+    true: Schema.optionalKey(Json.annotate({ description: "The input, when the rule holds." })),
+    false: Schema.optionalKey(Json.annotate({ description: "The input, when it does not." })),
+  },
+  run: ({ input = null, rule }) =>
+    carriedOut(function* (work): Job<Ways> {
+      const holds = yield* isHeldBy(compileRule(rule), input, work)
+      return holds ? { true: input } : { false: input }
+    }),
+})

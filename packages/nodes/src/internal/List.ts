@@ -1,0 +1,27 @@
+/**
+ * The list node: filters, sorts, groups, cuts, counts and sums an array by steps.
+ *
+ * Guarantees: see `Steps.ts`. The input is never changed.
+ */
+import { Json } from "@millrace/core/domain/Json"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Schema } from "effect"
+import { carryOut, StepsInput } from "../Steps.ts"
+import { carriedOut } from "./Work.ts"
+
+/** `list`: carries out steps over an array. */
+export const list = define({
+  key: "list",
+  name: "List",
+  description: "Filters, sorts, groups, cuts, counts or sums an array.",
+  category: "data",
+  inputs: {
+    items: Schema.Array(Json).annotate({ description: "The array to work on." }),
+    steps: Schema.optionalKey(StepsInput),
+  },
+  outputs: {
+    output: Json.annotate({ description: "The array after all steps, or the number at the end." }),
+    count: Schema.Int.annotate({ description: "How many items the last array had." }),
+  },
+  run: ({ items, steps = [] }) => carriedOut((work) => carryOut(items, steps, work)),
+})

@@ -1,0 +1,31 @@
+/**
+ * The transform node: makes a new value out of its input and the run's values, by a template.
+ *
+ * Guarantees: see `Template.ts`. Leaves out: computing; there are nodes for that.
+ */
+import { Json } from "@millrace/core/domain/Json"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Effect, Schema } from "effect"
+import { fill, problemsOfLiteral, TemplateInput } from "../Template.ts"
+import { carriedOut } from "./Work.ts"
+
+/** `transform`: fills a template. */
+export const transform = define({
+  key: "transform",
+  name: "Transform",
+  description: "Makes a new value by filling {{ paths }} into a template.",
+  category: "data",
+  inputs: {
+    template: TemplateInput,
+    input: Schema.optionalKey(Json.annotate({ description: "What {{ input }} stands for." })),
+  },
+  outputs: { output: Json.annotate({ description: "The filled template." }) },
+  templates: { template: problemsOfLiteral },
+  run: ({ input, template }) =>
+    Effect.gen(function* () {
+      const { values } = yield* CurrentNode
+      const scope = input === undefined ? { values } : { values, input }
+      return { output: yield* carriedOut((work) => fill(template, scope, work)) }
+    }),
+})

@@ -1,0 +1,93 @@
+/**
+ * One attempt: the request as Standard Webhooks has it, through the guard, and what came of it.
+ *
+ * Guarantees: identifier and body are the same in every attempt and the time is fresh; the answer
+ * is read up to 64 KiB and kept up to 4 KiB; one timeout bounds everything. What the log gets are
+ * classes of failures, without addresses. Leaves out: what follows from an answer.
+ */
+import type { AttemptError, Delivery } from "@millrace/core/domain/Delivery"
+import { answerText, keptAnswerBytes, readAnswerBytes } from "@millrace/core/domain/Delivery"
+import type { Answer } from "@millrace/core/domain/DeliverySchedule"
+import type { Attempted } from "@millrace/core/ports/WebhookStore"
+import type { Egress, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
+import type { Answer as Received, Call } from "@millrace/egress/Egress"
+import { Effect } from "effect"
+import * as CustomHeaders from "./CustomHeaders.ts"
+import type { SigningKey } from "../Signature.ts"
+import { sign } from "../Signature.ts"
+
+/** What is needed to send a delivery. */
+export interface Sending {
+  readonly delivery: Delivery
+  /** What the client asked for, if anything. */
+  readonly headers: CustomHeaders.Headers | null
+  /** The live signing keys. */
+  readonly keys: ReadonlyArray<SigningKey>
+  readonly timeoutMillis: number
+}
+
+/** An attempt that is over. */
+export interface Sent {
+  readonly answer: Answer
+  readonly attempt: Attempted
+}
+
+const headersOf = ({ delivery, headers, keys }: Sending, now: number, body: Uint8Array) => {
+  const timestampSeconds = Math.floor(now / 1_000)
+  const own = {
+    "content-type": "application/json",
+    "user-agent": "Millrace",
+    "webhook-id": delivery.id,
+    "webhook-timestamp": String(timestampSeconds),
+    "webhook-signature": sign({ id: delivery.id, timestampSeconds, body }, keys),
+  }
+  return headers === null ? own : { ...CustomHeaders.allowed(headers), ...own }
+}
+
+/** Failures by the class that the log names. Deliveries are bounded before, so none is crowded. */
+const errorOf = ({ reason }: EgressRefused | EgressFailed): AttemptError =>
+  reason === "too-large" || reason === "crowded" ? "protocol" : reason
+
+const isGood = (status: number): boolean => status >= 200 && status < 300
+
+/** What came of a call, for the schedule and for the log. */
+interface Reading {
+  readonly answer: Answer
+  readonly outcome: Pick<Attempted, "status" | "error" | "answer">
+}
+
+const answered = ({ body, headers, status }: Received): Reading => ({
+  answer: { _tag: "Answered", status, retryAfter: headers["retry-after"] },
+  outcome: { status, error: isGood(status) ? null : "status", answer: answerText(body) },
+})
+
+const unanswered = (error: AttemptError): Reading => ({
+  answer: { _tag: "Unanswered", error },
+  outcome: { status: null, error, answer: null },
+})
+
+const callOf = (sending: Sending, now: number, body: Uint8Array): Call => ({
+  method: "POST",
+  url: sending.delivery.url,
+  headers: headersOf(sending, now, body),
+  body,
+  timeoutMillis: sending.timeoutMillis,
+  maxBodyBytes: readAnswerBytes,
+  keptBodyBytes: keptAnswerBytes,
+  overflow: "truncate",
+})
+
+/** Sends a delivery once. Never fails; interrupted, nobody knows what became of it. */
+export const attempt = (egress: Egress["Service"], sending: Sending): Effect.Effect<Sent> =>
+  Effect.clockWith((clock) => {
+    const at = clock.currentTimeMillisUnsafe()
+    const begun = clock.monotonicTimeNanosUnsafe()
+    const over = ({ answer, outcome }: Reading): Sent => {
+      const durationMillis = Number((clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000n)
+      return { answer, attempt: { at, durationMillis, ...outcome } }
+    }
+    return Effect.match(egress.request(callOf(sending, at, Buffer.from(sending.delivery.body))), {
+      onSuccess: (received) => over(answered(received)),
+      onFailure: (failure) => over(unanswered(errorOf(failure))),
+    })
+  })
