@@ -20,9 +20,9 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { isIP } from "node:net"
-import { limitPrefix, limitVariables } from "./internal/LimitVariables.ts"
+import { limitPrefix, limitVariables } from "./internal/config/LimitVariables.ts"
 import { CommandFailed } from "./CommandFailed.ts"
-import type { Read, Variable, Variables } from "./internal/Variable.ts"
+import type { Read, Variable, Variables } from "./internal/config/Variable.ts"
 
 /** A network that graphs may call though it is not public. */
 export interface AllowedNetwork {

@@ -14,7 +14,7 @@ try {
   // A user who has no folder; then nothing is kept.
 }
 const [{ run }, { launch }] = await Promise.all([
-  import("./internal/CommandLine.ts"),
-  import("./internal/Launch.ts"),
+  import("./internal/command/CommandLine.ts"),
+  import("./internal/command/Launch.ts"),
 ])
 launch(run)

@@ -5,10 +5,10 @@ import { ConfigProvider, Effect, Redacted } from "effect"
 import { assert, describe } from "vitest"
 import type { DevFlags, ServeFlags } from "../src/Config.ts"
 import { defaults, readDuration, resolveDev, resolveServe } from "../src/Config.ts"
-import type { TargetFlags } from "../src/internal/ConfigTarget.ts"
-import { resolveTarget } from "../src/internal/ConfigTarget.ts"
+import type { TargetFlags } from "../src/internal/config/ConfigTarget.ts"
+import { resolveTarget } from "../src/internal/config/ConfigTarget.ts"
 import { serveDefaults, unknownLimits, unknownVariables } from "../src/Config.ts"
-import { limitHelp, limitVariable, limitVariables } from "../src/internal/LimitVariables.ts"
+import { limitHelp, limitVariable, limitVariables } from "../src/internal/config/LimitVariables.ts"
 
 type Env = Readonly<Record<string, string>>
 

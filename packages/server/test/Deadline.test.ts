@@ -11,9 +11,9 @@ import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "e
 import { TestClock } from "effect/testing"
 import { request } from "node:http"
 import { assert, describe } from "vitest"
-import { layerRequests, limitedRuns } from "../src/internal/Deadline.ts"
-import * as Listener from "../src/internal/Listener.ts"
-import { originOf } from "../src/internal/OwnAddress.ts"
+import { layerRequests, limitedRuns } from "../src/internal/serve/Deadline.ts"
+import * as Listener from "../src/internal/serve/Listener.ts"
+import { originOf } from "../src/internal/serve/OwnAddress.ts"
 
 const routes = Layer.mergeAll(
   HttpRouter.add("GET", "/quick", HttpServerResponse.text("here")),

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import * as Exposure from "../src/internal/Exposure.ts"
+import * as Exposure from "../src/internal/serve/Exposure.ts"
 
 const at = (bound: string) => ({
   bound,

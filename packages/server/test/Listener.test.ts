@@ -4,8 +4,8 @@ import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import { Agent, request } from "node:http"
 import { connect } from "node:net"
 import { assert, describe } from "vitest"
-import * as Listener from "../src/internal/Listener.ts"
-import { originOf } from "../src/internal/OwnAddress.ts"
+import * as Listener from "../src/internal/serve/Listener.ts"
+import { originOf } from "../src/internal/serve/OwnAddress.ts"
 
 const text = (url: string) => Effect.promise(async () => (await fetch(url)).text())
 

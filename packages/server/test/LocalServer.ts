@@ -11,10 +11,10 @@ import * as Builtin from "@millrace/nodes/Builtin"
 import { Egress } from "@millrace/egress/Egress"
 import { openWeb } from "@millrace/egress/Policy"
 import { Effect, Layer, Redacted } from "effect"
-import type { Bounds } from "../src/internal/Listener.ts"
-import * as Listener from "../src/internal/Listener.ts"
-import { originOf } from "../src/internal/OwnAddress.ts"
-import * as Routes from "../src/internal/Routes.ts"
+import type { Bounds } from "../src/internal/serve/Listener.ts"
+import * as Listener from "../src/internal/serve/Listener.ts"
+import { originOf } from "../src/internal/serve/OwnAddress.ts"
+import * as Routes from "../src/internal/serve/Routes.ts"
 
 const engine = Engine.layer.pipe(
   Layer.provideMerge(Builtin.layer),

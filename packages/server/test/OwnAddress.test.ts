@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { originOf, resolveOwn } from "../src/internal/OwnAddress.ts"
+import { originOf, resolveOwn } from "../src/internal/serve/OwnAddress.ts"
 
 const address = { host: "127.0.0.1", port: 7411, family: "IPv4" } as const
 

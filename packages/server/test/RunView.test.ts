@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util"
 import type { NodeRun } from "@millrace/core/domain/Run"
 import { assert, describe, it } from "vitest"
-import { coloured, plain } from "../src/internal/Colors.ts"
-import { nodeLine, timeText } from "../src/internal/RunView.ts"
+import { coloured, plain } from "../src/internal/dev/Colors.ts"
+import { nodeLine, timeText } from "../src/internal/dev/RunView.ts"
 
 const completed: NodeRun = {
   nodeId: "fetch",

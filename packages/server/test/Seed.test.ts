@@ -5,9 +5,9 @@ import { Keys } from "@millrace/core/engine/Keys"
 import * as Stores from "@millrace/memory/Stores"
 import { Effect, Layer } from "effect"
 import { assert } from "vitest"
-import * as StartupReport from "../src/internal/StartupReport.ts"
+import * as StartupReport from "../src/internal/dev/StartupReport.ts"
 import { hello } from "../src/internal/demo/Hello.ts"
-import * as Seed from "../src/internal/Seed.ts"
+import * as Seed from "../src/internal/dev/Seed.ts"
 
 const Live = Engine.layer.pipe(Layer.provide(NodeTypes.layer()), Layer.provideMerge(Stores.layer))
 

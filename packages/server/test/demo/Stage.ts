@@ -17,8 +17,8 @@ import * as Builtin from "@millrace/nodes/Builtin"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import * as Orders from "../../src/internal/demo/Orders.ts"
-import * as Listener from "../../src/internal/Listener.ts"
-import * as OwnAddress from "../../src/internal/OwnAddress.ts"
+import * as Listener from "../../src/internal/serve/Listener.ts"
+import * as OwnAddress from "../../src/internal/serve/OwnAddress.ts"
 
 /** Runs workflows from beginning to end. */
 export class Stage extends Context.Service<

@@ -3,7 +3,7 @@
  */
 import type { Json } from "@millrace/core/domain/Json"
 import { Option, Schema } from "effect"
-import type { Colors } from "../Colors.ts"
+import type { Colors } from "../dev/Colors.ts"
 
 /** What the order digest puts out. */
 export const Digest = Schema.Struct({

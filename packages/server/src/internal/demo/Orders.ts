@@ -6,7 +6,7 @@ import type { Layer } from "effect"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { readFile } from "node:fs/promises"
-import { ownOrigin } from "../OwnAddress.ts"
+import { ownOrigin } from "../serve/OwnAddress.ts"
 
 /** Where the file is served. */
 export const ordersPath = "/demo/orders.json"

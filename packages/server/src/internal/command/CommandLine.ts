@@ -1,0 +1,68 @@
+/**
+ * The command `millrace`: what can be typed, and what is said about it. Loads little, so that help
+ * and mistakes are answered at once; what a command does is loaded when it runs.
+ *
+ * Leaves out: what flags mean together with the environment; that is the configuration's.
+ */
+import * as CliConfig from "effect/cli/CliConfig"
+import type * as CliError from "effect/cli/CliError"
+import * as CliOutput from "effect/cli/CliOutput"
+import * as Command from "effect/cli/Command"
+import * as GlobalFlag from "effect/cli/GlobalFlag"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { accounts } from "./AccountsCommand.ts"
+import { credits } from "./CreditsCommand.ts"
+import { dev } from "./DevCommand.ts"
+import { doctor } from "./DoctorCommand.ts"
+import { keys } from "./KeysCommand.ts"
+import { quarantine } from "./QuarantineCommand.ts"
+import { serve } from "./ServeCommand.ts"
+import { CommandFailed } from "../../CommandFailed.ts"
+import { version } from "../Version.ts"
+import { webhooks } from "./WebhooksCommand.ts"
+
+/** The whole command, with its subcommands. */
+const millrace = Command.make("millrace").pipe(
+  Command.withDescription("An engine for workflows that people draw"),
+  Command.withSubcommands([dev, serve, keys, accounts, credits, webhooks, quarantine, doctor]),
+)
+
+/** The first line of a message, and what it suggests. */
+const lineOf = (error: CliError.CliError): string => {
+  const [first = ""] = error.message.split("\n")
+  const nearest = "suggestions" in error ? error.suggestions.join(" or ") : ""
+  return nearest === "" ? first : `${first}; did you mean ${nearest}?`
+}
+
+/** Help on standard output; mistakes as one line each and a hint on standard error. */
+const presenter = CliOutput.layerPresenter({
+  present: (event) => {
+    if (event._tag === "Version") return Console.log(event.version)
+    if (event._tag !== "InvalidInvocation") return CliOutput.defaultPresenter.present(event)
+    const hint = `Run ${event.commandPath.join(" ")} --help to see what there is`
+    return Effect.forEach([...event.errors.map(lineOf), hint], (line) => Console.error(line), {
+      discard: true,
+    })
+  },
+})
+
+const builtIns = CliConfig.layer({
+  builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions, GlobalFlag.LogLevel],
+})
+
+/** A mistake on the command line was explained already; only the exit code is left to say. */
+const refuseUsage = (error: CliError.ShowHelp) =>
+  error.errors.length === 0
+    ? Effect.void
+    : Effect.fail(new CommandFailed({ message: "", reason: "usage" }))
+
+/** Runs the command with the arguments of this process. Refusals are printed as one line. */
+export const run = Command.run(millrace, { version }).pipe(
+  Effect.catchTag("ShowHelp", refuseUsage),
+  Effect.tapErrorTag("StartRefused", ({ message }) =>
+    message === "" ? Effect.void : Console.error(message),
+  ),
+  Effect.provide(Layer.merge(presenter, builtIns)),
+)

@@ -1,0 +1,82 @@
+/**
+ * What a server says when everything answers: the first time it makes what a newcomer needs and
+ * shows a workflow run, later it tells what was kept.
+ *
+ * Guarantees: a key is shown in the start that makes it, and never again.
+ */
+import type { Account } from "@millrace/core/domain/Account"
+import type { Workflow } from "@millrace/core/domain/Workflow"
+import { Runs } from "@millrace/core/engine/Runs"
+import { Console, Effect, Redacted } from "effect"
+import * as StartupReport from "./StartupReport.ts"
+import type { DevSettings } from "../../Config.ts"
+import { diamond } from "../demo/Diamond.ts"
+import { digestLines } from "../demo/Digest.ts"
+import { hello } from "../demo/Hello.ts"
+import { orderDigest } from "../demo/OrderDigest.ts"
+import { ordersPath } from "../demo/Orders.ts"
+import * as BannerText from "./BannerText.ts"
+import type { Colors } from "./Colors.ts"
+import { follow } from "./RunView.ts"
+import * as Seed from "./Seed.ts"
+
+/** What there is to say something about. */
+export interface Host {
+  readonly settings: DevSettings
+  /** Where the server is reached. */
+  readonly origin: string
+  readonly colors: Colors
+  /** What operators show, where this start has made it up. */
+  readonly token: Redacted.Redacted | undefined
+  /** How many runs an earlier process left behind. */
+  readonly unfinished: number
+}
+
+const print = (...lines: ReadonlyArray<string>) =>
+  Effect.forEach(lines, (line) => Console.log(line), { discard: true })
+
+/** Runs the order digest for everybody to see. */
+const demonstrate = Effect.fnUntraced(function* (
+  { origin, colors }: Host,
+  account: Account,
+  workflow: Workflow,
+) {
+  const run = yield* (yield* Runs).start(account.id, { workflowId: workflow.id })
+  const title = `${colors.bold(workflow.name)} of ${origin}${ordersPath}`
+  yield* print("", `  ${title}  ${colors.dim(run.id)}`)
+  const ended = yield* follow(run, colors)
+  if (ended.run.status !== "COMPLETED") return
+  yield* print("", ...digestLines(ended.run.output, colors))
+})
+
+/** Makes the example workflows, runs the last one and returns the first. */
+const seedExamples = Effect.fnUntraced(function* (host: Host, account: Account) {
+  const first = yield* Seed.ensureWorkflow(account, hello)
+  yield* Seed.ensureWorkflow(account, diamond)
+  yield* demonstrate(host, account, yield* Seed.ensureWorkflow(account, orderDigest))
+  return first
+})
+
+const firstStart = Effect.fnUntraced(function* (host: Host, account: Account) {
+  const { origin, colors, settings, token } = host
+  const greeting = settings.seed ? yield* seedExamples(host, account) : undefined
+  const { secret } = yield* Seed.createKey(account)
+  yield* print("", ...BannerText.placeLines(origin, settings, token, colors))
+  yield* print("", ...BannerText.keyLines(origin, Redacted.value(secret), greeting, colors))
+})
+
+const laterStart = Effect.fnUntraced(function* (host: Host, account: Account) {
+  const { origin, colors, settings, token, unfinished } = host
+  const kept = { ...(yield* StartupReport.countOf(account)), unfinished }
+  yield* print("", ...BannerText.placeLines(origin, settings, token, colors))
+  yield* print(BannerText.keptLine(kept, colors), "", ...BannerText.hintLines(origin, token))
+})
+
+/** Makes what is missing, and prints everything there is to say. */
+export const banner = Effect.fnUntraced(function* (host: Host) {
+  yield* print(BannerText.titleLine(host.colors))
+  const account = yield* Seed.ensureAccount
+  const isNew = yield* Seed.isNew(account)
+  yield* isNew ? firstStart(host, account) : laterStart(host, account)
+  yield* print("", `  ${host.colors.dim("Ctrl-C stops the server")}`)
+})

@@ -1,0 +1,177 @@
+/**
+ * The socket the server listens on. It is taken before anything else is touched, so that a busy
+ * port costs nothing; requests that come before the server is ready wait for it.
+ *
+ * Guarantees: once the scope is closed, nobody is connected any more; whoever is slow, silent or
+ * does not speak HTTP is turned away in time. Leaves out: what is answered to a request.
+ */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { requestNames } from "@millrace/http/ErrorMiddleware"
+import type { HttpServer } from "effect/http"
+import type { Scope } from "effect"
+import { Effect } from "effect"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import { STATUS_CODES } from "node:http"
+import * as Closing from "./Closing.ts"
+import { CommandFailed } from "../../CommandFailed.ts"
+import type { Address } from "./OwnAddress.ts"
+
+/** A socket that is listened on. */
+export interface Listener {
+  readonly server: HttpServer.HttpServer["Service"]
+  /** Where this machine reaches it. */
+  readonly address: Address
+  /** The address it listens on as the system has it; `0.0.0.0` and `::` stand for all. */
+  readonly bound: string
+  /** Lets through what waits, and everything after it. */
+  readonly ready: Effect.Effect<void>
+  /** Says with every answer from now on that its connection closes after it. */
+  readonly beginClosing: Effect.Effect<void>
+  /** True once it was told to close. */
+  readonly isClosing: () => boolean
+  /**
+   * Accepts no more connections and answers what was accepted. Done once nobody is connected, or
+   * after five seconds.
+   */
+  readonly close: Effect.Effect<void>
+}
+
+/** What a client may take for itself. */
+export interface Bounds {
+  /** How long the headers of a request may take, from the connection on. */
+  readonly headersMillis: number
+  /** How long a whole request may take. */
+  readonly requestMillis: number
+  /** How long a connection is kept between two requests. */
+  readonly idleMillis: number
+  /** How often it is looked at who takes longer. */
+  readonly lookMillis: number
+  /** Connections at the same time; what comes on top is closed. */
+  readonly connections: number
+  /** Requests on one connection; it is closed after the last. */
+  readonly requestsPerConnection: number
+}
+
+/** What holds for servers: so idle connections are gone in time, and good ones last. */
+export const defaultBounds: Bounds = {
+  headersMillis: 10_000,
+  requestMillis: 30_000,
+  idleMillis: 5_000,
+  lookMillis: 1_000,
+  connections: 10_000,
+  requestsPerConnection: 10_000,
+}
+
+/** How many requests wait for a server that starts; what comes on top is turned away. */
+const heldAtMost = 1_000
+
+/** Keeps requests waiting until it is opened. */
+const gate = (server: Server): Effect.Effect<void> => {
+  const held: Array<() => void> = []
+  // Who waits to be told to go on goes on waiting: whether to is decided where bodies are read.
+  const gates = ["request", "checkContinue"].map((event) => {
+    const hold = (request: IncomingMessage, response: ServerResponse): void => {
+      // Once there are routes, they have it as well, and must not get it twice.
+      if (server.listenerCount(event) > 1) return
+      if (held.length < heldAtMost) held.push(() => server.emit(event, request, response))
+      else response.destroy()
+    }
+    server.on(event, hold)
+    return () => server.off(event, hold)
+  })
+  return Effect.sync(() => {
+    for (const open of gates) open()
+    for (const pass of held.splice(0)) pass()
+  })
+}
+
+/** How long a connection is kept after an answer to something else than a request. */
+const lingerMillis = 1_000
+
+/** Status, code for machines and sentence. */
+type Malformed = readonly [status: number, code: string, sentence: string]
+
+const malformed: { readonly [code: string]: Malformed } = {
+  HPE_HEADER_OVERFLOW: [431, "headers_too_large", "The headers of the request are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "request_timeout", "The request took too long to arrive"],
+}
+
+const notHttp: Malformed = [400, "not_http", "The request is not HTTP"]
+
+/** Answers what is not HTTP at all in the form that every error has. */
+const answerMalformed = (server: Server, nextName: () => string): void => {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable || error.code === "ECONNRESET") {
+      socket.destroy()
+      return
+    }
+    const [status, code, sentence] = malformed[error.code ?? ""] ?? notHttp
+    const body = JSON.stringify({ error: sentence })
+    const headers = {
+      "content-type": "application/json",
+      "content-length": body.length,
+      "x-content-type-options": "nosniff",
+      "x-error-code": code,
+      "x-request-id": nextName(),
+      connection: "close",
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`)
+    // Time to read the answer; whoever goes on sending would keep the connection for ever.
+    setTimeout(() => socket.destroy(), lingerMillis).unref()
+  })
+}
+
+const refusal = (cause: unknown, host: string, port: number): string => {
+  const { code, message } = cause as NodeJS.ErrnoException
+  if (code === "EADDRINUSE") return `Port ${port} is in use; choose another with --port`
+  if (code === "EACCES") return `Port ${port} may not be used by you; choose another with --port`
+  if (code === "ENOTFOUND" || code === "EADDRNOTAVAIL" || code === "EAI_AGAIN") {
+    return `This machine has no address "${host}"; choose another with --host`
+  }
+  return `Cannot listen on ${host}:${port}: ${message}`
+}
+
+/** What a server that listens on every interface is called by from its own machine. */
+const reachable: { readonly [host: string]: string } = { "0.0.0.0": "127.0.0.1", "::": "::1" }
+
+const addressOf = (server: Server): Pick<Listener, "address" | "bound"> => {
+  const found = server.address()
+  if (found === null || typeof found === "string") throw new Error("The server has no address")
+  const { address: bound, port } = found
+  const family = found.family === "IPv6" ? "IPv6" : "IPv4"
+  return { bound, address: { host: reachable[bound] ?? bound, port, family } }
+}
+
+/** The server before it listens. */
+const create = (bounds: Bounds): Closing.Closing => {
+  const made = Closing.create({
+    requestTimeout: bounds.requestMillis,
+    headersTimeout: bounds.headersMillis,
+    keepAliveTimeout: bounds.idleMillis,
+    connectionsCheckingInterval: bounds.lookMillis,
+  })
+  made.server.maxConnections = bounds.connections
+  made.server.maxRequestsPerSocket = bounds.requestsPerConnection
+  return made
+}
+
+/** Takes the port, 0 for any free one. Refused in one line when it is not to be had. */
+export const open = (
+  host: string,
+  port: number,
+  bounds: Bounds = defaultBounds,
+): Effect.Effect<Listener, CommandFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { begin, end, isClosing, server: node } = create(bounds)
+    const ready = gate(node)
+    answerMalformed(node, yield* requestNames)
+    const server = yield* NodeHttpServer.make(() => node, { host, port }).pipe(
+      Effect.mapError(
+        ({ cause }) => new CommandFailed({ message: refusal(cause, host, port), reason: "failed" }),
+      ),
+    )
+    yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
+    const places = addressOf(node)
+    return { server, ...places, ready, beginClosing: begin, isClosing, close: end }
+  })

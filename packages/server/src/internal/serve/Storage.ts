@@ -1,0 +1,43 @@
+/**
+ * The stores of a development server: in a folder, or in memory. Only what is used is loaded.
+ *
+ * Leaves out: a database of one's own.
+ */
+import type { KeyStore } from "@millrace/core/ports/KeyStore"
+import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
+import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import type {
+  DataFolderDamaged,
+  DataFolderForeign,
+  DataFolderLocked,
+} from "@millrace/postgres/DataFolder"
+import { Effect, Layer } from "effect"
+import type { DevSettings } from "../../Config.ts"
+
+/** Everything that is kept. */
+export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
+
+const inMemory = Effect.map(
+  Effect.promise(() => import("@millrace/memory/Stores")),
+  (memory) => memory.layer,
+)
+
+const inFolder = Effect.fnUntraced(function* (folder: string) {
+  const [stores, pglite] = yield* Effect.promise(() =>
+    Promise.all([import("@millrace/postgres/Stores"), import("@millrace/postgres/Pglite")]),
+  )
+  return stores.layerAlone.pipe(Layer.provide(pglite.layer(folder)))
+})
+
+/** Why stores cannot be opened; each has a message for people. */
+export type Problem = DataFolderLocked | DataFolderForeign | DataFolderDamaged | StorageError
+
+/** Opens the stores, which live as long as the scope of the layer. */
+export const layer = ({
+  data,
+  memory,
+}: Pick<DevSettings, "data" | "memory">): Layer.Layer<Stores, Problem> =>
+  memory ? Layer.unwrap(inMemory) : Layer.unwrap(inFolder(data))
