@@ -53,7 +53,7 @@ export const quiet = Effect.gen(function* () {
 })
 
 /** Stores a run as it is. */
-export const born = Effect.fnUntraced(function* (run: Run) {
+export const started = Effect.fnUntraced(function* (run: Run) {
   const store = yield* RunStore
   yield* store.commit(Samples.newRun(run))
   return run
@@ -67,7 +67,7 @@ export const orphan = Effect.fnUntraced(function* (
   const store = yield* RunStore
   const owner = samples.runner()
   yield* store.heartbeat(owner, 0)
-  return yield* born(samples.run({ status: "RUNNING", owner, fence: 1, ...change }))
+  return yield* started(samples.run({ status: "RUNNING", owner, fence: 1, ...change }))
 })
 
 /** A run at work for a runner that is alive. */
@@ -75,7 +75,7 @@ export const owned = Effect.fnUntraced(function* (samples: Samples.Samples, chan
   const store = yield* RunStore
   const owner = change?.owner ?? samples.runner()
   yield* store.heartbeat(owner, hourMillis)
-  return yield* born(samples.run({ status: "RUNNING", owner, fence: 1, ...change }))
+  return yield* started(samples.run({ status: "RUNNING", owner, fence: 1, ...change }))
 })
 
 /** A run that was parked by its owner, as it is stored. */
@@ -91,8 +91,8 @@ export const parked = Effect.fnUntraced(function* (
   return next.run
 })
 
-/** A run after somebody seized it. */
-export const seized = (run: Run, owner: RunnerId): Run => ({
+/** A run after somebody took it over. */
+export const takenOver = (run: Run, owner: RunnerId): Run => ({
   ...run,
   fence: run.fence + 1,
   owner,

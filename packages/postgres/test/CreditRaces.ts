@@ -117,8 +117,8 @@ const contested = Effect.fnUntraced(function* (
   const run = { ...samples.run({ status: "RUNNING", owner, fence: 1 }), estimatedCredits: 3 }
   if ((yield* outcome(pick(0), newRun(run, 3))) !== "applied") return { end: "none", isHeld: false }
   const cancel = Effect.fnUntraced(function* (server: Server) {
-    const seized = yield* server.runs.takeOver(run.accountId, run.id, samples.runner())
-    const { run: seen } = Option.getOrThrow(seized)
+    const taken = yield* server.runs.takeOver(run.accountId, run.id, samples.runner())
+    const { run: seen } = Option.getOrThrow(taken)
     if (seen.finishedAt !== null) return "ended" as const
     return yield* outcome(server, ending(seen, { status: "CANCELED" }, 0))
   })
@@ -170,7 +170,7 @@ export const settlements = Effect.fnUntraced(function* (
   }
 })
 
-/** Each run is born and ended by all servers at once, as after answers that got lost. */
+/** Each run is started and ended by all servers at once, as after answers that got lost. */
 export const twins = Effect.fnUntraced(function* (all: ReadonlyArray<Server>, rounds: number) {
   const samples = yield* Samples.make
   const { account } = samples
@@ -185,9 +185,9 @@ export const twins = Effect.fnUntraced(function* (all: ReadonlyArray<Server>, ro
     )
   const round = Effect.gen(function* () {
     const run = { ...samples.run({ status: "RUNNING" }), estimatedCredits: 3 }
-    const born = yield* byAll(newRun(run, 3))
+    const started = yield* byAll(newRun(run, 3))
     const ended = yield* byAll(ending(run, { status: "COMPLETED" }, 3))
-    return born === 1 && ended === 1
+    return started === 1 && ended === 1
   })
   const rows = yield* Effect.forEach(Array.from({ length: rounds }), () => round, {
     concurrency: 20,

@@ -99,7 +99,7 @@ describe("GroupCommit.submit", () => {
     }),
   )
 
-  it.effect("never has two flushes of one lane in flight, and lets others pass", () =>
+  it.effect("never has two flushes of one exclusivity key in flight, and lets others pass", () =>
     Effect.gen(function* () {
       const { flushes, open, start } = yield* make(undefined, 100, 2)
       for (const member of ["a$", "b$", "c", "d$"]) yield* start(member)

@@ -198,13 +198,13 @@ const losing = Effect.fnUntraced(function* (samples: Samples.Samples, n: number)
   const [owner, runner] = [samples.runner(), samples.runner()]
   yield* runs.heartbeat(owner, 0)
   const active = [{ ordinal: 0, attempt: 1, startedAt: 1 }]
-  const born = samples.run({ status: "RUNNING", owner, active })
-  yield* runs.commit(Samples.newRun(born))
+  const started = samples.run({ status: "RUNNING", owner, active })
+  yield* runs.commit(Samples.newRun(started))
   const request = { leaseMillis: 0, except: [] }
   const [record] = yield* runs.claim({ ...request, runner, limit: 1 })
   yield* runs.suspects(5)
-  yield* runs.heartbeat(owner, 0, { run: born.id, millis: n })
-  const run = record?.run ?? born
+  yield* runs.heartbeat(owner, 0, { run: started.id, millis: n })
+  const run = record?.run ?? started
   if (n % 3 === 0) yield* runs.clearLosses(run.id)
   else yield* runs.commit(Samples.step(run, { nodeRunCount: 1 }, { clearsLosses: n % 3 === 1 }))
 })

@@ -169,7 +169,7 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   ...change,
 })
 
-/** A webhook that a run may be born with. */
+/** A webhook that a run may be started with. */
 export const webhookOf = (flavor: number): Webhook => ({
   url: "https://receiver.example/hook",
   origin: "https://receiver.example",

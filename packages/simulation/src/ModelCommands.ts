@@ -181,7 +181,7 @@ export type RunCommand =
       readonly runsPerWorkflow?: number
     }
   | {
-      readonly _tag: "Seize"
+      readonly _tag: "TakeOver"
       readonly run: number
       readonly as: Asker
       readonly runner: number
@@ -192,8 +192,8 @@ export type RunCommand =
       readonly leaseMillis: number
       readonly blocked?: Block | undefined
     }
-  | { readonly _tag: "Abandon"; readonly runner: number; readonly runs: ReadonlyArray<number> }
-  | { readonly _tag: "Release"; readonly runner: number; readonly blocked?: Block | undefined }
+  | { readonly _tag: "Requeue"; readonly runner: number; readonly runs: ReadonlyArray<number> }
+  | { readonly _tag: "EndLease"; readonly runner: number; readonly blocked?: Block | undefined }
   | { readonly _tag: "Suspects" }
   | { readonly _tag: "Pardon"; readonly run: number }
   | { readonly _tag: "FindRun"; readonly run: number; readonly as: Asker }
@@ -392,7 +392,7 @@ const runDraws: ReadonlyArray<Draw> = [
   together,
   claim,
   (dice) => ({
-    _tag: "Seize",
+    _tag: "TakeOver",
     run: slotOf(dice, "runs"),
     as: somebody(dice),
     runner: slotOf(dice, "runners"),
@@ -403,9 +403,9 @@ const runDraws: ReadonlyArray<Draw> = [
     leaseMillis: dice.of(leases),
     ...(dice.chance(40) ? { blocked: blockOf(dice) } : {}),
   }),
-  (dice) => ({ _tag: "Abandon", runner: slotOf(dice, "runners"), runs: someRuns(dice) }),
+  (dice) => ({ _tag: "Requeue", runner: slotOf(dice, "runners"), runs: someRuns(dice) }),
   (dice) => ({
-    _tag: "Release",
+    _tag: "EndLease",
     runner: slotOf(dice, "runners"),
     ...(dice.chance(40) ? { blocked: blockOf(dice) } : {}),
   }),

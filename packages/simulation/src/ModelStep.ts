@@ -229,7 +229,10 @@ const together = (
     )
 }
 
-type Handing = Extract<RunCommand, { readonly _tag: "Claim" | "Heartbeat" | "Abandon" | "Release" }>
+type Handing = Extract<
+  RunCommand,
+  { readonly _tag: "Claim" | "Heartbeat" | "Requeue" | "EndLease" }
+>
 
 const blockOf = (cast: Cast.Cast, block: Block | undefined): Blocked | undefined =>
   block === undefined ? undefined : { run: cast.runs[block.run]!, millis: block.millis }
@@ -257,11 +260,11 @@ const handingAct = ({ cast }: Scene, command: Handing): Act => {
           Object.fromEntries(fences),
         )
     }
-    case "Abandon": {
+    case "Requeue": {
       const ids = command.runs.map((slot) => cast.runs[slot]!)
       return ({ runs }) => runs.requeue(runner, ids)
     }
-    case "Release": {
+    case "EndLease": {
       const blocked = blockOf(cast, command.blocked)
       return ({ runs }) => runs.endLease(runner, blocked)
     }
@@ -292,7 +295,7 @@ const runAct = (scene: Scene, command: Exclude<RunCommand, Handing>): Act => {
     }
     case "Together":
       return together(scene, command)
-    case "Seize": {
+    case "TakeOver": {
       const account = ownerOf(command.run, command.as)
       const runner = cast.runners[command.runner]!
       return ({ runs }) => found(runs.takeOver(account, cast.runs[command.run]!, runner))
@@ -416,8 +419,8 @@ export const actOf = (scene: Scene, command: Exclude<Command, { readonly _tag: "
       return ledgerAct(scene, command)
     case "Claim":
     case "Heartbeat":
-    case "Abandon":
-    case "Release":
+    case "Requeue":
+    case "EndLease":
       return handingAct(scene, command)
     default:
       return runAct(scene, command)

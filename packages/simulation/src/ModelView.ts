@@ -43,7 +43,7 @@ export const touchedBy = (command: Command): Touched => {
     case "ReplaceWorkflow":
     case "RemoveWorkflow":
       return { ...nothing, workflows: [command.workflow] }
-    case "Seize":
+    case "TakeOver":
       return { ...nothing, runs: [command.run] }
     case "Begin":
     case "Advance":
@@ -58,8 +58,8 @@ export const touchedBy = (command: Command): Touched => {
       return { ...nothing, ledgers: [command.account] }
     case "Claim":
     case "Heartbeat":
-    case "Abandon":
-    case "Release":
+    case "Requeue":
+    case "EndLease":
     case "Pardon":
       return { ...nothing, runs: everything.runs }
     default:

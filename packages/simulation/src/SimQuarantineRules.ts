@@ -38,13 +38,13 @@ export const checkTaken = (
   const suspects = [...watched]
     .map(({ record }) => record.run)
     .filter((run) => run.owner === runner && !isTerminal(run.status) && run.losses.length > 0)
-  const heavy = suspects.filter(({ losses }) => losses.length > 1)
+  const several = suspects.filter(({ losses }) => losses.length > 1)
   for (const { id, losses } of taken) {
     if (losses.length === 0) continue
     const isRight =
       losses.length > 1
         ? suspects.length === 1
-        : heavy.length === 0 && suspects.length <= suspectsAtOnce
+        : several.length === 0 && suspects.length <= suspectsAtOnce
     if (!isRight) report("suspects are set apart", `${runner} takes ${id}: ${shown(suspects)}`)
   }
 }

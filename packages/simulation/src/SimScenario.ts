@@ -22,7 +22,7 @@ export type Blow =
   | { readonly _tag: "Drain"; readonly downMillis: number }
 
 /** What is struck in the middle of an operation, and when in it. */
-export const strikable = ["commit", "claim", "seize", "heartbeat", "call"] as const
+export const strikable = ["commit", "claim", "takeOver", "heartbeat", "call"] as const
 
 /** One thing that happens. Times are milliseconds from the beginning. */
 export type Action =
@@ -217,7 +217,7 @@ const faultOf = (dice: Dice.Dice, runs: number): Action => {
       return {
         _tag: "Strike",
         operation,
-        count: 1 + dice.below(operation === "seize" ? 2 : dice.of([5, 15, 40])),
+        count: 1 + dice.below(operation === "takeOver" ? 2 : dice.of([5, 15, 40])),
         place: dice.of(["arriving", "landed", "landed"]),
         blow: dice.chance(12) ? { _tag: "Cancel", server } : blowOf(dice),
       }

@@ -1,5 +1,5 @@
 /**
- * What must hold of a run as it is born. What becomes of it is for the other rules.
+ * What must hold of a run as it is started. What becomes of it is for the other rules.
  */
 import type { Json } from "@millrace/core/domain/Json"
 import { settingsOf } from "@millrace/core/domain/Workflow"

@@ -13,7 +13,7 @@ import { isOver } from "./SimReference.ts"
 import type { Bench, Turned } from "./SimWatched.ts"
 import { isSame, rowsOf, shown } from "./SimWatched.ts"
 
-const born = [
+const started = [
   "id",
   "accountId",
   "workflowId",
@@ -32,12 +32,12 @@ const born = [
   "fence",
 ] as const
 
-/** What a run was born with stays; its revision moves by one, its status only forwards. */
+/** What a run was started with stays; its revision moves by one, its status only forwards. */
 export const checkIdentity = ({ report }: Bench, { after, before }: Turned): void => {
   const id = after.run.id
-  for (const key of born) {
+  for (const key of started) {
     if (isSame(before.run[key], after.run[key])) continue
-    report("no commit changes what a run was born with", `${id}: ${key}`)
+    report("no commit changes what a run was started with", `${id}: ${key}`)
   }
   if (after.run.revision !== before.run.revision + 1) {
     report("each commit is one revision", `${id}: ${before.run.revision}, ${after.run.revision}`)

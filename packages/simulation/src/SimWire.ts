@@ -57,7 +57,7 @@ const away = (operation: string): StorageError =>
 const runOf = (operation: Operation): RunId | undefined =>
   operation._tag === "Commit"
     ? operation.commit.run.id
-    : operation._tag === "Seize"
+    : operation._tag === "TakeOver"
       ? operation.id
       : undefined
 
@@ -76,10 +76,12 @@ const titleOf = (operation: Operation): string => {
     }
     case "Claim":
       return "claim"
-    case "Seize":
-      return `seize ${operation.id}`
-    case "Abandon":
-      return `abandon ${operation.ids.join(" ")}`
+    case "TakeOver":
+      return `take over ${operation.id}`
+    case "Requeue":
+      return `requeue ${operation.ids.join(" ")}`
+    case "EndLease":
+      return "end lease"
     default:
       return operation._tag.toLowerCase()
   }
@@ -103,7 +105,7 @@ export class Wire {
         this.#send(machine, { _tag: "Commit", commit }, runs.commit(commit)),
       claim: (request) => this.#send(machine, { _tag: "Claim", request }, runs.claim(request)),
       takeOver: (account, id, runner) =>
-        this.#send(machine, { _tag: "Seize", id, runner }, runs.takeOver(account, id, runner)),
+        this.#send(machine, { _tag: "TakeOver", id, runner }, runs.takeOver(account, id, runner)),
       heartbeat: (runner: RunnerId, leaseMillis, blocked) =>
         Effect.suspend(() => {
           machine.runner ??= runner
@@ -111,10 +113,10 @@ export class Wire {
           return this.#send(machine, operation, runs.heartbeat(runner, leaseMillis, blocked))
         }),
       requeue: (runner, ids) =>
-        this.#send(machine, { _tag: "Abandon", runner, ids }, runs.requeue(runner, ids)),
+        this.#send(machine, { _tag: "Requeue", runner, ids }, runs.requeue(runner, ids)),
       now: read(runs.now),
       endLease: (runner, blocked) =>
-        this.#send(machine, { _tag: "Release", runner }, runs.endLease(runner, blocked)),
+        this.#send(machine, { _tag: "EndLease", runner }, runs.endLease(runner, blocked)),
       cappedAccounts: (limit) => read(runs.cappedAccounts(limit)),
       suspects: (limit) => read(runs.suspects(limit)),
       clearLosses: (id) => this.#send(machine, { _tag: "Pardon", id }, runs.clearLosses(id)),

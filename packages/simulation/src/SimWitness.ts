@@ -20,15 +20,15 @@ import { isSame, shown, Watched } from "./SimWatched.ts"
 export type Operation =
   | { readonly _tag: "Commit"; readonly commit: RunCommit }
   | { readonly _tag: "Claim"; readonly request: ClaimRequest }
-  | { readonly _tag: "Seize"; readonly id: RunId; readonly runner: RunnerId }
+  | { readonly _tag: "TakeOver"; readonly id: RunId; readonly runner: RunnerId }
   | { readonly _tag: "Heartbeat"; readonly runner: RunnerId; readonly leaseMillis: number }
-  | { readonly _tag: "Abandon"; readonly runner: RunnerId; readonly ids: ReadonlyArray<RunId> }
-  | { readonly _tag: "Release"; readonly runner: RunnerId }
+  | { readonly _tag: "Requeue"; readonly runner: RunnerId; readonly ids: ReadonlyArray<RunId> }
+  | { readonly _tag: "EndLease"; readonly runner: RunnerId }
   | { readonly _tag: "Pardon"; readonly id: RunId }
   | { readonly _tag: "Read" }
 
 /** The run as it would have been just before its first commit. */
-const unborn = ({ definition, run }: RunRecord): RunRecord => ({
+const beforeFirstCommit = ({ definition, run }: RunRecord): RunRecord => ({
   definition,
   nodeRuns: [],
   run: {
@@ -83,7 +83,7 @@ export class Witness {
     switch (operation._tag) {
       case "Read":
         break
-      case "Release":
+      case "EndLease":
         this.#takeBack(operation.runner)
         this.#leases.delete(operation.runner)
         break
@@ -99,14 +99,14 @@ export class Witness {
         this.#checkClaim(operation.request, now)
         this.#leases.set(operation.request.runner, now + operation.request.leaseMillis)
         break
-      case "Seize":
+      case "TakeOver":
         this.#handOver((run) =>
           run.id === operation.id
             ? { ...run, owner: operation.runner, fence: run.fence + 1, dueAt: null }
             : run,
         )
         break
-      case "Abandon": {
+      case "Requeue": {
         const { ids, runner } = operation
         this.#handOver((run) =>
           run.owner === runner && ids.includes(run.id)
@@ -157,12 +157,12 @@ export class Witness {
     if (after === undefined || !hasWritten) return exit
     const name = nameOf(commit.run, commit.expected)
     if (name !== undefined) this.#names.add(name)
-    const watched = this.runs.get(id) ?? new Watched(unborn(after))
+    const watched = this.runs.get(id) ?? new Watched(beforeFirstCommit(after))
     this.runs.set(id, watched)
     watched.record = after
     this.#check({
       watched,
-      before: before ?? unborn(after),
+      before: before ?? beforeFirstCommit(after),
       after,
       events: Effect.runSync(this.#store.events(after.run.accountId, id, 0)),
       machine,

@@ -34,7 +34,7 @@ export interface RunModel {
   readonly favor: (ids: ReadonlyArray<RunId>) => void
 }
 
-/** The parts of a run that a commit never changes: how it was born, and its fence. */
+/** The parts of a run that a commit never changes: how it was started, and its fence. */
 type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
   | ("executionId" | "mode" | "source" | "singleNodeId" | "createdAt" | "estimatedCredits")

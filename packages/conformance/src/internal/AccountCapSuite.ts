@@ -27,7 +27,7 @@ const account = Effect.fnUntraced(function* (
   const store = yield* KeyStore
   yield* store.insertAccount(samples.accountOf({ id }))
   if (runsAtOnce !== null) yield* store.updateAccount(id, { runsAtOnce })
-  for (let n = 0; n < count; n++) yield* Scenes.born(samples.run({ accountId: id }))
+  for (let n = 0; n < count; n++) yield* Scenes.started(samples.run({ accountId: id }))
   return id
 })
 

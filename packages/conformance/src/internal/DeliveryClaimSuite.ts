@@ -111,8 +111,8 @@ const outbox = (it: Tests): void => {
       yield* runs.commit(Samples.newRun(run))
       const [late, good] = [samples.delivery({ runId: run.id }), samples.delivery()]
       const stale = Samples.step({ ...run, fence: 7 }, {}, { deliveries: [late] })
-      const born = Samples.newRun(samples.run(), { deliveries: [] })
-      const other = { ...born, deliveries: [{ ...good, runId: born.run.id }] }
+      const started = Samples.newRun(samples.run(), { deliveries: [] })
+      const other = { ...started, deliveries: [{ ...good, runId: started.run.id }] }
       const outcomes = [Effect.exit(runs.commit(stale)), Effect.exit(runs.commit(other))]
       yield* Effect.all(outcomes, { concurrency: 2 })
       assert.isTrue(Option.isNone(yield* store.find(null, late.id)))

@@ -8,7 +8,7 @@ import type { Run } from "@millrace/core/domain/Run"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
 import {
-  born,
+  started,
   claim,
   claimed,
   hourMillis,
@@ -16,7 +16,7 @@ import {
   parked,
   quiet,
   runOf,
-  seized,
+  takenOver,
 } from "../RunScenes.ts"
 import * as Samples from "../Samples.ts"
 
@@ -47,10 +47,10 @@ const claims = (it: Tests): void => {
   it.effect("takes expired runs first, then queued ones, each oldest first", () =>
     Effect.gen(function* () {
       const samples = yield* quiet
-      const queued = [yield* born(samples.run()), yield* born(samples.run())]
+      const queued = [yield* started(samples.run()), yield* started(samples.run())]
       const young = yield* orphan(samples, { createdAt: 9 })
       const orphans = [yield* orphan(samples, { createdAt: 8 }), young]
-      const oldest = yield* born(samples.run({ createdAt: 5 }))
+      const oldest = yield* started(samples.run({ createdAt: 5 }))
       const expected = [...orphans, oldest, ...queued].map(({ id }) => id)
       const runner = samples.runner()
       const first = yield* claim(runner, 1)
@@ -74,8 +74,8 @@ const claims = (it: Tests): void => {
   it.effect("returns what it claimed in the order of the claim", () =>
     Effect.gen(function* () {
       const samples = yield* quiet
-      const b = yield* born(samples.run({ createdAt: 2 }))
-      const a = yield* born(samples.run({ createdAt: 1 }))
+      const b = yield* started(samples.run({ createdAt: 2 }))
+      const a = yield* started(samples.run({ createdAt: 1 }))
       const d = yield* orphan(samples, { createdAt: 4 })
       const c = yield* orphan(samples, { createdAt: 3 })
       const records = yield* claim(samples.runner(), 9)
@@ -89,7 +89,7 @@ const bounds = (it: Tests): void => {
   it.effect("takes no more than its limit, and with a limit of 0 nothing", () =>
     Effect.gen(function* () {
       const samples = yield* quiet
-      for (let n = 0; n < 5; n++) yield* born(samples.run())
+      for (let n = 0; n < 5; n++) yield* started(samples.run())
       const sizes: Array<number> = []
       for (const limit of [0, 2, 2, 2, 2]) {
         sizes.push((yield* claim(samples.runner(), limit)).length)
@@ -102,7 +102,7 @@ const bounds = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* quiet
       const run = yield* orphan(samples, { status: "QUEUED" })
-      const unheard = yield* born(samples.run({ owner: samples.runner() }))
+      const unheard = yield* started(samples.run({ owner: samples.runner() }))
       const runner = samples.runner()
       const records = yield* claim(runner, 9)
       const expected = [claimed(run, runner), claimed(unheard, runner)]
@@ -120,11 +120,11 @@ const bounds = (it: Tests): void => {
       const owner = samples.runner()
       yield* store.heartbeat(owner, hourMillis)
       for (const status of ["QUEUED", "RUNNING"] as const) {
-        yield* born(samples.run({ status, owner }))
+        yield* started(samples.run({ status, owner }))
       }
       for (const status of ["COMPLETED", "FAILED", "CANCELED"] as const) {
         yield* orphan(samples, { status })
-        yield* born(samples.run({ status }))
+        yield* started(samples.run({ status }))
       }
       assert.deepStrictEqual(yield* claim(samples.runner(), 9), [])
     }),
@@ -136,7 +136,7 @@ const endings = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* quiet
       const store = yield* RunStore
-      const [queued, running] = [yield* born(samples.run()), yield* orphan(samples)]
+      const [queued, running] = [yield* started(samples.run()), yield* orphan(samples)]
       yield* store.commit(Samples.step(queued, { status: "CANCELED" }))
       yield* store.commit(Samples.step(running, { status: "COMPLETED" }))
       assert.deepStrictEqual(yield* claim(samples.runner(), 9), [])
@@ -164,7 +164,7 @@ const races = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* quiet
       const ids: Array<RunId> = []
-      for (let n = 0; n < 60; n++) ids.push((yield* born(samples.run())).id)
+      for (let n = 0; n < 60; n++) ids.push((yield* started(samples.run())).id)
       for (let n = 0; n < 60; n++) ids.push((yield* orphan(samples)).id)
       const runners = Array.from({ length: 20 }, () => samples.runner())
       const work = Effect.fnUntraced(function* (runner: RunnerId) {
@@ -194,7 +194,7 @@ const leases = (it: Tests): void => {
       const samples = yield* quiet
       const runner = samples.runner()
       assert.deepStrictEqual(yield* claim(runner, 9), [])
-      yield* born(samples.run({ status: "RUNNING", owner: runner }))
+      yield* started(samples.run({ status: "RUNNING", owner: runner }))
       assert.deepStrictEqual(yield* claim(samples.runner(), 9), [])
     }),
   )
@@ -230,7 +230,7 @@ const releases = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* quiet
       const store = yield* RunStore
-      const run = yield* born(samples.run())
+      const run = yield* started(samples.run())
       const [first, second] = [samples.runner(), samples.runner()]
       yield* claim(first, 9)
       assert.deepStrictEqual(yield* claim(second, 9), [])
@@ -250,10 +250,10 @@ const releases = (it: Tests): void => {
       const store = yield* RunStore
       const owner = samples.runner()
       assert.deepStrictEqual(yield* store.heartbeat(owner, hourMillis), new Map())
-      const a = yield* born(samples.run({ status: "RUNNING", owner, fence: 2 }))
-      const b = yield* born(samples.run({ owner, fence: 5 }))
-      const done = yield* born(samples.run({ status: "RUNNING", owner }))
-      yield* born(samples.run({ status: "RUNNING", owner: samples.runner() }))
+      const a = yield* started(samples.run({ status: "RUNNING", owner, fence: 2 }))
+      const b = yield* started(samples.run({ owner, fence: 5 }))
+      const done = yield* started(samples.run({ status: "RUNNING", owner }))
+      yield* started(samples.run({ status: "RUNNING", owner: samples.runner() }))
       yield* store.commit(Samples.step(done, { status: "COMPLETED" }))
       const both = new Map([
         [a.id, 2],
@@ -294,10 +294,10 @@ const abandons = (it: Tests): void => {
       const store = yield* RunStore
       const owner = samples.runner()
       yield* store.heartbeat(owner, hourMillis)
-      const mine = yield* born(samples.run({ status: "RUNNING", owner, fence: 4 }))
-      const kept = yield* born(samples.run({ status: "RUNNING", owner }))
-      const done = yield* born(samples.run({ status: "COMPLETED", owner }))
-      const other = yield* born(samples.run({ status: "RUNNING", owner: samples.runner() }))
+      const mine = yield* started(samples.run({ status: "RUNNING", owner, fence: 4 }))
+      const kept = yield* started(samples.run({ status: "RUNNING", owner }))
+      const done = yield* started(samples.run({ status: "COMPLETED", owner }))
+      const other = yield* started(samples.run({ status: "RUNNING", owner: samples.runner() }))
       yield* store.heartbeat(other.owner!, hourMillis)
       const unknown = RunId.make("run_\u0000unknown")
       yield* store.requeue(owner, [mine.id, done.id, other.id, unknown, mine.id])
@@ -332,7 +332,7 @@ const seize = (it: Tests): void => {
         yield* store.commit(Samples.newRun(run, { nodeRuns }))
         const result = yield* store.takeOver(samples.account, run.id, runner)
         const record = {
-          run: seized(run, runner),
+          run: takenOver(run, runner),
           definition: Samples.definitionFor(run),
           nodeRuns: nodeRuns.toReversed(),
         }
@@ -351,7 +351,7 @@ const seize = (it: Tests): void => {
       const samples = yield* quiet
       const store = yield* RunStore
       const owner = samples.runner()
-      const run = yield* born(samples.run({ status: "RUNNING", owner, fence: 3 }))
+      const run = yield* started(samples.run({ status: "RUNNING", owner, fence: 3 }))
       yield* store.commit(Samples.step(run, { dueAt: Samples.epoch + 1e12, owner: null }))
       const result = yield* store.takeOver(samples.account, run.id, samples.runner())
       const taken = Option.getOrThrow(result).run
@@ -365,7 +365,7 @@ const seize = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* RunStore
-      const run = yield* born(samples.run({ status: "COMPLETED", fence: 2 }))
+      const run = yield* started(samples.run({ status: "COMPLETED", fence: 2 }))
       const result = yield* store.takeOver(samples.account, run.id, samples.runner())
       assert.deepStrictEqual(Option.getOrUndefined(result)?.run, run)
       assert.deepStrictEqual(yield* runOf(run), run)
@@ -379,7 +379,7 @@ const seizeEdges = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const runner = samples.runner()
-      const run = yield* born(samples.run())
+      const run = yield* started(samples.run())
       for (const id of [RunId.make("run_unknown"), RunId.make("a\u0000b")]) {
         assert.isTrue(Option.isNone(yield* store.takeOver(samples.account, id, runner)))
       }
@@ -392,7 +392,7 @@ const seizeEdges = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* RunStore
-      const run = yield* born(samples.run())
+      const run = yield* started(samples.run())
       const records = yield* Effect.forEach(
         Array.from({ length: 20 }, () => samples.runner()),
         (runner) => store.takeOver(samples.account, run.id, runner),

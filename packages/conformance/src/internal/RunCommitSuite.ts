@@ -173,7 +173,7 @@ const steps = (it: Tests): void => {
     }),
   )
 
-  it.effect("keeps what a run was born with, and who may write it", () =>
+  it.effect("keeps what a run was started with, and who may write it", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const store = yield* RunStore

@@ -26,7 +26,7 @@ const workflow = (samples: Samples.Samples, name: string) =>
 /** Queued runs of an account, oldest first. */
 const queue = (samples: Samples.Samples, name: string, count: number, change?: Partial<Run>) =>
   Effect.forEach(Array.from({ length: count }), () =>
-    Scenes.born(samples.run({ accountId: account(samples, name), ...change })),
+    Scenes.started(samples.run({ accountId: account(samples, name), ...change })),
   )
 
 const several = 8

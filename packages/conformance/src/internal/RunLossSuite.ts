@@ -8,7 +8,7 @@ import { RunId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
-import { born, claim, hourMillis, longAgo, orphan, parked, quiet, runOf } from "../RunScenes.ts"
+import { started, claim, hourMillis, longAgo, orphan, parked, quiet, runOf } from "../RunScenes.ts"
 import * as Samples from "../Samples.ts"
 
 type Tests = Vitest.MethodsNonLive<RunStore>
@@ -104,7 +104,7 @@ const records = (it: Tests): void => {
       yield* store.endLease(released.owner!)
       const given = yield* busyOrphan(samples)
       yield* store.requeue(given.owner!, [given.id])
-      const unheard = yield* born(samples.run({ active: atWork, owner: samples.runner() }))
+      const unheard = yield* started(samples.run({ active: atWork, owner: samples.runner() }))
       for (const { run } of yield* claim(samples.runner(), 9)) {
         assert.deepStrictEqual(run.losses, [], run.id)
         assert.isTrue([released.id, given.id, unheard.id].includes(run.id))
@@ -195,20 +195,20 @@ const quarantine = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* quiet
       const store = yield* RunStore
-      const [light, owner] = [yield* suspect(samples, 1), samples.runner()]
-      assert.deepStrictEqual(idsOf(yield* claim(owner, 9)), [light.id])
-      const heavy = yield* suspect(samples, 2)
+      const [single, owner] = [yield* suspect(samples, 1), samples.runner()]
+      assert.deepStrictEqual(idsOf(yield* claim(owner, 9)), [single.id])
+      const several = yield* suspect(samples, 2)
       const other = yield* suspect(samples, 3)
       const third = yield* suspect(samples, 1)
       // Not beside a suspect, and nobody passes it in line.
       assert.deepStrictEqual(yield* claim(owner, 9), [])
       const alone = samples.runner()
-      assert.deepStrictEqual(idsOf(yield* claim(alone, 9)), [heavy.id])
+      assert.deepStrictEqual(idsOf(yield* claim(alone, 9)), [several.id])
       assert.deepStrictEqual(yield* claim(alone, 9), [])
       assert.deepStrictEqual(idsOf(yield* claim(samples.runner(), 9)), [other.id])
       assert.deepStrictEqual(idsOf(yield* claim(owner, 9)), [third.id])
       assert.deepStrictEqual(yield* claim(alone, 9), [])
-      yield* store.commit(Samples.step(yield* runOf(heavy), { status: "COMPLETED" }))
+      yield* store.commit(Samples.step(yield* runOf(several), { status: "COMPLETED" }))
       const late = yield* suspect(samples, 1)
       assert.deepStrictEqual(idsOf(yield* claim(alone, 9)), [late.id])
     }),
@@ -219,14 +219,14 @@ const besides = (it: Tests): void => {
   it.effect("lets healthy runs pass whoever is in quarantine", () =>
     Effect.gen(function* () {
       const samples = yield* quiet
-      const heavy = yield* suspect(samples, 2)
+      const several = yield* suspect(samples, 2)
       const owner = samples.runner()
-      assert.deepStrictEqual(idsOf(yield* claim(owner, 9)), [heavy.id])
+      assert.deepStrictEqual(idsOf(yield* claim(owner, 9)), [several.id])
       yield* suspect(samples, 2, { createdAt: at })
       for (let n = 0; n < 10; n++) yield* busyOrphan(samples, { createdAt: at + n })
       const idle = yield* orphan(samples)
       const due = yield* parked(samples, longAgo)
-      const queued = yield* born(samples.run())
+      const queued = yield* started(samples.run())
       const expected = [idle.id, due.id, queued.id]
       assert.deepStrictEqual(idsOf(yield* claim(owner, 3)), expected)
       assert.deepStrictEqual(yield* claim(owner, 9), [])
@@ -236,10 +236,10 @@ const besides = (it: Tests): void => {
   it.effect("leaves out of the line whatever the runner cannot execute", () =>
     Effect.gen(function* () {
       const samples = yield* quiet
-      const heavy = yield* suspect(samples, 2)
-      const light = yield* busyOrphan(samples)
-      const taken = yield* claim(samples.runner(), 9, { except: [heavy.id] })
-      assert.deepStrictEqual(idsOf(taken), [light.id])
+      const several = yield* suspect(samples, 2)
+      const single = yield* busyOrphan(samples)
+      const taken = yield* claim(samples.runner(), 9, { except: [several.id] })
+      assert.deepStrictEqual(idsOf(taken), [single.id])
     }),
   )
 
@@ -247,7 +247,7 @@ const besides = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* quiet
       const run = yield* suspect(samples, 1)
-      const queued = yield* born(samples.run())
+      const queued = yield* started(samples.run())
       const owner = samples.runner()
       const caps = { runsPerAccount: 1 }
       assert.deepStrictEqual(idsOf(yield* claim(owner, 9, caps)), [run.id])
@@ -319,8 +319,8 @@ const blocks = (it: Tests): void => {
       const owner = samples.runner()
       yield* die(owner)
       const change = { status: "RUNNING", active: atWork, owner } as const
-      const guilty = yield* born(samples.run(change))
-      const healthy = yield* born(samples.run(change))
+      const guilty = yield* started(samples.run(change))
+      const healthy = yield* started(samples.run(change))
       yield* claim(samples.runner(), 9)
       yield* store.heartbeat(owner, hourMillis, { run: guilty.id, millis: 12_000 })
       const blocked = { runner: owner, nodes: [1, 0], cause: "blocked", millis: 12_000 }
@@ -338,8 +338,8 @@ const blocks = (it: Tests): void => {
       const owner = samples.runner()
       yield* store.heartbeat(owner, hourMillis)
       const change = { status: "RUNNING", active: atWork, owner } as const
-      const guilty = yield* born(samples.run(change))
-      const healthy = yield* born(samples.run(change))
+      const guilty = yield* started(samples.run(change))
+      const healthy = yield* started(samples.run(change))
       yield* store.endLease(owner, { run: guilty.id, millis: 60_000 })
       yield* claim(samples.runner(), 9)
       const blocked = { runner: owner, nodes: [1, 0], cause: "blocked", millis: 60_000 }
@@ -380,8 +380,8 @@ const operators = (it: Tests): void => {
       assert.deepStrictEqual(yield* runOf(run), { ...run, losses: [] })
       assert.deepStrictEqual(yield* claim(samples.runner(), 9, { runsPerAccount: 0 }), [])
       const owner = samples.runner()
-      const light = yield* suspect(samples, 1, { createdAt: at })
-      assert.deepStrictEqual(idsOf(yield* claim(owner, 9)), [light.id])
+      const single = yield* suspect(samples, 1, { createdAt: at })
+      assert.deepStrictEqual(idsOf(yield* claim(owner, 9)), [single.id])
     }),
   )
 }

@@ -153,11 +153,11 @@ const parking = (it: Tests): void => {
 }
 
 const claiming = (it: Tests): void => {
-  it.effect("takes no parked run before its time, whether it was born so or not", () =>
+  it.effect("takes no parked run before its time, whether it was started so or not", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
       yield* Scenes.parked(samples, never)
-      yield* Scenes.born(samples.run({ dueAt: never }))
+      yield* Scenes.started(samples.run({ dueAt: never }))
       assert.deepStrictEqual(yield* Scenes.claim(samples.runner(), 9), [])
     }),
   )
@@ -203,11 +203,11 @@ const turns = (it: Tests): void => {
   it.effect("takes what is due and what is queued in turn, by the time since which it waits", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
-      const newer = yield* Scenes.born(samples.run({ createdAt: longAgo + 3 }))
-      const older = yield* Scenes.born(samples.run({ createdAt: 3 }))
+      const newer = yield* Scenes.started(samples.run({ createdAt: longAgo + 3 }))
+      const older = yield* Scenes.started(samples.run({ createdAt: 3 }))
       const later = yield* Scenes.parked(samples, longAgo + 2, { createdAt: 2 })
       const first = yield* Scenes.parked(samples, longAgo, { createdAt: 4 })
-      const second = yield* Scenes.born(samples.run({ dueAt: longAgo + 1, createdAt: 1 }))
+      const second = yield* Scenes.started(samples.run({ dueAt: longAgo + 1, createdAt: 1 }))
       const expired = yield* Scenes.orphan(samples, { createdAt: 9 })
       const ids = [expired, older, first, second, later, newer].map(({ id }) => id)
       const runner = samples.runner()
@@ -238,7 +238,7 @@ const turns = (it: Tests): void => {
       })
       // Whether somebody is queued beside them or not.
       assert.deepStrictEqual(yield* take(3), [many[0]!.id, due.id, many[1]!.id])
-      const queued = yield* Scenes.born(samples.run(c))
+      const queued = yield* Scenes.started(samples.run(c))
       assert.deepStrictEqual(yield* take(2), [many[2]!.id, queued.id])
       const again = yield* Scenes.parked(samples, longAgo + 99, c)
       assert.deepStrictEqual(yield* take(1, a!.accountId), [again.id])
@@ -272,7 +272,7 @@ const races = (it: Tests): void => {
 }
 
 const hands = (it: Tests): void => {
-  it.effect("lets a parked run be seized and canceled, and forgets it then", () =>
+  it.effect("lets a parked run be taken over and canceled, and forgets it then", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
       const store = yield* RunStore
@@ -281,7 +281,7 @@ const hands = (it: Tests): void => {
         const runner = samples.runner()
         yield* store.heartbeat(runner, Scenes.hourMillis)
         const taken = yield* store.takeOver(samples.account, run.id, runner)
-        const expected = Scenes.seized(run, runner)
+        const expected = Scenes.takenOver(run, runner)
         assert.deepStrictEqual(Option.getOrUndefined(taken)?.run, expected)
         const fences = yield* store.heartbeat(runner, Scenes.hourMillis)
         assert.deepStrictEqual(fences, new Map([[run.id, expected.fence]]))
@@ -293,7 +293,7 @@ const hands = (it: Tests): void => {
     }),
   )
 
-  it.effect("takes a run that was seized while it was parked from an owner that is gone", () =>
+  it.effect("takes a run that was taken over while it was parked from an owner that is gone", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
       const store = yield* RunStore

@@ -14,7 +14,7 @@ type Tests = Vitest.MethodsNonLive<RunStore | LedgerStore>
 
 const today = dayOf(Samples.epoch)
 
-const born = Effect.fnUntraced(function* (run: Run) {
+const started = Effect.fnUntraced(function* (run: Run) {
   yield* RunStore.use((store) => store.commit(Samples.newRun(run)))
 })
 
@@ -27,7 +27,7 @@ const ranking = (it: Tests): void => {
       for (let n = 0; n < usageRows + 3; n++) {
         const workflowId = idOf(n)
         const actualCredits = n < 3 ? n : 5
-        yield* born(samples.run({ createdAt: today, workflowId, actualCredits }))
+        yield* started(samples.run({ createdAt: today, workflowId, actualCredits }))
       }
       const { days, keys, workflows } = yield* LedgerStore.use((ledger) =>
         ledger.usage({ account, from: today, until: today + 1 }),
@@ -53,7 +53,7 @@ export const usageSuite = (it: Tests): void => {
         const [a, b] = [WorkflowId.make(`${account}-a`), WorkflowId.make(`${account}-b`)]
         const key = KeyId.make(`${account}-key`)
         const make = (createdAt: number, workflowId: WorkflowId, more: Partial<Run>) =>
-          born(samples.run({ createdAt, workflowId, estimatedCredits: 3, ...more }))
+          started(samples.run({ createdAt, workflowId, estimatedCredits: 3, ...more }))
         yield* make(today, a, { workflowName: "Old", actualCredits: 5, keyId: key })
         yield* make(today + dayMillis - 1, b, { actualCredits: 9 })
         yield* make(today + dayMillis, a, { workflowName: "New", actualCredits: 6, keyId: key })

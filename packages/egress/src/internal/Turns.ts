@@ -24,17 +24,17 @@ export interface CallBounds {
 }
 
 /** One call, from its arrival to its end. */
-interface Turn {
+interface QueuedCall {
   readonly account: string
   readonly origin: string
-  hasCome: boolean
-  /** Called when its turn comes, where it has to wait. */
-  onTurn: () => void
+  hasStarted: boolean
+  /** Called when it may start, where it has to wait. */
+  onStart: () => void
 }
 
 /** What waits of one account: by origin, the one whose turn was longest ago first. */
 interface Line {
-  readonly origins: Map<string, Set<Turn>>
+  readonly origins: Map<string, Set<QueuedCall>>
   size: number
 }
 
@@ -70,10 +70,10 @@ export class Turns {
     call: Effect.Effect<A, E, R>,
   ): Effect.Effect<A, E | EgressFailed, R> {
     return Effect.uninterruptibleMask<A, E | EgressFailed, R>((restore) => {
-      const turn = this.#join(account, origin)
-      if (turn === undefined) return Effect.fail(this.#crowded())
-      const inTime = turn.hasCome ? call : Effect.andThen(this.#wait(turn), call)
-      return Effect.onExit(restore(inTime), () => Effect.sync(() => this.#leave(turn)))
+      const queued = this.#join(account, origin)
+      if (queued === undefined) return Effect.fail(this.#crowded())
+      const inTime = queued.hasStarted ? call : Effect.andThen(this.#wait(queued), call)
+      return Effect.onExit(restore(inTime), () => Effect.sync(() => this.#leave(queued)))
     })
   }
 
@@ -83,42 +83,45 @@ export class Turns {
     return new EgressFailed({ reason: "crowded", message })
   }
 
-  #wait(turn: Turn): Effect.Effect<void> {
+  #wait(queued: QueuedCall): Effect.Effect<void> {
     return Effect.callback((resume) => {
-      if (turn.hasCome) resume(Effect.void)
-      else turn.onTurn = () => resume(Effect.void)
+      if (queued.hasStarted) resume(Effect.void)
+      else queued.onStart = () => resume(Effect.void)
     })
   }
 
-  /** A turn that has come, or one that waits; `undefined` where too many do. */
-  #join(account: string, origin: string): Turn | undefined {
-    const turn: Turn = { account, origin, hasCome: false, onTurn: () => undefined }
-    if (this.#hasRoom(turn)) {
-      this.#start(turn)
-      return turn
+  /** A call that has started, or one that waits; `undefined` where too many do. */
+  #join(account: string, origin: string): QueuedCall | undefined {
+    const queued: QueuedCall = { account, origin, hasStarted: false, onStart: () => undefined }
+    if (this.#hasRoom(queued)) {
+      this.#start(queued)
+      return queued
     }
-    const line = this.#lines.get(account) ?? { origins: new Map<string, Set<Turn>>(), size: 0 }
+    const line = this.#lines.get(account) ?? {
+      origins: new Map<string, Set<QueuedCall>>(),
+      size: 0,
+    }
     if (line.size >= this.#bounds.waitingPerAccount) return undefined
     const waiting = line.origins.get(origin) ?? new Set()
-    waiting.add(turn)
+    waiting.add(queued)
     line.size += 1
     line.origins.set(origin, waiting)
     this.#lines.set(account, line)
-    return turn
+    return queued
   }
 
-  #leave(turn: Turn): void {
-    if (!turn.hasCome) return this.#takeOut(turn)
-    this.#count(turn, -1)
+  #leave(queued: QueuedCall): void {
+    if (!queued.hasStarted) return this.#takeOut(queued)
+    this.#count(queued, -1)
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       this.#takeOut(next)
       this.#start(next)
-      next.onTurn()
+      next.onStart()
     }
   }
 
   /** The first that waits and could be made now; its account and its origin go to the end. */
-  #next(): Turn | undefined {
+  #next(): QueuedCall | undefined {
     if (this.#total >= this.#bounds.atOnce) return undefined
     for (const [account, line] of this.#lines) {
       if (!this.#hasRoomFor(account)) continue
@@ -132,27 +135,27 @@ export class Turns {
     return undefined
   }
 
-  #takeOut(turn: Turn): void {
-    const line = this.#lines.get(turn.account)
-    const waiting = line?.origins.get(turn.origin)
-    if (line === undefined || waiting?.delete(turn) !== true) return
+  #takeOut(queued: QueuedCall): void {
+    const line = this.#lines.get(queued.account)
+    const waiting = line?.origins.get(queued.origin)
+    if (line === undefined || waiting?.delete(queued) !== true) return
     line.size -= 1
-    if (waiting.size === 0) line.origins.delete(turn.origin)
-    if (line.size === 0) this.#lines.delete(turn.account)
+    if (waiting.size === 0) line.origins.delete(queued.origin)
+    if (line.size === 0) this.#lines.delete(queued.account)
   }
 
-  #start(turn: Turn): void {
-    turn.hasCome = true
-    this.#count(turn, 1)
+  #start(queued: QueuedCall): void {
+    queued.hasStarted = true
+    this.#count(queued, 1)
   }
 
-  #count({ account, origin }: Turn, by: number): void {
+  #count({ account, origin }: QueuedCall, by: number): void {
     this.#total += by
     add(this.#origins, origin, by)
     add(this.#accounts, account, by)
   }
 
-  #hasRoom({ account, origin }: Turn): boolean {
+  #hasRoom({ account, origin }: QueuedCall): boolean {
     const isFree = this.#total < this.#bounds.atOnce
     return isFree && this.#hasRoomAt(origin) && this.#hasRoomFor(account)
   }

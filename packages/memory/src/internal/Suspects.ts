@@ -28,17 +28,17 @@ export const lossesWith = (
 
 /** Decides over the line of suspects, one after the other, for one claim of one runner. */
 export const lineGate = (owned: Iterable<Run>) => {
-  let light = 0
-  let heavy = 0
+  let single = 0
+  let several = 0
   let isOver = false
   const add = (losses: number) => {
-    if (losses === 1) light += 1
-    if (losses > 1) heavy += 1
+    if (losses === 1) single += 1
+    if (losses > 1) several += 1
   }
   for (const { losses } of owned) add(losses.length)
   /** True where the next in line, with so many losses, may be taken; it is counted by that. */
   return (losses: number): boolean => {
-    const isFree = losses > 1 ? light + heavy === 0 : heavy === 0 && light < suspectsAtOnce
+    const isFree = losses > 1 ? single + several === 0 : several === 0 && single < suspectsAtOnce
     isOver ||= !isFree
     if (!isOver) add(losses)
     return !isOver

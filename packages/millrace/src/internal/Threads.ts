@@ -43,7 +43,7 @@ interface Idle {
 }
 
 /** One attempt's use of a thread. */
-interface Turn {
+interface ThreadUse {
   readonly module: string
   worker?: Worker
   /** Hears no more of the thread. */
@@ -74,7 +74,7 @@ const failed = (message: string) => new NodeError({ message: `the node's thread 
 /** The threads of one engine. */
 export class Threads {
   readonly #bounds: Bounds
-  readonly #turns: Semaphore.Semaphore
+  readonly #places: Semaphore.Semaphore
   #idle: ReadonlyArray<Idle> = []
   readonly #ending = new Set<Promise<unknown>>()
   #busy = 0
@@ -82,7 +82,7 @@ export class Threads {
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds
-    this.#turns = Semaphore.makeUnsafe(bounds.threadsAtOnce)
+    this.#places = Semaphore.makeUnsafe(bounds.threadsAtOnce)
   }
 
   /** Calls a handler on a thread, once there is room for one, and gives what it put out. */
@@ -91,16 +91,16 @@ export class Threads {
     call: Omit<ThreadCall, "id">,
     current: CurrentNode["Service"],
   ): Effect.Effect<JsonObject, NodeError> {
-    const turn: Turn = { module }
+    const use: ThreadUse = { module }
     return Effect.uninterruptibleMask((restore) =>
       Effect.andThen(
-        restore(this.#turns.take(1)),
+        restore(this.#places.take(1)),
         Effect.ensuring(
           Effect.andThen(
             Effect.sync(() => (this.#busy += 1)),
-            restore(this.#perform(turn, call, current)),
+            restore(this.#perform(use, call, current)),
           ),
-          Effect.sync(() => this.#end(turn)),
+          Effect.sync(() => this.#end(use)),
         ),
       ),
     )
@@ -116,25 +116,25 @@ export class Threads {
   })
 
   #perform(
-    turn: Turn,
+    use: ThreadUse,
     given: Omit<ThreadCall, "id">,
     current: CurrentNode["Service"],
   ): Effect.Effect<JsonObject, NodeError> {
     return Effect.callback((resume) => {
       const fail = (error: unknown) => resume(Effect.fail(toNodeError(error)))
       try {
-        const worker = (turn.worker = this.#take(turn.module))
+        const worker = (use.worker = this.#take(use.module))
         const call: ThreadCall = { ...given, id: (this.#calls += 1) }
         const heard = (news: ThreadNews): void => {
           // What an earlier handler on this thread left running has nothing to say here.
           if (news.id !== call.id) return
           if (news._tag === "Logged") return current.log(news.level, news.message, news.data)
           if (news._tag === "Charged") return Effect.runSync(current.charge(news.credits))
-          turn.isReusable = news._tag === "Done" || news.isReusable
+          use.isReusable = news._tag === "Done" || news.isReusable
           if (news._tag === "Done") resume(Effect.succeed(news.output))
           else fail(new NodeError(news.error))
         }
-        turn.silence = listen(worker, fail, heard)
+        use.silence = listen(worker, fail, heard)
         worker.postMessage(call, [])
       } catch (error) {
         fail(error)
@@ -142,10 +142,10 @@ export class Threads {
     })
   }
 
-  #end({ isReusable = false, module, silence, worker }: Turn): void {
+  #end({ isReusable = false, module, silence, worker }: ThreadUse): void {
     const free = () => {
       this.#busy -= 1
-      Effect.runSync(this.#turns.release(1))
+      Effect.runSync(this.#places.release(1))
     }
     silence?.()
     // A handler may end its thread after it has answered; such a thread has no number any more.

@@ -65,8 +65,8 @@ const lossAdded = withLoss("r", "r.owner", "'lostAt', t.lost_at", "'cause', 'die
 
 /** Beside which suspects one may be taken, and behind which in line. */
 const mayPass = `c.losses = 0 OR c.is_own
-  OR (c.losses = 1 AND c.heavy = 0 AND o.heavy = 0 AND o.light + c.place <= ${suspectsAtOnce})
-  OR (c.losses > 1 AND c.place = 1 AND o.light + o.heavy = 0)`
+  OR (c.losses = 1 AND c.several = 0 AND o.several = 0 AND o.single + c.place <= ${suspectsAtOnce})
+  OR (c.losses > 1 AND c.place = 1 AND o.single + o.several = 0)`
 
 /**
  * Runs of owners that are gone, and suspects that nobody owns, as far as the line of suspects goes.
@@ -74,7 +74,7 @@ const mayPass = `c.losses = 0 OR c.is_own
  * then has the run lost it. Whether it still has is seen once more when the run is locked.
  */
 const expired = `held AS MATERIALIZED (
-  SELECT count(*) FILTER (WHERE losses = 1) AS light, count(*) FILTER (WHERE losses > 1) AS heavy
+  SELECT count(*) FILTER (WHERE losses = 1) AS single, count(*) FILTER (WHERE losses > 1) AS several
   FROM open_runs WHERE owner = $1 AND ${isSuspect("losses")}
 ), expired AS (
   SELECT c.run, c.owner IS NULL AS had_none,
@@ -82,7 +82,7 @@ const expired = `held AS MATERIALIZED (
   FROM (
     SELECT c.* FROM (
       SELECT l.*, count(*) FILTER (WHERE l.losses > 0 AND NOT l.is_own) OVER line AS place,
-        count(*) FILTER (WHERE l.losses > 1 AND NOT l.is_own) OVER line AS heavy
+        count(*) FILTER (WHERE l.losses > 1 AND NOT l.is_own) OVER line AS several
       FROM (
         SELECT o.run, o.owner, o.created_at, o.losses AS known, o.is_own,
           CASE WHEN o.is_own THEN NULL ELSE o.lost_at END AS lost_at,

@@ -177,7 +177,7 @@ const countLeft = (shape: Shape): string =>
   `CASE WHEN a.id IN (SELECT c.id FROM ${shape.from("cleared", "c")}) THEN 0 ELSE o.losses END`
 
 /** The open runs whose losses are forgotten; those that end are none any more. */
-const lossesCleared = (shape: Shape): string => `relieved AS (
+const lossesCleared = (shape: Shape): string => `losses_cleared AS (
   UPDATE open_runs o SET losses = 0
   FROM advanced a
   WHERE o.run = a.number AND a.owner IS NOT NULL AND a.status IN ('QUEUED', 'RUNNING')

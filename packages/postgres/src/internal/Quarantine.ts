@@ -73,10 +73,10 @@ back_again AS MATERIALIZED (
     ) kept
     WHERE ${isSuspect("o.losses")} FOR UPDATE OF o SKIP LOCKED
   ) o
-), relieved AS (
+), counted AS (
   UPDATE open_runs o SET losses = jsonb_array_length(b.losses)
   FROM blamed b WHERE o.run = b.run AND b.few = 'blamed'
-), forgiven AS (
+), written_back AS (
   UPDATE runs r SET losses = b.losses
   FROM blamed b WHERE r.number = b.run AND b.few = 'blamed'
 )`
@@ -136,7 +136,7 @@ export const clearLosses = (sql: SqlClient, id: RunId): Effect.Effect<boolean, S
       ) r CROSS JOIN LATERAL (
         SELECT run FROM open_runs o WHERE o.run = r.number AND o.losses > 0 FOR UPDATE
       ) o
-    ), relieved AS (
+    ), counted AS (
       UPDATE open_runs o SET losses = 0 FROM suspect s WHERE o.run = s.run AND s.few = 'suspect'
     )
     UPDATE runs r SET losses = '[]' FROM suspect s

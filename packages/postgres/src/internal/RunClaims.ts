@@ -62,7 +62,7 @@ SELECT r.id, r.fence FROM open_runs o CROSS JOIN LATERAL (
 ) r WHERE o.owner = $1`
 
 /** Ends a lease, and clears away what others left behind long ago: no row means no lease, too. */
-const releaseStatement = `
+const endLeaseStatement = `
 WITH ${takingBack}
 DELETE FROM runners WHERE id = $1 OR lease_until < ${nowMillis} - $2::int8`
 
@@ -292,7 +292,7 @@ export const endLease = (
   blocked: Blocked | undefined,
 ): Effect.Effect<void, SqlError> => {
   const end = Effect.asVoid(
-    sql.unsafe(releaseStatement, leaseParameters(runner, keptMillis, blocked)),
+    sql.unsafe(endLeaseStatement, leaseParameters(runner, keptMillis, blocked)),
   )
   if (blocked === undefined) return end
   const note = sql.unsafe(block, [
