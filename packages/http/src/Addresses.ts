@@ -36,10 +36,8 @@ export const BasePath = Context.Reference<string>("@millrace/http/BasePath", {
   defaultValue: () => "",
 })
 
-/** The address of a workflow, as `Location` says it. */
-export const workflowAddress = (basePath: string, id: string): string =>
-  `${basePath}/api/v1/workflows/${encodeURIComponent(id)}`
+/** The address of a workflow, without what stands before all addresses. */
+export const workflowAddress = (id: string): string => `/api/v1/workflows/${encodeURIComponent(id)}`
 
-/** The address of a run, as `Location` says it. */
-export const runAddress = (basePath: string, id: string): string =>
-  `${basePath}/api/v1/runs/${encodeURIComponent(id)}`
+/** The address of a run, without what stands before all addresses. */
+export const runAddress = (id: string): string => `/api/v1/runs/${encodeURIComponent(id)}`

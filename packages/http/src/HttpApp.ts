@@ -25,18 +25,14 @@ import { Layer } from "effect"
 import * as AdminApp from "./internal/AdminApp.ts"
 import * as Authorization from "./internal/Authorization.ts"
 import { FailedAuthLimiter } from "./internal/FailedAuthLimiter.ts"
-import { Cursors } from "./Cursor.ts"
-import * as DeliveryHandlers from "./internal/DeliveryHandlers.ts"
+import * as Handlers from "./internal/Handlers.ts"
+import { Operations } from "./internal/Operations.ts"
 import * as Docs from "./internal/Docs.ts"
 import { Authenticator } from "./internal/Authenticator.ts"
 import * as ErrorMiddleware from "./ErrorMiddleware.ts"
 import * as Health from "./Health.ts"
 import * as NotFound from "./internal/NotFound.ts"
-import * as NodeTypeHandlers from "./internal/NodeTypeHandlers.ts"
 import * as RequestForm from "./internal/RequestForm.ts"
-import * as RunHandlers from "./internal/RunHandlers.ts"
-import * as UsageHandlers from "./internal/UsageHandlers.ts"
-import * as WorkflowHandlers from "./internal/WorkflowHandlers.ts"
 
 export { BasePath, routerConfig } from "./Addresses.ts"
 
@@ -64,14 +60,8 @@ export type Platform =
   | Path.Path
 
 const operations = HttpApiBuilder.layer(Api).pipe(
-  Layer.provide([
-    WorkflowHandlers.layer,
-    RunHandlers.layer,
-    DeliveryHandlers.layer,
-    NodeTypeHandlers.layer,
-    UsageHandlers.layer,
-  ]),
-  Layer.provide([Authorization.layer, RequestForm.layer, Cursors.layer]),
+  Layer.provide(Handlers.layer),
+  Layer.provide([Authorization.layer, RequestForm.layer, Operations.layer]),
 )
 
 /** Every route: the interface, its documents, health, and the error middleware around them. */

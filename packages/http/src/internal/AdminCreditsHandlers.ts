@@ -12,7 +12,7 @@ import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { reader } from "./Body.ts"
 import { logStorage, refuse } from "../Errors.ts"
-import { balanceOf } from "./UsageHandlers.ts"
+import { balanceOf } from "./UsageOperations.ts"
 
 const readGrant = reader(CreateGrant)
 const readAdjustment = reader(CreateAdjustment)

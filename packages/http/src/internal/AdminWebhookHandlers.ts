@@ -15,7 +15,7 @@ import { Effect, Option, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { reader } from "./Body.ts"
-import { detailOf } from "./DeliveryHandlers.ts"
+import { detailOf } from "./DeliveryOperations.ts"
 import { refuse } from "../Errors.ts"
 import { makePaginate } from "./Paging.ts"
 
@@ -54,12 +54,19 @@ const makeDeliveries = Effect.gen(function* () {
   const webhooks = yield* Webhooks
   const paginate = yield* makePaginate
   return {
-    list: ({ query }: { readonly query: AdminDeliveryQuery }) =>
-      paginate(operators, "deliveries", query, ({ accountId, runId, state }, page) => {
-        const account = accountId === undefined ? null : AccountId.make(accountId)
-        const ofRun = runId === undefined ? undefined : RunId.make(runId)
-        return Effect.catch(store.list({ account, runId: ofRun, state, ...page }), refuse)
-      }),
+    list: ({ query }: { readonly query: AdminDeliveryQuery }) => {
+      const page = paginate(
+        operators,
+        "deliveries",
+        query,
+        ({ accountId, runId, state }, wanted) => {
+          const account = accountId === undefined ? null : AccountId.make(accountId)
+          const ofRun = runId === undefined ? undefined : RunId.make(runId)
+          return store.list({ account, runId: ofRun, state, ...wanted })
+        },
+      )
+      return Effect.catch(page, refuse)
+    },
     get: Effect.fnUntraced(function* ({ params }: ById) {
       const deliveryId = DeliveryId.make(params.id)
       const found = yield* Effect.catch(store.find(null, deliveryId), refuse)

@@ -12,7 +12,7 @@ import type { Page, PageRequest } from "@millrace/core/domain/Page"
 import { Effect } from "effect"
 import type { Bookmark, Filter, Listing } from "../Cursor.ts"
 import { Cursors } from "../Cursor.ts"
-import { InvalidRequest, refuse } from "../Errors.ts"
+import { InvalidRequest } from "../Errors.ts"
 
 /**
  * Beyond so many items a page number answers with an empty page without asking the store, which
@@ -77,7 +77,7 @@ export const makePaginate = Effect.map(Cursors, (cursors) => {
     query: ListingQuery,
     read: (filter: Filter, request: PageRequest) => Effect.Effect<Page<A>, E, R>,
   ) {
-    const { filter, request } = yield* Effect.catch(wantedOf(account, listing, query), refuse)
+    const { filter, request } = yield* wantedOf(account, listing, query)
     if (request === undefined) return { items: [], nextCursor: null }
     const { items, next } = yield* read(filter, request)
     if (next === undefined) return { items, nextCursor: null }

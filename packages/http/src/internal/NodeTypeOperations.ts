@@ -1,13 +1,12 @@
 /**
  * The catalogue of node types. It cannot change while a process lives, so it is written once.
  */
-import { Api } from "@millrace/api/Api"
 import type { NodeType as WireNodeType } from "@millrace/api/NodeTypeWire"
 import type { NodeType } from "@millrace/core/domain/NodeType"
 import { settingsOf } from "@millrace/core/domain/Workflow"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
+import type { OperationsOf } from "./Operation.ts"
 
 /** A type as a node of it looks before anybody has set anything. */
 const describe = (type: NodeType): WireNodeType => {
@@ -27,13 +26,8 @@ const describe = (type: NodeType): WireNodeType => {
   }
 }
 
-/** The handlers of the group `nodeTypes`. */
-export const layer = HttpApiBuilder.group(
-  Api,
-  "nodeTypes",
-  Effect.fnUntraced(function* (handlers) {
-    const { all } = yield* NodeTypes
-    const items = all.map(describe)
-    return handlers.handle("list", () => Effect.succeed({ items }))
-  }),
-)
+/** The operations of the group `nodeTypes`. */
+export const make = Effect.map(NodeTypes, ({ all }) => {
+  const answer = Effect.succeed({ value: { items: all.map(describe) } })
+  return { list: () => answer } satisfies OperationsOf<"nodeTypes">
+})

@@ -1,16 +1,14 @@
 /**
  * What an account has and has used, read from the ledger and the runs.
  */
-import { Api } from "@millrace/api/Api"
-import { CurrentKey } from "@millrace/api/Authorization"
-import type { Balance, UsageQuery } from "@millrace/api/UsageApi"
+import type { Balance } from "@millrace/api/UsageApi"
 import type { CreditAccount } from "@millrace/core/domain/Ledger"
 import { availableOf } from "@millrace/core/domain/Ledger"
 import { dayMillis, dayOf, usageDays } from "@millrace/core/domain/Usage"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Clock, Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
-import { InvalidRequest, refuse } from "../Errors.ts"
+import { InvalidRequest } from "../Errors.ts"
+import type { Caller, Input, OperationsOf } from "./Operation.ts"
 
 /** How many days before the last one are told of where nothing was asked for. */
 const daysBefore = 29
@@ -23,28 +21,22 @@ export const balanceOf = (account: CreditAccount): Balance => ({
   available: availableOf(account),
 })
 
-/** The handlers of the group `usage`. */
-export const layer = HttpApiBuilder.group(
-  Api,
-  "usage",
-  Effect.fnUntraced(function* (handlers) {
-    const ledger = yield* LedgerStore
-    return handlers.handle(
-      "read",
-      Effect.fnUntraced(function* ({ query }: { readonly query: UsageQuery }) {
-        const { accountId } = yield* CurrentKey
+/** The operations of the group `usage`. */
+export const make = Effect.map(
+  LedgerStore,
+  (ledger) =>
+    ({
+      read: Effect.fnUntraced(function* (caller: Caller, { query }: Input<"usage", "read">) {
         const to = query.to ?? dayOf(yield* Clock.currentTimeMillis)
         const from = query.from ?? Math.max(0, to - daysBefore * dayMillis)
         const until = to + dayMillis
         if (from > to || until - from > usageDays * dayMillis) {
           const message = `from: expected a day up to ${usageDays - 1} days before to`
-          return yield* refuse(new InvalidRequest({ message }))
+          return yield* new InvalidRequest({ message })
         }
-        const asked = { account: accountId, from, until }
-        const usage = yield* Effect.catch(ledger.usage(asked), refuse)
-        const { account } = yield* Effect.catch(ledger.find(accountId), refuse)
-        return { balance: balanceOf(account), from, to, ...usage }
+        const usage = yield* ledger.usage({ account: caller.account, from, until })
+        const { account } = yield* ledger.find(caller.account)
+        return { value: { balance: balanceOf(account), from, to, ...usage } }
       }),
-    )
-  }),
+    }) satisfies OperationsOf<"usage">,
 )

@@ -1,0 +1,37 @@
+/**
+ * Every operation of `/api/v1` without HTTP: what the handlers call, and the transport of an engine
+ * within the same process.
+ *
+ * Leaves out: who may call, and how a call travels.
+ */
+import { Context, Effect, Layer } from "effect"
+import { Digest } from "effect/crypto"
+import { Cursors } from "../Cursor.ts"
+import * as DeliveryOperations from "./DeliveryOperations.ts"
+import * as NodeTypeOperations from "./NodeTypeOperations.ts"
+import type { GroupName, OperationsOf } from "./Operation.ts"
+import * as RunOperations from "./RunOperations.ts"
+import * as UsageOperations from "./UsageOperations.ts"
+import * as WorkflowOperations from "./WorkflowOperations.ts"
+
+const make = Effect.gen(function* () {
+  const { follow, operations, wait } = yield* RunOperations.make
+  const groups: { readonly [G in GroupName]: OperationsOf<G> } = {
+    workflows: yield* WorkflowOperations.make,
+    runs: operations,
+    deliveries: yield* DeliveryOperations.make,
+    nodeTypes: yield* NodeTypeOperations.make,
+    usage: yield* UsageOperations.make,
+  }
+  return { groups, follow, wait }
+})
+
+/** The operations by group and name, following a run, and waiting for one. */
+export class Operations extends Context.Service<Operations, Effect.Success<typeof make>>()(
+  "@millrace/http/Operations",
+) {
+  /** Over the engine's services and its stores. */
+  static readonly layer = Layer.effect(Operations, make).pipe(
+    Layer.provide([Cursors.layer, Digest.layerWebCrypto]),
+  )
+}

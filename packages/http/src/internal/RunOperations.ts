@@ -1,0 +1,153 @@
+/**
+ * What the operations on runs do: reads go to the store, decisions to the engine.
+ */
+import type { RunDetail, RunItem, RunRead } from "@millrace/api/RunWire"
+import { RunId, WorkflowId } from "@millrace/core/domain/Id"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
+import type { Run, RunRecord } from "@millrace/core/domain/Run"
+import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
+import { RunNotFound } from "@millrace/core/engine/Refusals"
+import { Runs } from "@millrace/core/engine/Runs"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { Effect, Option } from "effect"
+import { Digest } from "effect/crypto"
+import { Hex } from "effect/encoding"
+import { runAddress } from "../Addresses.ts"
+import { InvalidRequest } from "../Errors.ts"
+import type { Answer, Caller, Input, OperationsOf } from "./Operation.ts"
+import { makePaginate } from "./Paging.ts"
+import type { Source } from "./RunStream.ts"
+
+type In<N extends keyof OperationsOf<"runs">> = Input<"runs", N>
+
+const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
+  singleNodeId === null ? run : { ...run, singleNodeId }
+
+const contextOf = ({ output, values, viewport, workflowRevision }: Run) => ({
+  values,
+  output,
+  viewport,
+  workflowRevision,
+})
+
+const detailOf = (record: RunRecord): RunDetail => {
+  const { run } = record
+  return {
+    id: run.id,
+    status: run.status,
+    workflowId: run.workflowId,
+    triggerRunId: run.executionId,
+    createdAt: run.createdAt,
+    startedAt: run.startedAt,
+    finishedAt: run.finishedAt,
+    error: run.error,
+    context: record.omitted === true ? null : contextOf(run),
+    nodeRuns: nodeRunsOf(record),
+    ...(record.omitted === true ? { omitted: true } : {}),
+  }
+}
+
+const readOf = (record: RunRecord): RunRead => ({ ...itemOf(record.run), ...detailOf(record) })
+
+/** The records asked for, in the order in which each was first asked for. */
+const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) => {
+  const byId = new Map<string, RunRecord>(records.map((record) => [record.run.id, record]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+const makeReads = Effect.gen(function* () {
+  const store = yield* RunStore
+  const runs = yield* Runs
+  const paginate = yield* makePaginate
+  return {
+    list: Effect.fnUntraced(function* ({ account }: Caller, { query }: In<"list">) {
+      const found = yield* paginate(account, "runs", query, ({ search, status, ...rest }, page) => {
+        const workflowId =
+          rest.workflowId === undefined ? undefined : WorkflowId.make(rest.workflowId)
+        return store.list({ account, workflowId, status, search, ...page })
+      })
+      return { value: { ...found, items: found.items.map(itemOf) } }
+    }),
+    batch: Effect.fnUntraced(function* ({ account }: Caller, { payload }: In<"batch">) {
+      const ids = [...new Set(payload.ids)].filter((id) => id !== "").map((id) => RunId.make(id))
+      if (ids.length === 0) return { value: { runs: [] } }
+      const { batchBytes } = yield* CurrentLimits
+      const found = yield* store.findMany(account, ids, batchBytes)
+      return { value: { runs: inOrder(ids, found).map(detailOf) } }
+    }),
+    get: Effect.fnUntraced(function* ({ account }: Caller, { params }: In<"get">) {
+      const id = RunId.make(params.id)
+      const found = yield* store.find(account, id)
+      if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
+      return { value: readOf(found.value) }
+    }),
+    /** The run once it has ended, as `get` answers it. */
+    wait: ({ account }: Caller, id: RunId) => Effect.map(runs.wait(account, id), readOf),
+  }
+})
+
+const makeWrites = Effect.gen(function* () {
+  const runs = yield* Runs
+  const { digest } = yield* Digest.Digest
+
+  const started = (runId: RunId, isReplay = false) => ({
+    value: { runId },
+    location: runAddress(runId),
+    isReplay,
+  })
+
+  const startOnce = Effect.fnUntraced(function* (
+    account: Caller["account"],
+    wanted: Parameters<typeof runs.start>[1],
+    key: string,
+    bytes: Uint8Array,
+  ) {
+    const hash = yield* Effect.orDie(digest(Digest.sha256, bytes))
+    const named = { key, bodyHash: Hex.encode(hash) }
+    const { isReplay, runId } = yield* runs.startOnce(account, wanted, named)
+    return started(runId, isReplay)
+  })
+
+  return {
+    start: ({ account, keyId }: Caller, { bytes, headers, payload }: In<"start">) => {
+      const wanted = { ...payload, keyId, workflowId: WorkflowId.make(payload.workflowId) }
+      const key = headers["idempotency-key"]
+      return key === undefined
+        ? Effect.map(runs.start(account, wanted), ({ id }) => started(id))
+        : startOnce(account, wanted, key, bytes())
+    },
+    estimate: ({ account }: Caller, { payload }: In<"estimate">) => {
+      const asked = { ...payload, workflowId: WorkflowId.make(payload.workflowId) }
+      return Effect.map(runs.estimate(account, asked), (value) => ({ value }))
+    },
+    cancel: ({ account }: Caller, { params }: In<"cancel">) =>
+      Effect.map(runs.cancel(account, RunId.make(params.id)), (run) => ({ value: itemOf(run) })),
+  }
+})
+
+/** Finds what a stream of events is of; `undefined` where there is nothing more to come. */
+const makeFollow = Effect.map(RunStore, (store) =>
+  Effect.fnUntraced(function* ({ account }: Caller, { headers, params }: Input<"runs", "events">) {
+    const id = RunId.make(params.id)
+    const found = yield* store.find(account, id)
+    if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
+    const { run } = found.value
+    const after = Number(headers["last-event-id"] ?? 0)
+    if (after > run.sequence) {
+      const message = "last-event-id: expected the id of an event of this run"
+      return yield* new InvalidRequest({ message })
+    }
+    const value: Source | undefined =
+      isTerminal(run.status) && after > 0 && after === run.sequence
+        ? undefined
+        : { store, account, record: found.value, run: readOf(found.value), after }
+    return { value } satisfies Answer<Source | undefined>
+  }),
+)
+
+/** The operations of the group `runs`, and what is no operation of HTTP: to wait for one. */
+export const make = Effect.gen(function* () {
+  const { wait, ...reads } = yield* makeReads
+  const operations = { ...reads, ...(yield* makeWrites) } satisfies OperationsOf<"runs">
+  return { operations, wait, follow: yield* makeFollow }
+})
