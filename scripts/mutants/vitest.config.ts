@@ -1,0 +1,22 @@
+// The tests of one part, for the mutation tester: as in the repository's own configuration, but
+// with short limits, because a mutant often makes a test wait for ever.
+import path from "node:path"
+import { defineConfig } from "vitest/config"
+import { parts } from "./Parts.ts"
+
+const conditions = ["@millrace/source", "module", "node", "development|production"]
+const part = parts[process.env["MUTANTS_PART"] ?? ""]
+if (part === undefined) throw new Error("Set MUTANTS_PART to a name of Parts.ts.")
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+  test: {
+    root: path.join(import.meta.dirname, "../../packages", part.package),
+    include: [...part.tests],
+    // Files share what they import: a third of the time.
+    isolate: false,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+  },
+})
