@@ -18,6 +18,7 @@ import { accountCaps } from "./internal/AccountCapTables.ts"
 import { deliveryTables } from "./internal/DeliveryTables.ts"
 import { fairQueue } from "./internal/FairQueueTables.ts"
 import { orStorageError } from "./internal/Failure.ts"
+import { ownedRuns } from "./internal/OwnedRunsTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
 const id = `text COLLATE "C"`
@@ -249,6 +250,7 @@ const migrations = {
   "0002_losses": all(quarantineTables),
   "0003_fair_queue": all(fairQueue),
   "0004_account_caps": all(accountCaps),
+  "0005_owned_runs": all(ownedRuns),
 }
 
 const table = "millrace_migrations"

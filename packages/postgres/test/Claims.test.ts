@@ -36,8 +36,13 @@ const readSoFar = Effect.gen(function* () {
   return rows[0]!.count
 })
 
-/** Copies a run so often, parked or queued, each an hour younger than the one before. */
-const copies = Effect.fnUntraced(function* (of: string, count: number, dueAt: number | null) {
+/** Copies a run so often, parked, queued or owned, each an hour younger than the one before. */
+const copies = Effect.fnUntraced(function* (
+  of: string,
+  count: number,
+  dueAt: number | null,
+  owner: string | null = null,
+) {
   const sql = yield* SqlClient
   yield* sql`
     WITH copied AS (
@@ -45,13 +50,15 @@ const copies = Effect.fnUntraced(function* (of: string, count: number, dueAt: nu
       SELECT (r).* FROM (
         SELECT jsonb_populate_record(r, jsonb_build_object(
           'number', nextval(pg_get_serial_sequence('runs', 'number')),
-          'id', concat_ws('-', r.id, n, ${dueAt}::text),
+          'id', concat_ws('-', r.id, n, ${dueAt}::text), 'owner', ${owner}::text,
           'created_at', r.created_at + n::int8 * 3600000, 'due_at', ${dueAt}::int8 + n)) AS r
         FROM runs r, generate_series(1, ${count}::int) n WHERE r.id = ${of}
       ) r RETURNING *
     )
-    INSERT INTO open_runs (run, due_at, created_at, account_id, workflow_id)
-    SELECT number, due_at, created_at, account_id, workflow_id FROM copied`.pipe(Effect.asVoid)
+    INSERT INTO open_runs (run, owner, due_at, created_at, account_id, workflow_id)
+    SELECT number, owner, due_at, created_at, account_id, workflow_id FROM copied`.pipe(
+    Effect.asVoid,
+  )
 })
 
 const limit = 5
@@ -63,6 +70,13 @@ const claimOf = Effect.fnUntraced(function* (wishes: Partial<ClaimRequest>) {
   return yield* store.claim(request)
 })
 
+/** A runner that has a lease. */
+const claimOnce = Effect.gen(function* () {
+  const runner = (yield* Samples.make).runner()
+  yield* claimOf({ runner, limit: 0 })
+  return runner
+})
+
 const wishes: ReadonlyArray<Partial<ClaimRequest>> = [
   {},
   { runsPerAccount: 1_000, runsPerWorkflow: 1_000 },
@@ -71,7 +85,7 @@ const wishes: ReadonlyArray<Partial<ClaimRequest>> = [
 layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
   "RunClaims.claim",
   (test) => {
-    test.effect("reads what it takes, however many runs are parked and queued", () =>
+    test.effect("reads what it takes, however many runs are parked, queued and owned", () =>
       Effect.gen(function* () {
         const [sql, store] = [yield* SqlClient, yield* RunStore]
         const samples = yield* Samples.make
@@ -87,6 +101,9 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
         yield* store.commit(Samples.newRun(run))
         yield* copies(run.id, 20_000, 9_000_000_000_000)
         yield* copies(run.id, 10_000, null)
+        const busy = samples.run({ accountId: samples.stranger })
+        yield* store.commit(Samples.newRun(busy))
+        yield* copies(busy.id, 10_000, null, yield* claimOnce)
         for (const analyzed of [false, true]) {
           if (analyzed) yield* sql`ANALYZE`
           // Under caps, statistics make the planner read more.

@@ -211,14 +211,16 @@ const hasCapByWorkflow = "$10::float8 < 'Infinity'"
 
 /**
  * How many runs of an account have an owner or come back without one, of those that a condition
- * holds of; those with one are counted no further than a cap. A range of one account, in order, is
- * what tells the planner to walk the index.
+ * holds of; those with one are counted no further than a cap, owner by owner. A range of one
+ * account, in order, is what tells the planner to walk the index.
  */
 const busy = (account: string, condition: string, cap: string): string => `((
     SELECT count(*) FROM (
-      SELECT b.run FROM open_runs b WHERE b.owner IS NOT NULL AND ${condition}
-        AND b.account_id >= ${account} AND b.account_id <= ${account}
-      ORDER BY b.account_id LIMIT least(${cap}, 2147483647)
+      SELECT b.run FROM owner w CROSS JOIN LATERAL (
+        SELECT b.run FROM open_runs b WHERE b.owner = w.id AND ${condition}
+          AND b.account_id >= ${account} AND b.account_id <= ${account}
+        ORDER BY b.account_id OFFSET 0
+      ) b WHERE w.step = 'next' LIMIT least(${cap}, 2147483647)
     ) b
   ) + (SELECT count(*) FROM adopted b WHERE b.account_id = ${account} AND ${condition}))`
 
