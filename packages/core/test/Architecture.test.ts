@@ -40,7 +40,17 @@ interface Row {
   readonly only?: Readonly<Record<string, string>>
 }
 
-const everyLayer = ["core", "memory", "postgres", "nodes", "egress", "api", "http"]
+const everyLayer = [
+  "core",
+  "memory",
+  "postgres",
+  "nodes",
+  "egress",
+  "api",
+  "http",
+  "webhooks",
+  "host",
+]
 
 /** The arrows between packages; docs/contributing.md shows the same table to people. */
 const arrows: Readonly<Record<string, Row>> = {
@@ -56,8 +66,9 @@ const arrows: Readonly<Record<string, Row>> = {
   nodes: { packages: ["core", "egress"], libraries: ["effect"] },
   api: { packages: ["core"], libraries: ["effect"], only: { core: "domain" } },
   http: { packages: ["core", "api"], libraries: ["effect"] },
+  host: { packages: ["core", "egress", "webhooks"], libraries: ["effect"], node: true },
   server: {
-    packages: [...everyLayer, "webhooks"],
+    packages: everyLayer,
     libraries: ["effect", "@effect/platform-node", "@electric-sql/pglite"],
     node: true,
   },

@@ -8,20 +8,12 @@
 import { Account } from "@millrace/core/domain/Account"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Limits } from "@millrace/core/domain/Limits"
-import {
-  CurrentLimits,
-  defaultLimits,
-  limitNames,
-  limits,
-  problemOfLimit,
-} from "@millrace/core/domain/Limits"
+import { defaultLimits, limitNames, limits, problemOfLimit } from "@millrace/core/domain/Limits"
 import { unknownFields } from "@millrace/core/domain/Nearest"
-import type { Engine as CoreEngine, Stores } from "@millrace/core/engine/Engine"
-import { layer as coreLayer } from "@millrace/core/engine/Engine"
 import { Keys as CoreKeys } from "@millrace/core/engine/Keys"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
-import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
+import * as Host from "@millrace/host/Host"
 import { Cursors } from "@millrace/http/Cursor"
 import { InvalidRequest } from "@millrace/http/Errors"
 import type { Handler } from "@millrace/http/WebHandler"
@@ -38,7 +30,6 @@ import type { Keys } from "./Key.ts"
 import * as Key from "./Key.ts"
 import { ofRefusal } from "./MillraceError.ts"
 import type { NodeType } from "./Node.ts"
-import * as NodeDigest from "./internal/NodeDigest.ts"
 import type { Runs } from "./Run.ts"
 import * as Run from "./Run.ts"
 import type { Runtime } from "./internal/Runtime.ts"
@@ -141,7 +132,7 @@ export interface Engine<
 
 class Mount extends Context.Service<Mount, Handler>()("millrace/Mount") {}
 
-type Services = CoreEngine | Stores | Cursors | Mount
+type Services = Host.Services | Cursors | Mount
 
 const stderr = Logger.withConsoleError(Logger.formatLogFmt)
 
@@ -150,31 +141,22 @@ const warnings: Logger.Logger<unknown, void> = Logger.make((entry) => {
   if (LogLevel.isGreaterThanOrEqualTo(entry.logLevel, "Warn")) stderr.log(entry)
 })
 
-/** What an embedder may set, over the defaults. */
-const settingsOf = ({ grace, limits: own = {} }: EngineOptions<ReadonlyArray<NodeType>>) => {
-  const set = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
-  const runner = CurrentRunnerOptions.defaultValue()
-  return Layer.mergeAll(
-    Layer.succeed(CurrentLimits, { ...defaultLimits, ...set }),
-    Layer.succeed(CurrentRunnerOptions, {
-      ...runner,
-      graceMillis: grace === undefined ? runner.graceMillis : millisOf(grace),
-    }),
-    Logger.layer([warnings]),
-  )
-}
-
 const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
   const own = (options.nodes ?? []).map((type) => type.executable)
   const types = NodeTypes.layer(...(options.builtin === false ? [] : builtin), ...own)
-  const mount = Layer.effect(Mount, makeHandler({ basePath: options.basePath }))
-  return mount.pipe(
-    Layer.provideMerge(coreLayer),
-    Layer.provide(NodeDigest.layer),
-    Layer.provide(Layer.provide(types, Outbound.layer())),
-    Layer.provideMerge(Layer.merge((options.store ?? memory()).layer, Cursors.layer)),
-    Layer.provideMerge(Threads.layer),
-    Layer.provideMerge(settingsOf(options)),
+  const { grace, limits: bounds = {} } = options
+  const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
+  const host = Host.layer({
+    stores: (options.store ?? memory()).layer,
+    nodes: Layer.provideMerge(types, Threads.layer),
+    egress: Outbound.layer(),
+    limits: Object.fromEntries(set),
+    runner: grace === undefined ? {} : { graceMillis: millisOf(grace) },
+  })
+  return Layer.effect(Mount, makeHandler({ basePath: options.basePath })).pipe(
+    Layer.provideMerge(host),
+    Layer.provideMerge(Cursors.layer),
+    Layer.provideMerge(Logger.layer([warnings])),
   )
 }
 

@@ -9,14 +9,15 @@
  * everything that a server on the internet needs.
  */
 import "effect/schema/SchemaJITCompiler/enable"
+import type { Stores } from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
+import * as Host from "@millrace/host/Host"
 import * as Builtin from "@millrace/nodes/Builtin"
 import type { LogLevel, Redacted } from "effect"
 import { Console, Effect, Layer, References } from "effect"
 import * as StartupReport from "./internal/dev/StartupReport.ts"
 import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
-import * as Delivering from "./internal/serve/Delivering.ts"
 import * as Orders from "./internal/demo/Orders.ts"
 import * as Exposure from "./internal/serve/Exposure.ts"
 import * as KeySettings from "./internal/serve/KeySettings.ts"
@@ -40,15 +41,15 @@ interface Start {
 
 /** The engine, its dispatcher and the routes on top of the stores. */
 const serverLayer = Effect.fnUntraced(function* ({ listener, settings, token }: Start) {
-  const stores = Layer.succeedContext(yield* Effect.context<Storage.Stores>())
-  const delivery = { ...settings, masterKey: yield* MasterKey.ensureOpens(settings) }
-  return Layer.merge(
-    Routes.layer(listener, Orders.layer),
-    Delivering.dispatcherLayer(delivery),
-  ).pipe(
-    Layer.provideMerge(Delivering.engineLayer(delivery, stores)),
-    Layer.provide(Builtin.layer),
-    Layer.provide(OwnAddress.layer(listener.address, settings.egressAllow)),
+  const allow = settings.egressAllow
+  const engine = Host.layer({
+    stores: Layer.succeedContext(yield* Effect.context<Stores>()),
+    nodes: Builtin.layer,
+    egress: OwnAddress.layer(listener.address, allow),
+    webhooks: { masterKey: yield* MasterKey.ensureOpens(settings), allow },
+  })
+  return Routes.layer(listener, Orders.layer).pipe(
+    Layer.provideMerge(engine),
     Layer.provide(KeySettings.layer({ ...settings, adminToken: token ?? settings.adminToken })),
   )
 })

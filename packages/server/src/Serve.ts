@@ -11,11 +11,9 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
-import type * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
-import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
-import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import type { Egress } from "@millrace/egress/Egress"
+import * as Host from "@millrace/host/Host"
 import { IsDraining } from "@millrace/http/Health"
 import * as Builtin from "@millrace/nodes/Builtin"
 import * as Outbound from "@millrace/nodes/Outbound"
@@ -26,7 +24,6 @@ import type { ServeSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
 import * as Database from "./internal/serve/Database.ts"
 import * as Deadline from "./internal/serve/Deadline.ts"
-import * as Delivering from "./internal/serve/Delivering.ts"
 import * as Exposure from "./internal/serve/Exposure.ts"
 import * as KeySettings from "./internal/serve/KeySettings.ts"
 import * as Listening from "./internal/serve/Listener.ts"
@@ -49,36 +46,12 @@ export interface ServeOptions {
 /** How long a server that stops goes on listening at least, for those who watch to notice. */
 const noticeMillis = 1_000
 
-const runnerOptions = ({ graceMillis, leaseMillis }: ServeSettings) =>
-  Layer.effect(
-    CurrentRunnerOptions,
-    Effect.map(CurrentRunnerOptions, (options): RunnerOptions => ({
-      ...options,
-      graceMillis,
-      leaseMillis,
-    })),
-  )
-
-/** The engine over stores that are open. */
-const engineLayer = (
-  settings: ServeSettings,
-  stores: Layer.Layer<Engine.Stores>,
-  nodeTypes: Layer.Layer<NodeTypes, never, Egress>,
-) =>
-  Delivering.engineLayer(settings, stores).pipe(
-    Layer.provideMerge(nodeTypes),
-    Layer.provide(Outbound.layer(settings.egressAllow)),
-    Layer.provide(runnerOptions(settings)),
-    Layer.provide(KeySettings.layer(settings)),
-  )
-
 /** Comes to rest while the listener still answers, and then closes that. */
-const drain = (parts: ReadonlyArray<Scope.Closeable>, listener: Listening.Listener) =>
+const drain = (engine: Scope.Closeable, listener: Listening.Listener) =>
   Effect.gen(function* () {
     yield* listener.beginClosing
     yield* Effect.logInfo("stopping: runs are handed back")
-    const rest = parts.map((part) => Scope.close(part, Exit.void))
-    const all = [...rest, Effect.sleep(noticeMillis)]
+    const all = [Scope.close(engine, Exit.void), Effect.sleep(noticeMillis)]
     yield* Effect.all(all, { concurrency: "unbounded", discard: true })
     yield* Effect.logInfo("runs are handed back")
     yield* listener.close
@@ -91,14 +64,17 @@ const start = Effect.fnUntraced(function* (
   const listener = yield* Listening.open(settings.host, settings.port)
   const opened = yield* Database.openForServer(settings)
   yield* Effect.provideContext(MasterKey.check(settings.masterKey), opened)
-  const stores = Layer.succeedContext(opened)
-  // What executes and what delivers come to rest side by side.
+  const { egressAllow: allow, graceMillis, leaseMillis, masterKey } = settings
+  const host = Host.layer({
+    stores: Layer.succeedContext(opened),
+    nodes: nodeTypes,
+    egress: Outbound.layer(allow),
+    webhooks: { masterKey, allow, dispatcher: deliveries },
+    runner: { graceMillis, leaseMillis },
+  })
   const scope = yield* Scope.fork(yield* Effect.scope)
-  const engine = yield* Layer.buildWithScope(engineLayer(settings, stores, nodeTypes), scope)
-  const delivery = yield* Scope.fork(yield* Effect.scope)
-  const { graceMillis } = settings
-  const dispatcher = Delivering.dispatcherLayer(settings, { graceMillis, ...deliveries })
-  yield* Layer.buildWithScope(Layer.provide(dispatcher, Layer.succeedContext(engine)), delivery)
+  const withKeys = Layer.provide(host, KeySettings.layer(settings))
+  const engine = yield* Layer.buildWithScope(withKeys, scope)
   yield* Layer.build(
     Routes.layer(
       listener,
@@ -110,7 +86,7 @@ const start = Effect.fnUntraced(function* (
       Layer.provide(Layer.succeedContext(engine)),
     ),
   )
-  yield* Effect.addFinalizer(() => drain([scope, delivery], listener))
+  yield* Effect.addFinalizer(() => drain(scope, listener))
   yield* listener.ready
   return listener
 })

@@ -4,18 +4,18 @@
  * Guarantees: nothing is sent; what is due is sent by the servers on the same data, or by the next
  * one. Leaves out: opening the stores.
  */
+import type { Stores } from "@millrace/core/engine/Engine"
 import { Ids } from "@millrace/core/engine/Ids"
 import { overlapMillis, Webhooks } from "@millrace/core/engine/Webhooks"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { webhookGuard } from "@millrace/host/Host"
 import * as MasterVault from "@millrace/webhooks/MasterVault"
 import * as Targets from "@millrace/webhooks/Targets"
 import type { Redacted, Scope } from "effect"
 import { Context, Effect, Layer, Option } from "effect"
 import type { LocalTarget } from "../config/ConfigTarget.ts"
-import * as Delivering from "../serve/Delivering.ts"
 import * as MasterKey from "../serve/MasterKey.ts"
 import { CommandFailed } from "../../CommandFailed.ts"
-import type { Stores } from "../serve/Storage.ts"
 import type { WebhookAdmin } from "./WebhookAdmin.ts"
 
 const refused = ({ message }: { readonly message: string }) =>
@@ -42,7 +42,7 @@ export const open = Effect.fnUntraced(function* (
   const context = yield* Layer.build(
     Webhooks.layer.pipe(
       Layer.provide([Ids.layer, Layer.succeedContext(stores)]),
-      Layer.provide([Layer.provide(Targets.layer, Delivering.guard(target.hooks)), vault]),
+      Layer.provide([Layer.provide(Targets.layer, webhookGuard(target.hooks.egressAllow)), vault]),
     ),
   )
   const webhooks = Context.get(context, Webhooks)

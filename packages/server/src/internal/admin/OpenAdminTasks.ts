@@ -5,6 +5,7 @@
 import { Accounting } from "@millrace/core/engine/Accounting"
 import { Quarantine } from "@millrace/core/engine/Quarantine"
 import { shown } from "@millrace/http/AdminQuarantineHandlers"
+import type { Stores } from "@millrace/core/engine/Engine"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
 import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
@@ -17,7 +18,6 @@ import type { CreditAdmin } from "./CreditAdmin.ts"
 import type { QuarantineAdmin } from "./QuarantineAdmin.ts"
 import type { AdminTasks } from "./AdminTasks.ts"
 import { CommandFailed } from "../../CommandFailed.ts"
-import type { Stores } from "../serve/Storage.ts"
 import type { WebhookAdmin } from "./WebhookAdmin.ts"
 
 const refused = ({ message }: { readonly message: string }) =>

@@ -6,6 +6,7 @@
  * out: the embedded database; that is a development server's.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
+import type { Stores as Kept } from "@millrace/core/engine/Engine"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { CurrentWatchdog } from "@millrace/core/ports/Watchdog"
@@ -21,7 +22,6 @@ import { Context, Effect, Layer } from "effect"
 import type { DatabaseSettings } from "../../Config.ts"
 import { limitedRuns } from "./Deadline.ts"
 import { CommandFailed } from "../../CommandFailed.ts"
-import type { Stores as Kept } from "./Storage.ts"
 
 const refused = (message: string) => new CommandFailed({ message, reason: "failed" })
 

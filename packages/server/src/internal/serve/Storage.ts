@@ -3,12 +3,8 @@
  *
  * Leaves out: a database of one's own.
  */
-import type { KeyStore } from "@millrace/core/ports/KeyStore"
-import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
-import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { Stores } from "@millrace/core/engine/Engine"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import type {
   DataFolderDamaged,
   DataFolderForeign,
@@ -16,9 +12,6 @@ import type {
 } from "@millrace/postgres/DataFolder"
 import { Effect, Layer } from "effect"
 import type { DevSettings } from "../../Config.ts"
-
-/** Everything that is kept. */
-export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
 
 const inMemory = Effect.map(
   Effect.promise(() => import("@millrace/memory/Stores")),

@@ -1,0 +1,140 @@
+/**
+ * The one place that puts an engine together, on any store.
+ *
+ * Guarantees: what a start accepts as a webhook is judged by the guard that will send it; when the
+ * scope closes, the runner and the dispatcher stop side by side, each within its grace time, and
+ * only then the stores close. Leaves out: which store, where the master key comes from, and HTTP.
+ */
+import type { Limits } from "@millrace/core/domain/Limits"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
+import * as Engine from "@millrace/core/engine/Engine"
+import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
+import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
+import { StoreClock } from "@millrace/core/engine/StoreClock"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import { Egress } from "@millrace/egress/Egress"
+import type { Exception } from "@millrace/egress/Policy"
+import { httpsOnly } from "@millrace/egress/Policy"
+import * as Dispatcher from "@millrace/webhooks/Dispatcher"
+import type { DispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
+import { CurrentDispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
+import { layerRunStore, LocalQueue } from "@millrace/webhooks/LocalQueue"
+import * as MasterVault from "@millrace/webhooks/MasterVault"
+import * as Targets from "@millrace/webhooks/Targets"
+import { Effect, Exit, Layer, type Redacted, Scope } from "effect"
+import type { Digest } from "effect/crypto"
+import * as NodeDigest from "./internal/NodeDigest.ts"
+
+/** How webhooks are delivered. */
+export interface WebhookOptions {
+  /** What signing secrets and the headers of webhooks are sealed with. */
+  readonly masterKey: Redacted.Redacted
+  /** Networks that may be called though they are not public, over http, too. */
+  readonly allow?: ReadonlyArray<Exception> | undefined
+  /** What a dispatcher does differently from the usual. */
+  readonly dispatcher?: Partial<DispatcherOptions> | undefined
+}
+
+/** What an engine is made of. */
+export interface HostOptions<E = never> {
+  readonly stores: Layer.Layer<Engine.Stores, E>
+  readonly nodes: Layer.Layer<NodeTypes, never, Egress>
+  /** The guard for calls that nodes make. */
+  readonly egress: Layer.Layer<Egress>
+  /** Absent: a start that wants a webhook is refused, and nothing is delivered. */
+  readonly webhooks?: WebhookOptions | undefined
+  /** Over the limits in force. */
+  readonly limits?: Partial<Limits> | undefined
+  /** Over the runner's options in force; the dispatcher has the same grace time. */
+  readonly runner?: Partial<RunnerOptions> | undefined
+}
+
+/** What an engine that is put together offers. */
+export type Services = Engine.Engine | Engine.Stores | NodeTypes | Digest.Digest
+
+/** How long a connection to a receiver waits for the next delivery. */
+const idleMillis = 4_000
+
+/** The guard that judges addresses of webhooks, and calls them: https, and what is allowed. */
+export const webhookGuard = (allow: ReadonlyArray<Exception> = []): Layer.Layer<Egress> =>
+  Egress.layer({ ...httpsOnly, allow, idleMillis })
+
+const settingsLayer = ({ limits, runner }: Pick<HostOptions, "limits" | "runner">) =>
+  Layer.mergeAll(
+    Layer.effect(
+      CurrentLimits,
+      Effect.map(CurrentLimits, (inForce) => ({ ...inForce, ...limits })),
+    ),
+    Layer.effect(
+      CurrentRunnerOptions,
+      Effect.map(CurrentRunnerOptions, (inForce) => ({ ...inForce, ...runner })),
+    ),
+  )
+
+const dispatcherOptions = (own: Partial<DispatcherOptions> | undefined) =>
+  Layer.effect(
+    CurrentDispatcherOptions,
+    Effect.gen(function* () {
+      const limits = yield* CurrentLimits
+      return {
+        ...(yield* CurrentDispatcherOptions),
+        atOnce: limits.deliveriesAtOnce,
+        perOrigin: limits.deliveriesPerOrigin,
+        perAccount: limits.deliveriesPerAccount,
+        graceMillis: (yield* CurrentRunnerOptions).graceMillis,
+        ...own,
+      }
+    }),
+  )
+
+/** The engine without a dispatcher, over stores that are open. */
+const engineLayer = ({ egress, nodes, webhooks }: Omit<HostOptions, "stores">) => {
+  const executing = Layer.provideMerge(Engine.layer, Layer.provide(nodes, egress))
+  if (webhooks === undefined) return executing
+  return executing.pipe(
+    Layer.provide(Layer.provide(Targets.layer, webhookGuard(webhooks.allow))),
+    Layer.provide(MasterVault.layer(webhooks.masterKey)),
+    Layer.provideMerge(layerRunStore),
+  )
+}
+
+const dispatcherLayer = ({ allow, dispatcher, masterKey }: WebhookOptions) =>
+  Dispatcher.layer.pipe(
+    Layer.provide(webhookGuard(allow)),
+    Layer.provide(MasterVault.layer(masterKey)),
+    Layer.provide(dispatcherOptions(dispatcher)),
+    Layer.provide(StoreClock.layerClock),
+  )
+
+const build = Effect.fnUntraced(function* (options: Omit<HostOptions, "stores">) {
+  const around = yield* Effect.scope
+  const executing = yield* Scope.fork(around)
+  const delivering = yield* Scope.fork(around)
+  const parts = [executing, delivering]
+  yield* Effect.addFinalizer(() =>
+    Effect.forEach(parts, (part) => Scope.close(part, Exit.void), {
+      concurrency: "unbounded",
+      discard: true,
+    }),
+  )
+  const engine = yield* Layer.buildWithScope(engineLayer(options), executing)
+  if (options.webhooks === undefined) return engine
+  const dispatcher = Layer.provide(dispatcherLayer(options.webhooks), Layer.succeedContext(engine))
+  yield* Layer.buildWithScope(dispatcher, delivering)
+  return engine
+})
+
+/**
+ * An engine that executes whatever its store has open, and delivers what its runs have to tell
+ * where webhooks are configured. Fails where the store cannot be opened or does not answer.
+ */
+export const layer = <E = never>(
+  options: HostOptions<E>,
+): Layer.Layer<Services, E | StorageError> =>
+  Layer.effectContext(build(options)).pipe(
+    Layer.provideMerge(LocalQueue.layer),
+    Layer.provideMerge(options.stores),
+    Layer.provideMerge(NodeDigest.layer),
+    Layer.provideMerge(settingsLayer(options)),
+  )

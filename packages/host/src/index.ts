@@ -1,0 +1,5 @@
+/**
+ * The public modules of this package, each as a namespace. Deep imports (`@millrace/host/Host`)
+ * give the same and load less.
+ */
+export * as Host from "./Host.ts"

@@ -1,0 +1,71 @@
+/**
+ * The stores in a Postgres that several processes may use at the same time.
+ *
+ * The lease is kept over connections of its own, so that it does not wait behind the work that it is
+ * for, and by a thread while the event loop is blocked. Guarantees: a database that cannot be used,
+ * or whose tables do not fit, is refused at the start. Leaves out: PGlite.
+ */
+import { CurrentLimits } from "@millrace/core/domain/Limits"
+import type { Stores as Kept } from "@millrace/core/engine/Engine"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import { CurrentWatchdog } from "@millrace/core/ports/Watchdog"
+import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
+import { Context, Effect, Layer } from "effect"
+import * as LeaseKeeper from "./LeaseKeeper.ts"
+import type { SchemaMismatch } from "./Migrations.ts"
+import { check, migrate } from "./Migrations.ts"
+import * as Postgres from "./Postgres.ts"
+import * as Runs from "./RunStore.ts"
+import * as Stores from "./Stores.ts"
+import * as Wakeups from "./Wakeups.ts"
+
+/** Which database, and what is done to it when it is opened. */
+export interface Options extends Postgres.Options {
+  /** False: the tables are brought up to date by somebody else. */
+  readonly migrate?: boolean | undefined
+}
+
+/** Why the stores cannot be opened. */
+export type Problem = StorageError | SchemaMismatch
+
+/** The stores for whoever executes nothing, with tables that fit. */
+export const layerIdle = ({ migrate: mayMigrate = true, ...connection }: Options) =>
+  Stores.layerStorage.pipe(
+    Layer.provide(Layer.effectDiscard(mayMigrate ? migrate : check)),
+    Layer.provide(Postgres.layer(connection)),
+  ) satisfies Layer.Layer<Kept, Problem>
+
+/**
+ * The runs, over connections of their own: one for the lease, one for when that hangs, and one that
+ * hears of runs for anybody.
+ */
+const openBeat = Effect.fnUntraced(function* (connection: Postgres.Options, endsProcess: boolean) {
+  const client = yield* Layer.build(Postgres.layer({ ...connection, maxConnections: 3 }))
+  // Fresh, or it would be the one over the main connections.
+  const beat = Layer.provide(Layer.fresh(Runs.layer), Layer.succeedContext(client))
+  const { blockedMillis } = yield* CurrentLimits
+  const runs = Context.get(yield* Layer.build(beat), RunStore)
+  const keeper = yield* LeaseKeeper.make({ connection, blockedMillis, endsProcess }, runs)
+  return { ...keeper, wakeups: yield* Effect.provideContext(Wakeups.make, client) }
+})
+
+/**
+ * The stores for an engine. `endsProcess`: whether a process whose event loop is blocked for longer
+ * than the limit `blockedMillis` ends; it has lost its runs to others by then.
+ */
+export const layer = (
+  options: Options,
+  endsProcess: boolean,
+): Layer.Layer<Kept, Problem> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const stores = yield* Layer.build(layerIdle(options))
+      const { endLease, heartbeat, wakeups, watchdog } = yield* openBeat(options, endsProcess)
+      const runs = { ...Context.get(stores, RunStore), heartbeat, endLease }
+      return Context.add(stores, RunStore, runs).pipe(
+        Context.add(CurrentWakeups, wakeups),
+        Context.add(CurrentWatchdog, watchdog),
+      )
+    }),
+  )
