@@ -8,9 +8,10 @@ import { secretOf } from "@millrace/core/domain/ApiKey"
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import { Keys } from "@millrace/core/engine/Keys"
 import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
+import { orFirst } from "@millrace/core/engine/StoreDeadline"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
-import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { healthPath, readyPath } from "./Addresses.ts"
 import { answerOf, logStorage, ShuttingDown } from "./Errors.ts"
@@ -25,25 +26,6 @@ export const IsDraining = Context.Reference<() => boolean>("@millrace/http/IsDra
 
 /** How long the store may take to answer, to count as reachable. */
 const reachableMillis = 1_000
-
-/**
- * The outcome of an effect, or that of `other` if it comes first. The effect is then interrupted,
- * and not waited for: a database that does not answer does not answer to an interruption either.
- * If the caller is interrupted, so is the effect.
- */
-export const orFirst =
-  <B, E2, R2>(other: Effect.Effect<B, E2, R2>) =>
-  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A | B, E | E2, R | R2> =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(Effect.forkDetach(self, { startImmediately: true }), (fiber) => {
-        const exit = fiber.pollUnsafe()
-        if (exit !== undefined) return exit
-        return Effect.ensuring(
-          restore(Effect.raceFirst(Fiber.join(fiber), other)),
-          Effect.sync(() => fiber.interruptUnsafe()),
-        )
-      }),
-    )
 
 const ok = HttpServerResponse.jsonUnsafe({ status: "ok" })
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { IsDraining, orFirst } from "@millrace/http/Health"
+import { IsDraining } from "@millrace/http/Health"
 import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Fiber, Layer } from "effect"
@@ -77,44 +77,4 @@ describe("Health.layer", () => {
       ),
     )
   })
-})
-
-describe("Health.orFirst", () => {
-  const silence = Effect.uninterruptible(Effect.never)
-
-  it.effect("gives the outcome that comes first", () =>
-    Effect.gen(function* () {
-      assert.strictEqual(yield* orFirst(Effect.never)(Effect.succeed("mine")), "mine")
-      assert.strictEqual(yield* Effect.flip(orFirst(Effect.never)(Effect.fail("mine"))), "mine")
-      assert.strictEqual(yield* orFirst(Effect.succeed("other"))(silence), "other")
-    }),
-  )
-
-  it.effect("interrupts what comes later, without waiting for it", () =>
-    Effect.gen(function* () {
-      let wasInterrupted = false
-      const later = Effect.onInterrupt(Effect.never, () =>
-        Effect.andThen(
-          Effect.sync(() => (wasInterrupted = true)),
-          Effect.never,
-        ),
-      )
-      assert.strictEqual(yield* orFirst(Effect.succeed("other"))(later), "other")
-      yield* Effect.yieldNow
-      assert.isTrue(wasInterrupted)
-    }),
-  )
-
-  it.effect("is interrupted together with its effect", () =>
-    Effect.gen(function* () {
-      let wasInterrupted = false
-      const mine = Effect.onInterrupt(Effect.never, () =>
-        Effect.sync(() => (wasInterrupted = true)),
-      )
-      const fiber = yield* Effect.forkChild(orFirst(Effect.never)(mine), { startImmediately: true })
-      yield* Fiber.interrupt(fiber)
-      yield* Effect.yieldNow
-      assert.isTrue(wasInterrupted)
-    }),
-  )
 })

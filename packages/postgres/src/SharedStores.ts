@@ -1,22 +1,24 @@
 /**
  * The stores in a Postgres that several processes may use at the same time.
  *
- * The lease is kept over connections of its own, so that it does not wait behind the work that it is
- * for, and by a thread while the event loop is blocked. Guarantees: a database that cannot be used,
- * or whose tables do not fit, is refused at the start. Leaves out: PGlite.
+ * The lease is kept over connections of its own, so that it does not wait behind the work that it
+ * is for, and by a thread while the event loop is blocked. Guarantees: a database that cannot be
+ * used, or whose tables do not fit, is refused at the start; a runner does not wait for a database
+ * that is silent. Leaves out: PGlite.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Stores as Kept } from "@millrace/core/engine/Engine"
+import { limitedRuns } from "@millrace/core/engine/StoreDeadline"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { CurrentWatchdog } from "@millrace/core/ports/Watchdog"
 import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
 import { Context, Effect, Layer } from "effect"
-import * as LeaseKeeper from "./LeaseKeeper.ts"
+import * as LeaseKeeper from "./internal/LeaseKeeper.ts"
 import type { SchemaMismatch } from "./Migrations.ts"
 import { check, migrate } from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
-import * as Runs from "./RunStore.ts"
+import * as Runs from "./internal/RunStore.ts"
 import * as Stores from "./Stores.ts"
 import * as Wakeups from "./Wakeups.ts"
 
@@ -30,7 +32,7 @@ export interface Options extends Postgres.Options {
 export type Problem = StorageError | SchemaMismatch
 
 /** The stores for whoever executes nothing, with tables that fit. */
-export const layerIdle = ({ migrate: mayMigrate = true, ...connection }: Options) =>
+export const layerStorage = ({ migrate: mayMigrate = true, ...connection }: Options) =>
   Stores.layerStorage.pipe(
     Layer.provide(Layer.effectDiscard(mayMigrate ? migrate : check)),
     Layer.provide(Postgres.layer(connection)),
@@ -54,15 +56,12 @@ const openBeat = Effect.fnUntraced(function* (connection: Postgres.Options, ends
  * The stores for an engine. `endsProcess`: whether a process whose event loop is blocked for longer
  * than the limit `blockedMillis` ends; it has lost its runs to others by then.
  */
-export const layer = (
-  options: Options,
-  endsProcess: boolean,
-): Layer.Layer<Kept, Problem> =>
+export const layer = (options: Options, endsProcess: boolean): Layer.Layer<Kept, Problem> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const stores = yield* Layer.build(layerIdle(options))
+      const stores = yield* Layer.build(layerStorage(options))
       const { endLease, heartbeat, wakeups, watchdog } = yield* openBeat(options, endsProcess)
-      const runs = { ...Context.get(stores, RunStore), heartbeat, endLease }
+      const runs = limitedRuns({ ...Context.get(stores, RunStore), heartbeat, endLease })
       return Context.add(stores, RunStore, runs).pipe(
         Context.add(CurrentWakeups, wakeups),
         Context.add(CurrentWatchdog, watchdog),

@@ -16,7 +16,7 @@ import * as Keys from "./internal/KeyStore.ts"
 import * as Ledger from "./internal/LedgerStore.ts"
 import { migrate } from "./Migrations.ts"
 import { endLeases } from "./internal/RunClaims.ts"
-import * as Runs from "./RunStore.ts"
+import * as Runs from "./internal/RunStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import * as Workflows from "./internal/WorkflowStore.ts"
 

@@ -6,5 +6,6 @@
 export * as DataFolder from "./DataFolder.ts"
 export * as Pglite from "./Pglite.ts"
 export * as Postgres from "./Postgres.ts"
+export * as SharedStores from "./SharedStores.ts"
 export * as Stores from "./Stores.ts"
 export * as Wakeups from "./Wakeups.ts"

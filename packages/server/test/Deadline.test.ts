@@ -2,16 +2,12 @@
  * How long a request may take, and what is answered when that is over.
  */
 import { it } from "@effect/vitest"
-import type { RunnerId } from "@millrace/core/domain/Id"
-import { RunStore } from "@millrace/core/ports/RunStore"
 import * as ErrorMiddleware from "@millrace/http/ErrorMiddleware"
-import * as Stores from "@millrace/memory/Stores"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { TestClock } from "effect/testing"
 import { request } from "node:http"
 import { assert, describe } from "vitest"
-import { layerRequests, limitedRuns } from "../src/internal/serve/Deadline.ts"
+import { layerRequests } from "../src/internal/serve/Deadline.ts"
 import * as Listener from "../src/internal/serve/Listener.ts"
 import { originOf } from "../src/internal/serve/OwnAddress.ts"
 
@@ -87,36 +83,5 @@ describe("Deadline.layerRequests", () => {
       const origin = yield* served(millis)
       assert.strictEqual(yield* slowly(`${origin}/echo`, 2 * millis), "first, second")
     }).pipe(Effect.scoped),
-  )
-})
-
-describe("Deadline.limitedRuns", () => {
-  const runner = "exe_test" as RunnerId
-
-  it.effect("fails what a runner asks of a store that is silent", () =>
-    Effect.gen(function* () {
-      const silence = Effect.uninterruptible(Effect.never)
-      const store = yield* RunStore
-      const silent = limitedRuns({ ...store, heartbeat: () => silence, claim: () => silence })
-      const asked = [
-        [Effect.asVoid(silent.heartbeat(runner, 30_000)), 5_000],
-        [Effect.asVoid(silent.claim({ runner, leaseMillis: 30_000, limit: 1 })), 10_000],
-      ] as const
-      for (const [ask, limit] of asked) {
-        const fiber = yield* Effect.forkChild(Effect.flip(ask))
-        yield* TestClock.adjust(limit - 1)
-        assert.isUndefined(fiber.pollUnsafe())
-        yield* TestClock.adjust(1)
-        assert.strictEqual((yield* Fiber.join(fiber))._tag, "StorageError")
-      }
-    }).pipe(Effect.provide(Stores.layer)),
-  )
-
-  it.effect("changes nothing about a store that answers", () =>
-    Effect.gen(function* () {
-      const runs = limitedRuns(yield* RunStore)
-      assert.deepStrictEqual(yield* runs.heartbeat(runner, 1_000), new Map())
-      assert.deepStrictEqual(yield* runs.claim({ runner, leaseMillis: 1_000, limit: 1 }), [])
-    }).pipe(Effect.provide(Stores.layer)),
   )
 })

@@ -7,6 +7,7 @@
  * Leaves out: requests without a token, which are told what they would be told anyway, and the
  * interface for operators.
  */
+import { orFirst } from "@millrace/core/engine/StoreDeadline"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import type { Layer, Types } from "effect"
 import { Effect, Redacted } from "effect"
@@ -14,7 +15,6 @@ import { HttpEffect, HttpRouter, HttpServerRequest, HttpServerResponse } from "e
 import type { AuthDecision } from "./Authenticator.ts"
 import { Authenticator, rateHeadersOf } from "./Authenticator.ts"
 import { answerOf, logStorage, UnknownRoute } from "../Errors.ts"
-import { orFirst } from "../Health.ts"
 
 /** The bearer token of a request, as operations read it; empty where there is none. */
 const tokenOf = ({ headers }: HttpServerRequest.HttpServerRequest): Redacted.Redacted =>

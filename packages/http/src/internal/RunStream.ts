@@ -16,12 +16,13 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { CurrentRunNotifier } from "@millrace/core/engine/RunNotifier"
+import { orFirst } from "@millrace/core/engine/StoreDeadline"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import type { Latch, Scope } from "effect"
 import { Clock, Effect, Option, Schema, Stream } from "effect"
 import { logStorage } from "../Errors.ts"
-import { IsDraining, orFirst } from "../Health.ts"
+import { IsDraining } from "../Health.ts"
 
 /** How long the store is left alone after it had something new. */
 const shortestPauseMillis = 100

@@ -1,21 +1,15 @@
 /**
- * How long anybody waits for a database that does not answer.
+ * How long a request may take.
  *
- * Guarantees: what is given up is interrupted, but its interruption is not waited for, because a
- * frozen database does not answer to that either. Leaves out: whether what was given up still
- * happens; a write carries what it expects, and whoever needs to know reads.
+ * Leaves out: whether what was given up still happens; a write carries what it expects, and whoever
+ * needs to know reads.
  */
-import { RunStore } from "@millrace/core/ports/RunStore"
-import { StorageError } from "@millrace/core/ports/StorageError"
+import { noAnswer, orFirst } from "@millrace/core/engine/StoreDeadline"
 import { answerOf, logStorage } from "@millrace/http/Errors"
-import { orFirst } from "@millrace/http/Health"
 import type { Layer } from "effect"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { IncomingMessage } from "node:http"
-
-const noAnswer = (operation: string, millis: number): StorageError =>
-  new StorageError({ operation, cause: new Error(`no answer within ${millis} ms`) })
 
 /** Sleeps for so long once the whole request is here: what its client takes does not count. */
 const patience = (request: HttpServerRequest.HttpServerRequest, millis: number) => {
@@ -48,55 +42,3 @@ export const layerRequests = (millis: number): Layer.Layer<never, never, HttpRou
       ),
     { global: true },
   )
-
-/** A runner acts on a missing answer well before its lease is over, but not on every hiccup. */
-const beatMillis = (leaseMillis: number): number => Math.max(500, leaseMillis / 6)
-
-/** For everything else a runner asks: long enough for a busy database. */
-const askMillis = 10_000
-
-const limited =
-  (operation: string, millis: number) =>
-  <A, E>(self: Effect.Effect<A, E>): Effect.Effect<A, E | StorageError> => {
-    const late = Effect.suspend(() => Effect.fail(noAnswer(operation, millis)))
-    return orFirst(Effect.delay(late, millis))(self)
-  }
-
-/** An answer that is later than its deadline by so much was late because the event loop was. */
-const lateMillis = 250
-
-/** Asks once more when the event loop was blocked meanwhile: the answer may have been there. */
-const onceMore = <A>(
-  millis: number,
-  ask: Effect.Effect<A, StorageError>,
-): Effect.Effect<A, StorageError> =>
-  Effect.gen(function* () {
-    const begun = yield* Clock.monotonicTimeNanos
-    const again = Effect.fnUntraced(function* (error: StorageError) {
-      const passed = Number((yield* Clock.monotonicTimeNanos) - begun) / 1_000_000
-      return yield* passed > millis + lateMillis ? ask : Effect.fail(error)
-    })
-    return yield* Effect.catchTag(ask, "StorageError", again)
-  })
-
-/**
- * The same runs; but what a runner asks fails when it is not answered. Listings are asked for by
- * requests only, and bounded with those. A commit is waited for: until it is known what became of
- * it, nothing else can be done about its run.
- */
-export const limitedRuns = (store: RunStore["Service"]): RunStore["Service"] =>
-  RunStore.of({
-    ...store,
-    heartbeat: (runner, leaseMillis, blocked) => {
-      const millis = beatMillis(leaseMillis)
-      const ask = store.heartbeat(runner, leaseMillis, blocked)
-      return onceMore(millis, limited("RunStore.heartbeat", millis)(ask))
-    },
-    claim: (request) => limited("RunStore.claim", askMillis)(store.claim(request)),
-    requeue: (runner, ids) => limited("RunStore.requeue", askMillis)(store.requeue(runner, ids)),
-    cappedAccounts: (limit) =>
-      limited("RunStore.cappedAccounts", askMillis)(store.cappedAccounts(limit)),
-    find: (account, id) => limited("RunStore.find", askMillis)(store.find(account, id)),
-    endLease: (runner, blocked) =>
-      limited("RunStore.endLease", askMillis)(store.endLease(runner, blocked)),
-  })

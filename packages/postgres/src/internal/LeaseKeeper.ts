@@ -12,9 +12,9 @@ import type { Watchdog } from "@millrace/core/ports/Watchdog"
 import type { Scope } from "effect"
 import { Effect, Redacted } from "effect"
 import { Worker } from "node:worker_threads"
-import * as HandlerBoard from "./internal/HandlerBoard.ts"
-import type { LeaseOrder, LeaseThreadData } from "./internal/LeaseThread.ts"
-import type { Options } from "./Postgres.ts"
+import * as HandlerBoard from "./HandlerBoard.ts"
+import type { LeaseOrder, LeaseThreadData } from "./LeaseThread.ts"
+import type { Options } from "../Postgres.ts"
 
 /** What a keeper goes by. */
 export interface KeeperOptions {
@@ -42,10 +42,7 @@ const againMillis = 5_000
 
 const isSource = import.meta.url.endsWith(".ts")
 
-const entry = new URL(
-  isSource ? "./internal/LeaseThread.ts" : "./internal/LeaseThread.js",
-  import.meta.url,
-)
+const entry = new URL(isSource ? "./LeaseThread.ts" : "./LeaseThread.js", import.meta.url)
 
 const condition = "--conditions=@millrace/source"
 
