@@ -13,7 +13,7 @@ import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
-import type { Attempted } from "@millrace/core/ports/WebhookStore"
+import type { Attempted } from "@millrace/core/domain/DeliveryStep"
 import { Effect } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 

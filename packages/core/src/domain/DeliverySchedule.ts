@@ -57,6 +57,8 @@ export interface DeliveryProgress {
 
 const ended = { _tag: "Failed", isGone: false } as const
 
+const lost: Answer = { _tag: "Unanswered", error: "unknown" }
+
 /**
  * Why no attempt is to be made after all, as what becomes of the delivery instead: the receiver is
  * gone, all attempts are used up, or its time is over. `undefined`: go ahead. An attempt that was
@@ -68,7 +70,8 @@ export const withheld = (
   now: Timestamp,
 ): typeof ended | undefined => {
   const current = attempt - earlier
-  if (isGone || current > delaysMillis.length + 1) return ended
+  // One more than usual: it follows a last one of which nobody knows how it ended.
+  if (isGone || current > delaysMillis.length + 2) return ended
   const isAsked = earlier > 0 && current === 1
   return !isAsked && now > createdAt + lifeMillis ? ended : undefined
 }
@@ -109,15 +112,18 @@ export const nextOf = (
 }
 
 /**
- * What becomes of a delivery whose attempt was never settled, so that nobody knows how it ended: it
- * counts as one that failed, and the next one follows after the usual delay from `now` on.
+ * What becomes of a delivery of whose attempt nobody knows how it ended: it counts as one that
+ * failed, and the next one follows after the usual delay from `now` on. If it was the last one, only
+ * the receiver can tell, so it is asked once more, after the last delay (decision 0063).
  */
-export const settleLost = (
+export const nextOfLost = (
   schedule: DeliverySchedule,
-  standing: DeliveryProgress,
+  progress: DeliveryProgress,
   now: Timestamp,
   random: number,
-): Next =>
-  standing.isGone
-    ? ended
-    : nextOf(schedule, standing, { _tag: "Unanswered", error: "unknown" }, now, random)
+): Next => {
+  if (progress.isGone) return ended
+  const isLast = progress.attempt - progress.earlier === schedule.delaysMillis.length + 1
+  const attempt = isLast ? progress.attempt - 1 : progress.attempt
+  return nextOf(schedule, { ...progress, attempt }, lost, now, random)
+}

@@ -8,14 +8,8 @@
  */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
-import type {
-  Delivery,
-  DeliveryAttempt,
-  DeliveryItem,
-  DeliveryRecord,
-  DeliveryState,
-} from "../domain/Delivery.ts"
-import type { Next, DeliveryProgress } from "../domain/DeliverySchedule.ts"
+import type { Delivery, DeliveryItem, DeliveryRecord, DeliveryState } from "../domain/Delivery.ts"
+import type { ClaimProgress, RecordedOutcome } from "../domain/DeliveryStep.ts"
 import type { AccountId, DeliveryId, RunId } from "../domain/Id.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
@@ -28,17 +22,15 @@ export type Scope = AccountId | null
  * A claim of a delivery: its next attempt has begun, as far as the store knows; or one before that
  * was never recorded is to be recorded now, and nothing is to be sent.
  */
-export interface Claim extends Omit<DeliveryProgress, "createdAt"> {
+export interface Claim extends Omit<ClaimProgress, "createdAt"> {
   readonly id: DeliveryId
   readonly fence: number
-  /** When the attempt began that nobody has recorded in time; `null`: it is to be made now. */
-  readonly lostAt: Timestamp | null
   /** The live signing secrets of its account, sealed, oldest first. */
   readonly secrets: ReadonlyArray<string>
 }
 
 /** A claim together with what it is a claim of. */
-export interface ClaimedDelivery extends Claim, DeliveryProgress {
+export interface ClaimedDelivery extends Claim, ClaimProgress {
   readonly delivery: Delivery
 }
 
@@ -62,20 +54,8 @@ export interface DueRequest {
   readonly visibilityMillis: number
 }
 
-/** What was attempted, but for its number and what follows. */
-export type Attempted = Omit<DeliveryAttempt, "number" | "nextAt">
-
-/** What came of a claim. Where nothing was sent, nothing was delivered. */
-export type Outcome =
-  | { readonly attempt: Attempted; readonly next: Next }
-  | { readonly attempt: null; readonly next: Exclude<Next, { readonly _tag: "Delivered" }> }
-
-/** An outcome, and the claim it came of: its fence, and the number of its attempt. */
-export type AttemptRecord = Outcome & {
-  readonly id: DeliveryId
-  readonly fence: number
-  readonly number: number
-}
+/** An outcome, the claim it came of, and the delivery. */
+export type AttemptRecord = RecordedOutcome & { readonly id: DeliveryId }
 
 /** Which deliveries to list. */
 export interface DeliveryQuery extends PageRequest {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Answer, DeliveryProgress } from "../../src/domain/DeliverySchedule.ts"
-import { defaultSchedule, nextOf, settleLost, withheld } from "../../src/domain/DeliverySchedule.ts"
+import { defaultSchedule, nextOf, nextOfLost, withheld } from "../../src/domain/DeliverySchedule.ts"
 
 const hour = 3_600_000
 const begun = 1_700_000_000_000
@@ -34,7 +34,7 @@ const delayAfter = (
 
 const failed = { _tag: "Failed", isGone: false }
 
-describe("DeliverySchedule.settle", () => {
+describe("DeliverySchedule.nextOf", () => {
   it("waits 5 s, 5 min, 30 min, 2 h and 8 h, and gives up after the sixth attempt", () => {
     const delays = [1, 2, 3, 4, 5, 6].map((attempt) => delayAfter(status(500), { attempt }))
     expect(delays).toEqual([5_000, 300_000, 1_800_000, 7_200_000, 28_800_000, undefined])
@@ -83,9 +83,9 @@ describe("DeliverySchedule.settle", () => {
   })
 })
 
-describe("DeliverySchedule.settleLost", () => {
+describe("DeliverySchedule.nextOfLost", () => {
   const lost = (change: Partial<DeliveryProgress>, random = 0, now = begun) =>
-    settleLost(defaultSchedule, standing(change), now, random)
+    nextOfLost(defaultSchedule, standing(change), now, random)
 
   it("waits the schedule's pause after an attempt whose end nobody knows", () => {
     const delays = [1, 2, 3, 4, 5].map((attempt) => lost({ attempt }))
@@ -98,8 +98,16 @@ describe("DeliverySchedule.settleLost", () => {
     expect(lost({}, 1)).toEqual({ _tag: "Retry", delayMillis: 5_500 })
   })
 
-  it("gives up after the sixth, and where the receiver is gone or time is over", () => {
-    expect(lost({ attempt: 6 })).toEqual(failed)
+  it("asks once more after a sixth one, because only the receiver can tell how it ended", () => {
+    expect(lost({ attempt: 6 })).toEqual({ _tag: "Retry", delayMillis: 28_800_000 })
+    expect(lost({ attempt: 12, earlier: 6 })).toEqual(lost({ attempt: 6 }))
+    expect(lost({ attempt: 7 })).toEqual(failed)
+    expect(after(status(500), { attempt: 7 })).toEqual(failed)
+    const once = { ...defaultSchedule, delaysMillis: [] }
+    expect(nextOfLost(once, standing(), begun, 0)).toEqual(failed)
+  })
+
+  it("gives up where the receiver is gone or time is over", () => {
     expect(lost({ isGone: true })).toEqual(failed)
     expect(lost({}, 0, begun + 72 * hour)).toEqual(failed)
   })
@@ -109,13 +117,13 @@ describe("DeliverySchedule.withheld", () => {
   const now = (change: Partial<DeliveryProgress>, millis = begun) =>
     withheld(defaultSchedule, standing(change), millis)
 
-  it("lets every attempt go ahead that the schedule has", () => {
-    for (const attempt of [1, 2, 3, 4, 5, 6]) expect(now({ attempt })).toBeUndefined()
+  it("lets every attempt go ahead that the schedule has, and one after a lost one", () => {
+    for (const attempt of [1, 2, 3, 4, 5, 6, 7]) expect(now({ attempt })).toBeUndefined()
   })
 
   it("ends what has had its attempts, however they ended", () => {
-    expect(now({ attempt: 7 })).toEqual(failed)
-    expect(now({ attempt: 7, earlier: 1 })).toBeUndefined()
+    expect(now({ attempt: 8 })).toEqual(failed)
+    expect(now({ attempt: 8, earlier: 1 })).toBeUndefined()
   })
 
   it("ends what belongs to a run whose receiver is gone", () => {

@@ -10,6 +10,8 @@ import type {
   DeliveryItem,
   DeliveryRecord,
 } from "@millrace/core/domain/Delivery"
+import type { DeliveryStanding } from "@millrace/core/domain/DeliveryStep"
+import * as DeliveryStep from "@millrace/core/domain/DeliveryStep"
 import type { DeliveryId } from "@millrace/core/domain/Id"
 import type { Page } from "@millrace/core/domain/Page"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
@@ -27,13 +29,9 @@ interface Entry {
   readonly id: DeliveryId
   readonly createdAt: Timestamp
   readonly delivery: Delivery
-  readonly log: Array<DeliveryAttempt>
-  item: DeliveryItem
-  earlier: number
-  fence: number
-  isGone: boolean
-  /** When its attempt was claimed that nobody has recorded yet; `undefined`: there is none. */
-  claimedAt: Timestamp | undefined
+  /** Attempts that are over, in order. */
+  log: ReadonlyArray<DeliveryAttempt>
+  standing: DeliveryStanding
   /** Its place among those that are due; `undefined` once it has ended. */
   due: Due | undefined
 }
@@ -50,27 +48,13 @@ export interface Taken extends Omit<Claim, "secrets"> {
   readonly delivery: Delivery
 }
 
-const itemOf = ({
-  accountId,
-  createdAt,
-  id,
-  runId,
-  sequence,
-  type,
-  url,
-}: Delivery): DeliveryItem => ({
-  id,
-  accountId,
-  runId,
-  sequence,
-  type,
-  url,
-  createdAt,
-  state: "PENDING",
-  attempts: 0,
-  nextAttemptAt: createdAt,
-  settledAt: null,
-})
+const itemOf = ({ delivery, standing }: Entry): DeliveryItem => {
+  const { accountId, createdAt, id, runId, sequence, type, url } = delivery
+  const { attempts, settledAt, state } = standing
+  const nextAttemptAt = DeliveryStep.nextAttemptAt(standing)
+  const head = { id, accountId, runId, sequence, type, url, createdAt }
+  return { ...head, state, attempts, nextAttemptAt, settledAt }
+}
 
 /** Counts against a bound, beginning with what is in hand already. */
 class Room {
@@ -109,21 +93,11 @@ export class Outbox {
     for (const delivery of deliveries) {
       const { createdAt, id, runId } = delivery
       if (this.#entries.has(id)) continue
-      const entry: Entry = {
-        id,
-        createdAt,
-        delivery,
-        log: [],
-        item: itemOf(delivery),
-        earlier: 0,
-        fence: 0,
-        isGone: false,
-        claimedAt: undefined,
-        due: undefined,
-      }
+      const standing = DeliveryStep.inserted(now)
+      const entry: Entry = { id, createdAt, delivery, log: [], standing, due: undefined }
       this.#entries.set(id, entry)
       this.#all.add(entry)
-      this.#setDue(entry, now)
+      this.#write(entry, standing)
       if (runId === null) continue
       const siblings = this.#byRun.get(runId)
       if (siblings === undefined) this.#byRun.set(runId, [entry])
@@ -157,49 +131,40 @@ export class Outbox {
   ): ReadonlyArray<Taken> {
     return [...new Set(ids)].flatMap((id) => {
       const entry = this.#entries.get(id)
-      const at = entry?.due?.createdAt
-      if (entry === undefined || at === undefined || at > now) return []
+      if (entry === undefined || !DeliveryStep.isFree(entry.standing, now)) return []
       return [this.#take(entry, now, visibilityMillis)]
     })
   }
 
   record(record: AttemptRecord, now: Timestamp): boolean {
-    const { attempt, fence, id, next } = record
+    const { attempt, id, number } = record
     const entry = this.#entries.get(id)
     if (entry === undefined) return false
-    if (entry.fence !== fence || entry.claimedAt === undefined) {
-      return this.#settleLate(entry, record, now)
+    if (!DeliveryStep.isHeld(entry.standing, record)) return this.#recordLate(entry, record, now)
+    const change = DeliveryStep.changeOf(record)
+    this.#write(entry, DeliveryStep.changed(entry.standing, change, now))
+    const nextAt = DeliveryStep.nextAttemptAt(entry.standing)
+    if (attempt !== null) entry.log = [...entry.log, { ...attempt, number, nextAt }]
+    if (!change.isGone) return true
+    for (const each of this.#siblings(entry)) {
+      this.#write(each, DeliveryStep.hurried(each.standing, now))
     }
-    const nextAt = next._tag === "Retry" ? now + next.delayMillis : null
-    const number = entry.item.attempts
-    if (attempt === null) this.#update(entry, { attempts: number - 1 })
-    else entry.log.push({ ...attempt, number, nextAt })
-    entry.claimedAt = undefined
-    if (nextAt !== null) this.#setDue(entry, nextAt)
-    else {
-      this.#setDue(entry, undefined)
-      this.#update(entry, {
-        state: next._tag === "Delivered" ? "DELIVERED" : "FAILED",
-        settledAt: now,
-      })
-    }
-    if (next._tag === "Failed" && next.isGone) this.#markGone(entry, now)
     return true
   }
 
   find(account: Scope, id: DeliveryId): DeliveryRecord | undefined {
     const entry = this.#own(account, id)
     if (entry === undefined) return undefined
-    return { item: entry.item, body: entry.delivery.body, attempts: [...entry.log] }
+    return { item: itemOf(entry), body: entry.delivery.body, attempts: entry.log }
   }
 
   list(query: DeliveryQuery): Page<DeliveryItem> {
     const { account, runId, state } = query
-    return this.#all.page(query, ({ item }) =>
-      (account === null || item.accountId === account) &&
-      (runId === undefined || item.runId === runId) &&
-      (state === undefined || item.state === state)
-        ? item
+    return this.#all.page(query, (entry) =>
+      (account === null || entry.delivery.accountId === account) &&
+      (runId === undefined || entry.delivery.runId === runId) &&
+      (state === undefined || entry.standing.state === state)
+        ? itemOf(entry)
         : undefined,
     )
   }
@@ -208,22 +173,22 @@ export class Outbox {
     const entry = this.#own(account, id)
     if (entry === undefined) return undefined
     this.#reopen(entry, now)
-    return entry.item
+    return itemOf(entry)
   }
 
   redeliverFailed(account: Scope, since: Timestamp, now: Timestamp): number {
     const failed = this.#all.items.filter(
-      ({ item }) =>
-        item.state === "FAILED" &&
-        item.createdAt >= since &&
-        (account === null || item.accountId === account),
+      ({ createdAt, delivery, standing }) =>
+        standing.state === "FAILED" &&
+        createdAt >= since &&
+        (account === null || delivery.accountId === account),
     )
     for (const entry of failed) this.#reopen(entry, now)
     return failed.length
   }
 
   forget(before: Timestamp, limit: number): number {
-    const old = this.#all.items.filter(({ item }) => (item.settledAt ?? before) < before)
+    const old = this.#all.items.filter(({ standing }) => (standing.settledAt ?? before) < before)
     const forgotten = old.slice(0, limit)
     for (const entry of forgotten) {
       this.#entries.delete(entry.id)
@@ -244,61 +209,38 @@ export class Outbox {
     return delivery.runId === null ? [] : (this.#byRun.get(delivery.runId) ?? [])
   }
 
-  #update(entry: Entry, change: Partial<DeliveryItem>): void {
-    entry.item = { ...entry.item, ...change }
-  }
-
-  #setDue(entry: Entry, at: Timestamp | undefined): void {
+  #write(entry: Entry, standing: DeliveryStanding): void {
+    const at = DeliveryStep.nextAttemptAt(standing)
+    entry.standing = standing
+    if (entry.due?.createdAt === at) return
     if (entry.due !== undefined) this.#due.remove(entry.due)
-    entry.due = at === undefined ? undefined : { id: entry.id, createdAt: at, entry }
+    entry.due = at === null ? undefined : { id: entry.id, createdAt: at, entry }
     if (entry.due !== undefined) this.#due.add(entry.due)
-    this.#update(entry, { nextAttemptAt: at ?? null })
   }
 
-  /** Takes note of a delivery that was made, from somebody whose claim has run out. */
-  #settleLate(entry: Entry, { attempt, next, number }: AttemptRecord, now: Timestamp): boolean {
-    if (attempt === null || next._tag !== "Delivered") return false
-    const place = entry.log.findIndex((row) => row.number === number && row.error === "unknown")
-    const { attempts } = entry.item
-    const isUnsettled = entry.claimedAt !== undefined && attempts === number
-    if (place < 0 && !isUnsettled) return false
-    entry.log.splice(place < 0 ? entry.log.length : place, 1, { ...attempt, number, nextAt: null })
-    if (entry.due !== undefined && number <= entry.earlier) return true
-    if (entry.claimedAt !== undefined && !isUnsettled) {
-      // An attempt that is under way is known to have begun, and nothing else of it.
-      const unknown = { durationMillis: null, status: null, error: "unknown" } as const
-      const [at, nextAt, answer] = [entry.claimedAt, null, null]
-      entry.log.push({ number: attempts, at, nextAt, answer, ...unknown })
-    }
-    entry.claimedAt = undefined
-    this.#setDue(entry, undefined)
-    this.#update(entry, { state: "DELIVERED", settledAt: now })
+  #recordLate(entry: Entry, record: AttemptRecord, now: Timestamp): boolean {
+    const logged = entry.log.find(({ number }) => number === record.number)
+    const change = DeliveryStep.lateChangeOf(entry.standing, record, logged?.error, now)
+    if (change === undefined) return false
+    const rows = new Map([...entry.log, ...change.log].map((each) => [each.number, each]))
+    entry.log = [...rows.values()]
+    this.#write(entry, change.standing)
     return true
   }
 
   #take(entry: Entry, now: Timestamp, visibilityMillis: number): Taken {
-    const lostAt = entry.claimedAt ?? null
-    entry.claimedAt ??= now
-    entry.fence += 1
-    if (lostAt === null) this.#update(entry, { attempts: entry.item.attempts + 1 })
-    this.#setDue(entry, now + visibilityMillis)
-    const { delivery, earlier, fence, id, item } = entry
-    const isGone = this.#siblings(entry).some((each) => each.isGone)
-    return { id, delivery, fence, attempt: item.attempts, earlier, isGone, lostAt }
-  }
-
-  #markGone(entry: Entry, now: Timestamp): void {
-    entry.isGone = true
-    for (const each of this.#siblings(entry)) {
-      if (each.due !== undefined && each.claimedAt === undefined) this.#setDue(each, now)
-    }
+    const { claimedAt: lostAt } = entry.standing
+    this.#write(entry, DeliveryStep.claimed(entry.standing, visibilityMillis, now))
+    const { delivery, id, standing } = entry
+    const { attempts: attempt, earlier, fence } = standing
+    const isGone = this.#siblings(entry).some((each) => each.standing.isGone)
+    return { id, delivery, fence, attempt, earlier, isGone, lostAt }
   }
 
   #reopen(entry: Entry, now: Timestamp): void {
-    for (const each of [entry, ...this.#siblings(entry)]) each.isGone = false
-    if (entry.claimedAt !== undefined) return
-    entry.earlier = entry.item.attempts
-    this.#update(entry, { state: "PENDING", settledAt: null })
-    this.#setDue(entry, now)
+    for (const each of this.#siblings(entry)) {
+      this.#write(each, DeliveryStep.reachable(each.standing))
+    }
+    this.#write(entry, DeliveryStep.redelivered(entry.standing, now))
   }
 }

@@ -15,29 +15,23 @@ import type {
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { millisOf } from "./DatabaseClock.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
+import * as DeliverySteps from "./DeliverySteps.ts"
+import { isFree, isUnclaimed, nowMillis } from "./DeliverySteps.ts"
 import * as LateDeliveries from "./LateDeliveries.ts"
 import * as Rows from "./Rows.ts"
-
-export const nowMillis = millisOf("now()")
 
 /** True of a secret that still signs. */
 export const isLive = `(expires_at IS NULL OR expires_at > ${nowMillis})`
 
-/** True of what is due and in nobody's hand, or no longer in time. */
-const isFree = `due_at <= ${nowMillis} AND coalesce(held_until, due_at) <= ${nowMillis}`
-
 /**
  * Takes what the part `chosen` names (`id`, `claimed_at`, and `few`, a text that tells the planner
- * to expect few rows), for so long as the first parameter says. What was claimed before and never
- * recorded is taken for that: its attempt is not counted again.
+ * to expect few rows), for so long as the first parameter says.
  */
 const taken = `
 taken AS MATERIALIZED (
   UPDATE due_deliveries q
-  SET fence = q.fence + 1, begun = q.begun + (c.claimed_at IS NULL)::int4,
-    claimed_at = coalesce(c.claimed_at, ${nowMillis}), held_until = ${nowMillis} + $1::int8
+  SET ${DeliverySteps.claimed}
   FROM chosen c WHERE q.id = c.id AND c.few = 'taken'
   RETURNING q.id, q.delivery, q.account_id, q.run_id, q.fence, q.begun, q.earlier,
     c.claimed_at AS lost_at
@@ -113,38 +107,39 @@ const recordStatement = `
 WITH said AS MATERIALIZED (
   SELECT * FROM ${Rows.source(DeliveryRows.attemptRecords, "s", 1)}
 ), held AS MATERIALIZED (
-  SELECT s.*, q.delivery, q.run_id, q.begun, 'held' AS few FROM said s CROSS JOIN LATERAL (
-    SELECT delivery, run_id, begun FROM due_deliveries q
-    WHERE q.id = s.id AND q.fence = s.fence AND q.claimed_at IS NOT NULL FOR UPDATE
+  SELECT s.*, q.delivery, q.run_id, 'held' AS few FROM said s CROSS JOIN LATERAL (
+    SELECT delivery, run_id FROM due_deliveries q
+    WHERE q.id = s.id AND q.fence = s.fence AND q.begun = s.number AND q.claimed_at IS NOT NULL
+    FOR UPDATE
   ) q
 ), logged AS (
   INSERT INTO delivery_attempts
     (delivery, number, next_at, ${attemptColumns}, delivered_at, fence)
-  SELECT delivery, begun, ${nowMillis} + delay, ${attemptColumns},
+  SELECT delivery, number, ${nowMillis} + delay, ${attemptColumns},
     CASE WHEN state = 'DELIVERED' THEN ${nowMillis} END,
     CASE WHEN state = 'DELIVERED' THEN fence END
   FROM held WHERE at IS NOT NULL
 ), again AS (
   UPDATE due_deliveries q
   SET claimed_at = NULL, held_until = NULL, due_at = ${nowMillis} + h.delay,
-    begun = h.begun - (h.at IS NULL)::int4
+    begun = h.begun
   FROM held h WHERE q.id = h.id AND h.state = 'PENDING' AND h.few = 'held'
 ), left_behind AS (
   DELETE FROM due_deliveries q USING held h
   WHERE q.id = h.id AND h.state <> 'PENDING' AND h.few = 'held'
 ), failed AS (
   UPDATE deliveries d
-  SET trouble = h.state, begun = h.begun - (h.at IS NULL)::int4, fence = h.fence,
-    settled_at = ${nowMillis}, is_gone = h.gone IS NOT NULL
+  SET trouble = h.state, begun = h.begun, fence = h.fence, settled_at = ${nowMillis},
+    is_gone = h.is_gone
   FROM held h WHERE d.number = h.delivery AND h.state = 'FAILED' AND h.few = 'held'
 ), hurried AS (
-  UPDATE due_deliveries q SET due_at = ${nowMillis} FROM (
+  UPDATE due_deliveries q SET ${DeliverySteps.hurried} FROM (
     SELECT q.id FROM held h CROSS JOIN LATERAL (
       SELECT id FROM deliveries d WHERE d.run_id = h.run_id OFFSET 0
     ) d CROSS JOIN LATERAL (
       SELECT id FROM due_deliveries q
-      WHERE q.id = d.id AND q.claimed_at IS NULL FOR UPDATE SKIP LOCKED
-    ) q WHERE h.gone = 'gone'
+      WHERE q.id = d.id AND ${isUnclaimed} FOR UPDATE SKIP LOCKED
+    ) q WHERE h.is_gone
   ) g WHERE q.id = g.id
 )
 SELECT id FROM said WHERE id NOT IN (SELECT id FROM held)`
@@ -179,7 +174,7 @@ export const claim = (
     (rows) => rows[0]?.claims ?? [],
   )
 
-/** Records what came of claims; true for those whose fence was still good, or that still count. */
+/** Records what came of claims; true for those that were still held, or that still count. */
 export const record = (
   sql: SqlClient,
   records: ReadonlyArray<AttemptRecord>,
@@ -193,7 +188,7 @@ export const record = (
     Effect.flatMap((rows) => {
       const missed = new Set(rows.map(({ id }) => id))
       return Effect.forEach(records, (each) =>
-        missed.has(Rows.text(each.id)) ? LateDeliveries.settle(sql, each) : Effect.succeed(true),
+        missed.has(Rows.text(each.id)) ? LateDeliveries.record(sql, each) : Effect.succeed(true),
       )
     }),
   )

@@ -2,6 +2,8 @@
  * The tables of deliveries as data; see `Rows`.
  */
 import type { Delivery, DeliveryAttempt, DeliveryItem } from "@millrace/core/domain/Delivery"
+import type { Attempted, DeliveryChange } from "@millrace/core/domain/DeliveryStep"
+import * as DeliveryStep from "@millrace/core/domain/DeliveryStep"
 import type { Busy, AttemptRecord, StoredSecret } from "@millrace/core/ports/WebhookStore"
 import type { Table } from "./Rows.ts"
 import * as Rows from "./Rows.ts"
@@ -42,10 +44,10 @@ export const items: Table<DeliveryItem> = [
 
 /**
  * What is in force of deliveries `d`, be they on their way, failed, or delivered: `due_at` (or
- * none), `state`, `begun`, `fence`, and `settled_at`.
+ * none), `state`, `begun`, `fence`, and `settled_at`; of those on their way `q` has the rest.
  */
 export const standing = `LEFT JOIN LATERAL (
-    SELECT coalesce(held_until, due_at) AS due_at, begun, fence
+    SELECT coalesce(held_until, due_at) AS due_at, begun, fence, earlier, claimed_at
     FROM due_deliveries q WHERE q.id = d.id OFFSET 0
   ) q ON true LEFT JOIN LATERAL (
     SELECT number, fence, delivered_at FROM delivery_attempts a
@@ -64,15 +66,18 @@ export const itemSource = (conditions: string): string => `
     d.trouble, s.due_at, s.state, s.settled_at, s.begun AS attempts
   FROM deliveries d ${standing} WHERE ${conditions}`
 
-/** Attempts as they are read. */
+/** What came of an attempt. */
+const attemptResult: Table<Attempted> = [
+  ...Rows.int8s<Attempted>({ at: "at" }),
+  ...Rows.int4s<Attempted>({ durationMillis: "duration_millis", status: "status" }),
+  ...Rows.texts<Attempted>({ error: "error", answer: "answer" }),
+]
+
+/** Rows of the log. */
 export const attempts: Table<DeliveryAttempt> = [
-  ...Rows.int4s<DeliveryAttempt>({
-    number: "number",
-    durationMillis: "duration_millis",
-    status: "status",
-  }),
-  ...Rows.int8s<DeliveryAttempt>({ at: "at", nextAt: "next_at" }),
-  ...Rows.texts<DeliveryAttempt>({ error: "error", answer: "answer" }),
+  ...Rows.int4s<DeliveryAttempt>({ number: "number" }),
+  ...Rows.int8s<DeliveryAttempt>({ nextAt: "next_at" }),
+  ...attemptResult,
 ]
 
 /** What a dispatcher has in hand. */
@@ -81,22 +86,39 @@ export const busy: Table<Busy> = [
   ...Rows.int4s<Busy>({ count: "count" }),
 ]
 
-const ends = { Retry: "PENDING", Delivered: "DELIVERED", Failed: "FAILED" } as const
+const changeOf =
+  <A>(of: (change: DeliveryChange) => A) =>
+  (record: AttemptRecord) =>
+    of(DeliveryStep.changeOf(record))
 
-/** What came of claims. */
+/** What came of claims, and what that writes. */
 export const attemptRecords: Table<AttemptRecord> = [
   ...Rows.texts<AttemptRecord>({ id: "id" }),
-  ...Rows.int4s<AttemptRecord>({ fence: "fence" }),
-  Rows.derived("state", "text", ({ next }) => ends[next._tag]),
-  Rows.derived("delay", "int8", ({ next }) => (next._tag === "Retry" ? next.delayMillis : null)),
-  Rows.derived("gone", "text", ({ next }) =>
-    next._tag === "Failed" && next.isGone ? "gone" : null,
+  ...Rows.int4s<AttemptRecord>({ fence: "fence", number: "number" }),
+  Rows.derived(
+    "state",
+    "text",
+    changeOf(({ state }) => state),
   ),
-  Rows.derived("at", "int8", ({ attempt }) => attempt?.at),
-  Rows.derived("duration_millis", "int4", ({ attempt }) => attempt?.durationMillis),
-  Rows.derived("status", "int4", ({ attempt }) => attempt?.status),
-  Rows.derived("error", "text", ({ attempt }) => attempt?.error),
-  Rows.derived("answer", "text", ({ attempt }) => attempt?.answer),
+  Rows.derived(
+    "begun",
+    "int4",
+    changeOf(({ attempts }) => attempts),
+  ),
+  Rows.derived(
+    "delay",
+    "int8",
+    changeOf(({ delayMillis }) => delayMillis),
+  ),
+  Rows.derived(
+    "is_gone",
+    "bool",
+    changeOf(({ isGone }) => isGone),
+  ),
+  ...attemptResult.map((column) => ({
+    ...column,
+    of: ({ attempt }: AttemptRecord) => (attempt === null ? null : column.of(attempt)),
+  })),
 ]
 
 /** Signing secrets, sealed. */

@@ -1,77 +1,82 @@
 /**
- * Deliveries that were made, as somebody tells whose claim has run out meanwhile: he was paused, or
- * the database was away.
+ * Records that come when their claim has run out: whoever sends them was paused, or the database
+ * was away.
  *
- * Guarantees: one transaction for each, under the locks that a settlement takes and in their order.
- * Such a settlement is rare, so the statement that settles knows nothing of it.
+ * Guarantees: one transaction for each, under the locks that a record in time takes and in their
+ * order; `DeliveryStep` decides what it writes. Such a record is rare, so the statement for those in
+ * time knows nothing of it.
  */
+import type { AttemptError } from "@millrace/core/domain/Delivery"
+import type { DeliveryStanding, LateChange } from "@millrace/core/domain/DeliveryStep"
+import { lateChangeOf } from "@millrace/core/domain/DeliveryStep"
 import type { AttemptRecord } from "@millrace/core/ports/WebhookStore"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { millisOf } from "./DatabaseClock.ts"
+import * as DeliveryRows from "./DeliveryRows.ts"
 import * as Rows from "./Rows.ts"
-
-const nowMillis = millisOf("clock_timestamp()")
 
 const lockOnItsWay = "SELECT FROM due_deliveries WHERE id = $1 FOR UPDATE"
 const lockDelivery = "SELECT FROM deliveries WHERE id = $1 FOR UPDATE"
 
-/** True where somebody has asked for it since that attempt, which then does not end it. */
-const isOutdated = "i.earlier IS NOT NULL AND $2::int4 <= i.earlier"
+/** A delivery, and what its log says of one attempt. */
+interface Found {
+  readonly delivery: string
+  readonly now: number
+  readonly standing: DeliveryStanding
+  readonly attempts: ReadonlyArray<{ readonly error: AttemptError | null }>
+}
 
-// An attempt of this number is logged as unknown, or nobody has settled it yet.
-const statement = `
-WITH it AS MATERIALIZED (
-  SELECT d.number, q.id AS due, q.begun, q.earlier, q.claimed_at,
-    greatest(d.begun, coalesce(q.begun, 0)) AS all_begun,
-    greatest(d.fence, coalesce(q.fence, 0)) AS last_fence
-  FROM deliveries d
-  LEFT JOIN due_deliveries q ON q.id = d.id
-  LEFT JOIN delivery_attempts a ON a.delivery = d.number AND a.number = $2::int4
-  WHERE d.id = $1 AND (a.error = 'unknown'
-    OR (a.number IS NULL AND q.begun = $2::int4 AND q.claimed_at IS NOT NULL))
-), made AS (
-  INSERT INTO delivery_attempts AS a
-    (delivery, number, at, duration_millis, status, answer, delivered_at, fence)
-  SELECT number, $2::int4, $3::int8, $4::int4, $5::int4, $6::text, ${nowMillis}, last_fence FROM it
-  ON CONFLICT (delivery, number) DO UPDATE SET at = excluded.at, error = NULL, next_at = NULL,
-    duration_millis = excluded.duration_millis, status = excluded.status, answer = excluded.answer,
-    delivered_at = excluded.delivered_at, fence = excluded.fence
-), under_way AS (
-  INSERT INTO delivery_attempts (delivery, number, at, error)
-  SELECT number, begun, claimed_at, 'unknown' FROM it i
-  WHERE claimed_at IS NOT NULL AND begun > $2::int4 AND NOT (${isOutdated})
-), over AS (
-  DELETE FROM due_deliveries q USING it i WHERE q.id = i.due AND NOT (${isOutdated})
-), delivered AS (
-  UPDATE deliveries d
-  SET trouble = NULL, settled_at = NULL, begun = i.all_begun, fence = i.last_fence
-  FROM it i WHERE d.number = i.number AND NOT (${isOutdated})
-)
-SELECT number FROM it`
+const findStatement = `
+SELECT d.number::text AS delivery, ${millisOf("clock_timestamp()")}::float8 AS now,
+  json_build_object('state', s.state, 'attempts', s.begun, 'earlier', coalesce(q.earlier, 0),
+    'fence', s.fence, 'dueAt', s.due_at, 'claimedAt', q.claimed_at, 'heldUntil', NULL,
+    'settledAt', s.settled_at, 'isGone', d.is_gone) AS standing,
+  coalesce((SELECT json_agg(json_build_object('error', l.error)) FROM delivery_attempts l
+    WHERE l.delivery = d.number AND l.number = $2::int4), '[]') AS attempts
+FROM deliveries d ${DeliveryRows.standing} WHERE d.id = $1`
 
-/** Takes note of a delivery that was made; false when there is nothing that it could belong to. */
-export const settle = (
-  sql: SqlClient,
-  { attempt, id, next, number }: AttemptRecord,
-): Effect.Effect<boolean, SqlError> => {
-  if (attempt === null || next._tag !== "Delivered") return Effect.succeed(false)
-  const key = [Rows.text(id)]
-  const locks = [sql.unsafe(lockOnItsWay, key), sql.unsafe(lockDelivery, key)]
-  const note = sql.unsafe(statement, [
-    ...key,
-    number,
-    PgTypes.float8(attempt.at),
-    attempt.durationMillis,
-    attempt.status,
-    attempt.answer === null ? null : Rows.text(attempt.answer),
-  ])
+const columns = Rows.names(DeliveryRows.attempts)
+
+const logStatement = `
+INSERT INTO delivery_attempts (delivery, ${columns}, delivered_at, fence)
+SELECT $1::text::int8, ${columns}, CASE WHEN error IS NULL THEN $2::int8 END,
+  CASE WHEN error IS NULL THEN $3::int4 END
+FROM ${Rows.source(DeliveryRows.attempts, "l", 4)}
+ON CONFLICT (delivery, number) DO UPDATE SET (${columns}, delivered_at, fence) =
+  (${Rows.names(DeliveryRows.attempts, "excluded")}, excluded.delivered_at, excluded.fence)`
+
+const endStatement = `
+WITH over AS (DELETE FROM due_deliveries WHERE delivery = $1::text::int8)
+UPDATE deliveries SET trouble = NULL, settled_at = NULL, begun = $2::int4, fence = $3::int4
+WHERE number = $1::text::int8`
+
+const write = (sql: SqlClient, { delivery, now }: Found, { log, standing }: LateChange) => {
+  const { attempts, dueAt, fence } = standing
+  const rows = Rows.parameters(DeliveryRows.attempts, log)
+  const logged = sql.unsafe(logStatement, [delivery, PgTypes.float8(now), fence, ...rows])
+  return dueAt === null
+    ? Effect.andThen(logged, sql.unsafe(endStatement, [delivery, attempts, fence]))
+    : logged
+}
+
+/** Records what still counts of an outcome; false when nothing does. */
+export const record = (sql: SqlClient, late: AttemptRecord): Effect.Effect<boolean, SqlError> => {
+  // Most that come late say nothing that could count, whatever is stored.
+  if (late.next._tag !== "Delivered") return Effect.succeed(false)
+  const id = Rows.text(late.id)
   return sql.withTransaction(
-    Effect.map(
-      Effect.andThen(Effect.all(locks, { discard: true }), note),
-      (rows) => rows.length > 0,
-    ),
+    Effect.gen(function* () {
+      yield* sql.unsafe(lockOnItsWay, [id])
+      yield* sql.unsafe(lockDelivery, [id])
+      const [found] = yield* sql.unsafe<Found>(findStatement, [id, late.number])
+      if (found === undefined) return false
+      const { attempts, now, standing } = found
+      const change = lateChangeOf(standing, late, attempts[0]?.error, now)
+      if (change !== undefined) yield* write(sql, found, change)
+      return change !== undefined
+    }),
   )
 }

@@ -6,12 +6,12 @@
  * left to whoever claims it next: an outcome that nobody knows counts as a failure, and the next
  * attempt follows after the usual pause. Leaves out: claiming.
  */
-import { nextOf, settleLost, withheld } from "@millrace/core/domain/DeliverySchedule"
+import type { Outcome } from "@millrace/core/domain/DeliveryStep"
+import { givenBack, outcomeOf, outcomeWithoutAttempt } from "@millrace/core/domain/DeliveryStep"
 import { headersPurpose, secretPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
-import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { CurrentVault } from "@millrace/core/ports/Vault"
-import type { ClaimedDelivery, Outcome } from "@millrace/core/ports/WebhookStore"
+import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Egress } from "@millrace/egress/Egress"
 import { Clock, Effect, Random, Schedule } from "effect"
@@ -152,28 +152,16 @@ const send = (services: WorkerServices, { claimed, onSent }: Job, opened: Opened
   const { headers, keys } = opened
   const { delivery } = claimed
   const sending = { delivery, headers, keys, timeoutMillis: options.timeoutMillis }
-  return Effect.flatMap(Transport.attempt(egress, sending), ({ answer, attempt }) => {
-    onSent(attempt.durationMillis)
+  return Effect.flatMap(Transport.attempt(egress, sending), (sent) => {
+    onSent(sent.attempt.durationMillis)
     const now = clock.currentTimeMillisUnsafe()
-    const next = nextOf(options.schedule, claimed, answer, now, diceOf(random))
-    return conclude(services, claimed, { attempt, next })
+    return conclude(
+      services,
+      claimed,
+      outcomeOf(options.schedule, claimed, sent, now, diceOf(random)),
+    )
   })
 }
-
-/** Records an attempt of which nobody knows how it ended. */
-const concludeLost = (services: WorkerServices, claimed: ClaimedDelivery, lostAt: Timestamp) => {
-  const { clock, options, random } = services
-  const unknown = { durationMillis: null, status: null, error: "unknown", answer: null } as const
-  const now = clock.currentTimeMillisUnsafe()
-  const next = settleLost(options.schedule, claimed, now, diceOf(random))
-  return conclude(services, claimed, { attempt: { at: lostAt, ...unknown }, next })
-}
-
-/** Nothing was sent, and will be looked at again in so long. */
-const retryIn = (delayMillis: number): Outcome => ({
-  attempt: null,
-  next: { _tag: "Retry", delayMillis },
-})
 
 /** The same once all that it takes is opened. */
 const openAndSend = (services: WorkerServices, job: Job): Effect.Effect<void> =>
@@ -182,7 +170,7 @@ const openAndSend = (services: WorkerServices, job: Job): Effect.Effect<void> =>
     onFailure: (error) =>
       Effect.andThen(
         Effect.logError("a delivery could not be signed", job.claimed.delivery.id, error),
-        conclude(services, job.claimed, retryIn(sealedMillis)),
+        conclude(services, job.claimed, givenBack(sealedMillis)),
       ),
   })
 
@@ -202,17 +190,26 @@ export const make: (
       options,
       onRetry,
     }
+    const unsent = (claimed: ClaimedDelivery) =>
+      outcomeWithoutAttempt(
+        options.schedule,
+        claimed,
+        clock.currentTimeMillisUnsafe(),
+        diceOf(services.random),
+      )
     const giveBack = (claimed: ClaimedDelivery) =>
-      claimed.lostAt === null
-        ? conclude(services, claimed, retryIn(0))
-        : concludeLost(services, claimed, claimed.lostAt)
+      conclude(
+        services,
+        claimed,
+        (claimed.lostAt === null ? null : unsent(claimed)) ?? givenBack(0),
+      )
     const carry = (job: Job) =>
       Effect.suspend(() => {
         const { claimed, claimedAtNanos } = job
         const waited = Number((clock.monotonicTimeNanosUnsafe() - claimedAtNanos) / 1_000_000n)
-        if (waited > options.freshMillis || claimed.lostAt !== null) return giveBack(claimed)
-        const end = withheld(options.schedule, claimed, clock.currentTimeMillisUnsafe())
-        if (end !== undefined) return conclude(services, claimed, { attempt: null, next: end })
+        if (waited > options.freshMillis) return giveBack(claimed)
+        const outcome = unsent(claimed)
+        if (outcome !== undefined) return conclude(services, claimed, outcome)
         const opened = services.seals.opened(claimed)
         return opened === undefined ? openAndSend(services, job) : send(services, job, opened)
       })

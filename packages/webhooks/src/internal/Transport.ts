@@ -8,7 +8,7 @@
 import type { AttemptError, Delivery } from "@millrace/core/domain/Delivery"
 import { answerText, keptAnswerBytes, readAnswerBytes } from "@millrace/core/domain/Delivery"
 import type { Answer } from "@millrace/core/domain/DeliverySchedule"
-import type { Attempted } from "@millrace/core/ports/WebhookStore"
+import type { Attempted } from "@millrace/core/domain/DeliveryStep"
 import type { Egress, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
 import type { Answer as Received, Call } from "@millrace/egress/Egress"
 import { Effect } from "effect"
