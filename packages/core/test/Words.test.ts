@@ -21,7 +21,7 @@ const explained = [...glossary.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, words])
 /** What strangers stumbled over: a metaphor, or a word that means something else elsewhere. */
 const retired = new Set(
   `abandon astray barred birth births born cargo calm census circumstances courier deed deeds desk
-  door envelope errand hurried luck mailbox manner mover nowhere nudge paint poke purse purses seize
+  door envelope errand dueNow luck mailbox manner mover nowhere nudge paint poke purse purses seize
   seized stray strays twin twins unborn workshop wronged`.split(/\s+/),
 )
 

@@ -112,9 +112,9 @@ export const nextOf = (
 }
 
 /**
- * What becomes of a delivery of whose attempt nobody knows how it ended: it counts as one that
- * failed, and the next one follows after the usual delay from `now` on. If it was the last one, only
- * the receiver can tell, so it is asked once more, after the last delay (decision 0063).
+ * What becomes of a delivery whose attempt ended in a way that nobody knows: it counts as one that
+ * failed, and the next one follows after the usual delay from `now` on. After the last one only the
+ * receiver can tell, so it is asked once more, after the last delay (decision 0063).
  */
 export const nextOfLost = (
   schedule: DeliverySchedule,

@@ -49,7 +49,7 @@ export interface DeliveryChange {
   readonly attempts: number
   /** When it is due again, from now; `null` where it has ended. */
   readonly delayMillis: number | null
-  /** Its receiver is gone, so the others of its run are {@link hurried}. */
+  /** Its receiver is gone, so the others of its run are {@link dueNow}. */
   readonly isGone: boolean
 }
 
@@ -182,7 +182,8 @@ export const changed = (
 
 /**
  * What is written where not {@link isHeld}: that the receiver took the delivery is a fact, however
- * late it is told. `logged` is what the log says of that attempt, `undefined` where it says nothing.
+ * late it is told. `logged` is the error that the log has of that attempt, `null` where that
+ * delivered, `undefined` where the log has no such attempt.
  * `undefined`: nothing is written.
  */
 export const lateChangeOf = (
@@ -214,13 +215,13 @@ export const lateChangeOf = (
 }
 
 /** Somebody asks for it, or for another one of its run, by hand: the receiver counts as there. */
-export const reachable = (standing: DeliveryStanding): DeliveryStanding =>
+export const notGone = (standing: DeliveryStanding): DeliveryStanding =>
   standing.isGone ? { ...standing, isGone: false } : standing
 
 /** Somebody asks for it by hand. It is due, unless it is in somebody's hand. */
 export const redelivered = (standing: DeliveryStanding, now: Timestamp): DeliveryStanding =>
   standing.claimedAt !== null
-    ? reachable(standing)
+    ? notGone(standing)
     : {
         ...standing,
         state: "PENDING",
@@ -231,5 +232,5 @@ export const redelivered = (standing: DeliveryStanding, now: Timestamp): Deliver
       }
 
 /** The receiver of its run is gone: what waits is due, so that it is ended soon. */
-export const hurried = (standing: DeliveryStanding, now: Timestamp): DeliveryStanding =>
+export const dueNow = (standing: DeliveryStanding, now: Timestamp): DeliveryStanding =>
   standing.dueAt === null || standing.claimedAt !== null ? standing : { ...standing, dueAt: now }

@@ -124,10 +124,10 @@ describe("DeliveryStep.redelivered", () => {
   })
 })
 
-describe("DeliveryStep.hurried", () => {
+describe("DeliveryStep.dueNow", () => {
   it("makes due what waits, and nothing that is in somebody's hand or has ended", () => {
     const waiting = record(held, retry)
-    expect(Step.hurried(waiting, later).dueAt).toBe(later)
-    for (const other of [held, record(held, failed)]) expect(Step.hurried(other, later)).toBe(other)
+    expect(Step.dueNow(waiting, later).dueAt).toBe(later)
+    for (const other of [held, record(held, failed)]) expect(Step.dueNow(other, later)).toBe(other)
   })
 })

@@ -147,7 +147,7 @@ export class Outbox {
     if (attempt !== null) entry.log = [...entry.log, { ...attempt, number, nextAt }]
     if (!change.isGone) return true
     for (const each of this.#siblings(entry)) {
-      this.#write(each, DeliveryStep.hurried(each.standing, now))
+      this.#write(each, DeliveryStep.dueNow(each.standing, now))
     }
     return true
   }
@@ -239,7 +239,7 @@ export class Outbox {
 
   #reopen(entry: Entry, now: Timestamp): void {
     for (const each of this.#siblings(entry)) {
-      this.#write(each, DeliveryStep.reachable(each.standing))
+      this.#write(each, DeliveryStep.notGone(each.standing))
     }
     this.#write(entry, DeliveryStep.redelivered(entry.standing, now))
   }

@@ -17,7 +17,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as DeliverySteps from "./DeliverySteps.ts"
-import { isFree, isUnclaimed, nowMillis } from "./DeliverySteps.ts"
+import { isFree, isNotClaimed, nowMillis } from "./DeliverySteps.ts"
 import * as LateDeliveries from "./LateDeliveries.ts"
 import * as Rows from "./Rows.ts"
 
@@ -130,16 +130,16 @@ WITH said AS MATERIALIZED (
 ), failed AS (
   UPDATE deliveries d
   SET trouble = h.state, begun = h.begun, fence = h.fence, settled_at = ${nowMillis},
-    is_gone = h.is_gone
+    is_gone = h.gone IS NOT NULL
   FROM held h WHERE d.number = h.delivery AND h.state = 'FAILED' AND h.few = 'held'
-), hurried AS (
-  UPDATE due_deliveries q SET ${DeliverySteps.hurried} FROM (
+), dueNow AS (
+  UPDATE due_deliveries q SET ${DeliverySteps.dueNow} FROM (
     SELECT q.id FROM held h CROSS JOIN LATERAL (
       SELECT id FROM deliveries d WHERE d.run_id = h.run_id OFFSET 0
     ) d CROSS JOIN LATERAL (
       SELECT id FROM due_deliveries q
-      WHERE q.id = d.id AND ${isUnclaimed} FOR UPDATE SKIP LOCKED
-    ) q WHERE h.is_gone
+      WHERE q.id = d.id AND ${isNotClaimed} FOR UPDATE SKIP LOCKED
+    ) q WHERE h.gone = 'gone'
   ) g WHERE q.id = g.id
 )
 SELECT id FROM said WHERE id NOT IN (SELECT id FROM held)`

@@ -13,7 +13,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as DeliveryRows from "./DeliveryRows.ts"
-import { isUnclaimed, nowMillis, redelivered } from "./DeliverySteps.ts"
+import { isNotClaimed, nowMillis, redelivered } from "./DeliverySteps.ts"
 import * as Listing from "./Listing.ts"
 import * as Rows from "./Rows.ts"
 
@@ -56,7 +56,7 @@ calm AS (
   INSERT INTO due_deliveries AS q
     (id, delivery, account_id, run_id, origin, due_at, fence, begun, earlier)
   SELECT id, number, account_id, run_id, origin, ${nowMillis}, fence, begun, begun FROM wanted
-  ON CONFLICT (id) DO UPDATE SET ${redelivered} WHERE ${isUnclaimed}
+  ON CONFLICT (id) DO UPDATE SET ${redelivered} WHERE ${isNotClaimed}
 ), opened AS (
   UPDATE deliveries d SET trouble = NULL, settled_at = NULL, is_gone = false
   FROM wanted w WHERE d.number = w.number AND (d.trouble IS NOT NULL OR d.is_gone)

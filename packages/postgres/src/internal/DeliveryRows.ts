@@ -2,8 +2,8 @@
  * The tables of deliveries as data; see `Rows`.
  */
 import type { Delivery, DeliveryAttempt, DeliveryItem } from "@millrace/core/domain/Delivery"
-import type { Attempted, DeliveryChange } from "@millrace/core/domain/DeliveryStep"
-import * as DeliveryStep from "@millrace/core/domain/DeliveryStep"
+import type { Attempted } from "@millrace/core/domain/DeliveryStep"
+import { changeOf } from "@millrace/core/domain/DeliveryStep"
 import type { Busy, AttemptRecord, StoredSecret } from "@millrace/core/ports/WebhookStore"
 import type { Table } from "./Rows.ts"
 import * as Rows from "./Rows.ts"
@@ -86,35 +86,15 @@ export const busy: Table<Busy> = [
   ...Rows.int4s<Busy>({ count: "count" }),
 ]
 
-const changeOf =
-  <A>(of: (change: DeliveryChange) => A) =>
-  (record: AttemptRecord) =>
-    of(DeliveryStep.changeOf(record))
-
 /** What came of claims, and what that writes. */
 export const attemptRecords: Table<AttemptRecord> = [
   ...Rows.texts<AttemptRecord>({ id: "id" }),
   ...Rows.int4s<AttemptRecord>({ fence: "fence", number: "number" }),
-  Rows.derived(
-    "state",
-    "text",
-    changeOf(({ state }) => state),
-  ),
-  Rows.derived(
-    "begun",
-    "int4",
-    changeOf(({ attempts }) => attempts),
-  ),
-  Rows.derived(
-    "delay",
-    "int8",
-    changeOf(({ delayMillis }) => delayMillis),
-  ),
-  Rows.derived(
-    "is_gone",
-    "bool",
-    changeOf(({ isGone }) => isGone),
-  ),
+  Rows.derived("state", "text", (record) => changeOf(record).state),
+  Rows.derived("begun", "int4", (record) => changeOf(record).attempts),
+  Rows.derived("delay", "int8", (record) => changeOf(record).delayMillis),
+  // A text, of which the planner expects few.
+  Rows.derived("gone", "text", (record) => (changeOf(record).isGone ? "gone" : null)),
   ...attemptResult.map((column) => ({
     ...column,
     of: ({ attempt }: AttemptRecord) => (attempt === null ? null : column.of(attempt)),

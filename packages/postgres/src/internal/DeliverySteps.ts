@@ -16,11 +16,11 @@ export const isFree = `due_at <= ${nowMillis} AND coalesce(held_until, due_at) <
 export const claimed = `fence = q.fence + 1, begun = q.begun + (q.claimed_at IS NULL)::int4,
     claimed_at = coalesce(q.claimed_at, ${nowMillis}), held_until = ${nowMillis} + $1::int8`
 
-/** The condition of `redelivered` and `hurried`. */
-export const isUnclaimed = "q.claimed_at IS NULL"
+/** The condition of `redelivered` and `dueNow`. */
+export const isNotClaimed = "q.claimed_at IS NULL"
 
 /** `redelivered`, of one that has not ended. */
 export const redelivered = `due_at = ${nowMillis}, earlier = q.begun`
 
-/** `hurried`. */
-export const hurried = `due_at = ${nowMillis}`
+/** `dueNow`. */
+export const dueNow = `due_at = ${nowMillis}`

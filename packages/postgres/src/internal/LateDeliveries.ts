@@ -3,8 +3,8 @@
  * was away.
  *
  * Guarantees: one transaction for each, under the locks that a record in time takes and in their
- * order; `DeliveryStep` decides what it writes. Such a record is rare, so the statement for those in
- * time knows nothing of it.
+ * order; `DeliveryStep` decides what it writes. Such a record is rare, so the statement for those
+ * in time knows nothing of it.
  */
 import type { AttemptError } from "@millrace/core/domain/Delivery"
 import type { DeliveryStanding, LateChange } from "@millrace/core/domain/DeliveryStep"
@@ -49,16 +49,21 @@ ON CONFLICT (delivery, number) DO UPDATE SET (${columns}, delivered_at, fence) =
   (${Rows.names(DeliveryRows.attempts, "excluded")}, excluded.delivered_at, excluded.fence)`
 
 const endStatement = `
-WITH over AS (DELETE FROM due_deliveries WHERE delivery = $1::text::int8)
+WITH over AS (DELETE FROM due_deliveries WHERE id = $4)
 UPDATE deliveries SET trouble = NULL, settled_at = NULL, begun = $2::int4, fence = $3::int4
 WHERE number = $1::text::int8`
 
-const write = (sql: SqlClient, { delivery, now }: Found, { log, standing }: LateChange) => {
+const write = (
+  sql: SqlClient,
+  id: string,
+  { delivery, now }: Found,
+  { log, standing }: LateChange,
+) => {
   const { attempts, dueAt, fence } = standing
   const rows = Rows.parameters(DeliveryRows.attempts, log)
   const logged = sql.unsafe(logStatement, [delivery, PgTypes.float8(now), fence, ...rows])
   return dueAt === null
-    ? Effect.andThen(logged, sql.unsafe(endStatement, [delivery, attempts, fence]))
+    ? Effect.andThen(logged, sql.unsafe(endStatement, [delivery, attempts, fence, id]))
     : logged
 }
 
@@ -75,7 +80,7 @@ export const record = (sql: SqlClient, late: AttemptRecord): Effect.Effect<boole
       if (found === undefined) return false
       const { attempts, now, standing } = found
       const change = lateChangeOf(standing, late, attempts[0]?.error, now)
-      if (change !== undefined) yield* write(sql, found, change)
+      if (change !== undefined) yield* write(sql, id, found, change)
       return change !== undefined
     }),
   )
