@@ -19,7 +19,7 @@ export const known: ReadonlyArray<string> = `
   exceeded exception exchange executable execute execution executor exit expected explain exposure
   expressions extend facts fail failure fair far fault field file fill filter find finish first
   flags folded folder follow for foreign forget form format found frames free freeze from frozen
-  gate gather give given goes good graph halted hand handle has hash head header health held hello
+  gate gather give given goes gone good graph halted hand handle has hash head header health held hello
   help hint holder hook host http id identifier in index input insert insufficient int4s int8s
   integer internal invalid is issue item job json keep keeper kept kind known label large last
   late latest launch layer leftover length limit limiter line list listener listening live local
