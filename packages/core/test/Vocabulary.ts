@@ -19,11 +19,11 @@ export const known: ReadonlyArray<string> = `
   exceeded exception exchange executable execute execution executor exit expected explain exposure
   expressions extend facts fail failure fair far fault field file fill filter find finish first
   flags folded folder follow for foreign forget form format found frames free freeze from frozen
-  gate gather give given goes gone good graph halted hand handle has hash head header health held hello
-  help hint holder hook host http id identifier in index input insert insufficient int4s int8s
-  integer internal invalid is issue item job json keep keeper kept kind known label large last
-  late latest launch layer leftover length limit limiter line list listener listening live local
-  lock log logger longest look lookup lost main make many max media memory merge message met
+  gate gather give given goes gone good graph halted hand handle has hash head header health held
+  hello help hint holder hook host http id identifier in index input insert insufficient int4s
+  int8s integer internal invalid is issue item job json keep keeper kept kind known label large
+  last late latest launch layer leftover length limit limiter line list listener listening live
+  local lock log logger longest look lookup lost main make many max media memory merge message met
   metadata meter method micro middleware migrate migrations millis millrace minute mismatch mode
   module most mount move name narrowed nearest needed network new next no not note notifier
   notifying now number object of on once one only open openapi options or order origin original
