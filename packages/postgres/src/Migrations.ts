@@ -2,7 +2,8 @@
  * The tables, as migrations that a server brings up to date when it starts.
  *
  * Guarantees: all pending migrations are applied in one transaction, or none; servers that start
- * at the same time wait for each other. Leaves out: anything that cannot run in a transaction.
+ * at the same time wait for each other, and those of the version before go on meanwhile, save for
+ * a moment. Leaves out: anything that cannot run in a transaction.
  *
  * Identifiers compare byte by byte, as in JavaScript. Opaque JSON is `json`: `jsonb` refuses
  * U+0000 and lone surrogates and forgets the order of keys. Times are milliseconds since the
@@ -11,13 +12,14 @@
  */
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { StorageError as Failure } from "@millrace/core/ports/StorageError"
-import { Effect, Schema } from "effect"
+import { Effect, Schedule, Schema } from "effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
 import { accountCaps } from "./internal/AccountCapTables.ts"
 import { deliveryTables } from "./internal/DeliveryTables.ts"
 import { fairQueue } from "./internal/FairQueueTables.ts"
-import { orStorageError } from "./internal/Failure.ts"
+import { causeOf, orStorageError } from "./internal/Failure.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
@@ -255,7 +257,8 @@ const migrations = {
 
 const table = "millrace_migrations"
 
-const migrator = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })
+/** How long others may use the tables before a migration that gave way is tried again. */
+const againMillis = 500
 
 /** The tables are missing, or older or newer than this version of the software. */
 export class SchemaMismatch extends Schema.TaggedError<SchemaMismatch>()("SchemaMismatch", {
@@ -300,26 +303,74 @@ export const check: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient
     }),
 ).pipe(orStorageError("Migrations.check"))
 
-/**
- * Brings the tables in the connection's schema up to date. Fails, and changes nothing, where they
- * are those of a later version.
- */
-export const migrate: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> = SqlClient.use(
-  (sql) => {
+/** How a migration goes about locks that servers of the version before hold. */
+export interface MigrationOptions {
+  /** The number of the last migration to apply. */
+  readonly to: number
+  /** How long a migration waits for one lock; whoever uses the table waits behind it. */
+  readonly lockMillis: number
+  /** How often all of it is tried. */
+  readonly attempts: number
+}
+
+/** A migration that was in the way of others, or they in its: nothing of it was written. */
+const isLocked = ({ cause, kind }: Migrator.MigrationError): boolean =>
+  kind === "Failed" &&
+  isSqlError(cause) &&
+  (cause.reason._tag === "DeadlockError" || cause.reason._tag === "LockTimeoutError")
+
+const failed = (cause: unknown) => new Failure({ operation: "Migrations.migrate", cause })
+
+const orFailure = (attempts: number) => (error: Migrator.MigrationError) => {
+  const cause = isSqlError(error.cause) ? causeOf(error.cause) : (error.cause ?? error)
+  if (!isLocked(error)) return failed(cause)
+  return failed(
+    new Error(
+      `the tables are in use: their locks were not to be had in ${attempts} attempts ` +
+        `(${cause instanceof Error ? cause.message : String(cause)}). Nothing was changed; end long ` +
+        "transactions, or stop servers of the version before, and start again",
+    ),
+  )
+}
+
+/** Applies pending migrations as {@link migrate} does. */
+export const migrateWith = ({
+  attempts,
+  lockMillis,
+  to,
+}: MigrationOptions): Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> => {
+  const wanted = Object.entries(migrations).filter(([key]) => Number.parseInt(key, 10) <= to)
+  const loader = Migrator.fromRecord(Object.fromEntries(wanted))
+  return SqlClient.use((sql) => {
     const alone = sql`SELECT pg_advisory_xact_lock(
       hashtext('millrace_migrations'), hashtext(current_schema()))`
     const forward = Effect.gen(function* () {
       yield* alone
       const mismatch = new SchemaMismatch({ found: yield* schemaOf(sql), expected })
       if (mismatch.isNewer) return yield* mismatch
-      yield* migrator
+      // Only now: another server's migration may take long, and is worth waiting for.
+      yield* sql`SELECT set_config('lock_timeout', ${String(lockMillis)}, true)`
+      yield* Migrator.make({})({ loader, table })
     })
-    return sql.withTransaction(forward)
-  },
-).pipe(
-  Effect.asVoid,
-  Effect.catchTag("MigrationError", (error) =>
-    Effect.fail(new Failure({ operation: "Migrations.migrate", cause: error.cause ?? error })),
-  ),
-  orStorageError("Migrations.migrate"),
-)
+    return Effect.retry(sql.withTransaction(forward), {
+      while: (error) => error._tag === "MigrationError" && isLocked(error),
+      schedule: Schedule.spaced(againMillis),
+      times: attempts - 1,
+    })
+  }).pipe(
+    Effect.asVoid,
+    Effect.catchTag("MigrationError", (error) => Effect.fail(orFailure(attempts)(error))),
+    orStorageError("Migrations.migrate"),
+  )
+}
+
+/**
+ * Brings the tables in the connection's schema up to date. Where servers of the version before use
+ * the tables meanwhile, it lets them pass and tries again for about a minute. Fails, and changes
+ * nothing, where that was not enough, and where the tables are those of a later version.
+ */
+export const migrate: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> = migrateWith({
+  to: expected,
+  lockMillis: 2_000,
+  attempts: 25,
+})

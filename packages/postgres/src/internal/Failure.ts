@@ -9,7 +9,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isSqlError } from "effect/sql/SqlError"
 
 /** The error beneath a driver's error, whose own message says only that a query failed. */
-const causeOf = (error: SqlError): unknown =>
+export const causeOf = (error: SqlError): unknown =>
   error.reason.cause instanceof Error ? error.reason.cause : error
 
 /** The ports' error for an error of the database, with the name of what was attempted. */

@@ -1,0 +1,61 @@
+/**
+ * Migrations beside servers of the version before, which go on with their work.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { check, migrate, migrateWith } from "@millrace/postgres/Migrations"
+import { Deferred, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as TestPostgres from "./TestPostgres.ts"
+
+/** Waits until a migration waits for a lock. */
+const untilBlocked = SqlClient.use((sql) =>
+  sql`SELECT FROM pg_locks WHERE NOT granted`.pipe(
+    Effect.tap(() => Effect.sleep("5 millis")),
+    Effect.repeat({ until: (rows) => rows.length > 0 }),
+  ),
+)
+
+describe("Migrations.migrate", () => {
+  it.live("goes on where it was in the way of a server of the version before", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* migrateWith({ to: 1, lockMillis: 1_000, attempts: 1 })
+      const isLocked = yield* Deferred.make<void>()
+      const heartbeat = Effect.gen(function* () {
+        // Whoever looks first into a circle is broken off: that is the migration.
+        yield* sql`SET LOCAL deadlock_timeout = '1h'`
+        yield* sql`LOCK TABLE runners IN ROW EXCLUSIVE MODE`
+        yield* Deferred.succeed(isLocked, undefined)
+        yield* untilBlocked
+        yield* sql`SELECT FROM open_runs`
+      })
+      const server = yield* Effect.forkChild(sql.withTransaction(heartbeat))
+      yield* Deferred.await(isLocked)
+      yield* migrate
+      yield* Fiber.join(server)
+      yield* check
+    }).pipe(Effect.provide(TestPostgres.layer)),
+  )
+
+  it.live("says what to do where the tables stay in use, and leaves them as they are", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* migrateWith({ to: 1, lockMillis: 1_000, attempts: 1 })
+      const isLocked = yield* Deferred.make<void>()
+      const use = Effect.gen(function* () {
+        yield* sql`LOCK TABLE runners IN ROW EXCLUSIVE MODE`
+        yield* Deferred.succeed(isLocked, undefined)
+        return yield* Effect.never
+      })
+      const user = yield* Effect.forkChild(sql.withTransaction(use))
+      yield* Deferred.await(isLocked)
+      const { message } = yield* Effect.flip(migrateWith({ to: 4, lockMillis: 20, attempts: 2 }))
+      assert.match(message, /the tables are in use: .* in 2 attempts \(.*lock timeout\)\. Nothing was/)
+      yield* Fiber.interrupt(user)
+      const { message: state } = yield* Effect.flip(check)
+      assert.match(state, /schema 1, /)
+      yield* migrate
+      yield* check
+    }).pipe(Effect.provide(TestPostgres.layer)),
+  )
+})
