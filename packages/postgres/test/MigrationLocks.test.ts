@@ -50,7 +50,10 @@ describe("Migrations.migrate", () => {
       const user = yield* Effect.forkChild(sql.withTransaction(use))
       yield* Deferred.await(isLocked)
       const { message } = yield* Effect.flip(migrateWith({ to: 4, lockMillis: 20, attempts: 2 }))
-      assert.match(message, /the tables are in use: .* in 2 attempts \(.*lock timeout\)\. Nothing was/)
+      assert.match(
+        message,
+        /the tables are in use: .* in 2 attempts \(.*lock timeout\)\. Nothing was/,
+      )
       yield* Fiber.interrupt(user)
       const { message: state } = yield* Effect.flip(check)
       assert.match(state, /schema 1, /)

@@ -3,14 +3,17 @@ import { RunnerId } from "@millrace/core/domain/Id"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
+import { Json } from "@millrace/core/domain/Json"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { execute } from "../../src/engine/internal/RunExecution.ts"
+import { define } from "@millrace/core/engine/NodeDefinition"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Logger, Option } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Logger, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { account, boot, byNode, edge, Gates, node, shared, start, types } from "./TestEngine.ts"
 
@@ -108,6 +111,40 @@ describe("Runner.layer", () => {
       )
       assert.strictEqual(run.status, "COMPLETED")
       yield* survivor.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("forgets that a run blocked its process as soon as a node of that run has ended", () =>
+    Effect.gen(function* () {
+      const [gates, store, clock] = [yield* Gates, yield* RunStore, yield* Clock.Clock]
+      let blockedNanos = 0n
+      const monotonicTimeNanosUnsafe = () => clock.monotonicTimeNanosUnsafe() + blockedNanos
+      // As the thread that keeps the lease does when the event loop is blocked for too long.
+      const block = define({
+        key: "block",
+        inputs: {},
+        outputs: { output: Json },
+        run: Effect.fnUntraced(function* () {
+          const { runId } = yield* CurrentNode
+          const { owner } = (yield* Effect.flatMap(store.find(account, runId), Effect.fromOption))
+            .run
+          yield* store.endLease(owner!, { run: runId, millis: 70_000 })
+          blockedNanos = 70_000_000_000n
+          return { output: null }
+        }, Effect.orDie),
+      })
+      const server = yield* boot([...types, block]).pipe(
+        Effect.provideService(Clock.Clock, { ...clock, monotonicTimeNanosUnsafe }),
+      )
+      const { id } = yield* start(
+        [node("one", "block"), node("two", "gate")],
+        [edge("one", "two")],
+      ).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("two")
+      const { run } = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+      assert.deepStrictEqual(run.losses, [])
+      yield* gates.open("two")
+      yield* server.stop
     }).pipe(Effect.provide(shared())),
   )
 

@@ -8,6 +8,7 @@
  */
 import type { CalledNode } from "../../domain/CalledNode.ts"
 import { describeNode, inSeconds } from "../../domain/CalledNode.ts"
+import type { RunId } from "../../domain/Id.ts"
 import type { Blocked } from "../../domain/Loss.ts"
 import type { Watchdog } from "../../ports/Watchdog.ts"
 
@@ -44,6 +45,8 @@ export class Handlers {
   #endedCount = 0
   #longest: Longest | undefined
   #blocked: Blocked | undefined
+  /** Runs that have blocked the event loop, as long as they are executed. */
+  readonly #blocking = new Set<RunId>()
 
   constructor(watchdog?: Watchdog) {
     this.#watchdog = watchdog
@@ -68,7 +71,19 @@ export class Handlers {
     this.#watchdog?.left(handler.mark)
     const millis = Number(now - handler.enteredAt) / nanosPerMilli
     if (millis > (this.#longest?.millis ?? 0)) this.#longest = { ...handler, millis }
-    if (millis >= blockMillis) this.blame({ run: handler.runId, millis })
+    if (millis < blockMillis) return
+    this.#blocking.add(handler.runId)
+    this.blame({ run: handler.runId, millis })
+  }
+
+  /** True where a run has blocked the event loop: a loss may have been recorded of it meanwhile. */
+  hasBlocked(run: RunId): boolean {
+    return this.#blocking.has(run)
+  }
+
+  /** To be called when a run is no longer executed. */
+  forget(run: RunId): void {
+    this.#blocking.delete(run)
   }
 
   /** To be called when the handler is over. */

@@ -108,6 +108,20 @@ export const prepare = (record: RunRecord, graph: Compiled, environment: Environ
 }
 
 /**
+ * Has a step clear losses that are not known here. While a run blocks the event loop, the thread
+ * that keeps the lease may record one; where the run goes on, its next progress clears that, too.
+ */
+const clearing = (step: Step, handlers: Handlers): Step => {
+  const { commit } = step
+  const isProgress =
+    commit.run.dueAt !== null ||
+    [...commit.nodeRuns, ...commit.rewritten].some(({ sequence }) => sequence !== null)
+  return isProgress && handlers.hasBlocked(commit.run.id)
+    ? { ...step, commit: { ...commit, clearsLosses: true } }
+    : step
+}
+
+/**
  * Executes a run from a first step whose commit is stored, until it has ended, is parked or was
  * left open, and gives it as it is stored then. Fails with `StaleRun` when somebody else took it
  * over, and nothing more was written.
@@ -147,7 +161,7 @@ export const proceed: (
         draining,
         parkAfterMillis,
       })
-      next = yield* commitStep(store, next)
+      next = yield* commitStep(store, clearing(next, drain.handlers))
     }
     return recordOf(progress)
   })
@@ -156,6 +170,7 @@ export const proceed: (
     Effect.sync(() => {
       forget()
       executor.close()
+      drain.handlers.forget(progress.run.id)
     }),
   )
 })
