@@ -117,6 +117,30 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
       }),
     )
 
+    test.effect("counts under caps what a server of the version before has inserted", () =>
+      Effect.gen(function* () {
+        const [sql, store] = [yield* SqlClient, yield* RunStore]
+        const samples = yield* Samples.make
+        const [dead, owner, other] = [samples.runner(), samples.runner(), samples.runner()]
+        yield* store.heartbeat(dead, 0)
+        const [taken, claimed] = [1, 2].map(() =>
+          samples.run({ status: "RUNNING", owner: dead, fence: 1, createdAt: 1 }),
+        )
+        yield* store.heartbeat(owner, 3_600_000)
+        yield* store.commit(Samples.newRun(taken!))
+        yield* store.commit(Samples.newRun(claimed!))
+        yield* sql`UPDATE open_runs SET account_id = NULL, workflow_id = NULL WHERE owner = ${dead}`
+        yield* store.takeOver(samples.account, taken!.id, owner)
+        const [found] = yield* claimOf({ runner: owner, limit: 1 })
+        assert.strictEqual(found?.run.id, claimed!.id)
+        yield* store.commit(Samples.newRun(samples.run()))
+        for (const cap of [{ runsPerAccount: 2 }, { runsPerWorkflow: 2 }]) {
+          assert.deepStrictEqual(yield* claimOf({ runner: other, ...cap }), [])
+        }
+        assert.strictEqual((yield* claimOf({ runner: other, runsPerAccount: 3 })).length, 1)
+      }),
+    )
+
     test.effect("finds the one due run of an account behind thousands of another one", () =>
       Effect.gen(function* () {
         const [samples, store] = [yield* Samples.make, yield* RunStore]

@@ -134,7 +134,7 @@ describe("Runner.layer", () => {
         }, Effect.orDie),
       })
       const server = yield* boot([...types, block]).pipe(
-        Effect.provideService(Clock.Clock, { ...clock, monotonicTimeNanosUnsafe }),
+        Effect.provideService(Clock.Clock, Object.assign({}, clock, { monotonicTimeNanosUnsafe })),
       )
       const { id } = yield* start(
         [node("one", "block"), node("two", "gate")],

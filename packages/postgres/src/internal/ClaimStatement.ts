@@ -300,6 +300,10 @@ account AS MATERIALIZED (
   ) taken
 )`
 
+/** Fills in what servers of the version before leave out of the open runs that they insert. */
+const ofRun = (column: string): string =>
+  `${column} = coalesce(o.${column}, (SELECT r.${column} FROM runs r WHERE r.number = o.run))`
+
 /**
  * Takes what the parts find. A claim that is held up by runs that are due does not renew the lease
  * either: it is made again, and what its runner has lost is to be found then, too.
@@ -314,7 +318,7 @@ WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
   ) t
 ), lease AS (${renewal("$1", "$2", "FROM verdict v WHERE NOT v.is_held")}
 ), placed AS (
-  UPDATE open_runs o SET owner = $1,
+  UPDATE open_runs o SET owner = $1, ${ofRun("account_id")}, ${ofRun("workflow_id")},
     losses = CASE WHEN t.lost_at IS NULL THEN o.losses ELSE ${oneMore("o.losses")} END
   FROM taken t WHERE o.run = t.run AND t.few = 'taken'
 ), claimed AS (

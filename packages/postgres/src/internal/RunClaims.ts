@@ -33,7 +33,8 @@ WITH taken_over AS (
   WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} AND status IN ('QUEUED', 'RUNNING')
   RETURNING *
 ), placed AS (
-  UPDATE open_runs o SET owner = $3 FROM taken_over s WHERE o.run = s.number
+  UPDATE open_runs o SET owner = $3, account_id = s.account_id, workflow_id = s.workflow_id
+  FROM taken_over s WHERE o.run = s.number
 )
 SELECT ${Rows.object(Rows.runs, "s")} AS run FROM taken_over s`
 
