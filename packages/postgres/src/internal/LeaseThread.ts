@@ -6,14 +6,14 @@
  * the block has lasted too long it lets the leases go, so that others take the runs over, and ends
  * the process where it was told to.
  *
- * Guarantees: a lease that was released does not come back, because only rows that are there are
- * renewed; a thread that stops leaves nothing open. Leaves out: what a runner still owns; the event
+ * Guarantees: a lease that was let go does not come back: no renewal is on its way then, and later
+ * ones renew only rows that are there; a thread that stops leaves nothing open. Leaves out: what a runner still owns; the event
  * loop asks that, and begins its leases.
  */
 import { inSeconds } from "@millrace/core/domain/CalledNode"
 import type { RunnerId } from "@millrace/core/domain/Id"
 import type { Blocked } from "@millrace/core/domain/Loss"
-import { Clock, Context, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Schedule, Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { writeSync } from "node:fs"
 import { parentPort, workerData } from "node:worker_threads"
@@ -21,6 +21,7 @@ import { BlockMeter } from "./BlockMeter.ts"
 import { nowMillis } from "./ClaimStatement.ts"
 import * as HandlerBoard from "./HandlerBoard.ts"
 import * as Postgres from "../Postgres.ts"
+import { Renewals, within } from "./Renewals.ts"
 import * as Rows from "./Rows.ts"
 import * as RunClaims from "./RunClaims.ts"
 
@@ -66,14 +67,6 @@ interface Kept {
   renewAt: number
 }
 
-/** Does something for so long at most, also where the database does not even answer to a cancel. */
-const within = <A, E>(millis: number, effect: Effect.Effect<A, E>) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkDetach(effect)
-    yield* Effect.raceFirst(Fiber.await(fiber), Effect.sleep(millis))
-    fiber.interruptUnsafe()
-  })
-
 const expiry = `UPDATE runners SET lease_until = ${nowMillis} WHERE id = $1`
 
 /**
@@ -97,6 +90,7 @@ const watching = (
 ) =>
   Effect.gen(function* () {
     const { blockedMillis, board, endsProcess } = data
+    const renewals = new Renewals()
     const meter = new BlockMeter(HandlerBoard.beatsOf(board), yield* monotonicMillis)
     let isTold = false
     let hasLetGo = false
@@ -109,7 +103,7 @@ const watching = (
           if (sql === undefined || now < lease.renewAt) return Effect.void
           lease.renewAt = now + lease.leaseMillis / 4
           const millis = Math.max(500, lease.leaseMillis / 4)
-          return Effect.forkDetach(within(millis, RunClaims.keep(sql, runner, lease.leaseMillis)))
+          return renewals.begin(millis, RunClaims.keep(sql, runner, lease.leaseMillis))
         },
         { discard: true },
       )
@@ -125,6 +119,7 @@ const watching = (
               ? "this server ends itself, and others take its runs over"
               : "others can take the runs of this process over"),
         )
+        yield* renewals.over(releaseMillis)
         const sql = sqlOf()
         const known = run === undefined ? undefined : { run, millis: blocked }
         if (sql !== undefined) yield* within(releaseMillis, letGo(sql, kept.keys(), known))
