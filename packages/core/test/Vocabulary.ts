@@ -24,7 +24,7 @@ export const known: ReadonlyArray<string> = `
   int8s integer internal invalid is issue item job json keep keeper kept kind known label large
   last late latest launch layer leftover length limit limiter line list listener listening live
   local lock log logger longest look lookup lost main make many max media memory merge message met
-  metadata meter method micro middleware migrate migrations millis millrace minute mismatch mode
+  metadata meter method micro middleware migrate migration migrations millis millrace minute mismatch mode
   module most mount move name narrowed nearest needed network new next no not note notifier
   notifying now number object of on once one only open openapi options or order origin original
   otherwise out outbound outbox outcome outdated outgoing output overfetch overlap overlay own

@@ -49,7 +49,7 @@ describe("Migrations.migrate", () => {
       })
       const user = yield* Effect.forkChild(sql.withTransaction(use))
       yield* Deferred.await(isLocked)
-      const { message } = yield* Effect.flip(migrateWith({ to: 4, lockMillis: 20, attempts: 2 }))
+      const { message } = yield* Effect.flip(migrateWith({ to: 2, lockMillis: 20, attempts: 2 }))
       assert.match(
         message,
         /the tables are in use: .* in 2 attempts \(.*lock timeout\)\. Nothing was/,
