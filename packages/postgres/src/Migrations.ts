@@ -327,8 +327,8 @@ const orFailure = (attempts: number) => (error: Migrator.MigrationError) => {
   return failed(
     new Error(
       `the tables are in use: their locks were not to be had in ${attempts} attempts ` +
-        `(${cause instanceof Error ? cause.message : String(cause)}). Nothing was changed; end long ` +
-        "transactions, or stop servers of the version before, and start again",
+        `(${cause instanceof Error ? cause.message : String(cause)}). Nothing was changed; end ` +
+        "long transactions, or stop servers of the version before, and start again",
     ),
   )
 }

@@ -46,6 +46,8 @@ interface ServerSettings extends KeySettings {
   readonly egressAllow: ReadonlyArray<AllowedNetwork>
   /** What operators show. Null: there is no interface for them, or `dev` makes a token up. */
   readonly adminToken: Redacted.Redacted | null
+  /** What is bounded, and by how much. */
+  readonly limits: Limits
 }
 
 /** What `millrace dev` goes by. */
@@ -81,8 +83,6 @@ export interface ServeSettings extends ServerSettings, DatabaseSettings {
   readonly requestMillis: number
   /** Networks of proxies that are believed when they say whose request it is. */
   readonly trustedProxies: ReadonlyArray<string>
-  /** What is bounded, and by how much. */
-  readonly limits: Limits
 }
 
 /** Where a running server is, and what it wants to be shown. */
@@ -92,7 +92,7 @@ export interface RemoteSettings extends Pick<ServerSettings, "adminToken"> {
 
 /** What the command line says; what it leaves out is `undefined`. */
 export type Flags<S> = { readonly [K in keyof S]?: S[K] | undefined }
-export type DevFlags = Flags<DevSettings>
+export type DevFlags = Flags<Omit<DevSettings, "limits">>
 export type DatabaseFlags = Flags<DatabaseSettings>
 export type ServeFlags = Flags<Omit<ServeSettings, "limits">>
 
@@ -107,6 +107,7 @@ export const defaults: DevSettings = {
   memory: false,
   seed: true,
   masterKey: null,
+  limits: defaultLimits,
 }
 
 /** What holds for a database where nothing is said; its address has to be. */
@@ -245,7 +246,7 @@ export const remoteVariables: Variables<RemoteSettings> = {
 }
 
 /** What `millrace dev` reads. */
-export const devVariables: Variables<DevSettings> = {
+export const devVariables: Variables<Omit<DevSettings, "limits">> = {
   ...listenVariables,
   ...keyVariables,
   ...tokenVariables,
@@ -333,10 +334,6 @@ export const resolveAll = Effect.fnUntraced(function* <S extends object>(
   return Object.fromEntries(keys.map((key, index) => [key, values[index]])) as unknown as S
 })
 
-/** The settings of `millrace dev` in force; refused when a variable makes no sense. */
-export const resolveDev = (flags: DevFlags): Effect.Effect<DevSettings, CommandFailed> =>
-  resolveAll(flags, devVariables, defaults)
-
 const isDatabaseUrl = (url: Redacted.Redacted): boolean =>
   /^postgres(?:ql)?:\/\/./.test(Redacted.value(url))
 
@@ -380,6 +377,29 @@ const needKnownLimits: Effect.Effect<void, CommandFailed> = Effect.suspend(() =>
   return message === "" ? Effect.void : new CommandFailed({ message, reason: "usage" })
 })
 
+/** Settings and all bounds in force; refused when a variable makes no sense, or is misspelt. */
+const resolveLimited = Effect.fnUntraced(function* <S extends object>(
+  flags: Flags<S>,
+  variables: Variables<S>,
+  fallbacks: Flags<S>,
+): Effect.fn.Return<S & { readonly limits: Limits }, CommandFailed> {
+  yield* needKnownLimits
+  const all = yield* resolveAll<S & Limits>(
+    flags as Flags<S & Limits>,
+    { ...variables, ...limitVariables } as Variables<S & Limits>,
+    { ...fallbacks, ...defaultLimits } as Flags<S & Limits>,
+  )
+  const names = Object.keys(variables) as unknown as ReadonlyArray<keyof S>
+  return { ...(pick(all, names) as S), limits: pick<Limits, keyof Limits>(all, limitNames) }
+})
+
+/**
+ * The settings of `millrace dev` in force; refused when a variable makes no sense or is named like
+ * a bound's and is none.
+ */
+export const resolveDev = (flags: DevFlags): Effect.Effect<DevSettings, CommandFailed> =>
+  resolveLimited<Omit<DevSettings, "limits">>(flags, devVariables, defaults)
+
 /**
  * The settings of `millrace serve` in force; refused without a database and a master key, and when
  * a variable makes no sense or is named like a bound's and is none.
@@ -389,14 +409,7 @@ export const resolveServe = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ServeSettings, CommandFailed> {
   yield* needDatabase(flags)
   yield* needMasterKey(flags)
-  yield* needKnownLimits
-  const all = yield* resolveAll<Omit<ServeSettings, "limits"> & Limits>(
-    flags,
-    { ...serveVariables, ...limitVariables },
-    { ...serveDefaults, ...defaultLimits },
-  )
-  const names = Object.keys(serveVariables) as ReadonlyArray<keyof typeof serveVariables>
-  return { ...pick(all, names), limits: pick(all, limitNames) }
+  return yield* resolveLimited<Omit<ServeSettings, "limits">>(flags, serveVariables, serveDefaults)
 })
 
 /** Which database a command works on; refused without one. */

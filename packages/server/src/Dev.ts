@@ -9,6 +9,7 @@
  * everything that a server on the internet needs.
  */
 import "effect/schema/SchemaJITCompiler/enable"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Host from "@millrace/host/Host"
@@ -113,6 +114,7 @@ export const dev = (
     // The examples are valid and free, and were just stored.
     Effect.catchTag(examples, Effect.die),
     Effect.onInterrupt(() => Console.log("stopped")),
+    Effect.provideService(CurrentLimits, settings.limits),
     Effect.provideService(References.LogToStderr, true),
     Effect.provideService(References.MinimumLogLevel, logLevel),
   )

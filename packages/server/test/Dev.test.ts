@@ -185,6 +185,22 @@ describe("dev in memory", () => {
     expect(await server.end("SIGINT")).toEqual({ code: 0, signal: null })
   })
 
+  it("obeys limits that variables set, and refuses one that it does not know", async () => {
+    const args = ["dev", "--memory", "--no-seed", "--port", "0"]
+    const server = workshop.start(args, { MILLRACE_LIMIT_BODY_BYTES: "100" })
+    const origin = await ready(server)
+    const [authorization = ""] = server.stdout.match(secretPattern) ?? []
+    const response = await fetch(`${origin}/api/v1/workflows`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${authorization}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "x".repeat(100), nodes: [], edges: [] }),
+    })
+    expect(response.status).toBe(413)
+    const misspelt = workshop.start(args, { MILLRACE_LIMIT_BODY_BYTE: "100" })
+    expect((await misspelt.ended).code).toBe(2)
+    expect(misspelt.stderr).toContain("did you mean MILLRACE_LIMIT_BODY_BYTES?")
+  })
+
   it("begins anew every time", async () => {
     const folder = workshop.folder()
     const env = { MILLRACE_DATA: folder, MILLRACE_PROT: "1" }

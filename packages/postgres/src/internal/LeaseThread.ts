@@ -7,8 +7,8 @@
  * the process where it was told to.
  *
  * Guarantees: a lease that was let go does not come back: no renewal is on its way then, and later
- * ones renew only rows that are there; a thread that stops leaves nothing open. Leaves out: what a runner still owns; the event
- * loop asks that, and begins its leases.
+ * ones renew only rows that are there; a thread that stops leaves nothing open. Leaves out: what a
+ * runner still owns; the event loop asks that, and begins its leases.
  */
 import { inSeconds } from "@millrace/core/domain/CalledNode"
 import type { RunnerId } from "@millrace/core/domain/Id"

@@ -67,7 +67,8 @@ export const dev = Command.make(
   Command.withShortDescription("Run a server for development, with everything in one process"),
   Command.withDescription(
     "Run a server for development: store, engine and HTTP interface in one process, with an API " +
-      "key and example workflows on the first start. Not for the internet.",
+      "key and example workflows on the first start. Not for the internet. Bounds are set by the " +
+      "same variables as those of millrace serve, which lists them in its help.",
   ),
   Command.withExamples([
     { command: "millrace dev", description: `Keep everything in ${defaults.data}` },
