@@ -8,7 +8,7 @@ export const known: ReadonlyArray<string> = `
   ahead all allowed alone ambient amount answer app applied apply asked assemble at audit auth
   authenticator authorization available back bad balance banner bare base batch beat before behind
   below beyond bill bindings block board body bookmark books boolean bounds bracketed builder
-  builtin busy by bytes cache call cancel canonical cap carried case cause change characters
+  builtin busy by bytes cache call caller cancel canonical cap carried case cause change characters
   charge check cidr clauses clear client clock closed closing code colors coloured columns
   combination command compare compile complete compose compressed concurrency condition config
   conflict connect connection constant content context copy count covers create credit csv current
@@ -24,7 +24,7 @@ export const known: ReadonlyArray<string> = `
   int8s integer internal invalid is issue item job json keep keeper kept kind known label large
   last late latest launch layer leftover length limit limiter line list listener listening live
   local lock log logger longest look lookup lost main make many max media memory merge message met
-  metadata meter method micro middleware migrate migration migrations millis millrace minute mismatch mode
+  metadata meter method micro middleware migrate migration millis millrace minute mismatch mode
   module most mount move name narrowed nearest needed network new next no not note notifier
   notifying now number object of on once one only open openapi options or order origin original
   otherwise out outbound outbox outcome outdated outgoing output overfetch overlap overlay own
