@@ -1,5 +1,5 @@
 // The tests of one part, for the mutation tester: as in the repository's own configuration, but
-// with short limits, because a mutant often makes a test wait for ever.
+// with shorter limits, because a mutant often makes a test wait for ever.
 import path from "node:path"
 import { defineConfig } from "vitest/config"
 import { parts } from "./Parts.ts"
@@ -16,7 +16,7 @@ export default defineConfig({
     include: [...part.tests],
     // Files share what they import: a third of the time.
     isolate: false,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 })

@@ -114,8 +114,9 @@ const wiringsOf = (
   for (const [edge, input] of inputs.entries()) {
     const source = sources[edge]!
     const target = targets[edge]!
-    if (source >= 0) touched[source] = 1
-    if (source >= 0 && outputs[edge] === errorOutput) routed[source] = 1
+    // What is written at -1, for a node that is missing, is dropped.
+    touched[source] = 1
+    if (outputs[edge] === errorOutput) routed[source] = 1
     if (target < 0) continue
     touched[target] = 1
     wired[target]!.add(input)

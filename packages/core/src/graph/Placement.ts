@@ -33,7 +33,7 @@ export interface Wanted {
 export const place = (nodes: ReadonlyArray<Node>, wanted: Wanted): Position => {
   if (wanted.position !== undefined) return wanted.position
   const column = wanted.column ?? columnAfterLast(nodes)
-  const row = wanted.row ?? (wanted.column === undefined ? 0 : firstFreeRow(nodes, column))
+  const row = wanted.row ?? firstFreeRow(nodes, column)
   return { x: margin + columnWidth * column, y: margin + rowHeight * row }
 }
 

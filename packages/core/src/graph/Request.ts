@@ -118,14 +118,14 @@ const readFields = ({
   if (!Object.hasOwn(inputs, "fields")) return { fields, problems }
   const entries = inputs["fields"]
   if (!Array.isArray(entries)) return { fields, problems: ["expected an array"] }
-  const names = new Set<string>()
+  const names = new Set<Json | undefined>()
   for (const [index, entry] of (entries as ReadonlyArray<Json>).entries()) {
     if (!isJsonObject(entry)) {
       problems.push(`[${index}]: expected an object with a name`)
       continue
     }
     const reasons = reasonsAgainst(entry, names)
-    if (typeof entry["name"] === "string") names.add(entry["name"])
+    names.add(entry["name"])
     if (reasons.length === 0) fields.push(fieldOf(entry))
     problems.push(...reasons.map((reason) => `[${index}]${reason}`))
   }
@@ -133,7 +133,10 @@ const readFields = ({
 }
 
 /** What is wrong with an entry: each a path below the entry and a clause. */
-const reasonsAgainst = (entry: JsonObject, names: ReadonlySet<string>): ReadonlyArray<string> => {
+const reasonsAgainst = (
+  entry: JsonObject,
+  names: ReadonlySet<Json | undefined>,
+): ReadonlyArray<string> => {
   const { default: fallback, description, name, required, type = "any" } = entry
   const reasons: Array<string> = []
   if (typeof name !== "string" || !namePattern.test(name)) {
@@ -184,6 +187,5 @@ const fits = (type: RequestFieldType, value: Json): boolean => {
 }
 
 const described = (type: RequestFieldType): string => {
-  if (type === "any") return "any value"
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
 }

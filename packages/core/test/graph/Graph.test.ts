@@ -12,12 +12,13 @@ describe("Graph.compile: what a start rejects", () => {
   it("rejects what saving rejects, but not size", () => {
     const found = problemsIn(
       [node("a", "lenient"), node("a", "lenient"), node("b", "lenient")],
-      edges("a -> b", "b -> a", "b -> b", "b -> x"),
+      edges("a -> b", "b -> a", "b -> b", "b -> x", "y -> b"),
     )
     expect(messages(found)).toEqual([
       'The id "a" belongs to 2 nodes',
       'Edge "e3" joins node "b" to itself',
       'Edge "e4" ends at node "x", which does not exist',
+      'Edge "e5" starts at node "y", which does not exist',
       "The graph has a cycle: a -> b -> a",
     ])
   })
@@ -201,6 +202,28 @@ describe("Graph.compile: a node's plan", () => {
       b: { input: 1 },
     })
     expect(graph.nodes.map(({ draft }) => draft)).toEqual([false, false])
+  })
+
+  it("routes the errors of a node with an edge at its port error, and of no other node", () => {
+    const graph = graphOf(
+      [node("a", "source"), node("b", "lenient"), node("c", "sink")],
+      edges("a.error -> b", "b.output -> c"),
+    )
+    expect(graph.nodes.map(({ id, policy }) => [id, policy.onError])).toEqual([
+      ["a", "route"],
+      ["b", "fail"],
+      ["c", "fail"],
+    ])
+  })
+
+  it("names texts that look like expressions, except those of a leftover", () => {
+    const { texts } = graphOf([
+      node("a", "step", { input: ["{{ x }}"] }),
+      node("c", "pair", { right: "{{ y }}" }),
+    ])
+    expect(texts.map(({ isText, nodeId, port }) => [nodeId, port, isText])).toEqual([
+      ["a", "input", true],
+    ])
   })
 
   it("calls no disabled node a leftover", () => {

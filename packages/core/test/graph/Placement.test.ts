@@ -28,6 +28,7 @@ describe("Placement.place", () => {
   it("counts a cell as taken when a node is nearest to it", () => {
     expect(place([at(400 + 179, 40 - 99)], { column: 1 })).toEqual({ x: 400, y: 240 })
     expect(place([at(400 + 181, 40)], { column: 1 })).toEqual({ x: 400, y: 40 })
+    expect(place([at(400, 40 + 99)], { column: 1 })).toEqual({ x: 400, y: 240 })
     expect(place([at(400, 40 + 101)], { column: 1 })).toEqual({ x: 400, y: 40 })
   })
 

@@ -22,7 +22,7 @@ const field = (name: string, more: JsonObject = {}): Json => ({ name, ...more })
 describe("Request.fieldsOf", () => {
   it("reads fields in order, optional and of any type unless they say otherwise", () => {
     const full = { name: "b", type: "string", required: true, default: "x", description: "Why" }
-    expect(fieldsOf(settings([field("a"), full]))).toEqual([
+    expect(fieldsOf(settings([field("a"), full]))).toStrictEqual([
       { name: "a", type: "any", required: false },
       full,
     ])
@@ -87,6 +87,14 @@ describe("Request.resolveValues", () => {
   it("hands values on unchanged where no request node is", () => {
     const values = { anything: [1] }
     expect(resolveValues(graphOf([node("a", "source")]), values)).toEqual(Result.succeed(values))
+  })
+
+  it("finds the request node among others", () => {
+    const graph = graphOf([
+      node("a", "source"),
+      node("r", "request", { fields: [field("b", { default: 1 })] }),
+    ])
+    expect(resolveValues(graph, {})).toEqual(Result.succeed({ b: 1 }))
   })
 
   it("hands values on unchanged where no fields are declared", () => {
