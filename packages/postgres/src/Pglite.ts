@@ -9,9 +9,12 @@ import { PgClient } from "@effect/sql-pg"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, type Layer, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import * as DataFolder from "./DataFolder.ts"
 import { orStorageError } from "./internal/Failure.ts"
 import * as PgliteStream from "./internal/PgliteStream.ts"
+import * as PreparedDatabase from "./internal/PreparedDatabase.ts"
 
 const operation = "Pglite.open"
 
@@ -38,9 +41,14 @@ const open = Effect.fnUntraced(function* (
     if (isTelling(line)) reason = withoutTimestamp(line)
     return false
   }
-  const options = { onStderr, ...(dataDir === undefined ? {} : { dataDir }) }
+  const isNew = dataDir === undefined || !existsSync(join(dataDir, "PG_VERSION"))
   const create = Effect.tryPromise({
-    try: () => PGlite.create(options),
+    try: async () =>
+      PGlite.create({
+        onStderr,
+        ...(dataDir === undefined ? {} : { dataDir }),
+        ...(isNew ? { loadDataDir: await PreparedDatabase.read() } : {}),
+      }),
     catch: (cause) =>
       new StorageError({ operation, cause: reason === undefined ? cause : new Error(reason) }),
   }).pipe(
