@@ -1,11 +1,12 @@
 /**
  * The typed client for operators: every operation as a function, every error as a tagged class.
  *
- * Guarantees: made from the same definition as the server.
+ * Guarantees: made from the same definition as the server. What is sent is checked there and not
+ * here, so that what cannot be is refused in one place and in the same words for everybody.
  */
 import type { Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import { HttpApiClient } from "effect/http-api"
+import { HttpApi, HttpApiClient } from "effect/http-api"
 import { AdminApi } from "./AdminApi.ts"
 
 /** Where the server is, and the token that it was started with. */
@@ -15,9 +16,15 @@ export interface AdminClientOptions {
   readonly token: string | Redacted.Redacted
 }
 
+const unchecked = { disableChecks: true }
+
+const Sent = AdminApi.annotate(HttpApi.PayloadParseOptions, unchecked)
+  .annotate(HttpApi.ParamsParseOptions, unchecked)
+  .annotate(HttpApi.QueryParseOptions, unchecked)
+
 /** Makes a client: `client.accounts.list({})`. Needs an `HttpClient`. */
 export const make = (options: AdminClientOptions) =>
-  HttpApiClient.make(AdminApi, {
+  HttpApiClient.make(Sent, {
     baseUrl: options.baseUrl,
     transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(options.token)),
   })

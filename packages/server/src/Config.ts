@@ -191,7 +191,8 @@ export const readDuration: Read<number> = (text) => {
   return unit === undefined ? undefined : Number(amount) * units[unit as keyof typeof units]
 }
 
-const readBetween =
+/** Reads a number from `least` to `most`. */
+export const readBetween =
   <A extends number>(read: Read<A>, least: number, most: number): Read<A> =>
   (text) => {
     const value = read(text)

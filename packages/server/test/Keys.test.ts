@@ -140,8 +140,8 @@ describe.each(places)("keys and accounts on a %s", (place, env) => {
       [["keys", "revoke", "nobody"], 1, /^There is no live key "nobody"$/],
       [["keys", "update", id], 2, /^There is nothing to change: /],
       [["keys", "update", id, "--per-day", "0"], 1, /perDay: expected /],
-      [["accounts", "create", "--name", " "], 1, /^account: expected 1 to 120 characters$/],
-      [cap(account, "0"), 1, /^runsAtOnce: expected 1 to 1000000, or none$/],
+      [["accounts", "create", "--name", " "], 1, /^name: expected 1 to 120 characters$/],
+      [cap(account, "0"), 1, /^runsAtOnce: expected a whole number from 1 to 1000000$/],
       [cap("nobody", "5"), 1, /^There is no account "nobody"$/],
     ]
     for (const [args, code, sentence] of refusals) {

@@ -12,13 +12,19 @@ import { Timestamp } from "./Timestamp.ts"
 
 /** Runs of one account that execute at the same time, anywhere: 1 to 1,000,000. */
 export const RunsAtOnce = Schema.Int.check(
-  Schema.isBetween({ minimum: 1, maximum: mostRunsAtOnce }),
+  Schema.isBetween(
+    { minimum: 1, maximum: mostRunsAtOnce },
+    { expected: `a whole number from 1 to ${mostRunsAtOnce}` },
+  ),
 )
 
 /** A tenant. */
 export const Account = Schema.Struct({
   id: AccountId,
-  name: Schema.String.check(Schema.isMinLength(1), isAtMost(120)),
+  name: Schema.String.check(
+    Schema.isMinLength(1, { expected: "1 to 120 characters" }),
+    isAtMost(120, "1 to 120 characters"),
+  ),
   createdAt: Timestamp,
   /** The account's own cap, in place of the limit `runsPerAccount`; `null` where it has none. */
   runsAtOnce: Schema.NullOr(RunsAtOnce),

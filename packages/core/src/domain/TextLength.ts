@@ -6,10 +6,10 @@ import { Schema } from "effect"
 
 /**
  * At most so many characters: Unicode code points, not UTF-16 units, so an emoji of one code point
- * counts as one.
+ * counts as one. `expected` says it in other words.
  */
-export const isAtMost = (maximum: number) =>
-  Schema.isMaxCodePoints(maximum, { expected: `a length of at most ${maximum}` })
+export const isAtMost = (maximum: number, expected = `a length of at most ${maximum}`) =>
+  Schema.isMaxCodePoints(maximum, { expected })
 
 /** The first so many code points of a text; never half of a surrogate pair. */
 export const firstOf = (text: string, count: number): string => {

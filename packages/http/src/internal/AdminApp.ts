@@ -19,7 +19,7 @@ import { adminOpenapiPath, BasePath } from "../Addresses.ts"
 import * as AdminAuthorization from "../AdminAuthorization.ts"
 import * as AdminCreditsHandlers from "./AdminCreditsHandlers.ts"
 import * as AdminHandlers from "./AdminHandlers.ts"
-import * as AdminQuarantineHandlers from "../AdminQuarantineHandlers.ts"
+import * as AdminQuarantineHandlers from "./AdminQuarantineHandlers.ts"
 import * as AdminWebhookHandlers from "./AdminWebhookHandlers.ts"
 import type { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import { Cursors } from "../Cursor.ts"
@@ -35,7 +35,8 @@ const document = HttpRouter.use(
   }),
 )
 
-const operations = HttpApiBuilder.layer(AdminApi).pipe(
+/** The operations, behind whoever lets operators pass. */
+export const layerOperations = HttpApiBuilder.layer(AdminApi).pipe(
   Layer.provide([
     AdminHandlers.layerAccounts,
     AdminHandlers.layerKeys,
@@ -64,6 +65,6 @@ export const layer: Layer.Layer<
   Effect.map(AdminAuthorization.AdminToken, (token) =>
     token === undefined
       ? Layer.empty
-      : Layer.merge(document, Layer.provide(operations, AdminAuthorization.layer(token))),
+      : Layer.merge(document, Layer.provide(layerOperations, AdminAuthorization.layer(token))),
   ),
 )

@@ -1,205 +1,148 @@
 /**
- * What `millrace credits` and `millrace doctor` do.
+ * What `millrace credits` does.
  *
- * Guarantees: what was asked for is on standard output, alone; what is said about it is on standard
- * error. What no server would take is refused before anything is opened, in the server's words.
+ * Guarantees: what no server would take is refused before anything is opened, in the server's words.
  */
-import {
-  AccountCredits,
-  AuditReport,
-  CreateAdjustment,
-  CreateGrant,
-  Entry,
-  Grant,
-  SetMetering,
-} from "@millrace/api/AdminCreditsWire"
-import { sentenceOf } from "@millrace/api/Sentence"
+import type { AccountCredits } from "@millrace/api/AdminCreditsWire"
+import * as Wire from "@millrace/api/AdminCreditsWire"
 import type { Account } from "@millrace/core/domain/Account"
 import { toNumber } from "@millrace/core/domain/Credits"
-import type { NumberedEntry } from "@millrace/core/domain/Ledger"
-import { availableOf, nodeOf } from "@millrace/core/domain/Ledger"
+import { nodeOf } from "@millrace/core/domain/Ledger"
 import { csvHead, csvLineOf } from "@millrace/core/domain/StatementCsv"
 import { format } from "@millrace/core/domain/Timestamp"
-import { Console, Effect, Schema, Stream } from "effect"
-import type { Target } from "../config/ConfigTarget.ts"
-import type { Credits } from "./CreditAdmin.ts"
-import { open } from "./OpenAdminTasks.ts"
-import { tell } from "./QuarantineTasks.ts"
-import type { AdminTasks } from "./AdminTasks.ts"
-import { CommandFailed } from "../../CommandFailed.ts"
-import { linesOf } from "../command/Table.ts"
+import { Console, Effect, Option, Schema, Stream } from "effect"
+import type { Admin, Failure, Session } from "./Session.ts"
+import { accountMeant, print, read, table } from "./Session.ts"
 
-const refuse = (message: string) => new CommandFailed({ message, reason: "failed" })
-
-/** What was typed, as a server reads it. */
-const decode = <A>(schema: Schema.Codec<A, unknown>, typed: object) =>
-  Effect.mapError(Schema.decodeUnknownEffect(schema)(typed, { errors: "all" }), ({ issue }) =>
-    refuse(sentenceOf(issue, "credits")),
-  )
-
-const print = <A, I>(schema: Schema.Codec<A, I>, value: A) =>
-  Console.log(JSON.stringify(Schema.encodeSync(schema)(value)))
-
-/** The account that is meant, by its identifier or its name: then the oldest of that name. */
-const accountMeant = Effect.fnUntraced(function* ({ listAccounts }: AdminTasks, reference: string) {
-  const all = yield* listAccounts
-  const found = all.find(({ id, name }) => id === reference || name === reference)
-  return found ?? (yield* refuse(`There is no account "${reference}"`))
-})
-
-const sayBalance = ({ name }: Account, { account }: Credits) => {
-  const [available, reserved] = [account.posted - account.reserved, account.reserved].map(toNumber)
-  const metering = account.metered ? "metered" : "not metered"
-  return Console.error(
-    `Account "${name}" is ${metering}: ${available} credits available, ${reserved} reserved`,
-  )
+const sentenceOf = ({ name }: Account, { balance }: AccountCredits): string => {
+  const metering = balance.metered ? "metered" : "not metered"
+  const [available, reserved] = [balance.available, balance.reserved].map(toNumber)
+  return `Account "${name}" is ${metering}: ${available} credits available, ${reserved} reserved`
 }
 
-const grantColumns = ["grant", "amount", "remaining", "priority", "expires", "actor", "reason"]
+type Grant = typeof Wire.Grant.Type
+type Entry = typeof Wire.Entry.Type
 
-const grantRow = (grant: typeof Grant.Type): ReadonlyArray<string> => [
-  grant.id,
-  String(toNumber(grant.amount)),
-  String(toNumber(grant.remaining)),
-  String(grant.priority),
-  grant.expiresAt === null ? "never" : format(grant.expiresAt),
-  grant.actor,
-  grant.reason,
-]
+const grantColumns = {
+  grant: ({ id }: Grant) => id,
+  amount: ({ amount }: Grant) => String(toNumber(amount)),
+  remaining: ({ remaining }: Grant) => String(toNumber(remaining)),
+  priority: ({ priority }: Grant) => String(priority),
+  expires: ({ expiresAt }: Grant) => (expiresAt === null ? "never" : format(expiresAt)),
+  actor: ({ actor }: Grant) => actor,
+  reason: ({ reason }: Grant) => reason,
+}
 
 /** `millrace credits show`: what an account has, and of which grants. */
-export const show = (target: Target, reference: string, json: boolean) =>
-  Effect.gen(function* () {
-    const tasks = yield* open(target)
-    const account = yield* accountMeant(tasks, reference)
-    const found = yield* tasks.credits.find(account.id)
-    const { grants } = found
-    const { metered, posted, reserved } = found.account
-    const available = availableOf({ accountId: account.id, dueAt: null, ...found.account })
-    const balance = { metered, posted, reserved, available }
-    if (json) return yield* print(AccountCredits, { balance, grants })
-    yield* sayBalance(account, found)
-    if (grants.length === 0) return
-    yield* Console.log(linesOf(grantColumns, grants.map(grantRow)).join("\n"))
-  }).pipe(Effect.scoped)
+export const show = Effect.fnUntraced(function* (session: Session, reference: string) {
+  const admin = yield* session.open
+  const account = yield* accountMeant(admin, reference)
+  const found = yield* admin.credits.show({ params: { id: account.id } })
+  const said = sentenceOf(account, found)
+  const text = { ...table(grantColumns, found.grants, said), said }
+  yield* print(session, Wire.AccountCredits, found, text)
+})
 
-/** What was typed of a operation; what it does is checked with it. */
+/** What was typed of an operation; what it does is checked with it. */
 export interface TypedOperation {
   readonly id?: string
   readonly actor: string
   readonly reason: string
 }
 
-/** `millrace credits grant`: prints the name of the grant. */
-export const grant = (
-  target: Target,
-  reference: string,
-  typed: TypedOperation & { readonly amount: number; readonly priority?: number },
-  json: boolean,
-) =>
-  Effect.gen(function* () {
-    const wanted = yield* decode(CreateGrant, typed)
-    const tasks = yield* open(target)
-    const account = yield* accountMeant(tasks, reference)
-    const made = yield* tasks.credits.grant(account.id, wanted)
-    if (json) return yield* print(Grant, made)
-    yield* sayBalance(account, yield* tasks.credits.find(account.id))
-    yield* Console.log(made.id)
-  }).pipe(Effect.scoped)
+/** What an operation is made of: its body, what it makes, and how that is called. */
+interface Operation<B, A, I> {
+  readonly body: Schema.Codec<B, unknown>
+  readonly made: Schema.Codec<A, I>
+  readonly act: (
+    credits: Admin["credits"],
+    call: { readonly params: { readonly id: string }; readonly payload: B },
+  ) => Effect.Effect<A, Failure>
+  readonly nameOf: (made: A) => string
+}
 
-/** What one entry is called, or the entry as JSON; and what there is now. */
-const printDone = Effect.fnUntraced(function* (
-  { credits }: AdminTasks,
-  account: Account,
-  entry: NumberedEntry,
-  json: boolean,
-) {
-  if (json) return yield* print(Entry, entry)
-  yield* sayBalance(account, yield* credits.find(account.id))
-  yield* Console.log(entry.part)
+/** Does an operation; prints what it made is called, or that as JSON, and what there is now. */
+const operation = <B, A, I>({ act, body, made, nameOf }: Operation<B, A, I>) =>
+  Effect.fnUntraced(function* (
+    session: Session,
+    reference: string,
+    typed: TypedOperation & Readonly<Record<string, unknown>>,
+  ) {
+    const payload = yield* read(body, typed, "credits")
+    const admin = yield* session.open
+    const account = yield* accountMeant(admin, reference)
+    const params = { id: account.id }
+    const value = yield* act(admin.credits, { params, payload })
+    const now = yield* admin.credits.show({ params })
+    const text = { said: sentenceOf(account, now), lines: [nameOf(value)] }
+    yield* print(session, made, value, text)
+  })
+
+/** `millrace credits grant`: prints the name of the grant. */
+export const grant = operation({
+  body: Wire.CreateGrant,
+  made: Wire.Grant,
+  act: (credits, call) => credits.grant(call),
+  nameOf: ({ id }) => id,
 })
 
-/** `millrace credits adjust`. */
-export const adjust = (
-  target: Target,
-  reference: string,
-  typed: TypedOperation & { readonly amount: number },
-  json: boolean,
-) =>
-  Effect.gen(function* () {
-    const wanted = yield* decode(CreateAdjustment, typed)
-    const tasks = yield* open(target)
-    const account = yield* accountMeant(tasks, reference)
-    const entry = yield* tasks.credits.adjust(account.id, wanted)
-    yield* printDone(tasks, account, entry, json)
-  }).pipe(Effect.scoped)
+const entryName = ({ part }: Entry): string => part
 
-/** `millrace credits meter`. */
-export const meter = (
-  target: Target,
-  reference: string,
-  typed: TypedOperation & { readonly metered: boolean },
-  json: boolean,
-) =>
-  Effect.gen(function* () {
-    const { metered, ...operation } = yield* decode(SetMetering, typed)
-    const tasks = yield* open(target)
-    const account = yield* accountMeant(tasks, reference)
-    const entry = yield* tasks.credits.meter(account.id, operation, metered)
-    yield* printDone(tasks, account, entry, json)
-  }).pipe(Effect.scoped)
+/** `millrace credits adjust`: prints the name of the entry. */
+export const adjust = operation({
+  body: Wire.CreateAdjustment,
+  made: Wire.Entry,
+  act: (credits, call) => credits.adjust(call),
+  nameOf: entryName,
+})
 
-const entryColumns = ["number", "at", "kind", "posted", "reserved", "run", "node", "by", "reason"]
+/** `millrace credits meter`: prints the name of the entry. */
+export const meter = operation({
+  body: Wire.SetMetering,
+  made: Wire.Entry,
+  act: (credits, call) => credits.meter(call),
+  nameOf: entryName,
+})
 
-const entryRow = (entry: NumberedEntry): ReadonlyArray<string> => [
-  String(entry.number),
-  format(entry.at),
-  entry.kind,
-  String(toNumber(entry.posted)),
-  String(toNumber(entry.reserved)),
-  entry.runId ?? "-",
-  nodeOf(entry) ?? "-",
-  entry.actor ?? "-",
-  entry.reason ?? "-",
-]
+const entryColumns = {
+  number: ({ number }: Entry) => String(number),
+  at: ({ at }: Entry) => format(at),
+  kind: ({ kind }: Entry) => kind,
+  posted: ({ posted }: Entry) => String(toNumber(posted)),
+  reserved: ({ reserved }: Entry) => String(toNumber(reserved)),
+  run: ({ runId }: Entry) => runId ?? "-",
+  node: (entry: Entry) => nodeOf(entry) ?? "-",
+  by: ({ actor }: Entry) => actor ?? "-",
+  reason: ({ reason }: Entry) => reason ?? "-",
+}
 
-/** How a statement is printed. */
-export type StatementForm = "table" | "csv" | "json"
+/** How many entries are asked for at once. */
+const entriesPerPage = 1_000
+
+/** The ledger of an account, newest entries first. */
+const entriesOf = ({ credits }: Admin, id: string) =>
+  Stream.paginate(undefined as number | undefined, (before) => {
+    const query = { limit: entriesPerPage, ...(before === undefined ? {} : { before }) }
+    return Effect.map(
+      credits.statement({ params: { id }, query }),
+      ({ items, nextBefore }) => [items, Option.fromNullOr(nextBefore)] as const,
+    )
+  })
 
 /** `millrace credits statement`: the newest entries, or all of them as CSV. */
-export const statement = (target: Target, reference: string, limit: number, form: StatementForm) =>
-  Effect.gen(function* () {
-    const tasks = yield* open(target)
-    const account = yield* accountMeant(tasks, reference)
-    const entries = tasks.credits.entries(account.id)
-    if (form === "csv") {
-      yield* Console.log(csvHead.trimEnd())
-      return yield* Stream.runForEach(entries, (entry) => Console.log(csvLineOf(entry).trimEnd()))
-    }
-    const items = yield* Stream.runCollect(Stream.take(entries, limit))
-    if (form === "json") return yield* print(Schema.Array(Entry), items)
-    if (items.length === 0) return yield* Console.error("There are no entries")
-    yield* Console.log(linesOf(entryColumns, items.map(entryRow)).join("\n"))
-  }).pipe(Effect.scoped)
-
-/** `millrace doctor`: checks all ledgers, and fails where something does not add up. */
-export const doctor = (target: Target, json: boolean) =>
-  Effect.gen(function* () {
-    const tasks = yield* open(target)
-    const { clockProblem, credits } = tasks
-    const clock = yield* clockProblem
-    if (clock !== undefined) yield* Console.error(clock)
-    yield* tell(tasks)
-    const report = yield* credits.audit
-    const { accounts, discrepancies } = report
-    if (json) yield* print(AuditReport, report)
-    else {
-      for (const { accountId, message } of discrepancies) {
-        yield* Console.log(`${accountId}: ${message}`)
-      }
-    }
-    const read = `read the credits of ${accounts} ${accounts === 1 ? "account" : "accounts"}`
-    if (discrepancies.length === 0) return yield* Console.error(`All credits add up: ${read}`)
-    const count = discrepancies.length === 1 ? "one thing" : `${discrepancies.length} things`
-    return yield* refuse(`Found ${count} that do not add up: ${read}`)
-  }).pipe(Effect.scoped)
+export const statement = Effect.fnUntraced(function* (
+  session: Session,
+  reference: string,
+  { csv, limit }: { readonly csv: boolean; readonly limit: number },
+) {
+  const admin = yield* session.open
+  const { id } = yield* accountMeant(admin, reference)
+  const entries = entriesOf(admin, id)
+  if (csv) {
+    yield* Console.log(csvHead.trimEnd())
+    return yield* Stream.runForEach(entries, (entry) => Console.log(csvLineOf(entry).trimEnd()))
+  }
+  const items = yield* Stream.runCollect(Stream.take(entries, limit))
+  const text = table(entryColumns, items, "There are no entries")
+  yield* print(session, Schema.Array(Wire.Entry), items, text)
+})

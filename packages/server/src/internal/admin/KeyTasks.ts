@@ -1,143 +1,85 @@
 /**
- * What `millrace keys` does.
- *
- * Guarantees: what was asked for is on standard output, alone; what is said about it is on standard
- * error. A secret is printed when it is made, and never again.
+ * What `millrace keys` does. A secret is printed when it is made, and never again.
  */
+import type { CreateKey, UpdateKey } from "@millrace/api/AdminWire"
 import { AccountKeys, CreatedKey, Key } from "@millrace/api/AdminWire"
 import type { Account } from "@millrace/core/domain/Account"
-import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import { isLive } from "@millrace/core/domain/ApiKey"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { format } from "@millrace/core/domain/Timestamp"
-import type { NewKey } from "@millrace/core/engine/Keys"
-import type { KeyChange } from "@millrace/core/ports/KeyStore"
-import { Clock, Console, Effect, Redacted, Schema } from "effect"
-import * as AccountTasks from "./AccountTasks.ts"
-import type { Target } from "../config/ConfigTarget.ts"
-import { open } from "./OpenAdminTasks.ts"
-import type { AdminTasks } from "./AdminTasks.ts"
-import { CommandFailed } from "../../CommandFailed.ts"
-import { linesOf } from "../command/Table.ts"
+import { Clock, Console, Effect } from "effect"
+import type { Admin, Failure, Session } from "./Session.ts"
+import { accountsMeant, print, refuse, table } from "./Session.ts"
 
-const refuse = (message: string) => Effect.fail(new CommandFailed({ message, reason: "failed" }))
-
-/** An account is meant by its identifier, or by its name: then the oldest of that name. */
-const isMeant = (account: Account, reference: string): boolean =>
-  account.id === reference || account.name === reference
-
-const limitsOf = ({ perDay, perMinute }: ApiKey): string =>
+const limitsOf = ({ perDay, perMinute }: Key): string =>
   `for ${perMinute} requests a minute and ${perDay} a day`
 
 /** `millrace keys create`: prints the secret alone, or the key with its secret as JSON. */
-export const create = (target: Target, accountName: string, wanted: NewKey, json: boolean) =>
-  Effect.gen(function* () {
-    const tasks = yield* open(target)
-    const accounts = yield* tasks.listAccounts
-    const found = accounts.find((account) => isMeant(account, accountName))
-    const account = found ?? (yield* AccountTasks.make(tasks, accountName))
-    const { key, secret } = yield* tasks.createKey(account.id, wanted)
-    yield* Console.error(
-      `Key "${key.label}" of account "${account.name}", ${limitsOf(key)}. It is shown only this ` +
-        "once:",
-    )
-    const text = Redacted.value(secret)
-    const created = { ...key, secret: text }
-    yield* Console.log(json ? JSON.stringify(Schema.encodeSync(CreatedKey)(created)) : text)
-  }).pipe(Effect.scoped)
-
-/** The accounts that are meant; all of them where none is named. */
-const accountsOf = Effect.fnUntraced(function* (
-  { listAccounts }: AdminTasks,
-  reference: string | undefined,
+export const create = Effect.fnUntraced(function* (
+  session: Session,
+  accountName: string,
+  wanted: typeof CreateKey.Type,
 ) {
-  const accounts = yield* listAccounts
-  if (reference === undefined) return accounts
-  const meant = accounts.filter((account) => isMeant(account, reference))
-  return meant.length > 0 ? meant : yield* refuse(`There is no account "${reference}"`)
+  const { accounts, keys } = yield* session.open
+  const { items } = yield* accounts.list()
+  const [found] = accountsMeant(items, accountName)
+  const account = found ?? (yield* accounts.create({ payload: { name: accountName } }))
+  const key = yield* keys.create({ params: { id: account.id }, payload: wanted })
+  yield* Console.error(
+    `Key "${key.label}" of account "${account.name}", ${limitsOf(key)}. It is shown only this ` +
+      "once:",
+  )
+  yield* print(session, CreatedKey, key, { lines: [key.secret] })
 })
 
 interface Owned {
   readonly account: Account
-  readonly key: ApiKey
+  readonly key: Key
 }
 
-/** All keys of the accounts that are meant. */
-const keysOf = Effect.fnUntraced(function* (tasks: AdminTasks, reference: string | undefined) {
-  const accounts = yield* accountsOf(tasks, reference)
-  const keys = yield* Effect.forEach(
-    accounts,
-    (account) =>
-      Effect.map(tasks.listKeys(account.id), (all) => all.map((key): Owned => ({ account, key }))),
-    { concurrency: 8 },
-  )
-  return keys.flat()
+/** All keys of the accounts that are meant; of all accounts where none is named. */
+const keysOf = Effect.fnUntraced(function* (
+  { accounts, keys }: Admin,
+  reference: string | undefined,
+) {
+  const { items } = yield* accounts.list()
+  const meant = reference === undefined ? items : accountsMeant(items, reference)
+  if (reference !== undefined && meant.length === 0) {
+    return yield* refuse(`There is no account "${reference}"`)
+  }
+  const ofAccount = (account: Account) =>
+    Effect.map(keys.list({ params: { id: account.id } }), (found) =>
+      found.items.map((key): Owned => ({ account, key })),
+    )
+  return (yield* Effect.forEach(meant, ofAccount, { concurrency: 8 })).flat()
 })
 
 const timeOf = (time: Timestamp | null): string => (time === null ? "never" : format(time))
 
-const stateOf = (key: ApiKey, now: Timestamp): string => {
+const stateOf = (key: Key, now: Timestamp): string => {
   if (key.revokedAt !== null) return "revoked"
   return isLive(key, now) ? "live" : "expired"
 }
 
-const columns = [
-  "id",
-  "account",
-  "label",
-  "prefix",
-  "a minute",
-  "a day",
-  "state",
-  "last used",
-  "expires",
-]
-
-const rowOf = ({ account, key }: Owned, now: Timestamp): ReadonlyArray<string> => [
-  key.id,
-  account.name,
-  key.label,
-  key.prefix,
-  String(key.perMinute),
-  String(key.perDay),
-  stateOf(key, now),
-  timeOf(key.lastUsedAt),
-  timeOf(key.expiresAt),
-]
-
-/** `millrace keys list`: prints a table, or the keys as JSON. */
-export const list = (target: Target, account: string | undefined, json: boolean) =>
-  Effect.gen(function* () {
-    const owned = yield* keysOf(yield* open(target), account)
-    const items = owned.map(({ key }) => key)
-    if (json) return yield* Console.log(JSON.stringify(Schema.encodeSync(AccountKeys)({ items })))
-    if (owned.length === 0) return yield* Console.error("There are no keys")
-    const now = yield* Clock.currentTimeMillis
-    const rows = owned.map((each) => rowOf(each, now))
-    yield* Console.log(linesOf(columns, rows).join("\n"))
-  }).pipe(Effect.scoped)
-
-/** The key that is meant: by its identifier, or by its label among those that are live. */
-const keyMeant = Effect.fnUntraced(function* (
-  tasks: AdminTasks,
-  reference: string,
-  account: string | undefined,
-) {
-  const now = yield* Clock.currentTimeMillis
-  const label = reference.trim().toLowerCase()
-  const all = yield* keysOf(tasks, account)
-  const byId = all.filter(({ key }) => key.id === reference)
-  const byLabel = all.filter(({ key }) => isLive(key, now) && key.label.toLowerCase() === label)
-  const [found, second] = byId.length > 0 ? byId : byLabel
-  if (found === undefined) return yield* refuse(`There is no live key "${reference}"`)
-  if (second === undefined) return found
-  return yield* refuse(`Several keys are called "${reference}": say of which account, or the id`)
+const columnsAt = (now: Timestamp) => ({
+  id: ({ key }: Owned) => key.id,
+  account: ({ account }: Owned) => account.name,
+  label: ({ key }: Owned) => key.label,
+  prefix: ({ key }: Owned) => key.prefix,
+  "a minute": ({ key }: Owned) => String(key.perMinute),
+  "a day": ({ key }: Owned) => String(key.perDay),
+  state: ({ key }: Owned) => stateOf(key, now),
+  "last used": ({ key }: Owned) => timeOf(key.lastUsedAt),
+  expires: ({ key }: Owned) => timeOf(key.expiresAt),
 })
 
-const printKey = (key: ApiKey, json: boolean, sentence: string) =>
-  json
-    ? Console.log(JSON.stringify(Schema.encodeSync(Key)(key)))
-    : Effect.andThen(Console.error(sentence), Console.log(key.id))
+/** `millrace keys list`: prints a table, or the keys as JSON. */
+export const list = Effect.fnUntraced(function* (session: Session, account: string | undefined) {
+  const owned = yield* keysOf(yield* session.open, account)
+  const items = owned.map(({ key }) => key)
+  const columns = columnsAt(yield* Clock.currentTimeMillis)
+  yield* print(session, AccountKeys, { items }, table(columns, owned, "There are no keys"))
+})
 
 /** Which key is meant. */
 export interface KeyReference {
@@ -147,22 +89,51 @@ export interface KeyReference {
   readonly account: string | undefined
 }
 
-/** `millrace keys update`. */
-export const update = (target: Target, meant: KeyReference, change: KeyChange, json: boolean) =>
+/** The key that is meant: by its identifier, or by its label among those that are live. */
+const keyMeant = Effect.fnUntraced(function* (admin: Admin, { account, key: meant }: KeyReference) {
+  const now = yield* Clock.currentTimeMillis
+  const label = meant.trim().toLowerCase()
+  const all = yield* keysOf(admin, account)
+  const byId = all.filter(({ key }) => key.id === meant)
+  const byLabel = all.filter(({ key }) => isLive(key, now) && key.label.toLowerCase() === label)
+  const [found, second] = byId.length > 0 ? byId : byLabel
+  if (found === undefined) return yield* refuse(`There is no live key "${meant}"`)
+  if (second === undefined) return found
+  return yield* refuse(`Several keys are called "${meant}": say of which account, or the id`)
+})
+
+/** Changes the key that is meant, and says what is so now. */
+const changeKey = (
+  session: Session,
+  meant: KeyReference,
+  change: (
+    keys: Admin["keys"],
+    params: { readonly id: string; readonly keyId: string },
+  ) => Effect.Effect<Key, Failure>,
+  sentenceOf: (key: Key) => string,
+) =>
   Effect.gen(function* () {
-    const tasks = yield* open(target)
-    const { account, key } = yield* keyMeant(tasks, meant.key, meant.account)
-    const updated = yield* tasks.updateKey(account.id, key.id, change)
-    const name = `Key "${updated.label}" of account "${account.name}"`
-    yield* printKey(updated, json, `${name} is now ${limitsOf(updated)}`)
-  }).pipe(Effect.scoped)
+    const admin = yield* session.open
+    const { account, key } = yield* keyMeant(admin, meant)
+    const changed = yield* change(admin.keys, { id: account.id, keyId: key.id })
+    const said = `Key "${changed.label}" of account "${account.name}" ${sentenceOf(changed)}`
+    yield* print(session, Key, changed, { said, lines: [changed.id] })
+  })
+
+/** `millrace keys update`. */
+export const update = (session: Session, meant: KeyReference, payload: typeof UpdateKey.Type) =>
+  changeKey(
+    session,
+    meant,
+    (keys, params) => keys.update({ params, payload }),
+    (key) => `is now ${limitsOf(key)}`,
+  )
 
 /** `millrace keys revoke`. */
-export const revoke = (target: Target, meant: KeyReference, json: boolean) =>
-  Effect.gen(function* () {
-    const tasks = yield* open(target)
-    const { account, key } = yield* keyMeant(tasks, meant.key, meant.account)
-    const revoked = yield* tasks.revokeKey(account.id, key.id)
-    const name = `Key "${revoked.label}" of account "${account.name}"`
-    yield* printKey(revoked, json, `${name} is refused from now on`)
-  }).pipe(Effect.scoped)
+export const revoke = (session: Session, meant: KeyReference) =>
+  changeKey(
+    session,
+    meant,
+    (keys, params) => keys.revoke({ params }),
+    () => "is refused from now on",
+  )

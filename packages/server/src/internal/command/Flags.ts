@@ -3,9 +3,12 @@
  *
  * Leaves out: what a flag means together with the environment; that is the configuration's.
  */
+import { Timestamp } from "@millrace/core/domain/Timestamp"
+import * as Argument from "effect/cli/Argument"
 import * as Flag from "effect/cli/Flag"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import type { DatabaseFlags } from "../../Config.ts"
 import {
   databaseDefaults,
@@ -16,7 +19,7 @@ import {
   serveVariables,
 } from "../../Config.ts"
 import type { TargetFlags } from "../config/ConfigTarget.ts"
-import type { Variable } from "../config/Variable.ts"
+import type { Read, Variable } from "../config/Variable.ts"
 
 /** What a flag is called, what stands for its value, and what it is for. */
 interface Words {
@@ -30,14 +33,60 @@ interface Words {
 const noteOf = (variable: string, fallback: string | undefined): string =>
   fallback === undefined ? `(${variable})` : `(${variable}, default ${fallback})`
 
+/** A flag, or an argument, that may be left out. */
+export const optional = <A>(flag: Flag.Flag<A>): Flag.Flag<A | undefined> =>
+  Flag.map(Flag.optional(flag), Option.getOrUndefined)
+export const optionalArgument = <A>(
+  argument: Argument.Argument<A>,
+): Argument.Argument<A | undefined> =>
+  Argument.map(Argument.optional(argument), Option.getOrUndefined)
+
+/** A flag whose text is taken as it is. */
+export const text = (name: string, metavar: string, description: string): Flag.Flag<string> =>
+  Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description))
+
+/** A flag whose text is read as something, or refused. */
+export const read = <A>(name: string, metavar: string, description: string, as: Read<A>) =>
+  optional(
+    Flag.filterMap(
+      text(name, metavar, description),
+      (typed) => Option.fromUndefinedOr(as(typed)),
+      () => `Expected a ${metavar}`,
+    ),
+  )
+
+/** A whole number of any size; which are possible is for whom it is meant to say. */
+export const count = (name: string, description: string) =>
+  read(name, "number", description, (typed) => (/^\d+$/.test(typed) ? Number(typed) : undefined))
+
+const readTime = Schema.decodeUnknownOption(Timestamp)
+
+/** A time, or a day, which begins at midnight UTC. */
+export const time = (name: string, description: string) =>
+  read(name, "time", description, (typed) => Option.getOrUndefined(readTime(typed)))
+
+/** A flag without a value. */
+export const isTyped = (name: string, description: string): Flag.Flag<boolean> =>
+  Flag.Boolean(name).pipe(
+    Flag.withoutNegation,
+    Flag.withDefault(false),
+    Flag.withDescription(description),
+  )
+
+/** What was typed, without what was left out. */
+export const given = <A extends object>(typed: A) =>
+  Object.fromEntries(Object.entries(typed).filter(([, value]) => value !== undefined)) as {
+    readonly [K in keyof A as undefined extends A[K] ? never : K]: A[K]
+  } & { readonly [K in keyof A as undefined extends A[K] ? K : never]?: Exclude<A[K], undefined> }
+
 /** A flag whose text is read, and refused, as its variable's is. */
 export const ofVariable = <A>(
   { description, fallback, metavar, name }: Words,
-  { expected, name: variable, read }: Variable<A>,
+  { expected, name: variable, read: as }: Variable<A>,
 ): Flag.Flag<Option.Option<A>> =>
   Flag.String(name).pipe(
     Flag.filterMap(
-      (text) => Option.fromUndefinedOr(read(text)),
+      (typed) => Option.fromUndefinedOr(as(typed)),
       () => `Expected ${expected}`,
     ),
     Flag.withMetavar(metavar),
@@ -127,11 +176,7 @@ export const target = {
     devVariables.data,
   ),
   ...database,
-  json: Flag.Boolean("json").pipe(
-    Flag.withoutNegation,
-    Flag.withDefault(false),
-    Flag.withDescription("Print JSON, as the server's interface for operators has it"),
-  ),
+  json: isTyped("json", "Print JSON, as the server's interface for operators has it"),
 }
 
 /** What was typed for {@link target}. */

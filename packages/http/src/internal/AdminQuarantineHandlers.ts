@@ -8,7 +8,7 @@ import { Quarantine } from "@millrace/core/engine/Quarantine"
 import type { Suspect } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { refuse } from "./Errors.ts"
+import { refuse } from "../Errors.ts"
 
 /** A request that names a run. */
 interface ById {
@@ -16,7 +16,7 @@ interface ById {
 }
 
 /** A run in quarantine as it is shown. */
-export const shown = ({ holder, record }: Suspect): QuarantinedRun => {
+const shown = ({ holder, record }: Suspect): QuarantinedRun => {
   const { accountId, createdAt, id, losses, status, workflowId, workflowName } = record.run
   return {
     runId: id,

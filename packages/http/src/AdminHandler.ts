@@ -1,0 +1,49 @@
+/**
+ * The interface for operators as one function from `Request` to `Response`, for a process that has
+ * the stores open and listens to nobody, such as a command beside the servers.
+ *
+ * Guarantees: the same operations, checks and sentences as on a server, and the same token before
+ * them; the function never rejects. Leaves out: the interface of keys, and the OpenAPI documents.
+ */
+import type { Keys } from "@millrace/core/engine/Keys"
+import type { StoreClock } from "@millrace/core/engine/StoreClock"
+import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import type { Redacted, Scope } from "effect"
+import { Effect, Layer } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { HttpEffect, HttpRouter, HttpServer } from "effect/http"
+import { routerConfig } from "./Addresses.ts"
+import * as AdminAuthorization from "./AdminAuthorization.ts"
+import * as AdminApp from "./internal/AdminApp.ts"
+import { FailedAuthLimiter } from "./internal/FailedAuthLimiter.ts"
+import * as ErrorMiddleware from "./ErrorMiddleware.ts"
+import * as Health from "./Health.ts"
+import type { Handler } from "./WebHandler.ts"
+
+/** What the interface for operators, and the health of its process, are made of. */
+export type Services =
+  | Exclude<AdminApp.Services, FailedAuthLimiter>
+  | Keys
+  | StoreClock
+  | WorkflowStore
+
+const routesFor = (token: Redacted.Redacted) =>
+  Layer.mergeAll(
+    Layer.provide(AdminApp.layerOperations, AdminAuthorization.layer(token)),
+    Health.layer,
+    ErrorMiddleware.layer,
+  ).pipe(Layer.provide([FailedAuthLimiter.layer, HttpServer.layerServices]))
+
+type PerRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
+
+/** Makes the handler, which works as long as the scope is open and lets pass who has the token. */
+export const make = (
+  token: Redacted.Redacted,
+): Effect.Effect<Handler, never, Services | Scope.Scope> =>
+  Effect.gen(function* () {
+    const app = yield* HttpRouter.toHttpEffect(routesFor(token)).pipe(
+      Effect.provideService(HttpRouter.RouterConfig, routerConfig),
+    )
+    const context = yield* Effect.context()
+    return HttpEffect.toWebHandlerWith<never, PerRequest>(context)(app)
+  })

@@ -1,0 +1,24 @@
+/**
+ * What `millrace doctor` does.
+ */
+import { AuditReport } from "@millrace/api/AdminCreditsWire"
+import { Console, Effect } from "effect"
+import { tell } from "./QuarantineTasks.ts"
+import type { Session } from "./Session.ts"
+import { print, refuse } from "./Session.ts"
+
+/** Checks the clock, runs and all ledgers, and fails where something does not add up. */
+export const check = Effect.fnUntraced(function* (session: Session) {
+  const admin = yield* session.open
+  const clock = yield* admin.clockProblem
+  if (clock !== undefined) yield* Console.error(clock)
+  yield* tell(admin)
+  const report = yield* admin.audit.audit()
+  const { accounts, discrepancies } = report
+  const lines = discrepancies.map(({ accountId, message }) => `${accountId}: ${message}`)
+  yield* print(session, AuditReport, report, { lines })
+  const read = `read the credits of ${accounts} ${accounts === 1 ? "account" : "accounts"}`
+  if (lines.length === 0) return yield* Console.error(`All credits add up: ${read}`)
+  const count = lines.length === 1 ? "one thing" : `${lines.length} things`
+  return yield* refuse(`Found ${count} that do not add up: ${read}`)
+})

@@ -1,0 +1,81 @@
+/**
+ * Commands for operators say the same wherever they work: on a running server, in its database, and
+ * in a folder of a development server.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { PostgresServer } from "./PostgresServer.ts"
+import { Workshop } from "./ServerProcess.ts"
+
+const workshop = new Workshop()
+const token = "operator-token-of-this-test"
+const folder = `${workshop.folder()}/data`
+let postgres: PostgresServer
+let origin = ""
+
+type Env = Readonly<Record<string, string>>
+
+beforeAll(async () => {
+  postgres = await PostgresServer.create()
+  const server = workshop.start(["serve", "--port", "0"], {
+    DATABASE_URL: postgres.url,
+    MILLRACE_ADMIN_TOKEN: token,
+  })
+  origin = (await server.waitFor(/listens on (http:[^" ]+)/))[1] ?? ""
+  const dev = workshop.start(["dev", "--port", "0", "--no-seed", "--data", folder])
+  await dev.waitFor(/Ctrl-C stops the server/)
+  await dev.end("SIGINT")
+}, 300_000)
+afterAll(() => postgres.remove())
+
+const places: ReadonlyArray<() => Env> = [
+  () => ({ MILLRACE_URL: origin, MILLRACE_ADMIN_TOKEN: token }),
+  () => ({ DATABASE_URL: postgres.url }),
+  () => ({ MILLRACE_DATA: folder }),
+]
+
+/** What a command comes to in every place. */
+const outcomes = async (...args: ReadonlyArray<string>) => {
+  const all = []
+  for (const env of places) {
+    const command = workshop.start(args, env())
+    const { code } = await command.ended
+    all.push({ code, out: command.stdout.trimEnd(), err: command.stderr.trimEnd() })
+  }
+  return all
+}
+
+describe("commands for operators", () => {
+  it.each([
+    ["webhooks show msg_nobody", "The delivery does not exist"],
+    ["webhooks resend msg_nobody", "The delivery does not exist"],
+    [
+      "quarantine release run_nobody",
+      'Run "run_nobody" is not in quarantine: it has made progress, ended or never was',
+    ],
+    [
+      "quarantine end run_nobody",
+      'Run "run_nobody" is not in quarantine: it has made progress, ended or never was',
+    ],
+    ["keys create --label x --account default --per-minute 0", /^perMinute: expected /],
+    ["webhooks secret --rotate --overlap 999h", /^overlapSeconds: expected /],
+  ])("refuse %s in the same words everywhere, with code 1", async (typed, sentence) => {
+    const [first, ...others] = await outcomes(...typed.split(" "))
+    expect(first).toEqual({ code: 1, out: "", err: expect.stringMatching(sentence) as unknown })
+    expect(others).toEqual([first, first])
+  })
+
+  it("show no run in quarantine in the same words everywhere", async () => {
+    const none = { code: 0, out: "", err: "No run is in quarantine" }
+    expect(await outcomes("quarantine", "list")).toEqual([none, none, none])
+    const json = { code: 0, out: '{"items":[]}', err: "" }
+    expect(await outcomes("quarantine", "list", "--json")).toEqual([json, json, json])
+  })
+
+  it("guess no account where several are called the same", async () => {
+    for (const _ of [1, 2]) await outcomes("accounts", "create", "--name", "twin")
+    for (const { code, err } of await outcomes("credits", "show", "--account", "twin")) {
+      const sentence = 'Several accounts are called "twin": name the one by its id'
+      expect([code, err]).toEqual([1, sentence])
+    }
+  })
+})
