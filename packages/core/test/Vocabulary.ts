@@ -5,9 +5,11 @@
  */
 export const known: ReadonlyArray<string> = `
   about accepted acquire active add address adjacency adjust adjustment admission admit after
-  ahead all allowed alone ambient amount answer app applied apply asked assemble at audit auth
+  ahead all allowed alone ambient amount answer app applied apply argument asked assemble at
+  audit auth
   authenticator authorization available back bad balance banner bare base batch beat before behind
-  below beyond bill bindings block board body bookmark books boolean bounds bracketed builder
+  below between beyond bill bindings block board body bookmark books boolean bounds
+  bracketed builder
   builtin busy by bytes cache call caller cancel canonical cap carried case cause change characters
   charge check cidr clauses clear client clock closed closing code colors coloured columns
   combination command compare compile complete compose compressed concurrency condition config
@@ -15,9 +17,11 @@ export const known: ReadonlyArray<string> = `
   cursor custom cycles damaged data database day deadline dearest decide decision declaration
   deepest default define delay delivering depth derived describe description destination detail
   dev diamond digest discrepancy docs doctor document down drawing drawn due durably duration
-  dynamic each effect empty end engine ensure environment equality error estimate event example
+  dynamic each effect empty end engine ensure environment equality error estimate event
+  everywhere example
   exceeded exception exchange executable execute execution executor exit expected explain exposure
-  expressions extend facts fail failure fair far fault field file fill filter find finish first
+  expressions extend facts fail failure fair far fault fetch field file fill filter find
+  finish first
   flags folded folder follow for foreign forget form format found frames free freeze from frozen
   gate gather give given goes gone good graph halted hand handle has hash head header health held
   hello help hint holder hook host http id identifier in index input insert insufficient int4s
@@ -26,11 +30,13 @@ export const known: ReadonlyArray<string> = `
   local lock log logger longest look lookup lost main make many max media memory merge message met
   metadata meter method micro middleware migrate migration millis millrace minute mismatch mode
   module most mount move name narrowed nearest needed network new next no not note notifier
-  notifying now number object of on once one only open openapi options or order origin original
+  notifying now number object of on once one only open openapi optional options or order
+  origin original
   otherwise out outbound outbox outcome outdated outgoing output overfetch overlap overlay own
   page paginate parameters params parse part path payload payment peer per permits pglite place
   placement plain plan platform policy position postgres precondition prefetch prefix prepare
-  price prior proceed progress promise protocol public purpose query queue quote rate read reader
+  price print prior proceed progress promise protocol public purpose query queue quote rate
+  read reader
   ready reason record redeliver reference refusal refuse release remote renewal replaced report
   request required requirements resend resolve resolver response rest result resume retry return
   revoke rooms rotate route router row rule runtime same save scan schedule schema scope seconds

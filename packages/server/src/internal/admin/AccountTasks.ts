@@ -6,7 +6,7 @@ import { format } from "@millrace/core/domain/Timestamp"
 import type { AccountChange } from "@millrace/core/ports/KeyStore"
 import { Effect } from "effect"
 import type { Session } from "./Session.ts"
-import { accountMeant, print, table } from "./Session.ts"
+import { accountNamed, print, table } from "./Session.ts"
 
 /** `millrace accounts create`: prints the identifier, or the account as JSON. */
 export const create = Effect.fnUntraced(function* (session: Session, name: string) {
@@ -30,7 +30,7 @@ export const update = Effect.fnUntraced(function* (
   change: AccountChange,
 ) {
   const admin = yield* session.open
-  const { id } = yield* accountMeant(admin, reference)
+  const { id } = yield* accountNamed(admin, reference)
   const account = yield* admin.accounts.update({ params: { id }, payload: change })
   yield* print(session, Account, account, { said: capSentence(account), lines: [account.id] })
 })

@@ -1,7 +1,8 @@
 /**
  * What `millrace credits` does.
  *
- * Guarantees: what no server would take is refused before anything is opened, in the server's words.
+ * Guarantees: what no server would take is refused before anything is opened, in the server's
+ * words.
  */
 import type { AccountCredits } from "@millrace/api/AdminCreditsWire"
 import * as Wire from "@millrace/api/AdminCreditsWire"
@@ -12,7 +13,7 @@ import { csvHead, csvLineOf } from "@millrace/core/domain/StatementCsv"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect, Option, Schema, Stream } from "effect"
 import type { Admin, Failure, Session } from "./Session.ts"
-import { accountMeant, print, read, table } from "./Session.ts"
+import { accountNamed, print, read, table } from "./Session.ts"
 
 const sentenceOf = ({ name }: Account, { balance }: AccountCredits): string => {
   const metering = balance.metered ? "metered" : "not metered"
@@ -36,7 +37,7 @@ const grantColumns = {
 /** `millrace credits show`: what an account has, and of which grants. */
 export const show = Effect.fnUntraced(function* (session: Session, reference: string) {
   const admin = yield* session.open
-  const account = yield* accountMeant(admin, reference)
+  const account = yield* accountNamed(admin, reference)
   const found = yield* admin.credits.show({ params: { id: account.id } })
   const said = sentenceOf(account, found)
   const text = { ...table(grantColumns, found.grants, said), said }
@@ -70,7 +71,7 @@ const operation = <B, A, I>({ act, body, made, nameOf }: Operation<B, A, I>) =>
   ) {
     const payload = yield* read(body, typed, "credits")
     const admin = yield* session.open
-    const account = yield* accountMeant(admin, reference)
+    const account = yield* accountNamed(admin, reference)
     const params = { id: account.id }
     const value = yield* act(admin.credits, { params, payload })
     const now = yield* admin.credits.show({ params })
@@ -136,7 +137,7 @@ export const statement = Effect.fnUntraced(function* (
   { csv, limit }: { readonly csv: boolean; readonly limit: number },
 ) {
   const admin = yield* session.open
-  const { id } = yield* accountMeant(admin, reference)
+  const { id } = yield* accountNamed(admin, reference)
   const entries = entriesOf(admin, id)
   if (csv) {
     yield* Console.log(csvHead.trimEnd())

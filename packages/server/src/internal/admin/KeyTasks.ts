@@ -9,7 +9,7 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Clock, Console, Effect } from "effect"
 import type { Admin, Failure, Session } from "./Session.ts"
-import { accountsMeant, print, refuse, table } from "./Session.ts"
+import { accountsNamed, print, refuse, table } from "./Session.ts"
 
 const limitsOf = ({ perDay, perMinute }: Key): string =>
   `for ${perMinute} requests a minute and ${perDay} a day`
@@ -22,7 +22,7 @@ export const create = Effect.fnUntraced(function* (
 ) {
   const { accounts, keys } = yield* session.open
   const { items } = yield* accounts.list()
-  const [found] = accountsMeant(items, accountName)
+  const [found] = accountsNamed(items, accountName)
   const account = found ?? (yield* accounts.create({ payload: { name: accountName } }))
   const key = yield* keys.create({ params: { id: account.id }, payload: wanted })
   yield* Console.error(
@@ -43,7 +43,7 @@ const keysOf = Effect.fnUntraced(function* (
   reference: string | undefined,
 ) {
   const { items } = yield* accounts.list()
-  const meant = reference === undefined ? items : accountsMeant(items, reference)
+  const meant = reference === undefined ? items : accountsNamed(items, reference)
   if (reference !== undefined && meant.length === 0) {
     return yield* refuse(`There is no account "${reference}"`)
   }

@@ -151,15 +151,15 @@ export const table = <A>(
 }
 
 /** The accounts that are meant, oldest first: by identifier, or else by name. */
-export const accountsMeant = (all: ReadonlyArray<Account>, reference: string) => {
+export const accountsNamed = (all: ReadonlyArray<Account>, reference: string) => {
   const byId = all.filter(({ id }) => id === reference)
   return byId.length > 0 ? byId : all.filter(({ name }) => name === reference)
 }
 
 /** The one account that is meant by an identifier or a name. */
-export const accountMeant = Effect.fnUntraced(function* ({ accounts }: Admin, reference: string) {
+export const accountNamed = Effect.fnUntraced(function* ({ accounts }: Admin, reference: string) {
   const { items } = yield* accounts.list()
-  const [found, second] = accountsMeant(items, reference)
+  const [found, second] = accountsNamed(items, reference)
   if (found === undefined) return yield* refuse(`There is no account "${reference}"`)
   if (second === undefined) return found
   return yield* refuse(`Several accounts are called "${reference}": name the one by its id`)

@@ -14,13 +14,13 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect, Schema } from "effect"
 import type { Admin, Session } from "./Session.ts"
-import { accountMeant, print, table } from "./Session.ts"
+import { accountNamed, print, table } from "./Session.ts"
 
 /** The identifier of the account that is meant, for what may leave it out. */
 const ofAccount = (admin: Admin, reference: string | undefined) =>
   reference === undefined
     ? Effect.succeed({})
-    : Effect.map(accountMeant(admin, reference), ({ id }) => ({ accountId: id }))
+    : Effect.map(accountNamed(admin, reference), ({ id }) => ({ accountId: id }))
 
 const timeOf = (time: Timestamp | null): string => (time === null ? "" : format(time))
 
@@ -98,7 +98,7 @@ const Sent = Schema.Struct({ id: Schema.String })
 /** `millrace webhooks test`: prints the delivery's identifier. */
 export const test = Effect.fnUntraced(function* (session: Session, account: string, url: string) {
   const admin = yield* session.open
-  const { id } = yield* accountMeant(admin, account)
+  const { id } = yield* accountNamed(admin, account)
   const sent = yield* admin.webhooks.test({ params: { id }, payload: { url } })
   const said = "A test event is on its way; millrace webhooks show tells what came of it"
   yield* print(session, Sent, sent, { said, lines: [sent.id] })
@@ -114,7 +114,7 @@ export const secret = Effect.fnUntraced(function* (
   rotation: { readonly overlapSeconds?: number } | undefined,
 ) {
   const admin = yield* session.open
-  const { id } = yield* accountMeant(admin, account)
+  const { id } = yield* accountNamed(admin, account)
   const params = { id }
   const found = yield* rotation === undefined
     ? admin.webhooks.secrets({ params })

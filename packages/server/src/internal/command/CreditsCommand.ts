@@ -60,8 +60,8 @@ const grant = command(
     long: "Give credits to an account. Prints the name of the grant.",
     examples: {
       'millrace credits grant --account acme --amount 500 --reason "October"': "For good",
-      "millrace credits grant --account acme --amount 50 --reason trial --id trial --expires-at 2030-01-31":
-        "For a while, and once however often it is typed",
+      ["millrace credits grant --account acme --amount 50 --reason trial --id trial " +
+      "--expires-at 2030-01-31"]: "For a while, and once however often it is typed",
     },
   },
   {

@@ -30,8 +30,8 @@ const release = command(
   {
     short: "Forget what a run has lost",
     long:
-      "Forget which owners a run has lost, where you know that it was not to blame: it is executed " +
-      "like any other from then on.",
+      "Forget which owners a run has lost, where you know that it was not to blame: it is " +
+      "executed like any other from then on.",
     examples: { "millrace quarantine release run_0198...": "By its id" },
   },
   { run },

@@ -51,7 +51,9 @@ const show = command(
   "show",
   {
     short: "Show what is sent, and every attempt",
-    long: "Show a delivery: the body that is sent, and every attempt with the beginning of its answer.",
+    long:
+      "Show a delivery: the body that is sent, and every attempt with the beginning of its " +
+      "answer.",
     examples: { "millrace webhooks show msg_0198...": "By its id" },
   },
   { delivery },
