@@ -4,5 +4,6 @@
  */
 export * as Addresses from "./Addresses.ts"
 export * as AdminAuthorization from "./AdminAuthorization.ts"
+export * as AdminHandler from "./AdminHandler.ts"
 export * as HttpApp from "./HttpApp.ts"
 export * as WebHandler from "./WebHandler.ts"
