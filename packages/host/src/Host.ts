@@ -13,6 +13,8 @@ import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
 import type { StorageError } from "@millrace/core/ports/StorageError"
+import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
+import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Egress } from "@millrace/egress/Egress"
 import type { Exception } from "@millrace/egress/Policy"
 import { httpsOnly } from "@millrace/egress/Policy"
@@ -27,9 +29,12 @@ import type { Digest } from "effect/crypto"
 import * as NodeDigest from "./internal/NodeDigest.ts"
 
 /** How webhooks are delivered. */
-export interface WebhookOptions {
-  /** What signing secrets and the headers of webhooks are sealed with. */
-  readonly masterKey: Redacted.Redacted
+export interface WebhookOptions<E = never> {
+  /**
+   * What signing secrets and the headers of webhooks are sealed with; found once the stores are
+   * open.
+   */
+  readonly masterKey: Effect.Effect<Redacted.Redacted, E, WebhookStore>
   /** Networks that may be called though they are not public, over http, too. */
   readonly allow?: ReadonlyArray<Exception> | undefined
   /** What a dispatcher does differently from the usual. */
@@ -42,8 +47,8 @@ export interface HostOptions<E = never> {
   readonly nodes: Layer.Layer<NodeTypes, never, Egress>
   /** The guard for calls that nodes make. */
   readonly egress: Layer.Layer<Egress>
-  /** Absent: a start that wants a webhook is refused, and nothing is delivered. */
-  readonly webhooks?: WebhookOptions | undefined
+  /** A sentence: nothing is delivered, and it is what a start with a webhook is refused with. */
+  readonly webhooks: WebhookOptions<E> | string
   /** Over the limits in force. */
   readonly limits?: Partial<Limits> | undefined
   /** Over the runner's options in force; the dispatcher has the same grace time. */
@@ -88,39 +93,58 @@ const dispatcherOptions = (own: Partial<DispatcherOptions> | undefined) =>
     }),
   )
 
+type Parts = Pick<HostOptions, "egress" | "nodes">
+
+/** What engine and dispatcher have in common where webhooks are delivered. */
+interface Delivery extends Pick<WebhookOptions, "dispatcher"> {
+  readonly guard: Layer.Layer<Egress>
+  readonly vault: Layer.Layer<never>
+}
+
+/** Accepts no address. */
+const refusing = (sentence: string) =>
+  Layer.succeed(CurrentWebhookTargets, { accept: () => Effect.fail(sentence) })
+
 /** The engine without a dispatcher, over stores that are open. */
-const engineLayer = ({ egress, nodes, webhooks }: Omit<HostOptions, "stores">) => {
+const engineLayer = ({ egress, nodes }: Parts, delivery: Delivery | string) => {
   const executing = Layer.provideMerge(Engine.layer, Layer.provide(nodes, egress))
-  if (webhooks === undefined) return executing
+  if (typeof delivery === "string") return Layer.provide(executing, refusing(delivery))
   return executing.pipe(
-    Layer.provide(Layer.provide(Targets.layer, webhookGuard(webhooks.allow))),
-    Layer.provide(MasterVault.layer(webhooks.masterKey)),
+    Layer.provide(Layer.provide(Targets.layer, delivery.guard)),
+    Layer.provide(delivery.vault),
     Layer.provideMerge(layerRunStore),
   )
 }
 
-const dispatcherLayer = ({ allow, dispatcher, masterKey }: WebhookOptions) =>
+const dispatcherLayer = ({ dispatcher, guard, vault }: Delivery) =>
   Dispatcher.layer.pipe(
-    Layer.provide(webhookGuard(allow)),
-    Layer.provide(MasterVault.layer(masterKey)),
+    Layer.provide(guard),
+    Layer.provide(vault),
     Layer.provide(dispatcherOptions(dispatcher)),
     Layer.provide(StoreClock.layerClock),
   )
 
-const build = Effect.fnUntraced(function* (options: Omit<HostOptions, "stores">) {
+const build = Effect.fnUntraced(function* <E>({ webhooks, ...parts }: HostOptions<E>) {
+  const delivery =
+    typeof webhooks === "string"
+      ? webhooks
+      : {
+          dispatcher: webhooks.dispatcher,
+          guard: webhookGuard(webhooks.allow),
+          vault: MasterVault.layer(yield* webhooks.masterKey),
+        }
   const around = yield* Effect.scope
   const executing = yield* Scope.fork(around)
   const delivering = yield* Scope.fork(around)
-  const parts = [executing, delivering]
   yield* Effect.addFinalizer(() =>
-    Effect.forEach(parts, (part) => Scope.close(part, Exit.void), {
+    Effect.forEach([executing, delivering], (part) => Scope.close(part, Exit.void), {
       concurrency: "unbounded",
       discard: true,
     }),
   )
-  const engine = yield* Layer.buildWithScope(engineLayer(options), executing)
-  if (options.webhooks === undefined) return engine
-  const dispatcher = Layer.provide(dispatcherLayer(options.webhooks), Layer.succeedContext(engine))
+  const engine = yield* Layer.buildWithScope(engineLayer(parts, delivery), executing)
+  if (typeof delivery === "string") return engine
+  const dispatcher = Layer.provide(dispatcherLayer(delivery), Layer.succeedContext(engine))
   yield* Layer.buildWithScope(dispatcher, delivering)
   return engine
 })

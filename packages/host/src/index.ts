@@ -3,3 +3,4 @@
  * give the same and load less.
  */
 export * as Host from "./Host.ts"
+export * as MasterKey from "./MasterKey.ts"

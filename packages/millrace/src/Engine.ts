@@ -13,6 +13,7 @@ import { unknownFields } from "@millrace/core/domain/Nearest"
 import { Keys as CoreKeys } from "@millrace/core/engine/Keys"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
+import { isCidr } from "@millrace/egress/Address"
 import * as Host from "@millrace/host/Host"
 import { Cursors } from "@millrace/http/Cursor"
 import { InvalidRequest } from "@millrace/http/Errors"
@@ -28,6 +29,7 @@ import { millisOf } from "./Duration.ts"
 import { reader } from "./internal/Json.ts"
 import type { Keys } from "./Key.ts"
 import * as Key from "./Key.ts"
+import type { Refusal } from "./MillraceError.ts"
 import { ofRefusal } from "./MillraceError.ts"
 import type { NodeType } from "./Node.ts"
 import type { Runs } from "./Run.ts"
@@ -36,6 +38,8 @@ import type { Runtime } from "./internal/Runtime.ts"
 import { open } from "./internal/Runtime.ts"
 import type { Store } from "./Store.ts"
 import { memory } from "./Store.ts"
+import type { WebhookOptions, Webhooks } from "./Webhook.ts"
+import * as Webhook from "./Webhook.ts"
 import type { Workflows } from "./Workflow.ts"
 import * as Workflow from "./Workflow.ts"
 import type { WorkflowBuilder } from "./WorkflowBuilder.ts"
@@ -60,8 +64,34 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   readonly basePath?: string
   /** How long `close` lets nodes in progress go on; 10 seconds where nothing is said. */
   readonly grace?: Duration
+  /**
+   * How long runs stay with an engine that gives no sign of life, on a store that is shared; 30
+   * seconds where nothing is said.
+   */
+  readonly lease?: Duration
   /** Bounds other than the defaults. */
   readonly limits?: Partial<Limits>
+  /** What nodes and webhooks may call beside public addresses. */
+  readonly egress?: EgressOptions
+  /**
+   * How webhooks are delivered. On a Postgres they need a master key; without one, and where this
+   * is false, a start with a webhook is refused.
+   */
+  readonly webhooks?: WebhookOptions | false
+}
+
+/** A network that may be called though it is not public. */
+export interface AllowedNetwork {
+  /** `127.0.0.1/32`. */
+  readonly cidr: string
+  /** Absent: every port. */
+  readonly port?: number
+}
+
+/** What may be called beside public addresses. */
+export interface EgressOptions {
+  /** May be called over http and https, by nodes and for webhooks. */
+  readonly allow?: ReadonlyArray<AllowedNetwork>
 }
 
 /** Every option, by name. */
@@ -72,7 +102,10 @@ const optionNames: { readonly [K in keyof EngineOptions<ReadonlyArray<NodeType>>
   account: true,
   basePath: true,
   grace: true,
+  lease: true,
   limits: true,
+  egress: true,
+  webhooks: true,
 }
 
 const given = (of: object): ReadonlyArray<string> =>
@@ -90,9 +123,20 @@ const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => 
     return problem === undefined ? [] : [`${name}: ${problem}`]
   })
   const ofLimits = [...unknownFields(given(bounds), Object.keys(defaultLimits)), ...ofValues]
+  const { egress = {}, webhooks } = options
+  const ofEgress = [
+    ...unknownFields(given(egress), ["allow"]),
+    ...(egress.allow ?? []).flatMap(({ cidr }) =>
+      isCidr(cidr) ? [] : [`allow: expected networks such as 127.0.0.1/32`],
+    ),
+  ]
+  const ofWebhooks = unknownFields(given(webhooks === false ? {} : (webhooks ?? {})), ["masterKey"])
   const clauses = [
     ...unknownFields(given(options), Object.keys(optionNames)),
     ...ofLimits.map((clause) => `limits: ${clause}`),
+    ...ofEgress.map((clause) => `egress: ${clause}`),
+    ...ofWebhooks.map((clause) => `webhooks: ${clause}`),
+    ...Webhook.problemsOf(webhooks, options.store ?? memory()),
   ]
   if (clauses.length === 0) return
   throw ofRefusal(new InvalidRequest({ message: `createEngine: ${clauses.join("; ")}` }))
@@ -115,6 +159,7 @@ export interface Engine<
   readonly runs: Runs
   readonly keys: Keys
   readonly credits: Credits
+  readonly webhooks: Webhooks
   /** Draws a workflow in code; nothing is stored before `workflows.create`. */
   workflow(name: string): WorkflowBuilder<N>
   /**
@@ -144,14 +189,19 @@ const warnings: Logger.Logger<unknown, void> = Logger.make((entry) => {
 const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
   const own = (options.nodes ?? []).map((type) => type.executable)
   const types = NodeTypes.layer(...(options.builtin === false ? [] : builtin), ...own)
-  const { grace, limits: bounds = {} } = options
+  const { egress: { allow = [] } = {}, grace, lease, limits: bounds = {}, webhooks } = options
   const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
-  const host = Host.layer({
-    stores: (options.store ?? memory()).layer,
+  const store = options.store ?? memory()
+  const host = Host.layer<Refusal>({
+    stores: store.layer,
     nodes: Layer.provideMerge(types, Threads.layer),
-    egress: Outbound.layer(),
+    egress: Outbound.layer(allow),
+    webhooks: Webhook.deliveryOf(webhooks, store, allow) ?? Webhook.sentenceWithout(webhooks),
     limits: Object.fromEntries(set),
-    runner: grace === undefined ? {} : { graceMillis: millisOf(grace) },
+    runner: {
+      ...(grace === undefined ? {} : { graceMillis: millisOf(grace) }),
+      ...(lease === undefined ? {} : { leaseMillis: millisOf(lease) }),
+    },
   })
   return Layer.effect(Mount, makeHandler({ basePath: options.basePath })).pipe(
     Layer.provideMerge(host),
@@ -182,6 +232,7 @@ const engineOf = <N extends ReadonlyArray<NodeType>>(
   runs: Run.make(runtime, account),
   keys: Key.make(runtime, account),
   credits: Credit.make(runtime, account),
+  webhooks: Webhook.make(runtime, account),
   workflow: (name) => empty(name),
   fetch: (request) =>
     runtime

@@ -10,11 +10,11 @@ import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Json } from "@millrace/core/domain/Json"
 import type { Run, RunRecord, RunStatus } from "@millrace/core/domain/Run"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
+import type { WebhookConfig } from "@millrace/core/domain/Webhook"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
 import { Runs as Core } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { Cursors } from "@millrace/http/Cursor"
-import { InvalidRequest } from "@millrace/http/Errors"
 import { Effect, Option, Schema, Struct } from "effect"
 import type { Duration } from "./Duration.ts"
 import { format, millisOf } from "./Duration.ts"
@@ -59,6 +59,8 @@ export interface StartRequest {
   readonly source?: "ui" | "mcp" | "api"
   /** The most that this run may cost, in credits; it fails before it would cost more. */
   readonly maxCredits?: number
+  /** Where the run's events are to be sent, signed with the secrets of `engine.webhooks`. */
+  readonly webhook?: WebhookConfig
 }
 
 /** What a start would cost. */
@@ -106,22 +108,13 @@ export interface Runs {
   list(query?: RunQuery): Listing<RunItem>
 }
 
-const StartFields = Schema.Struct(
-  Struct.omit(Wire.StartRun.fields, ["webhook", "singleNodeId"]),
-).annotate({ closed: true })
+const StartFields = Schema.Struct(Struct.omit(Wire.StartRun.fields, ["singleNodeId"])).annotate({
+  closed: true,
+})
 const { status, workflowId } = WireRunQuery.fields
 const QueryFields = Schema.Struct({ ...pageFields, status, workflowId })
 
-const readFields = reader(StartFields, "run")
-const noWebhook =
-  "webhook: only a server delivers webhooks, not an engine inside an application; start the run " +
-  "on a server, or leave webhook out and use wait"
-
-const readStart = (given: StartRequest & { readonly webhook?: unknown }) =>
-  given?.webhook === undefined
-    ? readFields(given)
-    : Effect.fail(new InvalidRequest({ message: noWebhook }))
-
+const readStart = reader(StartFields, "run")
 const readQuery = reader(QueryFields, "query")
 const readIdentifier = reader(Identifier, "id")
 const readId = (id: string) => Effect.map(readIdentifier(id), (text) => RunId.make(text))

@@ -4,7 +4,7 @@
  * Leaves out: the Effect interface; that is `@millrace/core` and its neighbours.
  */
 export { createEngine } from "./Engine.ts"
-export type { Engine, EngineOptions } from "./Engine.ts"
+export type { AllowedNetwork, EgressOptions, Engine, EngineOptions } from "./Engine.ts"
 export { toNodeHandler } from "./NodeHandler.ts"
 export type { NodeHandler } from "./NodeHandler.ts"
 export { defineNode } from "./Node.ts"
@@ -12,8 +12,8 @@ export type { NodeType } from "./Node.ts"
 export type { Inputs, Literals, NodeContext, NodeLog, NodeOptions, Outputs } from "./Declaration.ts"
 export { NodeError } from "./NodeError.ts"
 export type { EffectSchema, PortSchema, PortSchemas } from "./Port.ts"
-export { memory, pglite } from "./Store.ts"
-export type { Store } from "./Store.ts"
+export { memory, pglite, postgres } from "./Store.ts"
+export type { PostgresOptions, Store } from "./Store.ts"
 export { MillraceError } from "./MillraceError.ts"
 export type { ErrorCode } from "./MillraceError.ts"
 export type {
@@ -49,5 +49,6 @@ export type {
   NewGrant,
   StatementQuery,
 } from "./Credit.ts"
+export type { SigningSecret, WebhookOptions, Webhooks } from "./Webhook.ts"
 export type { CreatedKey, Key, Keys, NewKey } from "./Key.ts"
 export type { Listing, Page, PageQuery } from "./Listing.ts"

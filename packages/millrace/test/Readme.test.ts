@@ -12,11 +12,11 @@ const exec = promisify(execFile)
 const packageFolder = resolve(import.meta.dirname, "..")
 const repository = resolve(packageFolder, "../..")
 
-/** The first block of TypeScript in a text that imports from "millrace". */
-const blockOf = (markdown: string): string | undefined =>
-  [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)]
+/** The blocks of TypeScript in a text that import from "millrace". */
+const blocksOf = (file: string): ReadonlyArray<string> =>
+  [...readFileSync(file, "utf8").matchAll(/^```ts\n(.*?)^```$/gms)]
     .map((match) => match[1] ?? "")
-    .find((code) => code.includes('from "millrace"'))
+    .filter((code) => code.includes('from "millrace"'))
 
 /** What the comment at the end of the block says will be printed. */
 const promised = (code: string): string => /\/\/ (.*)\s*$/.exec(code)?.[1] ?? "no such comment"
@@ -42,7 +42,8 @@ describe.each([
   ["this package", join(packageFolder, "README.md")],
 ])("The README of %s", (_, file) => {
   it("shows embedding code that does what it says", async () => {
-    const code = blockOf(readFileSync(file, "utf8")) ?? "no example"
-    expect(await compileAndRun(code)).toBe(promised(code))
+    const blocks = blocksOf(file)
+    expect(blocks).not.toEqual([])
+    for (const code of blocks) expect(await compileAndRun(code)).toBe(promised(code))
   })
 })

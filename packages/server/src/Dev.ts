@@ -47,7 +47,7 @@ const serverLayer = Effect.fnUntraced(function* ({ listener, settings, token }: 
     stores: Layer.succeedContext(yield* Effect.context<Stores>()),
     nodes: Builtin.layer,
     egress: OwnAddress.layer(listener.address, allow),
-    webhooks: { masterKey: yield* MasterKey.ensureOpens(settings), allow },
+    webhooks: { masterKey: MasterKey.ensureOpens(settings), allow },
   })
   return Routes.layer(listener, Orders.layer).pipe(
     Layer.provideMerge(engine),

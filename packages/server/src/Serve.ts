@@ -63,13 +63,12 @@ const start = Effect.fnUntraced(function* (
 ) {
   const listener = yield* Listening.open(settings.host, settings.port)
   const opened = yield* Database.openForServer(settings)
-  yield* Effect.provideContext(MasterKey.check(settings.masterKey), opened)
-  const { egressAllow: allow, graceMillis, leaseMillis, masterKey } = settings
+  const { egressAllow: allow, graceMillis, leaseMillis } = settings
   const host = Host.layer({
     stores: Layer.succeedContext(opened),
     nodes: nodeTypes,
     egress: Outbound.layer(allow),
-    webhooks: { masterKey, allow, dispatcher: deliveries },
+    webhooks: { masterKey: MasterKey.check(settings.masterKey), allow, dispatcher: deliveries },
     runner: { graceMillis, leaseMillis },
   })
   const scope = yield* Scope.fork(yield* Effect.scope)

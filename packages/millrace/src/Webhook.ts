@@ -1,0 +1,124 @@
+/**
+ * Webhooks of an engine: what they are sealed with, and the secrets that their receivers verify
+ * them with.
+ */
+import type { AccountId } from "@millrace/core/domain/Id"
+import { overlapMillis, Webhooks as Core } from "@millrace/core/engine/Webhooks"
+import type { SigningSecret as Stored } from "@millrace/core/engine/Webhooks"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import type { Exception } from "@millrace/egress/Policy"
+import type { WebhookOptions as HostOptions } from "@millrace/host/Host"
+import type { MasterKeyRefused } from "@millrace/host/MasterKey"
+import * as MasterKey from "@millrace/host/MasterKey"
+import { InvalidRequest } from "@millrace/http/Errors"
+import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
+import { Effect, Redacted } from "effect"
+import type { Duration } from "./Duration.ts"
+import { millisOf } from "./Duration.ts"
+import type { Runtime } from "./internal/Runtime.ts"
+import type { Store } from "./Store.ts"
+
+/** How webhooks are delivered. */
+export interface WebhookOptions {
+  /**
+   * What signing secrets and the headers of webhooks are sealed with: 32 bytes as base64 or as 64
+   * hexadecimal digits. Several, separated by commas, where one is being replaced: the first one
+   * seals. Engines on one database need the same.
+   */
+  readonly masterKey?: string
+}
+
+/** A secret that deliveries are signed with. Times are ISO 8601 in UTC. */
+export interface SigningSecret {
+  readonly id: string
+  /** `whsec_` and base64, for a library of Standard Webhooks. */
+  readonly secret: string
+  readonly createdAt: string
+  /** `null` for the one that does not expire. */
+  readonly expiresAt: string | null
+}
+
+/** The signing secrets of the engine's account. Both reject where no webhooks are delivered. */
+export interface Webhooks {
+  /** Those that sign now, oldest first; the first call makes one. */
+  secrets(): Promise<ReadonlyArray<SigningSecret>>
+  /** A new one; the others go on signing for as long, 24 hours where nothing is said. */
+  rotateSecret(options?: { readonly overlap?: Duration }): Promise<ReadonlyArray<SigningSecret>>
+}
+
+const isoOf = (millis: number): string => new Date(millis).toISOString()
+
+const written = (secrets: ReadonlyArray<Stored>): ReadonlyArray<SigningSecret> =>
+  secrets.map(({ createdAt, expiresAt, id, secret }) => ({
+    id,
+    secret: Redacted.value(secret),
+    createdAt: isoOf(createdAt),
+    expiresAt: expiresAt === null ? null : isoOf(expiresAt),
+  }))
+
+const refused = ({ message }: { readonly message: string }) =>
+  Effect.fail(new InvalidRequest({ message }))
+
+/** The webhooks of one account. */
+export const make = ({ call }: Runtime<Core>, account: AccountId): Webhooks => ({
+  secrets: Effect.fnUntraced(
+    function* () {
+      return written(yield* (yield* Core).secrets(account))
+    },
+    Effect.catchTag("VaultClosed", refused),
+    call,
+  ),
+  rotateSecret: Effect.fnUntraced(
+    function* ({ overlap }: { readonly overlap?: Duration } = {}) {
+      const millis = overlap === undefined ? overlapMillis : millisOf(overlap)
+      return written(yield* (yield* Core).rotate(account, millis))
+    },
+    Effect.catchTag("VaultClosed", refused),
+    call,
+  ),
+})
+
+const missing =
+  "this engine has no master key to seal secrets with: give createEngine({ webhooks: " +
+  `{ masterKey } }), ${masterKeyForm}, the same to every engine and server on this database`
+
+/** What a start with a webhook is told where none are delivered. */
+export const sentenceWithout = (options: WebhookOptions | false | undefined): string =>
+  options === false
+    ? "webhook: this engine delivers none: leave out createEngine({ webhooks: false })"
+    : `webhook: ${missing}`
+
+/** What is wrong with the options, as clauses. */
+export const problemsOf = (
+  options: WebhookOptions | false | undefined,
+  { masterKey }: Store,
+): ReadonlyArray<string> => {
+  if (options === undefined || options === false) return []
+  if (options.masterKey === undefined) return masterKey === "given" ? [`webhooks: ${missing}`] : []
+  return isMasterKey(options.masterKey) ? [] : [`webhooks: masterKey: expected ${masterKeyForm}`]
+}
+
+const otherKey =
+  "webhooks: masterKey does not open the signing secrets in this store: give the key that they " +
+  "were sealed with, after a new one and a comma where it is being replaced"
+
+/** How an engine on this store delivers; `undefined`: it does not. */
+export const deliveryOf = (
+  options: WebhookOptions | false | undefined,
+  store: Store,
+  allow: ReadonlyArray<Exception>,
+): HostOptions<StorageError | InvalidRequest> | undefined => {
+  const given = options === false ? undefined : options?.masterKey
+  if (options === false || (given === undefined && store.masterKey === "given")) return undefined
+  const folder = typeof store.masterKey === "string" ? undefined : store.masterKey.folder
+  const source = { given: given === undefined ? undefined : Redacted.make(given), folder }
+  const explain = ({ message }: MasterKeyRefused) => refused({ message })
+  return {
+    masterKey: Effect.catchTag(
+      MasterKey.ensureOpens(source, otherKey),
+      "MasterKeyRefused",
+      explain,
+    ),
+    allow,
+  }
+}
