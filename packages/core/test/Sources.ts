@@ -81,6 +81,9 @@ export const sources = inPackages("src")
 /** What tests it: the folder `test` of every package. */
 export const tests = inPackages("test")
 
+/** The long tests beside the packages. */
+export const suites = sourcesIn("suites")
+
 /** Both, and the code beside the packages. */
 export const everything = [
   ...sources,

@@ -6,7 +6,7 @@ import { PGlite } from "@electric-sql/pglite"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Pglite } from "@millrace/postgres"
 import * as PgliteStream from "../src/internal/PgliteStream.ts"
-import { Effect, Exit, Fiber } from "effect"
+import { Deferred, Effect, Exit, Fiber } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql/SqlClient"
 
@@ -77,9 +77,13 @@ layer(Pglite.layerMemory, { timeout: "120 seconds", excludeTestServices: true })
       Effect.gen(function* () {
         const sql = yield* SqlClient
         yield* sql`CREATE TABLE left_over (n int)`
-        const work = Effect.andThen(sql`INSERT INTO left_over VALUES (1)`, Effect.never)
+        const inserted = yield* Deferred.make<void>()
+        const work = sql`INSERT INTO left_over VALUES (1)`.pipe(
+          Effect.andThen(Deferred.succeed(inserted, undefined)),
+          Effect.andThen(Effect.never),
+        )
         const fiber = yield* Effect.forkChild(sql.withTransaction(work))
-        yield* Effect.sleep("20 millis")
+        yield* Deferred.await(inserted)
         yield* Fiber.interrupt(fiber)
         assert.deepStrictEqual(yield* sql`SELECT n FROM left_over`, [])
       }),

@@ -38,8 +38,7 @@ const redirect = (response: ServerResponse): void => {
 }
 
 const hangUp = (response: ServerResponse): void => {
-  response.writeHead(200, { "content-length": "100" }).write("half")
-  setTimeout(() => response.destroy(), 50)
+  response.writeHead(200, { "content-length": "100" }).write("half", () => response.destroy())
 }
 
 /** What they do, and how many do it. */
