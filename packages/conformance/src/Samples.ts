@@ -106,6 +106,7 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   active: [],
   losses: [],
   owner: null,
+  messages: 0,
 })
 
 const keyOf = (id: KeyId, accountId: AccountId, createdAt: Timestamp): ApiKey => ({

@@ -12,7 +12,7 @@ import { Clock, Effect, Schema } from "effect"
 import { checked, issue } from "./internal/Checked.ts"
 
 /** How long to wait: milliseconds, or text such as `10 minutes`. */
-export type Wait = number | string
+type Duration = number | string
 
 const problemsOfWait = (value: unknown) => {
   const problem = durationProblem(value, 0)
@@ -24,7 +24,7 @@ const problemsOfTime = (value: unknown) =>
     ? []
     : issue("expected an ISO 8601 time such as 2026-01-31T09:30:00Z")
 
-const wait = checked<Wait>(problemsOfWait, {
+const wait = checked<Duration>(problemsOfWait, {
   description: "How long to wait: milliseconds, or text such as `10 minutes`; at most a year.",
   jsonSchema: { anyOf: [{ type: "number", minimum: 0 }, { type: "string" }] },
 })
@@ -34,7 +34,7 @@ const time = checked<string>(problemsOfTime, {
   jsonSchema: { type: "string", format: "date-time" },
 })
 
-const dueOf = (given: Wait | undefined, until: string | undefined, now: number) => {
+const dueOf = (given: Duration | undefined, until: string | undefined, now: number) => {
   if ((given === undefined) === (until === undefined)) return undefined
   return until === undefined ? now + millisOf(given)! : Date.parse(until)
 }
@@ -61,7 +61,7 @@ export const delay = define({
         const message = "a delay needs either for or until, and not both"
         return yield* new NodeError({ message, retryable: false })
       }
-      if (node.resumed === undefined && due > now) return yield* node.suspend(due, due)
+      if (node.resumed === undefined && due > now) return yield* node.suspend({ until: due }, due)
       return { output: input }
     }),
 })

@@ -10,7 +10,7 @@ import { clauses, failing, run } from "./TestNode.ts"
 const dueOf = (literals: Parameters<typeof run>[1]) =>
   Effect.map(Effect.exit(run(delay, literals)), (exit) => {
     const defect = Exit.isFailure(exit) ? Cause.findDefect(exit.cause) : Result.fail(undefined)
-    return Option.map(Result.getSuccess(defect), (each) => (each as Suspension).due)
+    return Option.map(Result.getSuccess(defect), (each) => (each as Suspension).wait.until)
   })
 
 describe("delay", () => {

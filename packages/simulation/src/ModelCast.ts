@@ -166,6 +166,7 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   fence: 0,
   losses: [],
   owner: null,
+  messages: 0,
   ...change,
 })
 

@@ -245,7 +245,7 @@ const endOf = (
       return Effect.suspend(() => {
         const now = call.machine.now
         call.suspendedUntil = now + behavior.suspendMillis
-        return current.suspend(call.suspendedUntil, { stage: call.stage + 1 })
+        return current.suspend({ until: call.suspendedUntil }, { stage: call.stage + 1 })
       })
     case "fail": {
       const { retryAfterMillis, retryable } = behavior

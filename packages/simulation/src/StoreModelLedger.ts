@@ -137,13 +137,17 @@ export const make = (): LedgerModel => {
   const lists = new Lists()
   return {
     store: (runs) => storeOf(lists, runs),
-    problemOf: (account, entries, now) => {
-      if (entries.length === 0) return undefined
+    problemOf: (account, moves, now) => {
+      if (moves.flat().length === 0) return undefined
       const settled = lists.settled(account, now).account
-      const required = Ledger.amountToReserve(entries)
-      const available = Ledger.availableOf(settled)
-      const isCovered = Ledger.covers(settled, required)
-      return isCovered ? undefined : new InsufficientCredits({ required, available })
+      for (const [index, entries] of moves.entries()) {
+        const before = Ledger.applied(settled, moves.slice(0, index).flat())
+        const required = Ledger.amountToReserve(entries)
+        const available = Ledger.availableOf(before)
+        const isCovered = Ledger.covers(before, required)
+        if (!isCovered) return new InsufficientCredits({ required, available })
+      }
+      return undefined
     },
     move: (account, run, entries) => {
       for (const entry of entries) lists.append(Ledger.entryOf(account, run, entry))

@@ -7,13 +7,14 @@
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { KnownStart } from "@millrace/core/domain/Idempotency"
 import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
-import { lossesPerRun } from "@millrace/core/domain/Limits"
+import { lossesPerRun, messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import { withinBytes } from "@millrace/core/domain/RunPayload"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import type { Message, NewMessage } from "@millrace/core/domain/Message"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
-import type { ClaimRequest, RunCommit, RunQuery } from "@millrace/core/ports/RunStore"
+import type { ClaimRequest, RunCommit, RunQuery, SendResult } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Effect, Option } from "effect"
 import type { KeyModel } from "./StoreModelKeys.ts"
@@ -39,7 +40,7 @@ type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
   | ("executionId" | "mode" | "source" | "singleNodeId" | "createdAt" | "estimatedCredits")
   | ("maxCredits" | "keyId" | "webhook")
-  | ("values" | "inputOverrides" | "viewport" | "fence")
+  | ("values" | "inputOverrides" | "viewport" | "fence" | "messages")
 
 const keptOf = (run: Run): Pick<Run, Kept> => ({
   id: run.id,
@@ -61,6 +62,7 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   viewport: run.viewport,
   webhook: run.webhook,
   fence: run.fence,
+  messages: run.messages,
 })
 
 interface Start extends KnownStart {
@@ -73,6 +75,18 @@ interface Row {
   readonly runId: RunId
   readonly nodeRun: NodeRun
 }
+
+/** A message, and what became of it. */
+interface Received {
+  readonly runId: RunId
+  readonly id: string
+  readonly message: Message
+  readonly isOutside: boolean
+  readonly takenBy: string | null
+}
+
+const isKept = ({ isOutside, message, takenBy }: Received, now: Timestamp): boolean =>
+  takenBy === null && (!isOutside || message.at + messageMillis > now)
 
 /** True for a run that can still change. */
 export const isOpen = ({ status }: Run): boolean => status === "QUEUED" || status === "RUNNING"
@@ -107,6 +121,9 @@ class Lists {
   events: ReadonlyArray<RunEvent> = []
   favorites: ReadonlyArray<RunId> = []
   starts: ReadonlyArray<Start> = []
+  received: ReadonlyArray<Received> = []
+  /** Since when runs that were woken may be taken. */
+  readonly readyAt = new Map<RunId, Timestamp>()
   readonly leases = new Map<RunnerId, Timestamp>()
   readonly workflows: WorkflowModel["workflows"]
   readonly keys: KeyModel
@@ -152,7 +169,7 @@ class Lists {
     )
   }
 
-  fits({ expected, run }: RunCommit, now: Timestamp): boolean {
+  fits({ expected, run, seen }: RunCommit, now: Timestamp): boolean {
     if (expected._tag === "New") {
       const { isCurrent, idempotencyKey } = expected
       const isTaken =
@@ -166,8 +183,48 @@ class Lists {
       present !== undefined &&
       isOpen(present) &&
       present.fence === expected.fence &&
-      present.revision === expected.revision
+      present.revision === expected.revision &&
+      (seen === undefined || present.messages <= seen)
     )
+  }
+
+  /** Appends a message to a run's inbox, and wakes the run. */
+  send(
+    account: AccountId,
+    runId: RunId,
+    { id, name, payload }: NewMessage,
+    isOutside: boolean,
+    now: Timestamp,
+  ): SendResult {
+    const run = this.find(account, runId)
+    if (run === undefined) return { _tag: "NotFound" }
+    const own = this.received.filter((each) => each.runId === runId)
+    const known = own.find((each) => each.id === id)
+    if (known !== undefined) return { _tag: "Sent", number: known.message.number, isReplay: true }
+    if (!isOpen(run)) return { _tag: "Ended", status: run.status }
+    const left = own.filter((each) => each.isOutside && isKept(each, now)).length
+    if (isOutside && left >= messagesPerRun) return { _tag: "Full" }
+    const number = run.messages + 1
+    const message = { number, name, payload, at: now }
+    this.received = [...this.received, { runId, id, message, isOutside, takenBy: null }]
+    const wakes = run.owner === null && run.dueAt !== null && run.dueAt > now
+    this.set({ ...run, messages: number, dueAt: wakes ? null : run.dueAt })
+    if (wakes) this.readyAt.set(runId, now)
+    return { _tag: "Sent", number, isReplay: false }
+  }
+
+  /** What a commit takes, starts and sends beside its run. */
+  carry({ messages = [], run, starts = [], taken = [] }: RunCommit, now: Timestamp): void {
+    this.received = this.received.map((each) => {
+      const { runId } = each
+      const mine = taken.find(({ number }) => runId === run.id && number === each.message.number)
+      return mine === undefined ? each : { ...each, takenBy: mine.nodeId }
+    })
+    for (const start of starts) {
+      this.set(start.run)
+      this.definitions = [...this.definitions, start.definition]
+    }
+    for (const { message, runId } of messages) this.send(run.accountId, runId, message, false, now)
   }
 
   apply(commit: RunCommit, now: Timestamp): void {
@@ -181,6 +238,7 @@ class Lists {
     }
     const present = this.find(run.accountId, run.id)
     const owner = run.dueAt === null ? (present?.owner ?? null) : null
+    this.readyAt.delete(run.id)
     const losses = clearsLosses === true ? [] : (present?.losses ?? run.losses)
     this.set(present === undefined ? run : { ...run, ...keptOf(present), owner, losses })
     if (expected._tag === "New") this.definitions = [...this.definitions, expected.definition]
@@ -228,7 +286,7 @@ class Lists {
     return claimed(request, {
       capOf,
       expired: expired.map((run) => ({ run, losses: this.lossesOf(run, request.runner) })),
-      queued: this.openBy(({ createdAt, dueAt }) => dueAt ?? createdAt).filter(
+      queued: this.openBy((run) => this.readyAt.get(run.id) ?? run.dueAt ?? run.createdAt).filter(
         ({ dueAt, losses, owner }) => owner === null && (dueAt ?? 0) <= now && losses.length === 0,
       ),
       owned: open.filter(({ owner }) => owner !== null),
@@ -278,6 +336,7 @@ const handing = (lists: Lists): Pick<Store, "claim" | "takeOver" | "requeue"> =>
       for (const run of lists.ownedBy(runner)) {
         if (!ids.includes(run.id)) continue
         lists.set({ ...run, fence: run.fence + 1, owner: null })
+        lists.readyAt.delete(run.id)
       }
     }),
 })
@@ -354,14 +413,35 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
     ...leasing(lists),
     commit: (commit) =>
       Effect.flatMap(Clock.currentTimeMillis, (now): ReturnType<RunStore["Service"]["commit"]> => {
-        const { credits = [], run } = commit
+        const { credits = [], run, starts = [] } = commit
         if (!lists.fits(commit, now)) return new StaleRun({ runId: run.id })
-        const problem = ledger.problemOf(run.accountId, credits, now)
+        const known = starts.find((start) => lists.runs.some(({ id }) => id === start.run.id))
+        if (known !== undefined) return new StaleRun({ runId: known.run.id })
+        const moves = [credits, ...starts.map((start) => start.credits ?? [])]
+        const problem = ledger.problemOf(run.accountId, moves, now)
         if (problem !== undefined) return problem
         lists.apply(commit, now)
         ledger.move(run.accountId, run.id, credits)
+        for (const start of starts) ledger.move(run.accountId, start.run.id, start.credits ?? [])
+        lists.carry(commit, now)
         return Effect.void
       }),
+    send: (account, id, message) =>
+      Effect.map(Clock.currentTimeMillis, (now) => lists.send(account, id, message, true, now)),
+    inboxes: (requests) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        requests.flatMap(({ after, held, runId }) => {
+          const messages = lists.received
+            .filter((each) => each.runId === runId)
+            .filter(
+              (each) =>
+                held.includes(each.message.number) ||
+                (each.message.number > after && isKept(each, now)),
+            )
+            .map(({ message }) => message)
+          return messages.length === 0 ? [] : [{ runId, messages }]
+        }),
+      ),
     now: Clock.currentTimeMillis,
     cappedAccounts: (limit) =>
       Effect.sync(() => {

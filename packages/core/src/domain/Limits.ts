@@ -192,6 +192,18 @@ export const suspectsAtOnce = 8
 /** Runs in quarantine that operators are shown at once, the oldest ones. */
 export const suspectsListed = 1_000
 
+/** Messages from outside that the inbox of a run keeps at most, as long as no node takes them. */
+export const messagesPerRun = 100
+
+/** How long an inbox keeps a message from outside that no node takes: seven days. */
+export const messageMillis = 604_800_000
+
+/** Bytes of JSON text that a message may carry. */
+export const messageBytes = 65_536
+
+/** Characters of the name of a message. */
+export const messageNameLength = 128
+
 /** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */
 export const CurrentLimits = Context.Reference<Limits>("@millrace/core/domain/Limits", {
   defaultValue: () => defaultLimits,

@@ -89,6 +89,8 @@ export const ActiveNode = Schema.Struct({
   startedAt: Timestamp,
   /** What the handler left behind when it suspended itself; absent where it did not. */
   state: Schema.optionalKey(Json),
+  /** Number of the message that ended its wait; absent where none did. */
+  message: Schema.optionalKey(Schema.Int),
 })
 export type ActiveNode = typeof ActiveNode.Type
 
@@ -99,9 +101,13 @@ export const WaitingNode = Schema.Struct({
   /** The attempt that comes next; of a suspended node the one it is in. */
   attempt: Schema.Int,
   startedAt: Timestamp,
-  /** When it goes on. */
+  /** When it goes on by itself; {@link never} where only a message ends the wait. */
   due: Timestamp,
+  /** The name of the message that ends the wait, too; absent where none does. */
+  for: Schema.optionalKey(Schema.String),
   state: Schema.optionalKey(Json),
+  /** Number of the message that it has taken and goes on with. */
+  message: Schema.optionalKey(Schema.Int),
 })
 export type WaitingNode = typeof WaitingNode.Type
 
@@ -144,11 +150,11 @@ export const Run = Schema.Struct({
   attempts: Schema.Int,
   /** Attempts in progress; in an ended run those that the end broke off. */
   active: Schema.Array(ActiveNode),
-  /** Nodes that wait for their time. */
+  /** Nodes that wait for a time, a message, or both. */
   waiting: Schema.Array(WaitingNode),
   /**
-   * Of a parked run, when it goes on by itself: it has no owner until then. `null` for every other
-   * run.
+   * Of a parked run, when it goes on by itself: it has no owner until then, or until a message
+   * wakes it. {@link never} where only a message does. `null` for every other run.
    */
   dueAt: Schema.NullOr(Timestamp),
   /** Number of the last event; events of a run are numbered from 1 without gaps. */
@@ -160,6 +166,8 @@ export const Run = Schema.Struct({
   /** The owners that it has lost since a node last finished, the latest last; see {@link Loss}. */
   losses: Schema.Array(Loss),
   owner: Schema.NullOr(RunnerId),
+  /** Number of the last message in its inbox; 0 where none was sent. Changed by senders alone. */
+  messages: Schema.Int,
 })
 export type Run = typeof Run.Type
 

@@ -9,6 +9,9 @@ import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 /** Milliseconds since the epoch, an integer. */
 export type Timestamp = number
 
+/** The last time there is: that of a wait which no time ends. */
+export const never: Timestamp = 8_640_000_000_000_000
+
 const parse = (text: string) => {
   const millis = Date.parse(text)
   return Number.isNaN(millis)

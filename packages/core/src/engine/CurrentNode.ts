@@ -8,8 +8,8 @@ import type { Effect } from "effect"
 import { Context, Schema } from "effect"
 import type { AccountId, RunId, WorkflowId } from "../domain/Id.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
+import type { Message, Wait } from "../domain/Message.ts"
 import type { LogLine } from "../domain/Run.ts"
-import type { Timestamp } from "../domain/Timestamp.ts"
 
 /** A handler's own, expected failure: one sentence for the run's record. */
 export class NodeError extends Schema.TaggedError<NodeError>()("NodeError", {
@@ -21,15 +21,15 @@ export class NodeError extends Schema.TaggedError<NodeError>()("NodeError", {
 }) {}
 
 /**
- * How a handler leaves before its work is done: to be called again, in the same attempt, once its
- * time has come. It travels as a defect, so that no handler catches it by accident.
+ * How a handler leaves before its work is done: to be called again, in the same attempt, once what
+ * it waits for is there. It travels as a defect, so that no handler catches it by accident.
  */
 export class Suspension {
-  readonly due: Timestamp
+  readonly wait: Wait
   readonly state: Json
 
-  constructor(due: Timestamp, state: Json) {
-    this.due = due
+  constructor(wait: Wait, state: Json) {
+    this.wait = wait
     this.state = state
   }
 }
@@ -53,10 +53,16 @@ export class CurrentNode extends Context.Service<
     /** What the node left behind when it suspended itself; `undefined` where it did not. */
     readonly resumed: Json | undefined
     /**
-     * Leaves the handler without an outcome. It is called again at `due` or later, in this process
-     * or another one, with `state` in `resumed`. Until then the node holds no slot and no memory.
+     * The message that ended the node's wait, also on every further attempt until the node waits
+     * again or ends. `undefined` where none did: then, of a resumed node, its time has passed.
      */
-    readonly suspend: (due: Timestamp, state: Json) => Effect.Effect<never>
+    readonly message: Message | undefined
+    /**
+     * Leaves the handler without an outcome. It is called again when what it waits for is there, in
+     * this process or another one, with `state` in `resumed`. Until then the node holds no slot and
+     * no memory. A message that came no later than `until`, by the store's clock, is not missed.
+     */
+    readonly suspend: (wait: Wait, state: Json) => Effect.Effect<never>
     /**
      * Calls something that may compute for long, so that a block of the event loop is told with
      * this node's name. What a handler does before it first waits is watched without it.

@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { toNumber } from "../domain/Credits.ts"
+import { messagesPerRun } from "../domain/Limits.ts"
 import { plain } from "../domain/Quote.ts"
 
 /** The account has no such workflow. */
@@ -102,7 +103,26 @@ export class IdempotencyKeyTaken extends Schema.TaggedError<IdempotencyKeyTaken>
   }
 }
 
-/** A run that has ended cannot be canceled. */
+/** A message cannot be sent to any run. */
+export class InvalidMessage extends Schema.TaggedError<InvalidMessage>()("InvalidMessage", {
+  problem: Schema.String,
+}) {
+  override get message(): string {
+    return `The message was not sent: ${this.problem}`
+  }
+}
+
+/** The run has as many messages that no node has taken as it may have. */
+export class InboxFull extends Schema.TaggedError<InboxFull>()("InboxFull", {
+  runId: Schema.String,
+}) {
+  override get message(): string {
+    const what = `Run ${this.runId} has ${messagesPerRun} messages that no node has taken`
+    return `${what}; send this one again once a node has taken one`
+  }
+}
+
+/** A run that has ended can neither be canceled nor sent a message. */
 export class RunEnded extends Schema.TaggedError<RunEnded>()("RunEnded", {
   runId: Schema.String,
   status: Schema.String,

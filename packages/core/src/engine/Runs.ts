@@ -11,6 +11,8 @@ import type { AccountId, KeyId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
+import type { NewMessage } from "../domain/Message.ts"
+import { problemOfMessage } from "../domain/Message.ts"
 import type {
   Definition,
   InputOverrides,
@@ -39,7 +41,9 @@ import { plan, planSingle, upstreamOf } from "./internal/Plan.ts"
 import type { InvalidWebhook } from "./Refusals.ts"
 import {
   BeyondMaxCredits,
+  InboxFull,
   InvalidGraph,
+  InvalidMessage,
   RunEnded,
   RunNotFound,
   IdempotencyKeyTaken,
@@ -132,6 +136,16 @@ export class Runs extends Context.Service<
       account: AccountId,
       id: RunId,
     ) => Effect.Effect<Run, RunNotFound | RunEnded | StorageError>
+    /**
+     * Sends an open run a message: it is stored, and the run wakes if it is parked, in one atomic
+     * step. A node that waits for a message of this name takes it, or the first one that comes to
+     * wait for it. Repeated under its `id` it stays one message; the answer says its number.
+     */
+    readonly send: (
+      account: AccountId,
+      id: RunId,
+      message: NewMessage,
+    ) => Effect.Effect<number, InvalidMessage | RunNotFound | RunEnded | InboxFull | StorageError>
     /** Waits until the run has ended, wherever it executes. */
     readonly wait: (
       account: AccountId,
@@ -204,6 +218,7 @@ const unstarted = (
   fence: 0,
   losses: [],
   owner: null,
+  messages: 0,
 })
 
 /** A start as it is asked for. */
@@ -445,6 +460,24 @@ const cancel = ({ clock, runner, runs }: Services): Runs["Service"]["cancel"] =>
     }
   }, Effect.uninterruptible)
 
+const send = ({ runner, runs }: Services): Runs["Service"]["send"] =>
+  Effect.fn("Runs.send")(function* (account, id, message) {
+    const problem = problemOfMessage(message)
+    if (problem !== undefined) return yield* new InvalidMessage({ problem })
+    const sent = yield* runs.send(account, id, message)
+    switch (sent._tag) {
+      case "NotFound":
+        return yield* new RunNotFound({ runId: id })
+      case "Ended":
+        return yield* new RunEnded({ runId: id, status: sent.status })
+      case "Full":
+        return yield* new InboxFull({ runId: id })
+      case "Sent":
+        if (!sent.isReplay) yield* runner.look
+        return sent.number
+    }
+  }, Effect.uninterruptible)
+
 const wait = ({ runner, runs }: Services): Runs["Service"]["wait"] =>
   Effect.fnUntraced(function* (account, id) {
     while (true) {
@@ -475,6 +508,7 @@ const make = Effect.gen(function* () {
     validate: validate(services),
     estimate: estimate(services),
     cancel: cancel(services),
+    send: send(services),
     wait: wait(services),
   })
 })

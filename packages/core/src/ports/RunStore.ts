@@ -13,6 +13,7 @@ import type { KnownStart, IdempotencyKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { RunEntry } from "../domain/Ledger.ts"
 import type { Blocked } from "../domain/Loss.ts"
+import type { Message, NewMessage } from "../domain/Message.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "../domain/Run.ts"
 import type { RunEvent } from "../domain/RunEvent.ts"
@@ -35,9 +36,31 @@ export type Expected =
     }
   | { readonly _tag: "Existing"; readonly fence: number; readonly revision: number }
 
+/** A message that a node takes with a commit. */
+export interface TakenMessage {
+  readonly number: number
+  readonly nodeId: string
+}
+
+/** A message from one run to another one of its account. */
+export interface SentMessage {
+  readonly runId: RunId
+  readonly message: NewMessage
+}
+
+/**
+ * A run that the commit of another one starts: of the same account, QUEUED and without an owner, so
+ * that caps hold for it as for every queued run, and at revision 1. It takes no idempotency key,
+ * because the commit that starts it is made once, and it asks nothing of its workflow.
+ */
+export interface StartedRun extends Pick<RunCommit, "run" | "credits"> {
+  readonly definition: Definition
+}
+
 /**
  * One atomic change of a run: its next row and everything that goes with it. Of a run that exists
- * it changes neither what was written with its insert nor its fence. Its owner it changes only
+ * it changes neither what was written with its insert, nor its fence, nor the number of its last
+ * message. Its owner it changes only
  * where it parks the run (`dueAt` is set): from then on it has none. Otherwise runs change hands by
  * `claim`, `takeOver` and `requeue` alone. The losses of the run it changes only where it clears
  * them.
@@ -49,6 +72,16 @@ export interface RunCommit {
   readonly run: Run
   /** Also that the losses of the run are forgotten: it has made progress. Not for a new run. */
   readonly clearsLosses?: boolean | undefined
+  /**
+   * Number of the last message of the run that this was decided on: with a later one in the inbox
+   * the commit is stale. Absent where messages make no difference. Not for a new run.
+   */
+  readonly seen?: number | undefined
+  /**
+   * Messages that nodes of the run take. That nobody took them before follows from the fence and
+   * the revision, because only commits of the run take any.
+   */
+  readonly taken?: ReadonlyArray<TakenMessage> | undefined
   /** First rows of nodes: they finished, or have to wait. */
   readonly nodeRuns: ReadonlyArray<NodeRun>
   /** Rows that take the place of the one their node has, because it had to wait. */
@@ -62,12 +95,24 @@ export interface RunCommit {
   readonly credits?: ReadonlyArray<RunEntry>
   /** To be sent: what the run's webhook wants of these events and of the ends of these nodes. */
   readonly deliveries: ReadonlyArray<Delivery>
+  /**
+   * Runs to start. Each in turn sets aside what it costs, after the commit itself; where one is not
+   * covered, or exists already (`StaleRun` names it), nothing is written, of the commit neither.
+   */
+  readonly starts?: ReadonlyArray<StartedRun> | undefined
+  /**
+   * Messages to other runs, as by `RunStore.send`, but that they do not count in an inbox and are
+   * kept until they are taken. One to a run that has ended, or that the account does not have, is
+   * dropped; one whose id the run knows is there already.
+   */
+  readonly messages?: ReadonlyArray<SentMessage> | undefined
 }
 
 /**
  * The run is not as the decision saw it: another runner claimed it, somebody canceled it, it is
- * terminal, or (for a new run) it exists already, its start has a name that is taken, or its
- * workflow is not current where that was expected. Nothing was written.
+ * terminal, it has a message that the decision did not see, or (for a new run) it exists already,
+ * its start has a name that is taken, or its workflow is not current where that was expected.
+ * Nothing was written.
  */
 export class StaleRun extends Schema.TaggedError<StaleRun>()("StaleRun", {
   runId: Schema.String,
@@ -75,6 +120,32 @@ export class StaleRun extends Schema.TaggedError<StaleRun>()("StaleRun", {
   override get message(): string {
     return `Run ${this.runId} was changed by somebody else`
   }
+}
+
+/** What became of a message that was sent. */
+export type SendResult =
+  /** It is in the inbox under this number; `isReplay` where it was there before. */
+  | { readonly _tag: "Sent"; readonly number: number; readonly isReplay: boolean }
+  /** The account has no such run. */
+  | { readonly _tag: "NotFound" }
+  /** The run has ended. */
+  | { readonly _tag: "Ended"; readonly status: RunStatus }
+  /** The inbox holds `messagesPerRun` messages that no node has taken. */
+  | { readonly _tag: "Full" }
+
+/** Which messages of a run to read. */
+export interface InboxRequest {
+  readonly runId: RunId
+  /** Those with a larger number that no node has taken and that are still kept; all, from 0. */
+  readonly after: number
+  /** Also these, by their numbers, although nodes have taken them. */
+  readonly held: ReadonlyArray<number>
+}
+
+/** The messages of one run, in the order of their numbers. */
+export interface Inbox {
+  readonly runId: RunId
+  readonly messages: ReadonlyArray<Message>
 }
 
 /** What a claim asks for. */
@@ -177,6 +248,23 @@ export class RunStore extends Context.Service<
       runner: RunnerId,
       ids: ReadonlyArray<RunId>,
     ) => Effect.Effect<void, StorageError>
+    /**
+     * Appends a message to a run's inbox and wakes the run: a parked one that is not due is queued
+     * from now on and has no due time, any other stays where it is. Neither happens without the other. A message
+     * whose `id` the run knows is not appended again, whatever else it says, also after the end of
+     * the run. One that no node takes within `messageMillis` by the store's clock is not kept.
+     */
+    readonly send: (
+      account: AccountId,
+      id: RunId,
+      message: NewMessage,
+    ) => Effect.Effect<SendResult, StorageError>
+    /**
+     * Messages of runs, for whoever executes them. Runs that have none are left out, in any order.
+     */
+    readonly inboxes: (
+      requests: ReadonlyArray<InboxRequest>,
+    ) => Effect.Effect<ReadonlyArray<Inbox>, StorageError>
     /**
      * The time by the store's clock, in whole milliseconds since the epoch, rounded down. All
      * servers on a store are told the same, whatever their own clocks say. Changes nothing.

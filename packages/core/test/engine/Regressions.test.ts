@@ -20,7 +20,7 @@ const doze = define({
   run: Effect.fnUntraced(function* () {
     const { nodeId, resumed, suspend } = yield* CurrentNode
     if (resumed === undefined) {
-      return yield* suspend((yield* Clock.currentTimeMillis) + 2_000, { slept: true })
+      return yield* suspend({ until: (yield* Clock.currentTimeMillis) + 2_000 }, { slept: true })
     }
     yield* Effect.flatMap(Gates, (gates) => gates.pass(nodeId))
     return { output: resumed }

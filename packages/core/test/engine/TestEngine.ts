@@ -260,7 +260,8 @@ const nap = define({
     yield* charge(1)
     if (resumed === undefined) {
       log("info", "good night")
-      return yield* suspend((yield* Clock.currentTimeMillis) + millis, { slept: millis })
+      const until = (yield* Clock.currentTimeMillis) + millis
+      return yield* suspend({ until }, { slept: millis })
     }
     log("info", "good morning")
     return { output: { input, resumed } }

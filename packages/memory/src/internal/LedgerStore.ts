@@ -57,20 +57,23 @@ export class Books {
     return book
   }
 
-  /** Why a run cannot have this, or `undefined` when it can. */
+  /** Why runs cannot have this, one after the other, or `undefined` when they can. */
   problemOf(
     account: AccountId,
-    entries: ReadonlyArray<RunEntry>,
+    moves: ReadonlyArray<ReadonlyArray<RunEntry>>,
     now: Timestamp,
   ): InsufficientCredits | undefined {
-    if (entries.length === 0) return undefined
+    if (moves.every(({ length }) => length === 0)) return undefined
     const seen = this.bookOf(account)
     const { balance } = Grants.isDue(seen.balance.account, now) ? this.settled(account, now) : seen
-    const required = Ledger.amountToReserve(entries)
-    const available = Ledger.availableOf(balance.account)
-    return Ledger.covers(balance.account, required)
-      ? undefined
-      : new InsufficientCredits({ required, available })
+    let before = balance.account
+    for (const entries of moves) {
+      const required = Ledger.amountToReserve(entries)
+      const available = Ledger.availableOf(before)
+      if (!Ledger.covers(before, required)) return new InsufficientCredits({ required, available })
+      before = Ledger.applied(before, entries)
+    }
+    return undefined
   }
 
   /** Moves what a run moves. */

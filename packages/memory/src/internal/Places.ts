@@ -19,6 +19,8 @@ export interface Entry {
   readonly nodeRuns: Map<string, NodeRun>
   readonly events: Array<RunEvent>
   run: Run
+  /** Since when a run that was woken may be taken. */
+  readyAt?: Timestamp | undefined
 }
 
 /** A run without an owner, at the time since which it may be taken. */
@@ -27,7 +29,7 @@ interface Waiting extends Position {
 }
 
 const waitingOf = (entry: Entry): Waiting => ({
-  createdAt: entry.run.dueAt ?? entry.createdAt,
+  createdAt: entry.readyAt ?? entry.run.dueAt ?? entry.createdAt,
   id: entry.id,
   entry,
 })
@@ -97,16 +99,29 @@ export class Places {
     for (const entries of this.owned.values()) for (const { run } of entries.values()) yield run
   }
 
+  /** Puts a parked run into the queue. */
+  wake(entry: Entry, now: Timestamp): void {
+    this.remove(entry)
+    entry.run = { ...entry.run, dueAt: null }
+    entry.readyAt = now
+    this.add(entry)
+  }
+
   /** Gives an entry its next run, and its place where that moves it. */
   update(entry: Entry, run: Run): void {
     const { dueAt, losses, owner } = entry.run
     const moves =
+      (entry.readyAt !== undefined && run.revision !== entry.run.revision) ||
       run.owner !== owner ||
       run.dueAt !== dueAt ||
       isTerminal(run.status) ||
       run.losses.length > 0 !== losses.length > 0
     if (moves) this.remove(entry)
+    const isOthers = run.owner !== owner || run.revision !== entry.run.revision
     entry.run = run
-    if (moves) this.add(entry)
+    if (!moves) return
+    // How long it has been ready does not count once somebody has had it.
+    if (isOthers) entry.readyAt = undefined
+    this.add(entry)
   }
 }

@@ -12,14 +12,25 @@ import type { Definition, Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import { merged } from "@millrace/core/domain/RunEvent"
 import { withinBytes } from "@millrace/core/domain/RunPayload"
+import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
-import type { ClaimRequest, RunCommit, RunQuery, Suspect } from "@millrace/core/ports/RunStore"
+import type {
+  ClaimRequest,
+  Inbox,
+  InboxRequest,
+  RunCommit,
+  RunQuery,
+  SendResult,
+  StartedRun,
+  Suspect,
+} from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { Accounts } from "./Accounts.ts"
 import { Deliveries } from "./Deliveries.ts"
+import { Inboxes } from "./Inboxes.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { type Entry, Places } from "./Places.ts"
 import { IdempotencyKeys } from "./IdempotencyKeys.ts"
@@ -107,6 +118,7 @@ class Runs {
   readonly leases = new Map<RunnerId, Timestamp>()
   readonly places = new Places()
   readonly books = new Books()
+  readonly inboxes = new Inboxes()
   readonly #workflows: Drawings
   readonly #accounts: Accounts["Service"]
 
@@ -157,7 +169,7 @@ class Runs {
   }
 
   /** False when the run is not as the commit expects it. */
-  fits({ expected, run }: RunCommit, now: Timestamp): boolean {
+  fits({ expected, run, seen = Infinity }: RunCommit, now: Timestamp): boolean {
     if (expected._tag === "New") {
       const { isCurrent, idempotencyKey } = expected
       return (
@@ -171,15 +183,20 @@ class Runs {
     return (
       present?.fence === expected.fence &&
       present.revision === expected.revision &&
+      present.messages <= seen &&
       !isTerminal(present.status)
     )
   }
 
   /** Applies a commit, or says why not. */
   commit(commit: RunCommit, now: Timestamp): StaleRun | InsufficientCredits | undefined {
-    const { credits = [], events, expected, nodeRuns, rewritten, run } = commit
+    const { credits = [], events, expected, messages = [], nodeRuns, rewritten, run } = commit
+    const { starts = [], taken = [] } = commit
     if (!this.fits(commit, now)) return new StaleRun({ runId: run.id })
-    const problem = this.books.problemOf(run.accountId, credits, now)
+    const known = starts.find((start) => this.entries.has(start.run.id))
+    if (known !== undefined) return new StaleRun({ runId: known.run.id })
+    const moves = [credits, ...starts.map((start) => start.credits ?? [])]
+    const problem = this.books.problemOf(run.accountId, moves, now)
     if (problem !== undefined) return problem
     const entry =
       expected._tag === "New" ? this.begin(run, expected.definition) : this.proceed(commit)
@@ -190,7 +207,42 @@ class Runs {
     for (const nodeRun of rewritten) entry.nodeRuns.set(nodeRun.nodeId, nodeRun)
     for (const event of events) entry.events.push(event)
     this.books.move(run.accountId, run.id, credits)
+    this.inboxes.take(run.id, taken)
+    for (const start of starts) this.start(start)
+    for (const { message, runId } of messages) this.send(run.accountId, runId, message, now, false)
     return undefined
+  }
+
+  start({ credits = [], definition, run }: StartedRun): void {
+    this.begin(run, definition)
+    this.books.move(run.accountId, run.id, credits)
+  }
+
+  /** Appends a message to a run's inbox, and wakes the run. */
+  send(
+    account: AccountId,
+    id: RunId,
+    message: NewMessage,
+    now: Timestamp,
+    isOutside: boolean,
+  ): SendResult {
+    const entry = this.find(account, id)
+    if (entry === undefined) return { _tag: "NotFound" }
+    const known = this.inboxes.numberOf(id, message.id)
+    if (known !== undefined) return { _tag: "Sent", number: known, isReplay: true }
+    const { dueAt, owner, status } = entry.run
+    if (isTerminal(status)) return { _tag: "Ended", status }
+    const number = this.inboxes.append(id, message, now, isOutside)
+    if (number === undefined) return { _tag: "Full" }
+    entry.run = { ...entry.run, messages: number }
+    if (owner === null && dueAt !== null && dueAt > now) this.places.wake(entry, now)
+    return { _tag: "Sent", number, isReplay: false }
+  }
+
+  inboxesOf(requests: ReadonlyArray<InboxRequest>, now: Timestamp): ReadonlyArray<Inbox> {
+    return requests
+      .map((request) => ({ runId: request.runId, messages: this.inboxes.read(request, now) }))
+      .filter(({ messages }) => messages.length > 0)
   }
 
   take(entry: Entry, runner: RunnerId, change?: Pick<Run, "dueAt"> | Pick<Run, "losses">) {
@@ -388,6 +440,9 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     heartbeat: (runner, leaseMillis, blocked) =>
       Effect.map(now, (millis) => runs.heartbeat(runner, millis + leaseMillis, blocked)),
     requeue: (runner, ids) => Effect.sync(() => runs.requeue(runner, ids)),
+    send: (account, id, message) =>
+      Effect.map(now, (millis) => runs.send(account, id, message, millis, true)),
+    inboxes: (requests) => Effect.map(now, (millis) => runs.inboxesOf(requests, millis)),
     now,
     endLease: (runner, blocked) =>
       Effect.map(now, (millis) => runs.release(runner, blocked, millis)),

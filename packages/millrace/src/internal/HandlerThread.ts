@@ -29,6 +29,7 @@ const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
     nodeType: type,
     values: {},
     resumed: undefined,
+    message: undefined,
     suspend: () => Effect.die(new Error("a node on a thread cannot be suspended")),
     watched: (call) => call(),
     charge: (credits) => Effect.sync(() => tell({ _tag: "Charged", id, credits })),

@@ -16,6 +16,8 @@ import type { Limits } from "../../domain/Limits.ts"
 import type { Ports } from "../../domain/NodeType.ts"
 import { listed, quoted } from "../../domain/Quote.ts"
 import type { LogLine, Run } from "../../domain/Run.ts"
+import type { Message, Wait } from "../../domain/Message.ts"
+import { problemOfName } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import { CurrentNode, NodeError, Suspension } from "../CurrentNode.ts"
@@ -43,10 +45,10 @@ export interface FailedAttempt extends Ended {
   readonly retryAfterMillis: number | undefined
 }
 
-/** How an attempt ended: with an output, with an error, or suspended until some time. */
+/** How an attempt ended: with an output, with an error, or suspended until something is there. */
 export type Outcome =
   | (Ended & { readonly _tag: "Completed"; readonly output: JsonObject })
-  | (Ended & { readonly _tag: "Suspended"; readonly due: Timestamp; readonly state: Json })
+  | (Ended & { readonly _tag: "Suspended"; readonly wait: Wait; readonly state: Json })
   | FailedAttempt
 
 /** What an attempt needs to know. */
@@ -58,6 +60,8 @@ export interface AttemptRequest {
   readonly inputs: JsonObject
   /** What the attempt left behind when it suspended itself. */
   readonly state: Json | undefined
+  /** The message that ended its wait. */
+  readonly message: Message | undefined
   /** What earlier attempts of the node have logged. */
   readonly earlier: ReadonlyArray<LogLine> | null
   readonly limits: Limits
@@ -145,8 +149,8 @@ const outcomeOf = (
   }
   const suspension = suspensionOf(exit.cause)
   if (suspension === undefined) return { _tag: "Failed", ...ended, ...failureOf(exit.cause) }
-  const { due, state } = suspension
-  return { _tag: "Suspended", ...ended, due, state }
+  const { state, wait } = suspension
+  return { _tag: "Suspended", ...ended, wait, state }
 }
 
 /** What a node has charged with this; another attempt would say the same nonsense again. */
@@ -160,8 +164,13 @@ const added = (before: MicroCredits | null, credits: number): MicroCredits => {
 /** The most JSON text that a suspended handler may leave behind: it travels with its run. */
 export const maxStateLength = 4_096
 
-const problemOfState = (due: Timestamp, state: Json): string | undefined => {
-  if (!Number.isFinite(due)) return `${due} is no time`
+const problemOfWait = ({ for: name, until }: Wait): string | undefined => {
+  if (until !== undefined && !Number.isFinite(until)) return `${until} is no time`
+  if (name !== undefined) return problemOfName(name)
+  return until === undefined ? "it waits for nothing: it needs until, for, or both" : undefined
+}
+
+const problemOfState = (state: Json): string | undefined => {
   const problem = problemOf(state)
   if (problem !== undefined) return problem
   const { length } = JSON.stringify(state)
@@ -171,11 +180,12 @@ const problemOfState = (due: Timestamp, state: Json): string | undefined => {
 }
 
 /** Leaves a handler until later. */
-const suspend = (due: Timestamp, state: Json): Effect.Effect<never> => {
-  const problem = problemOfState(due, state)
+const suspend = (wait: Wait, state: Json): Effect.Effect<never> => {
+  const problem = problemOfWait(wait) ?? problemOfState(state)
   if (problem !== undefined) return Effect.die(new Error(`cannot be suspended: ${problem}`))
   const copy = JSON.parse(JSON.stringify(state)) as Json
-  return Effect.die(new Suspension(Math.ceil(due), freeze(copy)))
+  const until = wait.until === undefined ? undefined : Math.ceil(wait.until)
+  return Effect.die(new Suspension({ until, for: wait.for }, freeze(copy)))
 }
 
 /** An attempt that is about to begin. */
@@ -216,6 +226,7 @@ export const make = (
     idempotencyKey: `${run.id}:${node.id}`,
     values: run.values,
     resumed: request.state,
+    message: request.message,
     suspend,
     watched: request.watched,
     charge: (credits) =>

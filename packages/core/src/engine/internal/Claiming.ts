@@ -92,7 +92,18 @@ const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Cl
   })
 }
 
-/** Looks for runs whenever it is time, somebody says so, or a parked run goes on. */
+/** Reads the messages that came for runs which wait for them here; nothing where none does. */
+const reading = ({ store, supervisor }: Claiming) =>
+  Effect.suspend(() => {
+    const requests = supervisor.listening()
+    if (requests.length === 0) return Effect.void
+    return Effect.map(store.inboxes(requests), (inboxes) => supervisor.receive(inboxes))
+  })
+
+/**
+ * Looks for runs, and for messages to those that execute here, whenever it is time, somebody says
+ * so, or a parked run goes on.
+ */
 export const claiming = (
   needs: Claiming,
   notifications: Queue.Dequeue<void>,
@@ -100,11 +111,12 @@ export const claiming = (
   const { clock, supervisor, options } = needs
   const { lagMillis, pollMillis } = options
   const claim = claims(needs)
+  const read = reading(needs)
   let expectedAt = clock.currentTimeMillisUnsafe()
 
   const look = Effect.suspend(() => {
     const lag = clock.currentTimeMillisUnsafe() - expectedAt
-    return lag > lagMillis ? Effect.void : claim
+    return lag > lagMillis ? read : Effect.andThen(read, claim)
   }).pipe(
     Effect.catchTag("StorageError", (error) => Effect.logWarning("could not look for runs", error)),
   )

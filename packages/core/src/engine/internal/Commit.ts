@@ -4,7 +4,8 @@
  */
 import { Duration, Effect, Option, Schedule } from "effect"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
-import type { RunCommit, RunStore, StaleRun } from "../../ports/RunStore.ts"
+import type { Message } from "../../domain/Message.ts"
+import type { InboxRequest, RunCommit, RunStore, StaleRun } from "../../ports/RunStore.ts"
 import { CurrentRunNotifier } from "../RunNotifier.ts"
 import type { Step } from "./Step.ts"
 
@@ -56,13 +57,48 @@ export const commitDurably = (
     () => Effect.map(CurrentRunNotifier, (signals) => signals.tell(commit.run.id)),
   )
 
-/** Commits what a step asks for, or what it asks for where credits do not cover that. */
+/** Reads the messages of a run, however often it takes. */
+export const readInbox = (
+  store: RunStore["Service"],
+  request: InboxRequest,
+): Effect.Effect<ReadonlyArray<Message>> =>
+  store.inboxes([request]).pipe(
+    Effect.map((inboxes) => inboxes[0]?.messages ?? []),
+    Effect.retry(retryPauses),
+    Effect.catchTag("StorageError", Effect.die),
+  )
+
+/** The messages that a commit did not see, if they are why it was refused; else `undefined`. */
+const unseenBy = Effect.fnUntraced(function* (store: RunStore["Service"], commit: RunCommit) {
+  const { expected, run, seen } = commit
+  if (seen === undefined || expected._tag === "New") return undefined
+  const found = yield* store.find(run.accountId, run.id).pipe(
+    Effect.retry(retryPauses),
+    Effect.catchTag("StorageError", Effect.die),
+  )
+  const stored = Option.getOrUndefined(found)?.run
+  const isSame = stored?.fence === expected.fence && stored.revision === expected.revision
+  if (!isSame || stored.messages <= seen) return undefined
+  return yield* readInbox(store, { runId: run.id, after: seen, held: [] })
+})
+
+/**
+ * Commits what a step asks for; or what it asks for where credits do not cover that, or where the
+ * run has messages that the step did not see.
+ */
 export const commitStep = (store: RunStore["Service"], step: Step): Effect.Effect<Step, StaleRun> =>
   commitDurably(store, step.commit).pipe(
     Effect.as(step),
-    Effect.catchTag("InsufficientCredits", (refusal) =>
-      step.otherwise === undefined
-        ? Effect.die(refusal)
-        : commitStep(store, step.otherwise(refusal)),
-    ),
+    Effect.catchTags({
+      InsufficientCredits: (refusal) =>
+        step.otherwise === undefined
+          ? Effect.die(refusal)
+          : commitStep(store, step.otherwise(refusal)),
+      StaleRun: (stale) =>
+        Effect.flatMap(unseenBy(store, step.commit), (messages) =>
+          messages === undefined || step.unseen === undefined
+            ? Effect.fail(stale)
+            : commitStep(store, step.unseen(messages)),
+        ),
+    }),
   )

@@ -14,7 +14,7 @@ import type { RunEvent, RunEventType } from "../../domain/RunEvent.ts"
 import { ofNode } from "../../domain/RunEvent.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
-import type { RunCommit } from "../../ports/RunStore.ts"
+import type { RunCommit, TakenMessage } from "../../ports/RunStore.ts"
 import type { Charge } from "./Billing.ts"
 import { billOf, heldBefore } from "./Billing.ts"
 
@@ -31,6 +31,8 @@ export class CommitBuilder {
   readonly #rewritten: Array<NodeRun> = []
   readonly #events: Array<RunEvent> = []
   readonly #charges: Array<Charge> = []
+  readonly #taken: Array<TakenMessage> = []
+  #seen: number | undefined
   readonly #run: { -readonly [K in keyof Run]: Run[K] }
   #extra: MicroCredits = 0
 
@@ -58,6 +60,22 @@ export class CommitBuilder {
       finishedAt: null,
       ...row,
     })
+  }
+
+  /** The attempt of the last row that this writes of a node; `undefined` where it writes none. */
+  attemptOf(index: number): number | undefined {
+    const isOfNode = ({ ordinal }: NodeRun) => ordinal === index
+    return (this.#rewritten.findLast(isOfNode) ?? this.#rows.findLast(isOfNode))?.attempt
+  }
+
+  /** A node takes a message. */
+  take(taken: TakenMessage): void {
+    this.#taken.push(taken)
+  }
+
+  /** Says that messages behind this one would have changed what was decided. */
+  see(seen: number): void {
+    this.#seen = seen
   }
 
   /** The run leaves the queue. */
@@ -99,6 +117,7 @@ export class CommitBuilder {
     other.#rewritten.push(...this.#rewritten)
     other.#events.push(...this.#events)
     other.#charges.push(...this.#charges)
+    other.#taken.push(...this.#taken)
     return other
   }
 
@@ -160,6 +179,8 @@ export class CommitBuilder {
       expected: { _tag: "Existing", fence, revision },
       run: this.#run,
       clearsLosses: this.#before.losses.length > 0 && this.#run.losses.length === 0,
+      seen: this.#seen,
+      taken: this.#taken.length === 0 ? undefined : this.#taken,
       nodeRuns: this.#rows,
       rewritten: this.#rewritten,
       events: this.#events,

@@ -8,6 +8,8 @@
 import type { Fiber } from "effect"
 import { Clock, Context, Duration, Effect, Queue } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
+import type { Message } from "../../domain/Message.ts"
+import { never } from "../../domain/Timestamp.ts"
 import * as Attempt from "./Attempt.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
@@ -23,7 +25,7 @@ interface Running {
 }
 
 /** A signal, or the word that it is time to look whether the process is stopping. */
-export type Message = Signal | { readonly _tag: "Drain" }
+export type News = Signal | { readonly _tag: "Drain" }
 
 /** Calls handlers and sets timers for one run. */
 export class NodeExecutor {
@@ -33,7 +35,7 @@ export class NodeExecutor {
   readonly #clock: Clock.Clock
   /** What handlers run in; the clock is the engine's. */
   readonly #context: Context.Context<unknown>
-  readonly #news: Queue.Queue<Message>
+  readonly #news: Queue.Queue<News>
   readonly #fork: ReturnType<typeof Effect.runForkWith<unknown>>
   readonly #running = new Map<number, Running>()
   readonly #waits = new Map<number, Fiber.Fiber<unknown>>()
@@ -44,7 +46,7 @@ export class NodeExecutor {
     types: NodeTypes["Service"],
     handlers: Handlers,
     clock: Clock.Clock,
-    news: Queue.Queue<Message>,
+    news: Queue.Queue<News>,
   ) {
     this.#progress = progress
     this.#types = types
@@ -69,10 +71,13 @@ export class NodeExecutor {
     for (const index of stopped) this.#interrupt(index)
     // Handlers follow each other: each gets control when the one before has given it back.
     let now = started.length === 0 ? 0n : this.#clock.monotonicTimeNanosUnsafe()
-    for (const each of started) now = this.#start(each, now)
+    for (const each of started) {
+      if (each.message !== undefined) this.#forgetWait(each.index)
+      now = this.#start(each, now)
+    }
     if (this.#progress.run.dueAt !== null) return
     for (const [index, { due }] of this.#progress.waiting) {
-      if (this.#waits.has(index)) continue
+      if (due === never || this.#waits.has(index)) continue
       this.#waits.set(
         index,
         this.#at(due, () => ({ _tag: "Due", index })),
@@ -87,6 +92,11 @@ export class NodeExecutor {
       const stopping = news.some(({ _tag }) => _tag === "Drain")
       return signals.length > 0 || stopping ? Effect.succeed(signals) : this.next()
     })
+  }
+
+  /** Hands over messages of the run. */
+  receive(messages: ReadonlyArray<Message>): void {
+    Queue.offerUnsafe(this.#news, { _tag: "Received", messages })
   }
 
   /** Has whoever waits in {@link next} look whether the process is stopping. */
@@ -113,13 +123,19 @@ export class NodeExecutor {
   }
 
   /** False for an outcome that comes too late: its attempt was ended by somebody else. */
-  #matters(news: Message): boolean {
+  #matters(news: News): boolean {
     if (news._tag === "Drain") return false
-    if (news._tag === "Expired") return true
+    if (news._tag === "Expired" || news._tag === "Received") return true
     if (news._tag === "Due") return this.#waits.delete(news.index)
     if (this.#running.get(news.index)?.attempt !== news.attempt) return false
     this.#interrupt(news.index)
     return true
+  }
+
+  /** Stops the timer of a wait that a message has ended. */
+  #forgetWait(index: number): void {
+    this.#waits.get(index)?.interruptUnsafe()
+    this.#waits.delete(index)
   }
 
   #interrupt(index: number): void {
@@ -143,8 +159,9 @@ export class NodeExecutor {
    * Calls a handler at once: one that does not wait has then ended before anybody looks. It gets
    * control at `now`; answers when it has given it back. Both are monotonic, in nanoseconds.
    */
-  #start({ attempt: number, index, inputs, state }: Started, now: bigint): bigint {
-    const { graph, priorAttempts: leftovers, limits, run } = this.#progress
+  #start(started: Started, now: bigint): bigint {
+    const { attempt: number, index, inputs, message, state } = started
+    const { graph, held, priorAttempts: leftovers, limits, run } = this.#progress
     const node = graph.nodes[index]!
     const executable = this.#types.executable(node.type.key)!
     const earlier = leftovers.get(index)?.logs ?? null
@@ -161,6 +178,7 @@ export class NodeExecutor {
       attempt: number,
       inputs,
       state,
+      message: message === undefined ? undefined : held.get(message),
       earlier,
       limits,
       watched,

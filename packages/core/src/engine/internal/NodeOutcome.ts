@@ -6,11 +6,12 @@
  * out: what a finished node releases, which is `Step`'s.
  */
 import type { MicroCredits } from "../../domain/Credits.ts"
-import type { Json, JsonObject } from "../../domain/Json.ts"
+import type { JsonObject } from "../../domain/Json.ts"
 import { estimateOf } from "../../domain/NodeType.ts"
 import { errorOutput } from "../../domain/NodeType.ts"
 import { delayMillis } from "../../domain/Policy.ts"
-import type { ActiveNode, LogLine, NodeRun } from "../../domain/Run.ts"
+import type { LogLine, NodeRun, WaitingNode } from "../../domain/Run.ts"
+import { never } from "../../domain/Timestamp.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import type { FailedAttempt, Outcome } from "./Attempt.ts"
@@ -76,7 +77,7 @@ const wait = (
   change: CommitBuilder,
   started: Started,
   outcome: Outcome,
-  next: Pick<ActiveNode, "attempt"> & { readonly due: Timestamp; readonly state?: Json },
+  next: Omit<WaitingNode, "ordinal" | "startedAt">,
 ): void => {
   const { index, logs } = outcome
   const credits = account(progress, change, outcome, 0)
@@ -125,7 +126,11 @@ const fail = (
   if (retried === true) {
     const { retry } = node.policy
     const pause = delayMillis(retry, attempt, progress.random(), outcome.retryAfterMillis)
-    return wait(progress, change, started, outcome, { attempt: attempt + 1, due: at + pause })
+    // A message is taken once, so whoever took it keeps it, and what it had left behind.
+    const { message, state } = started
+    const kept = message === undefined ? {} : { message, ...(state === undefined ? {} : { state }) }
+    const next = { attempt: attempt + 1, due: at + pause, ...kept }
+    return wait(progress, change, started, outcome, next)
   }
   const error = outcome.error + (retried === false ? "" : retried)
   const { fallback, onError } = node.policy
@@ -179,19 +184,34 @@ export const cancelAttempt = (
   )
 }
 
-/** Records how an attempt ended. One that nobody waits for any more is left alone. */
-export const applyOutcome = (progress: RunState, change: CommitBuilder, outcome: Outcome): void => {
-  const started = progress.running.get(outcome.index)
-  if (started === undefined || started.attempt !== outcome.attempt) return
-  progress.running.delete(outcome.index)
+const end = (
+  progress: RunState,
+  change: CommitBuilder,
+  started: Started,
+  outcome: Outcome,
+): void => {
   switch (outcome._tag) {
     case "Completed":
       return complete(progress, change, started, outcome, outcome.output)
     case "Failed":
       return fail(progress, change, started, outcome)
     case "Suspended": {
-      const { attempt, due, state } = outcome
-      return wait(progress, change, started, outcome, { attempt, due, state })
+      const { attempt, state } = outcome
+      const { for: name, until = never } = outcome.wait
+      const named = name === undefined ? {} : { for: name }
+      return wait(progress, change, started, outcome, { attempt, due: until, ...named, state })
     }
   }
+}
+
+/** Records how an attempt ended. One that nobody waits for any more is left alone. */
+export const applyOutcome = (progress: RunState, change: CommitBuilder, outcome: Outcome): void => {
+  const { index } = outcome
+  const started = progress.running.get(index)
+  if (started === undefined || started.attempt !== outcome.attempt) return
+  progress.running.delete(index)
+  end(progress, change, started, outcome)
+  const { message } = started
+  if (message === undefined || progress.waiting.get(index)?.message === message) return
+  progress.held.delete(message)
 }

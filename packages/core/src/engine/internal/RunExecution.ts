@@ -13,20 +13,21 @@ import { Clock, Effect, Queue, Random, Result } from "effect"
 import type { RunId } from "../../domain/Id.ts"
 import { CurrentLimits, lossesPerRun } from "../../domain/Limits.ts"
 import { sentenceOf } from "../../domain/Loss.ts"
+import type { Message } from "../../domain/Message.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 import type { StaleRun } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { Outcome } from "./Attempt.ts"
-import { commitStep } from "./Commit.ts"
+import { commitStep, readInbox } from "./Commit.ts"
 import type { Compiled } from "../GraphCache.ts"
 import { GraphCache } from "../GraphCache.ts"
 import { Handlers } from "./Handlers.ts"
 import { NodeTypes } from "../NodeTypes.ts"
 import type { Environment, RunState } from "./RunState.ts"
-import { recordOf, resume } from "./RunState.ts"
+import { heldBy, isListening, reachedBy, recordOf, resume } from "./RunState.ts"
 import type { Signal, ChargedSoFar, Step } from "./Step.ts"
 import { giveUp, goesOn, decideStep } from "./Step.ts"
-import type { Message } from "./NodeExecutor.ts"
+import type { News } from "./NodeExecutor.ts"
 import { NodeExecutor } from "./NodeExecutor.ts"
 
 /** A run that has nothing to do for longer than this is parked, and taken up again at its time. */
@@ -39,13 +40,23 @@ export interface Prepared {
   readonly first: Step
 }
 
+/** What the process may ask of an execution, and tell it. */
+export interface Ongoing {
+  /** What its attempts have charged so far. */
+  readonly spent: ChargedSoFar
+  /** The last message that it has seen, while it waits for one here; else `undefined`. */
+  readonly listensAfter: () => number | undefined
+  /** Hands over messages of its run, in order. */
+  readonly receive: (messages: ReadonlyArray<Message>) => void
+}
+
 /** How an execution and its process learn of each other. */
 export interface DrainSignal {
   readonly isDraining: () => boolean
   /** Calls back once, when draining begins; the answer takes that back. */
   readonly onDrain: (notify: () => void) => () => void
-  /** Says how to learn what attempts of a run that executes here have charged so far. */
-  readonly onBegin: (run: RunId, spent: ChargedSoFar) => void
+  /** Says how to talk to the execution of a run. */
+  readonly onBegin: (run: RunId, ongoing: Ongoing) => void
   /** The handlers in progress in the process. */
   readonly handlers: Handlers
 }
@@ -69,7 +80,10 @@ const refused = (record: RunRecord, error: string, { now }: Environment): Prepar
   first: { commit: giveUp(record, error, now), started: [], stopped: [] },
 })
 
-/** What a new owner has to finish first: attempts whose outcome nobody knows, and lost time. */
+/**
+ * What a new owner has to finish first: attempts whose outcome nobody knows, waits that are over,
+ * and lost time.
+ */
 const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Signal> => {
   const lost = [...progress.running.values()].map(({ attempt, index }): Outcome => ({
     _tag: "Failed",
@@ -82,13 +96,21 @@ const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Sign
     retryable: false,
     retryAfterMillis: undefined,
   }))
-  const reached = Math.max(now, progress.run.dueAt ?? now)
+  const reached = reachedBy(progress.run, now)
+  const due = [...progress.waiting.values()]
+    .filter((wait) => wait.due <= reached)
+    .map(({ ordinal }): Signal => ({ _tag: "Due", index: ordinal }))
   const expired = progress.deadline !== undefined && progress.deadline <= reached
-  return expired ? [...lost, { _tag: "Expired" }] : lost
+  return [...lost, ...due, ...(expired ? [{ _tag: "Expired" as const }] : [])]
 }
 
 /** Decides the first step of whoever owns a run from now on. Pure. */
-export const prepare = (record: RunRecord, graph: Compiled, environment: Environment): Prepared => {
+export const prepare = (
+  record: RunRecord,
+  graph: Compiled,
+  environment: Environment,
+  messages: ReadonlyArray<Message> = [],
+): Prepared => {
   const { losses } = record.run
   if (losses.length >= lossesPerRun) {
     return refused(
@@ -101,7 +123,7 @@ export const prepare = (record: RunRecord, graph: Compiled, environment: Environ
     const problems = graph.failure.map((each) => each.message).join("; ")
     return refused(record, `The run cannot be executed: ${problems}`, environment)
   }
-  const progress = resume(record, graph.success, environment)
+  const progress = resume(record, graph.success, environment, messages)
   const signals = inherited(progress, environment)
   const options = { draining: false, parkAfterMillis }
   return { progress, first: decideStep(progress, signals, environment.now, options) }
@@ -146,10 +168,15 @@ export const proceed: (
     types,
     drain.handlers,
     clock,
-    yield* Queue.unbounded<Message>(),
+    yield* Queue.unbounded<News>(),
   )
   const forget = drain.onDrain(() => executor.notifyDrain())
-  drain.onBegin(progress.run.id, progress.spent)
+  drain.onBegin(progress.run.id, {
+    spent: (index, attempt) => progress.spent(index, attempt),
+    listensAfter: () =>
+      progress.run.dueAt === null && isListening(progress) ? progress.seen : undefined,
+    receive: (messages) => executor.receive(messages),
+  })
   const work = Effect.gen(function* () {
     if (progress.deadline !== undefined && goesOn(progress)) executor.limit(progress.deadline)
     let next = first
@@ -184,8 +211,14 @@ export const execute: (
     const graphs = yield* GraphCache
     const environment = yield* environmentOf
     const graph = graphs.compile(record.definition, record.run.inputOverrides)
-    const prepared = prepare(record, graph, environment)
-    const first = yield* commitStep(yield* RunStore, prepared.first)
+    const store = yield* RunStore
+    const { id, messages } = record.run
+    const inbox =
+      messages === 0
+        ? []
+        : yield* readInbox(store, { runId: id, after: 0, held: heldBy(record.run) })
+    const prepared = prepare(record, graph, environment, inbox)
+    const first = yield* commitStep(store, prepared.first)
     return yield* proceed({ ...prepared, first }, drain)
   },
 )

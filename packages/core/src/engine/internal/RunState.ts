@@ -9,6 +9,7 @@ import { Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import type { JsonObject } from "../../domain/Json.ts"
 import type { Limits } from "../../domain/Limits.ts"
+import type { Message } from "../../domain/Message.ts"
 import type {
   ActiveNode,
   Definition,
@@ -61,6 +62,12 @@ export interface RunState {
   /** How the next attempt of a node begins that has begun before. */
   readonly again: Map<number, ActiveNode>
   readonly priorAttempts: Map<number, PriorAttempt>
+  /** Number of the last message that is known here. */
+  seen: number
+  /** The messages that no node has taken, in order. */
+  inbox: ReadonlyArray<Message>
+  /** Messages that nodes have taken and may still be called with, by number. */
+  readonly held: Map<number, Message>
   readonly responses: Array<{ index: number; input: JsonObject | null; status: NodeRunStatus }>
   completed: number
   readonly failures: Array<{ readonly node: GraphNode; readonly error: string }>
@@ -87,11 +94,24 @@ const deadlineOf = ({ settings }: Definition, startedAt: Timestamp): Timestamp |
 
 const bySequence = (a: NodeRun, b: NodeRun): number => (a.sequence ?? 0) - (b.sequence ?? 0)
 
+/** The numbers of the messages that nodes of a run have taken and may still be called with. */
+export const heldBy = ({ active, waiting }: Run): ReadonlyArray<number> =>
+  [...active, ...waiting].flatMap(({ message }) => message ?? [])
+
+/** Takes note of messages. Those that are known already change nothing. */
+export const receive = (progress: RunState, messages: ReadonlyArray<Message>): void => {
+  const unknown = messages.filter(({ number }) => number > progress.seen)
+  if (unknown.length === 0) return
+  progress.inbox = [...progress.inbox, ...unknown]
+  progress.seen = unknown.at(-1)!.number
+}
+
 /** Where a run stands, from what is stored of it. */
 export const resume = (
   record: RunRecord,
   graph: Graph,
   { limits, random, now }: Environment,
+  messages: ReadonlyArray<Message> = [],
 ): RunState => {
   const { definition, run } = record
   const progress: RunState = {
@@ -109,6 +129,9 @@ export const resume = (
     waiting: new Map(),
     again: new Map(),
     priorAttempts: new Map(),
+    seen: 0,
+    inbox: [],
+    held: new Map(),
     responses: [],
     completed: 0,
     failures: [],
@@ -122,6 +145,15 @@ export const resume = (
   }
   restoreAttempts(progress)
   restoreWaits(progress, now)
+  const held = heldBy(run)
+  for (const message of messages) {
+    if (held.includes(message.number)) progress.held.set(message.number, message)
+  }
+  receive(
+    progress,
+    messages.filter(({ number }) => !held.includes(number)),
+  )
+  progress.seen = Math.max(progress.seen, run.messages)
   return progress
 }
 
@@ -142,18 +174,29 @@ const restoreAttempts = (progress: RunState): void => {
   }
 }
 
-/** A run that was parked goes on at its time by the store's clock, whatever ours says. */
+/** When it is by the store's clock: a run that was parked until a time goes on at that time. */
+export const reachedBy = ({ dueAt }: Run, now: Timestamp): Timestamp => Math.max(now, dueAt ?? now)
+
+/** A wait for a message goes on waiting, whatever time it is: the message may be there. */
 const restoreWaits = (progress: RunState, now: Timestamp): void => {
-  const reached = Math.max(now, progress.run.dueAt ?? now)
+  const reached = reachedBy(progress.run, now)
   for (const waiting of progress.run.waiting) {
-    if (waiting.due > reached) progress.waiting.set(waiting.ordinal, waiting)
+    if (waiting.due > reached || waiting.for !== undefined) progress.waiting.set(waiting.ordinal, waiting)
     else progress.again.set(waiting.ordinal, activeOf(waiting))
   }
 }
 
 /** An attempt in progress as it is stored: first what rarely differs from one to the next. */
-export const activeOf = ({ attempt, ordinal, startedAt, state }: ActiveNode): ActiveNode =>
-  state === undefined ? { attempt, startedAt, ordinal } : { attempt, startedAt, ordinal, state }
+export const activeOf = (node: ActiveNode): ActiveNode => {
+  const { attempt, message, ordinal, startedAt, state } = node
+  const active = { attempt, startedAt, ordinal }
+  if (state === undefined && message === undefined) return active
+  return {
+    ...active,
+    ...(state === undefined ? {} : { state }),
+    ...(message === undefined ? {} : { message }),
+  }
+}
 
 /** Keeps what the end of the run will need to know of a finished node. */
 export const note = (
@@ -166,6 +209,12 @@ export const note = (
   if (node.type.role === "response") {
     progress.responses.push({ index: node.index, input: row.input, status: row.status })
   }
+}
+
+/** True while a node waits for a message. */
+export const isListening = ({ waiting }: RunState): boolean => {
+  for (const wait of waiting.values()) if (wait.for !== undefined) return true
+  return false
 }
 
 /** When the first of the waiting nodes goes on; `undefined` when none waits. */

@@ -7,7 +7,8 @@
  */
 import { Duration, Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
-import type { ActiveNode, NodeRun, Run, RunRecord } from "../../domain/Run.ts"
+import type { Message } from "../../domain/Message.ts"
+import type { ActiveNode, NodeRun, Run, RunRecord, WaitingNode } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import { inputsOf, responseOf } from "../../graph/internal/Bindings.ts"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
@@ -16,12 +17,16 @@ import type { Outcome } from "./Attempt.ts"
 import { expectedOf, sentenceOfLimit, sentenceOfRefusal } from "./Billing.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import type { RunState, Started } from "./RunState.ts"
-import { activeOf, isHalted, nextDue } from "./RunState.ts"
+import { activeOf, isHalted, isListening, nextDue, receive } from "./RunState.ts"
 import { finishNode, cancelAttempt, applyOutcome } from "./NodeOutcome.ts"
 
-/** What can move a run: an attempt ended, a node's wait is over, or the run's time is up. */
+/**
+ * What can move a run: an attempt ended, a node has waited until its time, messages came, or the
+ * run's time is up.
+ */
 export type Signal =
   | Outcome
+  | { readonly _tag: "Received"; readonly messages: ReadonlyArray<Message> }
   | { readonly _tag: "Due"; readonly index: number }
   | { readonly _tag: "Expired" }
 
@@ -41,12 +46,18 @@ export interface Step {
   readonly stopped: ReadonlyArray<number>
   /** What is to be done instead where the account does not cover what the commit sets aside. */
   readonly otherwise?: (refusal: InsufficientCredits) => Step
+  /** What is to be done instead where the run has messages that the commit was decided without. */
+  readonly unseen?: ((messages: ReadonlyArray<Message>) => Step) | undefined
 }
 
 /** What was decided of a step before its books are closed. */
-interface StepDecision extends Omit<Step, "commit" | "otherwise"> {
+interface StepDecision extends Pick<Step, "started" | "stopped"> {
   readonly halted: boolean
   readonly timedOut: boolean
+  /** True where what is in progress is broken off. */
+  readonly aborted: boolean
+  /** Waits for a message that were ended by their time. */
+  readonly missed: ReadonlyArray<WaitingNode>
 }
 
 /** How a failed run reads: the first failure, and how many more. */
@@ -79,12 +90,68 @@ const bind = (progress: RunState, change: CommitBuilder, index: number, now: Tim
 }
 
 /** Ends the wait of a node: it needs a slot now. */
-const wake = (progress: RunState, change: CommitBuilder, index: number, now: Timestamp): void => {
-  const waiting = progress.waiting.get(index)
-  if (waiting === undefined) return
-  progress.waiting.delete(index)
-  progress.again.set(index, activeOf(waiting))
-  bind(progress, change, index, now)
+const wake = (
+  progress: RunState,
+  change: CommitBuilder,
+  waiting: WaitingNode,
+  now: Timestamp,
+): void => {
+  progress.waiting.delete(waiting.ordinal)
+  progress.again.set(waiting.ordinal, activeOf(waiting))
+  bind(progress, change, waiting.ordinal, now)
+}
+
+/** True for a wait that this message ends: one that came too late ends none. */
+const isEndedBy = (wait: WaitingNode, { at, name }: Message): boolean =>
+  wait.for === name && at <= wait.due
+
+/** Of several waits for one message, that of the node that comes first in the run. */
+const firstEndedBy = (
+  waits: Iterable<WaitingNode>,
+  message: Message,
+): WaitingNode | undefined => {
+  let first: WaitingNode | undefined
+  for (const wait of waits) {
+    const isFirst = first === undefined || wait.ordinal < first.ordinal
+    if (isFirst && isEndedBy(wait, message)) first = wait
+  }
+  return first
+}
+
+const take = (progress: RunState, change: CommitBuilder, ordinal: number, message: Message) => {
+  const { number } = message
+  progress.held.set(number, message)
+  change.take({ number, nodeId: progress.graph.nodes[ordinal]!.id })
+}
+
+/** Gives each message that nobody has taken to a node that waits for it. */
+const deliver = (progress: RunState, change: CommitBuilder, now: Timestamp): void => {
+  if (progress.inbox.length === 0 || progress.waiting.size === 0) return
+  progress.inbox = progress.inbox.filter((message) => {
+    const wait = firstEndedBy(progress.waiting.values(), message)
+    if (wait === undefined) return true
+    take(progress, change, wait.ordinal, message)
+    wake(progress, change, { ...wait, message: message.number }, now)
+    return false
+  })
+}
+
+/** Ends waits by messages, and by their times where no message has; gives the latter. */
+const endWaits = (
+  progress: RunState,
+  change: CommitBuilder,
+  signals: ReadonlyArray<Signal>,
+  now: Timestamp,
+): StepDecision["missed"] => {
+  if (!isHalted(progress)) deliver(progress, change, now)
+  const missed: Array<WaitingNode> = []
+  for (const signal of signals) {
+    const wait = signal._tag === "Due" ? progress.waiting.get(signal.index) : undefined
+    if (wait === undefined) continue
+    wake(progress, change, wait, now)
+    if (wait.for !== undefined) missed.push(wait)
+  }
+  return missed
 }
 
 /** Decides all that the finished nodes release, until nothing more follows. */
@@ -133,7 +200,10 @@ const recordAttempts = (
 ): void => {
   const { again, rows, running, waiting } = progress
   // A suspended attempt goes on where its row says it stopped; any other number is a new attempt.
-  const attempts = started.filter(({ attempt, index }) => rows.get(index)?.attempt !== attempt)
+  const attempts = started.filter(({ attempt, index, message }) => {
+    const written = message === undefined ? undefined : change.attemptOf(index)
+    return (written ?? rows.get(index)?.attempt) !== attempt
+  })
   const nodes = started.filter(({ index }) => !again.has(index))
   for (const { index } of started) again.delete(index)
   change.setActive([...running.values()].map(activeOf), attempts.length, nodes.length)
@@ -172,14 +242,73 @@ const parkOrKeep = (
   change.park(Math.min(due, progress.deadline ?? due))
 }
 
+/**
+ * Decides a step once more, on messages that came meanwhile. They end what still waits, and waits
+ * that the step has ended by their time although a message was there before.
+ */
+const reconsider = (
+  progress: RunState,
+  change: CommitBuilder,
+  now: Timestamp,
+  options: StepOptions,
+  decided: StepDecision,
+): Step => {
+  if (decided.halted) return conclude(progress, change, now, options, decided)
+  const missed = new Map(decided.missed.map((wait) => [wait.ordinal, wait]))
+  const found = new Map<number, number>()
+  progress.inbox = progress.inbox.filter((message) => {
+    const wait = firstEndedBy(missed.values(), message)
+    if (wait === undefined) return true
+    missed.delete(wait.ordinal)
+    found.set(wait.ordinal, message.number)
+    take(progress, change, wait.ordinal, message)
+    return false
+  })
+  for (const [index, message] of found) {
+    progress.again.set(index, { ...progress.again.get(index)!, message })
+  }
+  const started = decided.started.map((each) => {
+    const message = found.get(each.index)
+    return message === undefined ? each : { ...each, message }
+  })
+  for (const each of started) progress.running.set(each.index, each)
+  deliver(progress, change, now)
+  const more = options.draining ? [] : fill(progress, now)
+  const next = { ...decided, started: [...started, ...more], missed: [...missed.values()] }
+  return conclude(progress, change, now, options, next)
+}
+
+/** How a step is decided once more whose commit was refused for messages that it did not see. */
+const whenUnseen = (
+  progress: RunState,
+  change: CommitBuilder,
+  now: Timestamp,
+  options: StepOptions,
+  decided: StepDecision,
+): Step["unseen"] => {
+  if (decided.missed.length === 0 && !isListening(progress)) return undefined
+  const spare = change.fork()
+  const { run } = progress
+  const again = new Map(progress.again)
+  change.see(progress.seen)
+  return (messages) => {
+    progress.run = run
+    for (const [index, active] of again) progress.again.set(index, active)
+    receive(progress, messages)
+    return reconsider(progress, spare, now, options, decided)
+  }
+}
+
 /** Closes the books of a step. */
 const finishStep = (
   progress: RunState,
   change: CommitBuilder,
   now: Timestamp,
   options: StepOptions,
-  { halted, started, stopped, timedOut }: StepDecision,
+  decided: StepDecision,
 ): Step => {
+  const { halted, started, stopped, timedOut } = decided
+  const unseen = whenUnseen(progress, change, now, options, decided)
   recordAttempts(progress, change, started)
   for (const index of stopped) progress.running.delete(index)
   if (progress.frontier.finished || (halted && progress.running.size === 0)) {
@@ -189,7 +318,7 @@ const finishStep = (
   progress.run = commit.run
   for (const row of commit.nodeRuns) progress.rows.set(row.ordinal, row)
   for (const row of commit.rewritten) progress.rows.set(row.ordinal, row)
-  return { commit, started, stopped }
+  return unseen === undefined ? { commit, started, stopped } : { commit, started, stopped, unseen }
 }
 
 /**
@@ -207,10 +336,11 @@ const finishShortOfCredits = (
   const { again, run, running } = progress
   const spare = change.fork()
   const before = new Map(again)
+  const nextReady = progress.nextReady - decided.started.length
   const exhaust = (sentence: string): Step => {
     progress.exhausted = sentence
     progress.run = run
-    progress.nextReady -= decided.started.length
+    progress.nextReady = nextReady
     for (const { index } of decided.started) running.delete(index)
     for (const [index, active] of before) again.set(index, active)
     return finishStep(progress, spare, now, options, { ...decided, halted: true, started: [] })
@@ -226,6 +356,20 @@ const finishShortOfCredits = (
   }
 }
 
+/** Closes the books of a step, if what it starts is covered. */
+const conclude = (
+  progress: RunState,
+  change: CommitBuilder,
+  now: Timestamp,
+  options: StepOptions,
+  decided: StepDecision,
+): Step => {
+  const expected = decided.aborted ? 0 : expectedOf(progress)
+  return progress.exhausted !== undefined || change.shortOf(expected) === 0
+    ? finishStep(progress, change, now, options, decided)
+    : finishShortOfCredits(progress, change, now, options, decided, expected)
+}
+
 /** Takes the next step. */
 export const decideStep = (
   progress: RunState,
@@ -238,21 +382,25 @@ export const decideStep = (
   let expired = false
   for (const signal of signals) {
     if (signal._tag === "Expired") expired = true
-    else if (signal._tag === "Due") wake(progress, change, signal.index, now)
-    else applyOutcome(progress, change, signal)
+    else if (signal._tag === "Received") receive(progress, signal.messages)
+    else if (signal._tag !== "Due") applyOutcome(progress, change, signal)
   }
   release(progress, change, now)
+  const missed = endWaits(progress, change, signals, now)
   const timedOut = expired && !progress.frontier.finished
   const halted = timedOut || isHalted(progress)
   const aborted = timedOut || (halted && progress.definition.settings.onFailure === "abort")
   const stopped = aborted ? [...progress.running.keys()] : []
   for (const index of stopped) cancelAttempt(progress, change, index, now)
   const started = halted || options.draining ? [] : fill(progress, now)
-  const decided = { started, stopped, halted, timedOut }
-  const expected = aborted ? 0 : expectedOf(progress)
-  return progress.exhausted !== undefined || change.shortOf(expected) === 0
-    ? finishStep(progress, change, now, options, decided)
-    : finishShortOfCredits(progress, change, now, options, decided, expected)
+  return conclude(progress, change, now, options, {
+    started,
+    stopped,
+    halted,
+    timedOut,
+    missed,
+    aborted,
+  })
 }
 
 /** True while the run is this process's to go on with. */
