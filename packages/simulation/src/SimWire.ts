@@ -114,6 +114,9 @@ export class Wire {
         }),
       requeue: (runner, ids) =>
         this.#send(machine, { _tag: "Requeue", runner, ids }, runs.requeue(runner, ids)),
+      send: (account, id, message) =>
+        this.#send(machine, { _tag: "Send", id, message }, runs.send(account, id, message)),
+      inboxes: (requests) => read(runs.inboxes(requests)),
       now: read(runs.now),
       endLease: (runner, blocked) =>
         this.#send(machine, { _tag: "EndLease", runner }, runs.endLease(runner, blocked)),

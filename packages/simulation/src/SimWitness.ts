@@ -5,6 +5,7 @@
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
+import type { NewMessage } from "@millrace/core/domain/Message"
 import type { ClaimRequest, Expected, RunCommit, RunStore } from "@millrace/core/ports/RunStore"
 import { Cause, Effect, Exit, Option } from "effect"
 import { checkStart } from "./SimStartRules.ts"
@@ -25,6 +26,7 @@ export type Operation =
   | { readonly _tag: "Requeue"; readonly runner: RunnerId; readonly ids: ReadonlyArray<RunId> }
   | { readonly _tag: "EndLease"; readonly runner: RunnerId }
   | { readonly _tag: "Pardon"; readonly id: RunId }
+  | { readonly _tag: "Send"; readonly id: RunId; readonly message: NewMessage }
   | { readonly _tag: "Read" }
 
 /** The run as it would have been just before its first commit. */
@@ -51,7 +53,7 @@ const beforeFirstCommit = ({ definition, run }: RunRecord): RunRecord => ({
 })
 
 /** What changes when a run changes hands. */
-type Hands = Pick<Run, "owner" | "fence" | "losses" | "dueAt">
+type Hands = Pick<Run, "owner" | "fence" | "losses" | "dueAt" | "messages">
 
 /** Watches every run of one store. */
 export class Witness {
@@ -264,9 +266,9 @@ const nameOf = ({ accountId }: Run, expected: Expected): string | undefined =>
 
 const isHandedOver = (before: Run, after: Run, hands: Hands): boolean => {
   if (after === before && hands === before) return true
-  const { dueAt, fence, losses, owner } = hands
+  const { dueAt, fence, losses, messages, owner } = hands
   // Compared in the order of the keys of one of them: what counts is what it says.
-  return isSame({ ...after, ...before, dueAt, fence, losses, owner }, after)
+  return isSame({ ...after, ...before, dueAt, fence, losses, owner, messages }, after)
 }
 
 /** Why an operation failed, as a word. */

@@ -17,10 +17,10 @@ import { Clock, Effect } from "effect"
 /** A ledger store, and what runs do to it. */
 export interface LedgerModel {
   readonly store: (runs: () => ReadonlyArray<Run>) => LedgerStore["Service"]
-  /** Why a run cannot move this, or `undefined`. */
+  /** Why runs cannot move this one after the other, or `undefined`. */
   readonly problemOf: (
     account: AccountId,
-    entries: ReadonlyArray<RunEntry>,
+    moves: ReadonlyArray<ReadonlyArray<RunEntry>>,
     now: Timestamp,
   ) => InsufficientCredits | undefined
   readonly move: (account: AccountId, run: RunId, entries: ReadonlyArray<RunEntry>) => void

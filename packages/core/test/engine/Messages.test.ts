@@ -1,0 +1,281 @@
+// Nodes that wait for messages: early, late, twice, at the very moment of parking, and after crashes.
+import { AccountId, RunId } from "@millrace/core/domain/Id"
+import { Json } from "@millrace/core/domain/Json"
+import { messageBytes, messagesPerRun } from "@millrace/core/domain/Limits"
+import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Runs } from "@millrace/core/engine/Runs"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { account, boot, byNode, edge, Gates, node, nodeWith } from "./TestEngine.ts"
+import { shared, start, types } from "./TestEngine.ts"
+
+/** Waits for a message, for so long at most, and puts out what ended the wait. */
+const wait = define({
+  key: "wait",
+  inputs: {
+    input: Schema.optionalKey(Json),
+    name: Schema.String,
+    millis: Schema.optionalKey(Schema.Int),
+    failures: Schema.optionalKey(Schema.Int),
+  },
+  outputs: { output: Json },
+  retry: { attempts: 3, initialMillis: 200, jitter: 0 },
+  run: Effect.fnUntraced(function* ({ failures = 0, millis, name }) {
+    const { attempt, message, nodeId, resumed, suspend } = yield* CurrentNode
+    const gates = yield* Gates
+    gates.arrived.push(nodeId)
+    const now = yield* Clock.currentTimeMillis
+    if (resumed === undefined) {
+      return yield* suspend({ for: name, until: millis && now + millis }, { since: now })
+    }
+    if (attempt <= failures) return yield* new NodeError({ message: "not yet" })
+    return { output: message === undefined ? "time" : message.payload }
+  }),
+})
+
+const known = [...types, wait]
+
+const send = (id: RunId, name: string, payload: Json = name, key = `${name} ${payload}`) =>
+  Effect.flatMap(Runs, (runs) => runs.send(account, id, { id: key, name, payload }))
+
+const recordOf = (id: RunId) =>
+  Effect.gen(function* () {
+    const store = yield* RunStore
+    return yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+  })
+
+const outputOf = (id: RunId, nodeId = "w") =>
+  Effect.map(recordOf(id), (record) => byNode(record)[nodeId]?.output?.["output"])
+
+/** One process over a store of its own. */
+const at = <A, E>(effect: Effect.Effect<A, E, Runs | RunStore | Gates | any>) =>
+  Effect.gen(function* () {
+    const { context, stop } = yield* boot(known)
+    const result = yield* Effect.provideContext(effect, context)
+    yield* stop
+    return result
+  }).pipe(Effect.provide(shared())) as Effect.Effect<A, E>
+
+/** A run that waits for the message "go", parked. */
+const waiting = Effect.fnUntraced(function* (literals: { [input: string]: Json } = {}) {
+  const { id } = yield* start([node("w", "wait", { name: "go", ...literals })])
+  yield* TestClock.adjust(1)
+  return id
+})
+
+describe("CurrentNode.suspend for a message", () => {
+  it.effect("parks the run for as long as it takes, and goes on with the message at once", () =>
+    Effect.gen(function* () {
+      const id = yield* waiting()
+      yield* TestClock.adjust("1 hour")
+      const { run } = yield* recordOf(id)
+      assert.deepStrictEqual([run.owner, run.status, run.fence], [null, "RUNNING", 1])
+      yield* send(id, "go", { by: "ada" })
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* outputOf(id), { by: "ada" })
+      assert.strictEqual((yield* recordOf(id)).run.status, "COMPLETED")
+    }).pipe(at),
+  )
+
+  it.effect("takes a message that came before anybody waited, and none of another name", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const { id } = yield* start(
+        [node("g", "gate"), node("w", "wait", { name: "go" })],
+        [edge("g", "w")],
+      )
+      yield* gates.untilArrived("g")
+      yield* send(id, "stop")
+      yield* send(id, "go", 1)
+      yield* send(id, "go", 2)
+      yield* gates.open("g")
+      yield* TestClock.adjust(1)
+      assert.strictEqual(yield* outputOf(id), 1)
+      const { run } = yield* recordOf(id)
+      assert.strictEqual(run.status, "COMPLETED")
+      // The gate, and one attempt of the node that waited, in one go.
+      assert.strictEqual(run.attempts, 2)
+    }).pipe(at),
+  )
+
+  it.effect("is told that its time has passed, and leaves a later message to others", () =>
+    Effect.gen(function* () {
+      const id = yield* waiting({ millis: 60_000 })
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual(yield* outputOf(id), "time")
+      assert.strictEqual((yield* Effect.flip(send(id, "go")))._tag, "RunEnded")
+    }).pipe(at),
+  )
+
+  it.effect("takes the message that came in time, though nobody looked before its time passed", () =>
+    Effect.gen(function* () {
+      const first = yield* boot(known)
+      const id = yield* Effect.provideContext(waiting({ millis: 60_000 }), first.context)
+      yield* first.stop
+      const store = yield* RunStore
+      yield* TestClock.adjust("30 seconds")
+      yield* store.send(account, id, { id: "m", name: "go", payload: "in time" })
+      yield* TestClock.adjust("1 hour")
+      const second = yield* boot(known)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* outputOf(id), "in time")
+      yield* second.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("is woken while other nodes of its run are in progress", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const { id } = yield* start([node("g", "gate"), node("w", "wait", { name: "go" })])
+      yield* gates.untilArrived("g")
+      yield* TestClock.adjust(1)
+      yield* send(id, "go", 7)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* outputOf(id), 7)
+      yield* gates.open("g")
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* recordOf(id)).run.status, "COMPLETED")
+    }).pipe(at),
+  )
+
+  it.effect("gives each message to one node, in the order in which they came", () =>
+    Effect.gen(function* () {
+      const { id } = yield* start([
+        node("a", "wait", { name: "go" }),
+        node("b", "wait", { name: "go" }),
+        node("c", "wait", { name: "other" }),
+      ])
+      yield* TestClock.adjust(1)
+      for (const payload of ["first", "second"]) yield* send(id, "go", payload)
+      yield* send(id, "other", "third")
+      yield* TestClock.adjust("1 second")
+      const outputs = [yield* outputOf(id, "a"), yield* outputOf(id, "b"), yield* outputOf(id, "c")]
+      assert.deepStrictEqual(outputs, ["first", "second", "third"])
+    }).pipe(at),
+  )
+
+  it.effect("keeps its message over failed attempts and over a crash", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const first = yield* boot(known)
+      const id = yield* Effect.provideContext(waiting({ failures: 2 }), first.context)
+      yield* Effect.provideContext(send(id, "go", "kept"), first.context)
+      yield* TestClock.adjust(1)
+      yield* first.stop
+      yield* TestClock.adjust(1)
+      const second = yield* boot(known)
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(yield* outputOf(id), "kept")
+      const row = byNode(yield* recordOf(id))["w"]
+      assert.strictEqual(row?.attempt, 3)
+      assert.strictEqual(gates.arrived.length, 4)
+      yield* second.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+/** A store to which something happens just before the first commit that parks a run. */
+const before = (
+  happening: (store: RunStore["Service"], commit: RunCommit) => Effect.Effect<unknown, unknown>,
+) =>
+  Layer.effect(
+    RunStore,
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      let isOver = false
+      return RunStore.of({
+        ...store,
+        commit: (commit) =>
+          Effect.gen(function* () {
+            if (!isOver && commit.seen !== undefined) {
+              isOver = true
+              yield* Effect.orDie(happening(store, commit))
+            }
+            return yield* store.commit(commit)
+          }),
+      })
+    }),
+  )
+
+describe("A message that comes while its run is parked", () => {
+  it.effect("is seen: the step is decided once more, and its node goes on at once", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const layer = before((_, { run }) =>
+        store.send(account, run.id, { id: "m", name: "go", payload: "just now" }),
+      )
+      const racing = yield* Layer.build(layer)
+      const { context, stop } = yield* Effect.provideContext(boot(known), racing)
+      const id = yield* Effect.provideContext(waiting({ millis: 3_600_000 }), context)
+      assert.strictEqual(yield* outputOf(id), "just now")
+      const { run } = yield* recordOf(id)
+      assert.deepStrictEqual([run.status, run.fence, run.attempts], ["COMPLETED", 1, 1])
+      yield* stop
+    }).pipe(Effect.scoped, Effect.provide(shared())),
+  )
+})
+
+describe("Runs.send", () => {
+  it.effect("makes one message of one id, and refuses what no run can be sent", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id } = yield* start([
+        node("g", "wait", { name: "never" }),
+        node("w", "wait", { name: "go" }),
+      ])
+      yield* TestClock.adjust(1)
+      const sent = [yield* send(id, "go", 1, "m"), yield* send(id, "go", 2, "m")]
+      assert.deepStrictEqual(sent, [1, 1])
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* outputOf(id), 1)
+      assert.strictEqual(yield* send(id, "go", 3, "m"), 1)
+      const message = { id: "x", name: "go", payload: null }
+      const refused = [
+        runs.send(AccountId.make("acc_other"), id, message),
+        runs.send(account, RunId.make("run_unknown"), message),
+        runs.send(account, id, { ...message, name: "" }),
+        runs.send(account, id, { ...message, payload: "x".repeat(messageBytes) }),
+      ]
+      const tags: Array<string> = []
+      for (const each of refused) tags.push((yield* Effect.flip(each))._tag)
+      const expected = ["RunNotFound", "RunNotFound", "InvalidMessage", "InvalidMessage"]
+      assert.deepStrictEqual(tags, expected)
+      yield* runs.cancel(account, id)
+      assert.strictEqual((yield* Effect.flip(runs.send(account, id, message)))._tag, "RunEnded")
+    }).pipe(at),
+  )
+
+  it.effect("refuses more than an inbox holds until a node has taken one", () =>
+    Effect.gen(function* () {
+      const { id } = yield* start(
+        [nodeWith("w", "wait", { name: "go" }, {}), node("last", "wait", { name: "end" })],
+        [edge("w", "last.input")],
+      )
+      yield* TestClock.adjust(1)
+      for (let n = 0; n < messagesPerRun; n++) yield* send(id, "x", n)
+      assert.strictEqual((yield* Effect.flip(send(id, "go")))._tag, "InboxFull")
+    }).pipe(at),
+  )
+
+  it.effect("lets a run that waits for two messages end when both have come, in any order", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const { id } = yield* start([
+        node("a", "wait", { name: "left" }),
+        node("b", "wait", { name: "right" }),
+      ])
+      const ended = yield* Effect.forkChild(runs.wait(account, id))
+      yield* TestClock.adjust("5 seconds")
+      yield* send(id, "right")
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* recordOf(id)).run.owner, null)
+      yield* send(id, "left")
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* Fiber.join(ended)).run.status, "COMPLETED")
+    }).pipe(at),
+  )
+})
