@@ -14,6 +14,7 @@ import { Effect, type Layer } from "effect"
 import { accountCapSuite } from "./internal/AccountCapSuite.ts"
 import { admitSuite } from "./internal/AdmitSuite.ts"
 import { currentWorkflowSuite } from "./internal/CurrentWorkflowSuite.ts"
+import { inboxSuite } from "./internal/InboxSuite.ts"
 import { keyStoreSuite } from "./internal/KeyStoreSuite.ts"
 import { ledgerSuite } from "./internal/LedgerSuite.ts"
 import { namedCreditSuite } from "./internal/NamedCreditSuite.ts"
@@ -75,6 +76,7 @@ export const conformance = <E>(
     runClaimSuite(it)
     runLossSuite(it)
     runParkingSuite(it)
+    inboxSuite(it)
     runTurnSuite(it, crowd)
     accountCapSuite(it)
     ledgerSuite(it)

@@ -22,22 +22,24 @@ export const known: ReadonlyArray<string> = `
   exceeded exception exchange executable execute execution executor exit expected explain exposure
   expressions extend facts fail failure fair far fault fetch field file fill filter find
   finish first
-  flags folded folder follow for foreign forget form format found frames free freeze from frozen
+  flags folded folder follow for foreign forget form
+  format found frames free freeze from frozen full
   gate gather give given goes gone good graph halted hand handle has hash head header health held
   hello help hint holder hook host http id identifier in index input insert insufficient int4s
   int8s integer internal invalid is issue item job json keep keeper kept kind known label large
   last late latest launch layer leftover length limit limiter line list listener listening live
   local lock log logger longest look lookup lost main make many max media memory merge message met
   metadata meter method micro middleware migrate migration millis millrace minute mismatch mode
-  module most mount move name narrowed nearest needed network new next no not note notifier
+  module most mount move name narrowed nearest needed network never new next no not note notifier
   notifying now number object of on once one only open openapi optional options or order
   origin original
   otherwise out outbound outbox outcome outdated outgoing output overfetch overlap overlay own
   page paginate parameters params parse part path payload payment peer per permits pglite place
   placement plain plan platform policy position postgres precondition prefetch prefix prepare
-  price print prior proceed progress promise protocol public purpose query queue quote rate
+  price print prior proceed progress promise protocol public purpose query queue quote rate reached
   read reader
-  ready reason record redeliver reference refusal refuse release remote renewal replaced report
+  ready reason receive record redeliver reference
+  refusal refuse release remote renewal replaced report
   request required requirements resend resolve resolver response rest result resume retry return
   revoke rooms rotate route router row rule runtime same save scan schedule schema scope seconds
   seed send sent sentence sequence serve server services session set settings shape share show

@@ -20,6 +20,7 @@ import { accountCaps } from "./internal/AccountCapTables.ts"
 import { deliveryTables } from "./internal/DeliveryTables.ts"
 import { fairQueue } from "./internal/FairQueueTables.ts"
 import { causeOf, orStorageError } from "./internal/Failure.ts"
+import { inboxTables } from "./internal/InboxTables.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
@@ -253,6 +254,7 @@ const migrations = {
   "0003_fair_queue": all(fairQueue),
   "0004_account_caps": all(accountCaps),
   "0005_owned_runs": all(ownedRuns),
+  "0006_inboxes": all(inboxTables),
 }
 
 const table = "millrace_migrations"

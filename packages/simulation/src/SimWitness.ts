@@ -6,7 +6,13 @@ import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { NewMessage } from "@millrace/core/domain/Message"
-import type { ClaimRequest, Expected, RunCommit, RunStore } from "@millrace/core/ports/RunStore"
+import type {
+  ClaimRequest,
+  Expected,
+  RunCommit,
+  RunStore,
+  SendResult,
+} from "@millrace/core/ports/RunStore"
 import { Cause, Effect, Exit, Option } from "effect"
 import { checkStart } from "./SimStartRules.ts"
 import { checkEnd, checkEvents } from "./SimEndRules.ts"
@@ -84,6 +90,9 @@ export class Witness {
     const exit = act()
     switch (operation._tag) {
       case "Read":
+        break
+      case "Send":
+        this.#handOver((run) => (run.id === operation.id ? sentTo(run, exit, now) : run))
         break
       case "EndLease":
         this.#takeBack(operation.runner)
@@ -263,6 +272,14 @@ const nameOf = ({ accountId }: Run, expected: Expected): string | undefined =>
   expected._tag === "New" && expected.idempotencyKey !== undefined
     ? `${accountId} ${expected.idempotencyKey.key}`
     : undefined
+
+/** A run after something was sent to it: it is woken, if it is parked and not due. */
+const sentTo = (run: Run, exit: Exit.Exit<unknown, unknown>, now: number): Hands => {
+  const sent = Exit.isSuccess(exit) ? (exit.value as SendResult) : undefined
+  if (sent?._tag !== "Sent" || sent.isReplay) return run
+  const isParked = run.owner === null && run.dueAt !== null && run.dueAt > now
+  return { ...run, messages: run.messages + 1, dueAt: isParked ? null : run.dueAt }
+}
 
 const isHandedOver = (before: Run, after: Run, hands: Hands): boolean => {
   if (after === before && hands === before) return true

@@ -7,12 +7,12 @@
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { KnownStart } from "@millrace/core/domain/Idempotency"
 import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
-import { lossesPerRun, messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
+import { lossesPerRun } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import { withinBytes } from "@millrace/core/domain/RunPayload"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
-import type { Message, NewMessage } from "@millrace/core/domain/Message"
+import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { ClaimRequest, RunCommit, RunQuery, SendResult } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
@@ -20,6 +20,7 @@ import { Clock, Effect, Option } from "effect"
 import type { KeyModel } from "./StoreModelKeys.ts"
 import type { LedgerModel } from "./StoreModelLedger.ts"
 import type { WorkflowModel } from "./StoreModelWorkflows.ts"
+import { Inboxes } from "./StoreModelInboxes.ts"
 import { contains, pageOf } from "./StoreModelPage.ts"
 import { claimed } from "./StoreModelRounds.ts"
 
@@ -76,18 +77,6 @@ interface Row {
   readonly nodeRun: NodeRun
 }
 
-/** A message, and what became of it. */
-interface Received {
-  readonly runId: RunId
-  readonly id: string
-  readonly message: Message
-  readonly isOutside: boolean
-  readonly takenBy: string | null
-}
-
-const isKept = ({ isOutside, message, takenBy }: Received, now: Timestamp): boolean =>
-  takenBy === null && (!isOutside || message.at + messageMillis > now)
-
 /** True for a run that can still change. */
 export const isOpen = ({ status }: Run): boolean => status === "QUEUED" || status === "RUNNING"
 
@@ -121,7 +110,7 @@ class Lists {
   events: ReadonlyArray<RunEvent> = []
   favorites: ReadonlyArray<RunId> = []
   starts: ReadonlyArray<Start> = []
-  received: ReadonlyArray<Received> = []
+  readonly inboxes = new Inboxes()
   /** Since when runs that were woken may be taken. */
   readonly readyAt = new Map<RunId, Timestamp>()
   readonly leases = new Map<RunnerId, Timestamp>()
@@ -192,21 +181,17 @@ class Lists {
   send(
     account: AccountId,
     runId: RunId,
-    { id, name, payload }: NewMessage,
+    message: NewMessage,
     isOutside: boolean,
     now: Timestamp,
   ): SendResult {
     const run = this.find(account, runId)
     if (run === undefined) return { _tag: "NotFound" }
-    const own = this.received.filter((each) => each.runId === runId)
-    const known = own.find((each) => each.id === id)
-    if (known !== undefined) return { _tag: "Sent", number: known.message.number, isReplay: true }
+    const known = this.inboxes.numberOf(runId, message.id)
+    if (known !== undefined) return { _tag: "Sent", number: known, isReplay: true }
     if (!isOpen(run)) return { _tag: "Ended", status: run.status }
-    const left = own.filter((each) => each.isOutside && isKept(each, now)).length
-    if (isOutside && left >= messagesPerRun) return { _tag: "Full" }
-    const number = run.messages + 1
-    const message = { number, name, payload, at: now }
-    this.received = [...this.received, { runId, id, message, isOutside, takenBy: null }]
+    if (isOutside && this.inboxes.isFull(runId, now)) return { _tag: "Full" }
+    const number = this.inboxes.append(runId, message, isOutside, now)
     const wakes = run.owner === null && run.dueAt !== null && run.dueAt > now
     this.set({ ...run, messages: number, dueAt: wakes ? null : run.dueAt })
     if (wakes) this.readyAt.set(runId, now)
@@ -215,11 +200,7 @@ class Lists {
 
   /** What a commit takes, starts and sends beside its run. */
   carry({ messages = [], run, starts = [], taken = [] }: RunCommit, now: Timestamp): void {
-    this.received = this.received.map((each) => {
-      const { runId } = each
-      const mine = taken.find(({ number }) => runId === run.id && number === each.message.number)
-      return mine === undefined ? each : { ...each, takenBy: mine.nodeId }
-    })
+    this.inboxes.take(run.id, taken)
     for (const start of starts) {
       this.set(start.run)
       this.definitions = [...this.definitions, start.definition]
@@ -383,6 +364,31 @@ const leasing = (
     }),
 })
 
+/** What is told of the time and of caps. */
+const telling = ({ keys }: Lists): Pick<Store, "now" | "cappedAccounts"> => ({
+  now: Clock.currentTimeMillis,
+  cappedAccounts: (limit) =>
+    Effect.sync(() => {
+      const capped = keys.accounts().filter(({ runsAtOnce }) => runsAtOnce !== null)
+      return new Set(capped.map(({ id }) => id).slice(0, limit))
+    }),
+})
+
+/** What brings messages, and what reads them. */
+const messaging = (lists: Lists): Pick<Store, "send" | "inboxes"> => ({
+  send: (account, id, message) =>
+    Effect.map(Clock.currentTimeMillis, (now) => lists.send(account, id, message, true, now)),
+  inboxes: (requests) =>
+    Effect.map(Clock.currentTimeMillis, (now) =>
+      requests
+        .map((request) => ({
+          runId: request.runId,
+          messages: lists.inboxes.read(request, now),
+        }))
+        .filter(({ messages }) => messages.length > 0),
+    ),
+})
+
 const latestOutputs = (
   lists: Lists,
   account: AccountId,
@@ -411,6 +417,8 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
   const store = RunStore.of({
     ...handing(lists),
     ...leasing(lists),
+    ...telling(lists),
+    ...messaging(lists),
     commit: (commit) =>
       Effect.flatMap(Clock.currentTimeMillis, (now): ReturnType<RunStore["Service"]["commit"]> => {
         const { credits = [], run, starts = [] } = commit
@@ -425,28 +433,6 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
         for (const start of starts) ledger.move(run.accountId, start.run.id, start.credits ?? [])
         lists.carry(commit, now)
         return Effect.void
-      }),
-    send: (account, id, message) =>
-      Effect.map(Clock.currentTimeMillis, (now) => lists.send(account, id, message, true, now)),
-    inboxes: (requests) =>
-      Effect.map(Clock.currentTimeMillis, (now) =>
-        requests.flatMap(({ after, held, runId }) => {
-          const messages = lists.received
-            .filter((each) => each.runId === runId)
-            .filter(
-              (each) =>
-                held.includes(each.message.number) ||
-                (each.message.number > after && isKept(each, now)),
-            )
-            .map(({ message }) => message)
-          return messages.length === 0 ? [] : [{ runId, messages }]
-        }),
-      ),
-    now: Clock.currentTimeMillis,
-    cappedAccounts: (limit) =>
-      Effect.sync(() => {
-        const capped = keys.accounts().filter(({ runsAtOnce }) => runsAtOnce !== null)
-        return new Set(capped.map(({ id }) => id).slice(0, limit))
       }),
     find: (account, id) =>
       Effect.sync(() => {

@@ -12,7 +12,6 @@ import { RunId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { NewMessage } from "../domain/Message.ts"
-import { problemOfMessage } from "../domain/Message.ts"
 import type {
   Definition,
   InputOverrides,
@@ -39,17 +38,17 @@ import { WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Overlay, Plan, Price } from "./internal/Plan.ts"
 import { plan, planSingle, upstreamOf } from "./internal/Plan.ts"
 import type { InvalidWebhook } from "./Refusals.ts"
+import type { InboxFull, InvalidMessage } from "./Refusals.ts"
 import {
   BeyondMaxCredits,
-  InboxFull,
   InvalidGraph,
-  InvalidMessage,
   RunEnded,
   RunNotFound,
   IdempotencyKeyTaken,
   WorkflowNotFound,
 } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
+import { send } from "./internal/Sending.ts"
 import { cancel as cancelation } from "./internal/Step.ts"
 import type { Validation } from "./internal/Validation.ts"
 import { validationOf } from "./internal/Validation.ts"
@@ -457,24 +456,6 @@ const cancel = ({ clock, runner, runs }: Services): Runs["Service"]["cancel"] =>
       if (Result.isFailure(stored)) continue
       yield* runner.stop(id)
       return commit.run
-    }
-  }, Effect.uninterruptible)
-
-const send = ({ runner, runs }: Services): Runs["Service"]["send"] =>
-  Effect.fn("Runs.send")(function* (account, id, message) {
-    const problem = problemOfMessage(message)
-    if (problem !== undefined) return yield* new InvalidMessage({ problem })
-    const sent = yield* runs.send(account, id, message)
-    switch (sent._tag) {
-      case "NotFound":
-        return yield* new RunNotFound({ runId: id })
-      case "Ended":
-        return yield* new RunEnded({ runId: id, status: sent.status })
-      case "Full":
-        return yield* new InboxFull({ runId: id })
-      case "Sent":
-        if (!sent.isReplay) yield* runner.look
-        return sent.number
     }
   }, Effect.uninterruptible)
 

@@ -250,9 +250,10 @@ export class RunStore extends Context.Service<
     ) => Effect.Effect<void, StorageError>
     /**
      * Appends a message to a run's inbox and wakes the run: a parked one that is not due is queued
-     * from now on and has no due time, any other stays where it is. Neither happens without the other. A message
-     * whose `id` the run knows is not appended again, whatever else it says, also after the end of
-     * the run. One that no node takes within `messageMillis` by the store's clock is not kept.
+     * from now on and has no due time, any other stays where it is. Neither happens without the
+     * other. A message whose `id` the run knows is not appended again, whatever else it says, also
+     * after the end of the run. One that no node takes within `messageMillis` by the store's clock
+     * is not kept.
      */
     readonly send: (
       account: AccountId,

@@ -1,13 +1,16 @@
-// Nodes that wait for messages: early, late, twice, at the very moment of parking, and after crashes.
+// Nodes that wait for messages: early, late, twice, at the moment of parking, and after crashes.
 import { AccountId, RunId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
 import { messageBytes, messagesPerRun } from "@millrace/core/domain/Limits"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
+import type { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
+import type { Workflows } from "@millrace/core/engine/Workflows"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
+import type { Context } from "effect"
 import { Clock, Effect, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { account, boot, byNode, edge, Gates, node, nodeWith } from "./TestEngine.ts"
@@ -52,10 +55,12 @@ const outputOf = (id: RunId, nodeId = "w") =>
   Effect.map(recordOf(id), (record) => byNode(record)[nodeId]?.output?.["output"])
 
 /** One process over a store of its own. */
-const at = <A, E>(effect: Effect.Effect<A, E, Runs | RunStore | Gates | any>) =>
+const at = <A, E, R extends Runs | RunStore | Gates | Runner | Workflows>(
+  effect: Effect.Effect<A, E, R>,
+) =>
   Effect.gen(function* () {
     const { context, stop } = yield* boot(known)
-    const result = yield* Effect.provideContext(effect, context)
+    const result = yield* Effect.provideContext(effect, context as Context.Context<R>)
     yield* stop
     return result
   }).pipe(Effect.provide(shared())) as Effect.Effect<A, E>
@@ -111,20 +116,22 @@ describe("CurrentNode.suspend for a message", () => {
     }).pipe(at),
   )
 
-  it.effect("takes the message that came in time, though nobody looked before its time passed", () =>
-    Effect.gen(function* () {
-      const first = yield* boot(known)
-      const id = yield* Effect.provideContext(waiting({ millis: 60_000 }), first.context)
-      yield* first.stop
-      const store = yield* RunStore
-      yield* TestClock.adjust("30 seconds")
-      yield* store.send(account, id, { id: "m", name: "go", payload: "in time" })
-      yield* TestClock.adjust("1 hour")
-      const second = yield* boot(known)
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(yield* outputOf(id), "in time")
-      yield* second.stop
-    }).pipe(Effect.provide(shared())),
+  it.effect(
+    "takes the message that came in time, though nobody looked before its time passed",
+    () =>
+      Effect.gen(function* () {
+        const first = yield* boot(known)
+        const id = yield* Effect.provideContext(waiting({ millis: 60_000 }), first.context)
+        yield* first.stop
+        const store = yield* RunStore
+        yield* TestClock.adjust("30 seconds")
+        yield* store.send(account, id, { id: "m", name: "go", payload: "in time" })
+        yield* TestClock.adjust("1 hour")
+        const second = yield* boot(known)
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(yield* outputOf(id), "in time")
+        yield* second.stop
+      }).pipe(Effect.provide(shared())),
   )
 
   it.effect("is woken while other nodes of its run are in progress", () =>

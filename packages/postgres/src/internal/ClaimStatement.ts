@@ -42,12 +42,12 @@ export const lockRun = `CROSS JOIN LATERAL (
     WHERE r.number = o.run FOR UPDATE SKIP LOCKED
   ) locked`
 
-const isQueued = "o.owner IS NULL AND o.due_at IS NULL AND o.losses = 0"
+const isQueued = "o.state = 'queued' AND o.losses = 0"
 
 /** Since when a queued run may be taken. The index of the queue has this very expression. */
 export const readyAt = "coalesce(o.ready_at, o.created_at)"
 
-const isDue = `o.owner IS NULL AND o.due_at <= ${nowMillis} AND o.losses = 0`
+const isDue = `o.state = 'parked' AND o.due_at <= ${nowMillis} AND o.losses = 0`
 
 /** Leaves out the runs that the runner cannot execute. */
 const isWanted = "o.run NOT IN (SELECT number FROM excepted)"
@@ -354,10 +354,10 @@ export const capped: string = statement(
 export const look: string = `
 WITH RECURSIVE ${ownersGone}, found AS MATERIALIZED (
   SELECT EXISTS (SELECT FROM gone) OR (
-    SELECT o.run FROM open_runs o WHERE o.owner IS NULL AND o.due_at IS NULL
+    SELECT o.run FROM open_runs o WHERE o.state = 'queued'
     ORDER BY o.account_id, ${readyAt}, o.run LIMIT 1
   ) IS NOT NULL OR (
-    SELECT o.run FROM open_runs o WHERE o.owner IS NULL AND o.due_at <= ${nowMillis}
+    SELECT o.run FROM open_runs o WHERE o.state = 'parked' AND o.due_at <= ${nowMillis}
     ORDER BY o.due_at, o.run LIMIT 1
   ) IS NOT NULL AS anything
 ), lease AS (${renewal("$1", "$2", "FROM found f WHERE NOT f.anything")})

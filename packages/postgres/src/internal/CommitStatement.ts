@@ -9,7 +9,7 @@
  */
 import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
 import { isTerminal } from "@millrace/core/domain/Run"
-import type { RunCommit } from "@millrace/core/ports/RunStore"
+import type { RunCommit, TakenMessage } from "@millrace/core/ports/RunStore"
 import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import * as DeliveryRecords from "./DeliveryRecords.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
@@ -61,6 +61,17 @@ const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
 /** A run whose losses are forgotten with the commit. */
 const cleared: Rows.Table<RunCommit> = [Rows.derived("id", "text", ({ run }) => run.id)]
 
+/** Which message of a run a commit has seen last, where that matters. */
+const seen: Rows.Table<RunCommit> = [
+  Rows.derived("id", "text", ({ run }) => run.id),
+  Rows.derived("number", "int4", (commit) => commit.seen),
+]
+
+const taken: Rows.Table<TakenMessage> = [
+  ...Rows.int4s<TakenMessage>({ number: "number" }),
+  ...Rows.texts<TakenMessage>({ nodeId: "taken_by" }),
+]
+
 /** The sets of rows that commits bring along, in the order of the parameters. */
 const rowSets = {
   preconditions: rowSet(CurrentWorkflows.preconditions, (commits) =>
@@ -84,6 +95,11 @@ const rowSets = {
   ),
   deliveries: rowSet(DeliveryRows.deliveries, (commits) =>
     commits.flatMap(({ deliveries }) => deliveries),
+  ),
+  seen: rowSet(seen, (commits) => commits.filter((commit) => commit.seen !== undefined)),
+  taken: rowSet(
+    Rows.owned(taken),
+    owned((commit) => commit.taken ?? []),
   ),
 }
 type RowSet = keyof typeof rowSets
@@ -184,6 +200,13 @@ const lossesCleared = (shape: Shape): string => `losses_cleared AS (
     AND a.id IN (SELECT c.id FROM ${shape.from("cleared", "c")})
 )`
 
+/** The condition that the run of `r` has no message which its commit did not see. */
+const hasSeenAll = (shape: Shape): string =>
+  shape.has("seen")
+    ? `r.messages <= coalesce(
+      (SELECT m.number FROM ${shape.from("seen", "m")} WHERE m.id = s.id), r.messages)`
+    : "true"
+
 // Comparing `expected` or `few` with a text tells the planner to expect few rows, so that it looks
 // rows up by their key, also in a plan that was made when the table was empty.
 const runsAdvanced = (shape: Shape): string => `advanced AS (
@@ -193,7 +216,7 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
   FROM ${shape.from("nextRuns", "s")}
   WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
     AND r.fence = s.expected_fence AND r.revision = s.expected_revision
-    AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
+    AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")} AND ${hasSeenAll(shape)}
   RETURNING r.number, r.id, r.status, r.owner, r.due_at, r.account_id, r.workflow_id
 )`
 
@@ -238,6 +261,12 @@ const eventsInserted = (shape: Shape): string => `inserted_events AS (
   FROM ${shape.from("events", "e")} JOIN applied a ON a.id = e.run_id
 )`
 
+const messagesTaken = (shape: Shape): string => `taken_messages AS (
+  UPDATE run_messages m SET taken_by = t.taken_by
+  FROM ${shape.from("taken", "t")} JOIN applied a ON a.id = t.run_id
+  WHERE m.run = a.number AND m.number = t.number AND a.few = 'applied'
+)`
+
 /** Puts deliveries on their way with the change that they tell of. */
 const deliveriesInserted = (shape: Shape): string => `sent AS (
   INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
@@ -263,6 +292,7 @@ const textOf = (shape: Shape): string => {
     ...(shape.has("rewritten") ? [nodeRunsRewritten(shape)] : []),
     ...(shape.has("events") ? [eventsInserted(shape)] : []),
     ...(shape.has("deliveries") ? [deliveriesInserted(shape)] : []),
+    ...(shape.has("taken") ? [messagesTaken(shape)] : []),
     ...(hasCredits ? [RunCredits.after(shape.firstCredit)] : []),
   ]
   const answer = hasCredits ? RunCredits.answer : "SELECT id FROM applied"

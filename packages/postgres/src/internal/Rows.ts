@@ -187,10 +187,14 @@ const ownership: Table<Run> = [...texts<Run>({ owner: "owner" }), ...int4s<Run>(
 
 const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
 
-/** What a new run is written with: it has lost nobody yet. */
+/** What a new run is written with: it has lost nobody yet, and nobody has sent it anything. */
 export const newRunColumns: Table<Run> = [...runIds, ...immutable, ...ownership, ...progress]
 
-export const runs: Table<Run> = [...newRunColumns, ...jsons<Run>({ losses: "losses" })]
+export const runs: Table<Run> = [
+  ...newRunColumns,
+  ...jsons<Run>({ losses: "losses" }),
+  ...int4s<Run>({ messages: "messages" }),
+]
 
 const idempotencyKeyOf = ({ expected }: RunCommit) =>
   expected._tag === "New" ? expected.idempotencyKey : undefined

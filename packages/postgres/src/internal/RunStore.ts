@@ -14,6 +14,8 @@ import { Effect, Latch, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { dueAtOnce } from "./ClaimStatement.ts"
 import { orStorageError } from "./Failure.ts"
+import * as Inboxes from "./Inboxes.ts"
+import * as Outbox from "./Outbox.ts"
 import * as Quarantine from "./Quarantine.ts"
 import * as RunClaims from "./RunClaims.ts"
 import * as RunCommits from "./RunCommits.ts"
@@ -36,14 +38,18 @@ const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
     flush: (commits) => RunCommits.write(sql, commits),
     maxMembers: commitsPerFlush,
   })
-  return (commit: RunCommit): Effect.Effect<void, Refusal | StorageError> =>
-    submit(commit).pipe(
+  return (commit: RunCommit): Effect.Effect<void, Refusal | StorageError> => {
+    if (Outbox.hasOutbox(commit)) {
+      return orStorageError("RunStore.commit")(Outbox.write(sql, commit))
+    }
+    return submit(commit).pipe(
       orStorageError("RunStore.commit"),
       Effect.flatMap((outcome): Effect.Effect<void, Refusal> => {
         if (outcome === "applied") return Effect.void
         return outcome === "stale" ? new StaleRun({ runId: commit.run.id }) : outcome
       }),
     )
+  }
 })
 
 /** Records of runs as they were claimed, whatever has happened to their rows since. */
@@ -123,6 +129,9 @@ const make = Effect.gen(function* () {
       orStorageError("RunStore.heartbeat")(RunClaims.heartbeat(sql, runner, leaseMillis, blocked)),
     requeue: (runner, ids) =>
       orStorageError("RunStore.requeue")(RunClaims.requeue(sql, runner, ids)),
+    send: (account, id, message) =>
+      orStorageError("RunStore.send")(Inboxes.send(sql, account, id, message)),
+    inboxes: (requests) => orStorageError("RunStore.inboxes")(Inboxes.read(sql, requests)),
     now: orStorageError("RunStore.now")(RunClaims.now(sql)),
     endLease: (runner, blocked) =>
       orStorageError("RunStore.endLease")(RunClaims.endLease(sql, runner, blocked)),

@@ -72,10 +72,9 @@ export const readInbox = (
 const unseenBy = Effect.fnUntraced(function* (store: RunStore["Service"], commit: RunCommit) {
   const { expected, run, seen } = commit
   if (seen === undefined || expected._tag === "New") return undefined
-  const found = yield* store.find(run.accountId, run.id).pipe(
-    Effect.retry(retryPauses),
-    Effect.catchTag("StorageError", Effect.die),
-  )
+  const found = yield* store
+    .find(run.accountId, run.id)
+    .pipe(Effect.retry(retryPauses), Effect.catchTag("StorageError", Effect.die))
   const stored = Option.getOrUndefined(found)?.run
   const isSame = stored?.fence === expected.fence && stored.revision === expected.revision
   if (!isSame || stored.messages <= seen) return undefined

@@ -41,7 +41,7 @@ export interface Prepared {
 }
 
 /** What the process may ask of an execution, and tell it. */
-export interface Ongoing {
+export interface LiveExecution {
   /** What its attempts have charged so far. */
   readonly spent: ChargedSoFar
   /** The last message that it has seen, while it waits for one here; else `undefined`. */
@@ -56,7 +56,7 @@ export interface DrainSignal {
   /** Calls back once, when draining begins; the answer takes that back. */
   readonly onDrain: (notify: () => void) => () => void
   /** Says how to talk to the execution of a run. */
-  readonly onBegin: (run: RunId, ongoing: Ongoing) => void
+  readonly onBegin: (run: RunId, execution: LiveExecution) => void
   /** The handlers in progress in the process. */
   readonly handlers: Handlers
 }

@@ -181,7 +181,8 @@ export const reachedBy = ({ dueAt }: Run, now: Timestamp): Timestamp => Math.max
 const restoreWaits = (progress: RunState, now: Timestamp): void => {
   const reached = reachedBy(progress.run, now)
   for (const waiting of progress.run.waiting) {
-    if (waiting.due > reached || waiting.for !== undefined) progress.waiting.set(waiting.ordinal, waiting)
+    if (waiting.due > reached || waiting.for !== undefined)
+      progress.waiting.set(waiting.ordinal, waiting)
     else progress.again.set(waiting.ordinal, activeOf(waiting))
   }
 }

@@ -11,7 +11,7 @@ import type { Run, RunRecord } from "../../domain/Run.ts"
 import type { StaleRun } from "../../ports/RunStore.ts"
 import type { Inbox, InboxRequest } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
-import type { DrainSignal, Ongoing, RunResult, Prepared } from "./RunExecution.ts"
+import type { DrainSignal, LiveExecution, RunResult, Prepared } from "./RunExecution.ts"
 import { execute, proceed } from "./RunExecution.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import type { Handlers } from "./Handlers.ts"
@@ -48,7 +48,7 @@ export class RunSupervisor implements DrainSignal {
   readonly #fork: ReturnType<typeof Effect.runForkWith<Requirements>>
   readonly #giveBack: (id: RunId) => Effect.Effect<void>
   readonly #notify = new Set<() => void>()
-  readonly #ongoing = new Map<RunId, Ongoing>()
+  readonly #live = new Map<RunId, LiveExecution>()
   #draining = false
 
   constructor(
@@ -72,19 +72,19 @@ export class RunSupervisor implements DrainSignal {
     return () => this.#notify.delete(notify)
   }
 
-  readonly onBegin = (run: RunId, ongoing: Ongoing): void => {
-    this.#ongoing.set(run, ongoing)
+  readonly onBegin = (run: RunId, execution: LiveExecution): void => {
+    this.#live.set(run, execution)
   }
 
   /** What attempts of a run have charged so far that are in progress here. */
   spentOf(id: RunId): ChargedSoFar {
-    return this.#ongoing.get(id)?.spent ?? (() => 0)
+    return this.#live.get(id)?.spent ?? (() => 0)
   }
 
   /** What to read for the runs that wait for messages here. */
   listening(): ReadonlyArray<InboxRequest> {
     const requests: Array<InboxRequest> = []
-    for (const [runId, { listensAfter }] of this.#ongoing) {
+    for (const [runId, { listensAfter }] of this.#live) {
       const after = listensAfter()
       if (after !== undefined) requests.push({ runId, after, held: [] })
     }
@@ -93,7 +93,7 @@ export class RunSupervisor implements DrainSignal {
 
   /** Hands messages to the executions of their runs. */
   receive(inboxes: ReadonlyArray<Inbox>): void {
-    for (const { messages, runId } of inboxes) this.#ongoing.get(runId)?.receive(messages)
+    for (const { messages, runId } of inboxes) this.#live.get(runId)?.receive(messages)
   }
 
   /** Executes a run in a fiber of its own, in place of an older execution of the same run. */
@@ -112,7 +112,7 @@ export class RunSupervisor implements DrainSignal {
           if (this.runs.get(run.id) !== run) return
           this.runs.delete(run.id)
           this.slots.give(run.accountId)
-          this.#ongoing.delete(run.id)
+          this.#live.delete(run.id)
         }),
       ),
     )

@@ -106,10 +106,7 @@ const isEndedBy = (wait: WaitingNode, { at, name }: Message): boolean =>
   wait.for === name && at <= wait.due
 
 /** Of several waits for one message, that of the node that comes first in the run. */
-const firstEndedBy = (
-  waits: Iterable<WaitingNode>,
-  message: Message,
-): WaitingNode | undefined => {
+const firstEndedBy = (waits: Iterable<WaitingNode>, message: Message): WaitingNode | undefined => {
   let first: WaitingNode | undefined
   for (const wait of waits) {
     const isFirst = first === undefined || wait.ordinal < first.ordinal

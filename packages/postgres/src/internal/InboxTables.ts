@@ -1,0 +1,39 @@
+/**
+ * The sixth migration: inboxes, and the state of an open run by name.
+ *
+ * Guarantees: open runs go on where they are. Servers of the version before go on beside it and
+ * neither send nor read messages: the state follows from the columns that they write. Leaves out:
+ * how messages are sent and taken, see Inboxes.
+ */
+
+const id = `text COLLATE "C"`
+
+export const inboxTables: ReadonlyArray<string> = [
+  // The number of a run's last message. It stands where the revision does, so that one condition on
+  // one row says whether a commit has seen it.
+  `ALTER TABLE runs ADD COLUMN messages int4 NOT NULL DEFAULT 0`,
+  // A message from outside is kept until a time, one from another run until it is taken.
+  `CREATE TABLE run_messages (
+    run int8 NOT NULL,
+    number int4 NOT NULL,
+    at int8 NOT NULL,
+    expires_at int8,
+    taken_by ${id},
+    id ${id} NOT NULL,
+    name json NOT NULL,
+    payload json NOT NULL,
+    PRIMARY KEY (run, number)
+  )`,
+  `CREATE UNIQUE INDEX run_messages_by_id ON run_messages (run, id)`,
+  // Whoever writes a run need not say its state a second time, and cannot say another one.
+  `ALTER TABLE open_runs ADD COLUMN state text NOT NULL GENERATED ALWAYS AS (
+    CASE WHEN owner IS NOT NULL THEN 'owned' WHEN due_at IS NOT NULL THEN 'parked' ELSE 'queued' END
+  ) STORED`,
+  `DROP INDEX open_runs_parked, open_runs_queued, open_runs_lined_up`,
+  `CREATE INDEX open_runs_parked ON open_runs (due_at, run) WHERE state = 'parked'`,
+  `CREATE INDEX open_runs_queued ON open_runs (account_id, coalesce(ready_at, created_at), run)
+    WHERE state = 'queued'`,
+  `CREATE INDEX open_runs_lined_up
+    ON open_runs (account_id, workflow_id, coalesce(ready_at, created_at), run)
+    WHERE state = 'queued'`,
+]

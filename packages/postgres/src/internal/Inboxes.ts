@@ -1,0 +1,144 @@
+/**
+ * The inboxes of runs: messages are appended under the lock of the run's row, which numbers them
+ * without gaps and has a commit that parks the run come before or after, never between.
+ *
+ * Guarantees: a message and the waking of its run are one atomic step; by the database's clock.
+ * Leaves out: taking messages, which is the commit's.
+ */
+import type { AccountId, RunId } from "@millrace/core/domain/Id"
+import { messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
+import type { Message, NewMessage } from "@millrace/core/domain/Message"
+import type { RunStatus } from "@millrace/core/domain/Run"
+import { isTerminal } from "@millrace/core/domain/Run"
+import type { Inbox, InboxRequest, SendResult } from "@millrace/core/ports/RunStore"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { millisOf } from "./DatabaseClock.ts"
+import * as Rows from "./Rows.ts"
+
+const nowMillis = millisOf("statement_timestamp()")
+
+const find = `
+SELECT number::float8 AS number, status FROM runs
+WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} FOR UPDATE`
+
+/** A run's own row, locked. */
+interface Target {
+  readonly number: number
+  readonly status: RunStatus
+}
+
+/**
+ * Parameters: $1 the number of the run, whose row the caller has locked before; $2 the id of the
+ * message, $3 its name, $4 its payload; $5 whether it comes from outside; $6 whether the run is
+ * open. Answers with no row where there is no room.
+ */
+const appendStatement = `
+WITH known AS MATERIALIZED (
+  SELECT m.number FROM run_messages m WHERE m.run = $1::int8 AND m.id = $2
+), kept AS MATERIALIZED (
+  SELECT count(*) AS count FROM run_messages m
+  WHERE m.run = $1::int8 AND m.taken_by IS NULL AND m.expires_at > ${nowMillis}
+), counted AS (
+  UPDATE runs r SET messages = r.messages + 1,
+    due_at = CASE WHEN r.owner IS NULL AND r.due_at > ${nowMillis} THEN NULL ELSE r.due_at END
+  WHERE r.number = $1::int8 AND $6::bool AND NOT EXISTS (SELECT FROM known)
+    AND (NOT $5::bool OR (SELECT count FROM kept) < ${messagesPerRun})
+  RETURNING r.number AS run, r.messages AS number
+), appended AS (
+  INSERT INTO run_messages (run, number, at, expires_at, id, name, payload)
+  SELECT run, number, ${nowMillis}, CASE WHEN $5::bool THEN ${nowMillis} + ${messageMillis} END,
+    $2, $3::json, $4::json FROM counted
+), woken AS (
+  UPDATE open_runs o SET due_at = NULL, ready_at = ${nowMillis} FROM counted c
+  WHERE o.run = c.run AND o.state = 'parked' AND o.due_at > ${nowMillis}
+)
+SELECT number, true AS replay FROM known UNION ALL SELECT number, false FROM counted`
+
+interface Appended {
+  readonly number: number
+  readonly replay: boolean
+}
+
+/** Appends a message to the inbox of a run. Within a transaction, so that its lock holds. */
+const append = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  account: AccountId,
+  id: RunId,
+  message: NewMessage,
+  isOutside: boolean,
+): Effect.fn.Return<SendResult, SqlError> {
+  const [target] = yield* sql.unsafe<Target>(find, [Rows.text(id), account])
+  if (target === undefined) return { _tag: "NotFound" }
+  const { number: run, status } = target
+  const isOpen = !isTerminal(status)
+  // A statement of its own: its snapshot has to be later than the lock.
+  const [appended] = yield* sql.unsafe<Appended>(appendStatement, [
+    run,
+    Rows.text(message.id),
+    JSON.stringify(message.name),
+    JSON.stringify(message.payload),
+    isOutside,
+    isOpen,
+  ])
+  if (appended !== undefined) {
+    return { _tag: "Sent", number: appended.number, isReplay: appended.replay }
+  }
+  return isOpen ? { _tag: "Full" } : { _tag: "Ended", status }
+})
+
+/** Appends a message from outside to the inbox of a run, and wakes the run. */
+export const send = (
+  sql: SqlClient,
+  account: AccountId,
+  id: RunId,
+  message: NewMessage,
+): Effect.Effect<SendResult, SqlError> =>
+  sql.withTransaction(append(sql, account, id, message, true))
+
+/** Appends a message of another run; one that no inbox takes is dropped. */
+export const sendWithin = (
+  sql: SqlClient,
+  account: AccountId,
+  id: RunId,
+  message: NewMessage,
+): Effect.Effect<void, SqlError> => Effect.asVoid(append(sql, account, id, message, false))
+
+const readStatement = `
+WITH wanted AS MATERIALIZED (
+  SELECT e->>'runId' AS id, (e->>'after')::int4 AS after, e->'held' AS held
+  FROM json_array_elements($1::json) AS e
+)
+SELECT w.id AS "runId", json_build_object(
+  'number', m.number, 'name', m.name, 'payload', m.payload, 'at', m.at
+) AS message
+FROM wanted w CROSS JOIN LATERAL (
+  SELECT number FROM runs r WHERE r.id = w.id
+    AND (r.messages > w.after OR json_array_length(w.held) > 0) OFFSET 0
+) r CROSS JOIN LATERAL (
+  SELECT * FROM run_messages m WHERE m.run = r.number AND (
+    (m.number > w.after AND m.taken_by IS NULL AND (m.expires_at > ${nowMillis}) IS NOT FALSE)
+    OR m.number IN (SELECT h::int4 FROM json_array_elements_text(w.held) AS h)
+  ) OFFSET 0
+) m ORDER BY m.run, m.number`
+
+/** Messages of several runs, read by one statement. */
+export const read = (
+  sql: SqlClient,
+  requests: ReadonlyArray<InboxRequest>,
+): Effect.Effect<ReadonlyArray<Inbox>, SqlError> => {
+  const wanted = requests.map(({ runId, ...rest }) => ({ runId: Rows.text(runId), ...rest }))
+  const found = sql.unsafe<{ readonly runId: RunId; readonly message: Message }>(readStatement, [
+    JSON.stringify(wanted),
+  ])
+  return Effect.map(found, (rows) => {
+    const inboxes = new Map<RunId, Array<Message>>()
+    for (const { message, runId } of rows) {
+      const known = inboxes.get(runId)
+      if (known === undefined) inboxes.set(runId, [message])
+      else known.push(message)
+    }
+    return Array.from(inboxes, ([runId, messages]) => ({ runId, messages }))
+  })
+}

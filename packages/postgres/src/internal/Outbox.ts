@@ -1,0 +1,67 @@
+/**
+ * Commits that start runs, or send messages to other runs: several statements in one transaction.
+ *
+ * Guarantees: all of it is written, or nothing. The rows of all runs that it touches are locked in
+ * one order, behind the account whose credits it moves, so that two of them never wait for each
+ * other in a circle. Leaves out: commits without any of this, which pay nothing for it.
+ */
+import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
+import type { RunCommit, StartedRun } from "@millrace/core/ports/RunStore"
+import { StaleRun } from "@millrace/core/ports/RunStore"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Inboxes from "./Inboxes.ts"
+import * as Rows from "./Rows.ts"
+import * as RunCommits from "./RunCommits.ts"
+import * as RunCredits from "./RunCredits.ts"
+
+/** True for a commit that needs more than its own statement. */
+export const hasOutbox = ({ messages = [], starts = [] }: RunCommit): boolean =>
+  messages.length > 0 || starts.length > 0
+
+const insertOf = ({ credits = [], definition, run }: StartedRun): RunCommit => ({
+  expected: { _tag: "New", definition },
+  run,
+  nodeRuns: [],
+  rewritten: [],
+  events: [],
+  credits,
+  deliveries: [],
+})
+
+const lock = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  commit: RunCommit,
+  inserts: ReadonlyArray<RunCommit>,
+) {
+  const accounts = RunCredits.accountsOf([commit, ...inserts])
+  if (accounts.length > 0) {
+    yield* sql`SELECT FROM credit_accounts WHERE account_id = ${accounts[0]!} FOR UPDATE`
+  }
+  const ids = [commit.run.id, ...(commit.messages ?? []).map(({ runId }) => runId)].map(Rows.text)
+  yield* sql`SELECT FROM runs r JOIN unnest(${[...new Set(ids)].toSorted()}::text[]) AS w (id)
+    ON r.id = w.id ORDER BY r.id FOR UPDATE OF r`
+})
+
+/** Applies a commit with all that it starts and sends. */
+export const write = (
+  sql: SqlClient,
+  commit: RunCommit,
+): Effect.Effect<void, StaleRun | InsufficientCredits | SqlError> => {
+  const apply = Effect.fnUntraced(function* (one: RunCommit) {
+    const [outcome] = yield* RunCommits.write(sql, [one])
+    if (outcome === "stale") return yield* new StaleRun({ runId: one.run.id })
+    if (outcome !== "applied") return yield* outcome!
+  })
+  const inserts = (commit.starts ?? []).map(insertOf)
+  return sql.withTransaction(
+    Effect.gen(function* () {
+      yield* lock(sql, commit, inserts)
+      for (const one of [commit, ...inserts]) yield* apply(one)
+      for (const { message, runId } of commit.messages ?? []) {
+        yield* Inboxes.sendWithin(sql, commit.run.accountId, runId, message)
+      }
+    }),
+  )
+}
