@@ -129,7 +129,7 @@ const owned: ReadonlyArray<{
     owners: [
       "packages/core/src/engine/Ids",
       "packages/conformance/src/Samples",
-      "packages/http/src/Cursor",
+      "packages/http/src/internal/Cursor",
       "packages/http/src/ErrorMiddleware",
       "packages/postgres/src/internal/FolderLock",
       "packages/webhooks/src/MasterVault",

@@ -5,7 +5,7 @@
  */
 export const known: ReadonlyArray<string> = `
   about accepted acquire active add address adjacency adjust adjustment admission admit after
-  ahead all allowed alone ambient amount answer app applied apply argument asked assemble at
+  ahead all allowed alone ambient amount answer app applied apply argument ask asked assemble at
   audit auth
   authenticator authorization available back bad balance banner bare base batch beat before behind
   below between beyond bill bindings block board body bookmark books boolean bounds
@@ -16,7 +16,7 @@ export const known: ReadonlyArray<string> = `
   conflict connect connection constant content context copy count covers create credit csv current
   cursor custom cycles damaged data database day deadline dearest decide decision declaration
   deepest default define delay delivering depth derived describe description destination detail
-  dev diamond digest discrepancy docs doctor document down drawing drawn due durably duration
+  dev diamond digest direct discrepancy docs doctor document down drawing drawn due durably duration
   dynamic each effect empty end engine ensure environment equality error estimate event
   everywhere example
   exceeded exception exchange executable execute execution executor exit expected explain exposure

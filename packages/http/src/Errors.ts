@@ -5,6 +5,8 @@
  * the log and never to a client; what is not found is not named, so that the answer is the same for
  * every identifier. Leaves out: the wording of the engine's other refusals, which is theirs.
  */
+import type { ErrorCode } from "@millrace/api/MillraceError"
+import { MillraceError } from "@millrace/api/MillraceError"
 import * as Wire from "@millrace/api/WireError"
 import { plain } from "@millrace/core/domain/Quote"
 import type {
@@ -121,7 +123,7 @@ type Headers = Readonly<Record<string, string>>
 
 /** The form of one refusal: its code for machines, its error, and headers if it has any. */
 interface Form<R, E extends Wire.WireError> {
-  readonly code: string
+  readonly code: Lowercase<ErrorCode>
   readonly error: (refusal: R) => E
   readonly headers?: (refusal: R) => Headers
 }
@@ -320,3 +322,14 @@ export const answerOf = (refusal: Refusal, status: number): HttpServerResponse.H
     { error: formOf(refusal).error(refusal).error },
     { status, headers: headersOf(refusal) },
   )
+
+/** The same error where there is no HTTP: code, sentence and status; `cause` is the refusal. */
+export const errorOf = (refusal: Refusal): MillraceError => {
+  const { code, error } = formOf(refusal)
+  const wire = error(refusal)
+  return new MillraceError(code.toUpperCase() as ErrorCode, wire.error, {
+    status: (wire.constructor as typeof Wire.NotFound).ast.annotations?.["httpApiStatus"] as number,
+    problems: refusal._tag === "InvalidGraph" ? refusal.problems : [],
+    cause: refusal,
+  })
+}

@@ -5,6 +5,11 @@
  * one process share nothing; `close` leaves no timer, handle or lock behind. Leaves out: rules of
  * any kind. They are the engine's, and this is a thin front of it.
  */
+import type { Duration } from "@millrace/api/Duration"
+import { millisOf } from "@millrace/api/Duration"
+import { invalid } from "@millrace/api/MillraceError"
+import type { Client } from "@millrace/api/PromiseClient"
+import { clientOver } from "@millrace/api/PromiseClient"
 import { Account } from "@millrace/core/domain/Account"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Limits } from "@millrace/core/domain/Limits"
@@ -15,8 +20,7 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { isCidr } from "@millrace/egress/Address"
 import * as Host from "@millrace/host/Host"
-import { Cursors } from "@millrace/http/Cursor"
-import { InvalidRequest } from "@millrace/http/Errors"
+import * as DirectTransport from "@millrace/http/DirectTransport"
 import type { Handler } from "@millrace/http/WebHandler"
 import { make as makeHandler } from "@millrace/http/WebHandler"
 import { builtin } from "@millrace/nodes/Builtin"
@@ -24,24 +28,17 @@ import * as Outbound from "@millrace/nodes/Outbound"
 import { Context, Effect, Layer, Logger, LogLevel } from "effect"
 import type { Credits } from "./Credit.ts"
 import * as Credit from "./Credit.ts"
-import type { Duration } from "./Duration.ts"
-import { millisOf } from "./Duration.ts"
 import { reader } from "./internal/Json.ts"
 import type { Keys } from "./Key.ts"
 import * as Key from "./Key.ts"
-import type { Refusal } from "./MillraceError.ts"
-import { ofRefusal } from "./MillraceError.ts"
+import type { Refusal } from "./internal/Refusal.ts"
 import type { NodeType } from "./Node.ts"
-import type { Runs } from "./Run.ts"
-import * as Run from "./Run.ts"
 import type { Runtime } from "./internal/Runtime.ts"
 import { open } from "./internal/Runtime.ts"
 import type { Store } from "./Store.ts"
 import { memory } from "./Store.ts"
 import type { WebhookOptions, Webhooks } from "./Webhook.ts"
 import * as Webhook from "./Webhook.ts"
-import type { Workflows } from "./Workflow.ts"
-import * as Workflow from "./Workflow.ts"
 import type { WorkflowBuilder } from "./WorkflowBuilder.ts"
 import { empty } from "./WorkflowBuilder.ts"
 import { isHandlerThread } from "./internal/ThreadEnvironment.ts"
@@ -139,7 +136,7 @@ const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => 
     ...Webhook.problemsOf(webhooks, options.store ?? memory()),
   ]
   if (clauses.length === 0) return
-  throw ofRefusal(new InvalidRequest({ message: `createEngine: ${clauses.join("; ")}` }))
+  throw invalid(`createEngine: ${clauses.join("; ")}`)
 }
 
 /** Refuses an engine where a module was imported for one of its node types only. */
@@ -148,15 +145,12 @@ const checkThread = (): void => {
   const message =
     "createEngine: was called while a thread imported the module of a blocking node type: " +
     "put the node type into a module of its own"
-  throw ofRefusal(new InvalidRequest({ message }))
+  throw invalid(message)
 }
 
-/** A running engine. */
-export interface Engine<
-  N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeType>,
-> extends AsyncDisposable {
-  readonly workflows: Workflows
-  readonly runs: Runs
+/** A running engine: what a client of a server has, and what only its owner may do. */
+export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeType>>
+  extends Client, AsyncDisposable {
   readonly keys: Keys
   readonly credits: Credits
   readonly webhooks: Webhooks
@@ -177,7 +171,7 @@ export interface Engine<
 
 class Mount extends Context.Service<Mount, Handler>()("millrace/Mount") {}
 
-type Services = Host.Services | Cursors | Mount
+type Services = Host.Services | DirectTransport.Operations | Mount
 
 const stderr = Logger.withConsoleError(Logger.formatLogFmt)
 
@@ -199,13 +193,13 @@ const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
     webhooks: Webhook.deliveryOf(webhooks, store, allow) ?? Webhook.sentenceWithout(webhooks),
     limits: Object.fromEntries(set),
     runner: {
-      ...(grace === undefined ? {} : { graceMillis: millisOf(grace) }),
-      ...(lease === undefined ? {} : { leaseMillis: millisOf(lease) }),
+      ...(grace === undefined ? {} : { graceMillis: millisOf(grace, "grace") }),
+      ...(lease === undefined ? {} : { leaseMillis: millisOf(lease, "lease") }),
     },
   })
-  return Layer.effect(Mount, makeHandler({ basePath: options.basePath })).pipe(
+  const mount = Layer.effect(Mount, makeHandler({ basePath: options.basePath }))
+  return Layer.merge(mount, DirectTransport.Operations.layer).pipe(
     Layer.provideMerge(host),
-    Layer.provideMerge(Cursors.layer),
     Layer.provideMerge(Logger.layer([warnings])),
   )
 }
@@ -228,8 +222,7 @@ const engineOf = <N extends ReadonlyArray<NodeType>>(
   runtime: Runtime<Services>,
   account: AccountId,
 ): Engine<N> => ({
-  workflows: Workflow.make(runtime, account),
-  runs: Run.make(runtime, account),
+  ...clientOver(DirectTransport.make(account, runtime.callUntil)),
   keys: Key.make(runtime, account),
   credits: Credit.make(runtime, account),
   webhooks: Webhook.make(runtime, account),

@@ -7,7 +7,7 @@ import type { Stores } from "@millrace/core/engine/Engine"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import * as Memory from "@millrace/memory/Stores"
 import { Effect, Layer, Redacted } from "effect"
-import type { Refusal } from "./MillraceError.ts"
+import type { Refusal } from "./internal/Refusal.ts"
 
 /** A store to be opened by `createEngine`. */
 export interface Store {

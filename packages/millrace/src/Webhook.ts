@@ -2,6 +2,8 @@
  * Webhooks of an engine: what they are sealed with, and the secrets that their receivers verify
  * them with.
  */
+import type { Duration } from "@millrace/api/Duration"
+import { millisOf } from "@millrace/api/Duration"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { overlapMillis, Webhooks as Core } from "@millrace/core/engine/Webhooks"
 import type { SigningSecret as Stored } from "@millrace/core/engine/Webhooks"
@@ -13,8 +15,6 @@ import * as MasterKey from "@millrace/host/MasterKey"
 import { InvalidRequest } from "@millrace/http/Errors"
 import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import { Effect, Redacted } from "effect"
-import type { Duration } from "./Duration.ts"
-import { millisOf } from "./Duration.ts"
 import type { Runtime } from "./internal/Runtime.ts"
 import type { Store } from "./Store.ts"
 
@@ -70,7 +70,7 @@ export const make = ({ call }: Runtime<Core>, account: AccountId): Webhooks => (
   ),
   rotateSecret: Effect.fnUntraced(
     function* ({ overlap }: { readonly overlap?: Duration } = {}) {
-      const millis = overlap === undefined ? overlapMillis : millisOf(overlap)
+      const millis = overlap === undefined ? overlapMillis : millisOf(overlap, "overlap")
       return written(yield* (yield* Core).rotate(account, millis))
     },
     Effect.catchTag("VaultClosed", refused),

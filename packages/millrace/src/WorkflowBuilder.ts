@@ -5,13 +5,12 @@
  * that it describes. Leaves out: whether the graph makes sense; that is said when it is created or
  * started.
  */
+import { invalid } from "@millrace/api/MillraceError"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { quoted } from "@millrace/core/domain/Quote"
 import type { Edge, Node, Position } from "@millrace/core/domain/Workflow"
 import { place } from "@millrace/core/graph/Placement"
-import { InvalidRequest } from "@millrace/http/Errors"
 import type { Literals } from "./Declaration.ts"
-import { ofRefusal } from "./MillraceError.ts"
 import type { NodeType } from "./Node.ts"
 
 /** The node types that every engine has unless it is told otherwise. */
@@ -111,9 +110,7 @@ const drawNode = (
 const endOf = (text: string): readonly [node: string, port: string] => {
   const dot = text.lastIndexOf(".")
   if (dot > 0) return [text.slice(0, dot), text.slice(dot + 1)]
-  throw ofRefusal(
-    new InvalidRequest({ message: `edge: expected "node.port", got ${quoted(text)}` }),
-  )
+  throw invalid(`edge: expected "node.port", got ${quoted(text)}`)
 }
 
 const drawEdge = (edges: ReadonlyArray<Edge>, from: string, to: string): Edge => {

@@ -3,6 +3,7 @@
  *
  * Leaves out: the Effect interface; that is `@millrace/core` and its neighbours.
  */
+export * from "@millrace/api/PromiseClient"
 export { createEngine } from "./Engine.ts"
 export type { AllowedNetwork, EgressOptions, Engine, EngineOptions } from "./Engine.ts"
 export { toNodeHandler } from "./NodeHandler.ts"
@@ -14,32 +15,7 @@ export { NodeError } from "./NodeError.ts"
 export type { EffectSchema, PortSchema, PortSchemas } from "./Port.ts"
 export { memory, pglite, postgres } from "./Store.ts"
 export type { PostgresOptions, Store } from "./Store.ts"
-export { MillraceError } from "./MillraceError.ts"
-export type { ErrorCode } from "./MillraceError.ts"
-export type {
-  AddedNode,
-  DrawnEdge,
-  DrawnNode,
-  NewNode,
-  Workflow,
-  WorkflowDocument,
-  WorkflowItem,
-  WorkflowQuery,
-  Workflows,
-} from "./Workflow.ts"
 export type { BuiltinType, NodePlacing, WorkflowBuilder } from "./WorkflowBuilder.ts"
-export type { Duration } from "./Duration.ts"
-export type {
-  NodeRun,
-  RunEstimate,
-  RunHandle,
-  RunItem,
-  RunQuery,
-  RunResult,
-  Runs,
-  StartRequest,
-  WaitOptions,
-} from "./Run.ts"
 export type {
   AccountCredits,
   Credits,
@@ -51,4 +27,3 @@ export type {
 } from "./Credit.ts"
 export type { SigningSecret, WebhookOptions, Webhooks } from "./Webhook.ts"
 export type { CreatedKey, Key, Keys, NewKey } from "./Key.ts"
-export type { Listing, Page, PageQuery } from "./Listing.ts"

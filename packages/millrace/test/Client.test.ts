@@ -3,7 +3,9 @@
  */
 import { createEngine } from "millrace"
 import type { ClientOptions, StreamedEvent } from "millrace/client"
-import { ApiError, createClient } from "millrace/client"
+import { MillraceError, createClient } from "millrace/client"
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
 import { describe, expect, it } from "vitest"
 
 const at = { x: 0, y: 0 }
@@ -25,12 +27,12 @@ const setUp = async (options: Partial<ClientOptions> = {}, perMinute = 10_000) =
   return { client, engine, secret }
 }
 
-const refusal = (call: Promise<unknown>): Promise<ApiError> =>
+const refusal = (call: Promise<unknown>): Promise<MillraceError> =>
   call.then(
     () => expect.unreachable("it was accepted"),
     (error: unknown) => {
-      expect(error).toBeInstanceOf(ApiError)
-      return error as ApiError
+      expect(error).toBeInstanceOf(MillraceError)
+      return error as MillraceError
     },
   )
 
@@ -39,6 +41,24 @@ const collect = async <A>(all: AsyncIterable<A>): Promise<ReadonlyArray<A>> => {
   for await (const one of all) found.push(one)
   return found
 }
+
+describe("millrace/client", () => {
+  it("loads nothing of Effect and nothing of the engine", async () => {
+    const program = `import { registerHooks } from "node:module"
+      const loaded = []
+      registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+      await import("millrace/client")
+      console.log(JSON.stringify(loaded))`
+    const flags = ["--conditions=@millrace/source", "--input-type=module", "--eval", program]
+    const options = { cwd: import.meta.dirname }
+    const { stdout } = await promisify(execFile)(process.execPath, flags, options)
+    const loaded = JSON.parse(stdout) as ReadonlyArray<string>
+    expect(loaded.some((url) => url.endsWith("/PromiseClient.ts"))).toBe(true)
+    expect(
+      loaded.filter((url) => !/packages\/(millrace|api|core\/src\/domain)\//.test(url)),
+    ).toEqual([])
+  })
+})
 
 describe("createClient", () => {
   it("has every operation on workflows", async () => {
@@ -51,7 +71,7 @@ describe("createClient", () => {
     const changed = await workflows.update(made.id, { name: "New" }, { ifMatch: etag })
     expect(changed.name).toBe("New")
     const outdated = await refusal(workflows.update(made.id, {}, { ifMatch: etag }))
-    expect([outdated.status, outdated.code]).toEqual([412, "revision_mismatch"])
+    expect([outdated.status, outdated.code]).toEqual([412, "REVISION_MISMATCH"])
     const copy = await workflows.duplicate(made.id)
     const added = await workflows.addNode(copy.id, { nodeType: "constant", inputs: { value: 1 } })
     expect(added.inputsSet).toEqual(["value"])
@@ -67,11 +87,11 @@ describe("createClient", () => {
     const { id: workflowId } = await client.workflows.create(hello)
     const first = await client.runs.start({ workflowId }, { idempotencyKey: "order 7" })
     const again = await client.runs.start({ workflowId }, { idempotencyKey: "order 7" })
-    expect(again).toEqual({ runId: first.runId, isReplay: true })
+    expect([again.id, again.isReplay]).toEqual([first.id, true])
     expect(first.isReplay).toBe(false)
-    const run = await client.runs.wait(first.runId)
-    expect([run.status, run.context?.output]).toEqual(["COMPLETED", "Hello"])
-    expect(await client.runs.get(first.runId)).toEqual(run)
+    const run = await first.wait()
+    expect([run.status, run.output]).toEqual(["COMPLETED", "Hello"])
+    expect(await client.runs.get(first.id)).toEqual(run)
     expect((await client.runs.batch([run.id, "run_none"])).map(({ id }) => id)).toEqual([run.id])
     expect((await client.runs.list({ status: "COMPLETED" })).items).toHaveLength(1)
     expect((await refusal(client.runs.cancel(run.id))).status).toBe(409)
@@ -100,10 +120,10 @@ describe("createClient", () => {
     await using _ = engine
     const error = await refusal(client.workflows.create({ name: "" }))
     expect(error.message).toBe("name: expected a length of at least 1")
-    expect(error).toMatchObject({ status: 400, code: "invalid_request", retryAfterSeconds: null })
+    expect(error).toMatchObject({ status: 400, code: "INVALID_REQUEST", retryAfterSeconds: null })
     expect(error.requestId).toMatch(/^req_/)
     const stranger = createClient({ url: "http://x", apiKey: "mr_no", fetch: engine.fetch })
-    expect((await refusal(stranger.runs.get("run_1"))).code).toBe("key_refused")
+    expect((await refusal(stranger.runs.get("run_1"))).code).toBe("KEY_REFUSED")
     const proxy = createClient({
       url: "http://x",
       apiKey: "k",
@@ -161,7 +181,7 @@ describe("client.runs.events", () => {
     const { client, engine } = await setUp()
     await using _ = engine
     const { id: workflowId } = await client.workflows.create(hello)
-    const { runId } = await client.runs.start({ workflowId })
+    const { id: runId } = await client.runs.start({ workflowId })
     const events = await collect(client.runs.events(runId))
     expect(events[0]?.event).toBe("snapshot")
     expect(idsOf(events)).toEqual(["1", "2", "3", "4"])
@@ -175,7 +195,7 @@ describe("client.runs.events", () => {
     const { client: plain, engine, secret } = await setUp()
     await using _ = engine
     const { id: workflowId } = await plain.workflows.create(hello)
-    const { runId } = await plain.runs.start({ workflowId })
+    const { id: runId } = await plain.runs.start({ workflowId })
     await plain.runs.wait(runId)
     let streams = 0
     /** Each stream breaks within its last event, but for the third. */
@@ -196,7 +216,7 @@ describe("client.runs.events", () => {
     await using _ = engine
     const wait = { id: "w", type: "http_request", position: at }
     const { id: workflowId } = await client.workflows.create({ name: "W", nodes: [wait] })
-    const { runId } = await client.runs.start({ workflowId })
+    const { id: runId } = await client.runs.start({ workflowId })
     const signal = AbortSignal.abort(new Error("enough"))
     await expect(collect(client.runs.events(runId, { signal }))).rejects.toThrow("enough")
   })

@@ -166,7 +166,7 @@ describe("wait", () => {
     const error = await refusal(run.wait({ timeout: "20 millis" }))
     expect(error).toMatchObject({
       code: "TIMEOUT",
-      message: `Run ${run.id} did not end within 20ms; it goes on`,
+      message: `Run ${run.id} did not end within 20 millis; it goes on`,
     })
     expect((await engine.runs.get(run.id)).status).toBe("RUNNING")
   })

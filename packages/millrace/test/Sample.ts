@@ -1,7 +1,7 @@
 /**
  * What several tests of the front door need: running one node, and waiting for a signal.
  */
-import type { NodeRun, NodeType, RunResult, StartRequest } from "millrace"
+import type { NodeRun, NodeType, Run, StartRequest } from "millrace"
 import { createEngine, MillraceError } from "millrace"
 
 /** The error that a call is refused with. */
@@ -25,7 +25,7 @@ export const runOne = async (
   type: NodeType,
   inputs: Record<string, unknown> = {},
   request: Partial<StartRequest> & { readonly mode?: string } = {},
-): Promise<RunResult & { readonly node: NodeRun }> => {
+): Promise<Run & { readonly node: NodeRun }> => {
   const { mode, ...rest } = request
   await using engine = await createEngine({ nodes: [type] })
   const { id } = await engine.workflows.create({

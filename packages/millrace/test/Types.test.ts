@@ -154,6 +154,9 @@ describe("The types of a workflow drawn in code", () => {
     await using engine = await createEngine()
     // @ts-expect-error "soon" is no duration
     const call = engine.runs.wait("run_x", { timeout: "soon" })
-    expect((await refusal(call)).code).toBe("INTERNAL")
+    expect(await refusal(call)).toMatchObject({
+      code: "INVALID_REQUEST",
+      message: 'timeout: expected milliseconds, or words such as "10 seconds"',
+    })
   })
 })

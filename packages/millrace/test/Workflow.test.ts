@@ -73,7 +73,7 @@ describe("workflows.create", () => {
     const error = await refusal(engine.workflows.create({ name: "Loop", nodes }))
     expect(error).toMatchObject({
       code: "INVALID_REQUEST",
-      message: "workflow: expected a value that can be written as JSON",
+      message: "body: expected a value that can be written as JSON, at most 1000 levels deep",
     })
   })
 
@@ -139,7 +139,7 @@ describe("workflows.duplicate and remove", () => {
       await using engine = await createEngine()
       expect(await refusal(engine.workflows[call]("wf_nope"))).toMatchObject({
         code: "WORKFLOW_NOT_FOUND",
-        message: "Workflow wf_nope does not exist",
+        message: "The workflow does not exist",
       })
       expect((await refusal(engine.workflows[call](""))).code).toBe("INVALID_REQUEST")
     },

@@ -1,38 +1,42 @@
 /**
- * Deliveries of webhooks on a server, as promises.
+ * Deliveries of webhooks, as promises.
  */
 import type { DeliveryState } from "@millrace/core/domain/Delivery"
 import type * as Wire from "../DeliveryWire.ts"
-import type { Listing, PageQuery } from "./PromiseListing.ts"
-import { makeListing } from "./PromiseListing.ts"
-import type { Send } from "./Transport.ts"
+import type { Transport } from "../Transport.ts"
+import type { CallOptions } from "./Ask.ts"
+import { makeAsk } from "./Ask.ts"
+import type { Listing, PageQuery } from "./Listing.ts"
+import { makeListing } from "./Listing.ts"
 
 /** A delivery with what is sent and every attempt. */
 export type Delivery = typeof Wire.DeliveryDetail.Encoded
 
+/** A delivery in a listing. */
+export type DeliveryItem = typeof Wire.DeliveryItem.Encoded
+
 /** Which deliveries of a run to list. */
-export interface DeliveryFilter extends Omit<PageQuery, "search"> {
+export interface DeliveryQuery extends PageQuery {
   readonly state?: DeliveryState
 }
 
-/** The deliveries of the key's account. */
+/** The deliveries of the account. An unknown id rejects with `DELIVERY_NOT_FOUND`. */
 export interface Deliveries {
-  /** Those of a run, newest first. */
-  list(runId: string, query?: DeliveryFilter): Listing<typeof Wire.DeliveryItem.Encoded>
-  get(id: string): Promise<Delivery>
+  /** Those of a run, newest first. Rejects with `RUN_NOT_FOUND`. */
+  list(runId: string, query?: DeliveryQuery, options?: CallOptions): Listing<DeliveryItem>
+  get(id: string, options?: CallOptions): Promise<Delivery>
   /** Sends it again, whatever became of it. */
-  redeliver(id: string): Promise<typeof Wire.DeliveryItem.Encoded>
+  redeliver(id: string, options?: CallOptions): Promise<DeliveryItem>
 }
 
-/** The deliveries that a key sees. */
-export const makeDeliveries = (send: Send): Deliveries => {
-  const ask = async <A>(method: string, path: string) =>
-    (await (await send(method, path)).json()) as A
-  const at = (id: string) => `/deliveries/${encodeURIComponent(id)}`
+/** The deliveries that a transport reaches. */
+export const makeDeliveries = (transport: Transport): Deliveries => {
+  const ask = makeAsk(transport)
+  const list = makeListing<DeliveryItem, DeliveryQuery>(ask, "deliveries.list", ["state"])
   return {
-    list: (runId, query = {}) =>
-      makeListing(send, `/runs/${encodeURIComponent(runId)}/deliveries`, query),
-    get: (id) => ask("GET", at(id)),
-    redeliver: (id) => ask("POST", `${at(id)}/redeliver`),
+    list: (runId, query = {}, options) => list(query, options, runId),
+    get: async (id, options) => (await ask("deliveries.get", { id, options })).body as Delivery,
+    redeliver: async (id, options) =>
+      (await ask("deliveries.redeliver", { id, options })).body as DeliveryItem,
   }
 }

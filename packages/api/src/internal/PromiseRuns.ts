@@ -1,69 +1,117 @@
 /**
- * Runs of a server, as promises, and their events to iterate over.
+ * Runs, as promises, and their events to iterate over.
  *
  * Guarantees: a stream of events that breaks off is asked for again where it broke off, so that no
  * event is lost and none comes twice. Leaves out: waiting for ever for a server that is gone.
  */
+import type { Json } from "@millrace/core/domain/Json"
 import type { RunStatus } from "@millrace/core/domain/Run"
-import { ApiError } from "./ApiError.ts"
-import { eventsOf } from "./EventStream.ts"
-import type { Listing, PageQuery } from "./PromiseListing.ts"
-import { makeListing } from "./PromiseListing.ts"
-import type * as EventWire from "../RunEventWire.ts"
+import type { Duration } from "../Duration.ts"
+import { millisOf } from "../Duration.ts"
+import { MillraceError } from "../MillraceError.ts"
 import type * as Wire from "../RunWire.ts"
-import type { Parts, Send } from "./Transport.ts"
-import { sleep } from "./Transport.ts"
+import type { Transport, WireEvent } from "../Transport.ts"
+import type { CallOptions } from "./Ask.ts"
+import { checkFields, checkId, makeAsk } from "./Ask.ts"
+import type { Given } from "./Given.ts"
+import type { Listing, PageQuery } from "./Listing.ts"
+import { makeListing } from "./Listing.ts"
+import { sleep } from "./Sleep.ts"
 
-/** A run with its nodes, and what a listing shows of it. */
-export type Run = typeof Wire.RunRead.Encoded
+/** A run in a listing (specification 2.4). Times are ISO 8601 in UTC. */
+export type RunItem = typeof Wire.RunItem.Encoded
+
+/** What happened to one node (specification 2.6). */
+export type NodeRun = typeof Wire.NodeRun.Encoded
+
+/** What is handier in a run than on the wire. */
+interface Handy {
+  /** What arrived at the response node; `null` without one. */
+  readonly output: Json
+  /** By node id, in the order of the workflow; also nodes that were skipped or not reached. */
+  readonly nodes: { readonly [id: string]: NodeRun }
+}
+
+/** How a run stands or ended (specification 2.5), and what a listing shows of it. */
+export type Run = Omit<typeof Wire.RunRead.Encoded, "nodeRuns"> & Handy
+
+/** A run of a batch; `omitted` where its data would have made the answer too large. */
+export type RunDetail = Omit<typeof Wire.RunDetail.Encoded, "nodeRuns"> & Handy
+
+/** What to start (specification 4.5). */
+export type StartRequest = Given<typeof Wire.StartRun.Encoded>
+
+/** What a start would cost, and what stands against it. */
+export type RunEstimate = typeof Wire.RunEstimate.Encoded
 
 /** Which runs to list. */
-export interface RunFilter extends PageQuery {
+export interface RunQuery extends PageQuery {
   readonly workflowId?: string
   readonly status?: RunStatus
+  /** A part of the workflow's name or of the error in any case, or the beginning of a run id. */
+  readonly search?: string
 }
 
-/** What comes while a run is followed. */
+/** What comes while a run is followed: the run as it is, then its events, each with its number. */
 export type StreamedEvent =
-  | { readonly event: "snapshot"; readonly data: typeof EventWire.RunSnapshot.Encoded }
   | {
-      /** The number of the event, to go on behind. */
-      readonly id: string
-      readonly event: (typeof EventWire.RunEvent.Encoded)["type"]
-      readonly data: typeof EventWire.RunEvent.Encoded
+      readonly event: "snapshot"
+      /** `sequence` is the number of the last event that the run takes into account. */
+      readonly data: { readonly sequence: number; readonly run: Run }
     }
+  | Exclude<WireEvent, { readonly event: "snapshot" }>
 
-/** A started run; `isReplay` where an earlier request under the same name has started it. */
-export interface StartedRun {
-  readonly runId: string
-  readonly isReplay: boolean
+/** How to start a run. */
+export interface StartOptions extends CallOptions {
+  /** A name for this start: repeated under it within 24 hours, the same request starts one run. */
+  readonly idempotencyKey?: string
 }
 
-/** The runs of the key's account. */
+/** How long to wait; without a timeout as long as it takes. */
+export interface WaitOptions extends CallOptions {
+  readonly timeout?: Duration
+}
+
+/** From where to follow a run. */
+export interface FollowOptions extends CallOptions {
+  /** The number of the last event that is known; 0 where nothing is said. */
+  readonly after?: number
+}
+
+/** A started run. */
+export interface RunHandle {
+  readonly id: string
+  /** True where an earlier start under the same idempotency key has started it. */
+  readonly isReplay: boolean
+  /** Resolves when the run has ended, however; rejects with `TIMEOUT` while the run goes on. */
+  wait(options?: WaitOptions): Promise<Run>
+  /** Ends the run at once. Of a canceled run a no-op, of one that ended otherwise `RUN_ENDED`. */
+  cancel(options?: CallOptions): Promise<RunItem>
+  /** A snapshot, then every event behind `after`, to the end of the run. */
+  events(options?: FollowOptions): AsyncIterable<StreamedEvent>
+}
+
+/** The runs of the account. An unknown id rejects with `RUN_NOT_FOUND`. */
 export interface Runs {
   /** Newest first. */
-  list(query?: RunFilter): Listing<typeof Wire.RunItem.Encoded>
-  /** Starts a run. Under an `idempotencyKey` once, however often it is repeated. */
-  start(
-    request: typeof Wire.StartRun.Encoded,
-    options?: { readonly idempotencyKey?: string },
-  ): Promise<StartedRun>
-  /** What a start would cost, node by node, or what stands against it. Starts nothing. */
-  estimate(request: typeof Wire.StartRun.Encoded): Promise<typeof Wire.RunEstimate.Encoded>
-  get(id: string): Promise<Run>
+  list(query?: RunQuery, options?: CallOptions): Listing<RunItem>
   /**
-   * Known runs, in the order in which they were first asked for; at most 50 ids. Those whose data
-   * would have made the answer too large are `omitted`: without context, inputs, outputs and logs.
+   * Freezes the workflow as it is now and runs it. Rejects with `WORKFLOW_NOT_FOUND`, or with
+   * `INVALID_GRAPH` and every problem of the graph and the values, or where credits do not cover
+   * it with `INSUFFICIENT_CREDITS` or `BEYOND_MAX_CREDITS`; then nothing was started.
    */
-  batch(ids: ReadonlyArray<string>): Promise<ReadonlyArray<typeof Wire.RunDetail.Encoded>>
-  cancel(id: string): Promise<typeof Wire.RunItem.Encoded>
-  /** A snapshot, then every event behind `after`, to the end of the run. */
-  events(
-    id: string,
-    options?: { readonly after?: number; readonly signal?: AbortSignal },
-  ): AsyncIterable<StreamedEvent>
-  /** The run once it has ended, however. */
-  wait(id: string, options?: { readonly signal?: AbortSignal }): Promise<Run>
+  start(request: StartRequest, options?: StartOptions): Promise<RunHandle>
+  /** What a start would cost, node by node, or everything that stands against it. */
+  estimate(request: StartRequest, options?: CallOptions): Promise<RunEstimate>
+  get(id: string, options?: CallOptions): Promise<Run>
+  /** Known runs, in the order in which they were first asked for; at most 50 ids. */
+  batch(ids: ReadonlyArray<string>, options?: CallOptions): Promise<ReadonlyArray<RunDetail>>
+  /** As on a handle, for a run that is known by its id only. */
+  cancel(id: string, options?: CallOptions): Promise<RunItem>
+  /** As on a handle, for a run that is known by its id only. */
+  events(id: string, options?: FollowOptions): AsyncIterable<StreamedEvent>
+  /** As on a handle, for a run that is known by its id only. */
+  wait(id: string, options?: WaitOptions): Promise<Run>
 }
 
 /** How long to wait before a stream that broke off is asked for again. */
@@ -72,38 +120,43 @@ const pauseMillis = 1_000
 /** After so many tries without any event the last failure is the caller's. */
 const triesInARow = 30
 
+/** The longest time that a timer can be set to. */
+const longestTimer = 2 ** 31 - 1
+
 const ends = new Set(["run.completed", "run.failed", "run.canceled"])
 
-const isRefusal = (error: unknown): boolean => error instanceof ApiError && error.status < 500
+const isRefusal = (error: unknown): boolean =>
+  error instanceof MillraceError && (error.status ?? 0) < 500
 
-/** One stream of events, up to where it breaks off; nothing where there is nothing more to come. */
-const connect = async (
-  send: Send,
-  path: string,
-  after: number,
-  signal: AbortSignal | undefined,
-) => {
-  const headers = after === 0 ? {} : { "last-event-id": String(after) }
-  const response = await send("GET", path, { headers, signal })
-  return response.status === 204 || response.body === null ? undefined : eventsOf(response.body)
+const handy = <A extends Pick<typeof Wire.RunDetail.Encoded, "context" | "nodeRuns">>(
+  run: A,
+): Omit<A, "nodeRuns"> & Handy => {
+  const { nodeRuns, ...rest } = run
+  const nodes = Object.fromEntries(nodeRuns.map((node) => [node.nodeId, node]))
+  return { ...rest, output: run.context?.output ?? null, nodes }
 }
 
+const streamed = (event: WireEvent): StreamedEvent =>
+  event.event === "snapshot"
+    ? { event: event.event, data: { ...event.data, run: handy(event.data.run) } }
+    : event
+
 const follow = async function* (
-  send: Send,
+  { events }: Transport,
   id: string,
-  { after = 0, signal }: { readonly after?: number; readonly signal?: AbortSignal },
-): AsyncGenerator<StreamedEvent> {
+  { after = 0, signal }: FollowOptions,
+): AsyncGenerator<WireEvent> {
   let last = after
   for (let tries = 1; ; tries++) {
     try {
-      const path = `/runs/${encodeURIComponent(id)}/events`
-      const stream = await connect(send, path, last, signal)
+      signal?.throwIfAborted()
+      const stream = await events(id, last, signal)
       if (stream === undefined) return
-      for await (const { data, event, id: number } of stream) {
+      for await (const event of stream) {
         tries = 0
-        if (number !== undefined) last = Number(number)
-        yield { id: number, event, data: JSON.parse(data) as unknown } as StreamedEvent
-        if (ends.has(event)) return
+        if (event.event !== "snapshot") last = Number(event.id)
+        yield event
+        if (ends.has(event.event)) return
       }
     } catch (error) {
       const isOver = signal?.aborted === true || tries >= triesInARow
@@ -113,32 +166,87 @@ const follow = async function* (
   }
 }
 
-/** The runs that a key sees. */
-export const makeRuns = (send: Send): Runs => {
-  const at = (id: string, rest = "") => `/runs/${encodeURIComponent(id)}${rest}`
-  const ask = async <A>(method: string, path: string, parts?: Parts) =>
-    (await (await send(method, path, parts)).json()) as A
-  const get = (id: string) => ask<Run>("GET", at(id))
+/** Calls with a signal that is aborted after so long, too. */
+const within = async <A>(
+  id: string,
+  { signal, timeout }: WaitOptions,
+  call: (signal: AbortSignal | undefined) => Promise<A>,
+): Promise<A> => {
+  if (timeout === undefined) return call(signal)
+  const late = new AbortController()
+  const words = typeof timeout === "number" ? `${timeout} millis` : timeout
+  const message = `Run ${id} did not end within ${words}; it goes on`
+  let timer: ReturnType<typeof setTimeout>
+  const arm = (millis: number) => {
+    const next = () =>
+      millis > longestTimer
+        ? arm(millis - longestTimer)
+        : late.abort(new MillraceError("TIMEOUT", message))
+    timer = setTimeout(next, Math.min(millis, longestTimer))
+  }
+  arm(millisOf(timeout, "timeout"))
+  try {
+    const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal])
+    return await call(either)
+  } finally {
+    clearTimeout(timer!)
+  }
+}
+
+/** What takes time: following a run, and waiting for its end. */
+const makeFollowing = (transport: Transport, get: Runs["get"]): Pick<Runs, "events" | "wait"> => ({
+  events: async function* (id, options = {}) {
+    checkId(id)
+    checkFields("options", options, ["signal", "after"])
+    for await (const event of follow(transport, id, options)) yield streamed(event)
+  },
+  wait: async (id, options = {}) => {
+    checkId(id)
+    checkFields("options", options, ["signal", "timeout"])
+    return within(id, options, async (signal) => {
+      signal?.throwIfAborted()
+      if (transport.wait !== undefined) return handy(await transport.wait(id, signal))
+      const until = signal === undefined ? {} : { signal }
+      for await (const _ of follow(transport, id, until));
+      return get(id, until)
+    })
+  },
+})
+
+/** The runs that a transport reaches. */
+export const makeRuns = (transport: Transport): Runs => {
+  const ask = makeAsk(transport)
+  const filter = ["workflowId", "status", "search"] as const
+  const list = makeListing<RunItem, RunQuery>(ask, "runs.list", filter)
+  const get: Runs["get"] = async (id, options) =>
+    handy((await ask("runs.get", { id, options })).body as typeof Wire.RunRead.Encoded)
+  const cancel: Runs["cancel"] = async (id, options) =>
+    (await ask("runs.cancel", { id, options })).body as RunItem
+  const { events, wait } = makeFollowing(transport, get)
   return {
-    list: (query = {}) => makeListing(send, "/runs", query),
-    start: async (body, { idempotencyKey } = {}) => {
-      const headers = { "idempotency-key": idempotencyKey }
-      const response = await send("POST", "/runs", { body, headers })
-      const { runId } = (await response.json()) as typeof Wire.StartedRun.Encoded
-      return { runId, isReplay: response.headers.get("idempotent-replayed") === "true" }
+    list: (query = {}, options) => list(query, options),
+    start: async (body, options) => {
+      const headers = { "idempotency-key": options?.idempotencyKey }
+      const parts = { body, headers, options, known: ["idempotencyKey"] }
+      const answer = await ask("runs.start", parts)
+      const { runId: id } = answer.body as typeof Wire.StartedRun.Encoded
+      return {
+        id,
+        isReplay: answer.isReplay === true,
+        wait: (waiting) => wait(id, waiting),
+        cancel: (canceling) => cancel(id, canceling),
+        events: (following) => events(id, following),
+      }
     },
-    estimate: (body) => ask("POST", "/runs/estimate", { body }),
+    estimate: async (body, options) =>
+      (await ask("runs.estimate", { body, options })).body as RunEstimate,
     get,
-    batch: async (ids) => {
-      const body = { ids }
-      const { runs } = await ask<typeof Wire.RunDetails.Encoded>("POST", "/runs/batch", { body })
-      return runs
+    batch: async (ids, options) => {
+      const { body } = await ask("runs.batch", { body: { ids }, options })
+      return (body as typeof Wire.RunDetails.Encoded).runs.map(handy)
     },
-    cancel: (id) => ask("POST", at(id, "/cancel")),
-    events: (id, options = {}) => follow(send, id, options),
-    wait: async (id, options = {}) => {
-      for await (const _ of follow(send, id, options));
-      return get(id)
-    },
+    cancel,
+    events,
+    wait,
   }
 }

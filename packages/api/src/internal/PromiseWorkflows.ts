@@ -1,14 +1,38 @@
 /**
- * Workflows of a server, as promises.
+ * Workflows, as promises.
  */
-import type { Listing, PageQuery } from "./PromiseListing.ts"
-import { makeListing } from "./PromiseListing.ts"
-import type { Parts, Send } from "./Transport.ts"
+import type { Transport } from "../Transport.ts"
 import type { ValidateWorkflow, Validation } from "../ValidationWire.ts"
 import type * as Wire from "../WorkflowWire.ts"
+import type { CallOptions } from "./Ask.ts"
+import { makeAsk } from "./Ask.ts"
+import type { Given } from "./Given.ts"
+import type { Listing, PageQuery } from "./Listing.ts"
+import { makeListing } from "./Listing.ts"
 
-/** A workflow (specification 2.1). */
+/** A workflow (specification 2.1). Times are ISO 8601 in UTC. */
 export type Workflow = typeof Wire.Workflow.Encoded
+
+/** A workflow in a listing: how many nodes it has instead of nodes and edges. */
+export type WorkflowItem = typeof Wire.WorkflowItem.Encoded
+
+/** The content of a workflow, of which only a name is needed. A builder makes one of these. */
+export type WorkflowDocument = Given<typeof Wire.CreateWorkflow.Encoded>
+
+/** What to set of a workflow; `nodes` and `edges` replace the whole array. */
+export type WorkflowChange = Given<typeof Wire.UpdateWorkflow.Encoded>
+
+/** What to add with `addNode` (specification 4.4). */
+export type NewNode = Given<typeof Wire.AddNode.Encoded>
+
+/** What was added by `addNode` (specification 2.7). */
+export type AddedNode = typeof Wire.AddedNode.Encoded
+
+/** What a validation lays over the workflow, as a start would. */
+export type WorkflowOverlay = Given<typeof ValidateWorkflow.Encoded>
+
+/** What a start would say, problem by problem. */
+export type WorkflowValidation = typeof Validation.Encoded
 
 /** A workflow and its revision, to give as `ifMatch` with a change. */
 export interface TaggedWorkflow {
@@ -16,49 +40,67 @@ export interface TaggedWorkflow {
   readonly etag: string
 }
 
-/** The workflows of the key's account. */
+/** Which workflows to list; `search` is a part of the name, in any case. */
+export interface WorkflowQuery extends PageQuery {
+  readonly search?: string
+}
+
+/** How to change a workflow. */
+export interface UpdateOptions extends CallOptions {
+  /** The revision that the change is based on; any where nothing is said. */
+  readonly ifMatch?: string
+}
+
+/** The workflows of the account. An unknown id rejects with `WORKFLOW_NOT_FOUND`. */
 export interface Workflows {
   /** Newest first. */
-  list(query?: PageQuery): Listing<typeof Wire.WorkflowItem.Encoded>
-  create(content: typeof Wire.CreateWorkflow.Encoded): Promise<Workflow>
-  get(id: string): Promise<Workflow>
+  list(query?: WorkflowQuery, options?: CallOptions): Listing<WorkflowItem>
+  /** Stores a new workflow. Drafts are welcome; what cannot be a graph is `INVALID_GRAPH`. */
+  create(document: WorkflowDocument, options?: CallOptions): Promise<Workflow>
+  get(id: string, options?: CallOptions): Promise<Workflow>
   /** As {@link get}, with the revision. */
-  getTagged(id: string): Promise<TaggedWorkflow>
-  /** Sets the given fields. With `ifMatch` only if the revision is still that one; else 412. */
-  update(
-    id: string,
-    change: typeof Wire.UpdateWorkflow.Encoded,
-    options?: { readonly ifMatch?: string },
-  ): Promise<Workflow>
-  remove(id: string): Promise<void>
-  duplicate(id: string): Promise<Workflow>
-  addNode(id: string, node: typeof Wire.AddNode.Encoded): Promise<typeof Wire.AddedNode.Encoded>
+  getTagged(id: string, options?: CallOptions): Promise<TaggedWorkflow>
+  /** Sets the given fields. Rejects with `REVISION_MISMATCH` where `ifMatch` is outdated. */
+  update(id: string, change: WorkflowChange, options?: UpdateOptions): Promise<Workflow>
+  /** Its runs stay and go on. */
+  remove(id: string, options?: CallOptions): Promise<void>
+  /** A new workflow with the same content, called `<name> (copy)`. */
+  duplicate(id: string, options?: CallOptions): Promise<Workflow>
+  /** Adds one node, placed by `position`, or by `column` and `row`, or after the last column. */
+  addNode(id: string, node: NewNode, options?: CallOptions): Promise<AddedNode>
   /** What a start would say, without starting. */
   validate(
     id: string,
-    overlay?: typeof ValidateWorkflow.Encoded,
-  ): Promise<typeof Validation.Encoded>
+    overlay?: WorkflowOverlay,
+    options?: CallOptions,
+  ): Promise<WorkflowValidation>
 }
 
-/** The workflows that a key sees. */
-export const makeWorkflows = (send: Send): Workflows => {
-  const at = (id: string, rest = "") => `/workflows/${encodeURIComponent(id)}${rest}`
-  const ask = async <A>(method: string, path: string, parts?: Parts) =>
-    (await (await send(method, path, parts)).json()) as A
+/** The workflows that a transport reaches. */
+export const makeWorkflows = (transport: Transport): Workflows => {
+  const ask = makeAsk(transport)
+  const list = makeListing<WorkflowItem, WorkflowQuery>(ask, "workflows.list", ["search"])
+  const read = async (id: string, options?: CallOptions): Promise<TaggedWorkflow> => {
+    const { body, etag = "" } = await ask("workflows.get", { id, options })
+    return { workflow: body as Workflow, etag }
+  }
   return {
-    list: (query = {}) => makeListing(send, "/workflows", query),
-    create: (body) => ask("POST", "/workflows", { body }),
-    get: (id) => ask("GET", at(id)),
-    getTagged: async (id) => {
-      const response = await send("GET", at(id))
-      const etag = response.headers.get("etag") ?? ""
-      return { workflow: (await response.json()) as Workflow, etag }
+    list: (query = {}, options) => list(query, options),
+    create: async (body, options) =>
+      (await ask("workflows.create", { body, options })).body as Workflow,
+    get: async (id, options) => (await read(id, options)).workflow,
+    getTagged: read,
+    update: async (id, body, options) => {
+      const headers = { "if-match": options?.ifMatch }
+      const parts = { id, body, headers, options, known: ["ifMatch"] }
+      return (await ask("workflows.update", parts)).body as Workflow
     },
-    update: (id, body, { ifMatch } = {}) =>
-      ask("PATCH", at(id), { body, headers: { "if-match": ifMatch } }),
-    remove: async (id) => void (await send("DELETE", at(id))),
-    duplicate: (id) => ask("POST", at(id, "/duplicate")),
-    addNode: (id, body) => ask("POST", at(id, "/nodes"), { body }),
-    validate: (id, body = {}) => ask("POST", at(id, "/validate"), { body }),
+    remove: async (id, options) => void (await ask("workflows.remove", { id, options })),
+    duplicate: async (id, options) =>
+      (await ask("workflows.duplicate", { id, options })).body as Workflow,
+    addNode: async (id, body, options) =>
+      (await ask("workflows.addNode", { id, body, options })).body as AddedNode,
+    validate: async (id, body = {}, options) =>
+      (await ask("workflows.validate", { id, body, options })).body as WorkflowValidation,
   }
 }

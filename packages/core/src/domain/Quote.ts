@@ -5,8 +5,6 @@
  * could change how the rest of the sentence reads. Leaves out: whether a text may be repeated at
  * all; values of a request are not, because they may be secrets.
  */
-import { firstOf } from "./TextLength.ts"
-
 /** Characters of a name that a sentence shows before it cuts; every valid id fits. */
 export const shownCharacters = 128
 
@@ -24,6 +22,16 @@ const unseen = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufef
 
 const escaped = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+
+/** The first so many code points of a text; never half of a surrogate pair. */
+export const firstOf = (text: string, count: number): string => {
+  if (text.length <= count) return text
+  let end = 0
+  for (let left = count; left > 0 && end < text.length; left--) {
+    end += text.codePointAt(end)! > 0xffff ? 2 : 1
+  }
+  return text.slice(0, end)
+}
 
 /** The name in double quotes, escaped like a JSON string and cut after 128 characters. */
 export const quoted = (name: string): string => {

@@ -10,13 +10,3 @@ import { Schema } from "effect"
  */
 export const isAtMost = (maximum: number, expected = `a length of at most ${maximum}`) =>
   Schema.isMaxCodePoints(maximum, { expected })
-
-/** The first so many code points of a text; never half of a surrogate pair. */
-export const firstOf = (text: string, count: number): string => {
-  if (text.length <= count) return text
-  let end = 0
-  for (let left = count; left > 0 && end < text.length; left--) {
-    end += text.codePointAt(end)! > 0xffff ? 2 : 1
-  }
-  return text.slice(0, end)
-}

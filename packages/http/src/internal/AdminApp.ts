@@ -22,7 +22,7 @@ import * as AdminHandlers from "./AdminHandlers.ts"
 import * as AdminQuarantineHandlers from "./AdminQuarantineHandlers.ts"
 import * as AdminWebhookHandlers from "./AdminWebhookHandlers.ts"
 import type { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
-import { Cursors } from "../Cursor.ts"
+import { Cursors } from "./Cursor.ts"
 import * as RequestForm from "./RequestForm.ts"
 
 const document = HttpRouter.use(

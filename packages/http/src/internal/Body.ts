@@ -7,13 +7,13 @@
  * that is kept of it can be written again; an empty body counts as `{}`. Refuses in this order:
  * media type and content coding, size, depth, encoding, syntax, number of values, form.
  */
-import { unknownFieldsOf } from "@millrace/api/Closed"
-import { sentenceOf } from "@millrace/api/Sentence"
 import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
-import { ByteSize, Effect, Result, Schema } from "effect"
+import type { Schema } from "effect"
+import { ByteSize, Effect, Result } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { BodyTooLarge, Compressed, InvalidRequest, NotJson, refuse } from "../Errors.ts"
+import * as Form from "../Form.ts"
 import { problemOfDepth, problemOfValues } from "./JsonBounds.ts"
 
 /** Beyond so many characters only the first problem of a body is named: naming costs time. */
@@ -82,7 +82,7 @@ export interface Original<A> {
 
 /** A {@link reader} that also gives the bytes. */
 export const originalReader = <A, I>(schema: Schema.Codec<A, I>) => {
-  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
+  const read = Form.reader(schema, "body")
   return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const { headers } = request
     if (!isJson(headers["content-type"] ?? "application/json")) return yield* refuse(new NotJson())
@@ -92,13 +92,9 @@ export const originalReader = <A, I>(schema: Schema.Codec<A, I>) => {
     const value = parse(bytes, limits)
     if (Result.isFailure(value)) return yield* refuse(value.failure)
     const errors = bytes.byteLength > fullReportLength ? "first" : "all"
-    const decoded = decode(value.success, { errors })
-    const unknown = unknownFieldsOf(schema, value.success)
-    if (Result.isSuccess(decoded) && unknown.length === 0) {
-      return { body: decoded.success, bytes: new Uint8Array(bytes) } satisfies Original<A>
-    }
-    const wrong = Result.isSuccess(decoded) ? [] : [sentenceOf(decoded.failure.issue, "body")]
-    return yield* refuse(new InvalidRequest({ message: [...unknown, ...wrong].join("; ") }))
+    const body = read(value.success, errors)
+    if (Result.isFailure(body)) return yield* refuse(body.failure)
+    return { body: body.success, bytes: new Uint8Array(bytes) } satisfies Original<A>
   })
 }
 

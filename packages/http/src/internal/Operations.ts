@@ -6,7 +6,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { Digest } from "effect/crypto"
-import { Cursors } from "../Cursor.ts"
+import { Cursors } from "./Cursor.ts"
 import * as DeliveryOperations from "./DeliveryOperations.ts"
 import * as NodeTypeOperations from "./NodeTypeOperations.ts"
 import type { GroupName, OperationsOf } from "./Operation.ts"

@@ -10,8 +10,8 @@ import { defaultPageSize } from "@millrace/api/PageQuery"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Page, PageRequest } from "@millrace/core/domain/Page"
 import { Effect } from "effect"
-import type { Bookmark, Filter, Listing } from "../Cursor.ts"
-import { Cursors } from "../Cursor.ts"
+import type { Bookmark, Filter, Listing } from "./Cursor.ts"
+import { Cursors } from "./Cursor.ts"
 import { InvalidRequest } from "../Errors.ts"
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The events of a run as server-sent events, from the store: looked for at once where this process
- * commits to the run, and from time to time wherever else it may execute.
+ * The events of a run from the store, as data and as server-sent events: looked for at once where
+ * this process commits to the run, and from time to time wherever else it may execute.
  *
  * Guarantees: the number of events is that of the store, and none is left out or sent twice; a
  * store that does not answer delays events and loses none. Leaves out: whether the run is there.
@@ -43,13 +43,25 @@ const eventText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(Eve
 const frameOfSnapshot = (run: RunRead, sequence: number): string =>
   `event: snapshot\ndata: ${snapshotText({ sequence, run }, written.parseOptions)}\n\n`
 
-const frameOfEvent = ({ at, ...event }: RunEvent): string => {
-  const body = { ...event, success: event.error === null, createdAt: at }
-  const data = eventText(body, written.parseOptions)
+/** An event as it is told. */
+const bodyOf = ({ at, ...event }: RunEvent): EventBody => ({
+  ...event,
+  success: event.error === null,
+  createdAt: at,
+})
+
+const frameOfEvent = (event: EventBody): string => {
+  const data = eventText(event, written.parseOptions)
   return `id: ${event.sequence}\nevent: ${event.type}\ndata: ${data}\n\n`
 }
 
-const keepAlive = ":\n\n"
+const frameOf = (item: Item): string => {
+  if (item === "silence") return ":\n\n"
+  return "run" in item ? frameOfSnapshot(item.run, item.sequence) : frameOfEvent(item)
+}
+
+/** What a stream gives: the run as it is, its events, and that nothing has come for long. */
+export type Item = SnapshotBody | EventBody | "silence"
 
 /** What a stream is of. */
 export interface Source {
@@ -85,7 +97,7 @@ const look = ({ account, record, store }: Source, after: number) => {
 const pause = (latch: Latch.Latch, millis: number) =>
   Effect.raceFirst(latch.await, Effect.sleep(millis))
 
-type Step = readonly [ReadonlyArray<string>, Option.Option<Place>]
+type Step = readonly [ReadonlyArray<Item>, Option.Option<Place>]
 
 /** What is sent next, and from where to go on. */
 const step = (source: Source, latch: Latch.Latch, isOver: (now: number) => boolean) =>
@@ -97,21 +109,20 @@ const step = (source: Source, latch: Latch.Latch, isOver: (now: number) => boole
     const last = events.at(-1)
     if (last !== undefined) {
       const next = { after: last.sequence, pauseMillis: shortestPauseMillis, sentAt: now }
-      const frames = [events.map(frameOfEvent).join("")]
-      return [frames, isEnd(last.type) ? Option.none() : Option.some(next)]
+      return [events.map(bodyOf), isEnd(last.type) ? Option.none() : Option.some(next)]
     }
     if (isOver(now)) return [[], Option.none()]
     yield* pause(latch, pauseMillis)
     const longer = Math.min(2 * pauseMillis, longestPauseMillis)
     const isQuiet = now - sentAt >= keepAliveMillis
     const place = { after, pauseMillis: longer, sentAt: isQuiet ? now : sentAt }
-    return [isQuiet ? [keepAlive] : [], Option.some(place)]
+    return [isQuiet ? ["silence"] : [], Option.some(place)]
   })
 
-/** The frames of a stream. Listens until the scope closes. */
-export const frames = Effect.fnUntraced(function* (
+/** What a stream gives. Listens until the scope closes. */
+export const items = Effect.fnUntraced(function* (
   source: Source,
-): Effect.fn.Return<Stream.Stream<string>, never, Scope.Scope> {
+): Effect.fn.Return<Stream.Stream<Item>, never, Scope.Scope> {
   const { run } = source.record
   const latch = yield* (yield* CurrentRunNotifier).listen(run.id)
   const isDraining = yield* IsDraining
@@ -120,7 +131,14 @@ export const frames = Effect.fnUntraced(function* (
   const isOver = (now: number) => isDraining() || now - begin >= streamMillis
   const place = { after: source.after, pauseMillis: shortestPauseMillis, sentAt: begin }
   return Stream.concat(
-    Stream.succeed(frameOfSnapshot(source.run, run.sequence)),
-    Stream.paginate<Place, string>(place, step(source, latch, isOver)),
+    Stream.succeed<Item>({ sequence: run.sequence, run: source.run }),
+    Stream.paginate<Place, Item>(place, step(source, latch, isOver)),
   )
 })
+
+/** The same as server-sent events; what comes at once is one text. */
+export const frames = (source: Source) =>
+  Effect.map(
+    items(source),
+    Stream.mapArray((found) => [found.map(frameOf).join("")] as const),
+  )

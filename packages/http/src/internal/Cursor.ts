@@ -14,7 +14,7 @@ import { RunStatus } from "@millrace/core/domain/Run"
 import { Context, Effect, Layer, Option, Result, Schema } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"
-import { InvalidRequest } from "./Errors.ts"
+import { InvalidRequest } from "../Errors.ts"
 
 /** Which listing a cursor belongs to. */
 const Listing = Schema.Literals(["workflows", "runs", "deliveries"])

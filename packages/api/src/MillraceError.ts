@@ -1,0 +1,88 @@
+/**
+ * What an engine or a server refuses or cannot do, as errors of JavaScript: one class, a code for
+ * programs and one sentence for people. The codes are those of `X-Error-Code`, in capitals.
+ *
+ * Guarantees: every refusal has a code of its own; no code is decided by the text of a message.
+ * Leaves out: a server that does not answer; that is the error of `fetch`.
+ */
+
+/** What an error is, for programs. `INTERNAL_ERROR` is a fault; all others have a reason outside. */
+export type ErrorCode =
+  // What is asked for is not there, or not possible now.
+  | "ACCOUNT_NOT_FOUND"
+  | "DELIVERY_NOT_FOUND"
+  | "KEY_NOT_FOUND"
+  | "RUN_NOT_FOUND"
+  | "WORKFLOW_NOT_FOUND"
+  | "NOT_IN_QUARANTINE"
+  | "REVISION_MISMATCH"
+  | "TOO_MANY_CHANGES"
+  | "RUN_ENDED"
+  | "IDEMPOTENCY_KEY_TAKEN"
+  | "LABEL_TAKEN"
+  | "TOO_MANY_KEYS"
+  | "INSUFFICIENT_CREDITS"
+  | "BEYOND_MAX_CREDITS"
+  // What is asked for is wrong.
+  | "INVALID_GRAPH"
+  | "INVALID_KEY"
+  | "INVALID_REQUEST"
+  | "INVALID_WEBHOOK"
+  // The store, the process, or the time that a caller had.
+  | "STORE_UNAVAILABLE"
+  | "VAULT_CLOSED"
+  | "DATA_FOLDER_DAMAGED"
+  | "DATA_FOLDER_FOREIGN"
+  | "DATA_FOLDER_LOCKED"
+  | "ENGINE_CLOSED"
+  | "INTERNAL_ERROR"
+  | "TIMEOUT"
+  // Over HTTP only.
+  | "KEY_REFUSED"
+  | "TOKEN_REFUSED"
+  | "LIMIT_EXCEEDED"
+  | "TOO_MANY_BAD_TOKENS"
+  | "TOO_MANY_STREAMS"
+  | "BODY_TOO_LARGE"
+  | "UNSUPPORTED_MEDIA_TYPE"
+  | "UNSUPPORTED_CONTENT_ENCODING"
+  | "UNKNOWN_ROUTE"
+  | "METHOD_NOT_ALLOWED"
+  | "SHUTTING_DOWN"
+  | "UNEXPECTED_ANSWER"
+
+/** What is known of an error beside its code and its sentence. */
+export interface ErrorDetail {
+  readonly status?: number | undefined
+  readonly problems?: ReadonlyArray<string>
+  readonly requestId?: string | null
+  readonly retryAfterSeconds?: number | null
+  readonly cause?: unknown
+}
+
+/** The error that every call rejects with. `message` is one sentence. */
+export class MillraceError extends Error {
+  readonly code: ErrorCode
+  /** The status of HTTP that goes with the code; `undefined` where no operation was refused. */
+  readonly status: number | undefined
+  /** Of `INVALID_GRAPH`: every problem as a sentence of its own. Else empty. */
+  readonly problems: ReadonlyArray<string>
+  /** The name of the request in the server's log; `null` within one process. */
+  readonly requestId: string | null
+  /** After how many seconds the request may come again, where the server says so. */
+  readonly retryAfterSeconds: number | null
+
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message, "cause" in detail ? { cause: detail.cause } : {})
+    this.name = "MillraceError"
+    this.code = code
+    this.status = detail.status
+    this.problems = detail.problems ?? []
+    this.requestId = detail.requestId ?? null
+    this.retryAfterSeconds = detail.retryAfterSeconds ?? null
+  }
+}
+
+/** The error for what was given in a wrong form. */
+export const invalid = (message: string): MillraceError =>
+  new MillraceError("INVALID_REQUEST", message, { status: 400 })

@@ -1,0 +1,103 @@
+/**
+ * Calls over HTTP: addresses, the key, patience, and streams of server-sent events.
+ *
+ * Guarantees: a request that was refused because the key has no requests left is repeated when the
+ * server says so; nothing else is. An answer that is an error rejects with a `MillraceError`.
+ */
+import type { ErrorCode } from "../MillraceError.ts"
+import { MillraceError } from "../MillraceError.ts"
+import type { Call, Transport, WireEvent } from "../Transport.ts"
+import { textOf } from "../Transport.ts"
+import { eventsOf } from "./EventStream.ts"
+import { routes } from "./Routes.ts"
+import { sleep } from "./Sleep.ts"
+
+/** Where the server is, who calls, and how patient the caller is. */
+export interface ClientOptions {
+  /** Address of the server, without `/api/v1`. */
+  readonly url: string | URL
+  readonly apiKey: string
+  /** How often a request is sent again after 429; 3 where nothing is said. */
+  readonly retries?: number
+  /** A longer `Retry-After` rejects with the 429; 60 where nothing is said. */
+  readonly longestWaitSeconds?: number
+  /** Sends requests; the platform's `fetch` where nothing is said. */
+  readonly fetch?: (request: Request) => Promise<Response>
+}
+
+const sentenceOf = (text: string): string | undefined => {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown }
+    return typeof error === "string" ? error : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The error for an answer; also for one that does not come from a server of ours. */
+const errorOf = async (response: Response): Promise<MillraceError> => {
+  const { headers, status } = response
+  const message = sentenceOf(await response.text()) ?? `The answer was ${status}`
+  const code = (headers.get("x-error-code") ?? "unexpected_answer").toUpperCase() as ErrorCode
+  const seconds = headers.get("retry-after")
+  return new MillraceError(code, message, {
+    status,
+    problems: code === "INVALID_GRAPH" ? message.split("; ") : [],
+    requestId: headers.get("x-request-id"),
+    retryAfterSeconds: seconds === null ? null : Number(seconds),
+  })
+}
+
+/** Makes the request of a call, to a server at this address. */
+const requestOf = (base: string, apiKey: string, call: Call): Request => {
+  const { body, headers, id = "", operation, query, signal } = call
+  const [method = "", path = ""] = routes[operation].split(" ")
+  const search = new URLSearchParams(textOf(query)).toString()
+  const known = new Headers(textOf(headers))
+  known.set("authorization", `Bearer ${apiKey}`)
+  if (body !== undefined) known.set("content-type", "application/json")
+  const text = body === undefined ? null : JSON.stringify(body)
+  const init = { method, headers: known, body: text, signal: signal ?? null }
+  const address = `${base}${path.replace(":id", () => encodeURIComponent(id))}`
+  return new Request(search === "" ? address : `${address}?${search}`, init)
+}
+
+const wireEventsOf = async function* (body: ReadableStream<Uint8Array>): AsyncGenerator<WireEvent> {
+  for await (const { data, event, id } of eventsOf(body)) {
+    yield { id, event, data: JSON.parse(data) as unknown } as WireEvent
+  }
+}
+
+/** Calls the operations of a server. */
+export const httpTransport = (options: ClientOptions): Transport => {
+  const { apiKey, longestWaitSeconds = 60, retries = 3 } = options
+  const base = `${String(options.url).replace(/\/+$/, "")}/api/v1`
+  const send = options.fetch ?? ((request: Request) => fetch(request))
+
+  const ask = async (call: Call): Promise<Response> => {
+    for (let left = retries; ; left--) {
+      const response = await send(requestOf(base, apiKey, call))
+      call.signal?.throwIfAborted()
+      if (response.ok) return response
+      const error = await errorOf(response)
+      const seconds = error.retryAfterSeconds ?? Number.POSITIVE_INFINITY
+      if (error.status !== 429 || left <= 0 || seconds > longestWaitSeconds) throw error
+      await sleep(seconds * 1_000, call.signal)
+    }
+  }
+
+  return {
+    call: async (call) => {
+      const response = await ask(call)
+      const { headers, status } = response
+      const body: unknown = status === 204 ? undefined : await response.json()
+      const isReplay = headers.get("idempotent-replayed") === "true"
+      return { body, etag: headers.get("etag") ?? undefined, isReplay }
+    },
+    events: async (id, after, signal) => {
+      const headers = after === 0 ? {} : { "last-event-id": String(after) }
+      const { body, status } = await ask({ operation: "runs.events", id, headers, signal })
+      return status === 204 || body === null ? undefined : wireEventsOf(body)
+    },
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Where the operations are, for whoever must not load their definition: method and path below
+ * `/api/v1`. The compiler compares it with the definition.
+ */
+import type { Api } from "../Api.ts"
+import type { OperationName } from "../Transport.ts"
+
+type Groups = (typeof Api)["groups"]
+
+type EndpointOf<O extends OperationName> = O extends `${infer G}.${infer N}`
+  ? G extends keyof Groups
+    ? N extends keyof Groups[G]["endpoints"]
+      ? Groups[G]["endpoints"][N]
+      : never
+    : never
+  : never
+
+type PathOf<P> = P extends `/api/v1${infer Rest}`
+  ? Rest extends `${infer Start}/`
+    ? Start
+    : Rest
+  : never
+
+type RouteOf<E> = E extends { readonly method: infer M extends string; readonly path: infer P }
+  ? `${M} ${PathOf<P>}`
+  : never
+
+/** Method and path of every operation. */
+export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } = {
+  "workflows.list": "GET /workflows",
+  "workflows.create": "POST /workflows",
+  "workflows.get": "GET /workflows/:id",
+  "workflows.update": "PATCH /workflows/:id",
+  "workflows.remove": "DELETE /workflows/:id",
+  "workflows.duplicate": "POST /workflows/:id/duplicate",
+  "workflows.addNode": "POST /workflows/:id/nodes",
+  "workflows.validate": "POST /workflows/:id/validate",
+  "runs.list": "GET /runs",
+  "runs.start": "POST /runs",
+  "runs.estimate": "POST /runs/estimate",
+  "runs.batch": "POST /runs/batch",
+  "runs.get": "GET /runs/:id",
+  "runs.events": "GET /runs/:id/events",
+  "runs.cancel": "POST /runs/:id/cancel",
+  "deliveries.list": "GET /runs/:id/deliveries",
+  "deliveries.get": "GET /deliveries/:id",
+  "deliveries.redeliver": "POST /deliveries/:id/redeliver",
+  "nodeTypes.list": "GET /node-types",
+  "usage.read": "GET /usage",
+}

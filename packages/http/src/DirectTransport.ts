@@ -1,0 +1,173 @@
+/**
+ * Calls to an engine in the same process: the operations themselves, without requests, addresses or
+ * JSON as text.
+ *
+ * Guarantees: what is called is what a handler of the HTTP interface calls, and what is given is
+ * read by the same schemas; an answer shares no object with the engine. Leaves out: API keys and
+ * their limits, and the bounds of a request's body, since whoever calls is the application itself.
+ */
+import { Api } from "@millrace/api/Api"
+import { plainJson } from "@millrace/api/PlainJson"
+import { RunEvent, RunSnapshot } from "@millrace/api/RunEventWire"
+import { RunRead } from "@millrace/api/RunWire"
+import type { Call, OperationName, Transport, WireEvent } from "@millrace/api/Transport"
+import { textOf } from "@millrace/api/Transport"
+import type { AccountId } from "@millrace/core/domain/Id"
+import { RunId } from "@millrace/core/domain/Id"
+import { Effect, Result, Schema, Stream } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
+import type { Refusal } from "./Errors.ts"
+import * as Form from "./Form.ts"
+import type { Answer, Caller } from "./internal/Operation.ts"
+import { Operations } from "./internal/Operations.ts"
+import type { Source } from "./internal/RunStream.ts"
+import { items } from "./internal/RunStream.ts"
+
+export { Operations } from "./internal/Operations.ts"
+
+/** Runs an effect over the operations, until the signal is aborted. */
+export type Execute = <A>(
+  effect: Effect.Effect<A, Refusal, Operations>,
+  signal: AbortSignal | undefined,
+) => Promise<A>
+
+const written = { disableChecks: true } as const
+
+/** Writes answers of a form, each a copy. */
+const writerOf = (schema: Schema.Top) => {
+  const encode = Schema.encodeUnknownSync(schema as Schema.Codec<unknown>)
+  return (value: unknown): unknown => plainJson(encode(value, written), "answer")
+}
+
+/** Any operation, seen without its types: the table of operations has checked them. */
+type Run = (caller: Caller, input: never) => Effect.Effect<Answer<unknown>, Refusal>
+
+/** How what a call brings is read, and what it answers is written. */
+interface Codec {
+  readonly read: (call: Call) => Result.Result<never, Refusal>
+  readonly write: (value: unknown) => unknown
+}
+
+const partsOf = ({ headers, params, payload, query }: HttpApiEndpoint.Top) => {
+  const parts = [
+    ["params", "path", params, ({ id }: Call) => ({ id })],
+    ["query", "query", query, (call: Call) => textOf(call.query)],
+    ["headers", "headers", headers, (call: Call) => textOf(call.headers)],
+    [
+      "payload",
+      "body",
+      payload.get("application/json")?.schemas[0],
+      ({ body }: Call) => body ?? {},
+    ],
+  ] as const
+  return parts.flatMap(([part, root, schema, of]) =>
+    schema === undefined
+      ? []
+      : [{ part, of, read: Form.reader(schema as Schema.Codec<unknown>, root) }],
+  )
+}
+
+const bytesOf = (body: unknown) => () => new TextEncoder().encode(JSON.stringify(body))
+
+const makeCodec = (endpoint: HttpApiEndpoint.Top): Codec => {
+  const parts = partsOf(endpoint)
+  const [success] = endpoint.success
+  return {
+    read: (call) => {
+      const input: Record<string, unknown> = { bytes: bytesOf(call.body) }
+      for (const { of, part, read } of parts) {
+        const found = read(of(call))
+        if (Result.isFailure(found)) return Result.fail(found.failure)
+        input[part] = found.success
+      }
+      return Result.succeed(input as never)
+    },
+    write: writerOf(success!),
+  }
+}
+
+const codecs = new Map<OperationName, Codec>()
+
+const partsOfName = (operation: OperationName) =>
+  operation.split(".") as [keyof (typeof Api)["groups"], string]
+
+const endpointOf = (operation: OperationName): HttpApiEndpoint.Top => {
+  const [group, name] = partsOfName(operation)
+  const endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> = Api.groups[group].endpoints
+  return endpoints[name]!
+}
+
+/** Made when an operation is called for the first time. */
+const codecOf = (operation: OperationName): Codec => {
+  const known = codecs.get(operation)
+  if (known !== undefined) return known
+  const made = makeCodec(endpointOf(operation))
+  codecs.set(operation, made)
+  return made
+}
+
+const writeRun = writerOf(Schema.toCodecJson(RunRead))
+const writeSnapshot = writerOf(Schema.toCodecJson(RunSnapshot))
+const writeEvent = writerOf(Schema.toCodecJson(RunEvent))
+
+const wireEventOf = (item: RunSnapshot | RunEvent): WireEvent =>
+  ("run" in item
+    ? { event: "snapshot", data: writeSnapshot(item) }
+    : { id: String(item.sequence), event: item.type, data: writeEvent(item) }) as WireEvent
+
+/** Events as they happen; whoever stops reading ends it. */
+const streamOf = (
+  execute: Execute,
+  source: Source,
+  signal: AbortSignal | undefined,
+): ReadableStream<WireEvent> => {
+  const left = new AbortController()
+  const either = signal === undefined ? left.signal : AbortSignal.any([left.signal, signal])
+  return new ReadableStream<WireEvent>({
+    start: (controller) => {
+      const told = Stream.runForEach(Stream.unwrap(items(source)), (item) =>
+        Effect.sync(() => item === "silence" || controller.enqueue(wireEventOf(item))),
+      )
+      execute(told, either).then(
+        () => left.signal.aborted || controller.close(),
+        (error: unknown) => controller.error(error),
+      )
+    },
+    cancel: () => left.abort(),
+  })
+}
+
+/** Calls the operations of an engine for one account. */
+export const make = (account: AccountId, execute: Execute): Transport => {
+  const caller: Caller = { account }
+  return {
+    call: async (call) => {
+      const { operation, signal } = call
+      const codec = codecOf(operation)
+      const [group, name] = partsOfName(operation)
+      const answered = Operations.use(({ groups }) => {
+        const input = codec.read(call)
+        if (Result.isFailure(input)) return Effect.fail(input.failure)
+        const run = (groups[group] as Readonly<Record<string, Run>>)[name]!
+        return run(caller, input.success)
+      })
+      const { value, ...beside } = await execute(answered, signal)
+      return { ...beside, body: codec.write(value) }
+    },
+    events: async (id, after, signal) => {
+      const headers = { "last-event-id": String(after) }
+      const codec = codecOf("runs.events")
+      const found = Operations.use(({ follow }) => {
+        const input = codec.read({ operation: "runs.events", id, headers })
+        if (Result.isFailure(input)) return Effect.fail(input.failure)
+        return follow(caller, input.success)
+      })
+      const { value: source } = await execute(found, signal)
+      return source === undefined ? undefined : streamOf(execute, source, signal)
+    },
+    wait: async (id, signal) => {
+      const ended = Operations.use(({ wait }) => wait(caller, RunId.make(id)))
+      return writeRun(await execute(ended, signal)) as typeof RunRead.Encoded
+    },
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * What an engine refuses to open for, and what its calls are refused for, as the one error that
+ * callers meet.
+ */
+import type { ErrorCode } from "@millrace/api/MillraceError"
+import { MillraceError } from "@millrace/api/MillraceError"
+import type { Refusal as CallRefusal } from "@millrace/http/Errors"
+import { errorOf } from "@millrace/http/Errors"
+import type {
+  DataFolderDamaged,
+  DataFolderForeign,
+  DataFolderLocked,
+} from "@millrace/postgres/DataFolder"
+import { Cause, Option } from "effect"
+
+type StoreRefusal = DataFolderDamaged | DataFolderForeign | DataFolderLocked
+
+/** Everything that a call or a start can be refused for. */
+export type Refusal = CallRefusal | StoreRefusal
+
+const storeCodes: { readonly [Tag in StoreRefusal["_tag"]]: ErrorCode } = {
+  DataFolderDamaged: "DATA_FOLDER_DAMAGED",
+  DataFolderForeign: "DATA_FOLDER_FOREIGN",
+  DataFolderLocked: "DATA_FOLDER_LOCKED",
+}
+
+const isOfStore = (refusal: Refusal): refusal is StoreRefusal => refusal._tag in storeCodes
+
+/** What is said to whoever calls an engine that is closed. */
+export const closed = (): MillraceError =>
+  new MillraceError("ENGINE_CLOSED", "The engine is closed", { status: 503 })
+
+const ofRefusal = (refusal: Refusal): MillraceError =>
+  isOfStore(refusal)
+    ? new MillraceError(storeCodes[refusal._tag], refusal.message, { cause: refusal })
+    : errorOf(refusal)
+
+/** A fault is shown as it is: whoever calls is the operator. */
+const ofFault = (fault: unknown): MillraceError => {
+  if (fault instanceof MillraceError) return fault
+  const message = fault instanceof Error ? fault.message : String(fault)
+  return new MillraceError("INTERNAL_ERROR", message, { status: 500, cause: fault })
+}
+
+/** The error for whatever ended an effect. */
+export const ofCause = (cause: Cause.Cause<Refusal>): MillraceError =>
+  Option.match(Cause.findErrorOption(cause), {
+    onNone: () => ofFault(Cause.squash(cause)),
+    onSome: ofRefusal,
+  })
