@@ -6,7 +6,7 @@
  * Leaves out: a server that does not answer; that is the error of `fetch`.
  */
 
-/** What an error is, for programs. `INTERNAL_ERROR` is a fault; all others have a reason outside. */
+/** What went wrong, for programs. `INTERNAL_ERROR` is a fault; all others have a reason outside. */
 export type ErrorCode =
   // What is asked for is not there, or not possible now.
   | "ACCOUNT_NOT_FOUND"
