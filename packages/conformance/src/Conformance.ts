@@ -6,11 +6,13 @@
  * speed, durability and migrations, which differ from store to store.
  */
 import { layer } from "@effect/vitest"
-import type { KeyStore } from "@millrace/core/ports/KeyStore"
-import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
+import * as OptionalPorts from "@millrace/core/engine/OptionalPorts"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import type { Manifest } from "@millrace/core/ports/StoreManifest"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
-import { Effect, type Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { absentPortSuite } from "./internal/AbsentPortSuite.ts"
 import { accountCapSuite } from "./internal/AccountCapSuite.ts"
 import { admitSuite } from "./internal/AdmitSuite.ts"
 import { currentWorkflowSuite } from "./internal/CurrentWorkflowSuite.ts"
@@ -48,10 +50,18 @@ const runs: Listing<unknown, RunStore> = {
   list: (account, request) => RunStore.use((store) => store.list({ account, ...request })),
 }
 
-/** What depends on how fast a store is. */
+/** The stores with ports that refuse in the place of those that are not there. */
+const portsOf = <E>(stores: Layer.Layer<WorkflowStore | RunStore, E>, manifest: Manifest) =>
+  OptionalPorts.layer.pipe(
+    Layer.provideMerge(Layer.merge(stores, Layer.succeed(StoreManifest, manifest))),
+  )
+
+/** What differs from store to store. */
 export interface Options {
   /** How many runs an account has queued when a test is about a crowd; 10,000 unless said. */
   readonly crowd?: number
+  /** What the store has beside workflows and runs; everything unless said. */
+  readonly manifest?: Manifest
 }
 
 /**
@@ -62,26 +72,34 @@ export interface Options {
  */
 export const conformance = <E>(
   name: string,
-  stores: Layer.Layer<WorkflowStore | RunStore | LedgerStore | KeyStore, E>,
-  { crowd = 10_000 }: Options = {},
+  stores: Layer.Layer<WorkflowStore | RunStore, E>,
+  { crowd = 10_000, manifest = { name, ports: ["keys", "ledger", "webhooks"] } }: Options = {},
 ): void =>
-  layer(stores, { timeout: "120 seconds", excludeTestServices: true })(name, (it) => {
-    workflowStoreSuite(it)
-    pagingSuite(it, "WorkflowStore.list", workflows)
-    runCommitSuite(it)
-    idempotencyKeySuite(it)
-    currentWorkflowSuite(it)
-    runReadSuite(it)
-    pagingSuite(it, "RunStore.list", runs)
-    runClaimSuite(it)
-    runLossSuite(it)
-    runParkingSuite(it)
-    inboxSuite(it)
-    runTurnSuite(it, crowd)
-    accountCapSuite(it)
-    ledgerSuite(it)
-    namedCreditSuite(it)
-    usageSuite(it)
-    keyStoreSuite(it)
-    admitSuite(it)
-  })
+  layer(portsOf(stores, manifest), { timeout: "120 seconds", excludeTestServices: true })(
+    name,
+    (it) => {
+      workflowStoreSuite(it)
+      pagingSuite(it, "WorkflowStore.list", workflows)
+      runCommitSuite(it)
+      idempotencyKeySuite(it)
+      currentWorkflowSuite(it, manifest.ports.includes("ledger"))
+      runReadSuite(it)
+      pagingSuite(it, "RunStore.list", runs)
+      runClaimSuite(it)
+      runLossSuite(it)
+      runParkingSuite(it)
+      inboxSuite(it, manifest.ports.includes("ledger"))
+      runTurnSuite(it, crowd)
+      if (manifest.ports.includes("ledger")) {
+        ledgerSuite(it)
+        namedCreditSuite(it)
+        usageSuite(it)
+      }
+      if (manifest.ports.includes("keys")) {
+        accountCapSuite(it)
+        keyStoreSuite(it)
+        admitSuite(it)
+      }
+      absentPortSuite(it, manifest)
+    },
+  )

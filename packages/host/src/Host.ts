@@ -12,6 +12,10 @@ import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
+import * as OptionalPorts from "@millrace/core/engine/OptionalPorts"
+import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { StoreManifest, Unsupported } from "@millrace/core/ports/StoreManifest"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
@@ -43,7 +47,8 @@ export interface WebhookOptions<E = never> {
 
 /** What an engine is made of. */
 export interface HostOptions<E = never> {
-  readonly stores: Layer.Layer<Engine.Stores, E>
+  /** Workflows, runs, and the optional ports that the manifest names. */
+  readonly stores: Layer.Layer<WorkflowStore | RunStore | StoreManifest, E>
   readonly nodes: Layer.Layer<NodeTypes, never, Egress>
   /** The guard for calls that nodes make. */
   readonly egress: Layer.Layer<Egress>
@@ -124,15 +129,25 @@ const dispatcherLayer = ({ dispatcher, guard, vault }: Delivery) =>
     Layer.provide(StoreClock.layerClock),
   )
 
+/** How deliveries are made, or why none are. */
+const deliveryOf = Effect.fnUntraced(function* <E>(
+  webhooks: WebhookOptions<E> | string,
+): Effect.fn.Return<Delivery | string, E, StoreManifest | WebhookStore> {
+  if (typeof webhooks === "string") return webhooks
+  const { name: store, ports } = yield* StoreManifest
+  if (!ports.includes("webhooks")) {
+    return `webhook: ${new Unsupported({ store, port: "webhooks" }).message}`
+  }
+  const { allow, dispatcher, masterKey } = webhooks
+  return {
+    dispatcher,
+    guard: webhookGuard(allow),
+    vault: MasterVault.layer(yield* masterKey),
+  }
+})
+
 const build = Effect.fnUntraced(function* <E>({ webhooks, ...parts }: HostOptions<E>) {
-  const delivery =
-    typeof webhooks === "string"
-      ? webhooks
-      : {
-          dispatcher: webhooks.dispatcher,
-          guard: webhookGuard(webhooks.allow),
-          vault: MasterVault.layer(yield* webhooks.masterKey),
-        }
+  const delivery = yield* deliveryOf(webhooks)
   const around = yield* Effect.scope
   const executing = yield* Scope.fork(around)
   const delivering = yield* Scope.fork(around)
@@ -158,6 +173,7 @@ export const layer = <E = never>(
 ): Layer.Layer<Services, E | StorageError> =>
   Layer.effectContext(build(options)).pipe(
     Layer.provideMerge(LocalQueue.layer),
+    Layer.provideMerge(OptionalPorts.layer),
     Layer.provideMerge(options.stores),
     Layer.provideMerge(NodeDigest.layer),
     Layer.provideMerge(settingsLayer(options)),

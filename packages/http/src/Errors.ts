@@ -27,6 +27,7 @@ import type { VaultClosed } from "@millrace/core/ports/Vault"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
+import { Unsupported } from "@millrace/core/ports/StoreManifest"
 import { Data, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
@@ -182,7 +183,10 @@ const forms = {
   }),
   StorageError: form("StorageError", {
     code: "store_unavailable",
-    error: () => new Wire.Unavailable({ error: "The store is unavailable; try again" }),
+    error: ({ cause, message }) =>
+      new Wire.Unavailable({
+        error: cause instanceof Unsupported ? message : "The store is unavailable; try again",
+      }),
   }),
   // Only operators come across it; it names a key and says nothing of it.
   VaultClosed: form("VaultClosed", {

@@ -10,6 +10,7 @@ import { Keys } from "@millrace/core/engine/Keys"
 import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
 import { orFirst } from "@millrace/core/engine/StoreDeadline"
 import { StorageError } from "@millrace/core/ports/StorageError"
+import { Unsupported } from "@millrace/core/ports/StoreManifest"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
@@ -52,7 +53,10 @@ const ready = HttpRouter.use(
     const isDraining = yield* IsDraining
     const { aheadMillis } = yield* StoreClock
     // Admission is what every request begins with, and a store that only reads refuses it.
-    const reach = Effect.andThen(keys.admit(noKey), store.find(nobody, nothing)).pipe(
+    const admission = Effect.catchTag(keys.admit(noKey), "StorageError", (error) =>
+      error.cause instanceof Unsupported ? Effect.void : Effect.fail(error),
+    )
+    const reach = Effect.andThen(admission, store.find(nobody, nothing)).pipe(
       orFirst(Effect.delay(unreachable, reachableMillis)),
       Effect.map(() => readyWith(problemOfClock(aheadMillis()))),
       Effect.catch((error) => Effect.as(logStorage(error), answerOf(error, 503))),

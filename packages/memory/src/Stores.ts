@@ -4,11 +4,9 @@
  * Guarantees: each build of the layer is empty and shares nothing with another one; the stores
  * behave as the durable ones do. Leaves out: durability and sharing between processes.
  */
-import type { KeyStore } from "@millrace/core/ports/KeyStore"
-import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
-import type { RunStore } from "@millrace/core/ports/RunStore"
-import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import type { Stores } from "@millrace/core/engine/Engine"
+import type { Manifest } from "@millrace/core/ports/StoreManifest"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import { Layer } from "effect"
 import { Accounts } from "./internal/Accounts.ts"
 import { Deliveries } from "./internal/Deliveries.ts"
@@ -18,13 +16,14 @@ import * as Webhooks from "./internal/WebhookStore.ts"
 import { Workflows } from "./internal/Workflows.ts"
 import * as WorkflowsStore from "./internal/WorkflowStore.ts"
 
-/** Everything that is kept. */
-type Services = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
+/** What is there beside workflows and runs: everything. */
+export const manifest: Manifest = { name: "memory", ports: ["keys", "ledger", "webhooks"] }
 
 /** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */
-export const layer: Layer.Layer<Services> = Layer.mergeAll(
+export const layer: Layer.Layer<Stores> = Layer.mergeAll(
   WorkflowsStore.layer,
   Runs.layer,
   Keys.layer,
   Webhooks.layer,
+  Layer.succeed(StoreManifest, manifest),
 ).pipe(Layer.provide(Layer.mergeAll(Accounts.layer, Deliveries.layer, Workflows.layer)))

@@ -4,12 +4,10 @@
  * Guarantees: who works within a transaction of that client has the stores take part in it. Leaves
  * out: connecting; see `Postgres` and `Pglite`.
  */
-import type { KeyStore } from "@millrace/core/ports/KeyStore"
-import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
-import type { RunStore } from "@millrace/core/ports/RunStore"
+import type { Stores as Kept } from "@millrace/core/engine/Engine"
 import { StorageError } from "@millrace/core/ports/StorageError"
-import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import type { Manifest } from "@millrace/core/ports/StoreManifest"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as Keys from "./internal/KeyStore.ts"
@@ -20,8 +18,8 @@ import * as Runs from "./internal/RunStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import * as Workflows from "./internal/WorkflowStore.ts"
 
-/** Everything that is kept. */
-type Kept = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
+/** What is there beside workflows and runs: everything. */
+export const manifest: Manifest = { name: "postgres", ports: ["keys", "ledger", "webhooks"] }
 
 /** The stores over tables that are there already; sends no DDL. */
 export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
@@ -30,6 +28,7 @@ export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Ledger.layer,
   Keys.layer,
   Webhooks.layer,
+  Layer.succeed(StoreManifest, manifest),
 )
 
 /** A schema of a later version is one more reason why the store cannot be opened. */

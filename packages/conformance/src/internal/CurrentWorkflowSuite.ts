@@ -294,11 +294,11 @@ const credits = (it: Tests): void => {
 }
 
 /** Registers the tests. */
-export const currentWorkflowSuite = (it: Tests): void => {
+export const currentWorkflowSuite = (it: Tests, hasLedger: boolean): void => {
   describe("RunStore.commit for a current workflow", () => {
     alone(it)
     together(it)
     names(it)
-    credits(it)
+    if (hasLedger) credits(it)
   })
 }

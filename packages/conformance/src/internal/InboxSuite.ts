@@ -332,7 +332,7 @@ const carrying = (it: Tests): void => {
   )
 }
 
-const refusing = (it: Tests): void => {
+const costing = (it: Tests): void => {
   it.effect("sets aside what each of the runs costs, one after the other, or starts none", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
@@ -342,21 +342,23 @@ const refusing = (it: Tests): void => {
       yield* ledger.meter({ ...by, id: "m" }, true)
       yield* ledger.grant({ ...by, id: "g", amount: 10, priority: 0, expiresAt: null })
       const run = yield* Scenes.owned(samples)
-      const costing = (amount: number) =>
+      const pricey = (amount: number) =>
         startOf(samples.run({ estimatedCredits: amount, heldCredits: amount }), {
           credits: [Ledger.reserve(amount, Samples.epoch)],
         })
-      const dear = Samples.step(run, {}, { starts: [costing(6), costing(5)] })
+      const dear = Samples.step(run, {}, { starts: [pricey(6), pricey(5)] })
       const refusal = yield* Effect.flip(store.commit(dear))
       assert.isTrue(refusal._tag === "InsufficientCredits")
       if (refusal._tag !== "InsufficientCredits") return
       assert.deepStrictEqual([refusal.required, refusal.available], [5, 4])
       assert.strictEqual((yield* ledger.find(samples.account)).account.reserved, 0)
-      yield* store.commit(Samples.step(run, {}, { starts: [costing(6), costing(4)] }))
+      yield* store.commit(Samples.step(run, {}, { starts: [pricey(6), pricey(4)] }))
       assert.strictEqual((yield* ledger.find(samples.account)).account.reserved, 10)
     }),
   )
+}
 
+const refusing = (it: Tests): void => {
   it.effect("drops a message to a run that has ended, is foreign, or is not there", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet
@@ -401,8 +403,8 @@ const refusing = (it: Tests): void => {
   )
 }
 
-/** Registers the suite. */
-export const inboxSuite = (it: Tests): void => {
+/** Registers the suite; what needs credits only where the store has them. */
+export const inboxSuite = (it: Tests, hasLedger: boolean): void => {
   describe("RunStore.send", () => {
     sending(it)
     bounds(it)
@@ -414,6 +416,7 @@ export const inboxSuite = (it: Tests): void => {
   })
   describe("RunStore.commit that starts and sends", () => {
     carrying(it)
+    if (hasLedger) costing(it)
     refusing(it)
   })
 }

@@ -6,6 +6,7 @@ import type { KeyStore } from "../ports/KeyStore.ts"
 import type { LedgerStore } from "../ports/LedgerStore.ts"
 import type { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
+import type { StoreManifest } from "../ports/StoreManifest.ts"
 import type { WebhookStore } from "../ports/WebhookStore.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Accounting } from "./Accounting.ts"
@@ -32,8 +33,14 @@ export type Engine =
   | Ids
   | StoreClock
 
-/** What the engine needs. */
-export type Stores = WorkflowStore | RunStore | LedgerStore | KeyStore | WebhookStore
+/** What the engine needs of a store that has everything. */
+export type Stores =
+  | WorkflowStore
+  | RunStore
+  | LedgerStore
+  | KeyStore
+  | WebhookStore
+  | StoreManifest
 
 /**
  * The engine with random identifiers, by the store's clock. Starts executing whatever the store has

@@ -1,8 +1,10 @@
 /**
- * The one infrastructure error of every store: the database did not answer as it should. It says
- * nothing about whether a write happened; callers read to find out.
+ * The one infrastructure error of every store: the database did not answer as it should, or the
+ * store does not have what was asked for. It says nothing about whether a write happened; callers
+ * read to find out.
  */
 import { Schema } from "effect"
+import { Unsupported } from "./StoreManifest.ts"
 
 /** A store could not do its work. `cause` is for operators and never reaches a client. */
 export class StorageError extends Schema.TaggedError<StorageError>()("StorageError", {
@@ -10,6 +12,7 @@ export class StorageError extends Schema.TaggedError<StorageError>()("StorageErr
   cause: Schema.Defect(),
 }) {
   override get message(): string {
+    if (this.cause instanceof Unsupported) return this.cause.message
     return `The store failed in ${this.operation}: ${describe(this.cause)}`
   }
 }

@@ -1,0 +1,89 @@
+/**
+ * Ports that refuse, in the place of those that a store does not have.
+ *
+ * Guarantees: whatever is asked of such a port fails with one sentence, and nothing else of the
+ * engine is affected.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import { KeyStore } from "../ports/KeyStore.ts"
+import { LedgerStore } from "../ports/LedgerStore.ts"
+import { StorageError } from "../ports/StorageError.ts"
+import type { OptionalPort } from "../ports/StoreManifest.ts"
+import { StoreManifest, Unsupported } from "../ports/StoreManifest.ts"
+import { WebhookStore } from "../ports/WebhookStore.ts"
+
+/** The members of a port, each with whether it takes arguments. */
+type Members<S> = {
+  readonly [K in keyof S]: S[K] extends (...args: never) => unknown ? "method" : "effect"
+}
+
+const keys: Members<KeyStore["Service"]> = {
+  admit: "method",
+  insert: "method",
+  update: "method",
+  revoke: "method",
+  list: "method",
+  insertAccount: "method",
+  findAccount: "method",
+  updateAccount: "method",
+  listAccounts: "effect",
+}
+
+const ledger: Members<LedgerStore["Service"]> = {
+  find: "method",
+  grant: "method",
+  adjust: "method",
+  meter: "method",
+  statement: "method",
+  usage: "method",
+  accounts: "effect",
+  trail: "method",
+}
+
+const webhooks: Members<WebhookStore["Service"]> = {
+  claimDue: "method",
+  claim: "method",
+  record: "method",
+  insert: "method",
+  list: "method",
+  find: "method",
+  redeliver: "method",
+  redeliverFailed: "method",
+  forget: "method",
+  secrets: "method",
+  secretOfEachKey: "effect",
+  ensureSecret: "method",
+  rotateSecret: "method",
+}
+
+/** A port of which everything fails. */
+const refusing = <S>(members: Members<S>, store: string, port: OptionalPort): S => {
+  const all = Object.entries(members).map(([operation, kind]) => {
+    const error = new StorageError({ operation, cause: new Unsupported({ store, port }) })
+    const refused = Effect.fail(error)
+    return [operation, kind === "effect" ? refused : () => refused]
+  })
+  return Object.fromEntries(all) as S
+}
+
+const portsOver = Effect.gen(function* () {
+  const { name, ports } = yield* StoreManifest
+  const there = yield* Effect.context()
+  const portOf = <I, S>(port: OptionalPort, tag: Context.Service<I, S>, members: Members<S>): S => {
+    if (!ports.includes(port)) return refusing(members, name, port)
+    const found = Context.getOption(there, tag)
+    if (Option.isSome(found)) return found.value
+    throw new Error(`The manifest of the store "${name}" names ${port}, but its layer has none`)
+  }
+  return Context.make(KeyStore, portOf("keys", KeyStore, keys)).pipe(
+    Context.add(LedgerStore, portOf("ledger", LedgerStore, ledger)),
+    Context.add(WebhookStore, portOf("webhooks", WebhookStore, webhooks)),
+  )
+})
+
+/**
+ * The optional ports of the store in use: its own where its manifest names them, and ports that
+ * refuse for the rest. A manifest that names what is not there is a defect.
+ */
+export const layer: Layer.Layer<KeyStore | LedgerStore | WebhookStore, never, StoreManifest> =
+  Layer.effectContext(portsOver)
