@@ -139,6 +139,22 @@ describe("KeyStore.admit of many at once", () => {
     }).pipe(Effect.scoped),
   )
 
+  it.live("leaves it to a caller's transaction whether that waits for the disk", () =>
+    Effect.gen(function* () {
+      const { stores } = yield* servers(1)
+      const [server] = stores
+      const store = Context.get(server!, KeyStore)
+      const sql = Context.get(server!, SqlClient)
+      const { hash } = yield* makeKey(store, 10, 10)
+      const inTransaction = Effect.gen(function* () {
+        yield* sql`SET LOCAL synchronous_commit = 'on'`
+        assert.strictEqual((yield* store.admit(hash))._tag, "Admitted")
+        return yield* sql`SELECT current_setting('synchronous_commit') AS setting`
+      })
+      assert.deepStrictEqual(yield* sql.withTransaction(inTransaction), [{ setting: "on" }])
+    }).pipe(Effect.scoped),
+  )
+
   it.live("writes nothing for requests that it refuses", () =>
     Effect.gen(function* () {
       const { aside, stores } = yield* servers(1)

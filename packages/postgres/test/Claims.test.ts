@@ -156,6 +156,23 @@ layer(layerDatabase, { timeout: "120 seconds", excludeTestServices: true })(
       }),
     )
 
+    test.effect("is done with putting runs into the queue once all that are due are there", () =>
+      Effect.gen(function* () {
+        const [samples, store] = [yield* Samples.make, yield* RunStore]
+        const sql = yield* SqlClient
+        const crowd = samples.run()
+        yield* store.commit(Samples.newRun(crowd))
+        yield* copies(crowd.id, 3_500, 1_000_000)
+        const left = sql<{ readonly count: number }>`
+          SELECT count(*)::int AS count FROM open_runs WHERE due_at < 100000000`
+        yield* claimOf({})
+        yield* Effect.repeat(left, { until: ([row]) => row!.count === 0 })
+        const before = yield* readSoFar
+        for (let n = 0; n < 20; n++) yield* sql`SELECT 1`
+        assert.strictEqual(yield* readSoFar, before)
+      }),
+    )
+
     test.effect("is not held up by a process that freezes while it claims under caps", () =>
       Effect.gen(function* () {
         const [url, samples, store] = [yield* Address, yield* Samples.make, yield* RunStore]

@@ -294,6 +294,28 @@ const bounds = (it: Tests): void => {
     }),
   )
 
+  it.effect("takes those of one origin first that have been due for longest", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WebhookStore
+      yield* clear
+      const made = [1, 3, 2].map((hours) => ({
+        ...samples.delivery({ origin: "https://x" }),
+        hours,
+      }))
+      for (const { hours, ...delivery } of made) {
+        yield* store.insert(delivery)
+        yield* recordNext(yield* claimOne(delivery.id), retry(-hours * hour))
+      }
+      const taken = yield* Effect.forEach(made, () => store.claimDue({ ...all, limit: 1 }))
+      const expected = made.toSorted((a, b) => b.hours - a.hours).map(({ id }) => id)
+      assert.deepStrictEqual(
+        taken.flat().map(({ id }) => id),
+        expected,
+      )
+    }),
+  )
+
   it.effect("counts what the dispatcher has in hand already", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
