@@ -6,7 +6,7 @@
  * schema of each port. Leaves out: whether the outputs are allowed; the execution checks that for
  * types from every source alike.
  */
-import { Effect, Result, Schema, SchemaAST, SchemaIssue } from "effect"
+import { Effect, Exit, Result, Schema, SchemaAST, SchemaIssue } from "effect"
 import { fromNumber } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import type { InputPort, NodeType, OutputPort, Ports } from "../domain/NodeType.ts"
@@ -163,12 +163,11 @@ export const toNodeError = (error: unknown): NodeError =>
 
 const decoderOf = (fields: PortFields) => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(Schema.Struct(fields)))
-  return (inputs: JsonObject): Effect.Effect<unknown, NodeError> => {
+  return (inputs: JsonObject): Exit.Exit<object, NodeError> => {
     const result = decode(inputs, all)
-    if (Result.isSuccess(result))
-      return Effect.succeed({ ...inputs, ...(result.success as object) })
+    if (Result.isSuccess(result)) return Exit.succeed({ ...inputs, ...(result.success as object) })
     const message = `input ${clausesOf(result.failure.issue).join("; ")}`
-    return Effect.fail(new NodeError({ message, retryable: false }))
+    return Exit.fail(new NodeError({ message, retryable: false }))
   }
 }
 
@@ -179,7 +178,7 @@ const encoderOf = (fields: PortFields) => {
       Schema.encodeUnknownResult(Schema.toCodecJson(schema)),
     ]),
   )
-  return (outputs: object): Effect.Effect<JsonObject, NodeError> => {
+  return (outputs: object): Exit.Exit<JsonObject, NodeError> => {
     const encoded: Array<[port: string, value: Json]> = []
     for (const [port, value] of Object.entries(outputs)) {
       if (value === undefined) continue
@@ -188,10 +187,10 @@ const encoderOf = (fields: PortFields) => {
       else if (Result.isSuccess(result)) encoded.push([port, result.success])
       else {
         const message = `output ${quoted(port)}: ${clausesOf(result.failure.issue).join("; ")}`
-        return Effect.fail(new NodeError({ message, retryable: false }))
+        return Exit.fail(new NodeError({ message, retryable: false }))
       }
     }
-    return Effect.succeed(Object.fromEntries(encoded))
+    return Exit.succeed(Object.fromEntries(encoded))
   }
 }
 
@@ -243,14 +242,15 @@ export const define = <
   const encode = encoderOf(declaration.outputs)
   return {
     type,
-    run: Effect.fnUntraced(function* (inputs, settings) {
-      const decoded = yield* decode(inputs)
+    // What ends at once stays an exit, so that nobody needs a fiber for it.
+    run: ((inputs, settings) => {
+      const decoded = decode(inputs)
+      if (Exit.isFailure(decoded)) return decoded
       const mode = (settings.mode ?? type.modes[0] ?? "") as M
-      const outputs = yield* Effect.mapError(
-        declaration.run(decoded as Decoded<I>, mode),
-        toNodeError,
-      )
-      return yield* encode(outputs)
+      const outputs = declaration.run(decoded.value as Decoded<I>, mode)
+      return Exit.isExit(outputs) && Exit.isSuccess(outputs)
+        ? encode(outputs.value as object)
+        : Effect.flatMap(Effect.mapError(outputs, toNodeError), encode)
     }) as Executable<Exclude<R, CurrentNode>>["run"],
   }
 }

@@ -15,6 +15,8 @@ import { nodeLogger } from "./internal/NodeLog.ts"
 /**
  * A node type and its handler, in the form the engine executes: JSON in, JSON out. `run` decodes
  * the inputs, calls the handler and encodes what it returns; a port that is absent was not taken.
+ * It is called once for each attempt, and calls the handler at once: where that has ended then, the
+ * answer is an `Exit`, and nothing is left to run.
  */
 export interface Executable<R = never> {
   readonly type: NodeType

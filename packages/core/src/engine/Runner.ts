@@ -150,7 +150,9 @@ const make = Effect.gen(function* () {
   const giveBack = (runId: RunId) => Effect.ignore(store.requeue(id, [runId]))
   const handlers = new Handlers(yield* CurrentWatchdog)
   const slots = new Slots(limits)
-  const context = yield* Effect.context<Requirements>()
+  // Handlers go by the engine's clock, too.
+  const inTime = { ...types, context: Context.add(types.context, Clock.Clock, clock) }
+  const context = Context.add(yield* Effect.context<Requirements>(), NodeTypes, inTime)
   const supervisor = new RunSupervisor(fibers, context, giveBack, handlers, slots)
   const room = () => (supervisor.isDraining() ? 0 : slots.free)
   const notifications = yield* Queue.sliding<void>(1)

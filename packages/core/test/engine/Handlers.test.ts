@@ -1,26 +1,36 @@
 // What is said about a block of the event loop: how long it was, and whose handler it was.
-import { RunId } from "@millrace/core/domain/Id"
+import { AccountId, RunId } from "@millrace/core/domain/Id"
+import type { Blocked } from "@millrace/core/domain/Loss"
+import * as Engine from "@millrace/core/engine/Engine"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { Runs } from "@millrace/core/engine/Runs"
+import { Workflows } from "@millrace/core/engine/Workflows"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import * as Memory from "@millrace/memory/Stores"
 import { Handlers } from "../../src/engine/internal/Handlers.ts"
 import type { Watchdog } from "@millrace/core/ports/Watchdog"
 import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 
 const run = RunId.make("run_1")
 const called = (nodeId: string) => ({ runId: run, nodeId, nodeType: "compute" })
 /** A handler that had control for so many seconds, from the first on. */
-const worked = (handlers: Handlers, nodeId: string, length = 0n) => {
+const worked = (handlers: Handlers, nodeId: string, length = 0) => {
   const handler = handlers.begin(called(nodeId))
   handlers.enter(handler, second)
   handlers.leave(handler, second + length)
   return handler
 }
 
-const second = 1_000_000_000n
+const second = 1_000
 
 describe("Handlers.look", () => {
   it("names the handler that gave no control back, and no other one", () => {
     const handlers = new Handlers()
     worked(handlers, "idle")
-    handlers.end(worked(handlers, "busy", 10n * second))
+    handlers.end(worked(handlers, "busy", 10 * second))
     assert.strictEqual(
       handlers.look(9_600),
       'The event loop was blocked for 10.0 s: node "busy" (compute) of run run_1 gave no control ' +
@@ -51,7 +61,7 @@ describe("Handlers.look", () => {
 
   it("says nothing of what is over within a second", () => {
     const handlers = new Handlers()
-    worked(handlers, "quick", second / 2n)
+    worked(handlers, "quick", second / 2)
     assert.isUndefined(handlers.look(999))
     assert.isUndefined(handlers.takeBlocked())
   })
@@ -60,7 +70,7 @@ describe("Handlers.look", () => {
 describe("Handlers.takeBlocked", () => {
   it("gives the run that has blocked the event loop, once", () => {
     const handlers = new Handlers()
-    worked(handlers, "busy", 3n * second)
+    worked(handlers, "busy", 3 * second)
     assert.deepStrictEqual(handlers.takeBlocked(), { run, millis: 3_000 })
     assert.isUndefined(handlers.takeBlocked())
   })
@@ -84,14 +94,75 @@ describe("Handlers.begin", () => {
 describe("Handlers.takeBlocked", () => {
   it("names the run that blocked for longest, also after a heartbeat that failed", () => {
     const handlers = new Handlers()
-    worked(handlers, "long", 60n * second)
+    worked(handlers, "long", 60 * second)
     const other = handlers.begin({ ...called("short"), runId: RunId.make("run_2") })
     handlers.enter(other, second)
-    handlers.leave(other, 2n * second)
+    handlers.leave(other, 2 * second)
     const blocked = handlers.takeBlocked()
     assert.deepStrictEqual(blocked, { run, millis: 60_000 })
     assert.isUndefined(handlers.takeBlocked())
     handlers.blame(blocked!)
     assert.deepStrictEqual(handlers.takeBlocked(), { run, millis: 60_000 })
   })
+})
+
+/** An engine whose node type computes for so long while it is called, and what its store hears. */
+const computing = Effect.fnUntraced(function* (millis: number) {
+  const machine = yield* Clock.Clock
+  let computed = 0n
+  const clock: Clock.Clock = {
+    currentTimeMillisUnsafe: () => machine.currentTimeMillisUnsafe(),
+    currentTimeMillis: machine.currentTimeMillis,
+    currentTimeNanosUnsafe: () => machine.currentTimeNanosUnsafe(),
+    currentTimeNanos: machine.currentTimeNanos,
+    monotonicTimeNanosUnsafe: () => machine.monotonicTimeNanosUnsafe() + computed,
+    monotonicTimeNanos: machine.monotonicTimeNanos,
+    sleep: (duration) => machine.sleep(duration),
+  }
+  const compute = define({
+    key: "compute",
+    inputs: {},
+    outputs: {},
+    run: () => {
+      computed += BigInt(millis) * 1_000_000n
+      return Effect.succeed({})
+    },
+  })
+  const told: Array<Blocked> = []
+  const hearing = Effect.map(RunStore, (store) =>
+    RunStore.of({
+      ...store,
+      heartbeat: (runner, leaseMillis, blocked) => {
+        if (blocked !== undefined) told.push(blocked)
+        return store.heartbeat(runner, leaseMillis, blocked)
+      },
+    }),
+  )
+  const stores = Layer.provideMerge(Layer.effect(RunStore, hearing), Memory.layer)
+  const layer = Engine.layer.pipe(
+    Layer.provide(NodeTypes.layer(compute)),
+    Layer.provide(stores),
+    Layer.provide(Layer.succeed(Clock.Clock, clock)),
+  )
+  return { told, layer }
+})
+
+const account = AccountId.make("acc_test")
+
+describe("NodeExecutor.begin", () => {
+  it.effect("measures a handler that has ended as soon as it was called", () =>
+    Effect.gen(function* () {
+      const { layer, told } = yield* computing(3_000)
+      yield* Effect.gen(function* () {
+        const [runs, workflows] = [yield* Runs, yield* Workflows]
+        const nodes = [{ id: "n", type: "compute", position: { x: 0, y: 0 } }]
+        const content = { name: "N", description: null, thumbnailUrl: null, nodes, edges: [] }
+        const { id: workflowId } = yield* workflows.create(account, content)
+        const { id } = yield* runs.start(account, { workflowId })
+        yield* runs.wait(account, id)
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(told, [{ run: id, millis: 3_000 }])
+      }).pipe(Effect.provide(layer))
+    }),
+  )
 })

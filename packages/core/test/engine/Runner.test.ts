@@ -117,8 +117,12 @@ describe("Runner.layer", () => {
   it.effect("forgets that a run blocked its process as soon as a node of that run has ended", () =>
     Effect.gen(function* () {
       const [gates, store, clock] = [yield* Gates, yield* RunStore, yield* Clock.Clock]
-      let blockedNanos = 0n
-      const monotonicTimeNanosUnsafe = () => clock.monotonicTimeNanosUnsafe() + blockedNanos
+      let blockedMillis = 0
+      const blocked = {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + blockedMillis,
+        monotonicTimeNanosUnsafe: () =>
+          clock.monotonicTimeNanosUnsafe() + BigInt(blockedMillis) * 1_000_000n,
+      }
       // As the thread that keeps the lease does when the event loop is blocked for too long.
       const block = define({
         key: "block",
@@ -129,12 +133,12 @@ describe("Runner.layer", () => {
           const { owner } = (yield* Effect.flatMap(store.find(account, runId), Effect.fromOption))
             .run
           yield* store.endLease(owner!, { run: runId, millis: 70_000 })
-          blockedNanos = 70_000_000_000n
+          blockedMillis = 70_000
           return { output: null }
         }, Effect.orDie),
       })
       const server = yield* boot([...types, block]).pipe(
-        Effect.provideService(Clock.Clock, Object.assign({}, clock, { monotonicTimeNanosUnsafe })),
+        Effect.provideService(Clock.Clock, Object.assign({}, clock, blocked)),
       )
       const { id } = yield* start(
         [node("one", "block"), node("two", "gate")],

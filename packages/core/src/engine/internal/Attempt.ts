@@ -188,72 +188,83 @@ const suspend = (wait: Wait, state: Json): Effect.Effect<never> => {
   return Effect.die(new Suspension({ until, for: wait.for }, freeze(copy)))
 }
 
-/** An attempt that is about to begin. */
-export interface Attempt {
-  /** Calls the handler. */
-  readonly run: Effect.Effect<JsonObject, unknown, unknown>
-  /** What the handler runs in. */
-  readonly context: Context.Context<unknown>
+/** One attempt of a node. Mutable. */
+export class Attempt {
+  readonly number: number
+  readonly #request: AttemptRequest
+  readonly #now: () => Timestamp
+  readonly #log: NodeLog
+  #charged: MicroCredits | null = null
+
+  constructor(request: AttemptRequest, clock: Clock.Clock) {
+    this.number = request.attempt
+    this.#request = request
+    this.#now = () => clock.currentTimeMillisUnsafe()
+    this.#log = new NodeLog(request.limits, request.attempt, this.#now, request.earlier)
+  }
+
   /** What the handler has charged so far. */
-  readonly charged: () => MicroCredits
+  get charged(): MicroCredits {
+    return this.#charged ?? 0
+  }
+
+  /**
+   * Calls the handler, which does not throw: what is left to do of it, to run in {@link within}, or
+   * how it has ended where it needed nothing of that.
+   */
+  call(): Effect.Effect<JsonObject, unknown, unknown> {
+    const { executable, inputs, node } = this.#request
+    try {
+      return executable.run(inputs, node.settings)
+    } catch (error) {
+      return Exit.die(error)
+    }
+  }
+
+  /** What the handler runs in. */
+  within(outer: Context.Context<unknown>): Context.Context<unknown> {
+    const { attempt, node, run, state, watched } = this.#request
+    const current = CurrentNode.of({
+      accountId: run.accountId,
+      workflowId: run.workflowId,
+      runId: run.id,
+      nodeId: node.id,
+      nodeType: node.type.key,
+      mode: node.settings.mode ?? node.type.modes[0] ?? "",
+      attempt,
+      idempotencyKey: `${run.id}:${node.id}`,
+      values: run.values,
+      resumed: state,
+      message: this.#request.message,
+      suspend,
+      watched,
+      charge: (credits) =>
+        Effect.sync(() => {
+          this.#charged = added(this.#charged, credits)
+        }),
+      log: (level, message, data) => this.#log.add(level, message, data),
+    })
+    return Context.add(outer, CurrentNode, current)
+  }
+
   /** What the handler's end means. */
-  readonly end: (exit: Exit.Exit<JsonObject, unknown>) => Outcome
+  end(exit: Exit.Exit<JsonObject, unknown>): Outcome {
+    const { limits, node } = this.#request
+    return outcomeOf(exit, node.ports, limits, this.#ended())
+  }
+
   /**
    * Ends the attempt as failed, whatever its handler is doing: with the log and the charges so far.
    * What the handler still says later belongs to nobody.
    */
-  readonly giveUp: (error: string) => Outcome
-}
+  giveUp(error: string): Outcome {
+    const unsaid = { error, retryable: true, retryAfterMillis: undefined }
+    return { _tag: "Failed", ...this.#ended(), ...unsaid }
+  }
 
-/** Prepares one attempt, with what its handler runs in. */
-export const make = (
-  request: AttemptRequest,
-  outer: Context.Context<unknown>,
-  clock: Clock.Clock,
-): Attempt => {
-  const { executable, inputs, limits, node, run } = request
-  const now = () => clock.currentTimeMillisUnsafe()
-  const log = new NodeLog(limits, request.attempt, now, request.earlier)
-  let charged: MicroCredits | null = null
-  const current = CurrentNode.of({
-    accountId: run.accountId,
-    workflowId: run.workflowId,
-    runId: run.id,
-    nodeId: node.id,
-    nodeType: node.type.key,
-    mode: node.settings.mode ?? node.type.modes[0] ?? "",
-    attempt: request.attempt,
-    idempotencyKey: `${run.id}:${node.id}`,
-    values: run.values,
-    resumed: request.state,
-    message: request.message,
-    suspend,
-    watched: request.watched,
-    charge: (credits) =>
-      Effect.sync(() => {
-        charged = added(charged, credits)
-      }),
-    log: (level, message, data) => log.add(level, message, data),
-  })
-  const ended = (): Ended => ({
-    index: node.index,
-    attempt: request.attempt,
-    logs: log.close(),
-    charged,
-    at: now(),
-  })
-  const handled = Effect.suspend(() => executable.run(inputs, node.settings))
-  return {
-    run: handled,
-    context: Context.add(outer, CurrentNode, current),
-    charged: () => charged ?? 0,
-    end: (exit) => outcomeOf(exit, node.ports, limits, ended()),
-    giveUp: (error) => ({
-      _tag: "Failed",
-      ...ended(),
-      error,
-      retryable: true,
-      retryAfterMillis: undefined,
-    }),
+  #ended(): Ended {
+    const { attempt, node } = this.#request
+    const logs = this.#log.close()
+    return { index: node.index, attempt, logs, charged: this.#charged, at: this.#now() }
   }
 }

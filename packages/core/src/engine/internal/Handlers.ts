@@ -10,14 +10,17 @@ import type { CalledNode } from "../../domain/CalledNode.ts"
 import { describeNode, inSeconds } from "../../domain/CalledNode.ts"
 import type { RunId } from "../../domain/Id.ts"
 import type { Blocked } from "../../domain/Loss.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Watchdog } from "../../ports/Watchdog.ts"
 
-/** A handler in progress. */
+/** A handler in progress. Mutable. */
 export interface Handler extends CalledNode {
   /** What the watchdog knows it by. */
   readonly mark: number
-  /** When it was last given control: monotonic, in nanoseconds. */
-  enteredAt: bigint
+  /** When it was last given control. */
+  enteredAt: Timestamp
+  /** Its place among those in progress. */
+  place: number
 }
 
 /** A handler that gave no control back for some time. */
@@ -34,12 +37,11 @@ const named = 5
 /** Handlers that have ended a moment ago and are remembered. */
 const remembered = 20
 
-const nanosPerMilli = 1_000_000
-
 /** The handlers of one process. Mutable; every method is one synchronous step. */
 export class Handlers {
   readonly #watchdog: Watchdog | undefined
-  readonly #current = new Set<Handler>()
+  /** In no order: the place of one that is over goes to the last. */
+  readonly #current: Array<Handler> = []
   /** The last that have ended; a ring, because every attempt comes by here. */
   readonly #ended: Array<Handler> = []
   #endedCount = 0
@@ -53,23 +55,23 @@ export class Handlers {
   }
 
   /** To be called before a handler is. */
-  begin(node: CalledNode): Handler {
-    const mark = this.#watchdog === undefined ? 0 : this.#watchdog.began(node)
-    const handler = { ...node, mark, enteredAt: 0n }
-    this.#current.add(handler)
+  begin({ nodeId, nodeType, runId }: CalledNode): Handler {
+    const mark = this.#watchdog?.began({ runId, nodeId, nodeType }) ?? 0
+    const handler = { runId, nodeId, nodeType, mark, enteredAt: 0, place: this.#current.length }
+    this.#current.push(handler)
     return handler
   }
 
-  /** The handler gets control; `now` is monotonic, in nanoseconds. */
-  enter(handler: Handler, now: bigint): void {
+  /** The handler gets control. */
+  enter(handler: Handler, now: Timestamp): void {
     handler.enteredAt = now
     this.#watchdog?.entered(handler.mark)
   }
 
   /** The handler has given control back. */
-  leave(handler: Handler, now: bigint): void {
+  leave(handler: Handler, now: Timestamp): void {
     this.#watchdog?.left(handler.mark)
-    const millis = Number(now - handler.enteredAt) / nanosPerMilli
+    const millis = now - handler.enteredAt
     if (millis > (this.#longest?.millis ?? 0)) this.#longest = { ...handler, millis }
     if (millis < blockMillis) return
     this.#blocking.add(handler.runId)
@@ -89,7 +91,11 @@ export class Handlers {
   /** To be called when the handler is over. */
   end(handler: Handler): void {
     this.#watchdog?.ended(handler.mark)
-    this.#current.delete(handler)
+    const last = this.#current.pop()!
+    if (last !== handler) {
+      this.#current[handler.place] = last
+      last.place = handler.place
+    }
     this.#ended[this.#endedCount % remembered] = handler
     this.#endedCount += 1
   }

@@ -5,12 +5,13 @@
  * Guarantees: whatever a handler does, nobody waits for it; what it says after its attempt was
  * ended is dropped. Leaves out: what any of it means for the run.
  */
-import type { Fiber } from "effect"
-import { Clock, Context, Duration, Effect, Queue } from "effect"
-import type { MicroCredits } from "../../domain/Credits.ts"
+import type { Clock, Context, Fiber } from "effect"
+import { Duration, Effect, Exit, Queue } from "effect"
+import type { JsonObject } from "../../domain/Json.ts"
 import type { Message } from "../../domain/Message.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
 import { never } from "../../domain/Timestamp.ts"
-import * as Attempt from "./Attempt.ts"
+import { Attempt } from "./Attempt.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import type { RunState, Started } from "./RunState.ts"
@@ -18,9 +19,9 @@ import type { Signal, Step } from "./Step.ts"
 
 /** An attempt in progress. */
 interface Running {
-  readonly attempt: number
-  readonly fiber: Fiber.Fiber<unknown, unknown>
-  readonly charged: () => MicroCredits
+  readonly attempt: Attempt
+  /** None where the handler ended as soon as it was called. */
+  readonly fiber: Fiber.Fiber<unknown, unknown> | undefined
   readonly timer: Fiber.Fiber<unknown> | undefined
 }
 
@@ -33,7 +34,6 @@ export class NodeExecutor {
   readonly #types: NodeTypes["Service"]
   readonly #handlers: Handlers
   readonly #clock: Clock.Clock
-  /** What handlers run in; the clock is the engine's. */
   readonly #context: Context.Context<unknown>
   readonly #news: Queue.Queue<News>
   readonly #fork: ReturnType<typeof Effect.runForkWith<unknown>>
@@ -52,12 +52,12 @@ export class NodeExecutor {
     this.#types = types
     this.#handlers = handlers
     this.#clock = clock
-    this.#context = Context.add(types.context, Clock.Clock, clock)
+    this.#context = types.context
     this.#news = news
     this.#fork = Effect.runForkWith(types.context)
     progress.spent = (index, attempt) => {
-      const running = this.#running.get(index)
-      return running?.attempt === attempt ? running.charged() : 0
+      const running = this.#running.get(index)?.attempt
+      return running?.number === attempt ? running.charged : 0
     }
   }
 
@@ -70,7 +70,7 @@ export class NodeExecutor {
   begin({ started, stopped }: Step): void {
     for (const index of stopped) this.#interrupt(index)
     // Handlers follow each other: each gets control when the one before has given it back.
-    let now = started.length === 0 ? 0n : this.#clock.monotonicTimeNanosUnsafe()
+    let now = started.length === 0 ? 0 : this.#clock.currentTimeMillisUnsafe()
     for (const each of started) {
       if (each.message !== undefined) this.#forgetWait(each.index)
       now = this.#start(each, now)
@@ -127,7 +127,7 @@ export class NodeExecutor {
     if (news._tag === "Drain") return false
     if (news._tag === "Expired" || news._tag === "Received") return true
     if (news._tag === "Due") return this.#waits.delete(news.index)
-    if (this.#running.get(news.index)?.attempt !== news.attempt) return false
+    if (this.#running.get(news.index)?.attempt.number !== news.attempt) return false
     this.#interrupt(news.index)
     return true
   }
@@ -142,60 +142,84 @@ export class NodeExecutor {
     const running = this.#running.get(index)
     this.#running.delete(index)
     running?.timer?.interruptUnsafe()
-    running?.fiber.interruptUnsafe()
+    running?.fiber?.interruptUnsafe()
   }
 
   /** Gives a handler control, and measures for how long. */
   #watch<A>(handler: Handler, call: () => A): A {
-    this.#handlers.enter(handler, this.#clock.monotonicTimeNanosUnsafe())
+    this.#handlers.enter(handler, this.#clock.currentTimeMillisUnsafe())
     try {
       return call()
     } finally {
-      this.#handlers.leave(handler, this.#clock.monotonicTimeNanosUnsafe())
+      this.#handlers.leave(handler, this.#clock.currentTimeMillisUnsafe())
     }
   }
 
   /**
    * Calls a handler at once: one that does not wait has then ended before anybody looks. It gets
-   * control at `now`; answers when it has given it back. Both are monotonic, in nanoseconds.
+   * control at `now`; answers when it has given it back.
    */
-  #start(started: Started, now: bigint): bigint {
-    const { attempt: number, index, inputs, message, state } = started
-    const { graph, held, priorAttempts: leftovers, limits, run } = this.#progress
+  #start({ attempt: number, index, inputs, message, state }: Started, now: Timestamp): Timestamp {
+    const { graph, held, priorAttempts, limits, run } = this.#progress
     const node = graph.nodes[index]!
-    const executable = this.#types.executable(node.type.key)!
-    const earlier = leftovers.get(index)?.logs ?? null
     const handler = this.#handlers.begin({
       runId: run.id,
       nodeId: node.id,
       nodeType: node.type.key,
     })
-    const watched = <A>(call: () => A) => this.#watch(handler, call)
     const request = {
       run,
       node,
-      executable,
+      executable: this.#types.executable(node.type.key)!,
       attempt: number,
       inputs,
       state,
       message: message === undefined ? undefined : held.get(message),
-      earlier,
+      earlier: priorAttempts.get(index)?.logs ?? null,
       limits,
-      watched,
+      watched: <A>(call: () => A) => this.#watch(handler, call),
     }
-    const attempt = Attempt.make(request, this.#context, this.#clock)
+    const attempt = new Attempt(request, this.#clock)
     this.#handlers.enter(handler, now)
-    const fiber = Effect.runForkWith(attempt.context)(attempt.run)
-    const left = this.#clock.monotonicTimeNanosUnsafe()
+    const called = attempt.call()
+    return Exit.isExit(called)
+      ? this.#ended(attempt, handler, index, called as Exit.Exit<JsonObject, unknown>)
+      : this.#goOn(attempt, handler, index, called)
+  }
+
+  /** The handler has ended as soon as it was called. */
+  #ended(
+    attempt: Attempt,
+    handler: Handler,
+    index: number,
+    exit: Exit.Exit<JsonObject, unknown>,
+  ): Timestamp {
+    const outcome = attempt.end(exit)
+    this.#handlers.leave(handler, outcome.at)
+    this.#handlers.end(handler)
+    this.#running.set(index, { attempt, fiber: undefined, timer: undefined })
+    Queue.offerUnsafe(this.#news, outcome)
+    return outcome.at
+  }
+
+  /** The rest of the handler goes on in a fiber of its own. */
+  #goOn(
+    attempt: Attempt,
+    handler: Handler,
+    index: number,
+    rest: Effect.Effect<JsonObject, unknown, unknown>,
+  ): Timestamp {
+    const fiber = Effect.runForkWith(attempt.within(this.#context))(rest)
+    const left = this.#clock.currentTimeMillisUnsafe()
     this.#handlers.leave(handler, left)
-    const millis = node.policy.timeoutMillis
+    const millis = this.#progress.graph.nodes[index]!.policy.timeoutMillis
     const timer =
       millis === undefined || fiber.pollUnsafe() !== undefined
         ? undefined
         : this.#after(millis, () =>
             attempt.giveUp(`timed out after ${Duration.format(Duration.millis(millis))}`),
           )
-    this.#running.set(index, { attempt: number, fiber, charged: attempt.charged, timer })
+    this.#running.set(index, { attempt, fiber, timer })
     fiber.addObserver((exit) => {
       this.#handlers.end(handler)
       if (this.#running.get(index)?.fiber === fiber) {
