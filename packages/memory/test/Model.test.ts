@@ -48,6 +48,37 @@ const faults = {
       commit: (commit) => runs.commit({ ...commit, run: { ...commit.run, dueAt: null } }),
     },
   })),
+  "parks a run in spite of a message that its commit did not see": faulty(({ runs }) => ({
+    runs: { ...runs, commit: ({ seen: _, ...rest }) => runs.commit(rest) },
+  })),
+  "gives a message to a second node": faulty(({ runs }) => ({
+    runs: { ...runs, commit: ({ taken: _, ...rest }) => runs.commit(rest) },
+  })),
+  "loses what a commit sends": faulty(({ runs }) => ({
+    runs: { ...runs, commit: ({ messages: _, ...rest }) => runs.commit(rest) },
+  })),
+  "starts only the first run of a commit": faulty(({ runs }) => ({
+    runs: {
+      ...runs,
+      commit: ({ starts = [], ...rest }) => runs.commit({ ...rest, starts: starts.slice(0, 1) }),
+    },
+  })),
+  "appends a message as often as it is sent": faulty(({ runs }) => {
+    let count = 0
+    return {
+      runs: {
+        ...runs,
+        send: (account, id, message) =>
+          runs.send(account, id, { ...message, id: `${message.id} ${(count += 1)}` }),
+      },
+    }
+  }),
+  "forgets what nodes have taken": faulty(({ runs }) => ({
+    runs: {
+      ...runs,
+      inboxes: (requests) => runs.inboxes(requests.map((each) => ({ ...each, held: [] }))),
+    },
+  })),
   "begins every turn with the same account": faulty(({ runs }) => ({
     runs: { ...runs, claim: (request) => runs.claim({ ...request, after: undefined }) },
   })),

@@ -13,7 +13,7 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Webhook } from "@millrace/core/domain/Webhook"
 import type { Node, Workflow, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { Effect } from "effect"
-import { slots } from "./ModelCommands.ts"
+import { slots } from "./ModelSlots.ts"
 import * as Samples from "@millrace/conformance/Samples"
 
 /** Everything that one play names. */

@@ -9,18 +9,10 @@
  */
 import type { RunStatus } from "@millrace/core/domain/Run"
 import * as Dice from "./ModelDice.ts"
+import type { Carried, MessageCommand } from "./ModelMessages.ts"
+import { drawCarried, drawInboxes, drawSend } from "./ModelMessages.ts"
+import { slots } from "./ModelSlots.ts"
 import { names, searches } from "./ModelTexts.ts"
-
-/** How many things of each kind a script knows. */
-export const slots = {
-  accounts: 3,
-  runners: 3,
-  workflows: 7,
-  runs: 9,
-  keys: 16,
-  definitions: 3,
-  labels: 24,
-} as const
 
 /** Who asks: the account that owns the thing, or the one in a slot, be it a stranger or not. */
 export type Asker = "own" | number
@@ -84,6 +76,8 @@ export interface Advance {
   readonly flavor: number
   /** What it sets aside beyond what it has. */
   readonly extra: number
+  /** Absent of one that is made together with others: then who is first makes a difference. */
+  readonly carried?: Carried
 }
 
 /** Credits by hand; `operation` names what is done, and `at` an account. */
@@ -164,6 +158,7 @@ interface RunFilter {
 }
 
 export type RunCommand =
+  | MessageCommand
   | Begin
   | Advance
   | { readonly _tag: "Together"; readonly commits: ReadonlyArray<Begin | Advance> }
@@ -391,6 +386,9 @@ const claim: Draw = (dice) => ({
 const runDraws: ReadonlyArray<Draw> = [
   together,
   claim,
+  (dice) => drawSend(dice, slots.runs, slots.accounts),
+  (dice) => drawInboxes(dice, slots.runs),
+  (dice) => ({ ...advance(dice), carried: drawCarried(dice, slots.runs) }),
   (dice) => ({
     _tag: "TakeOver",
     run: slotOf(dice, "runs"),

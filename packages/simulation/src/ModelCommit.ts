@@ -11,6 +11,7 @@ import type { NodeRun, Run } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import * as Cast from "./ModelCast.ts"
 import type { Advance, Begin } from "./ModelCommands.ts"
+import { carriedOf } from "./ModelMessages.ts"
 import type { StoreModel } from "./StoreModel.ts"
 import { isOpen } from "./StoreModelRuns.ts"
 
@@ -201,6 +202,7 @@ const stepOf = (cast: Cast.Cast, model: StoreModel, advance: Advance): RunCommit
     run: { ...next, sequence, actualCredits: run.actualCredits + costOf(rowsNow) },
     ...cargo,
     credits: creditsOf(next, rowsNow, { held, isBooked }, taken),
+    ...(advance.carried === undefined ? {} : carriedOf(cast, model, next, advance.carried)),
   }
 }
 

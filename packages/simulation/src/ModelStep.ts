@@ -20,6 +20,7 @@ import * as Cast from "./ModelCast.ts"
 import type { Asker, Block, Command, KeyCommand, Listing } from "./ModelCommands.ts"
 import type { LedgerCommand, RunCommand, WorkflowCommand } from "./ModelCommands.ts"
 import { commitOf } from "./ModelCommit.ts"
+import { messageAct } from "./ModelMessages.ts"
 import type { StoreModel, Stores } from "./StoreModel.ts"
 
 /** Why a store refused; the tag and the message are compared. */
@@ -288,6 +289,9 @@ const runAct = (scene: Scene, command: Exclude<RunCommand, Handing>): Act => {
       model.runs.runs().find(({ id }) => id === cast.runs[slot]),
     )
   switch (command._tag) {
+    case "Send":
+    case "Inboxes":
+      return messageAct(cast, model, command)
     case "Begin":
     case "Advance": {
       const commit = commitOf(cast, model, command)

@@ -8,7 +8,9 @@ import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import { auditAccount } from "@millrace/core/engine/Audit"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Effect, Option } from "effect"
-import { type Command, slots } from "./ModelCommands.ts"
+import type { Command } from "./ModelCommands.ts"
+import { slots } from "./ModelSlots.ts"
+import { inboxesOf } from "./ModelMessages.ts"
 import { byAge, ledgerOf, type Scene, sortedRecords } from "./ModelStep.ts"
 import type { Stores } from "./StoreModel.ts"
 
@@ -45,9 +47,15 @@ export const touchedBy = (command: Command): Touched => {
       return { ...nothing, workflows: [command.workflow] }
     case "TakeOver":
       return { ...nothing, runs: [command.run] }
+    case "Send":
+      return { ...nothing, runs: [command.run] }
     case "Begin":
-    case "Advance":
       return { ...nothing, runs: [command.run], ledgers: everything.ledgers }
+    case "Advance": {
+      const { sends = [], starts = [] } = command.carried ?? {}
+      const runs = [command, ...starts, ...sends].map(({ run }) => run)
+      return { ...nothing, runs: [...new Set(runs)], ledgers: everything.ledgers }
+    }
     case "Together": {
       const runs = command.commits.map(({ run }) => run)
       return { ...nothing, runs, ledgers: everything.ledgers }
@@ -112,6 +120,7 @@ export const part = Effect.fnUntraced(function* (stores: Stores, scene: Scene, t
       scene,
       touched.runs.map((slot) => runs[slot]!),
     ),
+    inboxes: yield* inboxesOf(stores.runs, scene.cast, { ...touched, after: 0, held: [] }),
     credits: yield* Effect.forEach(touched.ledgers, (slot) => creditsOf(stores, accounts[slot]!)),
   }
 })

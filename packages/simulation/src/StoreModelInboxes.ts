@@ -45,6 +45,11 @@ export class Inboxes {
     return number
   }
 
+  untaken(runId: RunId): ReadonlyArray<number> {
+    const own = this.#of(runId).filter(({ takenBy }) => takenBy === null)
+    return own.map(({ message }) => message.number)
+  }
+
   take(runId: RunId, taken: ReadonlyArray<TakenMessage>): void {
     this.#received = this.#received.map((each) => {
       const mine = taken.find(({ number }) => number === each.message.number)

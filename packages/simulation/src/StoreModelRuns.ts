@@ -29,6 +29,8 @@ export interface RunModel {
   readonly store: RunStore["Service"]
   readonly runs: () => ReadonlyArray<Run>
   readonly nodeRuns: (id: RunId) => ReadonlyArray<NodeRun>
+  /** The numbers of the messages that no node of a run has taken, kept or not. */
+  readonly untaken: (id: RunId) => ReadonlyArray<number>
   /**
    * Which runs a claim takes first of those that were created, or are due, at the same time: that
    * is a store's own choice.
@@ -475,6 +477,7 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
     store,
     runs: () => lists.runs,
     nodeRuns: (id) => lists.nodeRuns(id),
+    untaken: (id) => lists.inboxes.untaken(id),
     favor: (ids) => void (lists.favorites = ids),
   }
 }

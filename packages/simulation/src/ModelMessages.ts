@@ -1,0 +1,139 @@
+/**
+ * Messages in a random script: what is sent and read, and what a commit takes, starts and sends.
+ *
+ * Guarantees: the same dice draw the same commands. Leaves out: what stores make of them.
+ */
+import * as Ledger from "@millrace/core/domain/Ledger"
+import type { NewMessage } from "@millrace/core/domain/Message"
+import type { Run } from "@millrace/core/domain/Run"
+import type { RunCommit, RunStore } from "@millrace/core/ports/RunStore"
+import { Effect } from "effect"
+import type { Cast } from "./ModelCast.ts"
+import { contentOf, errorOf, runOf, timeOf } from "./ModelCast.ts"
+import type { Dice } from "./ModelDice.ts"
+import type { StoreModel } from "./StoreModel.ts"
+
+/** What a script does with messages. Runs and accounts are named by their slots. */
+export type MessageCommand =
+  | {
+      readonly _tag: "Send"
+      readonly run: number
+      readonly as: "own" | number
+      readonly message: number
+    }
+  | {
+      readonly _tag: "Inboxes"
+      readonly runs: ReadonlyArray<number>
+      readonly after: number
+      readonly held: ReadonlyArray<number>
+    }
+
+/** What a commit has to do with messages and other runs. */
+export interface Carried {
+  /** How far from the last message the one is that it has seen; `null` where it says none. */
+  readonly seen: number | null
+  /** How many messages it takes. */
+  readonly takes: number
+  readonly starts: ReadonlyArray<{ readonly run: number; readonly estimate: number }>
+  readonly sends: ReadonlyArray<{ readonly run: number; readonly message: number }>
+}
+
+/** How many different messages a script knows. */
+const messages = 6
+
+const times = <A>(dice: Dice, most: number, draw: () => A): ReadonlyArray<A> =>
+  Array.from({ length: dice.chance(30) ? dice.below(most + 1) : 0 }, draw)
+
+/** What a commit carries, in a script with so many runs. */
+export const drawCarried = (dice: Dice, runs: number): Carried => ({
+  seen: dice.chance(60) ? null : dice.of([0, 0, 0, -1, 1]),
+  takes: dice.of([0, 0, 1, 2]),
+  starts: times(dice, 2, () => ({ run: dice.below(runs), estimate: dice.of([0, 250_000]) })),
+  sends: times(dice, 2, () => ({ run: dice.below(runs), message: dice.below(messages) })),
+})
+
+/** Draws a message that is sent. */
+export const drawSend = (dice: Dice, runs: number, accounts: number): MessageCommand => ({
+  _tag: "Send",
+  run: dice.below(runs),
+  as: dice.chance(90) ? "own" : dice.below(accounts),
+  message: dice.below(messages),
+})
+
+/** Draws a look into inboxes. */
+export const drawInboxes = (dice: Dice, runs: number): MessageCommand => ({
+  _tag: "Inboxes",
+  runs: dice.some([...Array(runs).keys()], 1 + dice.below(4)),
+  after: dice.below(3),
+  held: dice.some([1, 2, 3], dice.below(3)),
+})
+
+/** A message; those of the same number have one id, and say different things of different runs. */
+const messageOf = (message: number, run: number): NewMessage => ({
+  id: `message ${message}`,
+  name: errorOf(message),
+  payload: contentOf(message + run),
+})
+
+/** What a commit of a run carries. A run that it starts is always of the same account. */
+export const carriedOf = (
+  cast: Cast,
+  model: StoreModel,
+  run: Run,
+  { seen, sends, starts, takes }: Carried,
+): Pick<RunCommit, "seen" | "taken" | "starts" | "messages"> => {
+  const untaken = model.runs.untaken(run.id)
+  const slots = [...new Set(starts.map((each) => each.run))]
+  return {
+    seen: seen === null ? undefined : run.messages + seen,
+    taken: untaken.slice(0, takes).map((number) => ({ number, nodeId: `n${number}` })),
+    starts: slots
+      .filter((slot) => cast.runs[slot] !== run.id)
+      .map((slot) => {
+        const estimate = starts.find((each) => each.run === slot)!.estimate
+        const { accountId } = run
+        const fresh = { accountId, createdAt: timeOf(slot), estimatedCredits: estimate }
+        return {
+          run: runOf(cast, slot, { ...fresh, heldCredits: estimate }),
+          definition: cast.definitions[0]!,
+          credits: estimate === 0 ? [] : [Ledger.reserve(estimate, timeOf(6))],
+        }
+      }),
+    messages: sends
+      .filter((each) => cast.runs[each.run] !== run.id)
+      .map(({ message, run: slot }) => ({
+        runId: cast.runs[slot]!,
+        message: messageOf(message, slot),
+      })),
+  }
+}
+
+/** The messages of runs, without the times that a store gave them, in one order. */
+export const inboxesOf = (
+  store: RunStore["Service"],
+  cast: Cast,
+  {
+    after,
+    held,
+    runs,
+  }: Pick<Extract<MessageCommand, { _tag: "Inboxes" }>, "after" | "held" | "runs">,
+) => {
+  const requests = runs.map((slot) => ({ runId: cast.runs[slot]!, after, held }))
+  return Effect.map(store.inboxes(requests), (inboxes) =>
+    inboxes
+      .map(({ messages: all, runId }) => ({ runId, all: all.map(({ at: _, ...rest }) => rest) }))
+      .toSorted((a, b) => (a.runId < b.runId ? -1 : 1)),
+  )
+}
+
+/** Does what a command asks for. */
+export const messageAct =
+  (cast: Cast, model: StoreModel, command: MessageCommand) =>
+  ({ runs }: { readonly runs: RunStore["Service"] }) => {
+    if (command._tag === "Inboxes") return inboxesOf(runs, cast, command)
+    const id = cast.runs[command.run]!
+    const owner = model.runs.runs().find((run) => run.id === id)?.accountId
+    const own = owner ?? cast.accounts[0]!
+    const account = command.as === "own" ? own : cast.accounts[command.as]!
+    return runs.send(account, id, messageOf(command.message, command.run))
+  }
