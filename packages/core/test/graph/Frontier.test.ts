@@ -370,6 +370,7 @@ describe("Frontier.settle", () => {
     run.settle("a", null, "FAILED")
     expect(run.statuses()["a"]).toBe("COMPLETED")
     expect(run.frontier.remaining).toBe(1)
+    expect(run.frontier.finished).toBe(false)
     expect(run.advance()).toEqual(["run b"])
   })
 

@@ -217,13 +217,47 @@ describe("Graph.compile: a node's plan", () => {
   })
 
   it("names texts that look like expressions, except those of a leftover", () => {
+    const fallback = { onError: "default", default: { output: { a: [1, "{{ z }}"] } } }
     const { texts } = graphOf([
-      node("a", "step", { input: ["{{ x }}"] }),
+      node("a", "step", { input: "{{ x }}" }),
+      node("b", "source", {}, fallback),
       node("c", "pair", { right: "{{ y }}" }),
     ])
     expect(texts.map(({ isText, nodeId, port }) => [nodeId, port, isText])).toEqual([
       ["a", "input", true],
+      ["b", "output", true],
     ])
+    expect(messages(texts).map((text) => text.split("holds")[0])).toEqual([
+      'Node "a": input "input": ',
+      'Node "b": default of output "output": [a][1]: ',
+    ])
+  })
+
+  it("names twenty texts of one literal at most", () => {
+    const many = Array.from({ length: 30 }, () => "{{ x }}")
+    expect(graphOf([node("a", "step", { input: many })]).texts).toHaveLength(20)
+  })
+
+  it("names what is wrong with a policy, also a default for an output that is not there", () => {
+    const nodes = [
+      node("a", "source", {}, { onError: "explode" }),
+      node("b", "source", {}, { onError: "default", default: { none: 1, error: 2, output: 3 } }),
+    ]
+    expect(problemsIn(nodes)).toEqual([
+      { message: 'Node "a": onError: expected one of fail, route, default', nodeId: "a" },
+      {
+        message: 'Node "b": default: has no output "none"; it has output',
+        nodeId: "b",
+        port: "none",
+      },
+    ])
+  })
+
+  it("joins the only input and output of a disabled node, whatever they are called", () => {
+    const odd = type("odd", ["from"], ["to", "error"])
+    const nodes = [node("a", "odd", {}, { disabled: true })]
+    const graph = Result.getOrThrow(compile({ nodes, edges: [] }, () => odd, {}))
+    expect(graph.nodes[0]!.passThrough).toEqual(["from", "to"])
   })
 
   it("calls no disabled node a leftover", () => {
