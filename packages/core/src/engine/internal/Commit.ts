@@ -22,10 +22,7 @@ const hasLanded = (store: RunStore["Service"], commit: RunCommit) =>
   Effect.map(
     store.find(commit.run.accountId, commit.run.id),
     Option.exists(
-      ({ run }) =>
-        run.executionId === commit.run.executionId &&
-        run.fence === commit.run.fence &&
-        run.revision === commit.run.revision,
+      ({ run }) => run.fence === commit.run.fence && run.revision === commit.run.revision,
     ),
   )
 
