@@ -4,7 +4,8 @@ import { defaultLimits, limitNames } from "@millrace/core/domain/Limits"
 import { ConfigProvider, Effect, Redacted } from "effect"
 import { assert, describe } from "vitest"
 import type { DevFlags, ServeFlags } from "../src/Config.ts"
-import { defaults, readDuration, resolveDev, resolveServe } from "../src/Config.ts"
+import { defaults, resolveDev, resolveServe } from "../src/Config.ts"
+import { readDuration } from "../src/internal/config/Readers.ts"
 import type { TargetFlags } from "../src/internal/config/ConfigTarget.ts"
 import { resolveTarget } from "../src/internal/config/ConfigTarget.ts"
 import { serveDefaults, unknownLimits, unknownVariables } from "../src/Config.ts"
@@ -261,7 +262,7 @@ describe("Config.resolveServe", () => {
   )
 })
 
-describe("Config.readDuration", () => {
+describe("Readers.readDuration", () => {
   it("reads an amount and a unit, and nothing else", () => {
     const texts = ["500ms", "1.5s", " 2 m ", "1h", "", "5", "s", "-1s", "1d", "1s 2s", "1e3ms"]
     assert.deepStrictEqual(texts.map(readDuration), [

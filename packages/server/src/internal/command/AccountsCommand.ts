@@ -4,7 +4,8 @@
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Option from "effect/Option"
-import { commandsOf, describe, everywhere } from "./AdminCommand.ts"
+import { commandsOf } from "./AdminCommand.ts"
+import { describe, everywhere } from "./Description.ts"
 import * as Flags from "./Flags.ts"
 
 const command = commandsOf(() => import("../admin/AccountTasks.ts"))

@@ -8,28 +8,9 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Failure, Session } from "../admin/Session.ts"
 import { resolveTarget } from "../config/ConfigTarget.ts"
+import type { Words } from "./Description.ts"
+import { describe } from "./Description.ts"
 import * as Flags from "./Flags.ts"
-
-/** What is said of a command. */
-interface Words {
-  readonly short: string
-  /** The short words where there are none. */
-  readonly long?: string
-  /** What to type, and what that does. */
-  readonly examples?: Readonly<Record<string, string>>
-}
-
-/** Adds the words to a command. */
-export const describe =
-  ({ examples = {}, long, short }: Words) =>
-  <N extends string, I, C, E, R>(command: Command.Command<N, I, C, E, R>) =>
-    command.pipe(
-      Command.withShortDescription(short),
-      long === undefined ? (same) => same : Command.withDescription(long),
-      Command.withExamples(
-        Object.entries(examples).map(([typed, description]) => ({ command: typed, description })),
-      ),
-    )
 
 /** What a command does, or why it does nothing. */
 type Work = Effect.Effect<unknown, Failure, Scope.Scope>
@@ -45,7 +26,7 @@ export const commandsOf =
   ) =>
     Command.make(name, { typed: flags, place: Flags.target }, ({ place, typed }) =>
       Effect.gen(function* () {
-        const target = yield* resolveTarget(Flags.targetFlagsOf(place))
+        const target = yield* resolveTarget(place)
         const [{ run }, tasks] = yield* Effect.promise(() =>
           Promise.all([import("../admin/Session.ts"), load()]),
         )
@@ -53,7 +34,3 @@ export const commandsOf =
         yield* run(target, place.json, (session) => work(tasks, session, own))
       }),
     ).pipe(describe(words))
-
-/** Where all of these commands work. */
-export const everywhere = (what: string): string =>
-  `${what}: in a database, in a folder of millrace dev, or on a running server.`

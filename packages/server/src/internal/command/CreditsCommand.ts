@@ -6,9 +6,10 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { readCount } from "../../Config.ts"
-import { commandsOf, describe, everywhere } from "./AdminCommand.ts"
+import { commandsOf } from "./AdminCommand.ts"
+import { describe, everywhere } from "./Description.ts"
 import * as Flags from "./Flags.ts"
+import { readCount } from "../config/Readers.ts"
 
 const command = commandsOf(() => import("../admin/CreditTasks.ts"))
 

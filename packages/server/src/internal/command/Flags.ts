@@ -7,31 +7,10 @@ import { Timestamp } from "@millrace/core/domain/Timestamp"
 import * as Argument from "effect/cli/Argument"
 import * as Flag from "effect/cli/Flag"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import type { DatabaseFlags } from "../../Config.ts"
-import {
-  databaseDefaults,
-  databaseVariables,
-  defaults,
-  devVariables,
-  remoteVariables,
-  serveVariables,
-} from "../../Config.ts"
-import type { TargetFlags } from "../config/ConfigTarget.ts"
-import type { Read, Variable } from "../config/Variable.ts"
-
-/** What a flag is called, what stands for its value, and what it is for. */
-interface Words {
-  readonly name: string
-  readonly metavar: string
-  readonly description: string
-  /** The default as it would be typed. */
-  readonly fallback?: string
-}
-
-const noteOf = (variable: string, fallback: string | undefined): string =>
-  fallback === undefined ? `(${variable})` : `(${variable}, default ${fallback})`
+import { databaseDefaults } from "../../Config.ts"
+import type { FlagWords, Read, Variable, Variables } from "../config/Variable.ts"
+import { databaseVariables, folderVariables, remoteVariables } from "../config/Variables.ts"
 
 /** A flag, or an argument, that may be left out. */
 export const optional = <A>(flag: Flag.Flag<A>): Flag.Flag<A | undefined> =>
@@ -79,117 +58,51 @@ export const given = <A extends object>(typed: A) =>
     readonly [K in keyof A as undefined extends A[K] ? never : K]: A[K]
   } & { readonly [K in keyof A as undefined extends A[K] ? K : never]?: Exclude<A[K], undefined> }
 
-/** A flag whose text is read, and refused, as its variable's is. */
-export const ofVariable = <A>(
-  { description, fallback, metavar, name }: Words,
-  { expected, name: variable, read: as }: Variable<A>,
-): Flag.Flag<Option.Option<A>> =>
-  Flag.String(name).pipe(
+const shown = (value: unknown, metavar: string): string =>
+  metavar === "duration" ? `${Number(value) / 1_000}s` : String(value)
+
+/** The flag of a variable: read, and refused, as that is. */
+const ofVariable = <A>(
+  { expected, name: variable, read: readText }: Variable<A>,
+  { description, means, metavar = "", name, read: readTyped = readText }: FlagWords<A>,
+  fallback: A | undefined,
+): Flag.Flag<A | undefined> => {
+  if (means !== undefined) {
+    return Flag.Boolean(name).pipe(
+      Flag.withoutNegation,
+      Flag.optional,
+      Flag.map((typed) => (Option.contains(typed, true) ? means : undefined)),
+      Flag.withDescription(`${description} (${variable}=${String(means)})`),
+    )
+  }
+  const usual = fallback === undefined ? "" : `, default ${shown(fallback, metavar)}`
+  return text(name, metavar, `${description} (${variable}${usual})`).pipe(
     Flag.filterMap(
-      (typed) => Option.fromUndefinedOr(as(typed)),
+      (typed) => Option.fromUndefinedOr(readTyped(typed)),
       () => `Expected ${expected}`,
     ),
-    Flag.withMetavar(metavar),
-    Flag.optional,
-    Flag.withDescription(`${description} ${noteOf(variable, fallback)}`),
+    optional,
   )
-
-/** A flag that is there or not; what it says otherwise is in its variable. */
-export const ofBoolean = (name: string, description: string): Flag.Flag<Option.Option<boolean>> =>
-  Flag.Boolean(name).pipe(Flag.withoutNegation, Flag.optional, Flag.withDescription(description))
-
-/** Where to listen. */
-export const listening = {
-  port: ofVariable(
-    {
-      name: "port",
-      metavar: "port",
-      description: "Port to listen on; 0 takes any free one",
-      fallback: String(defaults.port),
-    },
-    serveVariables.port,
-  ),
-  host: ofVariable(
-    {
-      name: "host",
-      metavar: "address",
-      description: "Address to listen on",
-      fallback: defaults.host,
-    },
-    serveVariables.host,
-  ),
 }
 
-/** Which database to work on. */
-export const database = {
-  databaseUrl: ofVariable(
-    {
-      name: "database-url",
-      metavar: "url",
-      description: "The Postgres to use; safer in the variable, which other users cannot see",
-    },
-    databaseVariables.databaseUrl,
-  ),
-  connections: ofVariable(
-    {
-      name: "connections",
-      metavar: "number",
-      description: "Connections to the database at most",
-      fallback: String(databaseDefaults.connections),
-    },
-    databaseVariables.connections,
-  ),
-  noMigrate: ofBoolean("no-migrate", "Leave the tables as they are (MILLRACE_MIGRATE=false)"),
+/** The flags of these settings, each by what its setting is called in code. */
+export const ofVariables = <S extends object>(
+  variables: Variables<S>,
+  fallbacks: Partial<S> = {},
+): { readonly [K in keyof S]: Flag.Flag<S[K] | undefined> } => {
+  const flags = Object.entries(variables as Variables<Record<string, unknown>>).flatMap(
+    ([key, variable]) =>
+      variable.flag === undefined
+        ? []
+        : [[key, ofVariable(variable, variable.flag, fallbacks[key as keyof S])]],
+  )
+  return Object.fromEntries(flags) as { readonly [K in keyof S]: Flag.Flag<S[K] | undefined> }
 }
 
-/** What was typed for {@link database}. */
-interface TypedDatabase {
-  readonly databaseUrl: Option.Option<Redacted.Redacted>
-  readonly connections: Option.Option<number>
-  readonly noMigrate: Option.Option<boolean>
-}
-
-/** What was typed, for the configuration. */
-export const databaseFlagsOf = (typed: TypedDatabase): DatabaseFlags => ({
-  databaseUrl: Option.getOrUndefined(typed.databaseUrl),
-  connections: Option.getOrUndefined(typed.connections),
-  migrate: Option.contains(typed.noMigrate, true) ? false : undefined,
-})
-
-/** Which accounts and keys to work on: those of a server, of a database, or of a folder. */
+/** Where the accounts are: on a server, in a database, or in a folder; and what is printed. */
 export const target = {
-  url: ofVariable(
-    { name: "url", metavar: "url", description: "A running server to work on" },
-    remoteVariables.url,
-  ),
-  adminToken: ofVariable(
-    {
-      name: "admin-token",
-      metavar: "token",
-      description: "The operator token of that server; safer in the variable",
-    },
-    // Whatever is typed is taken, because a refusal would show it.
-    { ...remoteVariables.adminToken, read: Redacted.make },
-  ),
-  data: ofVariable(
-    { name: "data", metavar: "folder", description: "Folder of a millrace dev that does not run" },
-    devVariables.data,
-  ),
-  ...database,
+  ...ofVariables(remoteVariables),
+  ...ofVariables(folderVariables),
+  ...ofVariables(databaseVariables, databaseDefaults),
   json: isTyped("json", "Print JSON, as the server's interface for operators has it"),
 }
-
-/** What was typed for {@link target}. */
-interface TypedTarget extends TypedDatabase {
-  readonly url: Option.Option<string>
-  readonly adminToken: Option.Option<Redacted.Redacted | null>
-  readonly data: Option.Option<string>
-}
-
-/** What was typed, for the configuration. */
-export const targetFlagsOf = (typed: TypedTarget): TargetFlags => ({
-  ...databaseFlagsOf(typed),
-  url: Option.getOrUndefined(typed.url),
-  adminToken: Option.getOrUndefined(typed.adminToken),
-  data: Option.getOrUndefined(typed.data),
-})

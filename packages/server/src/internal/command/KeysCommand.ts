@@ -5,7 +5,8 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { CommandFailed } from "../../CommandFailed.ts"
-import { commandsOf, describe, everywhere } from "./AdminCommand.ts"
+import { commandsOf } from "./AdminCommand.ts"
+import { describe, everywhere } from "./Description.ts"
 import * as Flags from "./Flags.ts"
 
 const command = commandsOf(() => import("../admin/KeyTasks.ts"))

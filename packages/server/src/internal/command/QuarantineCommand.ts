@@ -3,7 +3,8 @@
  */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
-import { commandsOf, describe, everywhere } from "./AdminCommand.ts"
+import { commandsOf } from "./AdminCommand.ts"
+import { describe, everywhere } from "./Description.ts"
 
 const command = commandsOf(() => import("../admin/QuarantineTasks.ts"))
 

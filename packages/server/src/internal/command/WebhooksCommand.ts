@@ -6,9 +6,10 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { CommandFailed } from "../../CommandFailed.ts"
-import { readBetween, readCount, readDuration } from "../../Config.ts"
-import { commandsOf, describe, everywhere } from "./AdminCommand.ts"
+import { commandsOf } from "./AdminCommand.ts"
+import { describe, everywhere } from "./Description.ts"
 import * as Flags from "./Flags.ts"
+import { readBetween, readCount, readDuration } from "../config/Readers.ts"
 
 const command = commandsOf(() => import("../admin/WebhookTasks.ts"))
 

@@ -8,26 +8,17 @@ import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
+import { CommandFailed } from "../../CommandFailed.ts"
+import { defaults, resolveAll, resolveDatabase } from "../../Config.ts"
 import type {
-  AllowedNetwork,
   DatabaseFlags,
   DatabaseSettings,
   DevSettings,
   Flags,
   KeySettings,
   RemoteSettings,
-} from "../../Config.ts"
-import {
-  defaults,
-  devVariables,
-  egressVariables,
-  keyVariables,
-  masterKeyVariable,
-  remoteVariables,
-  resolveAll,
-  resolveDatabase,
-} from "../../Config.ts"
-import { CommandFailed } from "../../CommandFailed.ts"
+} from "./Settings.ts"
+import { folderVariables, hookVariables, remoteVariables } from "./Variables.ts"
 
 /** Where accounts and keys are managed: a running server, a database, or a folder of `dev`. */
 export type Target =
@@ -39,12 +30,8 @@ export type LocalTarget =
   | { readonly _tag: "Database"; readonly settings: DatabaseSettings; readonly hooks: HookSettings }
   | ({ readonly _tag: "Folder"; readonly data: string; readonly hooks: HookSettings } & KeySettings)
 
-/** What a command needs that works on webhooks in place of a server. */
-export interface HookSettings {
-  /** Null: that of the folder, or none. */
-  readonly masterKey: Redacted.Redacted | null
-  readonly egressAllow: ReadonlyArray<AllowedNetwork>
-}
+/** What a command needs that works on webhooks in place of a server. Null: that of the folder. */
+export type HookSettings = Pick<DevSettings, "masterKey" | "egressAllow">
 
 /** What the command line says of it. */
 export type TargetFlags = DatabaseFlags & Flags<RemoteSettings & Pick<DevSettings, "data">>
@@ -68,22 +55,6 @@ const resolveServer = Effect.fnUntraced(function* (flags: TargetFlags) {
     "MILLRACE_ADMIN_TOKEN (or --admin-token): expected the token that the server was started with",
   )
 })
-
-const resolveFolder = (flags: TargetFlags) =>
-  Effect.map(
-    resolveAll<Pick<DevSettings, "data" | "keyPrefix">>(
-      { data: flags.data },
-      { data: devVariables.data, ...keyVariables },
-      { keyPrefix: defaults.keyPrefix },
-    ),
-    (settings) => ({ _tag: "Folder", ...settings }) as const,
-  )
-
-const resolveHooks = resolveAll<HookSettings>(
-  {},
-  { masterKey: masterKeyVariable, ...egressVariables },
-  { masterKey: null, egressAllow: [] },
-)
 
 /**
  * Where a command finds accounts and keys: what was typed, else what a variable names; refused
@@ -111,9 +82,11 @@ export const resolveTarget = Effect.fnUntraced(function* (
     ((yield* isSet("MILLRACE_DATA")) ? "data" : undefined)
   if (chosen === "url") return yield* resolveServer(flags)
   if (chosen === undefined) return yield* usage(unnamed)
-  const hooks = yield* resolveHooks
-  if (chosen === "data") return { ...(yield* resolveFolder(flags)), hooks }
-  const { connections, databaseUrl, migrate } = flags
-  const settings = yield* resolveDatabase({ connections, databaseUrl, migrate })
-  return { _tag: "Database", settings, hooks }
+  const hooks = yield* resolveAll<HookSettings>({}, hookVariables, defaults)
+  if (chosen === "data") {
+    const { keyPrefix } = defaults
+    const folder = yield* resolveAll({ data: flags.data }, folderVariables, { keyPrefix })
+    return { _tag: "Folder", ...folder, hooks }
+  }
+  return { _tag: "Database", settings: yield* resolveDatabase(flags), hooks }
 })

@@ -1,0 +1,90 @@
+/**
+ * How the texts of variables and flags are read. Each reader answers `undefined` for a text that
+ * makes no sense.
+ */
+import { SecretPrefix } from "@millrace/core/domain/ApiKey"
+import { isCidr } from "@millrace/egress/Address"
+import * as IpNetwork from "effect/net/IpNetwork"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { isIP } from "node:net"
+import type { AllowedNetwork } from "./Settings.ts"
+import type { Read } from "./Variable.ts"
+
+/** Reads a port, where 0 stands for any free one; `undefined` when it is none. */
+export const readPort: Read<number> = (text) =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
+
+const words = new Map([
+  ["true", true],
+  ["1", true],
+  ["yes", true],
+  ["on", true],
+  ["false", false],
+  ["0", false],
+  ["no", false],
+  ["off", false],
+])
+
+/** Reads `true`, `yes`, `on`, `1` and their opposites. */
+export const readBoolean: Read<boolean> = (text) => words.get(text.toLowerCase())
+
+const readNetwork: Read<AllowedNetwork> = (text) => {
+  const [, cidr, port] = /^([\d.]+\/\d+|\[[\da-f:.]+\]\/\d+)(?::(\d+))?$/i.exec(text) ?? []
+  const network = { cidr: cidr?.replace(/[[\]]/g, "") ?? "" }
+  if (!isCidr(network.cidr)) return undefined
+  if (port === undefined) return network
+  const number = readPort(port)
+  return number === undefined ? undefined : { ...network, port: number }
+}
+
+/** Reads networks with or without a port, separated by commas. */
+export const readNetworks: Read<ReadonlyArray<AllowedNetwork>> = (text) => {
+  const networks = text.split(",").map((part) => readNetwork(part.trim()))
+  return networks.every((each) => each !== undefined) ? networks : undefined
+}
+
+/** Reads addresses and networks, separated by commas, as networks. */
+export const readProxies: Read<ReadonlyArray<string>> = (text) => {
+  const parts = text.split(",").map((part) => part.trim())
+  const networks = parts.map((part) => (isIP(part) === 0 ? part : `${part}/${bitsOf(part)}`))
+  return networks.every(isNetwork) ? networks : undefined
+}
+
+const isNetwork = (text: string): boolean => Result.isSuccess(IpNetwork.fromString(text))
+
+const bitsOf = (address: string): number => (isIP(address) === 4 ? 32 : 128)
+
+/** What can be sent in a header, and is not to be guessed. */
+export const readToken: Read<Redacted.Redacted> = (text) =>
+  /^[\x21-\x7e]{24,}$/.test(text) ? Redacted.make(text) : undefined
+
+/** Reads what keys may begin with. */
+export const readPrefix: Read<string> = (text) => (isPrefix(text) ? text : undefined)
+
+const isPrefix = Schema.is(SecretPrefix)
+
+/** Reads the address of a server, without a slash at the end. */
+export const readOrigin: Read<string> = (text) =>
+  /^https?:$/.test(URL.parse(text)?.protocol ?? "") ? text.replace(/\/+$/, "") : undefined
+
+/** Milliseconds of units of time. */
+export const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** Reads a duration such as `500ms`, `1.5s` or `2m`; `undefined` when it is none of these. */
+export const readDuration: Read<number> = (text) => {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?) ?(ms|s|m|h)$/.exec(text.trim()) ?? []
+  return unit === undefined ? undefined : Number(amount) * units[unit as keyof typeof units]
+}
+
+/** Reads a number from `least` to `most`. */
+export const readBetween =
+  <A extends number>(read: Read<A>, least: number, most: number): Read<A> =>
+  (text) => {
+    const value = read(text)
+    return value !== undefined && value >= least && value <= most ? value : undefined
+  }
+
+/** Reads a whole number; `undefined` when it is none. */
+export const readCount: Read<number> = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined)

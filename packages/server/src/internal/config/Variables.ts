@@ -1,0 +1,226 @@
+/**
+ * The variables and flags of every setting but the bounds: what they are called, what they say, and
+ * how they are read. The one list that reading, help and refusals go by.
+ */
+import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
+import * as Redacted from "effect/Redacted"
+import * as Readers from "./Readers.ts"
+import type {
+  DatabaseSettings,
+  DevSettings,
+  KeySettings,
+  RemoteSettings,
+  ServerSettings,
+  ServeSettings,
+} from "./Settings.ts"
+import type { Variable, Variables } from "./Variable.ts"
+
+const { readBetween, readBoolean, readCount, readDuration, units } = Readers
+
+const listenVariables: Variables<Pick<ServerSettings, "port" | "host">> = {
+  port: {
+    name: "MILLRACE_PORT",
+    expected: "a port from 0 to 65535",
+    read: Readers.readPort,
+    flag: {
+      name: "port",
+      metavar: "port",
+      description: "Port to listen on; 0 takes any free one",
+    },
+  },
+  host: {
+    name: "MILLRACE_HOST",
+    expected: "a host name or an address",
+    read: String,
+    flag: { name: "host", metavar: "address", description: "Address to listen on" },
+  },
+}
+
+const egressVariables: Variables<Pick<ServerSettings, "egressAllow">> = {
+  egressAllow: {
+    name: "MILLRACE_EGRESS_ALLOW",
+    expected: "networks such as 127.0.0.1/32:8080,[::1]/128, separated by commas",
+    read: Readers.readNetworks,
+  },
+}
+
+const masterKeyVariable: Variable<Redacted.Redacted> = {
+  name: "MILLRACE_MASTER_KEY",
+  expected: masterKeyForm,
+  read: (text) => (isMasterKey(text) ? Redacted.make(text) : undefined),
+  missing:
+    `No master key is set: set MILLRACE_MASTER_KEY to ${masterKeyForm}, the same on every server ` +
+    "of a database; openssl rand -base64 32 makes one",
+}
+
+const keyVariables: Variables<KeySettings> = {
+  keyPrefix: {
+    name: "MILLRACE_KEY_PREFIX",
+    expected: "2 to 16 of a-z, 0-9 and _, a letter first and an _ at the end",
+    read: Readers.readPrefix,
+  },
+}
+
+const tokenVariables: Variables<Pick<ServerSettings, "adminToken">> = {
+  adminToken: {
+    name: "MILLRACE_ADMIN_TOKEN",
+    expected: "24 visible characters or more",
+    read: Readers.readToken,
+  },
+}
+
+/** What `millrace dev` reads. */
+export const devVariables: Variables<Omit<DevSettings, "limits">> = {
+  ...listenVariables,
+  ...keyVariables,
+  ...tokenVariables,
+  data: {
+    name: "MILLRACE_DATA",
+    expected: "a path",
+    read: String,
+    flag: {
+      name: "data",
+      metavar: "folder",
+      description: "Folder of the embedded store, made when missing",
+    },
+  },
+  memory: {
+    name: "MILLRACE_MEMORY",
+    expected: "true or false",
+    read: readBoolean,
+    flag: { name: "memory", means: true, description: "Keep everything in memory only" },
+  },
+  seed: {
+    name: "MILLRACE_SEED",
+    expected: "true or false",
+    read: readBoolean,
+    flag: {
+      name: "no-seed",
+      means: false,
+      description: "Make no example workflows and run no demonstration",
+    },
+  },
+  masterKey: masterKeyVariable,
+  ...egressVariables,
+}
+
+const addressForm = "an address such as postgres://user:password@host:5432/database"
+
+/** What a command reads that works on a database. */
+export const databaseVariables: Variables<DatabaseSettings> = {
+  ...keyVariables,
+  databaseUrl: {
+    name: "DATABASE_URL",
+    expected: addressForm,
+    // An address has a password, so it is taken as it is, and refused without being repeated.
+    read: Redacted.make,
+    accepts: (url) => /^postgres(?:ql)?:\/\/./.test(Redacted.value(url)),
+    missing:
+      `No database is named: set DATABASE_URL (or --database-url) to ${addressForm}, ` +
+      "or run millrace dev, which brings its own",
+    flag: {
+      name: "database-url",
+      metavar: "url",
+      description: "The Postgres to use; safer in the variable, which other users cannot see",
+    },
+  },
+  connections: {
+    name: "MILLRACE_DATABASE_CONNECTIONS",
+    expected: "a number from 1 to 1000",
+    read: readBetween(readCount, 1, 1_000),
+    flag: {
+      name: "connections",
+      metavar: "number",
+      description: "Connections to the database at most",
+    },
+  },
+  migrate: {
+    name: "MILLRACE_MIGRATE",
+    expected: "true or false",
+    read: readBoolean,
+    flag: { name: "no-migrate", means: false, description: "Leave the tables as they are" },
+  },
+}
+
+/** What `millrace serve` reads. */
+export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
+  ...listenVariables,
+  ...databaseVariables,
+  masterKey: masterKeyVariable,
+  leaseMillis: {
+    name: "MILLRACE_LEASE",
+    expected: "a duration from 1s to 1h",
+    read: readBetween(readDuration, 1_000, units.h),
+    flag: {
+      name: "lease",
+      metavar: "duration",
+      description: "How long runs stay with a server that gives no sign of life",
+    },
+  },
+  graceMillis: {
+    name: "MILLRACE_GRACE",
+    expected: "a duration from 0s to 1h",
+    read: readBetween(readDuration, 0, units.h),
+    flag: {
+      name: "grace",
+      metavar: "duration",
+      description: "How long nodes in progress may go on once the server is told to stop",
+    },
+  },
+  requestMillis: {
+    name: "MILLRACE_REQUEST_TIMEOUT",
+    expected: "a duration from 100ms to 10m",
+    read: readBetween(readDuration, 100, 10 * units.m),
+    flag: {
+      name: "request-timeout",
+      metavar: "duration",
+      description: "How long a request may take before it is answered with 503",
+    },
+  },
+  trustedProxies: {
+    name: "MILLRACE_TRUSTED_PROXIES",
+    expected: "addresses or networks such as 10.0.0.0/8,::1, separated by commas",
+    read: Readers.readProxies,
+  },
+  ...tokenVariables,
+  ...egressVariables,
+}
+
+/** What a command reads that can work on a running server. */
+export const remoteVariables: Variables<RemoteSettings> = {
+  url: {
+    name: "MILLRACE_URL",
+    expected: "an address such as http://host:7411",
+    read: Readers.readOrigin,
+    flag: { name: "url", metavar: "url", description: "A running server to work on" },
+  },
+  adminToken: {
+    ...tokenVariables.adminToken,
+    flag: {
+      name: "admin-token",
+      metavar: "token",
+      description: "The operator token of that server; safer in the variable",
+      // Whatever is typed is taken, because a refusal would show it.
+      read: Redacted.make,
+    },
+  },
+}
+
+/** What a command reads that works on the folder of a `millrace dev`. */
+export const folderVariables: Variables<Pick<DevSettings, "data" | "keyPrefix">> = {
+  data: {
+    ...devVariables.data,
+    flag: {
+      name: "data",
+      metavar: "folder",
+      description: "Folder of a millrace dev that does not run",
+    },
+  },
+  ...keyVariables,
+}
+
+/** What a command reads that does the work of a server with webhooks. */
+export const hookVariables: Variables<Pick<DevSettings, "masterKey" | "egressAllow">> = {
+  masterKey: masterKeyVariable,
+  ...egressVariables,
+}
