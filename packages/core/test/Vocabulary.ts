@@ -22,7 +22,7 @@ export const known: ReadonlyArray<string> = `
   exceeded exception exchange executable execute execution executor exit expected explain exposure
   expressions extend facts fail failure fair far fault fetch field file fill filter find
   finish first
-  flags folded folder follow for foreign forget form
+  flag flags folded folder follow for foreign forget form
   format found frames free freeze from frozen full
   gate gather give given goes gone good graph halted hand handle has hash head header health held
   hello help hint holder hook host http id identifier in index input insert insufficient int4s
@@ -36,7 +36,8 @@ export const known: ReadonlyArray<string> = `
   otherwise out outbound outbox outcome outdated outgoing output overfetch overlap overlay own
   page paginate parameters params parse part path payload payment peer per permits pglite place
   placement plain plan platform policy position postgres precondition prefetch prefix prepare
-  price print prior proceed progress promise protocol public purpose query queue quote rate reached
+  price print prior proceed progress promise protocol proxy public purpose query queue quote
+  rate reached
   read reader
   ready reason receive record redeliver reference
   refusal refuse release remote renewal replaced report
@@ -47,7 +48,7 @@ export const known: ReadonlyArray<string> = `
   standing start startup state statement status storable storage stream sum summary supervisor
   suspect suspension switch system table tagged taken target tasks tell template terminal test
   text thread thumbnail tidy time timeline timeout timer timestamp title to token told tolerated
-  too transform transport turns unauthorized unavailable uncapped unfinished unknown unopened
+  too transform transport turns unauthorized unavailable uncapped unfinished unit unknown unopened
   unresolvable unseen unsupported unused up update upstream url usage validate validation value
   variable vault version view viewport wakeups wanted warning watchdog watched web webhook well
   widths window wire with withheld within without work worker write writer written wrong

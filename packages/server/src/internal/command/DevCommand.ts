@@ -31,9 +31,9 @@ export const dev = Command.make(
   describe({
     short: "Run a server for development, with everything in one process",
     long:
-      "Run a server for development: store, engine and HTTP interface in one process, with an API " +
-      "key and example workflows on the first start. Not for the internet. Bounds are set by the " +
-      "same variables as those of millrace serve, which lists them in its help.",
+      "Run a server for development: store, engine and HTTP interface in one process, with an " +
+      "API key and example workflows on the first start. Not for the internet. Bounds are set by " +
+      "the same variables as those of millrace serve, which lists them in its help.",
     examples: {
       "millrace dev": `Keep everything in ${defaults.data}`,
       "millrace dev --port 8080 --data /tmp/flows": "Elsewhere",

@@ -25,8 +25,8 @@ export const serve = Command.make(
   describe({
     short: "Run a server on Postgres, alone or beside others",
     long:
-      "Run a server on Postgres, alone or beside others on the same database. It makes no account " +
-      "and no key; millrace keys create does.\n\n" +
+      "Run a server on Postgres, alone or beside others on the same database. It makes no " +
+      "account and no key; millrace keys create does.\n\n" +
       `  Bounds are set by variables, each with a whole number:\n${limitHelp}`,
     examples: {
       "DATABASE_URL=postgres://... millrace serve": "On port 7411",

@@ -26,7 +26,7 @@ export interface Variable<A> {
   readonly expected: string
   readonly read: Read<A>
   /** True for a value that is possible, from the variable or the flag; any by default. */
-  accepts?(value: A): boolean
+  accepts?(this: void, value: A): boolean
   /** What to say where nothing is said and there is no default. */
   readonly missing?: string
   /** Absent where the variable alone says it. */
