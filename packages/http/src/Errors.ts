@@ -123,7 +123,7 @@ type Of<T extends Tag> = Extract<Refusal, { readonly _tag: T }>
 type Headers = Readonly<Record<string, string>>
 
 /** The form of one refusal: its code for machines, its error, and headers if it has any. */
-interface Form<R, E extends Wire.WireError> {
+export interface Form<R, E extends Wire.WireError> {
   readonly code: Lowercase<ErrorCode>
   readonly error: (refusal: R) => E
   readonly headers?: (refusal: R) => Headers

@@ -131,7 +131,10 @@ describe("keys create", () => {
       [[...create, "--account", " "], "account: expected 1 to 120 characters"],
       [[...create, "--per-minute", "10001"], "perMinute: expected 1 to 10000"],
       [[...create, "--per-minute", "100000000"], "perMinute: expected 1 to 10000"],
-      [[...create, "--per-day", "9".repeat(30)], "perDay: expected 1 to 100000"],
+      [
+        [...create, "--per-day", "9".repeat(30)],
+        "perDay: expected an integer; perDay: expected 1 to 100000",
+      ],
       [[...create, "--per-day", "0"], "perDay: expected 1 to 100000"],
     ] as const
     for (const [args, sentence] of refusals) {

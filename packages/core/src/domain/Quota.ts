@@ -8,10 +8,14 @@ import { Schema } from "effect"
 import type { Timestamp } from "./Timestamp.ts"
 
 /** Requests per minute: 1 to 10,000, by default 60. */
-export const PerMinute = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000 }))
+export const PerMinute = Schema.Int.check(
+  Schema.isBetween({ minimum: 1, maximum: 10_000 }, { expected: "1 to 10000" }),
+)
 
 /** Requests per day: 1 to 100,000, by default 1,000. */
-export const PerDay = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100_000 }))
+export const PerDay = Schema.Int.check(
+  Schema.isBetween({ minimum: 1, maximum: 100_000 }, { expected: "1 to 100000" }),
+)
 
 /** The limits of a key. */
 export const Quota = Schema.Struct({ perMinute: PerMinute, perDay: PerDay })

@@ -4,54 +4,24 @@
 import { AdminApi } from "@millrace/api/AdminApi"
 import type { StatementQuery } from "@millrace/api/AdminCreditsWire"
 import { CreateAdjustment, CreateGrant, SetMetering } from "@millrace/api/AdminCreditsWire"
-import { AccountId } from "@millrace/core/domain/Id"
 import { csvHead, csvLineOf } from "@millrace/core/domain/StatementCsv"
 import { Accounting } from "@millrace/core/engine/Accounting"
 import { Effect, Stream } from "effect"
-import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { reader } from "./Body.ts"
+import type { ById } from "./AdminCall.ts"
+import { accountOf, withBody } from "./AdminCall.ts"
 import { logStorage, refuse } from "../Errors.ts"
 import { balanceOf } from "./UsageOperations.ts"
-
-const readGrant = reader(CreateGrant)
-const readAdjustment = reader(CreateAdjustment)
-const readMetering = reader(SetMetering)
 
 /** How many entries a statement has where nothing was asked for. */
 const entriesPerPage = 100
 
-interface OfAccount {
-  readonly params: { readonly id: string }
-}
-
-interface WithBody extends OfAccount {
-  readonly request: HttpServerRequest.HttpServerRequest
-}
-
-interface Asked extends OfAccount {
+interface Asked extends ById {
   readonly query: StatementQuery
 }
 
-const accountOf = ({ params }: OfAccount) => AccountId.make(params.id)
-
-const makeOperations = Effect.map(Accounting, (accounting) => ({
-  grant: Effect.fnUntraced(function* (call: WithBody) {
-    const wanted = yield* readGrant(call.request)
-    return yield* Effect.catch(accounting.grant(accountOf(call), wanted), refuse)
-  }),
-  adjust: Effect.fnUntraced(function* (call: WithBody) {
-    const wanted = yield* readAdjustment(call.request)
-    return yield* Effect.catch(accounting.adjust(accountOf(call), wanted), refuse)
-  }),
-  meter: Effect.fnUntraced(function* (call: WithBody) {
-    const { metered, ...operation } = yield* readMetering(call.request)
-    return yield* Effect.catch(accounting.meter(accountOf(call), operation, metered), refuse)
-  }),
-}))
-
 const makeReads = Effect.map(Accounting, (accounting) => ({
-  show: Effect.fnUntraced(function* (call: OfAccount) {
+  show: Effect.fnUntraced(function* (call: ById) {
     const { account, grants } = yield* Effect.catch(accounting.find(accountOf(call)), refuse)
     return { balance: balanceOf(account), grants }
   }),
@@ -61,7 +31,7 @@ const makeReads = Effect.map(Accounting, (accounting) => ({
     const items = yield* Effect.catch(accounting.statement(query), refuse)
     return { items, nextBefore: items.length < limit ? null : (items.at(-1)?.number ?? null) }
   }),
-  csv: Effect.fnUntraced(function* (call: OfAccount) {
+  csv: Effect.fnUntraced(function* (call: ById) {
     const account = accountOf(call)
     yield* Effect.catch(accounting.find(account), refuse)
     const lines = Stream.map(accounting.entries(account), csvLineOf)
@@ -80,12 +50,25 @@ export const layerCredits = HttpApiBuilder.group(
   "credits",
   Effect.fnUntraced(function* (handlers) {
     const reads = yield* makeReads
-    const operations = yield* makeOperations
+    const accounting = yield* Accounting
     return handlers
       .handle("show", reads.show)
-      .handleRaw("grant", operations.grant)
-      .handleRaw("adjust", operations.adjust)
-      .handleRaw("meter", operations.meter)
+      .handleRaw(
+        "grant",
+        withBody(CreateGrant, (wanted, call: ById) => accounting.grant(accountOf(call), wanted)),
+      )
+      .handleRaw(
+        "adjust",
+        withBody(CreateAdjustment, (wanted, call: ById) =>
+          accounting.adjust(accountOf(call), wanted),
+        ),
+      )
+      .handleRaw(
+        "meter",
+        withBody(SetMetering, ({ metered, ...operation }, call: ById) =>
+          accounting.meter(accountOf(call), operation, metered),
+        ),
+      )
       .handle("statement", reads.statement)
       .handle("csv", reads.csv)
   }),

@@ -3,33 +3,19 @@
  */
 import { AdminApi } from "@millrace/api/AdminApi"
 import { CreateAccount, CreateKey, UpdateAccount, UpdateKey } from "@millrace/api/AdminWire"
-import { AccountId, KeyId } from "@millrace/core/domain/Id"
+import { KeyId } from "@millrace/core/domain/Id"
 import { Keys } from "@millrace/core/engine/Keys"
 import { Effect, Redacted } from "effect"
-import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { reader } from "./Body.ts"
 import { refuse } from "../Errors.ts"
-
-const readAccount = reader(CreateAccount)
-const readCreate = reader(CreateKey)
-const readAccountChange = reader(UpdateAccount)
-const readUpdate = reader(UpdateKey)
-
-/** A request whose body is read here. */
-interface WithBody {
-  readonly request: HttpServerRequest.HttpServerRequest
-}
-
-interface OfAccount {
-  readonly params: { readonly id: string }
-}
+import type { ById } from "./AdminCall.ts"
+import { accountOf, withBody } from "./AdminCall.ts"
 
 interface OfKey {
   readonly params: { readonly id: string; readonly keyId: string }
 }
 
-const idsOf = ({ params }: OfKey) => [AccountId.make(params.id), KeyId.make(params.keyId)] as const
+const idsOf = (call: OfKey) => [accountOf(call), KeyId.make(call.params.keyId)] as const
 
 /** The handlers of the group `accounts`. */
 export const layerAccounts = HttpApiBuilder.group(
@@ -41,14 +27,14 @@ export const layerAccounts = HttpApiBuilder.group(
       .handle("list", () =>
         Effect.map(Effect.catch(keys.listAccounts, refuse), (items) => ({ items })),
       )
-      .handleRaw("create", ({ request }: WithBody) =>
-        Effect.flatMap(readAccount(request), ({ name }) =>
-          Effect.catch(keys.createAccount(name), refuse),
-        ),
+      .handleRaw(
+        "create",
+        withBody(CreateAccount, ({ name }) => keys.createAccount(name)),
       )
-      .handleRaw("update", ({ params, request }: OfAccount & WithBody) =>
-        Effect.flatMap(readAccountChange(request), (change) =>
-          Effect.catch(keys.updateAccount(AccountId.make(params.id), change), refuse),
+      .handleRaw(
+        "update",
+        withBody(UpdateAccount, (change, call: ById) =>
+          keys.updateAccount(accountOf(call), change),
         ),
       )
   }),
@@ -61,25 +47,21 @@ export const layerKeys = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const keys = yield* Keys
     return handlers
-      .handle("list", ({ params }: OfAccount) =>
-        Effect.map(Effect.catch(keys.list(AccountId.make(params.id)), refuse), (items) => ({
-          items,
-        })),
+      .handle("list", (call: ById) =>
+        Effect.map(Effect.catch(keys.list(accountOf(call)), refuse), (items) => ({ items })),
       )
       .handleRaw(
         "create",
-        Effect.fnUntraced(function* ({ params, request }: OfAccount & WithBody) {
-          const made = keys.create(AccountId.make(params.id), yield* readCreate(request))
-          const { key, secret } = yield* Effect.catch(made, refuse)
-          return { ...key, secret: Redacted.value(secret) }
-        }),
+        withBody(CreateKey, (wanted, call: ById) =>
+          Effect.map(keys.create(accountOf(call), wanted), ({ key, secret }) => ({
+            ...key,
+            secret: Redacted.value(secret),
+          })),
+        ),
       )
       .handleRaw(
         "update",
-        Effect.fnUntraced(function* (call: OfKey & WithBody) {
-          const change = yield* readUpdate(call.request)
-          return yield* Effect.catch(keys.update(...idsOf(call), change), refuse)
-        }),
+        withBody(UpdateKey, (change, call: OfKey) => keys.update(...idsOf(call), change)),
       )
       .handle("revoke", (call: OfKey) => Effect.catch(keys.revoke(...idsOf(call)), refuse))
   }),

@@ -9,11 +9,7 @@ import type { Suspect } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { refuse } from "../Errors.ts"
-
-/** A request that names a run. */
-interface ById {
-  readonly params: { readonly id: string }
-}
+import type { ById } from "./AdminCall.ts"
 
 /** A run in quarantine as it is shown. */
 const shown = ({ holder, record }: Suspect): QuarantinedRun => {

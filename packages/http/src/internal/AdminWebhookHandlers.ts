@@ -12,26 +12,12 @@ import type { SigningSecret } from "@millrace/core/engine/Webhooks"
 import { overlapMillis, Webhooks } from "@millrace/core/engine/Webhooks"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option, Redacted } from "effect"
-import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { reader } from "./Body.ts"
+import type { ById } from "./AdminCall.ts"
+import { accountOf, withBody } from "./AdminCall.ts"
 import { detailOf } from "./DeliveryOperations.ts"
 import { refuse } from "../Errors.ts"
 import { makePaginate } from "./Paging.ts"
-
-const readFailed = reader(RedeliverFailed)
-const readRotate = reader(RotateSecret)
-const readTest = reader(TestEvent)
-
-/** A request that names an account or a delivery. */
-interface ById {
-  readonly params: { readonly id: string }
-}
-
-/** A request whose body is read here. */
-interface WithBody {
-  readonly request: HttpServerRequest.HttpServerRequest
-}
 
 /** Cursors belong to somebody; these belong to operators. */
 const operators = AccountId.make("operators")
@@ -83,32 +69,36 @@ const makeOfAccounts = Effect.gen(function* () {
   const store = yield* WebhookStore
   const webhooks = yield* Webhooks
 
-  /** The account of this identifier; refused where there is none. */
-  const accountOf = (id: string) => {
-    const account = AccountId.make(id)
-    return Effect.as(Effect.catch(keys.list(account), refuse), account)
-  }
+  /** The account, once it is known that there is one. */
+  const existing = (account: AccountId) => Effect.as(keys.list(account), account)
 
   return {
-    redeliverFailed: Effect.fnUntraced(function* ({ request }: WithBody) {
-      const { accountId, since } = yield* readFailed(request)
-      const account = accountId === undefined ? null : yield* accountOf(accountId)
-      return { count: yield* Effect.catch(store.redeliverFailed(account, since), refuse) }
-    }),
-    secrets: Effect.fnUntraced(function* ({ params }: ById) {
-      const account = yield* accountOf(params.id)
-      return shown(yield* Effect.catch(webhooks.secrets(account), refuse))
-    }),
-    rotate: Effect.fnUntraced(function* ({ params, request }: ById & WithBody) {
-      const { overlapSeconds } = yield* readRotate(request)
+    redeliverFailed: withBody(
+      RedeliverFailed,
+      Effect.fnUntraced(function* ({ accountId, since }: typeof RedeliverFailed.Type) {
+        const account = accountId === undefined ? null : AccountId.make(accountId)
+        if (account !== null) yield* existing(account)
+        return { count: yield* store.redeliverFailed(account, since) }
+      }),
+    ),
+    secrets: (call: ById) =>
+      existing(accountOf(call)).pipe(
+        Effect.flatMap(webhooks.secrets),
+        Effect.map(shown),
+        Effect.catch(refuse),
+      ),
+    rotate: withBody(RotateSecret, ({ overlapSeconds }, call: ById) => {
       const overlap = overlapSeconds === undefined ? overlapMillis : overlapSeconds * 1_000
-      const account = yield* accountOf(params.id)
-      return shown(yield* Effect.catch(webhooks.rotate(account, overlap), refuse))
+      const rotated = Effect.flatMap(existing(accountOf(call)), (account) =>
+        webhooks.rotate(account, overlap),
+      )
+      return Effect.map(rotated, shown)
     }),
-    test: Effect.fnUntraced(function* ({ params, request }: ById & WithBody) {
-      const target = yield* readTest(request)
-      const account = yield* accountOf(params.id)
-      return itemOf(yield* Effect.catch(webhooks.test(account, target), refuse))
+    test: withBody(TestEvent, (target, call: ById) => {
+      const sent = Effect.flatMap(existing(accountOf(call)), (account) =>
+        webhooks.test(account, target),
+      )
+      return Effect.map(sent, itemOf)
     }),
   }
 })

@@ -2,14 +2,14 @@
  * What `millrace keys` does. A secret is printed when it is made, and never again.
  */
 import type { CreateKey, UpdateKey } from "@millrace/api/AdminWire"
-import { AccountKeys, CreatedKey, Key } from "@millrace/api/AdminWire"
+import { AccountKeys, CreateAccount, CreatedKey, Key } from "@millrace/api/AdminWire"
 import type { Account } from "@millrace/core/domain/Account"
 import { isLive } from "@millrace/core/domain/ApiKey"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Clock, Console, Effect } from "effect"
 import type { Admin, Failure, Session } from "./Session.ts"
-import { accountsNamed, print, refuse, table } from "./Session.ts"
+import { accountsNamed, print, read, refuse, table } from "./Session.ts"
 
 const limitsOf = ({ perDay, perMinute }: Key): string =>
   `for ${perMinute} requests a minute and ${perDay} a day`
@@ -23,7 +23,8 @@ export const create = Effect.fnUntraced(function* (
   const { accounts, keys } = yield* session.open
   const { items } = yield* accounts.list()
   const [found] = accountsNamed(items, accountName)
-  const account = found ?? (yield* accounts.create({ payload: { name: accountName } }))
+  const name = yield* read(CreateAccount.fields.name, accountName, "account")
+  const account = found ?? (yield* accounts.create({ payload: { name } }))
   const key = yield* keys.create({ params: { id: account.id }, payload: wanted })
   yield* Console.error(
     `Key "${key.label}" of account "${account.name}", ${limitsOf(key)}. It is shown only this ` +

@@ -116,7 +116,7 @@ export const run = <A>(
   )
 
 /** What was typed, as a server reads it; refused before anything is opened, in its words. */
-export const read = <A>(schema: Schema.Codec<A, unknown>, typed: object, what: string) =>
+export const read = <A>(schema: Schema.Codec<A, unknown>, typed: unknown, what: string) =>
   Effect.mapError(Schema.decodeUnknownEffect(schema)(typed, { errors: "all" }), ({ issue }) =>
     refuse(sentenceOf(issue, what)),
   )
