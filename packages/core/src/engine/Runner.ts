@@ -28,6 +28,7 @@ import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 import type { RunnerOptions } from "./RunnerOptions.ts"
 import { CurrentRunnerOptions } from "./RunnerOptions.ts"
+import { monotonicMillis } from "./StoreClock.ts"
 import { Slots } from "./internal/Slots.ts"
 import type { ChargedSoFar } from "./internal/Step.ts"
 
@@ -76,7 +77,7 @@ const heartbeat = (
   clock: Clock.Clock,
   { leaseMillis }: RunnerOptions,
 ): Effect.Effect<void> => {
-  let confirmedAt = clock.currentTimeMillisUnsafe()
+  let confirmedAt = monotonicMillis(clock)
   // What we own and do not execute: an answer got lost, or an execution broke off. Only one that
   // is found twice in a row is not just on its way to us.
   let orphansBefore: ReadonlySet<RunId> = new Set()
@@ -84,7 +85,7 @@ const heartbeat = (
   const beat = Effect.gen(function* () {
     // Runs that are launched while the store answers are not in its answer.
     const before = [...supervisor.runs.values()]
-    const at = clock.currentTimeMillisUnsafe()
+    const at = monotonicMillis(clock)
     const blocked = supervisor.handlers.takeBlocked()
     const owned = yield* Effect.tapError(store.heartbeat(id, leaseMillis, blocked), () =>
       Effect.sync(() => blocked && supervisor.handlers.blame(blocked)),
@@ -104,7 +105,7 @@ const heartbeat = (
   })
 
   const without = (error: StorageError) =>
-    clock.currentTimeMillisUnsafe() - confirmedAt < (leaseMillis * 2) / 3
+    monotonicMillis(clock) - confirmedAt < (leaseMillis * 2) / 3
       ? Effect.logWarning("no heartbeat", error)
       : Effect.andThen(
           Effect.logError("no heartbeat for two thirds of the lease: stopping all runs", error),
@@ -113,18 +114,15 @@ const heartbeat = (
   return Effect.catchTag(beat, "StorageError", without)
 }
 
-const nanosPerMilli = 1_000_000
-
 /** How often it is looked whether the event loop steps. */
 const lookMillis = 500
 
 /** Warns of blocks of the event loop when they are over. */
 const watching = ({ handlers }: RunSupervisor, clock: Clock.Clock) =>
   Effect.gen(function* () {
-    const before = clock.monotonicTimeNanosUnsafe()
+    const before = monotonicMillis(clock)
     yield* Effect.sleep(Duration.millis(lookMillis))
-    const passed = Number(clock.monotonicTimeNanosUnsafe() - before) / nanosPerMilli
-    const block = handlers.look(passed - lookMillis)
+    const block = handlers.look(monotonicMillis(clock) - before - lookMillis)
     if (block !== undefined) yield* Effect.logWarning(block)
   })
 

@@ -30,6 +30,13 @@ const standstillMillis = 1_000
 
 const nanosPerMilli = 1_000_000n
 
+/**
+ * The machine's monotonic time, in milliseconds: for how long something has taken, whatever becomes
+ * of the store's time meanwhile.
+ */
+export const monotonicMillis = (clock: Clock.Clock): number =>
+  Number(clock.monotonicTimeNanosUnsafe()) / Number(nanosPerMilli)
+
 /** The estimated time of a store. Mutable; every method is one synchronous step. */
 class Estimate {
   readonly #machine: Clock.Clock
@@ -43,7 +50,7 @@ class Estimate {
 
   /** The machine's monotonic time, in milliseconds. */
   monotonic(): number {
-    return Number(this.#machine.monotonicTimeNanosUnsafe()) / 1e6
+    return monotonicMillis(this.#machine)
   }
 
   /**

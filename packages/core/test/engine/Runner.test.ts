@@ -12,6 +12,7 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { StorageError } from "@millrace/core/ports/StorageError"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Fiber, Layer, Logger, Option } from "effect"
 import { TestClock } from "effect/testing"
@@ -288,6 +289,58 @@ describe("Runner.layer", () => {
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(gates.interrupted, ["two"])
       yield* loser.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("Runner.layer, when the store's time jumps", () => {
+  /** A process over a store whose time jumps, and which can be away. */
+  const jumping = Effect.gen(function* () {
+    const world = { jumpMillis: 0, isAway: false }
+    const [clock, store] = [yield* Clock.Clock, yield* RunStore]
+    const away = new StorageError({ operation: "heartbeat", cause: new Error("away") })
+    const heartbeat: typeof store.heartbeat = (...request) =>
+      Effect.suspend(() => (world.isAway ? Effect.fail(away) : store.heartbeat(...request)))
+    const currentTimeMillisUnsafe = () => clock.currentTimeMillisUnsafe() + world.jumpMillis
+    const server = yield* boot().pipe(
+      Effect.provideService(Clock.Clock, Object.assign({}, clock, { currentTimeMillisUnsafe })),
+      Effect.provideService(RunStore, { ...store, heartbeat }),
+    )
+    return { server, world }
+  })
+
+  it.effect("goes on with its runs although one heartbeat has failed", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const { server, world } = yield* jumping
+      yield* start(chain, wires).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("two")
+      world.isAway = true
+      world.jumpMillis = 3_600_000
+      yield* TestClock.adjust("8 seconds")
+      world.isAway = false
+      assert.deepStrictEqual(gates.interrupted, [])
+      yield* gates.open("two")
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("does not take itself for one that has too much to do", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const { server, world } = yield* jumping
+      const { id } = yield* start(chain, wires).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("two")
+      yield* TestClock.adjust("500 millis")
+      const other = RunnerId.make("exe_other")
+      yield* store.takeOver(account, id, other)
+      yield* store.requeue(other, [id])
+      world.jumpMillis = 3_600_000
+      yield* TestClock.adjust("500 millis")
+      const { run } = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+      assert.strictEqual(run.owner, Context.get(server.context, Runner).id)
+      yield* gates.open("two")
+      yield* server.stop
     }).pipe(Effect.provide(shared())),
   )
 })

@@ -10,13 +10,13 @@ import type { Clock } from "effect"
 import { Effect, Queue } from "effect"
 import type { AccountId, RunId, RunnerId } from "../../domain/Id.ts"
 import type { RunRecord } from "../../domain/Run.ts"
-import type { Timestamp } from "../../domain/Timestamp.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
 import type { RunStore } from "../../ports/RunStore.ts"
 import type { Caps } from "./Caps.ts"
 import type { RunSupervisor } from "./RunSupervisor.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import type { RunnerOptions } from "../RunnerOptions.ts"
+import { monotonicMillis } from "../StoreClock.ts"
 
 /** How long a runner leaves alone what it cannot execute, before it looks again. */
 const refusalMillis = 30_000
@@ -26,14 +26,14 @@ const refusalsKept = 1_000
 
 /** Runs that this process cannot execute, because it does not know a type of theirs. */
 class Refusals {
-  readonly #until = new Map<RunId, Timestamp>()
+  readonly #until = new Map<RunId, number>()
 
-  add(id: RunId, now: Timestamp): void {
+  add(id: RunId, now: number): void {
     this.#until.set(id, now + refusalMillis)
     if (this.#until.size > refusalsKept) this.#until.delete(this.#until.keys().next().value!)
   }
 
-  at(now: Timestamp): ReadonlyArray<RunId> {
+  at(now: number): ReadonlyArray<RunId> {
     for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id)
     return [...this.#until.keys()]
   }
@@ -68,7 +68,7 @@ const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Cl
     after = run.accountId
     const unknown = unknownType(record, types)
     if (unknown === undefined) return yield* supervisor.takeOver(record)
-    refusals.add(run.id, clock.currentTimeMillisUnsafe())
+    refusals.add(run.id, monotonicMillis(clock))
     yield* Effect.logWarning(`run ${run.id} needs node type ${unknown}, which is not known here`)
     yield* store.requeue(id, [run.id])
   })
@@ -81,7 +81,7 @@ const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Cl
         runner: id,
         leaseMillis: options.leaseMillis,
         limit,
-        except: refusals.at(clock.currentTimeMillisUnsafe()),
+        except: refusals.at(monotonicMillis(clock)),
         after,
         ...supervisor.slots.roomsFor(limit),
         ...caps.asked,
@@ -112,10 +112,10 @@ export const claiming = (
   const { lagMillis, pollMillis } = options
   const claim = claims(needs)
   const read = reading(needs)
-  let expectedAt = clock.currentTimeMillisUnsafe()
+  let expectedAt = monotonicMillis(clock)
 
   const look = Effect.suspend(() => {
-    const lag = clock.currentTimeMillisUnsafe() - expectedAt
+    const lag = monotonicMillis(clock) - expectedAt
     return lag > lagMillis ? read : Effect.andThen(read, claim)
   }).pipe(
     Effect.catchTag("StorageError", (error) => Effect.logWarning("could not look for runs", error)),
@@ -123,7 +123,7 @@ export const claiming = (
   const pause = Effect.suspend(() => {
     const now = clock.currentTimeMillisUnsafe()
     const millis = Math.max(0, Math.min(pollMillis, supervisor.nextDue - now))
-    expectedAt = now + millis
+    expectedAt = monotonicMillis(clock) + millis
     return Effect.timeoutOrElse(Queue.take(notifications), {
       duration: millis,
       orElse: () => Effect.void,
