@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer, Stream } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import { Agent, request } from "node:http"
 import { connect } from "node:net"
@@ -161,6 +161,34 @@ describe("Listener.open", () => {
       assert.match(malformed, /\r\n\r\n\{"error":"The request is not HTTP"\}$/)
       const large = `GET / HTTP/1.1\r\nhost: a\r\nx: ${"x".repeat(20_000)}\r\n\r\n`
       assert.match(yield* exchange(address.port, large), /^HTTP\/1\.1 431 /)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("writes nothing into an answer that has begun, whatever its client sends", () =>
+    Effect.gen(function* () {
+      const listener = yield* Listener.open("127.0.0.1", 0)
+      const begun = Stream.concat(Stream.succeed(new TextEncoder().encode("begun")), Stream.never)
+      const route = HttpRouter.add("GET", "/", Effect.succeed(HttpServerResponse.stream(begun)))
+      const options = { disableLogger: true, disableListenLog: true }
+      yield* Layer.build(
+        HttpRouter.serve(route, options).pipe(
+          Layer.provide(Layer.succeed(HttpServer.HttpServer, listener.server)),
+        ),
+      )
+      yield* listener.ready
+      const answer = yield* Effect.callback<string>((resume) => {
+        let got = ""
+        const socket = connect(listener.address.port, "127.0.0.1", () =>
+          socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"),
+        )
+        socket.setEncoding("utf8").on("data", (part: string) => {
+          got += part
+          if (got.includes("begun")) socket.write("nothing\r\n\r\n")
+        })
+        socket.on("close", () => resume(Effect.succeed(got)))
+      })
+      assert.match(answer, /^HTTP\/1.1 200 OK\r\n/)
+      assert.match(answer, /begun\r\n$/)
     }).pipe(Effect.scoped),
   )
 

@@ -21,6 +21,7 @@ import type {
 import { createServer, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { Server as NetServer } from "node:net"
+import type { Duplex } from "node:stream"
 
 /** A server, and how it is stopped. */
 export interface Closing {
@@ -29,6 +30,8 @@ export interface Closing {
   readonly begin: Effect.Effect<void>
   /** True once that was asked. */
   readonly isClosing: () => boolean
+  /** True while an answer that has begun is being sent over a connection. */
+  readonly isAnswering: (socket: Duplex) => boolean
   /**
    * Accepts no more connections, answers what was accepted, and is done once nobody is connected;
    * after five seconds at the latest, when requests may still be in progress.
@@ -106,13 +109,14 @@ const whenQuiet = Effect.fnUntraced(function* (
 
 type Headers = OutgoingHttpHeaders | Array<OutgoingHttpHeader>
 
-/** Answers that say that their connection closes after them, once it does. */
-const answersOf = (isClosing: () => boolean) =>
+/** Answers that are found by their connection, and say that it closes after them, once it does. */
+const answersOf = (isClosing: () => boolean, begun: WeakMap<Duplex, ServerResponse>) =>
   class<Request extends IncomingMessage> extends ServerResponse<Request> {
     override writeHead(status: number, message?: string, headers?: Headers): this
     override writeHead(status: number, headers?: Headers): this
     override writeHead(status: number, first?: string | Headers, headers?: Headers): this {
       if (isClosing()) this.shouldKeepAlive = false
+      if (this.socket !== null) begun.set(this.socket, this)
       return typeof first === "object"
         ? super.writeHead(status, first)
         : super.writeHead(status, first, headers)
@@ -144,7 +148,9 @@ const endOf = (server: Server, connections: Iterable<Socket>): Effect.Effect<voi
 export const create = (options: ServerOptions): Closing => {
   let hasBegun = false
   const isClosing = () => hasBegun
-  const server = createServer({ ...options, ServerResponse: answersOf(isClosing) })
+  const begun = new WeakMap<Duplex, ServerResponse>()
+  const isAnswering = (socket: Duplex) => begun.get(socket)?.writableFinished === false
+  const server = createServer({ ...options, ServerResponse: answersOf(isClosing, begun) })
   const connections = new Set<Socket>()
   server.on("connection", (socket) => {
     connections.add(socket)
@@ -153,5 +159,6 @@ export const create = (options: ServerOptions): Closing => {
   const begin = Effect.sync(() => {
     hasBegun = true
   })
-  return { server, begin, isClosing, end: Effect.andThen(begin, endOf(server, connections)) }
+  const end = Effect.andThen(begin, endOf(server, connections))
+  return { server, begin, isClosing, isAnswering, end }
 }

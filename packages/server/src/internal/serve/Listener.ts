@@ -98,10 +98,16 @@ const malformed: { readonly [code: string]: Malformed } = {
 
 const notHttp: Malformed = [400, "not_http", "The request is not HTTP"]
 
-/** Answers what is not HTTP at all in the form that every error has. */
-const answerMalformed = (server: Server, nextName: () => string): void => {
+/**
+ * Answers what is not HTTP at all in the form that every error has. Where an answer has begun, the
+ * connection is closed instead: whatever else was written would become a part of that answer.
+ */
+const answerMalformed = (
+  { isAnswering, server }: Pick<Closing.Closing, "isAnswering" | "server">,
+  nextName: () => string,
+): void => {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || error.code === "ECONNRESET") {
+    if (!socket.writable || error.code === "ECONNRESET" || isAnswering(socket)) {
       socket.destroy()
       return
     }
@@ -163,9 +169,10 @@ export const open = (
   bounds: Bounds = defaultBounds,
 ): Effect.Effect<Listener, CommandFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const { begin, end, isClosing, server: node } = create(bounds)
+    const closing = create(bounds)
+    const { begin, end, isClosing, server: node } = closing
     const ready = gate(node)
-    answerMalformed(node, yield* requestNames)
+    answerMalformed(closing, yield* requestNames)
     const server = yield* NodeHttpServer.make(() => node, { host, port }).pipe(
       Effect.mapError(
         ({ cause }) => new CommandFailed({ message: refusal(cause, host, port), reason: "failed" }),
