@@ -68,7 +68,7 @@ describe("docs/architecture.md", () => {
   })
 
   it("lists every package", () => {
-    const rows = [...page.matchAll(/^\| `(?:@millrace\/)?(\w+)` \|/gm)].map(([, name]) => name)
+    const rows = [...page.matchAll(/^\| `(?:@millrace\/)?(\w+)` \|/gm)].map(([, name]) => name!)
     expect(rows.toSorted()).toEqual([...packages.keys()].toSorted())
   })
 
