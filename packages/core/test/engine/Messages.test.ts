@@ -40,7 +40,21 @@ const wait = define({
   }),
 })
 
-const known = [...types, wait]
+/** Waits for a message for ten seconds, and then for another one for an hour. */
+const twice = define({
+  key: "twice",
+  inputs: { name: Schema.String },
+  outputs: { output: Json },
+  run: Effect.fnUntraced(function* ({ name }) {
+    const { message, resumed, suspend } = yield* CurrentNode
+    const now = yield* Clock.currentTimeMillis
+    if (resumed === undefined) return yield* suspend({ for: name, until: now + 10_000 }, 1)
+    if (resumed === 1) return yield* suspend({ for: name, until: now + 3_600_000 }, 2)
+    return { output: message?.payload ?? "time" }
+  }),
+})
+
+const known = [...types, wait, twice]
 
 const send = (id: RunId, name: string, payload: Json = name, key = `${name} ${payload}`) =>
   Effect.flatMap(Runs, (runs) => runs.send(account, id, { id: key, name, payload }))
@@ -90,8 +104,8 @@ describe("CurrentNode.suspend for a message", () => {
     Effect.gen(function* () {
       const gates = yield* Gates
       const { id } = yield* start(
-        [node("g", "gate"), node("w", "wait", { name: "go" })],
-        [edge("g", "w")],
+        [node("g", "gate"), node("w", "wait", { name: "go" }), node("x", "wait", { name: "go" })],
+        [edge("g", "w"), edge("w", "x")],
       )
       yield* gates.untilArrived("g")
       yield* send(id, "stop")
@@ -102,8 +116,9 @@ describe("CurrentNode.suspend for a message", () => {
       assert.strictEqual(yield* outputOf(id), 1)
       const { run } = yield* recordOf(id)
       assert.strictEqual(run.status, "COMPLETED")
-      // The gate, and one attempt of the node that waited, in one go.
-      assert.strictEqual(run.attempts, 2)
+      assert.strictEqual(yield* outputOf(id, "x"), 2)
+      // The gate, and one attempt of each node that waited, though both went on at once.
+      assert.strictEqual(run.attempts, 3)
     }).pipe(at),
   )
 
@@ -132,6 +147,47 @@ describe("CurrentNode.suspend for a message", () => {
         assert.strictEqual(yield* outputOf(id), "in time")
         yield* second.stop
       }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("takes no message that came after its time, though nobody looked before", () =>
+    Effect.gen(function* () {
+      const first = yield* boot(known)
+      const { id } = yield* Effect.provideContext(
+        start([
+          node("w", "wait", { name: "go", millis: 60_000 }),
+          node("k", "wait", { name: "end" }),
+        ]),
+        first.context,
+      )
+      yield* TestClock.adjust(1)
+      yield* first.stop
+      const store = yield* RunStore
+      yield* TestClock.adjust("1 hour")
+      yield* store.send(account, id, { id: "m", name: "go", payload: "too late" })
+      const second = yield* boot(known)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* outputOf(id), "time")
+      const [inbox] = yield* store.inboxes([{ runId: id, after: 0, held: [] }])
+      assert.strictEqual(inbox?.messages.length, 1)
+      yield* second.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("waits for the second message as long as it says, whatever the first was to be", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const { id } = yield* start([node("g", "gate"), node("w", "twice", { name: "go" })])
+      yield* gates.untilArrived("g")
+      yield* TestClock.adjust(1)
+      yield* send(id, "go", 1)
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual(byNode(yield* recordOf(id))["w"]?.status, "WAITING")
+      yield* send(id, "go", 2)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* outputOf(id), 2)
+      yield* gates.open("g")
+      yield* TestClock.adjust(1)
+    }).pipe(at),
   )
 
   it.effect("is woken while other nodes of its run are in progress", () =>
@@ -185,21 +241,21 @@ describe("CurrentNode.suspend for a message", () => {
   )
 })
 
-/** A store to which something happens just before the first commit that parks a run. */
+/** A store to which something happens just before a commit of a run that waits for a message. */
 const before = (
+  place: number,
   happening: (store: RunStore["Service"], commit: RunCommit) => Effect.Effect<unknown, unknown>,
 ) =>
   Layer.effect(
     RunStore,
     Effect.gen(function* () {
       const store = yield* RunStore
-      let isOver = false
+      let count = 0
       return RunStore.of({
         ...store,
         commit: (commit) =>
           Effect.gen(function* () {
-            if (!isOver && commit.seen !== undefined) {
-              isOver = true
+            if (commit.seen !== undefined && ++count === place) {
               yield* Effect.orDie(happening(store, commit))
             }
             return yield* store.commit(commit)
@@ -212,7 +268,7 @@ describe("A message that comes while its run is parked", () => {
   it.effect("is seen: the step is decided once more, and its node goes on at once", () =>
     Effect.gen(function* () {
       const store = yield* RunStore
-      const layer = before((_, { run }) =>
+      const layer = before(1, (_, { run }) =>
         store.send(account, run.id, { id: "m", name: "go", payload: "just now" }),
       )
       const racing = yield* Layer.build(layer)
@@ -221,6 +277,23 @@ describe("A message that comes while its run is parked", () => {
       assert.strictEqual(yield* outputOf(id), "just now")
       const { run } = yield* recordOf(id)
       assert.deepStrictEqual([run.status, run.fence, run.attempts], ["COMPLETED", 1, 1])
+      yield* stop
+    }).pipe(Effect.scoped, Effect.provide(shared())),
+  )
+})
+
+describe("A message that comes at the very end of a wait", () => {
+  it.effect("is taken, though the step that ends the wait by its time was decided", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const layer = before(2, (_, { run }) =>
+        store.send(account, run.id, { id: "m", name: "go", payload: "just in time" }),
+      )
+      const racing = yield* Layer.build(layer)
+      const { context, stop } = yield* Effect.provideContext(boot(known), racing)
+      const id = yield* Effect.provideContext(waiting({ millis: 700 }), context)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* outputOf(id), "just in time")
       yield* stop
     }).pipe(Effect.scoped, Effect.provide(shared())),
   )
