@@ -2,6 +2,10 @@
  * The stores against the model of the stores, over many more random scripts than the packages' own
  * tests play.
  */
+import {
+  deliveryModelOnRealClock,
+  deliveryModelOnTestClock,
+} from "@millrace/simulation/DeliveryModelSuite"
 import { modelOnRealClock, modelOnTestClock } from "@millrace/simulation/ModelSuite"
 import { Stores } from "@millrace/memory"
 import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
@@ -11,3 +15,10 @@ const timeoutMillis = 600_000
 modelOnTestClock("the stores in memory", Stores.layer, { seeds: 10_000, timeoutMillis })
 
 modelOnRealClock("the stores on Postgres", TestPostgres.layerStores, { seeds: 200, timeoutMillis })
+
+deliveryModelOnTestClock("the stores in memory", Stores.layer, { seeds: 1_500, timeoutMillis })
+
+deliveryModelOnRealClock("the stores on Postgres", TestPostgres.layerStores, {
+  seeds: 40,
+  timeoutMillis,
+})

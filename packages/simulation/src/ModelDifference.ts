@@ -16,7 +16,9 @@ const shown = (value: unknown): string => {
 }
 
 /** What the clock of a store decides. */
-const clockTimes = new Set(["revokedAt", "lastUsedAt", "retryAfterMillis", "lostAt"])
+const clockTimes = new Set(
+  "revokedAt lastUsedAt retryAfterMillis lostAt nextAttemptAt settledAt nextAt".split(" "),
+)
 
 const isClose = (key: string, model: unknown, store: unknown, slackMillis: number): boolean =>
   clockTimes.has(key) &&
