@@ -70,8 +70,7 @@ export const withheld = (
   now: Timestamp,
 ): typeof ended | undefined => {
   const current = attempt - earlier
-  // One more than usual: it follows a last one of which nobody knows how it ended.
-  if (isGone || current > delaysMillis.length + 2) return ended
+  if (isGone || current > delaysMillis.length + 1) return ended
   const isAsked = earlier > 0 && current === 1
   return !isAsked && now > createdAt + lifeMillis ? ended : undefined
 }
@@ -113,17 +112,11 @@ export const nextOf = (
 
 /**
  * What becomes of a delivery whose attempt ended in a way that nobody knows: it counts as one that
- * failed, and the next one follows after the usual delay from `now` on. After the last one only the
- * receiver can tell, so it is asked once more, after the last delay (decision 0063).
+ * failed, and the next one follows after the usual delay from `now` on (decision 0063).
  */
 export const nextOfLost = (
   schedule: DeliverySchedule,
   progress: DeliveryProgress,
   now: Timestamp,
   random: number,
-): Next => {
-  if (progress.isGone) return ended
-  const isLast = progress.attempt - progress.earlier === schedule.delaysMillis.length + 1
-  const attempt = isLast ? progress.attempt - 1 : progress.attempt
-  return nextOf(schedule, { ...progress, attempt }, lost, now, random)
-}
+): Next => (progress.isGone ? ended : nextOf(schedule, progress, lost, now, random))
