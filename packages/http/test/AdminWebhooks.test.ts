@@ -60,7 +60,7 @@ const fail = Effect.fnUntraced(function* (id: DeliveryId) {
   const [claimed] = yield* store.claim([id], 45_000)
   const attempt = { at: 0, durationMillis: 1, status: 500, error: "status", answer: "" } as const
   const next = { _tag: "Failed", isGone: false } as const
-  yield* store.record({ id, fence: claimed!.fence, number: 1, attempt, next })
+  yield* store.record({ id, fence: claimed!.fence, number: claimed!.attempt, attempt, next })
 })
 
 const idsOf = (items: ReadonlyArray<{ id: string }>) => items.map(({ id }) => id)
