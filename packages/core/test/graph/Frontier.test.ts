@@ -182,6 +182,20 @@ describe("Frontier.advance: skips", () => {
     )
   })
 
+  it("names only what should have brought that input, whatever else is dead", () => {
+    const run = start(
+      [node("a", "source"), node("f", "source"), node("g", "source"), node("p", "pair")],
+      edges("f -> p.left", "g -> p.right", "a -> p.right"),
+    )
+    run.advance()
+    run.settle("a", { output: 1 })
+    run.settle("f", null, "FAILED")
+    run.settle("g", null, "FAILED")
+    expect(run.reason()).toBe(
+      'Skipped: nothing arrived at the required input "left" of "p" (f failed)',
+    )
+  })
+
   it("runs that node when this run overrides the input", () => {
     const run = start(
       [node("a", "source"), node("f", "source"), node("p", "pair")],
@@ -241,6 +255,15 @@ describe("Frontier.advance: skips", () => {
     expect(run.reason()).toBe(
       'Skipped: no input of "m" was taken (source-0 took no output; source-1 failed; ' +
         "source-2 was canceled and 997 more)",
+    )
+  })
+
+  it("names at most three ways that were taken instead", () => {
+    const run = start([branch(), node("m", "gather")], edges("if.false -> m"))
+    run.advance()
+    run.settle("if", { a: 1, b: 2, c: 3, d: 4 })
+    expect(run.reason()).toBe(
+      'Skipped: no input of "m" was taken (if took "a", "b", "c" and 1 more)',
     )
   })
 
