@@ -1,63 +1,15 @@
 /**
  * The words that exported names and names of files are made of, beside those of the glossary: plain
  * English, TypeScript's and Effect's. Add a new word here if a stranger would guess it; a word that
- * has to be explained belongs in `
-  docs/glossary.md
-`.
+ * has to be explained belongs in `docs/glossary.md`.
  */
 export const known: ReadonlyArray<string> = `
-  about accepted acquire active add address adjacency adjust adjustment admission admit after
-  ahead all allowed alone ambient amount answer app applied apply argument ask asked assemble at
-  audit auth
-  authenticator authorization available back bad balance banner bare base batch beat before behind
-  below between beyond bill bindings block board body bookmark books boolean bounds
-  bracketed builder
-  builtin busy by bytes cache call caller cancel canonical cap carried case cause change characters
-  charge check cidr clauses clear client clock closed closing code colors coloured columns
-  combination command compare compile complete compose compressed concurrency condition config
-  conflict connect connection constant content context copy count covers create credit csv current
-  cursor custom cycles damaged data database day deadline dearest decide decision declaration
-  deepest default define delay delivering depth derived describe description destination detail
-  dev diamond digest direct discrepancy docs doctor document down drawing drawn due durably duration
-  dynamic each effect empty end engine ensure environment equality error estimate event
-  everywhere example
-  exceeded exception exchange executable execute execution executor exit expected explain exposure
-  expressions extend facts fail failure fair far fault fetch field file fill filter find
-  finish first
-  flag flags folded folder follow for foreign forget form
-  format found frames free freeze from frozen full
-  gate gather give given goes gone good graph halted hand handle has hash head header health held
-  hello help hint holder hook host http id identifier in index input insert insufficient int4s
-  int8s integer internal invalid is issue item job json keep keeper kept kind known label large
-  last late latest launch layer leftover length limit limiter line list listener listening live
-  local lock log logger longest look lookup lost main make many max media memory merge message met
-  metadata meter method micro middleware migrate migration millis millrace minute mismatch mode
-  module most mount move name narrowed nearest needed network never new next no not note notifier
-  notifying now number object of on once one only open openapi optional options or order
-  origin original
-  otherwise out outbound outbox outcome outdated outgoing output overfetch overlap overlay own
-  page paginate parameters params parse part path payload payment peer per permits pglite place
-  placement plain plan platform policy position postgres precondition prefetch prefix prepare
-  price print prior proceed progress promise protocol proxy public purpose query queue quote
-  rate reached
-  read reader
-  ready reason receive record redeliver reference
-  refusal refuse release remote renewal replaced report
-  request required requirements resend resolve resolver response rest result resume retry return
-  revoke rooms rotate route router row rule runtime same save scan schedule schema scope seconds
-  seed send sent sentence sequence serve server services session set settings shape share show
-  shown shutting sign signal signature single size sleep slice slots snapshot so sort source stale
-  standing start startup state statement status storable storage stream sum summary supervisor
-  suspect suspension switch system table tagged taken target tasks tell template terminal test
-  text thread thumbnail tidy time timeline timeout timer timestamp title to token told tolerated
-  too transform transport turns unauthorized unavailable uncapped unfinished unit unknown unopened
-  unresolvable unseen unsupported unused up update upstream url usage validate validation value
-  variable vault version view viewport wakeups wanted warning watchdog watched web webhook well
-  widths window wire with withheld within without work worker write writer written wrong
-  audit auth authenticator authorization available back bad balance banner bare base batch beat
-  before behind below between beyond bill bindings block board body bookmark books boolean bounds
-  bracketed builder builtin busy by bytes cache call caller cancel canonical cap carried case
-  cause change characters charge check cidr clauses clear client clock closed closing code colors
+  about accepted acquire active add address adjacency adjust adjustment admission admit after ahead
+  all allowed alone ambient amount answer app applied apply argument ask asked assemble at audit
+  auth authenticator authorization available back bad balance banner bare base batch beat before
+  behind below between beyond bill bindings block board body bookmark books boolean bounds
+  bracketed builder builtin busy by bytes cache call caller cancel canonical cap carried case cause
+  change characters charge check cidr clauses clear client clock closed closing code colors
   coloured columns combination command compare compile complete compose compressed concurrency
   condition config conflict connect connection constant content context copy count covers create
   credit csv current cursor custom cycles damaged data database day deadline dearest decide
@@ -66,33 +18,32 @@ export const known: ReadonlyArray<string> = `
   due durably duration dynamic each effect empty end engine ensure environment equality error
   estimate event everywhere example exceeded exception exchange executable execute execution
   executor exit expected explain exposure expressions extend facts fail failure fair far fault
-  fetch field file fill filter find finish first flags folded folder follow for foreign forget
-  form format found frames free freeze from frozen full gate gather give given goes gone good
-  graph halted hand handle has hash head header health held hello help hint holder hook host http
-  id identifier in index input insert insufficient int4s int8s integer internal invalid is issue
-  item job json keep keeper kept kind known label large last late latest launch layer leftover
-  length limit limiter line list listener listening live local lock log logger longest look lookup
-  lost main make many max media memory merge message met metadata meter method micro middleware
-  migrate migration millis millrace minute mismatch mode module monotonic most mount move name
-  narrowed nearest needed network never new next no not note notifier notifying now number object
-  of on once one only open openapi optional options or order origin original otherwise out
-  outbound outbox outcome outdated outgoing output overfetch overlap overlay own page paginate
-  parameters params parse part path payload payment peer per permits pglite place placement plain
-  plan platform policy position postgres precondition prefetch prefix prepare price print prior
-  proceed progress promise protocol public purpose query queue quote rate reached read reader
-  ready reason receive record redeliver reference refusal refuse release remote renewal replaced
-  report request required requirements resend resolve resolver response rest result resume retry
-  return revoke rooms rotate route router row rule runtime same save scan schedule schema scope
-  seconds seed send sent sentence sequence serve server services session set settings shape share
-  show shown shutting sign signal signature single size sleep slice slots snapshot so sort source
-  stale standing start startup state statement status storable storage stream sum summary
-  supervisor suspect suspension switch system table tagged taken target tasks tell template
-  terminal test text thread thumbnail tidy time timeline timeout timer timestamp title to token
-  told tolerated too transform transport turns unauthorized unavailable uncapped unfinished
-  unknown unopened unresolvable unseen unsupported unused up update upstream url usage validate
-  validation value variable vault version view viewport wakeups wanted warning watchdog watched
-  web webhook well widths window wire with withheld within without work worker write writer
-  written wrong
+  fetch field file fill filter find finish first flag flags folded folder follow for foreign forget
+  form format found frames free freeze from frozen full gate gather give given goes gone good graph
+  halted hand handle has hash head header health held hello help hint holder hook host http id
+  identifier in index input insert insufficient int4s int8s integer internal invalid is issue item
+  job json keep keeper kept kind known label large last late latest launch layer leftover length
+  limit limiter line list listener listening live local lock log logger longest look lookup lost
+  main make many max media memory merge message met metadata meter method micro middleware migrate
+  migration millis millrace minute mismatch mode module monotonic most mount move name narrowed
+  nearest needed network never new next no not note notifier notifying now number object of on once
+  one only open openapi optional options or order origin original otherwise out outbound outbox
+  outcome outdated outgoing output overfetch overlap overlay own page paginate parameters params
+  parse part path payload payment peer per permits pglite place placement plain plan platform
+  policy position postgres precondition prefetch prefix prepare price print prior proceed progress
+  promise protocol proxy public purpose query queue quote rate reached read reader ready reason
+  receive record redeliver reference refusal refuse release remote renewal replaced report request
+  required requirements resend resolve resolver response rest result resume retry return revoke
+  rooms rotate route router row rule runtime same save scan schedule schema scope seconds seed send
+  sent sentence sequence serve server services session set settings shape share show shown shutting
+  sign signal signature single size sleep slice slots snapshot so sort source stale standing start
+  startup state statement status storable storage stream sum summary supervisor suspect suspension
+  switch system table tagged taken target tasks tell template terminal test text thread thumbnail
+  tidy time timeline timeout timer timestamp title to token told tolerated too transform transport
+  turns unauthorized unavailable uncapped unfinished unit unknown unopened unresolvable unseen
+  unsupported unused up update upstream url usage validate validation value variable vault version
+  view viewport wakeups wanted warning watchdog watched web webhook well widths window wire with
+  withheld within without work worker write writer written wrong
 `
   .trim()
   .split(/\s+/)
