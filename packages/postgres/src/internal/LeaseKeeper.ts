@@ -32,7 +32,7 @@ export interface LeaseKeeper extends Pick<RunStore["Service"], "heartbeat" | "en
 }
 
 /** How often the event loop says that it turns. */
-const beatMillis = 100
+const beatMillis = 250
 
 /** How long a thread is waited for that was told to stop. */
 const stopMillis = 3_000
@@ -46,11 +46,19 @@ const entry = new URL(isSource ? "./LeaseThread.ts" : "./LeaseThread.js", import
 
 const condition = "--conditions=@millrace/source"
 
+/** What a thread needs that renews rows now and then; without a bound it takes a quarter more. */
+const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 96 }
+
 /** A thread runs with the flags of its process; where a test runs sources, one may be missing. */
 const flags = isSource && !process.execArgv.includes(condition) ? { execArgv: [condition] } : {}
 
 const start = (data: LeaseThreadData): Worker => {
-  const worker = new Worker(entry, { ...flags, workerData: data, name: "millrace-lease" })
+  const worker = new Worker(entry, {
+    ...flags,
+    resourceLimits,
+    workerData: data,
+    name: "millrace-lease",
+  })
   worker.unref()
   return worker
 }

@@ -43,7 +43,7 @@ export type LeaseOrder =
   | { readonly _tag: "Stop" }
 
 /** How often the thread looks. */
-const tickMillis = 100
+const tickMillis = 250
 
 /** A block that lasts as long is told. */
 const tellMillis = 1_000
