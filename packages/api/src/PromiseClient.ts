@@ -25,7 +25,7 @@ export { MillraceError } from "./MillraceError.ts"
 export type { ErrorCode } from "./MillraceError.ts"
 export type { CallOptions } from "./internal/Ask.ts"
 export type { ClientOptions } from "./internal/HttpTransport.ts"
-export type { Listing, Page, PageQuery } from "./internal/Listing.ts"
+export type { Listing, Page, PageQuery } from "./internal/Pages.ts"
 export type {
   Deliveries,
   Delivery,

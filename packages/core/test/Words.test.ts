@@ -55,6 +55,28 @@ const exported = published.flatMap(({ code, path }) =>
   ),
 )
 
+/** Names of files that stand in several packages, and the one thing that each of them means. */
+const shared: { readonly [name: string]: string } = {
+  AdminAuthorization: "What an operator's request needs: declared in api, checked in http.",
+  Authorization: "What a request with an API key needs: declared in api, checked in http.",
+  Client: "A client of a server elsewhere: for Effect in api, for promises in millrace.",
+  Engine: "The engine put together: for Effect in core, for promises in millrace.",
+  IdempotencyKeys: "The idempotency keys of starts, as a store keeps them.",
+  Inboxes: "The inboxes of runs, as a store keeps them.",
+  KeyStore: "The port of accounts and API keys, and each store's own of it.",
+  LedgerStore: "The port of credits, and each store's own of it.",
+  MasterKey: "The master key: read in webhooks, found in host, configured in server.",
+  Quarantine: "The quarantine of runs: what operators do in core, what is stored in postgres.",
+  Request: "The request node: its fields and values in core, its type in nodes.",
+  RunStore: "The port of runs, and each store's own of it.",
+  Stores: "All stores of a package, as layers.",
+  Usage: "What an account's runs have cost: summed up in core, read in postgres.",
+  Wakeups: "The port that tells other processes of a run, and Postgres's own of it.",
+  Webhook: "Webhooks of runs: as they are kept in core, as an engine takes them in millrace.",
+  WebhookStore: "The port of deliveries, and each store's own of it.",
+  WorkflowStore: "The port of workflows, and each store's own of it.",
+}
+
 describe("Words", () => {
   it("of exported names and of files are in the vocabulary or the glossary", () => {
     const words = new Set([...known, ...explained])
@@ -67,6 +89,16 @@ describe("Words", () => {
         .map((word) => `${path}: "${word}" in ${name}`),
     )
     expect(unknown).toEqual([])
+  })
+
+  it("of a file that are in several packages mean one thing there", () => {
+    const names = published
+      .map(({ path }) => basename(path, ".ts"))
+      .filter((name) => name !== "index")
+    const repeated = names.filter((name, at) => names.indexOf(name) !== at)
+    expect([...new Set(repeated)].toSorted()).toEqual(Object.keys(shared))
+    const placed = published.map(({ path }) => `${path.split("/")[1]} ${basename(path)}`)
+    expect(placed.filter((place, at) => placed.indexOf(place) !== at)).toEqual([])
   })
 
   it("that strangers stumbled over are in no name of a file and no exported name", () => {

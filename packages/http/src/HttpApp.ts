@@ -25,7 +25,7 @@ import { Layer } from "effect"
 import * as AdminApp from "./internal/AdminApp.ts"
 import * as Authorization from "./internal/Authorization.ts"
 import { FailedAuthLimiter } from "./internal/FailedAuthLimiter.ts"
-import * as Handlers from "./internal/Handlers.ts"
+import * as ApiHandlers from "./internal/ApiHandlers.ts"
 import { Operations } from "./internal/Operations.ts"
 import * as Docs from "./internal/Docs.ts"
 import { Authenticator } from "./internal/Authenticator.ts"
@@ -60,7 +60,7 @@ export type Platform =
   | Path.Path
 
 const operations = HttpApiBuilder.layer(Api).pipe(
-  Layer.provide(Handlers.layer),
+  Layer.provide(ApiHandlers.layer),
   Layer.provide([Authorization.layer, RequestForm.layer, Operations.layer]),
 )
 

@@ -13,7 +13,7 @@ import { Deliveries } from "./internal/Deliveries.ts"
 import * as Keys from "./internal/KeyStore.ts"
 import * as Runs from "./internal/RunStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
-import { Workflows } from "./internal/Workflows.ts"
+import { StoredWorkflows } from "./internal/StoredWorkflows.ts"
 import * as WorkflowsStore from "./internal/WorkflowStore.ts"
 
 /** What is there beside workflows and runs: everything. */
@@ -26,4 +26,4 @@ export const layer: Layer.Layer<Stores> = Layer.mergeAll(
   Keys.layer,
   Webhooks.layer,
   Layer.succeed(StoreManifest, manifest),
-).pipe(Layer.provide(Layer.mergeAll(Accounts.layer, Deliveries.layer, Workflows.layer)))
+).pipe(Layer.provide(Layer.mergeAll(Accounts.layer, Deliveries.layer, StoredWorkflows.layer)))

@@ -9,7 +9,7 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import { availableOf } from "@millrace/core/domain/Ledger"
 import { Accounting as Core } from "@millrace/core/engine/Accounting"
 import { Effect, Schema } from "effect"
-import { reader, writer } from "./internal/Json.ts"
+import { reader, writer } from "./internal/JsonCopy.ts"
 import type { Runtime } from "./internal/Runtime.ts"
 
 /** What an account has, and its grants that have something left. */

@@ -11,7 +11,7 @@ import { Quota } from "@millrace/core/domain/Quota"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Keys as Core } from "@millrace/core/engine/Keys"
 import { Effect, Redacted, Schema, Struct } from "effect"
-import { reader, writer } from "./internal/Json.ts"
+import { reader, writer } from "./internal/JsonCopy.ts"
 import type { Runtime } from "./internal/Runtime.ts"
 
 const KeyView = ApiKey.mapFields(Struct.omit(["accountId"]))

@@ -5,7 +5,7 @@
  * stopped meanwhile; while it waits it holds no slot and no memory. Leaves out: repeating.
  */
 import { Json } from "@millrace/core/domain/Json"
-import { durationProblem, millisOf } from "@millrace/core/domain/Policy"
+import { durationProblem, millisOf } from "@millrace/core/domain/NodePolicy"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Clock, Effect, Schema } from "effect"

@@ -12,7 +12,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import * as DataFolder from "./DataFolder.ts"
-import { orStorageError } from "./internal/Failure.ts"
+import { orStorageError } from "./internal/DatabaseError.ts"
 import * as PgliteStream from "./internal/PgliteStream.ts"
 import * as PreparedDatabase from "./internal/PreparedDatabase.ts"
 

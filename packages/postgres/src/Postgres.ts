@@ -8,7 +8,7 @@ import { PgClient } from "@effect/sql-pg"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, type Layer, type Redacted } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { orStorageError } from "./internal/Failure.ts"
+import { orStorageError } from "./internal/DatabaseError.ts"
 
 /** How to connect. */
 export interface Options {

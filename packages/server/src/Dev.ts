@@ -27,7 +27,7 @@ import * as Listening from "./internal/serve/Listener.ts"
 import * as MasterKey from "./internal/serve/MasterKey.ts"
 import * as OwnAddress from "./internal/serve/OwnAddress.ts"
 import * as Colors from "./internal/dev/Colors.ts"
-import * as Routes from "./internal/serve/Routes.ts"
+import * as ServerRoutes from "./internal/serve/ServerRoutes.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import * as Storage from "./internal/serve/Storage.ts"
 import { banner } from "./internal/dev/Banner.ts"
@@ -49,7 +49,7 @@ const serverLayer = Effect.fnUntraced(function* ({ listener, settings, token }: 
     egress: OwnAddress.layer(listener.address, allow),
     webhooks: { masterKey: MasterKey.ensureOpens(settings), allow },
   })
-  return Routes.layer(listener, Orders.layer).pipe(
+  return ServerRoutes.layer(listener, Orders.layer).pipe(
     Layer.provideMerge(engine),
     Layer.provide(KeySettings.layer({ ...settings, adminToken: token ?? settings.adminToken })),
   )

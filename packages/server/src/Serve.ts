@@ -29,7 +29,7 @@ import * as KeySettings from "./internal/serve/KeySettings.ts"
 import * as Listening from "./internal/serve/Listener.ts"
 import * as Logs from "./internal/serve/Logs.ts"
 import * as MasterKey from "./internal/serve/MasterKey.ts"
-import * as Routes from "./internal/serve/Routes.ts"
+import * as ServerRoutes from "./internal/serve/ServerRoutes.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import { version } from "./internal/Version.ts"
 
@@ -75,7 +75,7 @@ const start = Effect.fnUntraced(function* (
   const withKeys = Layer.provide(host, KeySettings.layer(settings))
   const engine = yield* Layer.buildWithScope(withKeys, scope)
   yield* Layer.build(
-    Routes.layer(
+    ServerRoutes.layer(
       listener,
       Deadline.layerRequests(settings.requestMillis),
       settings.trustedProxies,

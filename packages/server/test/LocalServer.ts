@@ -14,7 +14,7 @@ import { Effect, Layer, Redacted } from "effect"
 import type { Bounds } from "../src/internal/serve/Listener.ts"
 import * as Listener from "../src/internal/serve/Listener.ts"
 import { originOf } from "../src/internal/serve/OwnAddress.ts"
-import * as Routes from "../src/internal/serve/Routes.ts"
+import * as ServerRoutes from "../src/internal/serve/ServerRoutes.ts"
 
 const engine = Engine.layer.pipe(
   Layer.provideMerge(Builtin.layer),
@@ -29,7 +29,7 @@ export const start = Effect.fnUntraced(function* <E = never>(
   const all = { ...Listener.defaultBounds, ...bounds }
   const listener = yield* Listener.open("127.0.0.1", 0, all)
   const services = yield* Layer.build(Layer.provideMerge(engine, stores))
-  const routes = Routes.layer(listener, Layer.empty)
+  const routes = ServerRoutes.layer(listener, Layer.empty)
   yield* Layer.build(Layer.provide(routes, Layer.succeedContext(services)))
   yield* listener.ready
   /** A new account and a key of it. */

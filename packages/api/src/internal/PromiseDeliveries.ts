@@ -6,8 +6,8 @@ import type * as Wire from "../DeliveryWire.ts"
 import type { Transport } from "../Transport.ts"
 import type { CallOptions } from "./Ask.ts"
 import { makeAsk } from "./Ask.ts"
-import type { Listing, PageQuery } from "./Listing.ts"
-import { makeListing } from "./Listing.ts"
+import type { Listing, PageQuery } from "./Pages.ts"
+import { makeListing } from "./Pages.ts"
 
 /** A delivery with what is sent and every attempt. */
 export type Delivery = typeof Wire.DeliveryDetail.Encoded

@@ -14,8 +14,8 @@ import type { Transport, WireEvent } from "../Transport.ts"
 import type { CallOptions } from "./Ask.ts"
 import { checkFields, checkId, makeAsk } from "./Ask.ts"
 import type { Given } from "./Given.ts"
-import type { Listing, PageQuery } from "./Listing.ts"
-import { makeListing } from "./Listing.ts"
+import type { Listing, PageQuery } from "./Pages.ts"
+import { makeListing } from "./Pages.ts"
 import { sleep } from "./Sleep.ts"
 
 /** A run in a listing (specification 2.4). Times are ISO 8601 in UTC. */

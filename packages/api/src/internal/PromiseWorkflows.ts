@@ -7,8 +7,8 @@ import type * as Wire from "../WorkflowWire.ts"
 import type { CallOptions } from "./Ask.ts"
 import { makeAsk } from "./Ask.ts"
 import type { Given } from "./Given.ts"
-import type { Listing, PageQuery } from "./Listing.ts"
-import { makeListing } from "./Listing.ts"
+import type { Listing, PageQuery } from "./Pages.ts"
+import { makeListing } from "./Pages.ts"
 
 /** A workflow (specification 2.1). Times are ISO 8601 in UTC. */
 export type Workflow = typeof Wire.Workflow.Encoded

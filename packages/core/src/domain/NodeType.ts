@@ -6,7 +6,7 @@
 import type { MicroCredits } from "./Credits.ts"
 import { isAmount } from "./Credits.ts"
 import type { Json, JsonObject } from "./Json.ts"
-import type { TypePolicy } from "./Policy.ts"
+import type { TypePolicy } from "./NodePolicy.ts"
 import type { NodeSettings } from "./Workflow.ts"
 
 /** The port an edge means when its `sourceHandle` is absent or empty. */

@@ -36,7 +36,7 @@ import { type Entry, Places } from "./Places.ts"
 import { IdempotencyKeys } from "./IdempotencyKeys.ts"
 import { lineGate, lossesWith, lossesWithBlock, takenBack } from "./Suspects.ts"
 import * as Timeline from "./Timeline.ts"
-import { type Drawings, Workflows } from "./Workflows.ts"
+import { type Drawings, StoredWorkflows } from "./StoredWorkflows.ts"
 
 /** How many of a workflow's runs are searched for the latest outputs of its nodes. */
 const searched = 1_000
@@ -473,7 +473,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
 }
 
 const make = Effect.gen(function* () {
-  const runs = new Runs(yield* Workflows, yield* Accounts)
+  const runs = new Runs(yield* StoredWorkflows, yield* Accounts)
   const ledger = makeLedger(runs.books, {
     ofAccount: (account) => runs.timelineOf(account).items.map(({ run }) => run),
     all: () => [...runs.entries.values()].map(({ run }) => run),
@@ -486,5 +486,8 @@ const make = Effect.gen(function* () {
  * An empty run store and the ledger that its commits move credits in. It sees the workflows of the
  * workflow store, and its deliveries go where the webhook store finds them.
  */
-export const layer: Layer.Layer<RunStore | LedgerStore, never, Accounts | Deliveries | Workflows> =
-  Layer.effectContext(make)
+export const layer: Layer.Layer<
+  RunStore | LedgerStore,
+  never,
+  Accounts | Deliveries | StoredWorkflows
+> = Layer.effectContext(make)

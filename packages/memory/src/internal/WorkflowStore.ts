@@ -7,9 +7,9 @@
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Layer, Option } from "effect"
-import { Workflows } from "./Workflows.ts"
+import { StoredWorkflows } from "./StoredWorkflows.ts"
 
-const make = Effect.map(Workflows, (workflows) =>
+const make = Effect.map(StoredWorkflows, (workflows) =>
   WorkflowStore.of({
     find: (account, id) => Effect.sync(() => Option.fromUndefinedOr(workflows.find(account, id))),
     insert: (workflow) =>
@@ -29,4 +29,7 @@ const make = Effect.map(Workflows, (workflows) =>
 )
 
 /** The workflow store over workflows that the run store sees, too. */
-export const layer: Layer.Layer<WorkflowStore, never, Workflows> = Layer.effect(WorkflowStore, make)
+export const layer: Layer.Layer<WorkflowStore, never, StoredWorkflows> = Layer.effect(
+  WorkflowStore,
+  make,
+)

@@ -14,7 +14,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import { isNotClaimed, nowMillis, redelivered } from "./DeliverySteps.ts"
-import * as Listing from "./Listing.ts"
+import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
 
 /** The parts of a commit's statement that queue what the part `sent` has stored. */
@@ -141,7 +141,7 @@ export const list = (
   query: DeliveryQuery,
 ): Effect.Effect<Page<DeliveryItem>, SqlError> => {
   const { account, after, runId, state } = query
-  const conditions = [sql`true`, ...Listing.behind(sql, after)]
+  const conditions = [sql`true`, ...PageClauses.behind(sql, after)]
   if (account !== null) conditions.push(sql`account_id = ${account}`)
   if (runId !== undefined) conditions.push(sql`run_id = ${Rows.text(runId)}`)
   if (state === "FAILED") conditions.push(sql`trouble = 'FAILED'`)
@@ -151,7 +151,7 @@ export const list = (
     sql<{ readonly item: DeliveryItem }>`
       SELECT ${sql.literal(item)} AS item FROM (
         ${sql.literal(DeliveryRows.itemSource("true"))}
-      ) i WHERE ${sql.and(conditions)} ${Listing.slice(sql, query)}`,
+      ) i WHERE ${sql.and(conditions)} ${PageClauses.slice(sql, query)}`,
     (rows) =>
       fromOverfetch(
         rows.map((row) => row.item),

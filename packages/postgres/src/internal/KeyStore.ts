@@ -15,7 +15,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { millisOf } from "./DatabaseClock.ts"
 import * as Admission from "./Admission.ts"
 import { isLive } from "./Admission.ts"
-import { orStorageError } from "./Failure.ts"
+import { orStorageError } from "./DatabaseError.ts"
 import * as Rows from "./Rows.ts"
 
 const keyObject = Rows.object(

@@ -17,7 +17,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as ClaimStatement from "./ClaimStatement.ts"
 import { lockRun, noteReturn, nowMillis, renewal } from "./ClaimStatement.ts"
 import { millisOf } from "./DatabaseClock.ts"
-import { orStorageError } from "./Failure.ts"
+import { orStorageError } from "./DatabaseError.ts"
 import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 

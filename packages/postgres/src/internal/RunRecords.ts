@@ -15,7 +15,7 @@ import type { RunQuery } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import * as Listing from "./Listing.ts"
+import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
 
 /** One part of a record: exactly one of the three is there. */
@@ -119,7 +119,7 @@ const statusIs = (sql: SqlClient, status: RunStatus) => {
 /** A page of an account's runs. */
 export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, SqlError> => {
   const { search, status, workflowId } = query
-  const conditions = Listing.conditions(sql, query)
+  const conditions = PageClauses.conditions(sql, query)
   if (workflowId !== undefined) conditions.push(sql`workflow_id = ${Rows.text(workflowId)}`)
   if (status !== undefined) conditions.push(...statusIs(sql, status))
   if (search !== undefined) {
@@ -130,7 +130,7 @@ export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, 
   return Effect.map(
     sql<{ readonly run: Run }>`
       SELECT ${sql.literal(Rows.object(Rows.runs, "r"))} AS run FROM runs r
-      WHERE ${sql.and(conditions)} ${Listing.slice(sql, query)}`,
+      WHERE ${sql.and(conditions)} ${PageClauses.slice(sql, query)}`,
     (rows) =>
       fromOverfetch(
         rows.map(({ run }) => run),

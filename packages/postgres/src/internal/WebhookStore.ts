@@ -11,7 +11,7 @@ import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as DeliveryClaims from "./DeliveryClaims.ts"
 import * as DeliveryRecords from "./DeliveryRecords.ts"
-import { orStorageError } from "./Failure.ts"
+import { orStorageError } from "./DatabaseError.ts"
 import * as SigningSecrets from "./SigningSecrets.ts"
 import * as Statements from "./Statements.ts"
 

@@ -12,8 +12,8 @@ import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { orStorageError } from "./Failure.ts"
-import * as Listing from "./Listing.ts"
+import { orStorageError } from "./DatabaseError.ts"
+import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
 import * as Statements from "./Statements.ts"
 
@@ -93,14 +93,14 @@ const remove = (sql: SqlClient, account: AccountId, id: WorkflowId) =>
   )
 
 const list = (sql: SqlClient, query: WorkflowQuery) => {
-  const conditions = Listing.conditions(sql, query)
+  const conditions = PageClauses.conditions(sql, query)
   if (query.search !== undefined) {
     conditions.push(sql`strpos(name_folded, ${Rows.folded(query.search)}) > 0`)
   }
   return Effect.map(
     sql<{ readonly workflow: WorkflowSummary }>`
       SELECT ${sql.literal(Rows.object(Rows.workflowSummaries, "w"))} AS workflow
-      FROM workflows w WHERE ${sql.and(conditions)} ${Listing.slice(sql, query)}`,
+      FROM workflows w WHERE ${sql.and(conditions)} ${PageClauses.slice(sql, query)}`,
     (rows) =>
       fromOverfetch(
         rows.map(({ workflow }) => workflow),

@@ -21,7 +21,7 @@ import type { Prefetched } from "./Prefetch.ts"
 import type { Headers } from "./CustomHeaders.ts"
 import type { DispatcherOptions } from "../DispatcherOptions.ts"
 import { keyOf } from "../Signature.ts"
-import * as Transport from "./Transport.ts"
+import * as DeliveryAttempt from "./DeliveryAttempt.ts"
 
 /** A claimed delivery, to be brought on its way. */
 export interface Job extends Prefetched {
@@ -64,7 +64,7 @@ const persist = <A>(
   )
 
 /** What a delivery is signed with, and the headers it is to have. */
-type Opened = Pick<Transport.Sending, "headers" | "keys">
+type Opened = Pick<DeliveryAttempt.Sending, "headers" | "keys">
 
 /** Opened keys by their seals; a seal never changes its meaning. */
 const mostKeys = 1_000
@@ -152,7 +152,7 @@ const send = (services: WorkerServices, { claimed, onSent }: Job, opened: Opened
   const { headers, keys } = opened
   const { delivery } = claimed
   const sending = { delivery, headers, keys, timeoutMillis: options.timeoutMillis }
-  return Effect.flatMap(Transport.attempt(egress, sending), (sent) => {
+  return Effect.flatMap(DeliveryAttempt.attempt(egress, sending), (sent) => {
     onSent(sent.attempt.durationMillis)
     const now = clock.currentTimeMillisUnsafe()
     return conclude(

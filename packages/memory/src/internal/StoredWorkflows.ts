@@ -34,11 +34,14 @@ const matcher = (search: string | undefined): ((workflow: Workflow) => boolean) 
   return (workflow) => workflow.name.toLowerCase().includes(part)
 }
 
-export class Workflows extends Context.Service<Workflows, Drawings>()(
-  "@millrace/memory/Workflows",
+export class StoredWorkflows extends Context.Service<StoredWorkflows, Drawings>()(
+  "@millrace/memory/StoredWorkflows",
 ) {
   /** None yet. */
-  static readonly layer: Layer.Layer<Workflows> = Layer.sync(Workflows, () => new Drawings())
+  static readonly layer: Layer.Layer<StoredWorkflows> = Layer.sync(
+    StoredWorkflows,
+    () => new Drawings(),
+  )
 }
 
 /** The workflows of one store. Mutable. */

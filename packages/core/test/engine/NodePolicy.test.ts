@@ -27,7 +27,7 @@ const textsOf = (record: RunRecord, nodeId: string) =>
     ({ attempt, level, message }) => `${attempt} ${level} ${message}`,
   )
 
-describe("Policy.retry", () => {
+describe("NodePolicy.retry", () => {
   it.effect("attempts a node again, each time later, until it succeeds", () =>
     Effect.gen(function* () {
       const retry = { attempts: 4, initial: "1 second", factor: 3, jitter: 0 }
@@ -120,7 +120,7 @@ describe("Policy.retry", () => {
   )
 })
 
-describe("Policy.onError", () => {
+describe("NodePolicy.onError", () => {
   const risky = (data: { [key: string]: string | object }) =>
     nodeWith("risky", "flaky", { failures: 9 }, data as never)
 
@@ -252,7 +252,7 @@ describe("WorkflowSettings.onFailure", () => {
   )
 })
 
-describe("Policy.problems", () => {
+describe("NodePolicy.problems", () => {
   it.effect("refuses nonsense at the start, each with its path", () =>
     Effect.gen(function* () {
       const nonsense = {
