@@ -11,7 +11,9 @@ import { Effect, Layer } from "effect"
 
 modelOnTestClock("the stores in memory", Stores.layer, { seeds: 500 })
 
-conformance("the model of the stores", StoreModel.layer, { crowd: 100 })
+const manifest = { name: "the model of the stores", ports: ["keys", "ledger"] } as const
+
+conformance(manifest.name, StoreModel.layer, { crowd: 100, manifest })
 
 /** Good stores, of which something is changed. */
 const faulty = (change: (good: StoreModel.Stores) => Partial<StoreModel.Stores>) =>
