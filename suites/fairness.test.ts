@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { ApiClient } from "../packages/server/test/ApiClient.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
-import { PostgresServer } from "../packages/server/test/PostgresServer.ts"
+import { PostgresServer } from "../packages/postgres/test/PostgresServer.ts"
 import { ServerProcess } from "../packages/server/test/ServerProcess.ts"
 
 const token = "operator-token-of-this-suite"

@@ -17,7 +17,7 @@ import { countOpen } from "../packages/server/test/kill/Evidence.ts"
 import { Fleet } from "../packages/server/test/kill/Fleet.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 import { ApiClient } from "../packages/server/test/ApiClient.ts"
-import { freePort, PostgresServer } from "../packages/server/test/PostgresServer.ts"
+import { freePort, PostgresServer } from "../packages/postgres/test/PostgresServer.ts"
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 })
 

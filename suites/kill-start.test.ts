@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { Fleet } from "../packages/server/test/kill/Fleet.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
-import { PostgresServer } from "../packages/server/test/PostgresServer.ts"
+import { PostgresServer } from "../packages/postgres/test/PostgresServer.ts"
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 

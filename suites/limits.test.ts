@@ -9,7 +9,7 @@ import * as Clock from "../packages/postgres/test/TestClock.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 import type { Reply } from "../packages/server/test/Load.ts"
 import { load } from "../packages/server/test/Load.ts"
-import { PostgresServer } from "../packages/server/test/PostgresServer.ts"
+import { PostgresServer } from "../packages/postgres/test/PostgresServer.ts"
 import { ServerProcess } from "../packages/server/test/ServerProcess.ts"
 
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 120_000 })

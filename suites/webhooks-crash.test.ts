@@ -26,7 +26,7 @@ import { Fleet } from "../packages/server/test/kill/Fleet.ts"
 import { masterKey } from "../packages/server/test/ServerProcess.ts"
 import { wreak } from "../packages/server/test/kill/Havoc.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
-import { PostgresServer } from "../packages/server/test/PostgresServer.ts"
+import { PostgresServer } from "../packages/postgres/test/PostgresServer.ts"
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 })
 

@@ -204,12 +204,16 @@ const describeFolder = (one: Import): string | undefined => {
     : `${place(one)}, but the arrow is ${folders.join(" <- ")}`
 }
 
+/** The one file of tests that other packages may import: there is one Postgres to start. */
+const testPostgres = "packages/postgres/test/PostgresServer.ts"
+
 const describeTestImport = (one: Import): string | undefined => {
   const own = packageOf(one.from.path)
   const target = targetOf(one)
   if (one.specifier.startsWith("node:")) return undefined
   if (one.specifier.startsWith(".")) {
-    return target?.startsWith(`packages/${own}/`) === true && exists(target)
+    const isOwn = target?.startsWith(`packages/${own}/`) === true && exists(target)
+    return isOwn || target === testPostgres
       ? undefined
       : `${place(one)}, which is no file of its package`
   }

@@ -3,7 +3,7 @@
  * Postgres.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { PostgresServer } from "./PostgresServer.ts"
+import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 import { Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { query } from "./kill/Sql.ts"
-import { PostgresServer } from "./PostgresServer.ts"
+import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 import { Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()

@@ -8,7 +8,7 @@ import { createEngine, defineNode, MillraceError, postgres } from "millrace"
 import { Webhook } from "standardwebhooks"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { Hook } from "./Hook.ts"
-import { PostgresServer } from "./PostgresServer.ts"
+import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 
 const masterKey = Buffer.alloc(32, 7).toString("base64")
 

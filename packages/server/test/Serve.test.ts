@@ -5,7 +5,7 @@
 import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ApiClient, hasEnded } from "./ApiClient.ts"
-import { PostgresServer } from "./PostgresServer.ts"
+import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 import { query } from "./kill/Sql.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 import { Workshop } from "./ServerProcess.ts"

@@ -8,7 +8,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ApiClient, hasEnded } from "./ApiClient.ts"
-import { PostgresServer } from "./PostgresServer.ts"
+import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 import { Workshop } from "./ServerProcess.ts"
 import { load, read } from "./upgrade/Recording.ts"
 

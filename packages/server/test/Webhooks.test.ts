@@ -10,7 +10,7 @@ import type { Received } from "./Hook.ts"
 import { Hook } from "./Hook.ts"
 import { createKey } from "./kill/Arena.ts"
 import { query } from "./kill/Sql.ts"
-import { PostgresServer } from "./PostgresServer.ts"
+import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 import { ready, Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { PostgresServer } from "../PostgresServer.ts"
+import { PostgresServer } from "../../../postgres/test/PostgresServer.ts"
 import { ServerProcess } from "../ServerProcess.ts"
 import { Dice } from "./Dice.ts"
 import { countOpen, meterAll, problemsOf, readDiscrepancies, readStories } from "./Evidence.ts"
@@ -71,7 +71,10 @@ export class Arena {
     const folder = mkdtempSync(join(tmpdir(), "millrace-arena-"))
     const journal = join(folder, "journal")
     writeFileSync(journal, "")
-    const postgres = await PostgresServer.create(maxConnections)
+    const postgres = await PostgresServer.create(
+      "fast",
+      maxConnections === undefined ? "" : `-c max_connections=${maxConnections}`,
+    )
     const secret = await createKey(postgres.url)
     await meterAll(postgres.url)
     const fleet = new Fleet({

@@ -2,7 +2,7 @@
  * What is done to a fleet and its database, when: drawn from a seed before anything begins.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import type { PostgresServer } from "../PostgresServer.ts"
+import type { PostgresServer } from "../../../postgres/test/PostgresServer.ts"
 import type { Dice } from "./Dice.ts"
 import type { Fleet } from "./Fleet.ts"
 import { sessionsOf, terminate } from "./Sql.ts"

