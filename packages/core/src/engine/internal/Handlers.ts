@@ -80,7 +80,7 @@ export class Handlers {
 
   /** True where a run has blocked the event loop: a loss may have been recorded of it meanwhile. */
   hasBlocked(run: RunId): boolean {
-    return this.#blocking.has(run)
+    return this.#blocking.size > 0 && this.#blocking.has(run)
   }
 
   /** To be called when a run is no longer executed. */

@@ -135,12 +135,11 @@ export const prepare = (
  */
 const clearing = (step: Step, handlers: Handlers): Step => {
   const { commit } = step
+  if (!handlers.hasBlocked(commit.run.id)) return step
   const isProgress =
     commit.run.dueAt !== null ||
     [...commit.nodeRuns, ...commit.rewritten].some(({ sequence }) => sequence !== null)
-  return isProgress && handlers.hasBlocked(commit.run.id)
-    ? { ...step, commit: { ...commit, clearsLosses: true } }
-    : step
+  return isProgress ? { ...step, commit: { ...commit, clearsLosses: true } } : step
 }
 
 /**

@@ -182,8 +182,10 @@ const fill = (progress: RunState, now: Timestamp): ReadonlyArray<Started> => {
   const from = progress.nextReady
   progress.nextReady = Math.min(progress.ready.length, from + free)
   const next = progress.ready.slice(from, progress.nextReady).map((ready): Started => {
-    const first = { ordinal: ready.index, attempt: 1, startedAt: now }
-    return { ...ready, ...(progress.again.get(ready.index) ?? first) }
+    const { index, inputs } = ready
+    const again = progress.again.size === 0 ? undefined : progress.again.get(index)
+    if (again !== undefined) return { ...ready, ...again }
+    return { index, inputs, attempt: 1, startedAt: now, ordinal: index }
   })
   for (const started of next) progress.running.set(started.index, started)
   return next
