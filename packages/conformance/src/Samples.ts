@@ -9,6 +9,7 @@ import type { Delivery } from "@millrace/core/domain/Delivery"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import { AccountId, DeliveryId, KeyId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
+import { notStarted } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Workflow } from "@millrace/core/domain/Workflow"
@@ -71,6 +72,7 @@ const workflowOf = (id: WorkflowId, accountId: AccountId, createdAt: Timestamp):
 })
 
 const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
+  ...notStarted,
   id,
   accountId,
   workflowId: WorkflowId.make(`wf-of-${accountId}`),
@@ -78,35 +80,18 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   workflowRevision: 3,
   definitionId: `def-of-${id}`,
   executionId: `exe-of-${id}`,
-  status: "QUEUED",
   mode: "full",
   source: "api",
   singleNodeId: null,
   keyId: null,
   createdAt,
-  startedAt: null,
-  finishedAt: null,
-  error: null,
   values: {},
   inputOverrides: {},
   viewport: null,
   webhook: null,
-  output: null,
   estimatedCredits: 1_500_000,
   maxCredits: null,
-  heldCredits: 0,
-  actualCredits: 0,
-  nodeRunCount: 0,
-  attempts: 0,
-  waiting: [],
-  dueAt: null,
-  sequence: 0,
   revision: 1,
-  fence: 0,
-  active: [],
-  losses: [],
-  owner: null,
-  messages: 0,
 })
 
 const keyOf = (id: KeyId, accountId: AccountId, createdAt: Timestamp): ApiKey => ({

@@ -8,6 +8,7 @@ import type { Account } from "@millrace/core/domain/Account"
 import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { ActiveNode, Definition, NodeRun, Run, WaitingNode } from "@millrace/core/domain/Run"
+import { notStarted } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Webhook } from "@millrace/core/domain/Webhook"
@@ -131,6 +132,7 @@ export const workflowOf = (
 
 /** A run as it is before its first commit. */
 export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => ({
+  ...notStarted,
   id: cast.runs[slot]!,
   accountId: cast.accounts[0]!,
   workflowId: cast.workflows[0]!,
@@ -138,35 +140,18 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   workflowRevision: 3,
   definitionId: cast.definitions[0]!.id,
   executionId: `exe-of-${slot}`,
-  status: "QUEUED",
   mode: "full",
   source: "api",
   singleNodeId: null,
   keyId: null,
   createdAt: timeOf(0),
-  startedAt: null,
-  finishedAt: null,
-  error: null,
   values: {},
   inputOverrides: {},
   viewport: null,
   webhook: null,
-  output: null,
   estimatedCredits: 1_500_000,
   maxCredits: null,
-  heldCredits: 0,
-  actualCredits: 0,
-  nodeRunCount: 0,
-  attempts: 0,
-  active: [],
-  waiting: [],
-  dueAt: null,
-  sequence: 0,
   revision: 1,
-  fence: 0,
-  losses: [],
-  owner: null,
-  messages: 0,
   ...change,
 })
 

@@ -4,7 +4,7 @@
  */
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
-import { isTerminal } from "@millrace/core/domain/Run"
+import { isTerminal, notStarted } from "@millrace/core/domain/Run"
 import type { NewMessage } from "@millrace/core/domain/Message"
 import type {
   ClaimRequest,
@@ -41,20 +41,11 @@ const beforeFirstCommit = ({ definition, run }: RunRecord): RunRecord => ({
   nodeRuns: [],
   run: {
     ...run,
-    status: "QUEUED",
-    startedAt: null,
-    finishedAt: null,
-    error: null,
-    output: null,
-    actualCredits: 0,
-    nodeRunCount: 0,
-    attempts: 0,
-    active: [],
-    waiting: [],
-    dueAt: null,
-    sequence: 0,
-    revision: 0,
-    losses: [],
+    ...notStarted,
+    heldCredits: run.heldCredits,
+    fence: run.fence,
+    owner: run.owner,
+    messages: run.messages,
   },
 })
 

@@ -171,6 +171,28 @@ export const Run = Schema.Struct({
 })
 export type Run = typeof Run.Type
 
+/** What all runs have in common before their first commit: nothing has happened, nobody owns it. */
+export const notStarted = {
+  status: "QUEUED",
+  startedAt: null,
+  finishedAt: null,
+  error: null,
+  output: null,
+  heldCredits: 0,
+  actualCredits: 0,
+  nodeRunCount: 0,
+  attempts: 0,
+  active: [],
+  waiting: [],
+  dueAt: null,
+  sequence: 0,
+  revision: 0,
+  fence: 0,
+  losses: [],
+  owner: null,
+  messages: 0,
+} satisfies Partial<Run>
+
 /**
  * What happened to one node in a run. Stored when the node finishes, and before that whenever it
  * has to wait, so that what earlier attempts left behind outlives their process. What is said of a

@@ -12,26 +12,18 @@ import { RunId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { NewMessage } from "../domain/Message.ts"
-import type {
-  Definition,
-  InputOverrides,
-  Run,
-  RunRecord,
-  RunSource,
-  Viewport,
-} from "../domain/Run.ts"
-import { isTerminal } from "../domain/Run.ts"
+import type { InputOverrides, Run, RunRecord, RunSource, Viewport } from "../domain/Run.ts"
+import { isTerminal, notStarted } from "../domain/Run.ts"
 import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
-import type { Expected, RunCommit } from "../ports/RunStore.ts"
+import type { RunCommit } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { CommitBuilder } from "./internal/CommitBuilder.ts"
 import { commitDurably } from "./internal/Commit.ts"
 import { environmentOf, prepare } from "./internal/RunExecution.ts"
-import type { Compiled } from "./GraphCache.ts"
 import { GraphCache } from "./GraphCache.ts"
 import { Ids } from "./Ids.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
@@ -178,49 +170,7 @@ interface Services {
   readonly admit: Admit
 }
 
-/** A run as it is before anything has happened to it, owned by nobody. */
-const unstarted = (
-  workflow: Workflow,
-  request: StartRequest,
-  made: Plan,
-  fresh: Pick<Run, "id" | "executionId" | "createdAt" | "webhook">,
-): Run => ({
-  ...fresh,
-  accountId: workflow.accountId,
-  workflowId: workflow.id,
-  workflowName: workflow.name,
-  workflowRevision: workflow.revision,
-  definitionId: made.definition.id,
-  status: "QUEUED",
-  mode: request.singleNodeId === undefined ? "full" : "single",
-  source: request.source ?? "api",
-  singleNodeId: request.singleNodeId ?? null,
-  keyId: request.keyId ?? null,
-  startedAt: null,
-  finishedAt: null,
-  error: null,
-  values: made.values,
-  inputOverrides: made.inputOverrides,
-  viewport: request.viewport ?? null,
-  output: null,
-  estimatedCredits: made.estimate,
-  maxCredits: request.maxCredits ?? null,
-  heldCredits: 0,
-  actualCredits: 0,
-  nodeRunCount: 0,
-  attempts: 0,
-  active: [],
-  waiting: [],
-  dueAt: null,
-  sequence: 0,
-  revision: 0,
-  fence: 0,
-  losses: [],
-  owner: null,
-  messages: 0,
-})
-
-/** A start as it is asked for. */
+/** A start as it is asked for. Whatever it reads and stores is of this account. */
 interface Asked {
   readonly account: AccountId
   readonly request: StartRequest
@@ -233,7 +183,7 @@ const askedOf = Effect.fnUntraced(function* (
   { admit }: Services,
   account: AccountId,
   request: StartRequest,
-  idempotencyKey: IdempotencyKey | undefined,
+  idempotencyKey?: IdempotencyKey,
 ): Effect.fn.Return<Asked> {
   const { webhook } = request
   const admitted =
@@ -241,149 +191,129 @@ const askedOf = Effect.fnUntraced(function* (
   return { account, request, idempotencyKey, webhook: admitted }
 })
 
-const overlayOf = (request: StartRequest): Overlay => ({
-  values: request.values ?? {},
-  inputOverrides: request.graphInputOverrides ?? {},
-  nodeOverrides: request.nodeOverrides ?? [],
+/** The run of a start before its first commit. */
+const newRunOf = (
+  { account, request }: Pick<Asked, "account" | "request">,
+  workflow: Workflow,
+  made: Plan,
+  fresh: Pick<Run, "id" | "executionId" | "createdAt" | "webhook">,
+): Run => ({
+  ...notStarted,
+  ...fresh,
+  accountId: account,
+  workflowId: workflow.id,
+  workflowName: workflow.name,
+  workflowRevision: workflow.revision,
+  definitionId: made.definition.id,
+  mode: request.singleNodeId === undefined ? "full" : "single",
+  source: request.source ?? "api",
+  singleNodeId: request.singleNodeId ?? null,
+  keyId: request.keyId ?? null,
+  values: made.values,
+  inputOverrides: made.inputOverrides,
+  viewport: request.viewport ?? null,
+  estimatedCredits: made.estimate,
+  maxCredits: request.maxCredits ?? null,
 })
 
 /** What a start is made of, or everything that stands against it. Stores nothing. */
 const planOf = Effect.fnUntraced(function* (
   { graphs, runs }: Services,
+  { account, request }: Pick<Asked, "account" | "request">,
   workflow: Workflow,
-  request: StartRequest,
   id: RunId,
 ) {
   const { singleNodeId } = request
-  const overlay = overlayOf(request)
+  const overlay: Overlay = {
+    values: request.values ?? {},
+    inputOverrides: request.graphInputOverrides ?? {},
+    nodeOverrides: request.nodeOverrides ?? [],
+  }
   if (singleNodeId === undefined) return plan(workflow, overlay, id, graphs.compile)
-  const { accountId } = workflow
   const upstream = upstreamOf(workflow, singleNodeId)
-  const outputs = yield* runs.latestOutputs(accountId, workflow.id, upstream)
+  const outputs = yield* runs.latestOutputs(account, workflow.id, upstream)
   return planSingle(workflow, overlay, singleNodeId, outputs, id, graphs.compile)
 })
 
-/** Puts a start together, or names every problem. Stores nothing. */
-const draw = Effect.fnUntraced(function* (
+/**
+ * Plans a start of this workflow and stores its run: with its first step, owned by this process,
+ * where there is room; else for whoever has room. Stale where the name of the start is taken or,
+ * if `isCurrent`, the stored workflow is another one.
+ */
+const startOf = Effect.fnUntraced(function* (
   services: Services,
+  asked: Asked,
   workflow: Workflow,
-  { request, webhook }: Asked,
+  isCurrent: boolean,
 ) {
-  const { ids } = services
+  const { clock, ids, runner, runs } = services
+  const { account, idempotencyKey, request } = asked
   const id = RunId.make(yield* ids.make("run"))
-  const made = yield* planOf(services, workflow, request, id)
-  if (Result.isFailure(made)) {
-    return yield* new InvalidGraph({ problems: made.failure.map((each) => each.message) })
+  const planned = yield* planOf(services, asked, workflow, id)
+  if (Result.isFailure(planned)) {
+    return yield* new InvalidGraph({ problems: planned.failure.map((each) => each.message) })
   }
-  const { estimate: required } = made.success
+  const { definition, estimate: required, graph } = planned.success
   const { maxCredits } = request
   if (maxCredits !== undefined && required > maxCredits) {
     return yield* new BeyondMaxCredits({ required, maxCredits })
   }
-  const run = unstarted(workflow, request, made.success, {
+  const run = newRunOf(asked, workflow, planned.success, {
     id,
     executionId: yield* ids.make("execution"),
-    createdAt: services.clock.currentTimeMillisUnsafe(),
-    webhook: yield* webhook,
+    createdAt: clock.currentTimeMillisUnsafe(),
+    webhook: yield* asked.webhook,
   })
-  const { definition, graph } = made.success
-  return { graph, record: { run, definition, nodeRuns: [] } }
-})
+  const insert = (commit: RunCommit) =>
+    runs.commit({ ...commit, expected: { _tag: "New", definition, idempotencyKey, isCurrent } })
 
-/** What the store has to find beside that the run is new. */
-type Guard = Pick<Extract<Expected, { readonly _tag: "New" }>, "idempotencyKey" | "isCurrent">
-
-/** Stores a new run with what was decided about it so far. */
-const insert = ({ runs }: Services, definition: Definition, commit: RunCommit, guard: Guard) =>
-  runs.commit({ ...commit, expected: { _tag: "New", definition, ...guard } })
-
-/** Stores a run for whoever has room for it. */
-const queue = Effect.fnUntraced(function* (services: Services, record: RunRecord, guard: Guard) {
-  const commit = new CommitBuilder(record.run, record.run.createdAt).commit()
-  yield* insert(services, record.definition, commit, guard)
-  yield* services.runner.look
-  return commit.run
-})
-
-/** Stores a run together with its first step, owned by this process from the start. */
-const begin = Effect.fnUntraced(function* (
-  services: Services,
-  record: RunRecord,
-  graph: Compiled,
-  guard: Guard,
-) {
-  const { runner } = services
-  const owned = { ...record, run: { ...record.run, owner: runner.id, fence: 1 } }
-  const environment = { ...(yield* environmentOf), now: record.run.createdAt }
-  const prepared = prepare(owned, graph, environment)
-  yield* insert(services, record.definition, prepared.first.commit, guard)
-  yield* runner.launch(owned.run, prepared)
-  return prepared.first.commit.run
-})
-
-/** Puts a start of this workflow together and stores it. */
-const storeOf = Effect.fnUntraced(function* (
-  services: Services,
-  workflow: Workflow,
-  asked: Asked,
-  guard: Guard,
-) {
-  const { graph, record } = yield* draw(services, workflow, asked)
-  const { runner } = services
-  const { accountId } = record.run
-  if (!runner.takeSlot(accountId)) return yield* queue(services, record, guard)
+  if (!runner.takeSlot(account)) {
+    const commit = new CommitBuilder(run, run.createdAt).commit()
+    yield* insert(commit)
+    yield* runner.look
+    return commit.run
+  }
+  const begin = Effect.gen(function* () {
+    const owned = { ...run, owner: runner.id, fence: 1 }
+    const environment = { ...(yield* environmentOf), now: run.createdAt }
+    const prepared = prepare({ run: owned, definition, nodeRuns: [] }, graph, environment)
+    yield* insert(prepared.first.commit)
+    yield* runner.launch(owned, prepared)
+    return prepared.first.commit.run
+  })
   return yield* Effect.ensuring(
-    begin(services, record, graph, guard),
-    Effect.sync(() => runner.giveSlot(accountId)),
+    begin,
+    Effect.sync(() => runner.giveSlot(account)),
   )
 })
 
 /**
- * Starts what this process has kept of a workflow, if the store says that it is current. Only then
- * does it count: whatever stands against the start may not stand against the workflow as it is now.
+ * Starts what this process has kept of the workflow, if the store says that it is current, and else
+ * the workflow as it is in the store. Stale only where the name of the start is taken.
  */
-const storeKept = Effect.fnUntraced(function* (services: Services, asked: Asked) {
-  const { account, request, idempotencyKey } = asked
-  const { kept } = services
-  const workflow = kept.find(account, request.workflowId)
-  if (workflow === undefined) return undefined
-  const stored = yield* Effect.result(
-    storeOf(services, workflow, asked, { idempotencyKey, isCurrent: true }),
-  )
-  if (Result.isSuccess(stored)) return stored.success
-  if (stored.failure._tag === "StorageError") return yield* stored.failure
-  kept.drop(workflow)
-  return undefined
-})
-
-/** Starts the workflow as it is in the store. Stale only where the name of the start is taken. */
-const storeFound = Effect.fnUntraced(function* (services: Services, asked: Asked) {
-  const { account, request, idempotencyKey } = asked
+const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
   const { kept, workflows } = services
+  const { account, request } = asked
+  const known = kept.find(account, request.workflowId)
+  if (known !== undefined) {
+    const stored = yield* Effect.result(startOf(services, asked, known, true))
+    if (Result.isSuccess(stored)) return stored.success
+    if (stored.failure._tag === "StorageError") return yield* stored.failure
+    // Whatever stands against this start may not stand against the workflow as it is now.
+    kept.drop(known)
+  }
   const found = yield* workflows.find(account, request.workflowId)
   if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-  const run = yield* storeOf(services, found.value, asked, { idempotencyKey })
+  const run = yield* startOf(services, asked, found.value, false)
   kept.keep(found.value)
   return run
 })
 
-/** Puts a start together and stores it. Stale only where its name is taken. */
-const store = Effect.fnUntraced(function* (
-  services: Services,
-  account: AccountId,
-  request: StartRequest,
-  idempotencyKey: IdempotencyKey | undefined,
-) {
-  const asked = yield* askedOf(services, account, request, idempotencyKey)
-  return (yield* storeKept(services, asked)) ?? (yield* storeFound(services, asked))
-})
-
 const start = (services: Services): Runs["Service"]["start"] =>
-  Effect.fn("Runs.start")(
-    (account, request) =>
-      Effect.catchTag(store(services, account, request, undefined), "StaleRun", Effect.die),
-    Effect.uninterruptible,
-  )
+  Effect.fn("Runs.start")(function* (account, request) {
+    const asked = yield* askedOf(services, account, request)
+    return yield* Effect.catchTag(store(services, asked), "StaleRun", Effect.die)
+  }, Effect.uninterruptible)
 
 /** The start that was made under a name, if there is one; refused if it was another one. */
 const replay = Effect.fnUntraced(function* (
@@ -400,11 +330,12 @@ const replay = Effect.fnUntraced(function* (
 
 const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
   Effect.fn("Runs.startOnce")(function* (account, request, idempotencyKey) {
+    const asked = yield* askedOf(services, account, request, idempotencyKey)
     // A name may end between a refusal and the look at who has it: then it is free again.
     while (true) {
       const before = yield* replay(services, account, idempotencyKey)
       if (before !== undefined) return before
-      const started = yield* Effect.result(store(services, account, request, idempotencyKey))
+      const started = yield* Effect.result(store(services, asked))
       if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
       const { failure } = started
       if (failure._tag === "StaleRun") continue
@@ -422,7 +353,7 @@ const estimate = (services: Services): Runs["Service"]["estimate"] =>
   Effect.fn("Runs.estimate")(function* (account, request) {
     const found = yield* services.workflows.find(account, request.workflowId)
     if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-    const made = yield* planOf(services, found.value, request, nobody)
+    const made = yield* planOf(services, { account, request }, found.value, nobody)
     if (Result.isFailure(made)) {
       const problems = made.failure.map(({ message }) => message)
       return { problems, estimatedCredits: 0, nodes: [] }
@@ -434,7 +365,7 @@ const validate = (services: Services): Runs["Service"]["validate"] =>
   Effect.fn("Runs.validate")(function* (account, request) {
     const found = yield* services.workflows.find(account, request.workflowId)
     if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-    return validationOf(yield* planOf(services, found.value, request, nobody))
+    return validationOf(yield* planOf(services, { account, request }, found.value, nobody))
   })
 
 const cancel = ({ clock, runner, runs }: Services): Runs["Service"]["cancel"] =>
