@@ -1,8 +1,8 @@
 /**
- * What operators send and are shown of credits: balances, grants, and the ledger.
+ * Credits on the wire of the admin interface: balances, grants, and the ledger.
  *
- * Guarantees: an amount is a number of at most six decimals within its bounds, or it is refused;
- * nothing is done without saying by whom and why.
+ * Guarantees: an amount has at most six decimals and is within its bounds. Every operation names an
+ * actor and a reason.
  */
 import { Amount, SignedAmount } from "@millrace/core/domain/Credits"
 import { Grant as StoredGrant } from "@millrace/core/domain/Grant"
@@ -13,7 +13,7 @@ import { integerText } from "./PageQuery.ts"
 import { isStorable } from "./Text.ts"
 import { Balance } from "./UsageApi.ts"
 
-/** Text for people, and for whoever reads the ledger later. */
+/** Text that the ledger keeps. */
 const text = (maximum: number, description: string) =>
   Schema.String.check(
     Schema.isTrimmed(),
@@ -24,10 +24,10 @@ const text = (maximum: number, description: string) =>
 
 const operation = {
   id: Schema.optionalKey(
-    text(200, "A name for it of one's own: done again under the same name it is done once."),
+    text(200, "An id of your choice. Repeating the operation with the same id changes nothing."),
   ),
-  actor: text(200, "Who does it."),
-  reason: text(500, "Why."),
+  actor: text(200, "Who does this; the ledger keeps it."),
+  reason: text(500, "Why it is done; the ledger keeps it."),
 }
 
 const isSomething = Schema.makeFilter((micro: number) => micro !== 0, {
@@ -44,10 +44,10 @@ export const CreateGrant = Schema.Struct({
         { minimum: 0, maximum: 1_000_000 },
         { expected: "an integer from 0 to 1000000" },
       ),
-    ).annotate({ description: "Grants of a lower number are used first; 0 by default." }),
+    ).annotate({ description: "Grants with a lower number are used first; 0 by default." }),
   ),
   expiresAt: Schema.optionalKey(
-    Timestamp.annotate({ description: "When what is left of it is taken back." }),
+    Timestamp.annotate({ description: "When the grant's unused credits expire." }),
   ),
 }).annotate({ identifier: "CreateGrant" })
 
@@ -57,7 +57,7 @@ export const CreateAdjustment = Schema.Struct({
   amount: SignedAmount.check(isSomething),
 }).annotate({ identifier: "CreateAdjustment" })
 
-/** Body of saying whether runs need cover. */
+/** Body of turning metering on or off. */
 export const SetMetering = Schema.Struct({ ...operation, metered: Schema.Boolean }).annotate({
   identifier: "SetMetering",
 })
@@ -70,14 +70,14 @@ export const Entry = Schema.Struct({ ...StoredEntry.fields, number: Schema.Int }
   identifier: "Entry",
 })
 
-/** What an account has. */
+/** An account's balance and grants. */
 export const AccountCredits = Schema.Struct({
   balance: Balance,
-  grants: Schema.Array(Grant).annotate({ description: "Those that have something left." }),
+  grants: Schema.Array(Grant).annotate({ description: "The grants that have credits left." }),
 }).annotate({ identifier: "AccountCredits" })
 export type AccountCredits = typeof AccountCredits.Type
 
-/** Which part of the ledger. */
+/** Query of a statement: `limit` entries before the entry `before`, or the newest ones. */
 export const StatementQuery = Schema.Struct({
   before: Schema.optionalKey(integerText(1, Number.MAX_SAFE_INTEGER)),
   limit: Schema.optionalKey(integerText(1, 1_000)),
@@ -97,5 +97,5 @@ export const AuditReport = Schema.Struct({
   accounts: Schema.Int.annotate({ description: "How many accounts were read." }),
   discrepancies: Schema.Array(
     Schema.Struct({ accountId: Schema.String, message: Schema.String }),
-  ).annotate({ description: "What does not add up; nothing where all is well." }),
+  ).annotate({ description: "What does not add up; empty if all is well." }),
 }).annotate({ identifier: "AuditReport" })

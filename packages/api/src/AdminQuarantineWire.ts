@@ -1,6 +1,6 @@
 /**
- * Runs in quarantine as operators see them: whose they are, who executes them, and what became of
- * those who did before.
+ * Runs in quarantine on the wire of the admin interface: with their accounts, the runners that
+ * execute them, and the owners that they have lost.
  */
 import { Loss as Stored } from "@millrace/core/domain/Loss"
 import { Run, RunStatus } from "@millrace/core/domain/Run"
@@ -13,7 +13,7 @@ export const RunLoss = Schema.Struct({
     description: "Its process died, or the run blocked it.",
   }),
   millis: Schema.NullOr(Schema.Int).annotate({
-    description: "For how long the run blocked its process; null where that died.",
+    description: "For how long the run blocked its process; null if the process died.",
   }),
   nodes: Schema.Array(Schema.String).annotate({
     description: "The identifiers of the nodes that were in progress.",

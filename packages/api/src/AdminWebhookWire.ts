@@ -1,6 +1,6 @@
 /**
- * Webhooks as operators see them: deliveries with their account, and secrets in the clear, which
- * only operators are shown.
+ * Webhooks on the wire of the admin interface: deliveries with their accounts, and signing secrets.
+ * No other interface shows secrets.
  */
 import { DeliveryItem as Stored } from "@millrace/core/domain/Delivery"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
@@ -9,22 +9,22 @@ import { Schema, Struct } from "effect"
 import { DeliveryDetail } from "./DeliveryWire.ts"
 import { Identifier } from "./Text.ts"
 
-/** A delivery and whose it is. */
+/** A delivery with its account. */
 export const AdminDeliveryItem = Stored.annotate({ identifier: "AdminDeliveryItem" })
 export type AdminDeliveryItem = typeof AdminDeliveryItem.Type
 
-/** The same with what is sent and every attempt. */
+/** The same with the body and every attempt. */
 export const AdminDeliveryDetail = Schema.Struct({
   ...Stored.fields,
   ...Struct.pick(DeliveryDetail.fields, ["body", "attemptLog"]),
 }).annotate({ identifier: "AdminDeliveryDetail" })
 export type AdminDeliveryDetail = typeof AdminDeliveryDetail.Type
 
-/** Body of sending what failed again. */
+/** Body of sending all failed deliveries again. */
 export const RedeliverFailed = Schema.Struct({
   since: Timestamp,
   accountId: Schema.optionalKey(
-    Identifier.annotate({ description: "Of this account only; of all by default." }),
+    Identifier.annotate({ description: "Only deliveries of this account; all by default." }),
   ),
 }).annotate({ identifier: "RedeliverFailed" })
 
@@ -37,7 +37,7 @@ export const Redelivered = Schema.Struct({ count: Schema.Int }).annotate({
 export const SigningSecret = Schema.Struct({
   id: Schema.String,
   secret: Schema.String.annotate({
-    description: "`whsec_` and base64: what a receiver verifies with.",
+    description: "`whsec_` and base64. Receivers verify deliveries with it.",
   }),
   createdAt: Timestamp,
   expiresAt: Schema.NullOr(Timestamp),
@@ -56,7 +56,7 @@ const maxOverlapSeconds = 30 * 86_400
 export const RotateSecret = Schema.Struct({
   overlapSeconds: Schema.optionalKey(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxOverlapSeconds })).annotate({
-      description: "How long the others go on signing; 86400 by default.",
+      description: "For how many seconds the old secrets go on signing; 86400 by default.",
     }),
   ),
 }).annotate({ identifier: "RotateSecret" })

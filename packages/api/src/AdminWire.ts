@@ -1,6 +1,6 @@
 /**
- * What operators send and are shown: accounts and keys as the domain has them. Nothing is left out
- * of a key, because of a secret there is nothing in it but the beginning.
+ * Accounts and keys on the wire of the admin interface: the domain's schemas, whole. A key holds
+ * only the first characters of its secret, so all its fields may be shown.
  */
 import { Account as StoredAccount } from "@millrace/core/domain/Account"
 import { ApiKey } from "@millrace/core/domain/ApiKey"
@@ -23,12 +23,12 @@ export const CreateAccount = Schema.Struct({
   name: StoredAccount.fields.name.check(isStorable, Schema.isTrimmed()),
 }).annotate({ identifier: "CreateAccount" })
 
-/** Body of a change of an account: what is to be set. */
+/** Body of a change of an account: the fields to set. */
 export const UpdateAccount = Schema.Struct({
   runsAtOnce: StoredAccount.fields.runsAtOnce.annotate({
     description:
-      "Runs of the account that execute at the same time, anywhere, 1 to 1,000,000; more of them " +
-      "stay QUEUED. `null` leaves it to the server's limits.",
+      "How many runs of the account may execute at the same time on all servers together, 1 to " +
+      "1,000,000. Further runs stay QUEUED. `null`: only the servers' limits hold.",
   }),
 }).annotate({ identifier: "UpdateAccount" })
 
@@ -41,7 +41,7 @@ export const AccountKeys = Schema.Struct({ items: Schema.Array(Key) }).annotate(
   identifier: "Keys",
 })
 
-/** A key and, this once, its secret. */
+/** A new key with its secret. Only the answer that makes a key has the secret. */
 export const CreatedKey = Schema.Struct({
   ...ApiKey.fields,
   secret: Schema.String.annotate({ description: "The whole key. It is never shown again." }),
@@ -54,7 +54,7 @@ const label = Schema.String.check(isStorable).annotate({
 const perMinute = PerMinute.annotate({ description: "Requests a minute." })
 const perDay = PerDay.annotate({ description: "Requests a day." })
 
-/** Body of a change of a key: what is to be set. */
+/** Body of a change of a key: the fields to set. */
 export const UpdateKey = Schema.Struct({
   label: Schema.optionalKey(label),
   perMinute: Schema.optionalKey(perMinute),
@@ -66,7 +66,7 @@ export const CreateKey = Schema.Struct({
   ...UpdateKey.fields,
   label,
   expiresAt: Schema.optionalKey(
-    Timestamp.annotate({ description: "From when on the key is refused; never by default." }),
+    Timestamp.annotate({ description: "When the key expires; never by default." }),
   ),
 }).annotate({ identifier: "CreateKey" })
 

@@ -1,6 +1,6 @@
 /**
- * Deliveries of webhooks as they travel: the log that tells a client what was sent where, and what
- * came of each attempt.
+ * Deliveries of webhooks on the wire: what was sent to which address, and the outcome of each
+ * attempt.
  */
 import {
   DeliveryAttempt as StoredAttempt,
@@ -25,14 +25,14 @@ const item = Struct.pick(Stored.fields, [
 export const DeliveryItem = Schema.Struct(item).annotate({ identifier: "DeliveryItem" })
 export type DeliveryItem = typeof DeliveryItem.Type
 
-/** One attempt that is over; of one whose sender died only its beginning is known. */
+/** One attempt that has ended. If its sender died, only the time of its beginning is known. */
 export const DeliveryAttempt = StoredAttempt.annotate({ identifier: "DeliveryAttempt" })
 
-/** A delivery with what is sent and every attempt so far. */
+/** A delivery with its body and every attempt so far. */
 export const DeliveryDetail = Schema.Struct({
   ...item,
   body: Schema.String.annotate({
-    description: "The request's body, byte for byte as it is signed and sent.",
+    description: "The request's body, byte for byte as signed and sent.",
   }),
   attemptLog: Schema.Array(DeliveryAttempt).annotate({ description: "In order." }),
 }).annotate({ identifier: "DeliveryDetail" })

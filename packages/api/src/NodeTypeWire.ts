@@ -1,8 +1,8 @@
 /**
- * Node types as they travel: what a palette or an assistant has to know to draw a node.
+ * Node types on the wire: what a palette or an assistant needs to draw a node.
  *
- * The ports are those of a node in the type's default mode without any literals; some types have
- * further ones that depend on both.
+ * The ports are those of a node in the type's default mode without literals. Some types have
+ * further ports, which depend on mode and literals.
  */
 import { MicroCredits } from "@millrace/core/domain/Credits"
 import { JsonObject } from "@millrace/core/domain/Json"
@@ -14,7 +14,7 @@ const PortSchema = JsonObject.annotate({ description: "JSON Schema of the value.
 export const InputPort = Schema.Struct({
   name: Schema.String,
   required: Schema.Boolean,
-  multiple: Schema.Boolean.annotate({ description: "True where several edges may end." }),
+  multiple: Schema.Boolean.annotate({ description: "True if several edges may lead here." }),
   schema: PortSchema,
 }).annotate({ identifier: "InputPort" })
 
@@ -31,7 +31,9 @@ export const NodeType = Schema.Struct({
   name: Schema.String,
   description: Schema.String,
   category: Schema.String,
-  modes: Schema.Array(Schema.String).annotate({ description: "The default first; often none." }),
+  modes: Schema.Array(Schema.String).annotate({
+    description: "The default mode first; often none.",
+  }),
   inputPorts: Schema.Array(InputPort),
   outputPorts: Schema.Array(OutputPort),
   creditEstimate: MicroCredits,

@@ -1,5 +1,5 @@
 /**
- * The events of a run as they are streamed: a snapshot first, then each event with its number.
+ * The stream of a run's events: a snapshot first, then each event with its number.
  *
  * Leaves out: what a webhook adds to an event, such as the metadata of its start.
  */
@@ -18,14 +18,17 @@ export const RunEvent = Schema.Struct({
 }).annotate({ identifier: "RunEvent" })
 export type RunEvent = typeof RunEvent.Type
 
-/** A run as it is, and the number of the last event that this takes into account. */
+/** A run as it is now, and the number of the last event that it includes. */
 export const RunSnapshot = Schema.Struct({
   sequence: event.sequence,
   run: RunRead,
 }).annotate({ identifier: "RunSnapshot" })
 export type RunSnapshot = typeof RunSnapshot.Type
 
-/** What comes over the stream: the snapshot has no `id`, so it moves nobody's place in it. */
+/**
+ * One item of the stream. A snapshot has no `id`, so a client that connects again continues after
+ * the last event that it received.
+ */
 export const StreamedEvent = Schema.Union([
   Schema.Struct({
     event: Schema.Literal("snapshot"),

@@ -1,8 +1,8 @@
 /**
- * Runs as they travel (specification 2.4 to 2.6, 2.9 and 4.5 to 4.7): the domain's schemas, renamed
- * and cut to what the specification names.
+ * Runs on the wire (specification 2.4 to 2.6, 2.9 and 4.5 to 4.7): the fields of the domain's
+ * schemas that the specification names, under its names.
  *
- * Not yet known times and errors are `null`; `singleNodeId` is there only where it applies.
+ * A time or error that is not known yet is `null`. Only a run of a single node has `singleNodeId`.
  */
 import { Amount } from "@millrace/core/domain/Credits"
 import { JsonObject } from "@millrace/core/domain/Json"
@@ -55,7 +55,7 @@ export const NodeRun = Schema.Struct(
 ).annotate({ identifier: "NodeRun" })
 export type NodeRun = typeof NodeRun.Type
 
-/** What a run was given and what it gave. */
+/** A run's input and output. */
 export const RunContext = Schema.Struct({
   values: run.values,
   output: run.output,
@@ -78,14 +78,14 @@ export const RunDetail = Schema.Struct({
   omitted: Schema.optionalKey(
     Schema.Literal(true).annotate({
       description:
-        "There where the answer to a batch would have become too large: `context` and each " +
-        "node's `input`, `output` and `logs` are null. Read the run by itself to get them.",
+        "Present if the answer to a batch would have been too large: `context` and each node's " +
+        "`input`, `output` and `logs` are null. Read the run by itself to get them.",
     }),
   ),
 }).annotate({ identifier: "RunDetail" })
 export type RunDetail = typeof RunDetail.Type
 
-/** What reading one run gives: its detail and what a listing shows of it. */
+/** The answer to reading one run: its detail, and the fields of a listing. */
 export const RunRead = Schema.Struct({
   ...Struct.omit(RunDetail.fields, ["omitted"]),
   ...RunItem.fields,
@@ -98,7 +98,7 @@ export type RunRead = typeof RunRead.Type
 export const StartRun = Schema.Struct({
   workflowId: Identifier,
   values: Schema.optionalKey(
-    JsonObject.annotate({ description: "Over the stored defaults of the request node." }),
+    JsonObject.annotate({ description: "Win over the defaults of the request node." }),
   ),
   graphInputOverrides: Schema.optionalKey(
     InputOverrides.annotate({ description: "Node id, then input port, then value." }),
@@ -111,21 +111,21 @@ export const StartRun = Schema.Struct({
   source: Schema.optionalKey(RunSource),
   maxCredits: Schema.optionalKey(
     Amount.annotate({
-      description: "The most that this run may cost; it fails before it would cost more.",
+      description: "The most that this run may cost. It fails before it would cost more.",
     }),
   ),
   singleNodeId: Schema.optionalKey(
     Schema.String.annotate({
-      description: "Run this node alone, on what the nodes before it last put out.",
+      description: "Run this node alone, with the last stored outputs of the nodes before it.",
     }),
   ),
 }).annotate({ identifier: "StartRun", closed: true })
 export type StartRun = typeof StartRun.Type
 
-/** What a start would cost, and what stands against it. */
+/** What a start would cost, and why it would be refused. */
 export const RunEstimate = Schema.Struct({
   problems: Schema.Array(Schema.String).annotate({
-    description: "Everything that stands against the start, a sentence each.",
+    description: "Every reason why the start would be refused, one sentence each.",
   }),
   estimatedCredits: run.estimatedCredits,
   nodes: Schema.Array(
@@ -134,14 +134,14 @@ export const RunEstimate = Schema.Struct({
       nodeType: Schema.String,
       credits: run.estimatedCredits,
     }),
-  ).annotate({ description: "Of each node that may execute." }),
+  ).annotate({ description: "Every node that may execute, with its cost." }),
 }).annotate({ identifier: "RunEstimate" })
 export type RunEstimate = typeof RunEstimate.Type
 
-/** What a start answers. */
+/** The answer to a start. */
 export const StartedRun = Schema.Struct({ runId: run.id }).annotate({ identifier: "StartedRun" })
 
-/** At most so many runs in one batch. */
+/** How many runs one batch may ask for. */
 export const batchLimit = 50
 
 /** Body of a batch read (specification 4.7). */
@@ -151,7 +151,7 @@ export const RunBatch = Schema.Struct({
   ),
 }).annotate({ identifier: "RunBatch" })
 
-/** What a batch read answers: known runs, in the order in which they were first asked for. */
+/** The answer to a batch read: the known runs, in the order of the first mention of their ids. */
 export const RunDetails = Schema.Struct({ runs: Schema.Array(RunDetail) }).annotate({
   identifier: "RunDetails",
 })

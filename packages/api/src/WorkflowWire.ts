@@ -1,8 +1,8 @@
 /**
- * Workflows as they travel (specification 2.1 to 2.3 and 2.7): the domain's schemas, less what is
- * no business of a client's.
+ * Workflows on the wire (specification 2.1 to 2.3 and 2.7): the domain's schemas without the fields
+ * that only the engine needs.
  *
- * Leaves out: whether a graph makes sense; the engine says so.
+ * Leaves out: validating a graph; the engine does that.
  */
 import { JsonObject } from "@millrace/core/domain/Json"
 import {
@@ -27,7 +27,7 @@ export const Workflow = StoredWorkflow.mapFields(
 ).annotate({ identifier: "Workflow" })
 export type Workflow = typeof Workflow.Type
 
-/** A workflow in a listing: how many nodes it has instead of nodes and edges. */
+/** A workflow in a listing: the number of its nodes in place of nodes and edges. */
 export const WorkflowItem = Schema.Struct({
   ...Struct.omit(Workflow.fields, ["nodes", "edges", "settings"]),
   nodeCount: Schema.Int,
@@ -41,17 +41,17 @@ const content = {
   nodes: Schema.Array(Node),
   edges: Schema.Array(DrawnEdge),
   settings: WorkflowSettings.annotate({
-    description: "What holds for all its runs: what a failure stops, and how long a run may take.",
+    description: "Settings of all its runs: what a failure stops, and how long a run may take.",
   }),
 }
 
-/** Body of a change: the fields to set; `nodes` and `edges` replace whole (specification 4.2). */
+/** Body of a change: the fields to set (specification 4.2). `nodes` and `edges` replace whole. */
 export const UpdateWorkflow = Schema.Struct(Struct.map(content, Schema.optionalKey)).annotate({
   identifier: "UpdateWorkflow",
 })
 export type UpdateWorkflow = typeof UpdateWorkflow.Type
 
-/** Body of a creation: a name, and whatever else there is already. */
+/** Body of a creation: a name, and any other fields. */
 export const CreateWorkflow = Schema.Struct({
   ...UpdateWorkflow.fields,
   name: content.name,
@@ -78,12 +78,12 @@ export const AddNode = Schema.Struct({
   ),
   inputs: Schema.optionalKey(JsonObject.annotate({ description: "Literal values by input port." })),
   mode: Schema.optionalKey(
-    Schema.String.annotate({ description: "Mode of a type that has several." }),
+    Schema.String.annotate({ description: "Mode of the node, if its type has modes." }),
   ),
 }).annotate({ identifier: "AddNode" })
 export type AddNode = typeof AddNode.Type
 
-/** What was added (specification 2.7). */
+/** The added node (specification 2.7). */
 export const AddedNode = Schema.Struct({
   nodeId: Schema.String,
   type: Schema.String,

@@ -1,9 +1,9 @@
 /**
- * The one table from what is refused to what travels: status, sentence, machine code, headers.
+ * The one table of refusals: each with its status, sentence, machine code and headers.
  *
- * Guarantees: every refusal has exactly one form on the wire; what a fault was caused by goes to
- * the log and never to a client; what is not found is not named, so that the answer is the same for
- * every identifier. Leaves out: the wording of the engine's other refusals, which is theirs.
+ * Guarantees: every refusal has exactly one form on the wire. The cause of a fault goes to the log
+ * and never to a client. The answer `NotFound` does not repeat the identifier, so it is the same
+ * for every identifier. Leaves out: the sentences of the engine's refusals; the engine has those.
  */
 import type { ErrorCode } from "@millrace/api/MillraceError"
 import { MillraceError } from "@millrace/api/MillraceError"
@@ -38,7 +38,7 @@ export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
   readonly message: string
 }> {}
 
-/** The request carries no key that admits it. Why is deliberately not said. */
+/** The request has no valid API key. The error says no more, so a stranger learns nothing. */
 export class KeyRefused extends Data.TaggedError("KeyRefused") {}
 
 /** The request does not carry the operator token. */
@@ -49,12 +49,12 @@ export class LimitExceeded extends Data.TaggedError("LimitExceeded")<{
   readonly retryAfterSeconds: number
 }> {}
 
-/** Too many bad tokens came from the request's address, and this is one more. */
+/** Too many bad API keys or tokens came from the request's address. */
 export class TooManyBadTokens extends Data.TaggedError("TooManyBadTokens")<{
   readonly retryAfterSeconds: number
 }> {}
 
-/** The key, or all keys together, hold as many streams open as allowed. */
+/** The key, or all keys together, have as many open streams as allowed. */
 export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
   readonly of: "key" | "server"
 }> {}
@@ -62,7 +62,7 @@ export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
 /** The body has more bytes than allowed. */
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{ readonly limit: number }> {}
 
-/** The body is announced as something else than JSON. */
+/** The `Content-Type` is not JSON. */
 export class NotJson extends Data.TaggedError("NotJson") {}
 
 /** The body is compressed. */
@@ -71,19 +71,19 @@ export class Compressed extends Data.TaggedError("Compressed") {}
 /** There is nothing at this address. */
 export class UnknownRoute extends Data.TaggedError("UnknownRoute") {}
 
-/** There is something at this address, but not with this method. */
+/** The address exists, but not with this method. */
 export class WrongMethod extends Data.TaggedError("WrongMethod")<{
   readonly method: string
   readonly allowed: ReadonlyArray<string>
 }> {}
 
-/** The request was given up because the server is shutting down. */
+/** The request was interrupted because the server is shutting down. */
 export class ShuttingDown extends Data.TaggedError("ShuttingDown") {}
 
-/** Something broke. */
+/** A defect: the log has its cause. */
 export class Fault extends Data.TaggedError("Fault") {}
 
-/** Everything that can be refused. */
+/** Every error that a request can get. */
 export type Refusal =
   | WorkflowNotFound
   | RunNotFound
@@ -122,7 +122,7 @@ type Tag = Refusal["_tag"]
 type Of<T extends Tag> = Extract<Refusal, { readonly _tag: T }>
 type Headers = Readonly<Record<string, string>>
 
-/** The form of one refusal: its code for machines, its error, and headers if it has any. */
+/** The form of one refusal on the wire. */
 export interface Form<R, E extends Wire.WireError> {
   readonly code: Lowercase<ErrorCode>
   readonly error: (refusal: R) => E
@@ -188,7 +188,7 @@ const forms = {
         error: cause instanceof Unsupported ? message : "The store is unavailable; try again",
       }),
   }),
-  // Only operators come across it; it names a key and says nothing of it.
+  // Only operators meet this error. Its message names the key and does not show it.
   VaultClosed: form("VaultClosed", {
     code: "vault_closed",
     error: ({ message }) => new Wire.Unavailable({ error: message }),
@@ -300,7 +300,7 @@ const headersOf = (refusal: Refusal): Headers => {
   return { ...headers?.(refusal), "x-error-code": code }
 }
 
-/** Adds headers to the answer, whatever becomes of the request from here on. */
+/** Adds headers to the answer, whether the request succeeds or fails. */
 export const addHeaders = (
   headers: Headers,
 ): Effect.Effect<void, never, HttpServerRequest.HttpServerRequest> =>
@@ -308,7 +308,7 @@ export const addHeaders = (
     Effect.succeed(HttpServerResponse.setHeaders(response, headers)),
   )
 
-/** Tells the operator why the store did not do its work. */
+/** Logs why the store failed, with the request's identifier. */
 export const logStorage = Effect.fnUntraced(function* (error: StorageError) {
   yield* Effect.logError(`Request ${yield* CurrentRequestId}: ${error.message}`, error.cause)
 })
@@ -320,7 +320,7 @@ export const refuse = Effect.fnUntraced(function* <R extends Refusal>(refusal: R
   return yield* Effect.fail(formOf(refusal).error(refusal))
 })
 
-/** A whole answer, for what is refused outside of every operation. */
+/** A whole answer, for a refusal outside of every operation. */
 export const answerOf = (refusal: Refusal, status: number): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(
     { error: formOf(refusal).error(refusal).error },

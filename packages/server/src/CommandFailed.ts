@@ -1,15 +1,13 @@
 /**
- * Why a command did not start, as one line for the person who typed it.
- *
- * Leaves out: what went wrong inside; a start that is refused has done nothing yet.
+ * Why a command failed, as one line for the person who typed it.
  */
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 
-/** What a process tells its caller when it did not end well. */
+/** The exit codes of a process that failed. */
 export const exitCodes = { failed: 1, usage: 2 } as const
 
-/** The command cannot start. `message` says what, why and what to do, in one line. */
+/** The command failed. `message` says in one line what failed, why, and what to do. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("StartRefused", {
   message: Schema.String,
   reason: Schema.Literals(["failed", "usage"]),

@@ -1,9 +1,9 @@
 /**
- * What the server is told: flags, then `MILLRACE_*` variables, then defaults. The one place that
- * reads the environment.
+ * The server's configuration: a flag wins over a `MILLRACE_*` variable, a variable over a default.
+ * Only this module reads the environment.
  *
- * Guarantees: everything that is wrong with the variables is named at once, and a variable that
- * nobody reads is not passed over in silence. Leaves out: parsing the command line.
+ * Guarantees: one message names all problems of the variables, and a variable that nothing reads is
+ * reported. Leaves out: parsing the command line.
  */
 import type { Limits } from "@millrace/core/domain/Limits"
 import { defaultLimits, limitNames } from "@millrace/core/domain/Limits"
@@ -34,7 +34,7 @@ import {
 
 export type * from "./internal/config/Settings.ts"
 
-/** What holds where nothing is said. */
+/** The defaults of `millrace dev`. */
 export const defaults: DevSettings = {
   port: 7411,
   host: "127.0.0.1",
@@ -48,14 +48,14 @@ export const defaults: DevSettings = {
   limits: defaultLimits,
 }
 
-/** What holds for a database where nothing is said; its address has to be. */
+/** The defaults of a database's settings. Its address has none. */
 export const databaseDefaults: Omit<DatabaseSettings, "databaseUrl"> = {
   connections: 10,
   migrate: true,
   keyPrefix: defaults.keyPrefix,
 }
 
-/** What holds for `millrace serve` where nothing is said. */
+/** The defaults of `millrace serve`. */
 export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   ...databaseDefaults,
   port: defaults.port,
@@ -76,7 +76,7 @@ const known: ReadonlyArray<string> = Object.values({
   ...limitVariables,
 }).map(({ name }) => name)
 
-/** A setting: from the flag, else from its variable, else the default; or what is wrong with it. */
+/** A setting's value: from the flag, else the variable, else the default. Fails with a clause. */
 const resolve = Effect.fnUntraced(function* <A>(
   typed: A | undefined,
   { accepts, expected, flag, missing, name, read }: Variable<A>,
@@ -93,7 +93,7 @@ const resolve = Effect.fnUntraced(function* <A>(
   return yield* Effect.fail(`${either}: expected ${expected}`)
 })
 
-/** The settings in force. Refused, with every problem, when a variable makes no sense. */
+/** The settings in force. Fails with every problem if a variable cannot be read. */
 export const resolveAll = Effect.fnUntraced(function* <S extends object>(
   flags: Flags<S>,
   variables: Variables<S>,
@@ -111,17 +111,17 @@ export const resolveAll = Effect.fnUntraced(function* <S extends object>(
 const pick = <S extends object, K extends keyof S>(all: S, names: ReadonlyArray<K>) =>
   Object.fromEntries(names.map((name) => [name, all[name]])) as unknown as Pick<S, K>
 
-/** A sentence for each variable among `names` that looks like a bound's and is none. */
+/** A sentence for each of `names` that begins like a limit's variable and names no limit. */
 export const unknownLimits = (names: Iterable<string>): ReadonlyArray<string> =>
   unknownVariables(names).filter((line) => line.startsWith(limitPrefix))
 
-/** Refuses a bound that is misspelt: whoever set it believes that it holds. */
+/** Refuses a misspelt limit, because the operator believes that it holds. */
 const needKnownLimits: Effect.Effect<void, CommandFailed> = Effect.suspend(() => {
   const message = unknownLimits(Object.keys(process.env)).join("; ")
   return message === "" ? Effect.void : new CommandFailed({ message, reason: "usage" })
 })
 
-/** Settings and all bounds in force; refused when a variable makes no sense, or is misspelt. */
+/** Settings and all limits in force. Fails if a variable cannot be read, or a limit is misspelt. */
 const resolveLimited = Effect.fnUntraced(function* <S extends object>(
   flags: Flags<S>,
   variables: Variables<S>,
@@ -138,26 +138,26 @@ const resolveLimited = Effect.fnUntraced(function* <S extends object>(
 })
 
 /**
- * The settings of `millrace dev` in force; refused when a variable makes no sense or is named like
- * a bound's and is none.
+ * The settings of `millrace dev` in force. Fails if a variable cannot be read, or if a limit's
+ * variable is misspelt.
  */
 export const resolveDev = (flags: DevFlags): Effect.Effect<DevSettings, CommandFailed> =>
   resolveLimited<Omit<DevSettings, "limits">>(flags, devVariables, defaults)
 
 /**
- * The settings of `millrace serve` in force; refused without a database and a master key, and when
- * a variable makes no sense or is named like a bound's and is none.
+ * The settings of `millrace serve` in force. Fails without a database or a master key, if a
+ * variable cannot be read, or if a limit's variable is misspelt.
  */
 export const resolveServe = (flags: ServeFlags): Effect.Effect<ServeSettings, CommandFailed> =>
   resolveLimited<Omit<ServeSettings, "limits">>(flags, serveVariables, serveDefaults)
 
-/** Which database a command works on; refused without one. */
+/** The database that a command works on. Fails if none is named. */
 export const resolveDatabase = (
   flags: DatabaseFlags,
 ): Effect.Effect<DatabaseSettings, CommandFailed> =>
   resolveAll(flags, databaseVariables, databaseDefaults)
 
-/** A sentence for each variable of ours among `names` that nobody reads. */
+/** A sentence for each of `names` that begins with `MILLRACE_` and that nothing reads. */
 export const unknownVariables = (names: Iterable<string>): ReadonlyArray<string> =>
   Array.from(names)
     .filter((name) => name.startsWith("MILLRACE_") && !known.includes(name))

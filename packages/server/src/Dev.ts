@@ -1,12 +1,11 @@
 /**
  * `millrace dev`: everything in one process, for development.
  *
- * The port is taken first and the store is opened second, so that a start which is refused has
- * changed nothing; only then come the engine, which goes on with what was interrupted, and the
- * routes.
+ * The port is opened first and the store second, so a start that fails at either has changed
+ * nothing. The engine comes third and continues interrupted runs. The routes come last.
  *
- * Guarantees: interrupted, it stops in the opposite order and leaves no lock behind. Leaves out:
- * everything that a server on the internet needs.
+ * Guarantees: when interrupted, the server stops in the opposite order and leaves no lock behind.
+ * Leaves out: everything that a server on the internet needs.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
@@ -32,11 +31,11 @@ import { CommandFailed } from "./CommandFailed.ts"
 import * as Storage from "./internal/serve/Storage.ts"
 import { banner } from "./internal/dev/Banner.ts"
 
-/** What a start goes by. */
+/** What the server is started with. */
 interface Start {
   readonly settings: DevSettings
   readonly listener: Listener
-  /** What operators show, where nobody has chosen it. */
+  /** The admin token, if the settings have none. */
   readonly token: Redacted.Redacted | undefined
 }
 
@@ -55,7 +54,7 @@ const serverLayer = Effect.fnUntraced(function* ({ listener, settings, token }: 
   )
 })
 
-/** From the moment everything answers. */
+/** Serves requests until it is interrupted. */
 const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
   const { address, ready } = start.listener
   yield* ready
@@ -67,7 +66,7 @@ const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
   return yield* Effect.never
 })
 
-/** From the moment the stores are open. */
+/** Builds the server on open stores and runs it. */
 const opened = Effect.fnUntraced(function* (start: Start) {
   const { listAccounts } = yield* KeyStore
   const unfinished = yield* StartupReport.unfinishedOf(yield* listAccounts)
@@ -75,7 +74,7 @@ const opened = Effect.fnUntraced(function* (start: Start) {
   return yield* Effect.provide(answering, yield* serverLayer(start))
 })
 
-/** What keeps a server from starting through no fault of ours. */
+/** Errors of the environment, which become one line for the user. */
 const refusals = [
   "DataFolderLocked",
   "DataFolderForeign",
@@ -83,7 +82,7 @@ const refusals = [
   "StorageError",
 ] as const
 
-/** What cannot happen to the examples. */
+/** Errors that the examples cannot cause. */
 const examples = [
   "InvalidGraph",
   "InvalidWebhook",
@@ -96,8 +95,8 @@ const refuseStart = ({ message }: Storage.Problem) =>
   Effect.fail(new CommandFailed({ message, reason: "failed" }))
 
 /**
- * Runs the server until it is interrupted, and says so then. Refused, in one line, when the port or
- * the data folder is not to be had. Logs go to standard error, from `logLevel` on.
+ * Runs the server until it is interrupted, and prints that it stopped. Fails with one line if the
+ * port or the data folder cannot be used. Logs from `logLevel` on go to standard error.
  */
 export const dev = (
   settings: DevSettings,

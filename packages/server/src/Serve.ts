@@ -1,13 +1,13 @@
 /**
  * `millrace serve`: a server for operators, on a Postgres that it may share with others.
  *
- * The port is taken first and the database is opened second, so that a start which is refused has
- * changed nothing. It stops in the opposite order, with one exception: the engine comes to rest
- * before the listener closes, so that whoever watches can see that it does.
+ * The port is opened first and the database second, so a start that fails at either has changed
+ * nothing. The server stops in the opposite order, with one exception: the engine stops before the
+ * listener closes, so a load balancer can see at `/readyz` that the server is stopping.
  *
- * Guarantees: told to stop, it says at once that it wants no more requests, on kept connections,
- * too, takes no more runs, lets nodes in progress finish within the grace time, hands its runs
- * back, answers what it was asked, and ends well. Leaves out: TLS, and making accounts and keys.
+ * Guarantees: a server that is told to stop asks clients at once to close their connections, claims
+ * no more runs, gives nodes in progress the grace time, gives its runs back, answers the requests
+ * that have arrived, and ends with code 0. Leaves out: TLS, and making accounts and keys.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
@@ -33,20 +33,20 @@ import * as ServerRoutes from "./internal/serve/ServerRoutes.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import { version } from "./internal/Version.ts"
 
-/** What else a server is made of. */
+/** What a server has beside its settings. */
 export interface ServeOptions {
-  /** From which level on something is logged. */
+  /** The lowest level that is logged. */
   readonly logLevel: LogLevel.LogLevel
-  /** What its workflows may consist of; the built-in node types by default. */
+  /** The node types of its workflows; the built-in ones by default. */
   readonly nodeTypes?: Layer.Layer<NodeTypes, never, Egress>
-  /** How deliveries are made, where it differs from the usual. */
+  /** Options of the dispatcher that differ from the defaults. */
   readonly deliveries?: Partial<DispatcherOptions>
 }
 
-/** How long a server that stops goes on listening at least, for those who watch to notice. */
+/** How long a stopping server listens at least, so load balancers can notice that it stops. */
 const noticeMillis = 1_000
 
-/** Comes to rest while the listener still answers, and then closes that. */
+/** Stops the engine while the listener still answers, and then closes the listener. */
 const drain = (engine: Scope.Closeable, listener: Listening.Listener) =>
   Effect.gen(function* () {
     yield* listener.beginClosing
@@ -91,8 +91,8 @@ const start = Effect.fnUntraced(function* (
 })
 
 /**
- * Runs the server until it is interrupted. Refused, in one sentence, when the port or the database
- * is not to be had.
+ * Runs the server until it is interrupted. Fails with one sentence if the port or the database
+ * cannot be used.
  */
 export const serve = (
   settings: ServeSettings,

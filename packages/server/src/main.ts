@@ -1,8 +1,9 @@
 /**
- * The process `millrace`: runs what was typed. `bin/millrace.js` starts it, on a Node that fits.
+ * The process `millrace`: runs the command that was typed. `bin/millrace.js` starts it, on a Node
+ * of a supported version.
  *
- * What Node has compiled is kept for the next command, in a folder of the user's own, because it is
- * run as it is found there. Everything else is imported once that was asked for.
+ * Node keeps compiled code for the next command. The folder is the user's own, because Node
+ * executes whatever it finds there. The imports come after that, so their code is kept, too.
  */
 import { enableCompileCache } from "node:module"
 import { homedir } from "node:os"
@@ -11,7 +12,7 @@ import { join } from "node:path"
 try {
   enableCompileCache(join(homedir(), ".cache", "millrace"))
 } catch {
-  // A user who has no folder; then nothing is kept.
+  // A user without a home folder; then nothing is kept.
 }
 const [{ run }, { launch }] = await Promise.all([
   import("./internal/command/CommandLine.ts"),

@@ -35,7 +35,7 @@ describe("the command of a checkout", () => {
     const command = join(own, bin.millrace)
     expect(run(command, "--version")).toEqual({ status: 0, out: version, err: "" })
     const { err, status } = run(command, "keys", "list")
-    expect([status, err]).toEqual([2, expect.stringMatching(/^Where are the accounts\? /)])
+    expect([status, err]).toEqual([2, expect.stringMatching(/^No place with accounts is named\. /)])
   })
 
   it("says what to do where nothing is installed", () => {

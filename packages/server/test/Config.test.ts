@@ -115,7 +115,7 @@ describe("ConfigTarget.resolveTarget", () => {
       assert.deepStrictEqual(
         messages.map(({ message, reason }) => [reason, message.slice(0, 40)]),
         [
-          ["usage", "Where are the accounts? Set DATABASE_URL"],
+          ["usage", "No place with accounts is named. For a d"],
           ["usage", "Name one place only: --url or --data"],
           ["usage", "MILLRACE_ADMIN_TOKEN (or --admin-token):"],
           ["usage", "MILLRACE_URL: expected an address such a"],

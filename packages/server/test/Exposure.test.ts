@@ -11,9 +11,15 @@ describe("Exposure.warningOf", () => {
     for (const bound of ["127.0.0.1", "127.0.0.2"])
       assert.isUndefined(Exposure.warningOf(at(bound)))
     assert.isUndefined(Exposure.warningOf(at("::1")))
-    assert.match(Exposure.warningOf(at("10.0.0.5"))!, /^It listens on 10\.0\.0\.5, port 7411, and /)
+    assert.match(
+      Exposure.warningOf(at("10.0.0.5"))!,
+      /^The server listens on 10\.0\.0\.5, port 7411, /,
+    )
     for (const bound of ["0.0.0.0", "::"]) {
-      assert.match(Exposure.warningOf(at(bound))!, /^It listens on every address of this machine, /)
+      assert.match(
+        Exposure.warningOf(at(bound))!,
+        /^The server listens on every address of this machine, /,
+      )
     }
   })
 })

@@ -164,7 +164,7 @@ describe("keys on a server that cannot be asked", () => {
       await list(`${origin}/x`),
     ]
     expect(answers.map(({ err }) => err.replaceAll(origin, "ORIGIN"))).toEqual([
-      "The server at ORIGIN refuses the operator token",
+      "The server at ORIGIN refuses the operator token; use the one it was started with",
       "The server at http://127.0.0.1:1 does not answer",
       "The server at ORIGIN/x has no interface for operators: start it with MILLRACE_ADMIN_TOKEN",
     ])
@@ -198,7 +198,7 @@ describe("keys on a folder", () => {
     expect([beside.code, beside.err]).toEqual([
       1,
       expect.stringMatching(
-        / is in use by process \d+: in place of --data, .*--url .*--admin-token/,
+        / is in use by process \d+: stop that process, .*--url .*--admin-token/,
       ),
     ])
     await server.end("SIGINT")

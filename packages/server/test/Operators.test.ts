@@ -50,11 +50,11 @@ describe("commands for operators", () => {
     ["webhooks resend msg_nobody", "The delivery does not exist"],
     [
       "quarantine release run_nobody",
-      "Run run_nobody is not in quarantine: it has made progress, ended or never was",
+      "Run run_nobody is not in quarantine: it has made progress, has ended, or never was in quarantine",
     ],
     [
       "quarantine end run_nobody",
-      "Run run_nobody is not in quarantine: it has made progress, ended or never was",
+      "Run run_nobody is not in quarantine: it has made progress, has ended, or never was in quarantine",
     ],
     ["keys create --label x --account default --per-minute 0", /^perMinute: expected /],
     ["webhooks secret --rotate --overlap 999h", /^overlapSeconds: expected /],
@@ -74,7 +74,8 @@ describe("commands for operators", () => {
   it("guess no account where several are called the same", async () => {
     for (const _ of [1, 2]) await outcomes("accounts", "create", "--name", "twin")
     for (const { code, err } of await outcomes("credits", "show", "--account", "twin")) {
-      const sentence = 'Several accounts are called "twin": name the one by its id'
+      const sentence =
+        'Several accounts are called "twin": use an id that millrace accounts list shows'
       expect([code, err]).toEqual([1, sentence])
     }
   })

@@ -50,7 +50,7 @@ describe("dev on the command line", () => {
     expect([code, out]).toEqual([2, ""])
     expect(err).toEqual([
       expect.stringContaining(sentence),
-      expect.stringMatching(/^Run millrace( dev)? --help to see what there is$/),
+      expect.stringMatching(/^Run millrace( dev)? --help for its commands and flags$/),
     ])
   })
 

@@ -194,7 +194,7 @@ describe("serve", () => {
       /listens on http:\/\/127\.0\.0\.1:(\d+) and on every other address of this machine/,
     )
     await server.waitFor(
-      new RegExp(`It listens on every address of this machine, port ${port}, and without TLS: `),
+      new RegExp(`The server listens on every address of this machine, port ${port}, without TLS`),
     )
     expect(server.stdout).toContain('"level":"WARN"')
     expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null })

@@ -201,7 +201,7 @@ describe.each(places)("webhooks on a %s", (_, env) => {
   it("refuses in one line what cannot be", async () => {
     const refusals: ReadonlyArray<readonly [ReadonlyArray<string>, number, RegExp]> = [
       [["show", "msg_nobody"], 1, /elivery .*does not exist$/],
-      [["resend"], 2, /^What is to be sent again\? /],
+      [["resend"], 2, /^Nothing to send again is named: /],
       [["secret", "--account", "nobody"], 1, /^There is no account "nobody"$/],
       [["test", "http://127.0.0.1:1/"], 1, /^webhook\.url: /],
     ]
@@ -220,7 +220,7 @@ describe("webhooks on a database without its master key", () => {
     expect((await outcome(env, "list")).code).toBe(0)
     const { code, err, out } = await outcome(env, "secret")
     expect([code, out]).toEqual([1, ""])
-    expect(err).toMatch(/^MILLRACE_MASTER_KEY: expected the key that the servers/)
+    expect(err).toMatch(/^MILLRACE_MASTER_KEY: expected the key of the servers/)
   })
 })
 

@@ -1,5 +1,6 @@
 /**
- * What the engine refuses, as facts: each is one sentence for the caller and changes nothing.
+ * The errors with which the engine refuses a call. Each is named after the fact and has one
+ * sentence for the caller. A refused call has changed nothing.
  */
 import { Schema } from "effect"
 import { toNumber } from "../domain/Credits.ts"
@@ -24,19 +25,20 @@ export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound"
   }
 }
 
-/** There is no open run of this identifier that has lost owners. */
+/** The run is unknown, has ended, or has no losses. */
 export class NotInQuarantine extends Schema.TaggedError<NotInQuarantine>()("NotInQuarantine", {
   runId: Schema.String,
 }) {
   override get message(): string {
-    return `Run ${plain(this.runId)} is not in quarantine: it has made progress, ended or never was`
+    const why = "it has made progress, has ended, or never was in quarantine"
+    return `Run ${plain(this.runId)} is not in quarantine: ${why}`
   }
 }
 
 /** How many problems one sentence names; the rest are counted. */
 export const problemsShown = 20
 
-/** A graph, or the values for one, cannot be accepted. Each problem is a sentence of its own. */
+/** A graph, or the values for it, cannot be accepted. Each problem is one sentence. */
 export class InvalidGraph extends Schema.TaggedError<InvalidGraph>()("InvalidGraph", {
   problems: Schema.Array(Schema.String),
 }) {
@@ -47,7 +49,7 @@ export class InvalidGraph extends Schema.TaggedError<InvalidGraph>()("InvalidGra
   }
 }
 
-/** The workflow's revision is not the one the caller had seen. */
+/** The workflow's revision is not the one that the caller stated. */
 export class RevisionMismatch extends Schema.TaggedError<RevisionMismatch>()("RevisionMismatch", {
   workflowId: Schema.String,
   revision: Schema.Int,
@@ -57,16 +59,16 @@ export class RevisionMismatch extends Schema.TaggedError<RevisionMismatch>()("Re
   }
 }
 
-/** The workflow is being changed by so many at once that this change did not get its step. */
+/** Other changes of the workflow came first at every attempt, so this one was not made. */
 export class TooManyChanges extends Schema.TaggedError<TooManyChanges>()("TooManyChanges", {
   workflowId: Schema.String,
 }) {
   override get message(): string {
-    return `Workflow ${this.workflowId} is being changed by too many at once; try again`
+    return `Too many callers change workflow ${this.workflowId} at once; try again`
   }
 }
 
-/** A start allows its run to cost less than it is expected to. */
+/** The run's estimate is above the `maxCredits` of its start. Both in micro-credits. */
 export class BeyondMaxCredits extends Schema.TaggedError<BeyondMaxCredits>()("BeyondMaxCredits", {
   required: Schema.Int,
   maxCredits: Schema.Int,
@@ -77,12 +79,12 @@ export class BeyondMaxCredits extends Schema.TaggedError<BeyondMaxCredits>()("Be
   }
 }
 
-/** The webhook of a start cannot be used. The sentence names the field. */
+/** The webhook of a start cannot be used. The message names the field. */
 export class InvalidWebhook extends Schema.TaggedError<InvalidWebhook>()("InvalidWebhook", {
   message: Schema.String,
 }) {}
 
-/** There is no such delivery, or it is not kept any more. */
+/** The account has no such delivery, or the delivery was removed because it is old. */
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", {
   deliveryId: Schema.String,
 }) {
@@ -91,7 +93,7 @@ export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("De
   }
 }
 
-/** The name of a start was given to another request before. */
+/** The idempotency key of a start was used for a different start before, which made `runId`. */
 export class IdempotencyKeyTaken extends Schema.TaggedError<IdempotencyKeyTaken>()(
   "IdempotencyKeyTaken",
   {
@@ -103,7 +105,7 @@ export class IdempotencyKeyTaken extends Schema.TaggedError<IdempotencyKeyTaken>
   }
 }
 
-/** A message cannot be sent to any run. */
+/** The message is malformed: no run could take it. */
 export class InvalidMessage extends Schema.TaggedError<InvalidMessage>()("InvalidMessage", {
   problem: Schema.String,
 }) {
@@ -112,7 +114,7 @@ export class InvalidMessage extends Schema.TaggedError<InvalidMessage>()("Invali
   }
 }
 
-/** The run has as many messages that no node has taken as it may have. */
+/** The run's inbox is full. */
 export class InboxFull extends Schema.TaggedError<InboxFull>()("InboxFull", {
   runId: Schema.String,
 }) {

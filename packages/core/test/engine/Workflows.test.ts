@@ -164,10 +164,7 @@ describe("changes of one workflow at once", () => {
       const { id } = yield* save([])
       const error = yield* Effect.flip(rename(id, "Mine"))
       assert.strictEqual(error._tag, "TooManyChanges")
-      assert.strictEqual(
-        error.message,
-        `Workflow ${id} is being changed by too many at once; try again`,
-      )
+      assert.strictEqual(error.message, `Too many callers change workflow ${id} at once; try again`)
       assert.strictEqual(found, 3)
     }).pipe(
       over(

@@ -1,5 +1,5 @@
 /**
- * What `millrace accounts` does.
+ * The work of `millrace accounts`.
  */
 import { Account, Accounts } from "@millrace/api/AdminWire"
 import { format } from "@millrace/core/domain/Timestamp"
@@ -20,7 +20,7 @@ export const create = Effect.fnUntraced(function* (session: Session, name: strin
 
 const capSentence = ({ name, runsAtOnce }: Account): string =>
   runsAtOnce === null
-    ? `Account "${name}" has no cap of its own; the limits of the servers hold`
+    ? `Account "${name}" has no cap of its own; only the servers' limits hold`
     : `Account "${name}" has at most ${runsAtOnce} runs in progress`
 
 /** `millrace accounts update`: prints the identifier, or the account as JSON. */

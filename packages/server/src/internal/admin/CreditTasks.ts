@@ -1,8 +1,8 @@
 /**
- * What `millrace credits` does.
+ * The work of `millrace credits`.
  *
- * Guarantees: what no server would take is refused before anything is opened, in the server's
- * words.
+ * Guarantees: a value that no server would accept is refused before anything is opened, with the
+ * server's message.
  */
 import type { AccountCredits } from "@millrace/api/AdminCreditsWire"
 import * as Wire from "@millrace/api/AdminCreditsWire"
@@ -34,7 +34,7 @@ const grantColumns = {
   reason: ({ reason }: Grant) => reason,
 }
 
-/** `millrace credits show`: what an account has, and of which grants. */
+/** `millrace credits show`: the balance and the grants of an account. */
 export const show = Effect.fnUntraced(function* (session: Session, reference: string) {
   const admin = yield* session.open
   const account = yield* accountNamed(admin, reference)
@@ -44,14 +44,14 @@ export const show = Effect.fnUntraced(function* (session: Session, reference: st
   yield* print(session, Wire.AccountCredits, found, text)
 })
 
-/** What was typed of an operation; what it does is checked with it. */
+/** The flags that every operation has. */
 export interface TypedOperation {
   readonly id?: string
   readonly actor: string
   readonly reason: string
 }
 
-/** What an operation is made of: its body, what it makes, and how that is called. */
+/** An operation: the schema of its body, the schema of what it makes, the call, and the name. */
 interface Operation<B, A, I> {
   readonly body: Schema.Codec<B, unknown>
   readonly made: Schema.Codec<A, I>
@@ -62,7 +62,7 @@ interface Operation<B, A, I> {
   readonly nameOf: (made: A) => string
 }
 
-/** Does an operation; prints what it made is called, or that as JSON, and what there is now. */
+/** Performs an operation. Prints the name of what it made, or all of it as JSON. */
 const operation = <B, A, I>({ act, body, made, nameOf }: Operation<B, A, I>) =>
   Effect.fnUntraced(function* (
     session: Session,
@@ -117,7 +117,7 @@ const entryColumns = {
   reason: ({ reason }: Entry) => reason ?? "-",
 }
 
-/** How many entries are asked for at once. */
+/** How many entries one request reads. */
 const entriesPerPage = 1_000
 
 /** The ledger of an account, newest entries first. */

@@ -1,5 +1,5 @@
 /**
- * What `millrace doctor` does.
+ * The work of `millrace doctor`.
  */
 import { AuditReport } from "@millrace/api/AdminCreditsWire"
 import { Console, Effect } from "effect"
@@ -7,7 +7,7 @@ import { tell } from "./QuarantineTasks.ts"
 import type { Session } from "./Session.ts"
 import { print, refuse } from "./Session.ts"
 
-/** Checks the clock, runs and all ledgers, and fails where something does not add up. */
+/** Checks the clock, the runs in quarantine and all ledgers. Fails if a ledger does not add up. */
 export const check = Effect.fnUntraced(function* (session: Session) {
   const admin = yield* session.open
   const clock = yield* admin.clockProblem
@@ -19,6 +19,6 @@ export const check = Effect.fnUntraced(function* (session: Session) {
   yield* print(session, AuditReport, report, { lines })
   const read = `read the credits of ${accounts} ${accounts === 1 ? "account" : "accounts"}`
   if (lines.length === 0) return yield* Console.error(`All credits add up: ${read}`)
-  const count = lines.length === 1 ? "one thing" : `${lines.length} things`
-  return yield* refuse(`Found ${count} that do not add up: ${read}`)
+  const found = lines.length === 1 ? "one thing that does" : `${lines.length} things that do`
+  return yield* refuse(`Found ${found} not add up: ${read}`)
 })

@@ -1,5 +1,5 @@
 /**
- * What `millrace keys` does. A secret is printed when it is made, and never again.
+ * The work of `millrace keys`. A secret is printed when it is made, and never again.
  */
 import type { CreateKey, UpdateKey } from "@millrace/api/AdminWire"
 import { AccountKeys, CreateAccount, CreatedKey, Key } from "@millrace/api/AdminWire"
@@ -38,7 +38,7 @@ interface Owned {
   readonly key: Key
 }
 
-/** All keys of the accounts that are meant; of all accounts where none is named. */
+/** All keys of the accounts that the reference names; of all accounts without a reference. */
 const keysOf = Effect.fnUntraced(function* (
   { accounts, keys }: Admin,
   reference: string | undefined,
@@ -82,15 +82,15 @@ export const list = Effect.fnUntraced(function* (session: Session, account: stri
   yield* print(session, AccountKeys, { items }, table(columns, owned, "There are no keys"))
 })
 
-/** Which key is meant. */
+/** How a user names a key. */
 export interface KeyReference {
   /** Its identifier or its label. */
   readonly key: string
-  /** Its account, by identifier or name; any where nothing is said. */
+  /** Its account, by identifier or name; `undefined` for any. */
   readonly account: string | undefined
 }
 
-/** The key that is meant: by its identifier, or by its label among those that are live. */
+/** Finds the named key: by its identifier, or by its label among the live keys. */
 const keyMeant = Effect.fnUntraced(function* (admin: Admin, { account, key: meant }: KeyReference) {
   const now = yield* Clock.currentTimeMillis
   const label = meant.trim().toLowerCase()
@@ -100,10 +100,10 @@ const keyMeant = Effect.fnUntraced(function* (admin: Admin, { account, key: mean
   const [found, second] = byId.length > 0 ? byId : byLabel
   if (found === undefined) return yield* refuse(`There is no live key "${meant}"`)
   if (second === undefined) return found
-  return yield* refuse(`Several keys are called "${meant}": say of which account, or the id`)
+  return yield* refuse(`Several keys are called "${meant}": add --account, or use the key's id`)
 })
 
-/** Changes the key that is meant, and says what is so now. */
+/** Changes the named key and prints its new state. */
 const changeKey = (
   session: Session,
   meant: KeyReference,

@@ -1,5 +1,5 @@
 /**
- * What `millrace quarantine` does, and what `millrace doctor` says of runs in quarantine.
+ * The work of `millrace quarantine`, and the lines of `millrace doctor` about quarantine.
  */
 import type { QuarantinedRun } from "@millrace/api/AdminQuarantineWire"
 import { EndedRun, QuarantinedRuns, ReleasedRun } from "@millrace/api/AdminQuarantineWire"
@@ -51,10 +51,10 @@ export const end = Effect.fnUntraced(function* (session: Session, id: string) {
   })
 })
 
-/** How many runs are named before the rest are counted. */
+/** How many runs are named. Further ones are only counted. */
 const named = 5
 
-/** Says which runs are in quarantine, if any. */
+/** Prints which runs are in quarantine, if any. */
 export const tell = Effect.fnUntraced(function* ({ quarantine }: Admin) {
   const { items } = yield* quarantine.list()
   for (const run of items.slice(0, named)) {

@@ -1,10 +1,9 @@
 /**
- * What a command has that works on accounts: the typed client of the interface for operators, for a
- * running server over HTTP, or for stores that are opened here without a socket.
+ * What an admin command works with: the typed client of the interface for operators. The client
+ * calls a running server over HTTP, or it opens the stores in this process and uses no socket.
  *
- * Guarantees: the token goes to the named address and, by no redirect, to any other; whatever
- * cannot be done is refused in one sentence. What was asked for is on standard output, alone; what
- * is said about it is on standard error.
+ * Guarantees: the token goes only to the named address; redirects are not followed. Every failure
+ * is one sentence. Standard output has the result alone; every remark goes to standard error.
  */
 import * as AdminClient from "@millrace/api/AdminClient"
 import { sentenceOf } from "@millrace/api/Sentence"
@@ -19,17 +18,17 @@ import { linesOf } from "../command/Table.ts"
 import type { Target } from "../config/ConfigTarget.ts"
 import { makeToken } from "../serve/KeySettings.ts"
 
-/** What a command is given. */
+/** What a command gets. */
 export interface Session {
-  /** Opens the client. Whether a server answers is only known when it is asked. */
+  /** Opens the client. It sends nothing yet, so an unreachable server shows only later. */
   readonly open: Effect.Effect<Admin, CommandFailed, Scope.Scope>
-  /** True where JSON is to be printed. */
+  /** True if JSON is to be printed. */
   readonly json: boolean
 }
 
-/** Every operation, and what the process that answers says of its clock. */
+/** Every operation, and the state of the answering process's clock. */
 export interface Admin extends AdminClient.AdminClient {
-  /** What is wrong with it; nothing where it is right, or where nobody says. */
+  /** What is wrong with the clock; `undefined` if it is right or unknown. */
   readonly clockProblem: Effect.Effect<string | undefined>
 }
 
@@ -40,26 +39,29 @@ export type Failure =
   | Schema.SchemaError
   | CommandFailed
 
-/** Refuses a command in one sentence. */
+/** The failure of a command, as one sentence. */
 export const refuse = (message: string) => new CommandFailed({ message, reason: "failed" })
+
+const notOurs = (url: string): string =>
+  `The answer of ${url} does not come from a Millrace server; check the address`
 
 const explainHttp = (url: string, { reason }: HttpClientError.HttpClientError): string => {
   if (reason._tag === "TransportError") return `The server at ${url} does not answer`
   const status = "response" in reason ? reason.response.status : undefined
   return status === 404
     ? `The server at ${url} has no interface for operators: start it with MILLRACE_ADMIN_TOKEN`
-    : `The server at ${url} answered what no server of ours answers (${status ?? reason._tag})`
+    : `${notOurs(url)} (${status ?? reason._tag})`
 }
 
-/** Why it did not work, in one sentence. */
+/** Why an operation failed, as one sentence. */
 const explain = (url: string, failure: Exclude<Failure, CommandFailed>): string => {
   switch (failure._tag) {
     case "Unauthorized":
-      return `The server at ${url} refuses the operator token`
+      return `The server at ${url} refuses the operator token; use the one it was started with`
     case "HttpClientError":
       return explainHttp(url, failure)
     case "SchemaError":
-      return `The server at ${url} answered what no server of ours answers`
+      return notOurs(url)
     default:
       return failure.message
   }
@@ -74,7 +76,7 @@ const clockProblemOf = (url: string) =>
     Effect.catch(() => Effect.succeed(undefined)),
   )
 
-/** Where stores are that are opened here; the name leads nowhere. */
+/** The base URL if the stores are opened in this process. Nothing resolves it. */
 const here = "http://millrace.internal"
 
 const open = Effect.fnUntraced(function* (
@@ -98,7 +100,7 @@ const open = Effect.fnUntraced(function* (
   }).pipe(Effect.provide(transport))
 })
 
-/** Does a command's work; whatever it cannot do is its refusal. */
+/** Does a command's work. Every failure becomes a `CommandFailed`. */
 export const run = <A>(
   target: Target,
   json: boolean,
@@ -115,19 +117,19 @@ export const run = <A>(
     Effect.provideService(References.MinimumLogLevel, "Error"),
   )
 
-/** What was typed, as a server reads it; refused before anything is opened, in its words. */
+/** Decodes what was typed, as a server would. Fails with the server's message. */
 export const read = <A>(schema: Schema.Codec<A, unknown>, typed: unknown, what: string) =>
   Effect.mapError(Schema.decodeUnknownEffect(schema)(typed, { errors: "all" }), ({ issue }) =>
     refuse(sentenceOf(issue, what)),
   )
 
-/** What people are shown in place of JSON. */
+/** What is printed in place of JSON: a remark, and the lines of the result. */
 interface Text {
   readonly said?: string
   readonly lines?: ReadonlyArray<string>
 }
 
-/** Prints a value for whom it is asked for: as JSON, or as what people read. */
+/** Prints a value as JSON, or as text for people. */
 export const print = Effect.fnUntraced(function* <A, I>(
   { json }: Session,
   schema: Schema.Codec<A, I>,
@@ -139,7 +141,7 @@ export const print = Effect.fnUntraced(function* <A, I>(
   if (lines.length > 0) yield* Console.log(lines.join("\n"))
 })
 
-/** A table for people, or the sentence that there is nothing to show. */
+/** A table for people, or the sentence `nothing` if there are no rows. */
 export const table = <A>(
   columns: Readonly<Record<string, (row: A) => string>>,
   rows: ReadonlyArray<A>,
@@ -150,17 +152,19 @@ export const table = <A>(
   return { lines: linesOf(Object.keys(columns), cells) }
 }
 
-/** The accounts that are meant, oldest first: by identifier, or else by name. */
+/** The accounts with this identifier, else those with this name, oldest first. */
 export const accountsNamed = (all: ReadonlyArray<Account>, reference: string) => {
   const byId = all.filter(({ id }) => id === reference)
   return byId.length > 0 ? byId : all.filter(({ name }) => name === reference)
 }
 
-/** The one account that is meant by an identifier or a name. */
+/** The one account with this identifier or name. */
 export const accountNamed = Effect.fnUntraced(function* ({ accounts }: Admin, reference: string) {
   const { items } = yield* accounts.list()
   const [found, second] = accountsNamed(items, reference)
   if (found === undefined) return yield* refuse(`There is no account "${reference}"`)
   if (second === undefined) return found
-  return yield* refuse(`Several accounts are called "${reference}": name the one by its id`)
+  return yield* refuse(
+    `Several accounts are called "${reference}": use an id that millrace accounts list shows`,
+  )
 })

@@ -1,9 +1,9 @@
 /**
- * The interface for operators over stores that this process opens: what a server would answer,
- * without a server.
+ * The interface for operators on stores that this process opens itself. It answers what a server
+ * would answer.
  *
- * Guarantees: nothing is listened to, executed or sent. What is due is executed and sent by the
- * servers on the same data, or by the next one. Only what is used is loaded.
+ * Guarantees: this process opens no port, executes no run and sends no delivery. The servers on the
+ * same data do that. Only the modules that a command uses are loaded.
  */
 import type { Stores } from "@millrace/core/engine/Engine"
 import { Accounting } from "@millrace/core/engine/Accounting"
@@ -25,11 +25,11 @@ import * as KeySettings from "../serve/KeySettings.ts"
 
 const refused = (message: string) => new CommandFailed({ message, reason: "failed" })
 
-/** A folder belongs to the server that runs on it; whatever that serves can be asked of it. */
+/** A folder belongs to the server that runs on it. The command can ask that server instead. */
 const inUse = ({ folder, pid }: { readonly folder: string; readonly pid: number }) =>
   refused(
-    `The data folder ${folder} is in use by process ${pid}: in place of --data, name that ` +
-      "server with --url and --admin-token as millrace dev prints them, or stop it first",
+    `The data folder ${folder} is in use by process ${pid}: stop that process, or replace ` +
+      "--data by the --url and --admin-token that millrace dev printed",
   )
 
 const openFolder = Effect.fnUntraced(function* (data: string) {
@@ -51,9 +51,9 @@ const openStores = Effect.fnUntraced(function* (
 })
 
 const noKey =
-  "MILLRACE_MASTER_KEY: expected the key that the servers of this database have: it opens secrets"
+  "MILLRACE_MASTER_KEY: expected the key of the servers on this database; it decrypts the secrets"
 
-/** The key of a folder is in it; that of a database comes from whoever operates it. */
+/** Opens the vault. A folder holds its own master key; a database's key comes from the operator. */
 const openVault = Effect.fnUntraced(
   function* (target: LocalTarget) {
     const { masterKey } = target.hooks
@@ -67,7 +67,7 @@ const openVault = Effect.fnUntraced(
   Effect.mapError(({ message }) => new VaultClosed({ message })),
 )
 
-/** Opened when the first secret is wanted. */
+/** The vault, opened when the first secret is sealed or opened. */
 const layerVault = (target: LocalTarget) =>
   Layer.effect(
     CurrentVault,
@@ -77,7 +77,7 @@ const layerVault = (target: LocalTarget) =>
     })),
   )
 
-/** Judges addresses as the servers do, once one is to be judged. */
+/** Judges addresses as the servers do. The judge is loaded at its first use. */
 const layerTargets = ({ hooks }: LocalTarget) =>
   Layer.succeed(CurrentWebhookTargets, {
     accept: Effect.fnUntraced(function* (wanted: Wanted) {
@@ -92,7 +92,7 @@ const layerTargets = ({ hooks }: LocalTarget) =>
     }),
   })
 
-/** What the operations are made of, by the store's clock; nothing of it executes a run. */
+/** The services of the operations, on the store's clock. None of them executes a run. */
 const servicesOver = (stores: Context.Context<Stores>, target: LocalTarget) =>
   Layer.mergeAll(Keys.layer, Accounting.layer, Quarantine.layer, Webhooks.layer).pipe(
     Layer.provide([Ids.layer, StoreClock.layerClock, layerVault(target), layerTargets(target)]),

@@ -1,6 +1,5 @@
 /**
- * What `millrace webhooks` does. Secrets are printed by the command that is named after them, and
- * by no other.
+ * The work of `millrace webhooks`. Only `millrace webhooks secret` prints secrets.
  */
 import {
   AdminDeliveryDetail,
@@ -16,7 +15,7 @@ import { Console, Effect, Schema } from "effect"
 import type { Admin, Session } from "./Session.ts"
 import { accountNamed, print, table } from "./Session.ts"
 
-/** The identifier of the account that is meant, for what may leave it out. */
+/** The named account as a part of a query; no part if none is named. */
 const ofAccount = (admin: Admin, reference: string | undefined) =>
   reference === undefined
     ? Effect.succeed({})
@@ -34,7 +33,7 @@ const columns = {
   url: ({ url }: AdminDeliveryItem) => url,
 }
 
-/** Which deliveries are asked for. */
+/** Which deliveries to list. */
 export interface ListRequest {
   readonly runId?: string
   readonly state?: DeliveryState
@@ -64,7 +63,7 @@ const attemptColumns = {
   answer: ({ answer }: DeliveryAttempt) => JSON.stringify((answer ?? "").slice(0, 80)),
 }
 
-/** `millrace webhooks show`: prints a delivery, what is sent, and every attempt. */
+/** `millrace webhooks show`: prints a delivery, its body and every attempt. */
 export const show = Effect.fnUntraced(function* (session: Session, id: string) {
   const found = yield* (yield* session.open).webhooks.get({ params: { id } })
   const { lines = [] } = table(columns, [found], "")
@@ -100,14 +99,14 @@ export const test = Effect.fnUntraced(function* (session: Session, account: stri
   const admin = yield* session.open
   const { id } = yield* accountNamed(admin, account)
   const sent = yield* admin.webhooks.test({ params: { id }, payload: { url } })
-  const said = "A test event is on its way; millrace webhooks show tells what came of it"
+  const said = "A test event is stored; millrace webhooks show prints its attempts"
   yield* print(session, Sent, sent, { said, lines: [sent.id] })
 })
 
 const describeSecret = ({ expiresAt, id }: SigningSecret): string =>
   expiresAt === null ? `${id} signs` : `${id} signs until ${format(expiresAt)}`
 
-/** `millrace webhooks secret`: prints the secrets that sign, after a rotation if one is asked. */
+/** `millrace webhooks secret`: prints the secrets that sign. Rotates first if asked to. */
 export const secret = Effect.fnUntraced(function* (
   session: Session,
   account: string,

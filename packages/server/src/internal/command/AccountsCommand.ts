@@ -14,7 +14,7 @@ const create = command(
   "create",
   {
     short: "Make an account and print its id",
-    long: "Make an account, to whom workflows, runs and keys belong. Prints its id.",
+    long: "Make an account. Workflows, runs and keys belong to one. Prints the account's id.",
     examples: {
       "millrace accounts create --name acme": "In the database",
       "millrace accounts create --name acme --url https://flows.example.com":
@@ -25,7 +25,7 @@ const create = command(
   (tasks, session, { name }) => tasks.create(session, name.trim()),
 )
 
-/** A whole number, or none; which numbers are possible is for the server to say. */
+/** Reads a whole number, or `none`. The server checks the number's range. */
 const readCap = (text: string): Option.Option<number | null> => {
   if (text === "none") return Option.some(null)
   return /^\d+$/.test(text) ? Option.some(Number(text)) : Option.none()
@@ -36,11 +36,11 @@ const update = command(
   {
     short: "Set how many runs of an account may be in progress",
     long:
-      "Set an account's own cap of runs in progress, over all servers; more of them stay queued. " +
-      "Servers obey it within seconds.",
+      "Set how many runs of an account may be in progress at the same time, on all servers " +
+      "together. Further runs stay queued. The cap holds within seconds.",
     examples: {
       "millrace accounts update --account acme --runs-at-once 50": "A cap",
-      "millrace accounts update --account acme --runs-at-once none": "What the servers' limits say",
+      "millrace accounts update --account acme --runs-at-once none": "Only the servers' limits",
     },
   },
   {
@@ -48,7 +48,7 @@ const update = command(
     runsAtOnce: Flags.text(
       "runs-at-once",
       "number",
-      "Runs in progress over all servers, 1 to 1000000; none for no own cap",
+      "Runs in progress on all servers, 1 to 1000000; none removes the cap",
     ).pipe(Flag.filterMap(readCap, () => "Expected a number or none")),
   },
   (tasks, session, { account, runsAtOnce }) =>
@@ -69,7 +69,7 @@ const list = command(
   (tasks, session) => tasks.list(session),
 )
 
-/** The command, with what can be done to accounts. */
+/** The command with its subcommands. */
 export const accounts = Command.make("accounts").pipe(
   describe({
     short: "Make, change and show accounts",

@@ -1,7 +1,7 @@
 /**
- * A command that works on accounts, wherever they are. What it does is loaded when it runs.
+ * A command that works on accounts: on a server, in a database or in a folder.
  *
- * Leaves out: what it does; that is in the folder `admin`.
+ * Leaves out: the work, which is in the folder `admin` and is loaded when the command runs.
  */
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import type { Words } from "./Description.ts"
 import { describe } from "./Description.ts"
 import * as Flags from "./Flags.ts"
 
-/** What a command does, or why it does nothing. */
+/** The work of a command, or the reason why it was not done. */
 type Work = Effect.Effect<unknown, Failure, Scope.Scope>
 
 /** Makes commands whose work is in one module. */

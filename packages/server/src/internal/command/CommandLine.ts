@@ -1,8 +1,8 @@
 /**
- * The command `millrace`: what can be typed, and what is said about it. Loads little, so that help
- * and mistakes are answered at once; what a command does is loaded when it runs.
+ * The command `millrace`: its subcommands, flags and help. This module loads little, so help and
+ * mistakes are answered at once. The work of a subcommand is loaded when the subcommand runs.
  *
- * Leaves out: what flags mean together with the environment; that is the configuration's.
+ * Leaves out: how flags and variables combine; `Config` decides that.
  */
 import * as CliConfig from "effect/cli/CliConfig"
 import type * as CliError from "effect/cli/CliError"
@@ -41,7 +41,7 @@ const presenter = CliOutput.layerPresenter({
   present: (event) => {
     if (event._tag === "Version") return Console.log(event.version)
     if (event._tag !== "InvalidInvocation") return CliOutput.defaultPresenter.present(event)
-    const hint = `Run ${event.commandPath.join(" ")} --help to see what there is`
+    const hint = `Run ${event.commandPath.join(" ")} --help for its commands and flags`
     return Effect.forEach([...event.errors.map(lineOf), hint], (line) => Console.error(line), {
       discard: true,
     })
@@ -52,13 +52,13 @@ const builtIns = CliConfig.layer({
   builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions, GlobalFlag.LogLevel],
 })
 
-/** A mistake on the command line was explained already; only the exit code is left to say. */
+/** The presenter has explained the mistake already, so this error has only an exit code. */
 const refuseUsage = (error: CliError.ShowHelp) =>
   error.errors.length === 0
     ? Effect.void
     : Effect.fail(new CommandFailed({ message: "", reason: "usage" }))
 
-/** Runs the command with the arguments of this process. Refusals are printed as one line. */
+/** Runs the command with the arguments of this process. A failure is printed as one line. */
 export const run = Command.run(millrace, { version }).pipe(
   Effect.catchTag("ShowHelp", refuseUsage),
   Effect.tapErrorTag("StartRefused", ({ message }) =>

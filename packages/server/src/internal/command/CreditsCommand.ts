@@ -13,7 +13,7 @@ import { readCount } from "../config/Readers.ts"
 
 const command = commandsOf(() => import("../admin/CreditTasks.ts"))
 
-/** A number; which are possible is for the ledger to say. */
+/** A number. The ledger checks its range. */
 const number = (name: string, metavar: string, description: string) =>
   Flags.text(name, metavar, description).pipe(
     Flag.filterMap(
@@ -23,22 +23,22 @@ const number = (name: string, metavar: string, description: string) =>
     ),
   )
 
-const account = Flags.text("account", "name", "Whose credits, by name or id").pipe(
+const account = Flags.text("account", "name", "The account, by name or id").pipe(
   Flag.withDefault("default"),
 )
 
 const operation = {
   account,
-  reason: Flags.text("reason", "text", "Why; it stays in the ledger"),
+  reason: Flags.text("reason", "text", "Why you do this; the ledger keeps it"),
   actor: Flags.optional(
-    Flags.text("actor", "name", "Who does it; by default the user of this computer"),
+    Flags.text("actor", "name", "Who does this; by default the user of this computer"),
   ),
   id: Flags.optional(
-    Flags.text("id", "name", "A name for it: again under that name it is done once"),
+    Flags.text("id", "name", "An id of your choice; the same id again changes nothing"),
   ),
 }
 
-/** What was typed, and who does it where nobody said. */
+/** What was typed. Without an actor, the user of this computer is the actor. */
 const withActor = <T extends { readonly actor: string | undefined }>(typed: T) =>
   Effect.map(Effect.orDie(Config.option(Config.String("USER"))), (user) =>
     Flags.given({ ...typed, actor: typed.actor ?? Option.getOrElse(user, () => "command line") }),
@@ -47,7 +47,7 @@ const withActor = <T extends { readonly actor: string | undefined }>(typed: T) =
 const show = command(
   "show",
   {
-    short: "Show what an account has, and of which grants",
+    short: "Show the balance and the grants of an account",
     examples: { "millrace credits show --account acme": "In the database" },
   },
   { account },
@@ -58,19 +58,19 @@ const grant = command(
   "grant",
   {
     short: "Give credits to an account",
-    long: "Give credits to an account. Prints the name of the grant.",
+    long: "Give credits to an account. Prints the id of the grant.",
     examples: {
-      'millrace credits grant --account acme --amount 500 --reason "October"': "For good",
+      'millrace credits grant --account acme --amount 500 --reason "October"': "Without an end",
       ["millrace credits grant --account acme --amount 50 --reason trial --id trial " +
-      "--expires-at 2030-01-31"]: "For a while, and once however often it is typed",
+      "--expires-at 2030-01-31"]: "Until a day, and only once if it is typed twice",
     },
   },
   {
     ...operation,
-    amount: number("amount", "credits", "How much, of at most six decimals"),
-    priority: Flags.optional(number("priority", "number", "Lower numbers are used first; 0")),
+    amount: number("amount", "credits", "How many, with at most six decimals"),
+    priority: Flags.optional(number("priority", "number", "The lowest is used first; default 0")),
     expiresAt: Flags.optional(
-      Flags.text("expires-at", "time", "When the rest is taken back: 2030-01-31"),
+      Flags.text("expires-at", "time", "When unused credits expire, such as 2030-01-31"),
     ),
   },
   (tasks, session, { account: reference, ...typed }) =>
@@ -85,7 +85,7 @@ const adjust = command(
       'millrace credits adjust --account acme --amount=-2.5 --reason "Booked twice"': "Down",
     },
   },
-  { ...operation, amount: number("amount", "credits", "How much more, or less: --amount=-5") },
+  { ...operation, amount: number("amount", "credits", "How many to add, or take: --amount=-5") },
   (tasks, session, { account: reference, ...typed }) =>
     Effect.flatMap(withActor(typed), (wanted) => tasks.adjust(session, reference, wanted)),
 )
@@ -93,13 +93,16 @@ const adjust = command(
 const meter = command(
   "meter",
   {
-    short: "Say that runs of an account need cover, or need none",
+    short: "Turn metering of an account on or off",
     long:
-      "Say that runs of an account are refused where its credits do not cover them. Accounts are " +
-      "not metered until this is said.",
-    examples: { "millrace credits meter --account acme --reason contract": "From now on" },
+      "Turn metering of an account on: a start is refused if the account's credits do not cover " +
+      "it. New accounts are not metered.",
+    examples: {
+      "millrace credits meter --account acme --reason contract": "On",
+      "millrace credits meter --account acme --reason ended --off": "Off",
+    },
   },
-  { ...operation, off: Flags.isTyped("off", "From now on runs need no cover") },
+  { ...operation, off: Flags.isTyped("off", "Turn metering off") },
   (tasks, session, { account: reference, off, ...typed }) =>
     Effect.flatMap(withActor(typed), (wanted) =>
       tasks.meter(session, reference, { ...wanted, metered: !off }),
@@ -129,7 +132,7 @@ const statement = command(
   (tasks, session, { account: reference, ...form }) => tasks.statement(session, reference, form),
 )
 
-/** The command, with what can be done to credits. */
+/** The command with its subcommands. */
 export const credits = Command.make("credits").pipe(
   describe({
     short: "Grant, show and correct the credits of accounts",

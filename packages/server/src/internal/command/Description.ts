@@ -1,18 +1,19 @@
 /**
- * What the help says of a command.
+ * The help text of a command.
  */
 import * as Command from "effect/cli/Command"
 
-/** What is said of a command. */
+/** The texts of one command. */
 export interface Words {
+  /** One line, for a list of commands. */
   readonly short: string
-  /** The short words where there are none. */
+  /** For the command's own help; `short` if absent. */
   readonly long?: string
-  /** What to type, and what that does. */
+  /** Command lines, each with what it does. */
   readonly examples?: Readonly<Record<string, string>>
 }
 
-/** Adds the words to a command. */
+/** Adds the texts to a command. */
 export const describe =
   ({ examples = {}, long, short }: Words) =>
   <N extends string, I, C, E, R>(command: Command.Command<N, I, C, E, R>) =>
@@ -24,6 +25,6 @@ export const describe =
       ),
     )
 
-/** Where all of these commands work. */
+/** A sentence about commands that work in all three places. */
 export const everywhere = (what: string): string =>
   `${what}: in a database, in a folder of millrace dev, or on a running server.`

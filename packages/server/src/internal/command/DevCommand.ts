@@ -1,5 +1,5 @@
 /**
- * `millrace dev` on the command line. What it does is loaded when it runs.
+ * `millrace dev` on the command line. The server is loaded when the command runs.
  */
 import * as Command from "effect/cli/Command"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
@@ -20,7 +20,7 @@ export const dev = Command.make(
       const message = "--memory keeps nothing, so it cannot be used together with --data"
       return yield* new CommandFailed({ message, reason: "usage" })
     }
-    // A folder that was typed is wanted more than a variable that says memory.
+    // The flag --data wins over the variable MILLRACE_MEMORY.
     const memory = typed.data === undefined ? typed.memory : false
     const settings = yield* resolveDev({ ...typed, memory })
     const logLevel = Option.getOrElse(yield* GlobalFlag.LogLevel, () => "Warn" as const)
@@ -32,8 +32,8 @@ export const dev = Command.make(
     short: "Run a server for development, with everything in one process",
     long:
       "Run a server for development: store, engine and HTTP interface in one process, with an " +
-      "API key and example workflows on the first start. Not for the internet. Bounds are set by " +
-      "the same variables as those of millrace serve, which lists them in its help.",
+      "API key and example workflows on the first start. Not for the internet. Variables set the " +
+      "limits; millrace serve --help lists them.",
     examples: {
       "millrace dev": `Keep everything in ${defaults.data}`,
       "millrace dev --port 8080 --data /tmp/flows": "Elsewhere",

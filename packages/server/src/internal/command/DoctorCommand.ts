@@ -9,9 +9,9 @@ export const doctor = commandsOf(() => import("../admin/DoctorTasks.ts"))(
   {
     short: "Check credits, the clock, and runs in quarantine",
     long:
-      "Read every entry of every account's ledger and print what does not add up, a line each; " +
-      "then the exit code is 1. A clock that is off by more than 2 s is told, too, and runs that " +
-      "are in quarantine. Changes nothing, and may run beside any traffic.",
+      "Read every entry of every account's ledger. Print one line for each thing that does not " +
+      "add up; the exit code is then 1. Also print whether the clock is off by more than 2 s, " +
+      "and which runs are in quarantine. Changes nothing, and may run beside any traffic.",
     examples: {
       "millrace doctor": "In the database",
       "millrace doctor --url https://flows.example.com": "On a server",

@@ -1,7 +1,7 @@
 /**
- * Flags that several commands have in common, and how a flag is made out of a setting.
+ * Flags that several commands have in common, and flags made from settings.
  *
- * Leaves out: what a flag means together with the environment; that is the configuration's.
+ * Leaves out: how flags and variables combine; `Config` decides that.
  */
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import * as Argument from "effect/cli/Argument"
@@ -34,13 +34,13 @@ export const read = <A>(name: string, metavar: string, description: string, as: 
     ),
   )
 
-/** A whole number of any size; which are possible is for whom it is meant to say. */
+/** A whole number of any size. Its receiver checks its range. */
 export const count = (name: string, description: string) =>
   read(name, "number", description, (typed) => (/^\d+$/.test(typed) ? Number(typed) : undefined))
 
 const readTime = Schema.decodeUnknownOption(Timestamp)
 
-/** A time, or a day, which begins at midnight UTC. */
+/** A time; or a day, which means its midnight in UTC. */
 export const time = (name: string, description: string) =>
   read(name, "time", description, (typed) => Option.getOrUndefined(readTime(typed)))
 
@@ -52,7 +52,7 @@ export const isTyped = (name: string, description: string): Flag.Flag<boolean> =
     Flag.withDescription(description),
   )
 
-/** What was typed, without what was left out. */
+/** The flags that were typed, without the absent ones. */
 export const given = <A extends object>(typed: A) =>
   Object.fromEntries(Object.entries(typed).filter(([, value]) => value !== undefined)) as {
     readonly [K in keyof A as undefined extends A[K] ? never : K]: A[K]
@@ -61,7 +61,7 @@ export const given = <A extends object>(typed: A) =>
 const shown = (value: unknown, metavar: string): string =>
   metavar === "duration" ? `${Number(value) / 1_000}s` : String(value)
 
-/** The flag of a variable: read, and refused, as that is. */
+/** The flag of a variable. The flag's text is read and refused like the variable's. */
 const ofVariable = <A>(
   { expected, name: variable, read: readText }: Variable<A>,
   { description, means, metavar = "", name, read: readTyped = readText }: FlagWords<A>,
@@ -85,7 +85,7 @@ const ofVariable = <A>(
   )
 }
 
-/** The flags of these settings, each by what its setting is called in code. */
+/** The flags of these settings, by the settings' names in code. */
 export const ofVariables = <S extends object>(
   variables: Variables<S>,
   fallbacks: Partial<S> = {},
@@ -99,10 +99,10 @@ export const ofVariables = <S extends object>(
   return Object.fromEntries(flags) as { readonly [K in keyof S]: Flag.Flag<S[K] | undefined> }
 }
 
-/** Where the accounts are: on a server, in a database, or in a folder; and what is printed. */
+/** The flags that say where the accounts are, and whether JSON is printed. */
 export const target = {
   ...ofVariables(remoteVariables),
   ...ofVariables(folderVariables),
   ...ofVariables(databaseVariables, databaseDefaults),
-  json: isTyped("json", "Print JSON, as the server's interface for operators has it"),
+  json: isTyped("json", "Print JSON, in the form of the HTTP interface for operators"),
 }

@@ -19,33 +19,33 @@ const limits = {
 const label = Flags.text(
   "label",
   "text",
-  "What the key is called; unique among an account's live keys",
+  "The key's name; no two live keys of an account share one",
 )
 
 const ofAccount = Flags.optional(
-  Flags.text("account", "name", "Whose key it is, by name or id; anybody's by default"),
+  Flags.text("account", "name", "The key's account, by name or id; all by default"),
 )
 
 const create = command(
   "create",
   {
-    short: "Make an API key and print it, this once",
+    short: "Make an API key and print its secret, only once",
     long:
-      "Make an API key, and the account where there is none of that name. The secret is all that " +
-      "is printed on standard output, and it is printed only this once.",
+      "Make an API key. If there is no account of that name, make the account first. Standard " +
+      "output has only the secret. The secret cannot be shown again.",
     examples: {
       "millrace keys create --label ci": "For the account default",
       "millrace keys create --label app --account acme --per-minute 600":
-        "For another one, with a limit of its own",
+        "For account acme, with its own limit",
     },
   },
   {
     label,
-    account: Flags.text("account", "name", "Whose key it is, made when missing").pipe(
+    account: Flags.text("account", "name", "The key's account, made if missing").pipe(
       Flag.withDefault("default"),
     ),
     ...limits,
-    expiresAt: Flags.time("expires-at", "From when on it is refused: 2030-01-31"),
+    expiresAt: Flags.time("expires-at", "When the key expires, such as 2030-01-31"),
   },
   (tasks, session, { account, label: called, ...rest }) =>
     tasks.create(session, account.trim(), { label: called, ...Flags.given(rest) }),
@@ -55,7 +55,7 @@ const list = command(
   "list",
   {
     short: "Show keys, their limits and when they were last used",
-    long: "Show keys, their limits and when they were last used. Secrets are not kept.",
+    long: "Show keys, their limits and when they were last used. Secrets cannot be shown.",
     examples: {
       "millrace keys list": "Of all accounts",
       "millrace keys list --account acme --json": "For a program",
@@ -77,8 +77,8 @@ const update = command(
   {
     short: "Change a key's label or limits, at once",
     long:
-      "Change a key's label or limits. They hold from the next request on; what was used stays " +
-      "used.",
+      "Change a key's label or limits, from the next request on. Requests made before still " +
+      "count.",
     examples: {
       "millrace keys update ci --per-minute 600": "By its label",
       "millrace keys update key_0198... --label deploy": "By its id",
@@ -97,7 +97,7 @@ const revoke = command(
   "revoke",
   {
     short: "End a key, at once and for good",
-    long: "End a key: every server refuses it from the next request on, for good.",
+    long: "End a key for good. Every server refuses it from the next request on.",
     examples: {
       "millrace keys revoke ci --account acme": "By its label",
       "millrace keys revoke key_0198...": "By its id",
@@ -107,7 +107,7 @@ const revoke = command(
   (tasks, session, reference) => tasks.revoke(session, reference),
 )
 
-/** The command, with what can be done to keys. */
+/** The command with its subcommands. */
 export const keys = Command.make("keys").pipe(
   describe({
     short: "Make, show, change and revoke API keys",

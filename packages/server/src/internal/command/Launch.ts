@@ -1,8 +1,8 @@
 /**
- * A command as a process: it stops on Ctrl-C and SIGTERM, and says by its exit code how it ended:
- * 0 done or stopped, 1 failed, 2 a mistake on the command line.
+ * Runs a command as a process. It stops on Ctrl-C and SIGTERM. Its exit code is 0 if it is done or
+ * was stopped, 1 if it failed, 2 for a mistake on the command line.
  *
- * Leaves out: what the command does, and printing why it was refused.
+ * Leaves out: the command's work, and printing why it failed.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
 
-/** What nobody foresaw is shown whole; refusals were printed already. */
+/** Prints a defect with its stack. Expected failures were printed already. */
 const report = (cause: Cause.Cause<unknown>) =>
   Cause.hasDies(cause) ? Console.error(Cause.pretty(cause)) : Effect.void
 

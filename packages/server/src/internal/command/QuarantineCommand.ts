@@ -15,8 +15,9 @@ const list = command(
   {
     short: "Show runs in quarantine, oldest first",
     long:
-      "Show the open runs whose processes have died while they were at work: whose they are, who " +
-      "executes them now, how many owners they have lost, and which nodes were in progress.",
+      "Show the open runs that lost a process while a node was in progress. For each run: its " +
+      "account, the runner that executes it now, how many owners it has lost, and the nodes that " +
+      "were in progress.",
     examples: {
       "millrace quarantine list": "In the database",
       "millrace quarantine list --json": "With every loss",
@@ -29,10 +30,10 @@ const list = command(
 const release = command(
   "release",
   {
-    short: "Forget what a run has lost",
+    short: "Take a run out of quarantine",
     long:
-      "Forget which owners a run has lost, where you know that it was not to blame: it is " +
-      "executed like any other from then on.",
+      "Take a run out of quarantine, if you know that it was not the cause. Its losses are " +
+      "forgotten, and it is executed like any other run.",
     examples: { "millrace quarantine release run_0198...": "By its id" },
   },
   { run },
@@ -44,19 +45,19 @@ const end = command(
   {
     short: "End a run that is in quarantine",
     long:
-      "End a run at once, before it takes another process down: it is FAILED, and its error says " +
-      "what had happened to it.",
+      "End a run at once, before it crashes another process. Its status becomes FAILED, and its " +
+      "error says what happened.",
     examples: { "millrace quarantine end run_0198...": "By its id" },
   },
   { run },
   (tasks, session, typed) => tasks.end(session, typed.run),
 )
 
-/** The command, with what can be done about runs in quarantine. */
+/** The command with its subcommands. */
 export const quarantine = Command.make("quarantine").pipe(
   describe({
-    short: "Show, release and end runs that take their processes down",
-    long: everywhere("Show, release and end runs that have lost the processes that executed them"),
+    short: "Show, release and end runs that may crash their processes",
+    long: everywhere("Show, release and end runs that lost the processes that executed them"),
   }),
   Command.withSubcommands([list, release, end]),
 )

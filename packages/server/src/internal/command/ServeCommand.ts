@@ -1,5 +1,5 @@
 /**
- * `millrace serve` on the command line. What it does is loaded when it runs.
+ * `millrace serve` on the command line. The server is loaded when the command runs.
  */
 import * as Command from "effect/cli/Command"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
@@ -26,8 +26,8 @@ export const serve = Command.make(
     short: "Run a server on Postgres, alone or beside others",
     long:
       "Run a server on Postgres, alone or beside others on the same database. It makes no " +
-      "account and no key; millrace keys create does.\n\n" +
-      `  Bounds are set by variables, each with a whole number:\n${limitHelp}`,
+      "account and no key; use millrace keys create.\n\n" +
+      `  These variables set the limits; each takes a whole number:\n${limitHelp}`,
     examples: {
       "DATABASE_URL=postgres://... millrace serve": "On port 7411",
       "millrace serve --host 0.0.0.0 --lease 10s": "In a container",

@@ -1,7 +1,7 @@
 /**
- * Rows for people to read, in columns that are as wide as they need be.
+ * A table as text. A column is as wide as its longest cell.
  *
- * Leaves out: cutting anything off, so that what is shown can be copied.
+ * Guarantees: nothing is cut off, so every cell can be copied.
  */
 
 /** The lines of a table: the names of the columns, then one line for each row. */

@@ -15,7 +15,7 @@ const command = commandsOf(() => import("../admin/WebhookTasks.ts"))
 
 const account = (description: string) => Flags.text("account", "name", description)
 
-const ofAccount = Flags.optional(account("Whose deliveries, by name or id; all by default"))
+const ofAccount = Flags.optional(account("The deliveries' account, by name or id; all by default"))
 
 const delivery = Argument.String("delivery").pipe(Argument.withDescription("The delivery's id"))
 
@@ -23,7 +23,7 @@ const list = command(
   "list",
   {
     short: "Show deliveries, newest first",
-    long: "Show the newest deliveries: what was sent where, and how far it is.",
+    long: "Show the newest deliveries, with their addresses, states and attempts.",
     examples: {
       "millrace webhooks list --state FAILED": "What did not arrive",
       "millrace webhooks list --run run_0198... --json": "Of one run",
@@ -51,9 +51,9 @@ const list = command(
 const show = command(
   "show",
   {
-    short: "Show what is sent, and every attempt",
+    short: "Show the body and the attempts of a delivery",
     long:
-      "Show a delivery: the body that is sent, and every attempt with the beginning of its " +
+      "Show the body of a delivery, and every attempt with the beginning of the receiver's " +
       "answer.",
     examples: { "millrace webhooks show msg_0198...": "By its id" },
   },
@@ -66,8 +66,8 @@ const resend = command(
   {
     short: "Send a delivery again, or all that failed",
     long:
-      "Send a delivery again, or all that failed since a time: the same id and body, freshly " +
-      "signed, with as many attempts as a new one has.",
+      "Send a delivery again, or all that failed since a time. Id and body stay the same. The " +
+      "signature is new, and the delivery has as many attempts as a new one.",
     examples: {
       "millrace webhooks resend msg_0198...": "One",
       "millrace webhooks resend --failed-since 2030-01-31T12:00:00Z":
@@ -76,7 +76,7 @@ const resend = command(
   },
   {
     delivery: Flags.optionalArgument(delivery),
-    failedSince: Flags.time("failed-since", "All that failed since then: 2030-01-31"),
+    failedSince: Flags.time("failed-since", "All that failed since, such as 2030-01-31"),
     account: ofAccount,
   },
   (tasks, session, { account: reference, delivery: one, failedSince }) => {
@@ -84,7 +84,7 @@ const resend = command(
     if (one === undefined && failedSince !== undefined) {
       return tasks.resendFailed(session, reference, failedSince)
     }
-    const message = "What is to be sent again? Name a delivery, or --failed-since a time"
+    const message = "Nothing to send again is named: type a delivery's id, or --failed-since"
     return new CommandFailed({ message, reason: "usage" })
   },
 )
@@ -97,10 +97,10 @@ const test = command(
     examples: { "millrace webhooks test https://example.com/hooks": "Try a receiver" },
   },
   {
-    address: Argument.String("address").pipe(
-      Argument.withDescription("Where to send it, as a start would name it"),
+    address: Argument.String("address").pipe(Argument.withDescription("The receiver's address")),
+    account: account("The account whose secret signs it, by name or id").pipe(
+      Flag.withDefault("default"),
     ),
-    account: account("Whose secret signs it, by name or id").pipe(Flag.withDefault("default")),
   },
   (tasks, session, { account: reference, address }) => tasks.test(session, reference, address),
 )
@@ -108,26 +108,25 @@ const test = command(
 const secret = command(
   "secret",
   {
-    short: "Show the secrets that sign, or rotate them",
+    short: "Show or rotate the signing secrets of an account",
     long:
-      "Show the secrets that an account's deliveries are signed with, oldest first: what a " +
-      "receiver verifies with. With --rotate a new one is made, and the old one signs beside it " +
-      "for a day.",
+      "Show the secrets that sign an account's deliveries, oldest first. Receivers verify with " +
+      "them. --rotate makes a new secret; the old one signs beside it for a day.",
     examples: {
       "millrace webhooks secret": "Of the account default",
       "millrace webhooks secret --account acme --rotate": "A new one",
     },
   },
   {
-    account: account("Whose secret, by name or id").pipe(Flag.withDefault("default")),
+    account: account("The secrets' account, by name or id").pipe(Flag.withDefault("default")),
     rotate: Flags.isTyped(
       "rotate",
-      "Make a new one first; the others go on signing for the overlap",
+      "Make a new secret first; the old ones go on signing for the overlap",
     ),
     overlap: Flags.read(
       "overlap",
       "duration",
-      "How long two secrets sign, such as 1h (24h)",
+      "How long the old secrets go on signing, such as 1h (24h)",
       readDuration,
     ),
   },
@@ -137,12 +136,12 @@ const secret = command(
   },
 )
 
-/** The command, with what can be done about webhooks. */
+/** The command with its subcommands. */
 export const webhooks = Command.make("webhooks").pipe(
   describe({
     short: "Show, resend and test deliveries; show and rotate secrets",
     long: everywhere(
-      "Show, resend and test deliveries, and show and rotate the secrets they are signed with",
+      "Show, resend and test deliveries, and show and rotate the secrets that sign them",
     ),
   }),
   Command.withSubcommands([list, show, resend, test, secret]),

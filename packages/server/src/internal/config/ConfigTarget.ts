@@ -1,8 +1,8 @@
 /**
- * Where a command that manages accounts and keys finds them: flags first, then variables.
+ * Where an admin command finds accounts and keys: flags first, then variables.
  *
- * Guarantees: nothing is guessed; a command that could mean two places is refused. Leaves out:
- * whether there is anything at that place.
+ * Guarantees: nothing is guessed; a command line that names two places is refused. Leaves out:
+ * checking that something is there.
  */
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -20,30 +20,30 @@ import type {
 } from "./Settings.ts"
 import { folderVariables, hookVariables, remoteVariables } from "./Variables.ts"
 
-/** Where accounts and keys are managed: a running server, a database, or a folder of `dev`. */
+/** The place that a command works on: a running server, a database, or a folder of `dev`. */
 export type Target =
   | { readonly _tag: "Server"; readonly url: string; readonly token: Redacted.Redacted }
   | LocalTarget
 
-/** One where a command works on the data itself. */
+/** A place whose data the command opens itself. */
 export type LocalTarget =
   | { readonly _tag: "Database"; readonly settings: DatabaseSettings; readonly hooks: HookSettings }
   | ({ readonly _tag: "Folder"; readonly data: string; readonly hooks: HookSettings } & KeySettings)
 
-/** What a command needs that works on webhooks in place of a server. Null: that of the folder. */
+/** What a command on the data itself needs for webhooks. No master key: the folder's own. */
 export type HookSettings = Pick<DevSettings, "masterKey" | "egressAllow">
 
-/** What the command line says of it. */
+/** The flags that name the place. */
 export type TargetFlags = DatabaseFlags & Flags<RemoteSettings & Pick<DevSettings, "data">>
 
 const usage = (message: string) => Effect.fail(new CommandFailed({ message, reason: "usage" }))
 
 const unnamed =
-  "Where are the accounts? Set DATABASE_URL (or --database-url), MILLRACE_URL (or --url) to a " +
-  "running server with its MILLRACE_ADMIN_TOKEN (or --admin-token), or --data to a folder of " +
-  "millrace dev"
+  "No place with accounts is named. For a database, set DATABASE_URL (or --database-url); for a " +
+  "running server, MILLRACE_URL and MILLRACE_ADMIN_TOKEN (or --url and --admin-token); for a " +
+  "folder of millrace dev, --data"
 
-/** A running server, which has to be shown its token. */
+/** A running server with its admin token. */
 const resolveServer = Effect.fnUntraced(function* (flags: TargetFlags) {
   const { adminToken, url } = yield* resolveAll<RemoteSettings>(
     { url: flags.url, adminToken: flags.adminToken },
@@ -57,8 +57,8 @@ const resolveServer = Effect.fnUntraced(function* (flags: TargetFlags) {
 })
 
 /**
- * Where a command finds accounts and keys: what was typed, else what a variable names; refused
- * where nothing is named, or too much.
+ * Where a command finds accounts and keys: the place that a flag names, else a variable. Fails if
+ * no place is named, or if flags name two.
  */
 export const resolveTarget = Effect.fnUntraced(function* (
   flags: TargetFlags,

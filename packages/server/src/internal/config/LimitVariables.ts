@@ -1,21 +1,21 @@
 /**
- * A variable for every bound in `Limits`, by one rule: that of `runsAtOnce` is
+ * A variable for every limit in `Limits`, by one rule: the variable of `runsAtOnce` is
  * `MILLRACE_LIMIT_RUNS_AT_ONCE`.
  *
- * Guarantees: a bound that is added has its variable, its line of help and its check at once.
- * Leaves out: what the bounds are; `@millrace/core/domain/Limits` says that.
+ * Guarantees: a new limit gets its variable, its line of help and its check without a change here.
+ * Leaves out: the limits themselves; they are in `@millrace/core/domain/Limits`.
  */
 import type { Limit, Limits } from "@millrace/core/domain/Limits"
 import { limitNames, limits } from "@millrace/core/domain/Limits"
 import type { Read, Variable, Variables } from "./Variable.ts"
 
-/** What the names of all of these variables begin with. */
+/** The prefix of all these variables. */
 export const limitPrefix = "MILLRACE_LIMIT_"
 
-/** What stands for no bound. */
+/** The text that means no limit. */
 const none = "none"
 
-/** The largest number that every store can count to. */
+/** The largest number that every store can hold. */
 const most = 2_147_483_647
 
 const readFrom =
@@ -33,7 +33,7 @@ const readOptional =
 const nameOf = (limit: string): string =>
   limitPrefix + limit.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
 
-/** The variable of a bound, by what that is called in code. */
+/** The variable of a limit, from the limit's name in code. */
 export const limitVariable = (name: string, { isOptional, least = 1 }: Limit): Variable<number> => {
   const expected = `a whole number from ${least}`
   return isOptional === true
@@ -41,14 +41,14 @@ export const limitVariable = (name: string, { isOptional, least = 1 }: Limit): V
     : { name: nameOf(name), expected, read: readFrom(least) }
 }
 
-/** The variables of all bounds. */
+/** The variables of all limits. */
 export const limitVariables = Object.fromEntries(
   limitNames.map((name) => [name, limitVariable(name, limits[name])]),
 ) as Variables<Limits>
 
 const shown = (value: number): string => (Number.isFinite(value) ? String(value) : none)
 
-/** A line for each bound: its variable, what holds where that is not set, and what it bounds. */
+/** A line for each limit: its variable, its default, and its meaning. */
 export const limitHelp: string = limitNames
   .map((name) => {
     const { meaning, usual } = limits[name]

@@ -1,6 +1,6 @@
 /**
- * How the texts of variables and flags are read. Each reader answers `undefined` for a text that
- * makes no sense.
+ * Readers of the texts of variables and flags. A reader returns `undefined` for a text that it
+ * cannot read.
  */
 import { SecretPrefix } from "@millrace/core/domain/ApiKey"
 import { isCidr } from "@millrace/egress/Address"
@@ -12,7 +12,7 @@ import { isIP } from "node:net"
 import type { AllowedNetwork } from "./Settings.ts"
 import type { Read } from "./Variable.ts"
 
-/** Reads a port, where 0 stands for any free one; `undefined` when it is none. */
+/** Reads a port from 0 to 65535; 0 means any free one. */
 export const readPort: Read<number> = (text) =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
 
@@ -56,11 +56,11 @@ const isNetwork = (text: string): boolean => Result.isSuccess(IpNetwork.fromStri
 
 const bitsOf = (address: string): number => (isIP(address) === 4 ? 32 : 128)
 
-/** What can be sent in a header, and is not to be guessed. */
+/** Reads a token: characters that a header can carry, and too many to guess. */
 export const readToken: Read<Redacted.Redacted> = (text) =>
   /^[\x21-\x7e]{24,}$/.test(text) ? Redacted.make(text) : undefined
 
-/** Reads what keys may begin with. */
+/** Reads a prefix of API keys. */
 export const readPrefix: Read<string> = (text) => (isPrefix(text) ? text : undefined)
 
 const isPrefix = Schema.is(SecretPrefix)
@@ -72,7 +72,7 @@ export const readOrigin: Read<string> = (text) =>
 /** Milliseconds of units of time. */
 export const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** Reads a duration such as `500ms`, `1.5s` or `2m`; `undefined` when it is none of these. */
+/** Reads a duration such as `500ms`, `1.5s` or `2m`, in milliseconds. */
 export const readDuration: Read<number> = (text) => {
   const [, amount, unit] = /^(\d+(?:\.\d+)?) ?(ms|s|m|h)$/.exec(text.trim()) ?? []
   return unit === undefined ? undefined : Number(amount) * units[unit as keyof typeof units]
@@ -86,5 +86,5 @@ export const readBetween =
     return value !== undefined && value >= least && value <= most ? value : undefined
   }
 
-/** Reads a whole number; `undefined` when it is none. */
+/** Reads a whole number of at most six digits. */
 export const readCount: Read<number> = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined)

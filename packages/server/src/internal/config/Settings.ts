@@ -1,10 +1,10 @@
 /**
- * What servers and commands go by, once flags, variables and defaults are one.
+ * The settings of servers and commands, made from flags, variables and defaults.
  */
 import type { Limits } from "@millrace/core/domain/Limits"
 import type * as Redacted from "effect/Redacted"
 
-/** A network that graphs may call though it is not public. */
+/** A private network that workflows may call. */
 export interface AllowedNetwork {
   /** `127.0.0.1/32`. */
   readonly cidr: string
@@ -12,25 +12,24 @@ export interface AllowedNetwork {
   readonly port?: number
 }
 
-/** What new API keys are like, whoever makes them. */
+/** The settings of new API keys. */
 export interface KeySettings {
-  /** What new API keys begin with. */
+  /** The first characters of new API keys. */
   readonly keyPrefix: string
 }
 
-/** Where a server listens, whom it lets in, and what its workflows may call. */
+/** The settings that `dev` and `serve` share. */
 export interface ServerSettings extends KeySettings {
   /** 0: any free port. */
   readonly port: number
   readonly host: string
   readonly egressAllow: ReadonlyArray<AllowedNetwork>
-  /** What operators show. Null: there is no interface for them, or `dev` makes a token up. */
+  /** The admin token. Null: `serve` has no admin interface, and `dev` makes a token. */
   readonly adminToken: Redacted.Redacted | null
-  /** What is bounded, and by how much. */
   readonly limits: Limits
 }
 
-/** What `millrace dev` goes by. */
+/** The settings of `millrace dev`. */
 export interface DevSettings extends ServerSettings {
   /** The folder of the embedded store, as given. */
   readonly data: string
@@ -38,39 +37,39 @@ export interface DevSettings extends ServerSettings {
   readonly memory: boolean
   /** False: no example workflows and no demonstration. */
   readonly seed: boolean
-  /** What secrets are kept with. Null: the one in the data folder, made when missing. */
+  /** The master key. Null: the key in the data folder, made if missing. */
   readonly masterKey: Redacted.Redacted | null
 }
 
 /** Which database to use, and how. */
 export interface DatabaseSettings extends KeySettings {
   readonly databaseUrl: Redacted.Redacted
-  /** Connections at most, beside up to five that keep the lease and hear of new runs. */
+  /** Connections at most. Up to five more keep the lease and hear of new runs. */
   readonly connections: number
-  /** False: the tables are brought up to date by somebody else. */
+  /** False: the server does not change the tables. */
   readonly migrate: boolean
 }
 
-/** What `millrace serve` goes by. */
+/** The settings of `millrace serve`. */
 export interface ServeSettings extends ServerSettings, DatabaseSettings {
-  /** What secrets are kept with. */
+  /** The master key. */
   readonly masterKey: Redacted.Redacted
-  /** How long runs stay with a server that gives no sign of life. */
+  /** How long a server owns its runs without a heartbeat. */
   readonly leaseMillis: number
   /** How long nodes in progress may go on once the server was told to stop. */
   readonly graceMillis: number
-  /** How long a request that has arrived may take to be answered. */
+  /** How long the answer to a complete request may take. */
   readonly requestMillis: number
-  /** Networks of proxies that are believed when they say whose request it is. */
+  /** Networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: ReadonlyArray<string>
 }
 
-/** Where a running server is, and what it wants to be shown. */
+/** The address of a running server, and its admin token. */
 export interface RemoteSettings extends Pick<ServerSettings, "adminToken"> {
   readonly url: string
 }
 
-/** What the command line says; what it leaves out is `undefined`. */
+/** What was typed; an absent flag is `undefined`. */
 export type Flags<S> = { readonly [K in keyof S]?: S[K] | undefined }
 export type DevFlags = Flags<Omit<DevSettings, "limits">>
 export type DatabaseFlags = Flags<DatabaseSettings>

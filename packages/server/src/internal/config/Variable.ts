@@ -1,21 +1,21 @@
 /**
- * A setting as it is said: by a variable of the environment, or by a flag.
+ * How a user sets a setting: by an environment variable, or by a flag.
  *
  * Leaves out: reading the environment and the command line.
  */
 
-/** Reads a text; `undefined` when it makes no sense. */
+/** Reads a text; `undefined` if it cannot be read. */
 export type Read<A> = (text: string) => A | undefined
 
-/** The flag of a setting: with a value, or one that means a value by being there. */
+/** The flag of a setting: it takes a value, or its presence means a value. */
 export interface FlagWords<A> {
   readonly name: string
   readonly description: string
-  /** What stands for the value. */
+  /** The name of the value in the help. */
   readonly metavar?: string
-  /** What the flag means where it has no value. */
+  /** The value that a flag without a value means. */
   readonly means?: A
-  /** How what is typed is read, where not as the variable. */
+  /** How the flag's text is read; like the variable's if absent. */
   readonly read?: Read<A>
 }
 
@@ -25,13 +25,13 @@ export interface Variable<A> {
   /** What the text should be, after "expected". */
   readonly expected: string
   readonly read: Read<A>
-  /** True for a value that is possible, from the variable or the flag; any by default. */
+  /** True for an allowed value, from the variable or the flag; every value by default. */
   accepts?(this: void, value: A): boolean
-  /** What to say where nothing is said and there is no default. */
+  /** The message if neither flag nor variable is set and there is no default. */
   readonly missing?: string
-  /** Absent where the variable alone says it. */
+  /** Absent if there is no flag. */
   readonly flag?: FlagWords<A>
 }
 
-/** The variables of settings, by what they are called in code. */
+/** The variables of settings, by the settings' names in code. */
 export type Variables<S> = { readonly [K in keyof S]-?: Variable<S[K]> }

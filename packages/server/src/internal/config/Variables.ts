@@ -1,6 +1,6 @@
 /**
- * The variables and flags of every setting but the bounds: what they are called, what they say, and
- * how they are read. The one list that reading, help and refusals go by.
+ * The variables and flags of every setting but the limits: their names, their texts and their
+ * readers. Reading, help and messages all use this one list.
  */
 import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import * as Redacted from "effect/Redacted"
@@ -81,7 +81,7 @@ export const devVariables: Variables<Omit<DevSettings, "limits">> = {
     flag: {
       name: "data",
       metavar: "folder",
-      description: "Folder of the embedded store, made when missing",
+      description: "Folder of the embedded store, made if missing",
     },
   },
   memory: {
@@ -106,13 +106,13 @@ export const devVariables: Variables<Omit<DevSettings, "limits">> = {
 
 const addressForm = "an address such as postgres://user:password@host:5432/database"
 
-/** What a command reads that works on a database. */
+/** What a command on a database reads. */
 export const databaseVariables: Variables<DatabaseSettings> = {
   ...keyVariables,
   databaseUrl: {
     name: "DATABASE_URL",
     expected: addressForm,
-    // An address has a password, so it is taken as it is, and refused without being repeated.
+    // The address holds a password, so no message may repeat it. That is why `read` takes any text.
     read: Redacted.make,
     accepts: (url) => /^postgres(?:ql)?:\/\/./.test(Redacted.value(url)),
     missing:
@@ -121,7 +121,7 @@ export const databaseVariables: Variables<DatabaseSettings> = {
     flag: {
       name: "database-url",
       metavar: "url",
-      description: "The Postgres to use; safer in the variable, which other users cannot see",
+      description: "The Postgres to use; other users can see a flag, but not the variable",
     },
   },
   connections: {
@@ -154,7 +154,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
     flag: {
       name: "lease",
       metavar: "duration",
-      description: "How long runs stay with a server that gives no sign of life",
+      description: "How long a server owns its runs without a heartbeat",
     },
   },
   graceMillis: {
@@ -164,7 +164,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
     flag: {
       name: "grace",
       metavar: "duration",
-      description: "How long nodes in progress may go on once the server is told to stop",
+      description: "How long nodes in progress may go on after the server is told to stop",
     },
   },
   requestMillis: {
@@ -186,7 +186,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
   ...egressVariables,
 }
 
-/** What a command reads that can work on a running server. */
+/** What a command on a running server reads. */
 export const remoteVariables: Variables<RemoteSettings> = {
   url: {
     name: "MILLRACE_URL",
@@ -199,27 +199,27 @@ export const remoteVariables: Variables<RemoteSettings> = {
     flag: {
       name: "admin-token",
       metavar: "token",
-      description: "The operator token of that server; safer in the variable",
-      // Whatever is typed is taken, because a refusal would show it.
+      description: "That server's operator token; other users can see a flag, but not the variable",
+      // Takes any text, because a message about a wrong one would show the token.
       read: Redacted.make,
     },
   },
 }
 
-/** What a command reads that works on the folder of a `millrace dev`. */
+/** What a command on a folder of `millrace dev` reads. */
 export const folderVariables: Variables<Pick<DevSettings, "data" | "keyPrefix">> = {
   data: {
     ...devVariables.data,
     flag: {
       name: "data",
       metavar: "folder",
-      description: "Folder of a millrace dev that does not run",
+      description: "Folder of a millrace dev that is not running",
     },
   },
   ...keyVariables,
 }
 
-/** What a command reads that does the work of a server with webhooks. */
+/** What a command on the data itself reads for webhooks. */
 export const hookVariables: Variables<Pick<DevSettings, "masterKey" | "egressAllow">> = {
   masterKey: masterKeyVariable,
   ...egressVariables,

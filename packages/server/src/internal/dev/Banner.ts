@@ -1,8 +1,8 @@
 /**
- * What a server says when everything answers: the first time it makes what a newcomer needs and
- * shows a workflow run, later it tells what was kept.
+ * What `millrace dev` prints when it is ready. The first start makes an account, a key and example
+ * workflows, and runs one of them. Later starts print what the store holds.
  *
- * Guarantees: a key is shown in the start that makes it, and never again.
+ * Guarantees: only the start that makes a key prints it.
  */
 import type { Account } from "@millrace/core/domain/Account"
 import type { Workflow } from "@millrace/core/domain/Workflow"
@@ -20,13 +20,13 @@ import type { Colors } from "./Colors.ts"
 import { follow } from "./RunView.ts"
 import * as Seed from "./Seed.ts"
 
-/** What there is to say something about. */
+/** The server that the banner is about. */
 export interface Host {
   readonly settings: DevSettings
-  /** Where the server is reached. */
+  /** The server's address: `http://127.0.0.1:7411`. */
   readonly origin: string
   readonly colors: Colors
-  /** What operators show, where this start has made it up. */
+  /** The admin token, if this start has made it. */
   readonly token: Redacted.Redacted | undefined
   /** How many runs an earlier process left behind. */
   readonly unfinished: number
@@ -35,7 +35,7 @@ export interface Host {
 const print = (...lines: ReadonlyArray<string>) =>
   Effect.forEach(lines, (line) => Console.log(line), { discard: true })
 
-/** Runs the order digest for everybody to see. */
+/** Runs the order digest and prints its nodes as they end. */
 const demonstrate = Effect.fnUntraced(function* (
   { origin, colors }: Host,
   account: Account,
@@ -72,7 +72,7 @@ const laterStart = Effect.fnUntraced(function* (host: Host, account: Account) {
   yield* print(BannerText.keptLine(kept, colors), "", ...BannerText.hintLines(origin, token))
 })
 
-/** Makes what is missing, and prints everything there is to say. */
+/** Makes what is missing, and prints the banner. */
 export const banner = Effect.fnUntraced(function* (host: Host) {
   yield* print(BannerText.titleLine(host.colors))
   const account = yield* Seed.ensureAccount

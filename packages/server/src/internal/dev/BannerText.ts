@@ -1,5 +1,5 @@
 /**
- * What a server that has started says: where it is, what it keeps, and how to call it.
+ * The lines that `millrace dev` prints: its addresses, its store, and requests to paste.
  *
  * Guarantees: every `curl` works exactly as it is printed. Leaves out: printing.
  */
@@ -25,7 +25,7 @@ const storeText = ({ data, memory }: DevSettings): string =>
     ? "in memory: nothing is kept when the server stops"
     : `${data} (embedded: survives a crash of the server, but not a power cut)`
 
-/** Where operators are let in, and with what, where this start has made that up. */
+/** The address for operators, and the admin token if this start has made it. */
 const operatorLines = (origin: string, token: Redacted.Redacted | undefined, colors: Colors) => [
   row("Operators", `${origin}/api/admin/v1`, colors),
   ...(token === undefined
@@ -33,7 +33,7 @@ const operatorLines = (origin: string, token: Redacted.Redacted | undefined, col
     : [row("", `token until it stops: ${Redacted.value(token)}`, colors)]),
 ]
 
-/** Where everything is. */
+/** The addresses and the store. */
 export const placeLines = (
   origin: string,
   settings: DevSettings,
@@ -46,7 +46,7 @@ export const placeLines = (
   row("Store", storeText(settings), colors),
 ]
 
-/** In single quotes where a shell would read something into it. */
+/** In single quotes, if a shell would change the text without them. */
 const quoted = (text: string): string => (/^[\w:/.-]+$/.test(text) ? text : `'${text}'`)
 
 const curl = (url: string, ...options: ReadonlyArray<string>): string =>
@@ -57,7 +57,7 @@ const bearer = (secret: string): string => `-H "Authorization: Bearer ${secret}"
 const startBody = (workflow: Workflow): string =>
   `-H "Content-Type: application/json" -d '{"workflowId":"${workflow.id}"}'`
 
-/** The key, this once, and requests that work with it. */
+/** The new key, and requests that use it. */
 export const keyLines = (
   origin: string,
   secret: string,
@@ -81,7 +81,7 @@ const counted = (count: number, noun: string): string => {
   return `${text} ${noun}${count === 1 ? "" : "s"}`
 }
 
-/** What was there already. */
+/** What the store held before this start. */
 export const keptLine = (
   { runs, unfinished, workflows }: Readonly<Record<"workflows" | "runs" | "unfinished", number>>,
   colors: Colors,
@@ -90,14 +90,14 @@ export const keptLine = (
   return row("kept:", `${counted(workflows, "workflow")}, ${counted(runs, "run")}${rest}`, colors)
 }
 
-/** How to call a server whose key was shown when it first started. */
+/** How to call a server whose first start has printed the key. */
 export const hintLines = (
   origin: string,
   token: Redacted.Redacted | undefined,
 ): ReadonlyArray<string> => [
-  "  Is it there?",
+  "  Check that it answers:",
   `    ${curl(origin + healthPath)}`,
-  "  With the key that the first start showed:",
+  "  List the runs, with the key that the first start printed:",
   `    ${curl(`${origin}/api/v1/runs`, bearer("<key>"))}`,
   "  To make another key:",
   `    npx millrace keys create --label another --url ${origin} --admin-token ${

@@ -1,8 +1,8 @@
 /**
- * Emphasis for a terminal: where there is none, or colours are not wanted, text stays as it is.
+ * Emphasis for a terminal. Without a terminal, or without colours, text stays as it is.
  *
- * Leaves out: deciding whether colours are wanted; the command line's own detection says that, from
- * the terminal, `NO_COLOR` and `FORCE_COLOR`.
+ * Leaves out: whether colours are wanted. `effect/cli` finds that out from the terminal, `NO_COLOR`
+ * and `FORCE_COLOR`.
  */
 import { TerminalCapabilities } from "effect/cli/TerminalCapabilities"
 import * as Effect from "effect/Effect"
@@ -33,7 +33,7 @@ export const coloured: Colors = {
   red: escape(31, 39),
 }
 
-/** What suits where standard output goes. */
+/** The emphasis that standard output can show. */
 export const current: Effect.Effect<Colors> = Effect.map(TerminalCapabilities, ({ canColor }) =>
   canColor ? coloured : plain,
 )

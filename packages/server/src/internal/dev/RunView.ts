@@ -11,7 +11,7 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Console, Effect, Option } from "effect"
 import type { Colors } from "./Colors.ts"
 
-/** How often the store is asked what is new. */
+/** How long to wait between two reads of the run. */
 const lookAgain = "20 millis"
 
 const signs: { readonly [S in NodeRunStatus]: readonly [string, keyof Colors] } = {
@@ -43,7 +43,7 @@ export const widthsOf = ({ definition }: RunRecord): Widths => ({
   type: Math.max(...definition.nodes.map((each) => each.type.length)),
 })
 
-/** Why a node failed or was skipped; the status itself is not said twice. */
+/** Why a node failed or was skipped, without the word "Skipped", which its line has already. */
 const remarkOf = ({ error, logs, status }: NodeRun): string =>
   error ?? (status === "SKIPPED" ? (logs?.at(-1)?.message ?? "").replace(/^Skipped: /, "") : "")
 
@@ -64,7 +64,7 @@ export const endLine = (run: Run, colors: Colors): string => {
   return `  ${run.workflowName}: ${word} in ${took(run)}${reason}`
 }
 
-/** Settled node runs that were not shown yet, in the order in which they finished. */
+/** Finished node runs that were not shown yet, in the order in which they finished. */
 const newlySettled = (record: RunRecord, shown: ReadonlySet<string>): ReadonlyArray<NodeRun> =>
   record.nodeRuns
     .filter((row) => isNodeTerminal(row.status) && !shown.has(row.nodeId))

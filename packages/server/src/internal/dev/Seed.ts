@@ -1,8 +1,8 @@
 /**
- * What a new store is given: an account, the example workflows, and one API key.
+ * Fills a new store: an account, the example workflows, and one API key.
  *
- * Guarantees: the key comes last. So a first start that was cut short is taken up again by the next
- * one, nothing is made twice, and no key exists that nobody was shown. Leaves out: showing it.
+ * Guarantees: the key is made last, so a store without a key has not finished its first start. The
+ * next start continues an interrupted first one and makes nothing twice. Leaves out: printing.
  */
 import type { Account } from "@millrace/core/domain/Account"
 import type { Workflow, WorkflowContent } from "@millrace/core/domain/Workflow"
@@ -15,10 +15,10 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Option } from "effect"
 
-/** What the account is called that everything belongs to. */
+/** The name of the account. */
 const accountName = "default"
 
-/** What the first key is labelled. */
+/** The label of the first key. */
 const keyLabel = "first key"
 
 /** The account of this store: the oldest, or a new one. */
@@ -29,7 +29,7 @@ export const ensureAccount: Effect.Effect<Account, StorageError, KeyStore | Keys
   },
 )
 
-/** True until the account has, or ever had, a key: its first start is not over. */
+/** True if the account never had a key: its first start is not over. */
 export const isNew = (account: Account): Effect.Effect<boolean, StorageError, KeyStore> =>
   Effect.gen(function* () {
     const keys = yield* (yield* KeyStore).list(account.id)
@@ -56,6 +56,6 @@ export const createKey = (account: Account): Effect.Effect<CreatedKey, StorageEr
   Effect.gen(function* () {
     return yield* (yield* Keys).create(account.id, { label: keyLabel })
   }).pipe(
-    // The account is there, and has no key whose label or number could be in the way.
+    // The account exists and has no keys, so none of these can happen.
     Effect.catchTag(["AccountNotFound", "LabelTaken", "TooManyKeys", "InvalidKey"], Effect.die),
   )

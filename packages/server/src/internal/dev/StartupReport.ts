@@ -1,7 +1,7 @@
 /**
- * What a store holds when the server starts: how much was kept, and whose runs were interrupted.
+ * What a store holds when the server starts: workflows, runs, and runs that were interrupted.
  *
- * Leaves out: what becomes of interrupted runs; the engine takes them over by itself.
+ * Leaves out: continuing interrupted runs; the engine claims them by itself.
  */
 import type { Account } from "@millrace/core/domain/Account"
 import type { Page, PageRequest } from "@millrace/core/domain/Page"
@@ -11,7 +11,7 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect } from "effect"
 
-/** Nobody needs to know more exactly than this how much there is. */
+/** Counting stops here; the banner then prints "1000 or more". */
 export const countedAtMost = 1_000
 
 const pageSize = 100

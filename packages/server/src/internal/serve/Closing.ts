@@ -1,14 +1,15 @@
 /**
- * A server of HTTP that can stop without breaking a connection that a client counts on.
+ * An HTTP server that can stop without breaking a connection on which a client sends a request.
  *
- * A connection that is kept would be used until the moment it is closed, so from the beginning of
- * the end every answer says that its connection closes after it. Connections that the process has
- * not accepted yet are reset when it stops listening, so it does that right after a turn of the
- * event loop in which there was nothing to accept. Connections without a request come last: they
- * stay for a moment longer, because a request may be on its way.
+ * - A client uses a kept connection until it is closed. So from `begin` on, every answer says that
+ *   its connection closes after it.
+ * - The system resets connections that the process has not accepted when it stops listening. So the
+ *   server stops listening right after a turn of the event loop that had nothing to accept.
+ * - A request may be on its way on a connection without one. So those connections are closed last,
+ *   a moment later.
  *
- * Guarantees: closing ends, whatever clients do. Leaves out: when to begin, and how much longer to
- * accept connections for clients that have not noticed.
+ * Guarantees: closing ends, whatever clients do. Leaves out: when to begin, and how long to accept
+ * connections after that.
  */
 import { Clock, Deferred, Effect } from "effect"
 import type {
@@ -26,15 +27,15 @@ import type { Duplex } from "node:stream"
 /** A server, and how it is stopped. */
 export interface Closing {
   readonly server: Server
-  /** Says with every answer from now on that its connection closes after it. */
+  /** Makes every later answer say that its connection closes after it. */
   readonly begin: Effect.Effect<void>
-  /** True once that was asked. */
+  /** True after `begin`. */
   readonly isClosing: () => boolean
   /** True while an answer that has begun is being sent over a connection. */
   readonly isAnswering: (socket: Duplex) => boolean
   /**
-   * Accepts no more connections, answers what was accepted, and is done once nobody is connected;
-   * after five seconds at the latest, when requests may still be in progress.
+   * Accepts no more connections and answers the requests of those accepted. Done when no client is
+   * connected; after five seconds at the latest, even if requests are still in progress.
    */
   readonly end: Effect.Effect<void>
 }
@@ -45,25 +46,25 @@ const gracefulMillis = 5_000
 /** How long a connection on which nothing is in progress stays once no more are accepted. */
 const idleMillis = 500
 
-/** How often it is looked at which connections have nothing in progress after that. */
+/** The pause between two rounds that close idle connections. */
 const lookMillis = 50
 
-/** How long to look for a turn that is short as well before the server stops listening. */
+/** How long to look for a turn that accepted nothing and was also short. */
 const quietMillis = 500
 
-/** How long to look for one in which nothing is to be accepted. */
+/** How long to look for a turn that accepted nothing, before the server stops listening anyway. */
 const emptyMillis = 3_000
 
-/** How long the event loop rests between two looks at whether anything comes. */
+/** The pause between two looks at a turn. */
 const restMillis = 2
 
-/** A turn of the event loop that takes longer did something, or the process had to wait. */
+/** A longer turn of the event loop did work, or the process was not scheduled. */
 const quietTurnMillis = 0.2
 
 /**
- * Acts right after a turn of the event loop in which the server accepted no connection and, as long
- * as the patience lasts, nothing else took time. The rest before every look makes it likely that
- * the machine lets the process go on until it has acted.
+ * Calls `act` right after a turn of the event loop in which the server accepted no connection.
+ * During `patienceMillis` the turn must also be short. The pause before every look makes it likely
+ * that the system does not interrupt the process between the turn and `act`.
  */
 const whenQuiet = Effect.fnUntraced(function* (
   server: Server,
@@ -94,7 +95,7 @@ const whenQuiet = Effect.fnUntraced(function* (
       stop()
       resume(Effect.void)
     }
-    // Between a timer and what is immediate after it, the loop asks once for whatever has come.
+    // Between a timer and the `setImmediate` that it calls, the loop polls for connections once.
     const rest = () => {
       timer = setTimeout(() => {
         hasAccepted = false
@@ -109,7 +110,10 @@ const whenQuiet = Effect.fnUntraced(function* (
 
 type Headers = OutgoingHttpHeaders | Array<OutgoingHttpHeader>
 
-/** Answers that are found by their connection, and say that it closes after them, once it does. */
+/**
+ * A class of answers. Each is kept in `begun` by its connection. While the server is closing, an
+ * answer says that its connection closes after it.
+ */
 const answersOf = (isClosing: () => boolean, begun: WeakMap<Duplex, ServerResponse>) =>
   class<Request extends IncomingMessage> extends ServerResponse<Request> {
     override writeHead(status: number, message?: string, headers?: Headers): this
@@ -123,7 +127,7 @@ const answersOf = (isClosing: () => boolean, begun: WeakMap<Duplex, ServerRespon
     }
   }
 
-/** Closes connections on which nothing is in progress, also those on which nothing ever came. */
+/** Closes connections without a request in progress, also those that never had a request. */
 const closeIdle = (server: Server, connections: Iterable<Socket>): void => {
   server.closeIdleConnections()
   for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
@@ -133,7 +137,7 @@ const endOf = (server: Server, connections: Iterable<Socket>): Effect.Effect<voi
   Effect.gen(function* () {
     const closed = Deferred.makeUnsafe<void>()
     const onClosed = () => Deferred.doneUnsafe(closed, Effect.void)
-    // Not that of HTTP, which would close idle connections at once.
+    // The `close` of `node:http` would close idle connections at once.
     const stopListening = () => void NetServer.prototype.close.call(server, onClosed)
     const orElse = () => Effect.sync(stopListening)
     const stopped = whenQuiet(server, quietMillis, stopListening)
@@ -144,7 +148,7 @@ const endOf = (server: Server, connections: Iterable<Socket>): Effect.Effect<voi
     yield* Effect.ignore(Effect.timeout(settled, gracefulMillis))
   })
 
-/** Makes a server that listens to nothing yet. */
+/** Makes a server that does not listen yet. */
 export const create = (options: ServerOptions): Closing => {
   let hasBegun = false
   const isClosing = () => hasBegun

@@ -1,8 +1,8 @@
 /**
- * The stores of a server: in a Postgres that others may use at the same time.
+ * The stores of `millrace serve`, in a Postgres that other servers may share.
  *
- * Guarantees: a database that cannot be used is refused at the start, in one sentence. Leaves out:
- * the embedded database; that is a development server's.
+ * Guarantees: the start fails with one sentence if the database cannot be used. Leaves out: the
+ * embedded database of `millrace dev`.
  */
 import type { Stores } from "@millrace/core/engine/Engine"
 import * as SharedStores from "@millrace/postgres/SharedStores"
@@ -36,6 +36,6 @@ export const open = (
 ): Effect.Effect<Context.Context<Stores>, CommandFailed, Scope.Scope> =>
   Effect.mapError(Layer.build(SharedStores.layerStorage(optionsOf(settings))), explain)
 
-/** Opens the stores for a server, which keeps its lease apart from its work. */
+/** Opens the stores for a server. Its lease has connections of its own, so load cannot delay it. */
 export const openForServer: typeof open = (settings) =>
   Effect.mapError(Layer.build(SharedStores.layer(optionsOf(settings), true)), explain)

@@ -1,8 +1,8 @@
 /**
- * How long a request may take.
+ * The deadline of a request.
  *
- * Leaves out: whether what was given up still happens; a write carries what it expects, and whoever
- * needs to know reads.
+ * Leaves out: undoing the operation. A write may still happen after its request got 503; a client
+ * that needs to know reads.
  */
 import { noAnswer, orFirst } from "@millrace/core/engine/StoreDeadline"
 import { answerOf, logStorage } from "@millrace/http/Errors"
@@ -11,14 +11,14 @@ import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { IncomingMessage } from "node:http"
 
-/** Sleeps for so long once the whole request is here: what its client takes does not count. */
+/** Sleeps for `millis` after the whole request has arrived. The client's upload does not count. */
 const patience = (request: HttpServerRequest.HttpServerRequest, millis: number) => {
   const message = request.source as IncomingMessage
   const sleep = Effect.suspend((): Effect.Effect<void> => {
     const hasArrived = message.complete
     return Effect.andThen(Effect.sleep(millis), hasArrived ? Effect.void : sleep)
   })
-  // A request of one packet is complete a moment after its handler was called.
+  // A request in one packet becomes complete a moment after the call of its handler.
   return Effect.andThen(Effect.yieldNow, sleep)
 }
 
@@ -29,8 +29,8 @@ const giveUp = Effect.fnUntraced(function* (millis: number) {
 })
 
 /**
- * Answers every request within so many milliseconds of its arrival: 503 where its operation takes
- * longer. To be added after whatever dresses answers.
+ * Answers every request within `millis` of its arrival: 503 if its operation takes longer. Add this
+ * layer after the middleware that sets headers of answers.
  */
 export const layerRequests = (millis: number): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
   HttpRouter.middleware(

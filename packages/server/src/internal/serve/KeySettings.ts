@@ -1,6 +1,5 @@
 /**
- * How a server deals with keys and tokens: what new keys begin with, what operators show, and how
- * both are hashed.
+ * The services for keys and tokens: the prefix of new keys, the admin token, and the hash of both.
  */
 import * as NodeCrypto from "@effect/platform-node/NodeCrypto"
 import { CurrentSecretPrefix } from "@millrace/core/domain/ApiKey"
@@ -10,13 +9,13 @@ import { Effect, Layer, Redacted } from "effect"
 import type { Digest } from "effect/crypto"
 import * as Hex from "effect/encoding/Hex"
 
-/** What is set. */
+/** The settings that matter here. */
 interface Settings {
   readonly keyPrefix: string
   readonly adminToken?: Redacted.Redacted | null
 }
 
-/** The settings as services. Node hashes at once, where WebCrypto takes a detour for each key. */
+/** The settings as services. Node hashes synchronously; WebCrypto would not. */
 export const layer = ({ adminToken, keyPrefix }: Settings): Layer.Layer<Digest.Digest> =>
   Layer.mergeAll(
     NodeCrypto.layerDigest,
@@ -24,7 +23,7 @@ export const layer = ({ adminToken, keyPrefix }: Settings): Layer.Layer<Digest.D
     Layer.succeed(AdminToken, adminToken ?? undefined),
   )
 
-/** A token for operators that nobody has chosen. */
+/** A new random admin token. */
 export const makeToken: Effect.Effect<Redacted.Redacted> = Effect.map(
   Effect.provide(
     Ids.use((ids) => ids.bytes(24)),

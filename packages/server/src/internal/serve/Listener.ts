@@ -1,9 +1,9 @@
 /**
- * The socket the server listens on. It is taken before anything else is touched, so that a busy
- * port costs nothing; requests that come before the server is ready wait for it.
+ * The socket that the server listens on. It is opened before anything else, so a busy port changes
+ * nothing. Requests that come before the server is ready wait for it.
  *
- * Guarantees: once the scope is closed, nobody is connected any more; whoever is slow, silent or
- * does not speak HTTP is turned away in time. Leaves out: what is answered to a request.
+ * Guarantees: when the scope is closed, no client is connected. A client that is slow, silent or
+ * does not speak HTTP is disconnected in time. Leaves out: answering requests.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { requestNames } from "@millrace/http/ErrorMiddleware"
@@ -19,24 +19,24 @@ import type { Address } from "./OwnAddress.ts"
 /** A socket that is listened on. */
 export interface Listener {
   readonly server: HttpServer.HttpServer["Service"]
-  /** Where this machine reaches it. */
+  /** The address at which this machine reaches it. */
   readonly address: Address
   /** The address it listens on as the system has it; `0.0.0.0` and `::` stand for all. */
   readonly bound: string
-  /** Lets through what waits, and everything after it. */
+  /** Lets the waiting requests through, and all later ones. */
   readonly ready: Effect.Effect<void>
-  /** Says with every answer from now on that its connection closes after it. */
+  /** Makes every later answer say that its connection closes after it. */
   readonly beginClosing: Effect.Effect<void>
-  /** True once it was told to close. */
+  /** True after `beginClosing`. */
   readonly isClosing: () => boolean
   /**
-   * Accepts no more connections and answers what was accepted. Done once nobody is connected, or
-   * after five seconds.
+   * Accepts no more connections and answers the requests of those accepted. Done when no client is
+   * connected, or after five seconds.
    */
   readonly close: Effect.Effect<void>
 }
 
-/** What a client may take for itself. */
+/** The bounds of a client. */
 export interface Bounds {
   /** How long the headers of a request may take, from the connection on. */
   readonly headersMillis: number
@@ -44,15 +44,15 @@ export interface Bounds {
   readonly requestMillis: number
   /** How long a connection is kept between two requests. */
   readonly idleMillis: number
-  /** How often it is looked at who takes longer. */
+  /** How often the server looks for connections that exceed a bound. */
   readonly lookMillis: number
-  /** Connections at the same time; what comes on top is closed. */
+  /** Connections at the same time; further ones are closed. */
   readonly connections: number
   /** Requests on one connection; it is closed after the last. */
   readonly requestsPerConnection: number
 }
 
-/** What holds for servers: so idle connections are gone in time, and good ones last. */
+/** The bounds of servers. */
 export const defaultBounds: Bounds = {
   headersMillis: 10_000,
   requestMillis: 30_000,
@@ -62,16 +62,16 @@ export const defaultBounds: Bounds = {
   requestsPerConnection: 10_000,
 }
 
-/** How many requests wait for a server that starts; what comes on top is turned away. */
+/** How many requests wait for a server that starts. Connections of further ones are closed. */
 const heldAtMost = 1_000
 
 /** Keeps requests waiting until it is opened. */
 const gate = (server: Server): Effect.Effect<void> => {
   const held: Array<() => void> = []
-  // Who waits to be told to go on goes on waiting: whether to is decided where bodies are read.
+  // A request with `Expect: 100-continue` waits, too. Whoever reads the body decides about it.
   const gates = ["request", "checkContinue"].map((event) => {
     const hold = (request: IncomingMessage, response: ServerResponse): void => {
-      // Once there are routes, they have it as well, and must not get it twice.
+      // If the routes listen already, they get this request from the server, and not once more.
       if (server.listenerCount(event) > 1) return
       if (held.length < heldAtMost) held.push(() => server.emit(event, request, response))
       else response.destroy()
@@ -85,7 +85,7 @@ const gate = (server: Server): Effect.Effect<void> => {
   })
 }
 
-/** How long a connection is kept after an answer to something else than a request. */
+/** How long a connection is kept after an answer to what is not a request. */
 const lingerMillis = 1_000
 
 /** Status, code for machines and sentence. */
@@ -99,8 +99,8 @@ const malformed: { readonly [code: string]: Malformed } = {
 const notHttp: Malformed = [400, "not_http", "The request is not HTTP"]
 
 /**
- * Answers what is not HTTP at all in the form that every error has. Where an answer has begun, the
- * connection is closed instead: whatever else was written would become a part of that answer.
+ * Answers malformed HTTP in the form that every error has. If an answer has begun on the
+ * connection, closes the connection instead: anything written would become a part of that answer.
  */
 const answerMalformed = (
   { isAnswering, server }: Pick<Closing.Closing, "isAnswering" | "server">,
@@ -123,7 +123,8 @@ const answerMalformed = (
     }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`)
-    // Time to read the answer; whoever goes on sending would keep the connection for ever.
+    // The client has this time to read the answer. Without it, a client that goes on sending could
+    // keep the connection for ever.
     setTimeout(() => socket.destroy(), lingerMillis).unref()
   })
 }
@@ -131,14 +132,14 @@ const answerMalformed = (
 const refusal = (cause: unknown, host: string, port: number): string => {
   const { code, message } = cause as NodeJS.ErrnoException
   if (code === "EADDRINUSE") return `Port ${port} is in use; choose another with --port`
-  if (code === "EACCES") return `Port ${port} may not be used by you; choose another with --port`
+  if (code === "EACCES") return `You may not use port ${port}; choose another with --port`
   if (code === "ENOTFOUND" || code === "EADDRNOTAVAIL" || code === "EAI_AGAIN") {
     return `This machine has no address "${host}"; choose another with --host`
   }
   return `Cannot listen on ${host}:${port}: ${message}`
 }
 
-/** What a server that listens on every interface is called by from its own machine. */
+/** How its own machine reaches a server that listens on every interface. */
 const reachable: { readonly [host: string]: string } = { "0.0.0.0": "127.0.0.1", "::": "::1" }
 
 const addressOf = (server: Server): Pick<Listener, "address" | "bound"> => {
@@ -162,7 +163,7 @@ const create = (bounds: Bounds): Closing.Closing => {
   return made
 }
 
-/** Takes the port, 0 for any free one. Refused in one line when it is not to be had. */
+/** Opens the port, 0 for any free one. Fails with one line if the port cannot be used. */
 export const open = (
   host: string,
   port: number,

@@ -1,8 +1,8 @@
 /**
- * How a server that runs by itself tells what happens: lines for people on a terminal, and one JSON
- * object per line everywhere else, both on standard output.
+ * The log of `millrace serve`, on standard output: lines for people on a terminal, and one JSON
+ * object per line everywhere else.
  *
- * Leaves out: what a command that was typed says to the person who typed it.
+ * Leaves out: what other commands print.
  */
 import type { LogLevel } from "effect"
 import { Effect, Layer, Logger, References, Stdio } from "effect"

@@ -1,8 +1,7 @@
 /**
- * The master key of a server: from its configuration, or from the data folder of a development
- * server.
+ * The master key of a server: from its settings, or from the data folder of `millrace dev`.
  *
- * Guarantees: a server starts only with a key that opens what is sealed in its store.
+ * Guarantees: a server starts only if its key opens the secrets that are sealed in its store.
  */
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
@@ -25,32 +24,32 @@ const explain = ({ message }: MasterKeyRefused | StorageError) =>
   Effect.fail(new CommandFailed({ message, reason: "failed" }))
 
 /**
- * The master key of a development server: the one it is told, else the one in its data folder,
- * which is made when missing. The folder has to be open.
+ * The master key of `millrace dev`: the key in the settings, else the key in the data folder, which
+ * is made if missing. The folder must be open.
  */
 export const ensure = (where: Where): Effect.Effect<Redacted.Redacted, CommandFailed> =>
   Effect.catch(MasterKey.ensure(sourceOf(where)), explain)
 
 const lost =
-  "if it is lost, millrace webhooks secret --account <name> --rotate --overlap 0s replaces the " +
-  "secret of an account"
+  "if it is lost, replace the secret of each account with millrace webhooks secret --account " +
+  "<name> --rotate --overlap 0s"
 
-/** The key of a server on a database, refused where it does not open what is sealed there. */
+/** The key of a server on a database. Fails if the key does not open the secrets sealed there. */
 export const check = (
   given: Redacted.Redacted,
 ): Effect.Effect<Redacted.Redacted, CommandFailed | StorageError, WebhookStore> =>
   MasterKey.ensureOpens(
     { given },
-    `${variable} does not open the signing secrets in this database: set the key that they were ` +
-      `sealed with, after a new one and a comma where it is being replaced; ${lost}`,
+    `${variable} does not open the signing secrets in this database: set the key that sealed ` +
+      `them, or NEW,OLD while a new key replaces an old one; ${lost}`,
   ).pipe(Effect.catchTag("MasterKeyRefused", explain))
 
-/** {@link ensure}, refused where the key does not open what is sealed in the folder. */
+/** Like {@link ensure}. Fails if the key does not open the secrets sealed in the folder. */
 export const ensureOpens = (
   where: Where,
 ): Effect.Effect<Redacted.Redacted, CommandFailed | StorageError, WebhookStore> =>
   MasterKey.ensureOpens(
     sourceOf(where),
     `${variable} does not open the signing secrets in ${where.data}: ` +
-      "unset it, or set the key that they were sealed with",
+      "unset it, or set the key that sealed them",
   ).pipe(Effect.catchTag("MasterKeyRefused", explain))

@@ -1,12 +1,11 @@
 /**
- * How a graph calls the server that executes it, whatever port that listens on today.
+ * How a workflow calls the server that executes it, on any port.
  *
- * `http://millrace.internal` always means this server, as a line in a hosts file would have it.
- * So what is stored names no port: a workflow keeps working after a restart on another one, and so
- * does a run that was interrupted by the restart.
+ * `http://millrace.internal` always means this server. So a stored workflow names no port. After a
+ * restart on another port, the workflow still works, and so does an interrupted run.
  *
- * Guarantees: the guard opens for exactly this server's address and port, and for what the operator
- * allowed; everything else is judged as ever.
+ * Guarantees: beside public addresses, the egress guard allows exactly this server's address and
+ * port, and what the operator allows.
  */
 import { Egress } from "@millrace/egress/Egress"
 import type { Exception } from "@millrace/egress/Policy"
@@ -16,9 +15,9 @@ import { Effect, Layer } from "effect"
 /** The origin that means this server. `.internal` is reserved for private use. */
 export const ownOrigin = "http://millrace.internal"
 
-/** Where this server can be called from the machine it is on. */
+/** The address at which this machine reaches the server. */
 export interface Address {
-  /** An address in numbers; never one that means all interfaces. */
+  /** A numeric address; never one that means all interfaces. */
   readonly host: string
   readonly port: number
   readonly family: "IPv4" | "IPv6"
@@ -36,7 +35,7 @@ const allowed = ({ family, host, port }: Address): Exception => ({
   protocols: ["http:"],
 })
 
-/** The same URL, with {@link ownOrigin} replaced by where the server really is. */
+/** The same URL, with {@link ownOrigin} replaced by the server's address. */
 export const resolveOwn = (url: string, address: Address): string => {
   const parsed = URL.parse(url)
   if (parsed?.origin !== ownOrigin) return url
@@ -44,7 +43,7 @@ export const resolveOwn = (url: string, address: Address): string => {
   return parsed.href
 }
 
-/** The guard for graphs of a server at this address: the open web, itself, and `allow`. */
+/** The egress guard of a server at this address. Allows the open web, the server, and `allow`. */
 export const layer = (address: Address, allow: ReadonlyArray<Exception>): Layer.Layer<Egress> =>
   Layer.effect(
     Egress,

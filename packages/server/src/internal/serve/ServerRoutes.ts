@@ -1,7 +1,7 @@
 /**
- * What every server answers to: the interface, and the way there for whoever comes with a browser.
+ * The routes of every server: the HTTP interface, and a redirect from `/` to the reference.
  *
- * Leaves out: what answers it, and listening.
+ * Leaves out: the handlers, and listening.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { docsPath } from "@millrace/http/Addresses"
@@ -11,12 +11,12 @@ import { HttpMiddleware, HttpRouter, HttpServer, HttpServerResponse } from "effe
 import * as IpNetwork from "effect/net/IpNetwork"
 import type { Listener } from "./Listener.ts"
 
-/** Whoever opens the bare address in a browser lands on the reference. */
+/** Redirects a browser that opens `/` to the reference. */
 const frontDoor = HttpRouter.add("GET", "/", HttpServerResponse.redirect(docsPath))
 
 const common = Layer.merge(HttpApp.layer, frontDoor)
 
-/** Believes these proxies when they say whose request it is; nobody where there are none. */
+/** Trusts the `X-Forwarded-For` of these proxies, and of no other client. */
 const proxies = (networks: ReadonlyArray<string>) =>
   networks.length === 0
     ? Layer.empty
@@ -28,8 +28,8 @@ const proxies = (networks: ReadonlyArray<string>) =>
       )
 
 /**
- * Serves the interface on a listener, and `more`, which is added after it. Who sends a request is
- * whoever is connected, unless that is one of the proxies to be believed.
+ * Serves the interface on a listener, and `more`, which is added after it. A request's address is
+ * its connection's; if that is a trusted proxy, the address that the proxy forwards.
  */
 export const layer = (
   { server }: Listener,

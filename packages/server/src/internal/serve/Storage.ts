@@ -1,7 +1,7 @@
 /**
- * The stores of a development server: in a folder, or in memory. Only what is used is loaded.
+ * The stores of `millrace dev`, in a folder or in memory. Only the one in use is loaded.
  *
- * Leaves out: a database of one's own.
+ * Leaves out: Postgres servers.
  */
 import type { Stores } from "@millrace/core/engine/Engine"
 import type { StorageError } from "@millrace/core/ports/StorageError"
@@ -25,10 +25,10 @@ const inFolder = Effect.fnUntraced(function* (folder: string) {
   return stores.layerAlone.pipe(Layer.provide(pglite.layer(folder)))
 })
 
-/** Why stores cannot be opened; each has a message for people. */
+/** Why stores cannot be opened. Each has a message for users. */
 export type Problem = DataFolderLocked | DataFolderForeign | DataFolderDamaged | StorageError
 
-/** Opens the stores, which live as long as the scope of the layer. */
+/** Opens the stores. They close with the scope of the layer. */
 export const layer = ({
   data,
   memory,
