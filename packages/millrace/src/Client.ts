@@ -1,7 +1,7 @@
 /**
- * A client for a Millrace server that runs elsewhere: `import { createClient } from
+ * A client for a Millrace server in another process: `import { createClient } from
  * "millrace/client"`.
  *
- * Leaves out: the engine; nothing of it is loaded.
+ * Guarantees: nothing of the engine is loaded.
  */
 export * from "@millrace/api/PromiseClient"

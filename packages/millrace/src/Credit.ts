@@ -1,8 +1,8 @@
 /**
- * Credits of an engine's account: what its runs may cost, and what became of it.
+ * The credits of an engine's account: grants, corrections, metering, and the ledger.
  *
- * Guarantees: what has an `id` is done once under that id; who did something and why stays in the
- * ledger. Leaves out: what runs do; that happens with them.
+ * Guarantees: an operation with an `id` is done once, however often it is called with that id. The
+ * ledger keeps actor and reason. Leaves out: what runs reserve and post; the engine does that.
  */
 import * as Wire from "@millrace/api/AdminCreditsWire"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -12,48 +12,48 @@ import { Effect, Schema } from "effect"
 import { reader, writer } from "./internal/JsonCopy.ts"
 import type { Runtime } from "./internal/Runtime.ts"
 
-/** What an account has, and its grants that have something left. */
+/** The balance of an account, and its grants that have credits left. */
 export type AccountCredits = typeof Wire.AccountCredits.Encoded
 
-/** Credits that were given. */
+/** Credits that an account was given. */
 export type Grant = typeof Wire.Grant.Encoded
 
 /** One line of the ledger. */
 export type Entry = typeof Wire.Entry.Encoded
 
-/** Who does something, and why. */
+/** Who changes the credits, and why. */
 export interface AdminOperation {
-  /** A name for it: done again under the same name it is done once. */
+  /** An id of your choice. Repeating the operation with the same id changes nothing. */
   readonly id?: string
   readonly actor: string
   readonly reason: string
 }
 
-/** Credits that are to be given. */
+/** Credits to give. */
 export interface NewGrant extends AdminOperation {
-  /** More than 0, of at most six decimals. */
+  /** More than 0, with at most six decimals. */
   readonly amount: number
-  /** Grants of a lower number are used first; 0 where nothing is said. */
+  /** Grants with a lower number are used first; 0 by default. */
   readonly priority?: number
-  /** When what is left of it is taken back. */
+  /** When the grant's unused credits expire. */
   readonly expiresAt?: Date | string
 }
 
-/** Which entries: the newest, or those before the one of this number. */
+/** Which entries to read: the newest, or those before the entry with the number `before`. */
 export interface StatementQuery {
   readonly before?: number
-  /** 1 to 1,000; 100 where nothing is said. */
+  /** 1 to 1,000; 100 by default. */
   readonly limit?: number
 }
 
 /** The credits of the engine's account. */
 export interface Credits {
   get(): Promise<AccountCredits>
-  /** Rejects with `INVALID_REQUEST` for an amount that is none. */
+  /** Gives credits. Rejects with `INVALID_REQUEST` if the amount is not valid. */
   grant(grant: NewGrant): Promise<Grant>
   /** Corrects the balance, up or down. */
   adjust(adjustment: AdminOperation & { readonly amount: number }): Promise<Entry>
-  /** Says whether starts are refused that the credits do not cover. They are not, until it is. */
+  /** Turns metering on or off. A metered account's start is refused if credits do not cover it. */
   meter(metering: AdminOperation & { readonly metered: boolean }): Promise<Entry>
   /** The ledger, newest first. */
   statement(query?: StatementQuery): Promise<ReadonlyArray<Entry>>

@@ -1,31 +1,31 @@
 /**
- * What a declaration of a node type says, and what its handler is called with. Types only: they
- * carry what the schemas of the ports know to the handler's author.
+ * The types of a node type's declaration and of its handler's argument. They derive the types of
+ * inputs and outputs from the schemas of the ports.
  */
 import type { Duration } from "effect"
 import type { Drawn, PortSchemas, Read, Written } from "./Port.ts"
 
-/** What a handler finds at its inputs, by port. */
+/** The input values of a handler, by port. */
 export type Inputs<I extends PortSchemas> = { readonly [P in keyof I]: Read<I[P]> }
 
-/** Literal inputs of a node as a workflow holds them, by port. */
+/** The literals of a node as a workflow holds them, by port. */
 export type Literals<I extends PortSchemas> = { readonly [P in keyof I]?: Drawn<I[P]> }
 
 type OptionalKeys<O extends PortSchemas> = {
   [P in keyof O]: undefined extends Written<O[P]> ? P : never
 }[keyof O]
 
-/** What a handler returns, by port. A port whose schema accepts `undefined` may be left out. */
+/** What a handler returns, by port. A port may be absent if its schema accepts `undefined`. */
 export type Outputs<O extends PortSchemas> = {
   readonly [P in Exclude<keyof O, OptionalKeys<O>>]: Written<O[P]>
 } & { readonly [P in OptionalKeys<O>]?: Written<O[P]> }
 
-/** A type without an output that must be there may return nothing. */
+/** A handler may return nothing if all outputs may be absent. */
 type Returned<O extends PortSchemas> = [Exclude<keyof O, OptionalKeys<O>>] extends [never]
   ? Outputs<O> | void
   : Outputs<O>
 
-/** Writes into the log of the node run. `data` is kept when it is JSON. */
+/** Writes into the log of the node run. `data` is kept if it is JSON. */
 export interface NodeLog {
   debug(message: string, data?: unknown): void
   info(message: string, data?: unknown): void
@@ -33,7 +33,7 @@ export interface NodeLog {
   error(message: string, data?: unknown): void
 }
 
-/** What a handler is called with. */
+/** The argument of a handler. */
 export interface NodeContext<I extends PortSchemas, M extends string> {
   readonly inputs: Inputs<I>
   /** The mode in force; the empty string for a type without modes. */
@@ -43,14 +43,14 @@ export interface NodeContext<I extends PortSchemas, M extends string> {
   /** From 1. */
   readonly attempt: number
   /**
-   * Aborted on a timeout, and when the run is canceled or the engine closes: hand it on to `fetch`
-   * and the like.
+   * Aborted on a timeout, when the run is canceled, and when the engine closes. Pass it to `fetch`
+   * and to other calls that take a signal.
    */
   readonly signal: AbortSignal
-  /** The same on every attempt: hand it to whatever must not happen twice. */
+  /** The same on every attempt of the node. Send it with calls that must not take effect twice. */
   readonly idempotencyKey: string
   readonly log: NodeLog
-  /** Adds to what this node run costs, in credits. Replaces the estimate once called. */
+  /** Adds to the cost of this node run, in credits. After a call the estimate does not count. */
   readonly credits: { add(amount: number): void }
 }
 
@@ -61,69 +61,73 @@ export type Time = Duration.Input
 export interface Retry {
   /** Attempts in all, from 1. */
   readonly attempts: number
-  /** The wait after the first attempt; 1 second where nothing is said. */
+  /** The wait after the first attempt; 1 second by default. */
   readonly initial?: Time
-  /** By how much each wait is longer than the one before; 2 where nothing is said. */
+  /** Each wait is so many times as long as the one before; 2 by default. */
   readonly factor?: number
-  /** No wait is longer; 1 minute where nothing is said. */
+  /** The longest wait; 1 minute by default. */
   readonly max?: Time
-  /** How far a wait may be off, as a part of it; 0.1 where nothing is said. */
+  /** By which fraction a wait is randomly longer or shorter at most; 0.1 by default. */
   readonly jitter?: number
 }
 
-/** What {@link defineNode} needs to know. Only `type`, `inputs`, `outputs` and `run` are needed. */
+/** The argument of {@link defineNode}. Only `type`, `inputs`, `outputs` and `run` are required. */
 export interface NodeOptions<
   T extends string,
   I extends PortSchemas,
   O extends PortSchemas,
   M extends string,
 > {
-  /** What a node's `type` says. */
+  /** The `type` of nodes of this type. */
   readonly type: T
-  /** Moves when a change would alter what existing nodes do; from 1. */
+  /** From 1. Raise it if a change alters what existing nodes do. */
   readonly version?: number
   /** A title for people. */
   readonly title?: string
   readonly description?: string
-  /** Where a palette shows it: `flow`, `data`, `network`, or your own word. */
+  /** The group in which a palette shows it: `flow`, `data`, `network`, or your own word. */
   readonly category?: string
   readonly inputs: I
   readonly outputs: O
-  /** Inputs into which several edges may lead; their schema is an array's. */
+  /** Inputs to which several edges may lead. Their schema is that of an array. */
   readonly multiple?: ReadonlyArray<keyof I & string>
   /**
-   * Inputs whose texts may hold `{{`, because the handler fills in what stands there; in literals
-   * of all other inputs a start refuses it.
+   * Inputs whose texts may contain `{{ }}`, which the handler replaces. A start refuses `{{` in
+   * literals of all other inputs.
    */
   readonly templates?: ReadonlyArray<keyof I & string>
   /** The default mode first. */
   readonly modes?: ReadonlyArray<M>
-  /** Expected cost of one execution in credits. A function sees literals, not what edges bring. */
+  /** Expected cost of one execution in credits. A function gets literals, not values of edges. */
   readonly credits?: number | ((node: { readonly inputs: Literals<I>; readonly mode: M }) => number)
-  /** For nodes that say nothing about it themselves; without it a node is attempted once. */
+  /** The retries of nodes whose `data` has none. Without it, such a node has one attempt. */
   readonly retry?: Retry
-  /** How long one attempt may take, for nodes that say nothing about it themselves. */
+  /** How long one attempt of a node may take, if the node's `data` does not say it. */
   readonly timeout?: Time
   /**
-   * What a crash in mid-attempt means: another attempt (`at-least-once`, the default), or a failure
-   * because nobody knows the outcome (`at-most-once`).
+   * What follows if the process crashes during an attempt: another attempt (`at-least-once`, the
+   * default), or a failure of the node, because the outcome is unknown (`at-most-once`).
    */
   readonly delivery?: "at-least-once" | "at-most-once"
   /**
-   * For a handler that computes for long: `import.meta.url` of the module that exports this node
-   * type, a `file:` URL. No two attempts share a thread at the same time. The thread imports the
-   * module once more, so put the type into a module that does nothing else when it is imported;
-   * `createEngine` is refused there. What one attempt leaves in the module's variables the next one
-   * may find. Inputs, outputs and log data are copied. A timeout or a canceled run ends the thread
-   * at once (`signal` is never aborted); a crash of the thread fails the attempt. The thread has no
-   * `MILLRACE_*`, `DATABASE_URL` or `PGPASSWORD` in its environment, but it is no sandbox.
-   * `limits.threadsAtOnce` bounds the threads of an engine, `limits.megabytesPerThread` the memory
-   * of each. The time for which an attempt waits for a thread counts towards its timeout.
+   * Runs the attempts on threads, for a handler that computes for long. The value is
+   * `import.meta.url` of the module that exports this node type, a `file:` URL.
+   *
+   * - The thread imports the module once more, so put the type into a module that does nothing else
+   *   when it is imported. `createEngine` throws there.
+   * - A thread runs one attempt at a time. A later attempt may find what an earlier one has left in
+   *   the module's variables. Inputs, outputs and log data are copied.
+   * - A timeout or a canceled run ends the thread at once; `signal` is never aborted. A crash of
+   *   the thread fails the attempt.
+   * - The thread's environment has no `MILLRACE_*`, `DATABASE_URL` or `PGPASSWORD`. The thread is
+   *   no sandbox.
+   * - `limits.threadsAtOnce` bounds the threads of an engine, `limits.megabytesPerThread` the
+   *   memory of each. While an attempt waits for a thread, its timeout runs.
    */
   readonly blocking?: string
   /**
-   * The handler. A throw fails the node with the error's message. An optional output that is left
-   * out was not taken: what only it leads to is skipped.
+   * The handler. A throw fails the node with the error's message. If an optional output is absent,
+   * nodes that only this output leads to are skipped.
    */
   readonly run: (context: NodeContext<I, M>) => Returned<O> | Promise<Returned<O>>
 }

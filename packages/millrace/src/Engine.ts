@@ -1,9 +1,9 @@
 /**
- * The engine for applications without Effect: one object, promises, and a handler to mount.
+ * The engine for applications without Effect: one object with promises, and an HTTP handler.
  *
- * Guarantees: everything that can go wrong at the start rejects `createEngine`; several engines in
- * one process share nothing; `close` leaves no timer, handle or lock behind. Leaves out: rules of
- * any kind. They are the engine's, and this is a thin front of it.
+ * Guarantees: every problem of the start rejects `createEngine`. Engines in one process share
+ * nothing. `close` leaves no timer, handle or lock behind. Leaves out: rules; those of
+ * `@millrace/core` hold.
  */
 import type { Duration } from "@millrace/api/Duration"
 import { millisOf } from "@millrace/api/Duration"
@@ -44,40 +44,37 @@ import { empty } from "./WorkflowBuilder.ts"
 import { isHandlerThread } from "./internal/ThreadEnvironment.ts"
 import * as Threads from "./internal/Threads.ts"
 
-/** What an engine is made of. Nothing is needed. */
+/** The options of an engine. All have defaults. */
 export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
-  /** Where everything is kept; in memory where nothing is said. */
+  /** The store; in memory by default. */
   readonly store?: Store
-  /** Your own node types, beside the built-in ones. */
+  /** Your own node types, in addition to the built-in ones. */
   readonly nodes?: N
-  /** False: without the built-in node types. */
+  /** False: the engine has no built-in node types. */
   readonly builtin?: boolean
   /**
-   * Name of the account whose workflows, runs and keys these are, made when there is none. Where
-   * nothing is said, the store's first account, called `default` when it has to be made.
+   * The name of the engine's account, which is made if missing. By default the store's first
+   * account; in an empty store an account `default` is made.
    */
   readonly account?: string
-  /** What stands before `/api/v1` in the addresses that reach `fetch`: `/automation`. */
+  /** The path before `/api/v1` in the addresses that reach `fetch`: `/automation`. */
   readonly basePath?: string
-  /** How long `close` lets nodes in progress go on; 10 seconds where nothing is said. */
+  /** How long `close` lets nodes in progress go on; 10 seconds by default. */
   readonly grace?: Duration
-  /**
-   * How long runs stay with an engine that gives no sign of life, on a store that is shared; 30
-   * seconds where nothing is said.
-   */
+  /** How long this engine owns its runs without a heartbeat, on a shared store; 30 s by default. */
   readonly lease?: Duration
-  /** Bounds other than the defaults. */
+  /** Limits that differ from the defaults. */
   readonly limits?: Partial<Limits>
-  /** What nodes and webhooks may call beside public addresses. */
+  /** What nodes and webhooks may call in addition to public addresses. */
   readonly egress?: EgressOptions
   /**
-   * How webhooks are delivered. On a Postgres they need a master key; without one, and where this
-   * is false, a start with a webhook is refused.
+   * How webhooks are delivered. On `postgres` they need a master key. Without a key, and if this is
+   * false, a start with a webhook is refused.
    */
   readonly webhooks?: WebhookOptions | false
 }
 
-/** A network that may be called though it is not public. */
+/** A private network that may be called. */
 export interface AllowedNetwork {
   /** `127.0.0.1/32`. */
   readonly cidr: string
@@ -85,9 +82,9 @@ export interface AllowedNetwork {
   readonly port?: number
 }
 
-/** What may be called beside public addresses. */
+/** What may be called in addition to public addresses. */
 export interface EgressOptions {
-  /** May be called over http and https, by nodes and for webhooks. */
+  /** Networks that nodes and webhooks may call, over http and https. */
   readonly allow?: ReadonlyArray<AllowedNetwork>
 }
 
@@ -109,8 +106,8 @@ const given = (of: object): ReadonlyArray<string> =>
   Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [name]))
 
 /**
- * Refuses options that there are not, because a misspelt one would have no effect, and limits under
- * which nothing could happen.
+ * Refuses unknown options, because a misspelt one would have no effect, and limits that allow
+ * nothing.
  */
 const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => {
   const bounds = options.limits ?? {}
@@ -139,32 +136,32 @@ const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => 
   throw invalid(`createEngine: ${clauses.join("; ")}`)
 }
 
-/** Refuses an engine where a module was imported for one of its node types only. */
+/** Refuses an engine on a handler thread, which imports the module only for its node types. */
 const checkThread = (): void => {
   if (!isHandlerThread()) return
   const message =
     "createEngine: was called while a thread imported the module of a blocking node type: " +
-    "put the node type into a module of its own"
+    "move the node type into a module that does not call createEngine"
   throw invalid(message)
 }
 
-/** A running engine: what a client of a server has, and what only its owner may do. */
+/** A running engine: the interface of a client, and what only the engine's owner may do. */
 export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeType>>
   extends Client, AsyncDisposable {
   readonly keys: Keys
   readonly credits: Credits
   readonly webhooks: Webhooks
-  /** Draws a workflow in code; nothing is stored before `workflows.create`. */
+  /** Draws a workflow in code. Only `workflows.create` stores it. */
   workflow(name: string): WorkflowBuilder<N>
   /**
-   * The HTTP interface, to mount in any application. Never rejects: once the engine is closed it
-   * answers 503.
+   * The HTTP interface, to mount in any application. Never rejects. A closed engine answers 503.
    */
   readonly fetch: (request: Request) => Promise<Response>
   /**
-   * Stops and resolves when everything has stopped. No further node is started; handlers that are
-   * not done within `grace` see their signal aborted. A durable store continues open runs when it
-   * is opened again. Every other call rejects from here on, also those that are waiting.
+   * Stops the engine and resolves when everything has stopped. No further node is started. The
+   * signal of a handler that is not done within `grace` is aborted. An engine that opens the same
+   * durable store later continues the open runs. Every other call rejects from now on, also calls
+   * in progress.
    */
   close(): Promise<void>
 }
@@ -175,7 +172,7 @@ type Services = Host.Services | DirectTransport.Operations | Mount
 
 const stderr = Logger.withConsoleError(Logger.formatLogFmt)
 
-/** An embedded library speaks up only when something is wrong. */
+/** A library prints nothing but warnings and errors. */
 const warnings: Logger.Logger<unknown, void> = Logger.make((entry) => {
   if (LogLevel.isGreaterThanOrEqualTo(entry.logLevel, "Warn")) stderr.log(entry)
 })
@@ -236,8 +233,8 @@ const engineOf = <N extends ReadonlyArray<NodeType>>(
 })
 
 /**
- * Opens an engine. Rejects with one sentence when it cannot start: the store does not open, two
- * node types have one key, or there is no such option.
+ * Opens an engine. Rejects with one sentence if it cannot start: the store does not open, two node
+ * types have the same `type`, or an option is unknown or invalid.
  *
  * ```ts
  * await using engine = await createEngine({ store: pglite("./data"), nodes: [shout] })

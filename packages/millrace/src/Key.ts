@@ -16,32 +16,32 @@ import type { Runtime } from "./internal/Runtime.ts"
 
 const KeyView = ApiKey.mapFields(Struct.omit(["accountId"]))
 
-/** What is known of a key; never the secret. Times are ISO 8601 in UTC. */
+/** An API key without its secret. Times are ISO 8601 in UTC. */
 export type Key = typeof KeyView.Encoded
 
-/** A key and, this once, its secret. */
+/** A new key with its secret. Only `create` returns the secret. */
 export interface CreatedKey extends Key {
   readonly secret: string
 }
 
-/** What a new key is made of (specification 2.8). */
+/** The fields of a new key (specification 2.8). */
 export interface NewKey {
   /** 1 to 100 characters, unique among the account's live keys. */
   readonly label: string
-  /** Requests a minute, 1 to 10,000; 60 where nothing is said. */
+  /** Requests a minute, 1 to 10,000; 60 by default. */
   readonly perMinute?: number
-  /** Requests a day, 1 to 100,000; 1,000 where nothing is said. */
+  /** Requests a day, 1 to 100,000; 1,000 by default. */
   readonly perDay?: number
   readonly expiresAt?: Date | string
 }
 
-/** The keys of the engine's account; at most ten of them live. */
+/** The keys of the engine's account. At most ten of them are live. */
 export interface Keys {
-  /** Rejects with `LABEL_TAKEN`, `TOO_MANY_KEYS`, or `INVALID_KEY` for a label that will not do. */
+  /** Rejects with `LABEL_TAKEN`, `TOO_MANY_KEYS`, or `INVALID_KEY` if the label is not valid. */
   create(key: NewKey): Promise<CreatedKey>
-  /** Oldest first, revoked and expired ones too. */
+  /** All keys, oldest first, including revoked and expired ones. */
   list(): Promise<ReadonlyArray<Key>>
-  /** From the next request on. Rejects with `KEY_NOT_FOUND`. */
+  /** Revokes a key from the next request on. Rejects with `KEY_NOT_FOUND`. */
   revoke(id: string): Promise<void>
 }
 

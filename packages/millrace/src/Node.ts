@@ -1,16 +1,16 @@
 /**
- * Declaring a node type with a plain function: schemas in, types out, a promise or a value back.
+ * Declares a node type with a plain function, whose types follow from the schemas of the ports.
  *
- * Guarantees: a handler sees validated inputs only, what it returns is validated before it leaves,
- * and whatever it throws fails its node and nothing else. Leaves out: supervising it; the engine
- * does that for node types of every origin alike.
+ * Guarantees: a handler gets validated inputs only. What it returns is validated. An error that it
+ * throws fails its node and nothing else. Leaves out: timeouts, retries and cancellation, which the
+ * engine does for all node types.
  */
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import type { NodeOptions } from "./Declaration.ts"
 import { executableOf } from "./internal/Handler.ts"
 import type { PortSchemas } from "./Port.ts"
 
-/** A node type, to be handed to `createEngine`. */
+/** A node type, to pass to `createEngine`. */
 export interface NodeType<
   T extends string = string,
   I extends PortSchemas = PortSchemas,

@@ -1,12 +1,12 @@
 /**
- * The error that a handler throws when it has more to say than a message.
+ * The error that a handler throws to say whether and when to try again.
  */
 import type { Time } from "./Declaration.ts"
 
 /**
- * A failure that a handler expects, with more to say than its message. `code` is kept as data of
- * the last line of the node's log; `retryable: false` says that another attempt would fail alike,
- * `retryAfter` how long to wait before it, instead of what the node's policy says.
+ * A failure that a handler expects. `code` is kept as data of the last line of the node's log.
+ * `retryable: false` says that another attempt would fail, too. `retryAfter` is how long to wait
+ * before the next attempt, instead of the wait of the node's policy.
  */
 export class NodeError extends Error {
   readonly retryable: boolean | undefined

@@ -1,26 +1,25 @@
 /**
- * A handler of web requests as a handler of Node's, for `node:http`, Express and whatever is like
- * them.
+ * Turns a handler of web requests into a handler for `node:http`, Express and similar frameworks.
  *
- * Guarantees: bodies are streamed both ways at the pace of whoever is slower; a client that hangs
- * up gives its request up; never throws. Leaves out: a body that somebody has read before: mount it
- * in front of body parsers.
+ * Guarantees: bodies are streamed both ways, and the slower side sets the pace. If the client
+ * disconnects, the request is aborted. The handler never throws. Leaves out: bodies that have been
+ * read before; mount the handler in front of body parsers.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 
-/** Answers one request of Node's. */
+/** A handler of Node's requests. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Where a mounting framework keeps the address as it came, when it cuts its own part off. */
+/** Express keeps the address that the client sent here, and cuts the mount path off `url`. */
 interface Mounted {
   readonly originalUrl?: string
 }
 
 /**
- * The address as it came. Put together by hand, because resolving `//host/path` against an origin
- * would take the first part of the path for a host.
+ * The address that the client sent. Concatenated, because `new URL("//host/path", origin)` would
+ * take the first part of the path for a host.
  */
 const addressOf = (incoming: IncomingMessage & Mounted): string => {
   const url = incoming.originalUrl ?? incoming.url ?? "/"
@@ -53,8 +52,8 @@ const malformed = (): Response =>
   Response.json({ error: "The request is malformed" }, { status: 400 })
 
 /**
- * The same handler for Node's requests. Where a framework mounts it under a path, the address is
- * the one that the client sent, so `basePath` is what stands before `/api/v1` there:
+ * The same handler for Node's requests. If a framework mounts the handler under a path, set
+ * `basePath` to that path, because the handler sees the whole address that the client sent:
  *
  * ```ts
  * const engine = await createEngine({ basePath: "/x/y" })

@@ -1,7 +1,7 @@
 /**
- * Where an engine keeps its workflows, runs and keys.
+ * The stores of an engine: in memory, in a folder, or on a Postgres server.
  *
- * Leaves out: loading what is not used; a store's code is imported when an engine opens it.
+ * Guarantees: only a store that an engine opens is loaded.
  */
 import type { Stores } from "@millrace/core/engine/Engine"
 import { StorageError } from "@millrace/core/ports/StorageError"
@@ -9,25 +9,27 @@ import * as Memory from "@millrace/memory/Stores"
 import { Effect, Layer, Redacted } from "effect"
 import type { Refusal } from "./internal/Refusal.ts"
 
-/** A store to be opened by `createEngine`. */
+/** A store, which `createEngine` opens. */
 export interface Store {
   readonly layer: Layer.Layer<Stores, Refusal>
   /**
-   * Where the master key of webhooks comes from if none is given: made for one engine, made and
-   * kept in a folder, or from nowhere, because several engines need the same one.
+   * Where the master key of webhooks comes from. `made`: each engine makes one. `folder`: one is
+   * made and kept in the folder. `given`: the options must have one, because all engines on the
+   * database need the same.
    */
   readonly masterKey: "made" | "given" | { readonly folder: string }
 }
 
-/** A store that ends with its engine. Each engine that opens it begins with an empty one. */
+/** A store in memory. It is empty when an engine opens it and is gone when the engine closes. */
 export const memory = (): Store => ({ layer: Memory.layer, masterKey: "made" })
 
 /**
- * A Postgres inside the process that keeps its files in a folder, which is created when there is
- * none. One engine may open it at a time. Opening rejects with `DATA_FOLDER_LOCKED`,
- * `DATA_FOLDER_FOREIGN` (the folder holds something else) or `DATA_FOLDER_DAMAGED`; the folder is
- * not touched then. It survives a crash of the process, but not a power cut; the runs that were in
- * progress then go on at once. The master key of its webhooks is in the file `master.key`.
+ * A Postgres inside the process, with its files in a folder, which is made if missing. One engine
+ * at a time may open the folder. `createEngine` rejects with `DATA_FOLDER_LOCKED`,
+ * `DATA_FOLDER_FOREIGN` (the folder holds something else) or `DATA_FOLDER_DAMAGED`, and does not
+ * touch the folder then. The data survives a crash of the process, but not a power cut. After a
+ * crash, the next engine continues the open runs at once. The master key of webhooks is in the file
+ * `master.key`.
  */
 export const pglite = (folder: string): Store => ({
   layer: Layer.unwrap(Effect.promise(() => openPglite(folder))),
@@ -46,18 +48,19 @@ const openPglite = async (folder: string): Promise<Store["layer"]> => {
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
-  /** Connections at most, 10 where nothing is said, beside five that keep the lease. */
+  /** Connections at most; 10 by default. Up to five more keep the lease. */
   readonly connections?: number
-  /** False behind a pooler that cannot keep prepared statements. */
+  /** Set it to false behind a pooler that does not support prepared statements. */
   readonly prepare?: boolean
-  /** False: the tables are brought up to date by somebody else. */
+  /** False: the engine does not change the tables. */
   readonly migrate?: boolean
 }
 
 /**
- * A Postgres server, which any number of engines and servers may share: a run whose process died
- * goes on in another one when its lease is over. Tables are made and brought up to date in the
- * connection's schema. Opening rejects with `STORE_UNAVAILABLE` when the database cannot be used.
+ * A Postgres server, which any number of engines and servers may share. If a process dies, another
+ * one continues its runs when the lease has run out. Tables are made and migrated in the
+ * connection's schema. `createEngine` rejects with `STORE_UNAVAILABLE` if the database cannot be
+ * used.
  */
 export const postgres = (database: string | PostgresOptions): Store => ({
   layer: Layer.unwrap(

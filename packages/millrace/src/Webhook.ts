@@ -1,6 +1,6 @@
 /**
- * Webhooks of an engine: what they are sealed with, and the secrets that their receivers verify
- * them with.
+ * The webhooks of an engine: its master key, and the signing secrets with which receivers verify
+ * deliveries.
  */
 import type { Duration } from "@millrace/api/Duration"
 import { millisOf } from "@millrace/api/Duration"
@@ -21,28 +21,28 @@ import type { Store } from "./Store.ts"
 /** How webhooks are delivered. */
 export interface WebhookOptions {
   /**
-   * What signing secrets and the headers of webhooks are sealed with: 32 bytes as base64 or as 64
-   * hexadecimal digits. Several, separated by commas, where one is being replaced: the first one
-   * seals. Engines on one database need the same.
+   * The key that seals signing secrets and the headers of webhooks: 32 bytes as base64 or as 64
+   * hexadecimal digits. To replace a key, give `NEW,OLD`: the first key seals, and all of them
+   * open. All engines on a database need the same.
    */
   readonly masterKey?: string
 }
 
-/** A secret that deliveries are signed with. Times are ISO 8601 in UTC. */
+/** A secret that signs deliveries. Times are ISO 8601 in UTC. */
 export interface SigningSecret {
   readonly id: string
   /** `whsec_` and base64, for a library of Standard Webhooks. */
   readonly secret: string
   readonly createdAt: string
-  /** `null` for the one that does not expire. */
+  /** `null` for the newest secret, which does not expire. */
   readonly expiresAt: string | null
 }
 
-/** The signing secrets of the engine's account. Both reject where no webhooks are delivered. */
+/** The signing secrets of the engine's account. Both calls reject if the engine has no webhooks. */
 export interface Webhooks {
-  /** Those that sign now, oldest first; the first call makes one. */
+  /** The secrets that sign now, oldest first. The first call makes one. */
   secrets(): Promise<ReadonlyArray<SigningSecret>>
-  /** A new one; the others go on signing for as long, 24 hours where nothing is said. */
+  /** Makes a new secret. The old ones go on signing for `overlap`, 24 hours by default. */
   rotateSecret(options?: { readonly overlap?: Duration }): Promise<ReadonlyArray<SigningSecret>>
 }
 
@@ -82,13 +82,13 @@ const missing =
   "this engine has no master key to seal secrets with: give createEngine({ webhooks: " +
   `{ masterKey } }), ${masterKeyForm}, the same to every engine and server on this database`
 
-/** What a start with a webhook is told where none are delivered. */
+/** The message for a start with a webhook if the engine delivers none. */
 export const sentenceWithout = (options: WebhookOptions | false | undefined): string =>
   options === false
     ? "webhook: this engine delivers none: leave out createEngine({ webhooks: false })"
     : `webhook: ${missing}`
 
-/** What is wrong with the options, as clauses. */
+/** The problems of the options, as clauses. */
 export const problemsOf = (
   options: WebhookOptions | false | undefined,
   { masterKey }: Store,
@@ -99,10 +99,10 @@ export const problemsOf = (
 }
 
 const otherKey =
-  "webhooks: masterKey does not open the signing secrets in this store: give the key that they " +
-  "were sealed with, after a new one and a comma where it is being replaced"
+  "webhooks: masterKey does not open the signing secrets in this store: give the key that sealed " +
+  "them, or NEW,OLD while a new key replaces an old one"
 
-/** How an engine on this store delivers; `undefined`: it does not. */
+/** How an engine on this store delivers webhooks; `undefined` if it does not. */
 export const deliveryOf = (
   options: WebhookOptions | false | undefined,
   store: Store,

@@ -1,9 +1,9 @@
 /**
- * Drawing a workflow in code: nodes and edges whose types and ports the compiler checks.
+ * Draws a workflow in code. The compiler checks node types, ports, literals and modes.
  *
- * Guarantees: a builder never changes, each step gives a new one, and each is the JSON document
- * that it describes. Leaves out: whether the graph makes sense; that is said when it is created or
- * started.
+ * Guarantees: a builder is immutable; each call returns a new one. A builder is itself the document
+ * that `workflows.create` takes. Leaves out: checking the graph as a whole; `workflows.create` and
+ * a start do that.
  */
 import { invalid } from "@millrace/api/MillraceError"
 import type { JsonObject } from "@millrace/core/domain/Json"
@@ -13,7 +13,7 @@ import { place } from "@millrace/core/graph/Placement"
 import type { Literals } from "./Declaration.ts"
 import type { NodeType } from "./Node.ts"
 
-/** The node types that every engine has unless it is told otherwise. */
+/** The built-in node types. An engine with `builtin: false` does not have them. */
 export type BuiltinType =
   | "request"
   | "response"
@@ -33,7 +33,7 @@ type KeyOf<N extends Types> = N[number]["type"] | BuiltinType
 
 type Named<N extends Types, T> = Extract<N[number], { readonly type: T }>
 
-/** Ports of a built-in type depend on its settings, so any name will do there. */
+/** The ports of a built-in type depend on a node's settings, so the compiler accepts any name. */
 type PortOf<N extends Types, T, Side extends "inputs" | "outputs"> = [Named<N, T>] extends [never]
   ? string
   : keyof Named<N, T>[Side] & string
@@ -59,10 +59,10 @@ type Target<N extends Types, D extends Drawn> = {
   [Id in keyof D & string]: `${Id}.${PortOf<N, D[Id], "inputs">}`
 }[keyof D & string]
 
-/** Where a node goes and which mode it is in. Without a place: one column right of the last. */
+/** The place and mode of a node. Without a place, it goes one column to the right of the last. */
 export interface NodePlacing<M extends string> {
   readonly mode?: M
-  /** Exact, in pixels; wins over column and row. */
+  /** In pixels; wins over `column` and `row`. */
   readonly position?: Position
   /** From 1; column 0 is the request node's. */
   readonly column?: number
@@ -106,7 +106,7 @@ const drawNode = (
     mode === undefined ? { inputs: inputs as JsonObject } : { inputs: inputs as JsonObject, mode },
 })
 
-/** Ids may have dots and ports have none, so the last one parts them. */
+/** Splits `node.port` at its last dot: an id may have dots, a port may not. */
 const endOf = (text: string): readonly [node: string, port: string] => {
   const dot = text.lastIndexOf(".")
   if (dot > 0) return [text.slice(0, dot), text.slice(dot + 1)]

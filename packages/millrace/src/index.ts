@@ -1,7 +1,7 @@
 /**
- * The front door of Millrace for applications without Effect.
+ * Millrace for applications without Effect.
  *
- * Leaves out: the Effect interface; that is `@millrace/core` and its neighbours.
+ * Leaves out: the interface with Effect; it is in `@millrace/core` and the packages beside it.
  */
 export * from "@millrace/api/PromiseClient"
 export { createEngine } from "./Engine.ts"

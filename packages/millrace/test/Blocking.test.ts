@@ -166,7 +166,7 @@ describe("A node type that says blocking", () => {
 
   it("has to be in a module that starts no engine", async () => {
     const { error } = await run("misplaced")
-    expect(error).toMatch(/The import of file:\S+ failed: createEngine: .* module of its own/)
+    expect(error).toMatch(/The import of file:\S+ failed: createEngine: .* into a module that/)
   })
 
   it("has to be exported by the module that it names", async () => {

@@ -50,11 +50,11 @@ describe("commands for operators", () => {
     ["webhooks resend msg_nobody", "The delivery does not exist"],
     [
       "quarantine release run_nobody",
-      "Run run_nobody is not in quarantine: it has made progress, has ended, or never was in quarantine",
+      /^Run run_nobody is not in quarantine: it has made progress, has ended, or never was /,
     ],
     [
       "quarantine end run_nobody",
-      "Run run_nobody is not in quarantine: it has made progress, has ended, or never was in quarantine",
+      /^Run run_nobody is not in quarantine: it has made progress, has ended, or never was /,
     ],
     ["keys create --label x --account default --per-minute 0", /^perMinute: expected /],
     ["webhooks secret --rotate --overlap 999h", /^overlapSeconds: expected /],

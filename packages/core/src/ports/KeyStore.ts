@@ -1,9 +1,10 @@
 /**
- * Where accounts and their API keys are kept. Secrets never come here, only their SHA-256.
+ * The port for accounts and their API keys. A store gets the SHA-256 of a key's secret, never the
+ * secret.
  *
- * `admit` is the one method on the path of every request: look-up and both windows in one step, and
- * where a store can, what the request will read first. Expiry and windows follow the store's clock,
- * because several servers must agree on them.
+ * Every request calls `admit` first. In one step it finds the key and counts the request in both
+ * windows. A store may also read the workflow that the request will need. Expiry and windows follow
+ * the store's clock, because several servers must agree on them.
  */
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
@@ -22,15 +23,15 @@ export type Admission =
       readonly accountId: AccountId
       readonly keyId: KeyId
       readonly window: Window
-      /** The account's workflow that was asked for; absent where the store has not looked. */
+      /** The account's workflow `ahead`; absent if the store did not read it. */
       readonly workflow?: Option.Option<Workflow>
     }
-  /** `retryAfterMillis` counts from the store's now to the exceeded window's reset. */
+  /** `retryAfterMillis`: from the store's time to the reset of the exceeded window. */
   | { readonly _tag: "Limited"; readonly window: Window; readonly retryAfterMillis: number }
-  /** Unknown, revoked or expired: these are deliberately one answer. */
+  /** The key is unknown, revoked or expired. One answer for all three tells strangers nothing. */
   | { readonly _tag: "Refused" }
 
-/** The account has another live key with this label, in any case. Nothing was stored. */
+/** The account has another live key with this label; case does not count. Nothing was stored. */
 export class LabelTaken extends Schema.TaggedError<LabelTaken>()("LabelTaken", {
   label: Schema.String,
 }) {
@@ -57,37 +58,39 @@ export class AccountNotFound extends Schema.TaggedError<AccountNotFound>()("Acco
   }
 }
 
-/** What an owner may change of a key. */
+/** The fields of a key that can change. */
 export interface KeyChange extends Partial<Quota> {
   readonly label?: string | undefined
 }
 
-/** What an operator may change of an account. */
+/** The fields of an account that can change. */
 export type AccountChange = Pick<Account, "runsAtOnce">
 
 export class KeyStore extends Context.Service<
   KeyStore,
   {
     /**
-     * Takes one request out of both windows of the live key with this SHA-256, or says why not. A
-     * request that is not admitted takes nothing and writes nothing.
+     * Counts one request in both windows of the live key with this SHA-256, or says why not. A
+     * request that is not admitted counts nothing and writes nothing.
      *
-     * `ahead` names a workflow that an admitted request will read: a store may bring it along in
-     * the same round trip, or leave that to `WorkflowStore.find`.
+     * `ahead` names a workflow that the request will read if it is admitted. A store may return the
+     * workflow in the same round trip, or leave that to `WorkflowStore.find`.
      */
     readonly admit: (hash: Uint8Array, ahead?: WorkflowId) => Effect.Effect<Admission, StorageError>
-    /** Stores a key; at most `liveKeysPerAccount` live ones, exactly, also under a race. */
+    /** Stores a key. An account never has more than `liveKeysPerAccount` live ones. */
     readonly insert: (
       key: ApiKey,
       hash: Uint8Array,
     ) => Effect.Effect<void, AccountNotFound | LabelTaken | TooManyKeys | StorageError>
-    /** Changes label or limits at once; usage is kept. None when the account has no such key. */
+    /**
+     * Changes label or limits at once; requests stay counted. None: the account has no such key.
+     */
     readonly update: (
       account: AccountId,
       id: KeyId,
       change: KeyChange,
     ) => Effect.Effect<Option.Option<ApiKey>, LabelTaken | StorageError>
-    /** Revokes a key from the next request on. None when the account has no such key. */
+    /** Revokes a key from the next request on. None: the account has no such key. */
     readonly revoke: (
       account: AccountId,
       id: KeyId,
@@ -97,7 +100,7 @@ export class KeyStore extends Context.Service<
     /** Stores a new account. */
     readonly insertAccount: (account: Account) => Effect.Effect<void, StorageError>
     readonly findAccount: (id: AccountId) => Effect.Effect<Option.Option<Account>, StorageError>
-    /** Sets what is given. None when there is no such account. */
+    /** Sets the given fields. None: there is no such account. */
     readonly updateAccount: (
       id: AccountId,
       change: AccountChange,

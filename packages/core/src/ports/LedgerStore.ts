@@ -1,10 +1,10 @@
 /**
- * Where the credits of accounts are kept: balances, grants and the ledger.
+ * The port for credits: balances, grants and the ledger of each account.
  *
- * What runs do to an account comes in with their commits (`RunStore.commit`); everything else comes
- * in here. Nothing moves on an account behind the end of a grant until the account is settled, by
- * the store's clock, and each method is one atomic step that no other change of the account falls
- * into. Stores hold no rules: what becomes of an account is said by `domain/Grant`.
+ * A run changes its account with its commits (`RunStore.commit`). This port has every other change.
+ * Each method is one atomic step. When a grant has ended by the store's clock, a store settles the
+ * account before anything else changes it. Stores hold no rules: `domain/Grant` computes every
+ * change.
  */
 import type { Effect } from "effect"
 import { Context, Schema } from "effect"
@@ -23,8 +23,8 @@ import type { Usage, UsageQuery } from "../domain/Usage.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /**
- * What is available does not cover what a commit sets aside, both in micro-credits. Nothing was
- * written.
+ * The available credits do not cover what a commit reserves. Both numbers are micro-credits.
+ * Nothing was written.
  */
 export class InsufficientCredits extends Schema.TaggedError<InsufficientCredits>()(
   "InsufficientCredits",
@@ -36,30 +36,32 @@ export class InsufficientCredits extends Schema.TaggedError<InsufficientCredits>
   }
 }
 
-/** Which part of an account's ledger: the newest entries, or those before one. */
+/** A part of an account's ledger: the newest entries, or those before one. */
 export interface StatementQuery {
   readonly account: AccountId
-  /** Only entries of a smaller number. */
+  /** Only entries with a smaller number. */
   readonly before?: number | undefined
   readonly limit: number
 }
 
-/** Takes what an audit reads, line by line. */
+/** Gets the account of an audit, and then its lines one by one. */
 export type AuditReader = (head: AuditHead) => (line: AuditLine) => void
 
 export class LedgerStore extends Context.Service<
   LedgerStore,
   {
     /**
-     * An account and its grants that have something left, settled as of now. An account that no
-     * credits ever moved on has none, and is not metered.
+     * An account and its grants with credits left, settled as of now. An account without ledger
+     * entries has no grants and is not metered.
      */
     readonly find: (account: AccountId) => Effect.Effect<CreditBalance, StorageError>
-    /** Gives credits to an account; made already, the first grant of that name is the answer. */
+    /** Gives credits to an account. If there is a grant with this id, returns that one instead. */
     readonly grant: (request: GrantRequest) => Effect.Effect<Grant, StorageError>
-    /** Corrects a balance; of an adjustment that was made already, its entry is the answer. */
+    /** Corrects a balance. If there is an adjustment with this id, returns its entry instead. */
     readonly adjust: (adjustment: Adjustment) => Effect.Effect<NumberedEntry, StorageError>
-    /** Says whether runs of an account need cover; said already, its entry is the answer. */
+    /**
+     * Turns metering on or off. If there is an operation with this id, returns its entry instead.
+     */
     readonly meter: (
       operation: AdminOperation,
       metered: boolean,
@@ -68,14 +70,14 @@ export class LedgerStore extends Context.Service<
     readonly statement: (
       query: StatementQuery,
     ) => Effect.Effect<ReadonlyArray<NumberedEntry>, StorageError>
-    /** What an account's runs were expected to cost and did cost. */
+    /** What an account's runs were expected to cost, and what they cost. */
     readonly usage: (query: UsageQuery) => Effect.Effect<Usage, StorageError>
-    /** Accounts that credits ever moved on, or that have runs with credits; in any order. */
+    /** Accounts that have ledger entries, or runs with credits; in any order. */
     readonly accounts: Effect.Effect<ReadonlyArray<AccountId>, StorageError>
     /**
-     * Hands over everything about one account, as it was at one moment: first the account as it is
-     * stored, then its entries in order, each with its run, then those of its runs that have
-     * credits and no entry.
+     * Gives the reader everything about one account, as it was at one moment: first the account as
+     * stored, then its entries in order, each with its run, then the runs that have credits but no
+     * entry.
      */
     readonly trail: (account: AccountId, reader: AuditReader) => Effect.Effect<void, StorageError>
   }

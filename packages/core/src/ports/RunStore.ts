@@ -1,9 +1,9 @@
 /**
- * Where runs are kept, and the one place where their safety lives: every write of a run carries
- * its fence and revision, and a store applies all of a commit or none of it. Stores hold no rules;
- * what to write was decided before, by pure functions.
+ * The port for runs, and the one place where their safety lives. Every write of a run carries its
+ * fence and revision, and a store applies all of a commit or none of it. Stores hold no rules: pure
+ * functions decide before what to write.
  *
- * Leases are of runners, not of runs: one heartbeat keeps everything a runner owns.
+ * A lease belongs to a runner, not to a run: one heartbeat keeps all runs that the runner owns.
  */
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
@@ -21,16 +21,16 @@ import type { InsufficientCredits } from "./LedgerStore.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { StorageError } from "./StorageError.ts"
 
-/** What a commit was decided on: a run that does not exist yet, or one fence and revision. */
+/** The condition of a commit: the run does not exist yet, or it has this fence and revision. */
 export type Expected =
   | {
       readonly _tag: "New"
       readonly definition: Definition
-      /** Also that no run of the account was started under this name, which it takes. */
+      /** A further condition: the account has no run with this key. The run then has it. */
       readonly idempotencyKey?: IdempotencyKey | undefined
       /**
-       * Also that the run's account still has its workflow, and at the run's `workflowRevision`.
-       * So a workflow that was read earlier need not be read again.
+       * A further condition: the account still has the workflow at the run's `workflowRevision`.
+       * So a start can use a workflow that was read earlier.
        */
       readonly isCurrent?: boolean | undefined
     }
@@ -42,76 +42,81 @@ export interface TakenMessage {
   readonly nodeId: string
 }
 
-/** A message from one run to another one of its account. */
+/** A message from a run to another run of the same account. */
 export interface SentMessage {
   readonly runId: RunId
   readonly message: NewMessage
 }
 
 /**
- * A run that the commit of another one starts: of the same account, QUEUED and without an owner, so
- * that caps hold for it as for every queued run, and at revision 1. It takes no idempotency key,
- * because the commit that starts it is made once, and it asks nothing of its workflow.
+ * A run that a commit of another run starts. It belongs to the same account and has revision 1. It
+ * is QUEUED without an owner, so caps hold for it as for every queued run. It has no idempotency
+ * key, because the commit that starts it is applied once. It has no condition on its workflow.
  */
 export interface StartedRun extends Pick<RunCommit, "run" | "credits"> {
   readonly definition: Definition
 }
 
 /**
- * One atomic change of a run: its next row and everything that goes with it. Of a run that exists
- * it changes neither what was written with its insert, nor its fence, nor the number of its last
- * message. Its owner it changes only
- * where it parks the run (`dueAt` is set): from then on it has none. Otherwise runs change hands by
- * `claim`, `takeOver` and `requeue` alone. The losses of the run it changes only where it clears
- * them.
+ * One atomic change of a run: its next row and everything that goes with it. A commit of an
+ * existing run does not change
+ *
+ * - the columns that are written once, with the insert;
+ * - the fence, and the number of the last message;
+ * - the owner, unless it parks the run (`dueAt` is set). A parked run has no owner. Only `claim`,
+ *   `takeOver` and `requeue` change the owner otherwise;
+ * - the losses, unless it clears them.
  *
  * `run.revision` is the expected revision plus one (1 for a new run).
  */
 export interface RunCommit {
   readonly expected: Expected
   readonly run: Run
-  /** Also that the losses of the run are forgotten: it has made progress. Not for a new run. */
+  /** The losses of the run are forgotten, because it has made progress. Not for a new run. */
   readonly clearsLosses?: boolean | undefined
   /**
-   * Number of the last message of the run that this was decided on: with a later one in the inbox
-   * the commit is stale. Absent where messages make no difference. Not for a new run.
+   * The number of the last message that the decision saw. The commit is stale if the inbox has a
+   * later one. Absent if messages make no difference. Not for a new run.
    */
   readonly seen?: number | undefined
   /**
-   * Messages that nodes of the run take. That nobody took them before follows from the fence and
-   * the revision, because only commits of the run take any.
+   * Messages that nodes of the run take. Only commits of the run take messages, so fence and
+   * revision already exclude that one is taken twice.
    */
   readonly taken?: ReadonlyArray<TakenMessage> | undefined
-  /** First rows of nodes: they finished, or have to wait. */
+  /** New rows, of nodes that have finished or begin to wait. */
   readonly nodeRuns: ReadonlyArray<NodeRun>
-  /** Rows that take the place of the one their node has, because it had to wait. */
+  /** Rows that replace the stored row of a node, because the node had to wait. */
   readonly rewritten: ReadonlyArray<NodeRun>
-  /** To append: what the run itself goes through. The end of a node is told by its row. */
+  /** Events of the run itself, to append. The row of a node stands for the event of its end. */
   readonly events: ReadonlyArray<RunEvent>
   /**
-   * To append to the ledger of the run's account. What they set aside has to be available where the
-   * account is metered; of several commits on one account those that came first have it first.
+   * Entries to append to the ledger of the run's account. If the account is metered, what they
+   * reserve must be available. Commits on one account reserve in the order in which they came.
    */
   readonly credits?: ReadonlyArray<RunEntry>
-  /** To be sent: what the run's webhook wants of these events and of the ends of these nodes. */
+  /**
+   * Deliveries to send: for those of these events and node ends that the run's webhook asks for.
+   */
   readonly deliveries: ReadonlyArray<Delivery>
   /**
-   * Runs to start. Each in turn sets aside what it costs, after the commit itself; where one is not
-   * covered, or exists already (`StaleRun` names it), nothing is written, of the commit neither.
+   * Runs to start. They reserve their credits one after the other, after the commit itself. If one
+   * is not covered, or exists already (`StaleRun` names it), nothing of the whole commit is
+   * written.
    */
   readonly starts?: ReadonlyArray<StartedRun> | undefined
   /**
-   * Messages to other runs, as by `RunStore.send`, but that they do not count in an inbox and are
-   * kept until they are taken. One to a run that has ended, or that the account does not have, is
-   * dropped; one whose id the run knows is there already.
+   * Messages to other runs, as by `RunStore.send`, with two differences: they do not count towards
+   * `messagesPerRun`, and they are kept until a node takes them. A message to an ended or unknown
+   * run is dropped. A message whose id the run has received before is not appended again.
    */
   readonly messages?: ReadonlyArray<SentMessage> | undefined
 }
 
 /**
- * The run is not as the decision saw it: another runner claimed it, somebody canceled it, it is
- * terminal, it has a message that the decision did not see, or (for a new run) it exists already,
- * its start has a name that is taken, or its workflow is not current where that was expected.
+ * The run is not as the decision saw it. Another runner claimed it, somebody canceled it, it has
+ * ended, or it has a message that the decision did not see. For a new run: it exists already, its
+ * idempotency key is taken, or its workflow is not current although the commit expected that.
  * Nothing was written.
  */
 export class StaleRun extends Schema.TaggedError<StaleRun>()("StaleRun", {
@@ -122,9 +127,9 @@ export class StaleRun extends Schema.TaggedError<StaleRun>()("StaleRun", {
   }
 }
 
-/** What became of a message that was sent. */
+/** The result of sending a message. */
 export type SendResult =
-  /** It is in the inbox under this number; `isReplay` where it was there before. */
+  /** It is in the inbox under this number; `isReplay` if it was there before. */
   | { readonly _tag: "Sent"; readonly number: number; readonly isReplay: boolean }
   /** The account has no such run. */
   | { readonly _tag: "NotFound" }
@@ -136,9 +141,9 @@ export type SendResult =
 /** Which messages of a run to read. */
 export interface InboxRequest {
   readonly runId: RunId
-  /** Those with a larger number that no node has taken and that are still kept; all, from 0. */
+  /** Messages with a larger number that no node has taken and that are still kept; 0 for all. */
   readonly after: number
-  /** Also these, by their numbers, although nodes have taken them. */
+  /** The numbers of further messages, which nodes have taken. */
   readonly held: ReadonlyArray<number>
 }
 
@@ -148,31 +153,31 @@ export interface Inbox {
   readonly messages: ReadonlyArray<Message>
 }
 
-/** What a claim asks for. */
+/** A claim of runs. */
 export interface ClaimRequest {
   readonly runner: RunnerId
   /** How long the runner's lease holds from now, by the store's clock. */
   readonly leaseMillis: number
   readonly limit: number
-  /** Runs that the runner cannot execute; left to others. */
+  /** Runs that the runner cannot execute. Other runners may claim them. */
   readonly except?: ReadonlyArray<RunId> | undefined
-  /** Among the accounts whose runs are queued, those behind this one are first in turn. */
+  /** The round over accounts with queued runs begins after this account. */
   readonly after?: AccountId | undefined
-  /** How many queued runs of one account this claim takes at most; all where it is absent. */
+  /** How many queued runs of one account this claim takes at most; absent: no bound. */
   readonly roomPerAccount?: number | undefined
-  /** Likewise for some accounts, of which the runner has as many already: in its place. */
+  /** Replaces `roomPerAccount` for accounts of which the runner already executes runs. */
   readonly rooms?: ReadonlyMap<AccountId, number> | undefined
   /**
-   * An account that has as many runs with an owner gets no further one out of the queue. One with a
-   * cap of its own (`Account.runsAtOnce`) has that in place of this number, which may be
-   * `Infinity`. Where it is absent no account is capped.
+   * The cap of an account: with so many owned runs, none of its queued runs is claimed. An
+   * account's own cap (`Account.runsAtOnce`) replaces this number. `Infinity`: only own caps hold.
+   * Absent: no account is capped.
    */
   readonly runsPerAccount?: number | undefined
-  /** Likewise for a workflow of an account. */
+  /** The same for each workflow of an account. */
   readonly runsPerWorkflow?: number | undefined
 }
 
-/** A run in quarantine, and the runner that holds it; `null` where nobody with a lease does. */
+/** A run in quarantine, and its owner; `null` if it has none with a valid lease. */
 export interface Suspect {
   readonly record: RunRecord
   readonly holder: RunnerId | null
@@ -183,7 +188,9 @@ export interface RunQuery extends PageRequest {
   readonly account: AccountId
   readonly workflowId?: WorkflowId | undefined
   readonly status?: RunStatus | undefined
-  /** Part of the workflow's name or of the error, in any case; or the beginning of the run's id. */
+  /**
+   * A part of the workflow's name or of the error, case ignored; or the beginning of the run's id.
+   */
   readonly search?: string | undefined
 }
 
@@ -195,34 +202,36 @@ export class RunStore extends Context.Service<
       commit: RunCommit,
     ) => Effect.Effect<void, StaleRun | InsufficientCredits | StorageError>
     /**
-     * Takes runs over for a runner and renews its lease: first open runs whose owner's lease has
-     * run out (oldest first), then queued runs, turn by turn: the first of each account, then the
-     * second of each, and so on. A parked run whose time has come by the store's clock is queued.
-     * In the queue of an account runs stand by the time since which they could be taken: that at
-     * which they were due, else that of their creation. Each claimed run's fence is raised by one
-     * and its owner set.
+     * Makes a runner the owner of runs and renews its lease. Each claimed run's fence rises by one.
      *
-     * Of the parked runs that are due a claim knows the thousand longest due ones at least, and a
-     * store goes on until it knows them all.
+     * Order: first open runs whose owner's lease has run out, oldest first. Then queued runs in
+     * rounds: the first of each account, then the second of each account, and so on. A parked run
+     * that is due by the store's clock is queued. The queue of an account is ordered by the time at
+     * which a run was due, else by its creation. A claim considers at least the thousand parked
+     * runs that have been due longest.
      *
-     * A run whose owner did not end its lease, but let it run out, while attempts of the run were
-     * in progress, has lost that owner: the claim by somebody else appends a `died` to its losses,
-     * as long as those are fewer than `lossesPerRun`. Nothing else of a claimed run changes.
+     * Losses: a run has lost its owner if the owner's lease ran out, was not ended by the owner,
+     * and attempts of the run were in progress. A claim by another runner then appends a `died` to
+     * the run's losses, unless it has `lossesPerRun` of them. Nothing else of a claimed run
+     * changes.
      *
-     * Runs with losses, this claim's included, are suspects, also those that somebody gave back.
-     * They are taken with the expired ones and in one line, oldest first, which ends at the first
-     * that may not be taken: one with a single loss only while the runner owns no run with more
-     * and fewer than `suspectsAtOnce` with one; one with more losses only while the runner owns no
-     * suspect, and no further one with it. What a runner's own lease has lost it takes back freely.
+     * Suspects: a run with losses is a suspect, also if this claim adds the first loss, and also if
+     * its owner gave it back. Suspects and expired runs form one line, oldest first. The line ends
+     * at the first suspect that may not be taken:
      *
-     * The caps hold exactly, over all runners that ask for the same ones. They hold back queued
-     * runs only: expired ones and suspects have been out of the queue before. Those count, too.
+     * - A suspect with one loss may be taken while the runner owns no suspect with more losses and
+     *   fewer than `suspectsAtOnce` with one.
+     * - A suspect with more losses may be taken while the runner owns no suspect, and alone.
+     * - A runner may always take back a run of its own whose lease ran out.
+     *
+     * Caps hold exactly, over all runners that ask for the same caps. They hold back queued runs
+     * only: expired runs and suspects left the queue before. All owned runs count towards a cap.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
-     * Takes one open run over, whoever owns it, by raising its fence: from then on the caller is
-     * its only writer, and if the run was parked it no longer is. Used to cancel. None when the
-     * account has no such run; a terminal run is returned unchanged.
+     * Makes the runner the owner of one open run, whoever owned it, and raises the fence. From then
+     * on the caller is its only writer. A parked run is no longer parked. `Runs.cancel` uses this.
+     * None: the account has no such run. A run that has ended is returned unchanged.
      */
     readonly takeOver: (
       account: AccountId,
@@ -230,10 +239,10 @@ export class RunStore extends Context.Service<
       runner: RunnerId,
     ) => Effect.Effect<Option.Option<RunRecord>, StorageError>
     /**
-     * Renews the runner's lease and returns the open runs that it still owns, with their fence.
+     * Renews the runner's lease and returns the open runs that it still owns, with their fences.
      *
-     * A runner that lives has not died: every `died` that names it is taken back from the losses of
-     * open runs. If it says which run had blocked it, that run's `died` becomes a `blocked`.
+     * The runner is alive, so every `died` that names it is removed from the losses of open runs.
+     * If the runner says which run blocked it, that run's `died` becomes a `blocked` instead.
      */
     readonly heartbeat: (
       runner: RunnerId,
@@ -241,19 +250,19 @@ export class RunStore extends Context.Service<
       blocked?: Blocked,
     ) => Effect.Effect<ReadonlyMap<RunId, number>, StorageError>
     /**
-     * Gives back those of these runs that are open and the runner's own: their fence is raised and
-     * they have no owner, so that whoever claims next can have them.
+     * Gives back those of these runs that are open and that the runner owns. Their fence rises and
+     * they have no owner, so any runner may claim them.
      */
     readonly requeue: (
       runner: RunnerId,
       ids: ReadonlyArray<RunId>,
     ) => Effect.Effect<void, StorageError>
     /**
-     * Appends a message to a run's inbox and wakes the run: a parked one that is not due is queued
-     * from now on and has no due time, any other stays where it is. Neither happens without the
-     * other. A message whose `id` the run knows is not appended again, whatever else it says, also
-     * after the end of the run. One that no node takes within `messageMillis` by the store's clock
-     * is not kept.
+     * Appends a message to a run's inbox and wakes the run, in one step. To wake means: a parked
+     * run that is not due yet is queued from now on; any other run stays as it is. A message whose
+     * `id` the run has received before is not appended again, even if its content differs, and also
+     * after the run has ended. A message that no node takes within `messageMillis` by the store's
+     * clock is not kept.
      */
     readonly send: (
       account: AccountId,
@@ -261,29 +270,29 @@ export class RunStore extends Context.Service<
       message: NewMessage,
     ) => Effect.Effect<SendResult, StorageError>
     /**
-     * Messages of runs, for whoever executes them. Runs that have none are left out, in any order.
+     * The messages of runs, for their owner. Runs without messages are left out. In any order.
      */
     readonly inboxes: (
       requests: ReadonlyArray<InboxRequest>,
     ) => Effect.Effect<ReadonlyArray<Inbox>, StorageError>
     /**
-     * The time by the store's clock, in whole milliseconds since the epoch, rounded down. All
-     * servers on a store are told the same, whatever their own clocks say. Changes nothing.
+     * The time by the store's clock, in whole milliseconds since the epoch, rounded down. It is the
+     * same for all servers on a store, whatever their own clocks say. Changes nothing.
      */
     readonly now: Effect.Effect<Timestamp, StorageError>
     /**
-     * Ends the runner's lease at once, so that others can claim what it owned. Its losses are taken
-     * back as by a heartbeat. If it says which run blocks it, and still owns that with attempts in
-     * progress, a `blocked` is appended to the run's losses, as by a claim.
+     * Ends the runner's lease at once, so other runners can claim its runs. Every `died` that names
+     * the runner is removed, as by a heartbeat. If the runner says which run blocks it, and owns
+     * that run with attempts in progress, a `blocked` is appended to the run's losses.
      */
     readonly endLease: (runner: RunnerId, blocked?: Blocked) => Effect.Effect<void, StorageError>
-    /** Accounts with caps of their own, in any order, as many as are asked for. */
+    /** Accounts with a cap of their own, in any order, at most `limit`. */
     readonly cappedAccounts: (limit: number) => Effect.Effect<ReadonlySet<AccountId>, StorageError>
-    /** Open runs with losses, of all accounts, oldest first, as many as are asked for. */
+    /** Open runs with losses, of all accounts, oldest first, at most `limit`. */
     readonly suspects: (limit: number) => Effect.Effect<ReadonlyArray<Suspect>, StorageError>
     /**
-     * Forgets the losses of an open run, whoever owns it; nothing else of it changes. False where
-     * there is no such run with losses.
+     * Forgets the losses of an open run, whoever owns it. Nothing else of it changes. False: there
+     * is no such run with losses.
      */
     readonly clearLosses: (id: RunId) => Effect.Effect<boolean, StorageError>
     readonly find: (
@@ -291,8 +300,8 @@ export class RunStore extends Context.Service<
       id: RunId,
     ) => Effect.Effect<Option.Option<RunRecord>, StorageError>
     /**
-     * Records of those ids that the account has, in any order; the others are left out. With
-     * `mostBytes` payloads are given as long as they fit, in the order of the ids: see
+     * The records of those ids that the account has, in any order; unknown ids are left out. With
+     * `mostBytes`, payloads are included in the order of the ids as long as they fit: see
      * `RunPayload.withinBytes`.
      */
     readonly findMany: (
@@ -301,8 +310,8 @@ export class RunStore extends Context.Service<
       mostBytes?: number,
     ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
-     * For each of these nodes the output of its latest COMPLETED node run in any run of the
-     * workflow (by the run's creation; among the last thousand runs). Nodes without one are absent.
+     * For each of these nodes, the output of its latest COMPLETED node run in the last thousand
+     * runs of the workflow, by the runs' creation. A node without one is absent.
      */
     readonly latestOutputs: (
       account: AccountId,
@@ -310,8 +319,8 @@ export class RunStore extends Context.Service<
       nodeIds: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyMap<string, JsonObject>, StorageError>
     /**
-     * The run that the account has started under this name, as long as the name holds: for
-     * `startKeyMillis` from its commit on, by the store's clock.
+     * The run that the account has started with this idempotency key. A key holds for
+     * `idempotencyKeyMillis` from the commit on, by the store's clock.
      */
     readonly findStart: (
       account: AccountId,
@@ -320,8 +329,8 @@ export class RunStore extends Context.Service<
     /** Newest first. */
     readonly list: (query: RunQuery) => Effect.Effect<Page<Run>, StorageError>
     /**
-     * Events with a sequence above `after`, in order: the run's own and, as `RunEvent.ofNode` has
-     * it, those that its node runs tell of. Empty for an unknown run.
+     * Events with a sequence above `after`, in order: the events of the run itself, and the events
+     * that `RunEvent.ofNode` makes of its node runs. Empty for an unknown run.
      */
     readonly events: (
       account: AccountId,

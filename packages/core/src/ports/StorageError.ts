@@ -1,7 +1,7 @@
 /**
- * The one infrastructure error of every store: the database did not answer as it should, or the
- * store does not have what was asked for. It says nothing about whether a write happened; callers
- * read to find out.
+ * The one infrastructure error of every store: the database failed, or the store does not have the
+ * port that was asked for. The error does not say whether a write happened; callers read to find
+ * out.
  */
 import { Schema } from "effect"
 import { Unsupported } from "./StoreManifest.ts"

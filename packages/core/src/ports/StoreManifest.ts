@@ -1,12 +1,13 @@
 /**
- * What a store has beside workflows and runs, which every store has.
+ * What a store says of itself: its name, and its optional ports. Workflows and runs are not
+ * optional.
  *
- * Guarantees: a plain value, which does not change while the store is open. Leaves out: what is
- * done about a port that is not there.
+ * Guarantees: a plain value that does not change while the store is open. Leaves out: what happens
+ * if a port is missing.
  */
 import { Context, Schema } from "effect"
 
-/** The ports that a store may leave out, and what cannot be done without each. */
+/** The ports that a store may leave out, and what each of them keeps. */
 export const optionalPorts = {
   keys: "API keys and accounts",
   ledger: "credits",
@@ -18,7 +19,7 @@ export type OptionalPort = keyof typeof optionalPorts
 
 /** What a store says of itself. */
 export interface Manifest {
-  /** As a person would call it: `memory`. */
+  /** For people: `memory`. */
   readonly name: string
   /** The optional ports that its layer provides. */
   readonly ports: ReadonlyArray<OptionalPort>
@@ -29,7 +30,7 @@ export class StoreManifest extends Context.Service<StoreManifest, Manifest>()(
   "@millrace/core/ports/StoreManifest",
 ) {}
 
-/** Something was asked for that the store does not have; the cause of a `StorageError`. */
+/** The store does not have the port that a call needs. This is the cause of a `StorageError`. */
 export class Unsupported extends Schema.TaggedError<Unsupported>()("Unsupported", {
   store: Schema.String,
   port: Schema.Literals(["keys", "ledger", "webhooks"]),

@@ -1,20 +1,19 @@
 /**
- * Keeping small secrets that have to be read again: signing secrets and the headers of webhooks.
+ * The port that encrypts small secrets: signing secrets and the headers of webhooks.
  *
- * Guarantees: what is sealed can be stored and dumped without telling anything, and opens only for
- * the purpose it was sealed for. Leaves out: the cipher and its key, which whoever puts a server
- * together brings; the engine alone has none.
+ * Guarantees: a sealed text reveals nothing about the secret, and it opens only with the purpose
+ * that it was sealed with. Leaves out: the cipher and its key; `@millrace/webhooks` has both.
  */
 import { Context, Effect, Schema } from "effect"
 
-/** There is no key, or not the one that this was sealed with. */
+/** There is no key, or it is not the key that sealed this text. */
 export class VaultClosed extends Schema.TaggedError<VaultClosed>()("VaultClosed", {
   message: Schema.String,
 }) {}
 
 /**
- * Seals and opens texts. `purpose` is part of the seal: another one does not open it. Up to its
- * last dot a seal names what it was sealed with, so that it is known which keys are still needed.
+ * Seals and opens texts. A text opens only with the `purpose` that sealed it. The part of a sealed
+ * text before its last dot names the key, so a store can tell which keys are still needed.
  */
 export interface Vault {
   readonly seal: (purpose: string, text: string) => Effect.Effect<string, VaultClosed>
@@ -23,7 +22,7 @@ export interface Vault {
 
 const closed = new VaultClosed({ message: "There is no key to keep secrets with" })
 
-/** The vault in force; one without a key where nobody brings one. */
+/** The vault in force. By default it has no key and fails. */
 export const CurrentVault = Context.Reference<Vault>("@millrace/core/ports/Vault", {
   defaultValue: () => ({ seal: () => Effect.fail(closed), open: () => Effect.fail(closed) }),
 })

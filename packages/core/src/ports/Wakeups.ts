@@ -1,21 +1,21 @@
 /**
- * Telling other processes that there is a run for whoever has room, so that none of them waits for
- * its next look.
+ * The port that tells other processes that there may be a run to claim, so they need not wait for
+ * their next poll.
  *
- * Guarantees: a hint and no more. One that is lost delays a run until somebody looks anyway; one
- * that is heard in vain costs a look. Leaves out: how it travels, which the store's side brings.
+ * Guarantees: nothing; a wakeup is a hint. A lost one delays a run until the next poll. A needless
+ * one costs a claim. Leaves out: the channel, which the store's package provides.
  */
 import { Context, Effect, type Scope } from "effect"
 
 /** A channel between the processes that share a store. */
 export interface Wakeups {
-  /** Says that there is something to take. Never fails, and waits for nothing. */
+  /** Tells the other processes that there may be a run to claim. Never fails, never waits. */
   readonly announce: Effect.Effect<void>
-  /** Calls back, as long as the scope is open, whenever somebody else may have said so. */
+  /** Calls `listener` whenever another process may have announced a run, until the scope closes. */
   readonly listen: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** The channel in force; without one nobody is told, and everybody looks from time to time. */
+/** The channel in force. The default tells nobody, and every process polls. */
 export const CurrentWakeups = Context.Reference<Wakeups>("@millrace/core/ports/Wakeups", {
   defaultValue: () => ({ announce: Effect.void, listen: () => Effect.void }),
 })

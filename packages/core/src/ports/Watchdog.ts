@@ -1,26 +1,26 @@
 /**
- * Telling somebody outside of the event loop which handlers are in progress, so that a block of the
- * loop can be told, with the names of those in progress, while nothing here can say anything.
+ * The port that tells a watchdog which handlers are in progress. The watchdog is outside of the
+ * event loop, so it can report a blocked loop, and name the handlers, while the loop is blocked.
  *
- * Guarantees: every method is one synchronous step that never fails. Leaves out: what is done about
- * a block; that is for whoever provides the watchdog.
+ * Guarantees: every method is one synchronous step that never fails. Leaves out: what the watchdog
+ * does about a block.
  */
 import { Context } from "effect"
 import type { CalledNode } from "../domain/CalledNode.ts"
 
 /** Hears of handlers. */
 export interface Watchdog {
-  /** A handler has begun. Answers a number to tell the rest with. */
+  /** A handler has begun. Returns the number that the other methods take. */
   readonly began: (node: CalledNode) => number
-  /** The handler has control: until it gives it back nothing else happens in the process. */
+  /** The handler runs on the event loop. Nothing else runs there until `left`. */
   readonly entered: (handler: number) => void
-  /** The handler has given control back. */
+  /** The handler has returned to the event loop. */
   readonly left: (handler: number) => void
-  /** The handler is over. */
+  /** The handler has ended. */
   readonly ended: (handler: number) => void
 }
 
-/** The watchdog in force; without one a block is told when it is over, and not before. */
+/** The watchdog in force. Without one, a block is reported only after it has ended. */
 export const CurrentWatchdog = Context.Reference<Watchdog | undefined>(
   "@millrace/core/ports/Watchdog",
   { defaultValue: () => undefined },

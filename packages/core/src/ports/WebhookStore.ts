@@ -1,10 +1,10 @@
 /**
- * Where deliveries wait, their attempts are logged, and signing secrets are kept. Deliveries come
- * to it with the commits of runs.
+ * The port for deliveries, the logs of their attempts, and signing secrets. Commits of runs store
+ * the deliveries (`RunStore.commit`).
  *
- * What is due, visibility and the expiry of secrets follow the store's clock, because several
- * servers share the work. Whoever claims holds a fence; without it nothing can be said about a
- * delivery. Tenants' reads take the account; `null` stands for the operator, who sees all.
+ * Due times, visibility and the expiry of secrets follow the store's clock, because several servers
+ * share the work. A claim has a fence, and a record without the current fence is refused. Reads
+ * take an account; `null` means the operator, who sees all accounts.
  */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
@@ -15,46 +15,46 @@ import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { StorageError } from "./StorageError.ts"
 
-/** Whose deliveries: an account's, or `null` for the operator's view of all. */
+/** The deliveries of one account; `null` for those of all, which only operators may see. */
 export type Scope = AccountId | null
 
 /**
- * A claim of a delivery: its next attempt has begun, as far as the store knows; or one before that
- * was never recorded is to be recorded now, and nothing is to be sent.
+ * A claim of a delivery, for one of two purposes: to make its next attempt, or to record that an
+ * earlier attempt was lost (`lostAt` is set), without sending anything.
  */
 export interface Claim extends Omit<ClaimProgress, "createdAt"> {
   readonly id: DeliveryId
   readonly fence: number
-  /** The live signing secrets of its account, sealed, oldest first. */
+  /** The live signing secrets of the account, sealed, oldest first. */
   readonly secrets: ReadonlyArray<string>
 }
 
-/** A claim together with what it is a claim of. */
+/** A claim together with its delivery. */
 export interface ClaimedDelivery extends Claim, ClaimProgress {
   readonly delivery: Delivery
 }
 
-/** How many deliveries of one kind a dispatcher has in hand. */
+/** How many claimed deliveries of one account to one origin a dispatcher has. */
 export interface Busy {
   readonly accountId: AccountId
   readonly origin: string
   readonly count: number
 }
 
-/** What a look for due deliveries asks for. */
+/** A claim of due deliveries. */
 export interface DueRequest {
   readonly limit: number
-  /** How many of one origin the dispatcher may have in hand, those in `busy` included. */
+  /** How many claimed deliveries to one origin the dispatcher may have, including `busy`. */
   readonly perOrigin: number
-  /** The same of one account. */
+  /** How many claimed deliveries of one account the dispatcher may have, including `busy`. */
   readonly perAccount: number
-  /** What it has in hand already. */
+  /** What the dispatcher has claimed already. */
   readonly busy: ReadonlyArray<Busy>
-  /** From when on somebody else may take what was not recorded, from now. */
+  /** How long nobody else may claim these deliveries, unless they are recorded earlier. */
   readonly visibilityMillis: number
 }
 
-/** An outcome, the claim it came of, and the delivery. */
+/** The outcome of a claim, with the delivery's identifier. */
 export type AttemptRecord = RecordedOutcome & { readonly id: DeliveryId }
 
 /** Which deliveries to list. */
@@ -77,33 +77,35 @@ export class WebhookStore extends Context.Service<
   WebhookStore,
   {
     /**
-     * Takes deliveries that are due and in nobody's hand, oldest first within the bounds, so that
-     * what waits for one origin or account never hides what waits for others. Each claim raises the
-     * fence by one, and the count of attempts, too: except where an attempt was claimed before and
-     * not recorded in time. Such a claim is for recording that attempt, and says when it began.
+     * Claims deliveries that are due and that no dispatcher holds, oldest first, within the bounds.
+     * Deliveries that wait for a full origin or account never hold up others. Each claim raises the
+     * fence by one. It raises the number of attempts by one, too, unless an earlier attempt was
+     * claimed and not recorded in time. Then the claim is for recording that attempt, and `lostAt`
+     * says when the attempt began.
      */
     readonly claimDue: (
       request: DueRequest,
     ) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, StorageError>
     /**
-     * The same for those of these that are due and in nobody's hand. What they are is not read:
-     * whoever knows their identifiers has stored them.
+     * The same for those of these deliveries that are due and that no dispatcher holds. It returns
+     * no contents: the caller has just stored these deliveries and has their contents.
      */
     readonly claim: (
       ids: ReadonlyArray<DeliveryId>,
       visibilityMillis: number,
     ) => Effect.Effect<ReadonlyArray<Claim>, StorageError>
     /**
-     * Records what came of a claim: the attempt, and when the next one is due or that none is. A
-     * claim that sent nothing gives its number back. Where the receiver is gone, everything of the
-     * run that is in nobody's hand is due at once, so that it is ended soon. False, and nothing is
-     * written, when the fence is not the caller's any more.
+     * Records the outcome of a claim: the attempt, and when the next one is due, if any. A claim
+     * that sent nothing gives its attempt number back. If the receiver is gone, all deliveries of
+     * the run that no dispatcher holds are due at once, so they end soon. False: the fence has
+     * risen, and nothing was written.
      *
-     * With one exception: that the receiver has taken the delivery is a fact, however late it is
-     * told. Where the attempt of this number is logged as `unknown`, or not recorded yet, it
-     * becomes the one that delivered; the delivery is DELIVERED, also if it was given up, and
-     * whoever holds it has lost it: an attempt that is under way is then logged as `unknown`. Where
-     * somebody has asked for the delivery since, it is sent all the same.
+     * One exception: a success is recorded even with an old fence, because the receiver has the
+     * delivery. If the attempt of this number is logged as `unknown`, or not yet recorded, it
+     * becomes the attempt that delivered. The delivery is DELIVERED, also if it had FAILED. A
+     * dispatcher that holds the delivery loses it, and an attempt in progress is logged as
+     * `unknown`. If somebody asked for a redelivery after that attempt, the delivery is sent again
+     * all the same.
      */
     readonly record: (record: AttemptRecord) => Effect.Effect<boolean, StorageError>
     /** Stores a delivery that no run brings. */
@@ -115,32 +117,34 @@ export class WebhookStore extends Context.Service<
       id: DeliveryId,
     ) => Effect.Effect<Option.Option<DeliveryRecord>, StorageError>
     /**
-     * Makes a delivery due now, whatever became of it, with as many further attempts as a new one
-     * has; one that is in somebody's hand stays as it is. Its run's receiver is no longer gone.
-     * None when there is no such delivery.
+     * Makes a delivery due now, whatever its state, with as many attempts as a new one has. A
+     * delivery that a dispatcher holds stays as it is. The receiver of its run no longer counts as
+     * gone. None: there is no such delivery.
      */
     readonly redeliver: (
       account: Scope,
       id: DeliveryId,
     ) => Effect.Effect<Option.Option<DeliveryItem>, StorageError>
-    /** The same for all FAILED ones whose event is not older; returns how many they are. */
+    /** The same for all FAILED deliveries whose event is not older; returns their number. */
     readonly redeliverFailed: (
       account: Scope,
       since: Timestamp,
     ) => Effect.Effect<number, StorageError>
-    /** Removes up to so many that ended so long ago, with their logs; returns how many. */
+    /**
+     * Removes at most `limit` deliveries that ended so long ago, with their logs; returns how many.
+     */
     readonly forget: (endedMillis: number, limit: number) => Effect.Effect<number, StorageError>
     /** The account's live secrets, oldest first. */
     readonly secrets: (
       account: AccountId,
     ) => Effect.Effect<ReadonlyArray<StoredSecret>, StorageError>
-    /** Of all accounts' live secrets one for each key that they were sealed with. */
+    /** For each master key that sealed live secrets of any account, one of those secrets. */
     readonly secretOfEachKey: Effect.Effect<ReadonlyArray<StoredSecret>, StorageError>
     /** Stores a secret unless the account has a live one; returns the live ones. */
     readonly ensureSecret: (
       secret: StoredSecret,
     ) => Effect.Effect<ReadonlyArray<StoredSecret>, StorageError>
-    /** Stores a secret and lets the others expire no later than so long from now. */
+    /** Stores a secret. The account's other secrets expire at most `overlapMillis` from now. */
     readonly rotateSecret: (
       secret: StoredSecret,
       overlapMillis: number,

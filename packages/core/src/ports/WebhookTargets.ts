@@ -1,31 +1,31 @@
 /**
- * Whether an address may be called: asked when a run is started, long before anything is sent.
+ * The port that judges the address of a webhook when a run is started.
  *
- * Guarantees: none about the future; a name may lead elsewhere by the time of a delivery, and is
- * judged again then. Leaves out: the rules, which belong to whoever does the calling.
+ * Guarantees: none about the future. A host name may resolve to another address later, so each
+ * delivery is judged again. Leaves out: the rules, which are those of the egress guard.
  */
 import { Context, Effect } from "effect"
 
-/** Where requests are to go, and the headers that a stranger wants them to have. */
+/** The address and the headers that a start asks for. */
 export interface Target {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** An address that may be called, as far as can be told now. */
+/** An address that may be called as of now. */
 export interface Accepted {
-  /** In the one spelling that was judged. */
+  /** The normalized address, which was judged. */
   readonly url: string
   /** Scheme, host and port. */
   readonly origin: string
 }
 
-/** Judges a target: accepts it, or fails with one sentence that begins with the field. */
+/** Accepts a target, or fails with one sentence that begins with the field's name. */
 export interface WebhookTargets {
   readonly accept: (target: Target) => Effect.Effect<Accepted, string>
 }
 
-/** The judge in force; one that accepts nothing where nobody delivers. */
+/** The judge in force. The default accepts nothing, because nothing delivers. */
 export const CurrentWebhookTargets = Context.Reference<WebhookTargets>(
   "@millrace/core/ports/WebhookTargets",
   {

@@ -1,5 +1,5 @@
 /**
- * Where workflows are kept. Every method is one atomic step and takes the account: a foreign
+ * The port for workflows. Every method is one atomic step and takes the account. A foreign
  * identifier behaves exactly like an unknown one.
  */
 import type { Effect, Option } from "effect"
@@ -16,8 +16,8 @@ export interface WorkflowQuery extends PageRequest {
 }
 
 /**
- * The outcome of a guarded replacement: `conflict` when the revision was not the expected one or
- * the workflow is not there any more.
+ * The outcome of a replacement. `conflict`: the revision was not the expected one, or the workflow
+ * does not exist any more.
  */
 export type Replaced = "replaced" | "conflict"
 
@@ -35,7 +35,7 @@ export class WorkflowStore extends Context.Service<
       workflow: Workflow,
       expectedRevision: number,
     ) => Effect.Effect<Replaced, StorageError>
-    /** Removes a workflow; its runs stay. True when there was one. */
+    /** Removes a workflow; its runs stay. False: there was none. */
     readonly remove: (account: AccountId, id: WorkflowId) => Effect.Effect<boolean, StorageError>
     /** Newest first. */
     readonly list: (query: WorkflowQuery) => Effect.Effect<Page<WorkflowSummary>, StorageError>

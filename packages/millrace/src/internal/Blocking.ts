@@ -1,8 +1,8 @@
 /**
- * Node types whose handlers are called on a thread of their own.
+ * Node types whose handlers are called on a thread.
  *
- * Guarantees: what is in the thread and what is not have the same type, version and ports. Leaves
- * out: the threads.
+ * Guarantees: the type that the engine knows and the type on the thread have the same key, version
+ * and ports. Leaves out: the threads.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
@@ -13,12 +13,12 @@ import { Effect } from "effect"
 import { CurrentThreads } from "./Threads.ts"
 import type { ThreadCall } from "./ThreadWire.ts"
 
-/** An executable, and the same as it is called within the thread that it is called from. */
+/** An executable that calls its handler on a thread. `local` calls the handler where it is. */
 interface Threaded extends Executable {
   readonly local: Executable
 }
 
-/** The handler itself of a node type that says `blocking`; `undefined` for anything else. */
+/** The `local` executable of a node type with `blocking`; `undefined` for anything else. */
 export const localOf = (nodeType: unknown): Executable | undefined => {
   const executable = (nodeType as { readonly executable?: Partial<Threaded> } | null | undefined)
     ?.executable
@@ -50,5 +50,5 @@ export const onThread = (local: Executable, module: string): Threaded => ({
     }),
 })
 
-/** True for what `import.meta.url` is. */
+/** True for a `file:` URL, which `import.meta.url` is. */
 export const isModule = (text: string): boolean => URL.parse(text)?.protocol === "file:"

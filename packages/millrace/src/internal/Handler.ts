@@ -1,8 +1,8 @@
 /**
- * A declared handler in the form the engine executes: JSON in, JSON out, as an effect.
+ * Turns a declared handler into an executable of the engine: an effect from JSON to JSON.
  *
- * Guarantees: cancellation reaches the handler as an aborted signal, and nothing waits for a
- * handler that ignores it. Leaves out: whether outputs are declared and are JSON; the engine checks
+ * Guarantees: cancellation aborts the handler's signal, and nothing waits for a handler that
+ * ignores the signal. Leaves out: checking that outputs are declared and are JSON; the engine does
  * that.
  */
 import { fromNumber } from "@millrace/core/domain/Credits"
@@ -58,7 +58,9 @@ const portsOf = (
   ),
 })
 
-/** Passes values through their ports; a port for which nothing remains is left out. */
+/**
+ * Validates values with the schemas of their ports. A port whose value is `undefined` is dropped.
+ */
 const through = async (
   ports: PortMap,
   values: JsonObject,
@@ -79,7 +81,7 @@ const through = async (
   return Object.fromEntries(entries) as JsonObject
 }
 
-/** What a handler returned, validated. What is no record of declared ports the engine refuses. */
+/** The validated outputs. Returns anything but declared ports as it is: the engine refuses that. */
 const written = async (ports: PortMap, returned: unknown): Promise<JsonObject> => {
   const values = returned ?? {}
   if (!isJsonObject(values)) return values as JsonObject
@@ -163,7 +165,7 @@ const typeOf = (options: AnyOptions, ports: Ports): NodeType => {
   }
 }
 
-/** Any declaration, seen without its types: they were the author's, and have done their work. */
+/** Any declaration, without its types, which matter only where a node type is declared. */
 type AnyOptions = NodeOptions<string, PortSchemas, PortSchemas, string>
 
 /** Makes a declaration executable. */

@@ -1,9 +1,9 @@
 /**
- * A thread that calls handlers of one module's node types, one after the other. Loaded by `Threads`
- * as a worker; nobody imports it.
+ * A thread that calls the handlers of one module's node types, one after the other. `Threads`
+ * starts it as a worker; nothing imports it.
  *
- * Guarantees: what it says names the call that it belongs to, and only copies go in and out. Leaves
- * out: time limits and interruption, which end the thread.
+ * Guarantees: every message has the number of its call, and only copies go in and out. Leaves out:
+ * timeouts and interruption; both end the thread.
  */
 import { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
@@ -34,7 +34,7 @@ const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
     watched: (call) => call(),
     charge: (credits) => Effect.sync(() => tell({ _tag: "Charged", id, credits })),
     log: (level, message, data) => {
-      // The log takes no more, and a flood would keep the process busy.
+      // The log keeps no more lines, and sending them would keep the process busy.
       if ((lines += 1) > logLines) return
       const line = { _tag: "Logged", id, level, message } as const
       try {

@@ -1,6 +1,5 @@
 /**
- * What an engine refuses to open for, and what its calls are refused for, as the one error that
- * callers meet.
+ * Turns every error of `createEngine` and of the engine's calls into a `MillraceError`.
  */
 import type { ErrorCode } from "@millrace/api/MillraceError"
 import { MillraceError } from "@millrace/api/MillraceError"
@@ -15,7 +14,7 @@ import { Cause, Option } from "effect"
 
 type StoreRefusal = DataFolderDamaged | DataFolderForeign | DataFolderLocked
 
-/** Everything that a call or a start can be refused for. */
+/** Every error of a call or of `createEngine`. */
 export type Refusal = CallRefusal | StoreRefusal
 
 const storeCodes: { readonly [Tag in StoreRefusal["_tag"]]: ErrorCode } = {
@@ -26,7 +25,7 @@ const storeCodes: { readonly [Tag in StoreRefusal["_tag"]]: ErrorCode } = {
 
 const isOfStore = (refusal: Refusal): refusal is StoreRefusal => refusal._tag in storeCodes
 
-/** What is said to whoever calls an engine that is closed. */
+/** The error of a call on a closed engine. */
 export const closed = (): MillraceError =>
   new MillraceError("ENGINE_CLOSED", "The engine is closed", { status: 503 })
 
@@ -35,14 +34,14 @@ const ofRefusal = (refusal: Refusal): MillraceError =>
     ? new MillraceError(storeCodes[refusal._tag], refusal.message, { cause: refusal })
     : errorOf(refusal)
 
-/** A fault is shown as it is: whoever calls is the operator. */
+/** A defect keeps its message, because the caller is the operator. */
 const ofFault = (fault: unknown): MillraceError => {
   if (fault instanceof MillraceError) return fault
   const message = fault instanceof Error ? fault.message : String(fault)
   return new MillraceError("INTERNAL_ERROR", message, { status: 500, cause: fault })
 }
 
-/** The error for whatever ended an effect. */
+/** The error for the cause that ended an effect. */
 export const ofCause = (cause: Cause.Cause<Refusal>): MillraceError =>
   Option.match(Cause.findErrorOption(cause), {
     onNone: () => ofFault(Cause.squash(cause)),

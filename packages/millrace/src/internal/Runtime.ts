@@ -1,8 +1,8 @@
 /**
- * The bridge from effects to promises: one managed runtime per engine.
+ * Runs effects as promises, with one managed runtime per engine.
  *
- * Guarantees: a call resolves or rejects with a `MillraceError`, or is given up by its signal; once
- * closing has begun every call rejects, also those that were waiting. Leaves out: what is called.
+ * Guarantees: a call resolves, rejects with a `MillraceError`, or rejects because its signal was
+ * aborted. Once closing has begun, every call rejects, also calls in progress.
  */
 import type { Effect, Layer } from "effect"
 import { Exit, ManagedRuntime } from "effect"
@@ -17,11 +17,11 @@ export interface Runtime<R> {
     effect: Effect.Effect<A, Refusal, R>,
     signal: AbortSignal | undefined,
   ) => Promise<A>
-  /** Resolves when everything is shut down; calling it again waits for the same. */
+  /** Resolves when everything is shut down. A second call waits for the first. */
   readonly close: () => Promise<void>
 }
 
-/** Builds the services; rejects with the one reason why it cannot, and leaves nothing behind. */
+/** Builds the services. If that fails, rejects with the reason and leaves nothing behind. */
 export const open = async <R>(layer: Layer.Layer<R, Refusal>): Promise<Runtime<R>> => {
   const runtime = ManagedRuntime.make(layer)
   let closing: Promise<void> | undefined

@@ -1,23 +1,23 @@
 /**
- * What a thread for handlers may know of the environment: everything but what is Millrace's own.
+ * The environment of a handler thread: that of the process, without Millrace's own variables.
  */
 import { isMainThread, workerData } from "node:worker_threads"
 
 const secrets: ReadonlyArray<string> = ["DATABASE_URL", "PGPASSWORD"]
 
-/** In capitals: on Windows, names that differ only there are one. */
+/** Compares in capitals, because Windows ignores the case of names. */
 const isOurs = (name: string): boolean => {
   const capitals = name.toUpperCase()
   return capitals.startsWith("MILLRACE_") || secrets.includes(capitals)
 }
 
-/** The environment without the master key, tokens and how to reach the database. */
+/** The environment without the master key, tokens and the database's address and password. */
 export const threadEnvironment = (): NodeJS.Dict<string> =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs(name)))
 
 /**
- * Takes out of a thread's own environment what came back: flags such as `--env-file` are read by
- * every thread anew.
+ * Removes Millrace's variables from the environment of this thread. Every thread reads flags such
+ * as `--env-file` again, so they can come back.
  */
 export const clearEnvironment = (): void => {
   for (const name of Object.keys(process.env).filter(isOurs)) delete process.env[name]

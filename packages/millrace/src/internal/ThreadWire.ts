@@ -1,11 +1,11 @@
 /**
- * What a process and a thread for its handlers say to each other. Types only.
+ * The messages between a process and its handler threads. Types only.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import type { LogLine } from "@millrace/core/domain/Run"
 import type { NodeError } from "@millrace/core/engine/CurrentNode"
 
-/** What a thread is made for. */
+/** The data of a new thread. */
 export interface ThreadData {
   /** The address of the module that exports the node types. */
   readonly millraceModule: string
@@ -13,12 +13,12 @@ export interface ThreadData {
 
 /** One attempt. */
 export interface ThreadCall {
-  /** What the thread says of this attempt carries the same number. */
+  /** Every message of the thread about this attempt has the same number. */
   readonly id: number
   readonly type: string
   readonly version: number
   readonly inputs: JsonObject
-  /** How many log lines the thread passes on at most. */
+  /** How many log lines the thread sends at most. */
   readonly logLines: number
   readonly current: {
     readonly accountId: string
@@ -31,7 +31,7 @@ export interface ThreadCall {
   }
 }
 
-/** What a thread says while it is at an attempt, and at its end. */
+/** A message of a thread during an attempt, or at its end. */
 export type ThreadNews =
   | {
       readonly _tag: "Logged"
@@ -45,7 +45,7 @@ export type ThreadNews =
   | {
       readonly _tag: "Failed"
       readonly id: number
-      /** False: the thread is good for nothing more. */
+      /** False: the thread must be ended. */
       readonly isReusable: boolean
       readonly error: Pick<NodeError, "message" | "retryable" | "retryAfterMillis">
     }

@@ -1,12 +1,15 @@
 /**
- * Threads for handlers that compute for long, so that they block nobody's event loop but their own.
+ * Threads for handlers that compute for long, so they do not block the event loop of the process.
  *
- * Guarantees: an attempt that is interrupted or takes too long ends its thread at once; a thread
- * that crashes or takes too much memory fails its attempt and nothing else; no more attempts than
- * `threadsAtOnce` have a thread, and one that does not end keeps its place. A thread is used again
- * for the same module, and ended when it has nothing to do. It gets the environment without what is
- * Millrace's own: no master key, no token, no database. No thread keeps the process alive. Leaves
- * out: keeping code away from the rest of the process; a thread is no sandbox.
+ * Guarantees:
+ * - An attempt that is interrupted or takes too long ends its thread at once.
+ * - A thread that crashes or uses too much memory fails its attempt and nothing else.
+ * - At most `threadsAtOnce` attempts have a thread. A thread that does not end still counts.
+ * - A thread is used again for the same module, and is ended after a while without work.
+ * - A thread's environment has no variables of Millrace: no master key, token or database.
+ * - No thread keeps the process alive.
+ *
+ * Leaves out: isolation. A thread is no sandbox.
  */
 import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
@@ -22,7 +25,7 @@ import type { ThreadCall, ThreadData, ThreadNews } from "./ThreadWire.ts"
 /** How long a thread without work is kept. */
 const idleMillis = 10_000
 
-/** How long the end of threads is waited for when an engine closes. */
+/** How long a closing engine waits for its threads to end. */
 const closeMillis = 5_000
 
 const isSource = import.meta.url.endsWith(".ts")
@@ -31,10 +34,10 @@ const entry = new URL(isSource ? "./HandlerThread.ts" : "./HandlerThread.js", im
 
 const condition = "--conditions=@millrace/source"
 
-/** A thread runs with the flags of its process; where a test runs sources, one may be missing. */
+/** A thread has the flags of its process. In a test of the sources, this one may be missing. */
 const flags = isSource && !process.execArgv.includes(condition) ? { execArgv: [condition] } : {}
 
-/** A thread without work, and what ends it. */
+/** A thread without work, and the timer that ends it. */
 interface Idle {
   readonly module: string
   readonly worker: Worker
@@ -46,7 +49,7 @@ interface Idle {
 interface ThreadUse {
   readonly module: string
   worker?: Worker
-  /** Hears no more of the thread. */
+  /** Stops listening to the thread. */
   silence?: () => void
   /** The handler is done, and the thread may be given another call. */
   isReusable?: boolean
@@ -64,7 +67,7 @@ const start = (module: string, { megabytesPerThread }: Bounds): Worker => {
     resourceLimits: { maxOldGenerationSizeMb: megabytesPerThread },
   })
   worker.unref()
-  // A failure of a thread that nobody listens to any more is no one else's.
+  // Without this listener, the failure of an idle thread would be an uncaught error of the process.
   worker.on("error", () => undefined)
   return worker
 }
@@ -85,7 +88,7 @@ export class Threads {
     this.#places = Semaphore.makeUnsafe(bounds.threadsAtOnce)
   }
 
-  /** Calls a handler on a thread, once there is room for one, and gives what it put out. */
+  /** Waits for a free place, calls a handler on a thread, and returns its outputs. */
   call(
     module: string,
     call: Omit<ThreadCall, "id">,
@@ -106,7 +109,7 @@ export class Threads {
     )
   }
 
-  /** Ends every thread that has nothing to do, and waits for all that were told to end. */
+  /** Ends every idle thread, and waits until all ending threads have ended. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     for (const idle of this.#idle) this.#retire(this.#remove(idle))
     return Effect.promise(() => Promise.all(this.#ending)).pipe(
@@ -126,7 +129,7 @@ export class Threads {
         const worker = (use.worker = this.#take(use.module))
         const call: ThreadCall = { ...given, id: (this.#calls += 1) }
         const heard = (news: ThreadNews): void => {
-          // What an earlier handler on this thread left running has nothing to say here.
+          // An earlier handler on this thread may have left something running that still logs.
           if (news.id !== call.id) return
           if (news._tag === "Logged") return current.log(news.level, news.message, news.data)
           if (news._tag === "Charged") return Effect.runSync(current.charge(news.credits))
@@ -148,18 +151,18 @@ export class Threads {
       Effect.runSync(this.#places.release(1))
     }
     silence?.()
-    // A handler may end its thread after it has answered; such a thread has no number any more.
+    // A handler may end its thread after it has answered. Such a thread has the id -1.
     const isOver = !isReusable || worker?.threadId === -1
     if (worker !== undefined && isOver) return this.#retire(worker, free)
     if (worker !== undefined) this.#keep(module, worker)
     free()
   }
 
-  /** A thread for a module: one that has nothing to do, or a new one. */
+  /** An idle thread of this module, or a new one. */
   #take(module: string): Worker {
     const known = this.#idle.find((each) => each.module === module)
     if (known !== undefined) return this.#remove(known)
-    // An idle one of another module makes room, so that there are never more than may be.
+    // An idle thread of another module is ended if there would be too many threads.
     const [first] = this.#idle
     const count = this.#idle.length + this.#busy
     if (first !== undefined && count > this.#bounds.threadsAtOnce) this.#retire(this.#remove(first))
@@ -182,7 +185,7 @@ export class Threads {
 
   #retire(worker: Worker, then: () => void = () => undefined): void {
     const gone = worker.terminate()
-    // Ending it made it count again: one that is stuck in native code must not hold the process.
+    // `terminate` undoes `unref`. A thread that is stuck in native code must not keep the process.
     worker.unref()
     const ended = gone.then(() => {
       this.#ending.delete(ended)
@@ -192,7 +195,7 @@ export class Threads {
   }
 }
 
-/** Hears of one attempt on a thread; gives what stops that. */
+/** Listens to one attempt on a thread. Returns a function that stops listening. */
 const listen = (
   worker: Worker,
   fail: (error: unknown) => void,
@@ -215,7 +218,7 @@ const listen = (
   }
 }
 
-/** The threads in force: those of the engine; where none has its own, those of the process. */
+/** The threads in force: those of the engine; by default those of the process. */
 export const CurrentThreads = Context.Reference<Threads>("millrace/Threads", {
   defaultValue: () => new Threads(defaultLimits),
 })
