@@ -7,6 +7,7 @@
 import { Amount, SignedAmount } from "@millrace/core/domain/Credits"
 import { Grant as StoredGrant } from "@millrace/core/domain/Grant"
 import { Entry as StoredEntry } from "@millrace/core/domain/Ledger"
+import { entriesPerStatement, grantPriority } from "@millrace/core/domain/Limits"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Schema } from "effect"
 import { integerText } from "./PageQuery.ts"
@@ -41,8 +42,8 @@ export const CreateGrant = Schema.Struct({
   priority: Schema.optionalKey(
     Schema.Int.check(
       Schema.isBetween(
-        { minimum: 0, maximum: 1_000_000 },
-        { expected: "an integer from 0 to 1000000" },
+        { minimum: 0, maximum: grantPriority },
+        { expected: `an integer from 0 to ${grantPriority}` },
       ),
     ).annotate({ description: "Grants with a lower number are used first; 0 by default." }),
   ),
@@ -80,7 +81,7 @@ export type AccountCredits = typeof AccountCredits.Type
 /** Query of a statement: `limit` entries before the entry `before`, or the newest ones. */
 export const StatementQuery = Schema.Struct({
   before: Schema.optionalKey(integerText(1, Number.MAX_SAFE_INTEGER)),
-  limit: Schema.optionalKey(integerText(1, 1_000)),
+  limit: Schema.optionalKey(integerText(1, entriesPerStatement)),
 })
 export type StatementQuery = typeof StatementQuery.Type
 

@@ -3,6 +3,7 @@
  * No other interface shows secrets.
  */
 import { DeliveryItem as Stored } from "@millrace/core/domain/Delivery"
+import { secretOverlapSeconds } from "@millrace/core/domain/Limits"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { WebhookConfig } from "@millrace/core/domain/Webhook"
 import { Schema, Struct } from "effect"
@@ -49,13 +50,10 @@ export const SigningSecrets = Schema.Struct({ items: Schema.Array(SigningSecret)
   identifier: "SigningSecrets",
 })
 
-/** The longest time for which two secrets sign. */
-const maxOverlapSeconds = 30 * 86_400
-
 /** Body of a rotation. */
 export const RotateSecret = Schema.Struct({
   overlapSeconds: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxOverlapSeconds })).annotate({
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: secretOverlapSeconds })).annotate({
       description: "For how many seconds the old secrets go on signing; 86400 by default.",
     }),
   ),

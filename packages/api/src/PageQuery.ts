@@ -5,6 +5,7 @@
  * refused; nothing is clamped. Leaves out: which of the two ways applies, and what a cursor holds.
  */
 import { DeliveryState } from "@millrace/core/domain/Delivery"
+import { itemsPerPage, searchLength } from "@millrace/core/domain/Limits"
 import { RunStatus } from "@millrace/core/domain/Run"
 import { isAtMost } from "@millrace/core/domain/TextLength"
 import { Schema, SchemaGetter } from "effect"
@@ -12,9 +13,6 @@ import { isStorable } from "./Text.ts"
 
 /** How many items a page has where nothing was asked for. */
 export const defaultPageSize = 20
-
-/** How many items a page has at most. */
-export const maxPageSize = 50
 
 /** The highest page number that can be asked for. */
 export const maxPage = Number.MAX_SAFE_INTEGER
@@ -39,13 +37,15 @@ export const integerText = (minimum: number, maximum: number) => {
 /** The parameters that every listing has. */
 const paging = {
   cursor: Schema.optionalKey(Single.check(Schema.isMinLength(1))),
-  limit: Schema.optionalKey(integerText(1, maxPageSize)),
+  limit: Schema.optionalKey(integerText(1, itemsPerPage)),
   page: Schema.optionalKey(integerText(1, maxPage)),
-  pageSize: Schema.optionalKey(integerText(1, maxPageSize)),
+  pageSize: Schema.optionalKey(integerText(1, itemsPerPage)),
 }
 
 const searching = {
-  search: Schema.optionalKey(Single.check(Schema.isMinLength(1), isAtMost(200), isStorable)),
+  search: Schema.optionalKey(
+    Single.check(Schema.isMinLength(1), isAtMost(searchLength), isStorable),
+  ),
 }
 
 /** What the listing of workflows is asked for. */

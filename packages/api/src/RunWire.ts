@@ -6,6 +6,7 @@
  */
 import { Amount } from "@millrace/core/domain/Credits"
 import { JsonObject } from "@millrace/core/domain/Json"
+import { runsPerBatch } from "@millrace/core/domain/Limits"
 import {
   InputOverrides,
   NodeRun as StoredNodeRun,
@@ -141,13 +142,10 @@ export type RunEstimate = typeof RunEstimate.Type
 /** The answer to a start. */
 export const StartedRun = Schema.Struct({ runId: run.id }).annotate({ identifier: "StartedRun" })
 
-/** How many runs one batch may ask for. */
-export const batchLimit = 50
-
 /** Body of a batch read (specification 4.7). */
 export const RunBatch = Schema.Struct({
   ids: Schema.Array(Schema.String.check(isStorable)).check(
-    Schema.isMaxLength(batchLimit, { expected: `at most ${batchLimit} ids` }),
+    Schema.isMaxLength(runsPerBatch, { expected: `at most ${runsPerBatch} ids` }),
   ),
 }).annotate({ identifier: "RunBatch" })
 

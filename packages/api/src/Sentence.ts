@@ -6,12 +6,10 @@
  * that a secret in a wrong field does not come back. Leaves out: problems of a graph, which the
  * engine words itself.
  */
+import { problemsShown } from "@millrace/core/domain/Limits"
 import { quoted } from "@millrace/core/domain/Quote"
 import type { SchemaAST } from "effect"
 import { SchemaIssue } from "effect"
-
-/** How many problems one sentence names; the rest are counted. */
-export const problemsShown = 20
 
 type Path = ReadonlyArray<PropertyKey>
 

@@ -4,7 +4,7 @@
  * Guarantees: a store gets no text that some database cannot keep unchanged. Leaves out: opaque
  * JSON, which may hold any string and comes back as it was given.
  */
-import { idempotencyKeyLength } from "@millrace/core/domain/Idempotency"
+import { idempotencyKeyLength } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 
 /** Refuses NUL and lone surrogates: SQL databases refuse the one and alter the other. */

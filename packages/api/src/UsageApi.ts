@@ -2,7 +2,8 @@
  * What an account has, and what its runs have used (specification: credits).
  */
 import { SignedAmount } from "@millrace/core/domain/Credits"
-import { Day, Usage, usageDays, usageRows } from "@millrace/core/domain/Usage"
+import { usageDays, usageRows } from "@millrace/core/domain/Limits"
+import { Day, Usage } from "@millrace/core/domain/Usage"
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { BadRequest } from "./WireError.ts"

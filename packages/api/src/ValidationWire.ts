@@ -4,11 +4,9 @@
  * Guarantees: problems come in the order in which a start would name them.
  */
 import { MicroCredits } from "@millrace/core/domain/Credits"
+import { problemsListed } from "@millrace/core/domain/Limits"
 import { Schema, Struct } from "effect"
 import { StartRun } from "./RunWire.ts"
-
-/** How many problems a validation lists at most. */
-export const problemsListed = 1_000
 
 /** Body of a validation: the overrides of a start. A start's other fields are ignored. */
 export const ValidateWorkflow = StartRun.mapFields(

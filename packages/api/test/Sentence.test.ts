@@ -2,7 +2,8 @@
  * How problems with the form of a value are worded.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { problemsShown, sentenceOf } from "@millrace/api/Sentence"
+import { sentenceOf } from "@millrace/api/Sentence"
+import { problemsShown } from "@millrace/core/domain/Limits"
 import { Effect, Result, Schema } from "effect"
 
 const sentence = <A, I>(schema: Schema.Codec<A, I>, value: unknown): string => {

@@ -23,27 +23,28 @@ export const known: ReadonlyArray<string> = `
   halted hand handle has hash head header health held hello help hint holder hook host http id
   identifier in index input insert insufficient int4s int8s integer internal invalid is issue item
   job json keep keeper kept kind known label large last late latest launch layer leftover length
-  limit limiter line list listener listening live local lock log logger longest look lookup lost
-  main make many max media memory merge message met metadata meter method micro middleware migrate
-  migration millis millrace minute mismatch mode module monotonic most mount move name narrowed
-  nearest needed network never new next no not note notifier notifying now number object of on once
-  one only open openapi optional options or order origin original otherwise out outbound outbox
-  outcome outdated outgoing output overfetch overlap overlay own page paginate parameters params
-  parse part path payload payment peer per permits pglite place placement plain plan platform
-  policy position postgres precondition prefetch prefix prepare price print prior proceed progress
-  promise protocol proxy public purpose query queue quote rate reached read reader ready reason
-  receive record redeliver reference refusal refuse release remote renewal replaced report request
-  required requirements resend resolve resolver response rest result resume retry return revoke
-  rooms rotate route router row rule runtime same save scan schedule schema scope seconds seed send
-  sent sentence sequence serve server services session set settings shape share show shown shutting
-  sign signal signature single size sleep slice slots snapshot so sort source stale standing start
-  startup state statement status storable storage stream sum summary supervisor suspect suspension
-  switch system table tagged taken target tasks tell template terminal test text thread thumbnail
-  tidy time timeline timeout timer timestamp title to token told tolerated too transform transport
-  turns unauthorized unavailable uncapped unfinished unit unknown unopened unresolvable unseen
-  unsupported unused up update upstream url usage validate validation value variable vault version
-  view viewport wakeups wanted warning watchdog watched web webhook well widths window wire with
-  withheld within without work worker write writer written wrong
+  level limit limiter line list listener listening live local lock log logger longest look lookup
+  lost main make many max media memory merge message met metadata meter method micro middleware
+  migrate migration millis millrace minute mismatch mode module monotonic most mount move name
+  narrowed nearest needed network never new next no not note notifier notifying now number object
+  of on once one only open openapi optional options or order origin original otherwise out outbound
+  outbox outcome outdated outgoing output overfetch overlap overlay own page paginate parameters
+  params parse part path payload payment peer per permits pglite place placement plain plan
+  platform policy position postgres precondition prefetch prefix prepare price print prior priority
+  proceed progress promise protocol proxy public purpose query queue quick quote rate reached read
+  reader ready reason receive record redeliver reference refusal refuse release remote renewal
+  replaced report request required requirements resend resolve resolver response rest result resume
+  retry return revoke rooms rotate route router row rule runtime same save scan schedule schema
+  scope search seconds seed send sent sentence sequence serve server services session set settings
+  shape share show shown shutting sign signal signature single size sleep slice slots snapshot so
+  sort source stale standing start startup state statement status storable storage stream sum
+  summary supervisor suspect suspension switch system table tagged taken target tasks tell template
+  terminal test text thread thumbnail tidy time timeline timeout timer timestamp title to token
+  told tolerated too transform transport turns unauthorized unavailable uncapped unfinished unit
+  unknown unopened unresolvable unseen unsupported unused up update upstream url usage validate
+  validation value variable vault version view viewport wakeups wanted warning watchdog watched web
+  webhook well widths window wire with withheld within without work worker write writer written
+  wrong
 `
   .trim()
   .split(/\s+/)

@@ -7,6 +7,7 @@
 import * as Wire from "@millrace/api/AdminCreditsWire"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { availableOf } from "@millrace/core/domain/Ledger"
+import { entriesPerPage, entriesPerStatement } from "@millrace/core/domain/Limits"
 import { Accounting as Core } from "@millrace/core/engine/Accounting"
 import { Effect, Schema } from "effect"
 import { reader, writer } from "./internal/JsonCopy.ts"
@@ -59,15 +60,13 @@ export interface Credits {
   statement(query?: StatementQuery): Promise<ReadonlyArray<Entry>>
 }
 
-const entriesPerPage = 100
-
 const readGrant = reader(Wire.CreateGrant, "grant")
 const readAdjustment = reader(Wire.CreateAdjustment, "adjustment")
 const readMetering = reader(Wire.SetMetering, "metering")
 const between = (maximum: number) =>
   Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum })))
 const readQuery = reader(
-  Schema.Struct({ before: between(Number.MAX_SAFE_INTEGER), limit: between(1_000) }),
+  Schema.Struct({ before: between(Number.MAX_SAFE_INTEGER), limit: between(entriesPerStatement) }),
   "query",
 )
 const writeCredits = writer(Wire.AccountCredits)

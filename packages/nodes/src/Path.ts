@@ -7,12 +7,10 @@
  */
 import type { Json } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
+import { pathLength } from "@millrace/core/domain/Limits"
 
 /** The keys and indexes to follow, from the outside in. */
 export type Path = ReadonlyArray<string>
-
-/** Characters of a path's text. */
-export const maxPathLength = 500
 
 const whole = /^(?:[^.[\]]+|\[\d+\]|\["[^"]*"\])(?:\.[^.[\]]+|\[\d+\]|\["[^"]*"\])*$/
 const step = /\["([^"]*)"\]|\[(\d+)\]|([^.[\]]+)/g
@@ -20,7 +18,7 @@ const index = /^(?:0|[1-9]\d*)$/
 
 /** Reads a path's text; `undefined` when it is not one. */
 export const parsePath = (text: string): Path | undefined =>
-  text.length <= maxPathLength && whole.test(text)
+  text.length <= pathLength && whole.test(text)
     ? Array.from(text.matchAll(step), (match) => match[1] ?? match[2] ?? match[3] ?? "")
     : undefined
 

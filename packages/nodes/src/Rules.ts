@@ -9,6 +9,7 @@
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
+import { conditionsPerRule } from "@millrace/core/domain/Limits"
 import type { Issue } from "./internal/Checked.ts"
 import { below, checked, issue, oneOf, unknownKeys } from "./internal/Checked.ts"
 import { isSame } from "./internal/Equality.ts"
@@ -124,9 +125,6 @@ export interface Combination {
 /** A condition over a JSON value. */
 export type Rule = Test | Combination
 
-/** Tests and combinations of one rule together. */
-export const maxConditions = 100
-
 const isOperator = (text: unknown): text is Operator =>
   typeof text === "string" && Object.hasOwn(meanings, text)
 
@@ -183,8 +181,8 @@ export const problemsOfRule = (rule: unknown): ReadonlyArray<Issue> => {
   for (const { path, rule: each } of pending) {
     const [own, inner] = inspect(each)
     issues.push(...below(own, ...path))
-    if (pending.length + inner.length > maxConditions) {
-      return issue(`expected at most ${maxConditions} conditions`)
+    if (pending.length + inner.length > conditionsPerRule) {
+      return issue(`expected at most ${conditionsPerRule} conditions`)
     }
     for (const next of inner) pending.push({ rule: next.rule, path: [...path, ...next.path] })
   }

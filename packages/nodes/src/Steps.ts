@@ -7,6 +7,7 @@
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
+import { stepsPerTransform, sumsPerStep } from "@millrace/core/domain/Limits"
 import { quoted } from "@millrace/core/domain/Quote"
 import type { Issue } from "./internal/Checked.ts"
 import { below, checked, issue, unknownKeys } from "./internal/Checked.ts"
@@ -61,12 +62,6 @@ export interface SumStep {
 /** One step over an array. */
 export type Step = FilterStep | SortStep | GroupStep | TakeStep | CountStep | SumStep
 
-/** Steps of one list. */
-export const maxSteps = 50
-
-/** Sums of one group step. */
-export const maxSums = 20
-
 type Check = (value: Json) => ReadonlyArray<Issue>
 
 interface Field {
@@ -85,10 +80,12 @@ const expecting =
 const isPath = (value: Json) => typeof value === "string" && parsePath(value) !== undefined
 const isCount = (value: Json) => typeof value === "number" && Number.isInteger(value) && value >= 0
 const isPaths = (value: Json) =>
-  Array.isArray(value) && value.length <= maxSums && (value as ReadonlyArray<Json>).every(isPath)
+  Array.isArray(value) &&
+  value.length <= sumsPerStep &&
+  (value as ReadonlyArray<Json>).every(isPath)
 
 const path = expecting("a path like user.name or items[0].id", isPath)
-const paths = expecting(`an array of at most ${maxSums} paths`, isPaths)
+const paths = expecting(`an array of at most ${sumsPerStep} paths`, isPaths)
 const order = expecting("asc or desc", (value) => value === "asc" || value === "desc")
 const whole = expecting("a whole number from 0", isCount)
 const flag = expecting("a boolean", (value) => typeof value === "boolean")
@@ -138,7 +135,7 @@ const problemsOfOrder = (steps: ReadonlyArray<unknown>): ReadonlyArray<Issue> =>
 /** Everything that is wrong with the steps of a list; nothing when they can be carried out. */
 export const problemsOfSteps = (steps: unknown): ReadonlyArray<Issue> => {
   if (!Array.isArray(steps)) return issue("expected an array of steps")
-  if (steps.length > maxSteps) return issue(`expected at most ${maxSteps} steps`)
+  if (steps.length > stepsPerTransform) return issue(`expected at most ${stepsPerTransform} steps`)
   const inner = steps.flatMap((step, at) => below(problemsOfStep(step), at))
   return [...inner, ...problemsOfOrder(steps)]
 }

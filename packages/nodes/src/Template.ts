@@ -9,22 +9,19 @@
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { problemOf } from "@millrace/core/domain/Json"
+import {
+  expressionsPerTemplate,
+  issuesPerValue,
+  templateDepth,
+  templateInsertedLength,
+} from "@millrace/core/domain/Limits"
 import { bracketed, quoted } from "@millrace/core/domain/Quote"
 import type { Issue } from "./internal/Checked.ts"
-import { checked, issue, maxIssues } from "./internal/Checked.ts"
+import { checked, issue } from "./internal/Checked.ts"
 import type { Path } from "./Path.ts"
 import { parsePath, valueAt } from "./Path.ts"
 import type { Job, Work } from "./internal/Work.ts"
 import { operationsOf } from "./internal/Work.ts"
-
-/** Levels of nesting of a template. */
-export const maxDepth = 100
-
-/** Expressions of one template. */
-export const maxExpressions = 10_000
-
-/** Characters of JSON text that expressions may put into one result. */
-export const maxInserted = 1_048_576
 
 /** What the first part of a path can be. */
 const roots = ["input", "values"]
@@ -94,7 +91,7 @@ const clause = (text: string): string =>
 
 /** Everything that is wrong with a template; nothing when it can be filled. */
 export const problemsOfTemplate = (template: unknown): ReadonlyArray<Issue> => {
-  const problem = problemOf(template, maxDepth)
+  const problem = problemOf(template, templateDepth)
   if (problem !== undefined) return issue(problem)
   const issues: Array<Issue> = []
   let expressions = 0
@@ -102,7 +99,7 @@ export const problemsOfTemplate = (template: unknown): ReadonlyArray<Issue> => {
     template as Json,
     (text, path) => {
       for (const part of partsOf(text)) {
-        if (expressions > maxExpressions) return
+        if (expressions > expressionsPerTemplate) return
         if (typeof part === "string") continue
         expressions += 1
         if (part.path !== undefined || part.literal !== undefined) continue
@@ -111,8 +108,8 @@ export const problemsOfTemplate = (template: unknown): ReadonlyArray<Issue> => {
     },
     [],
   )
-  return expressions > maxExpressions
-    ? issue(`expected at most ${maxExpressions} expressions`)
+  return expressions > expressionsPerTemplate
+    ? issue(`expected at most ${expressionsPerTemplate} expressions`)
     : issues
 }
 
@@ -133,7 +130,7 @@ const neverClosed = 'holds {{ that is never closed; write {{ "{{" }} for the two
  * something, and would come out as null, and braces that are never closed.
  */
 export const problemsOfLiteral = (template: Json): ReadonlyArray<string> => {
-  if (problemOf(template, maxDepth) !== undefined) return []
+  if (problemOf(template, templateDepth) !== undefined) return []
   const clauses: Array<string> = []
   visitTexts(
     template,
@@ -141,7 +138,7 @@ export const problemsOfLiteral = (template: Json): ReadonlyArray<string> => {
       if (!text.includes("{{")) return
       const place = path.length === 0 ? "" : `${bracketed(path)}: `
       for (const part of partsOf(text)) {
-        if (clauses.length === maxIssues) return
+        if (clauses.length === issuesPerValue) return
         if (typeof part === "string") {
           if (part.includes("{{")) clauses.push(place + neverClosed)
         } else if (part.path !== undefined && !isOfWords(part.text)) {
@@ -162,7 +159,7 @@ interface Found {
 /** Finds what expressions stand for, and counts what is put into the result. */
 const finder = (scope: JsonObject) => {
   const found = new Map<string, Found>()
-  let room = maxInserted
+  let room = templateInsertedLength
   const look = (path: Path): Found => {
     const value = valueAt(scope, path)
     const text = typeof value === "string" ? value : JSON.stringify(value ?? null)
@@ -173,7 +170,7 @@ const finder = (scope: JsonObject) => {
     const each = found.get(text) ?? fresh()
     found.set(text, each)
     room -= each.text.length
-    if (room < 0) throw new Error(`the result is larger than ${maxInserted} characters`)
+    if (room < 0) throw new Error(`the result is larger than ${templateInsertedLength} characters`)
     return each
   }
 }

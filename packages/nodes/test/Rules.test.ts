@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Json } from "@millrace/core/domain/Json"
+import { conditionsPerRule } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 import type { Operator, Rule } from "../src/Rules.ts"
-import { compileRule, isHeldBy, maxConditions, operators, problemsOfRule } from "../src/Rules.ts"
+import { compileRule, isHeldBy, operators, problemsOfRule } from "../src/Rules.ts"
 import { done, json } from "./TestNode.ts"
 
 const holds = (rule: Rule, value: Json) => {
@@ -167,8 +168,8 @@ describe("Rules.problemsOfRule", () => {
     const wide = (count: number) => ({
       all: Array.from({ length: count }, () => ({ op: "exists" })),
     })
-    expect(problemsOfRule(wide(maxConditions - 1))).toEqual([])
-    expect(clauses(wide(maxConditions))).toEqual([": expected at most 100 conditions"])
+    expect(problemsOfRule(wide(conditionsPerRule - 1))).toEqual([])
+    expect(clauses(wide(conditionsPerRule))).toEqual([": expected at most 100 conditions"])
     let deep: unknown = { op: "exists" }
     for (let level = 0; level < 100_000; level += 1) deep = { not: deep }
     expect(clauses(deep)).toEqual([": expected at most 100 conditions"])

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Json } from "@millrace/core/domain/Json"
+import { stepsPerTransform } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 import type { Step } from "../src/Steps.ts"
-import { carryOut as carryingOut, maxSteps, problemsOfSteps } from "../src/Steps.ts"
+import { carryOut as carryingOut, problemsOfSteps } from "../src/Steps.ts"
 import { done, isClean, json } from "./TestNode.ts"
 
 const carryOut = (items: ReadonlyArray<Json>, steps: ReadonlyArray<Step>) =>
@@ -210,7 +211,7 @@ describe("Steps.problemsOfSteps", () => {
 
   it("refuses what is no array, and too many steps", () => {
     expect(clauses({})).toEqual([": expected an array of steps"])
-    const steps = Array.from({ length: maxSteps + 1 }, () => ({ op: "take", n: 1 }))
+    const steps = Array.from({ length: stepsPerTransform + 1 }, () => ({ op: "take", n: 1 }))
     expect(clauses(steps)).toEqual([": expected at most 50 steps"])
     expect(clauses(steps.slice(1))).toEqual([])
     expect(clauses([{ op: "__proto__" }])).toHaveLength(1)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
+import { casesPerSwitch } from "@millrace/core/domain/Limits"
 import { Effect } from "effect"
-import { maxCases, switchNode } from "../src/internal/Switch.ts"
+import { switchNode } from "../src/internal/Switch.ts"
 import { clauses, isClean, json, outputs, run } from "./TestNode.ts"
 
 const cases = [
@@ -50,7 +51,10 @@ describe("switch", () => {
     expect(clauses(switchNode, "cases", twice)).toEqual(['two cases have the name "a"'])
     expect(clauses(switchNode, "cases", [{ name: "a" }])?.[0]).toMatch(/^\[0\]\[rule\]/)
     expect(clauses(switchNode, "cases", {})).toEqual(["expected an array of cases"])
-    const many = Array.from({ length: maxCases + 1 }, (_, at) => ({ name: `c${at}`, rule: exists }))
+    const many = Array.from({ length: casesPerSwitch + 1 }, (_, at) => ({
+      name: `c${at}`,
+      rule: exists,
+    }))
     expect(clauses(switchNode, "cases", many)).toEqual(["expected at most 50 cases"])
   })
 

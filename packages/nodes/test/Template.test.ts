@@ -1,13 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import { expressionsPerTemplate, templateInsertedLength } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
-import {
-  fill as filling,
-  maxExpressions,
-  maxInserted,
-  problemsOfLiteral,
-  problemsOfTemplate,
-} from "../src/Template.ts"
+import { fill as filling, problemsOfLiteral, problemsOfTemplate } from "../src/Template.ts"
 import { done, isClean, json } from "./TestNode.ts"
 
 const fill = (template: Json, scope: JsonObject) => done((work) => filling(template, scope, work))
@@ -88,8 +83,8 @@ describe("Template.fill", () => {
   })
 
   it("stops before a small template makes a huge result", () => {
-    const values = { big: "x".repeat(maxInserted / 4) }
-    expect(fill("{{ values.big }}".repeat(4), { values })).toHaveLength(maxInserted)
+    const values = { big: "x".repeat(templateInsertedLength / 4) }
+    expect(fill("{{ values.big }}".repeat(4), { values })).toHaveLength(templateInsertedLength)
     const sentence = "the result is larger than 1048576 characters"
     expect(() => fill("{{ values.big }}".repeat(5), { values })).toThrow(sentence)
     const whole = Array.from({ length: 5 }, () => "{{ values }}")
@@ -174,10 +169,10 @@ describe("Template.problemsOfTemplate", () => {
 
   it("refuses more expressions than one template may have", () => {
     const sentence = "expected at most 10000 expressions"
-    expect(problemsOfTemplate("{{input}}".repeat(maxExpressions))).toEqual([])
-    const text = "{{input}}".repeat(maxExpressions + 1)
+    expect(problemsOfTemplate("{{input}}".repeat(expressionsPerTemplate))).toEqual([])
+    const text = "{{input}}".repeat(expressionsPerTemplate + 1)
     expect(problemsOfTemplate(text)).toEqual([{ path: [], issue: sentence }])
-    const many = Array.from({ length: maxExpressions + 1 }, () => "{{input}}")
+    const many = Array.from({ length: expressionsPerTemplate + 1 }, () => "{{input}}")
     expect(problemsOfTemplate(many)).toEqual([{ path: [], issue: sentence }])
   })
 

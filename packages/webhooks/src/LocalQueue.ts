@@ -8,13 +8,10 @@
  * method is one synchronous step.
  */
 import type { Delivery } from "@millrace/core/domain/Delivery"
+import { localDeliveries, localDeliveriesLength } from "@millrace/core/domain/Limits"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Context, Effect, Layer } from "effect"
 import type { Partition } from "./internal/Concurrency.ts"
-
-/** Beyond so many, or so many characters of bodies, nothing more is remembered here. */
-const mostWaiting = 10_000
-const mostCharacters = 16_777_216
 
 /** So many places of a line that never ends are kept at most after they have been taken out. */
 const mostTaken = 1_024
@@ -41,7 +38,7 @@ export class DeliveryQueue {
     if (deliveries.length === 0) return
     for (const delivery of deliveries) {
       const { accountId, body, origin } = delivery
-      if (this.#count >= mostWaiting || this.#characters >= mostCharacters) {
+      if (this.#count >= localDeliveries || this.#characters >= localDeliveriesLength) {
         this.#hasOverflown = true
         break
       }

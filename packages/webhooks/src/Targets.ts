@@ -4,7 +4,7 @@
  * Guarantees: what is refused here would be refused then. Leaves out: the reverse; a name may lead
  * elsewhere by then.
  */
-import { maxUrlLength } from "@millrace/core/domain/Webhook"
+import { webhookUrlLength } from "@millrace/core/domain/Limits"
 import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import { Egress } from "@millrace/egress/Egress"
 import { Effect, Layer } from "effect"
@@ -17,8 +17,8 @@ export const layer: Layer.Layer<never, never, Egress> = Layer.effect(
   CurrentWebhookTargets,
   Effect.map(Egress, (egress) => ({
     accept: Effect.fnUntraced(function* ({ headers, url }) {
-      if (url.length > maxUrlLength) {
-        return yield* Effect.fail(`webhook.url: is longer than ${maxUrlLength} characters`)
+      if (url.length > webhookUrlLength) {
+        return yield* Effect.fail(`webhook.url: is longer than ${webhookUrlLength} characters`)
       }
       // A URL is read without them, so it would not be the address that was given.
       if (/\p{Cc}/u.test(url)) return yield* Effect.fail("webhook.url: has control characters")

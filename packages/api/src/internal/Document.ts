@@ -5,10 +5,10 @@
  * answers have, an example of every body, streams in the words of the standard; and no promise that
  * an answer never gains a field.
  */
-import { idempotencyKeyLength } from "@millrace/core/domain/Idempotency"
+import { idempotencyKeyLength, itemsPerPage } from "@millrace/core/domain/Limits"
 import type { OpenApi } from "effect/http-api"
 import { errorExamples, examples, streamExample } from "./Examples.ts"
-import { defaultPageSize, maxPage, maxPageSize } from "../PageQuery.ts"
+import { defaultPageSize, maxPage } from "../PageQuery.ts"
 
 type Spec = OpenApi.OpenAPISpec
 type Operation = OpenApi.OpenAPISpecOperation
@@ -21,10 +21,10 @@ const schemaReference = (name: string) => `#/components/schemas/${name}`
 /** Parameters that cannot say of themselves what they are, in the spelling of the header. */
 const parameters: Readonly<Record<string, { readonly name?: string; readonly schema?: object }>> = {
   limit: {
-    schema: { type: "integer", minimum: 1, maximum: maxPageSize, default: defaultPageSize },
+    schema: { type: "integer", minimum: 1, maximum: itemsPerPage, default: defaultPageSize },
   },
   page: { schema: { type: "integer", minimum: 1, maximum: maxPage } },
-  pageSize: { schema: { type: "integer", minimum: 1, maximum: maxPageSize } },
+  pageSize: { schema: { type: "integer", minimum: 1, maximum: itemsPerPage } },
   "if-match": { name: "If-Match" },
   "idempotency-key": {
     name: "Idempotency-Key",

@@ -2,8 +2,9 @@
  * What every key store must do with accounts and keys: labels, the limit on live keys, changes.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
-import { type ApiKey, liveKeysPerAccount } from "@millrace/core/domain/ApiKey"
+import { type ApiKey } from "@millrace/core/domain/ApiKey"
 import { AccountId, KeyId } from "@millrace/core/domain/Id"
+import { liveKeysPerAccount } from "@millrace/core/domain/Limits"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { Clock, Effect, Option } from "effect"
 import * as Samples from "../Samples.ts"

@@ -3,8 +3,9 @@
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { KeyId, WorkflowId } from "@millrace/core/domain/Id"
+import { usageRows } from "@millrace/core/domain/Limits"
 import type { Run } from "@millrace/core/domain/Run"
-import { dayMillis, dayOf, usageRows } from "@millrace/core/domain/Usage"
+import { dayMillis, dayOf } from "@millrace/core/domain/Usage"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"

@@ -6,7 +6,7 @@
  */
 import { Schema } from "effect"
 import { AccountId } from "./Id.ts"
-import { mostRunsAtOnce } from "./Limits.ts"
+import { accountNameLength, mostRunsAtOnce } from "./Limits.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -22,8 +22,8 @@ export const RunsAtOnce = Schema.Int.check(
 export const Account = Schema.Struct({
   id: AccountId,
   name: Schema.String.check(
-    Schema.isMinLength(1, { expected: "1 to 120 characters" }),
-    isAtMost(120, "1 to 120 characters"),
+    Schema.isMinLength(1, { expected: `1 to ${accountNameLength} characters` }),
+    isAtMost(accountNameLength, `1 to ${accountNameLength} characters`),
   ),
   createdAt: Timestamp,
   /** The account's own cap, in place of the limit `runsPerAccount`; `null` where it has none. */

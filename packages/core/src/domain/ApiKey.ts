@@ -8,12 +8,13 @@
  */
 import { Context, Schema } from "effect"
 import { AccountId, KeyId } from "./Id.ts"
+import { keyLabelLength } from "./Limits.ts"
 import { PerDay, PerMinute } from "./Quota.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 
 /** A key's label: 1 to 100 characters without blanks around it, unique within the account. */
-export const KeyLabel = Schema.Trimmed.check(Schema.isMinLength(1), isAtMost(100))
+export const KeyLabel = Schema.Trimmed.check(Schema.isMinLength(1), isAtMost(keyLabelLength))
 
 /** What is stored and shown of a key; never the secret. */
 export const ApiKey = Schema.Struct({
@@ -31,9 +32,6 @@ export const ApiKey = Schema.Struct({
   lastUsedAt: Schema.NullOr(Timestamp),
 })
 export type ApiKey = typeof ApiKey.Type
-
-/** At most so many keys of an account are neither revoked nor expired (specification, part 8). */
-export const liveKeysPerAccount = 10
 
 /** What secrets may begin with: 2 to 16 of a-z, 0-9 and _, a letter first and an _ at the end. */
 export const SecretPrefix = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_]{0,14}_$/))

@@ -5,15 +5,13 @@
  * nothing else becomes an amount. Leaves out: who may spend them.
  */
 import { Schema, SchemaGetter } from "effect"
+import { mostCredits } from "./Limits.ts"
 
 /** Millionths of a credit, a safe integer. */
 export type MicroCredits = number
 
 /** How many {@link MicroCredits} make one credit. */
 export const microPerCredit = 1_000_000
-
-/** The largest single amount, in credits: of an estimate, a charge, a grant or a whole run. */
-export const mostCredits = 1_000_000_000
 
 /** Credits as a JSON number, for the wire. */
 export const toNumber = (micro: MicroCredits): number => micro / microPerCredit

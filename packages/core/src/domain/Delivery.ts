@@ -9,6 +9,7 @@
 import { Schema } from "effect"
 import { RunEventType } from "./EventType.ts"
 import { AccountId, DeliveryId, RunId } from "./Id.ts"
+import { keptAnswerBytes } from "./Limits.ts"
 import { Timestamp } from "./Timestamp.ts"
 
 /** `PENDING`: an attempt is under way or will follow. The others are ends. */
@@ -21,12 +22,6 @@ export const testEvent = "webhook.test"
 /** The types of what can be delivered. */
 export const DeliveryType = Schema.Literals([...RunEventType.literals, testEvent])
 export type DeliveryType = typeof DeliveryType.Type
-
-/** Bytes of an answer that are kept for the log. */
-export const keptAnswerBytes = 4_096
-
-/** Bytes of an answer that are read at most. */
-export const readAnswerBytes = 65_536
 
 const head = {
   id: DeliveryId,

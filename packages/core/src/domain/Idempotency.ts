@@ -8,9 +8,6 @@ import type { RunId } from "./Id.ts"
 /** How long the name of a start holds. */
 export const idempotencyKeyMillis = 86_400_000
 
-/** How many characters a name has at most. */
-export const idempotencyKeyLength = 255
-
 /**
  * The name of a start, as a client chose it. Names of two accounts have nothing to do with each
  * other.

@@ -5,6 +5,7 @@
  * Leaves out: any schema for the meaning of a value; that belongs to the port it arrives at.
  */
 import { Result, Schema } from "effect"
+import { jsonLevels } from "./Limits.ts"
 
 /** Any JSON value. */
 export type Json =
@@ -37,9 +38,6 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null
 }
 
-/** How deep a value may be nested. */
-const mostLevels = 1_000
-
 const scalarProblem = (value: unknown): string | undefined => {
   switch (typeof value) {
     case "string":
@@ -58,7 +56,7 @@ const scalarProblem = (value: unknown): string | undefined => {
  * Walks with a worklist, so a deep value cannot overflow the stack; a cycle is reported as nesting
  * beyond `maxDepth`. A key whose value is `undefined` counts as absent, as in JSON text.
  */
-export const problemOf = (root: unknown, maxDepth = mostLevels): string | undefined => {
+export const problemOf = (root: unknown, maxDepth = jsonLevels): string | undefined => {
   const values: Array<unknown> = [root]
   const depths: Array<number> = [0]
   while (values.length > 0) {
@@ -122,8 +120,8 @@ class Copier {
 
   #nested(value: object, depth: number): Json {
     this.size += 2
-    if (depth >= mostLevels) {
-      this.problem ??= `it is nested deeper than ${mostLevels} levels, or refers to itself`
+    if (depth >= jsonLevels) {
+      this.problem ??= `it is nested deeper than ${jsonLevels} levels, or refers to itself`
     } else if (!Array.isArray(value) && !isPlain(value)) {
       this.problem ??= `an instance of ${value.constructor?.name ?? "a class"} is not JSON`
     }

@@ -15,6 +15,7 @@ import { settle } from "./Grant.ts"
 import type { AccountId } from "./Id.ts"
 import type { CreditAccount, NumberedEntry } from "./Ledger.ts"
 import { applied, availableOf, unopened } from "./Ledger.ts"
+import { discrepanciesTold } from "./Limits.ts"
 import type { Run } from "./Run.ts"
 import { isTerminal } from "./Run.ts"
 
@@ -42,9 +43,6 @@ export interface Discrepancy {
   readonly accountId: AccountId
   readonly message: string
 }
-
-/** How many discrepancies of one account are told. */
-export const discrepanciesTold = 100
 
 /** What was read of one run's entries so far. */
 interface Sums {

@@ -8,6 +8,9 @@ import { Context } from "effect"
 /** Characters of a workflow's name. */
 export const workflowNameLength = 120
 
+/** Characters of a workflow's description. */
+export const workflowDescriptionLength = 5_000
+
 /** Characters of a thumbnail's address. */
 export const thumbnailUrlLength = 2_048
 
@@ -203,6 +206,165 @@ export const messageBytes = 65_536
 
 /** Characters of the name of a message. */
 export const messageNameLength = 128
+
+/** Characters of an idempotency key. */
+export const idempotencyKeyLength = 255
+
+/** Attempts that the policy of a node may ask for. */
+export const attemptsPerNode = 100
+
+/** The longest time that the policy of a node may name: a year. */
+export const policyMillis = 31_536_000_000
+
+/** The largest single amount, in credits: of an estimate, a charge, a grant or a whole run. */
+export const mostCredits = 1_000_000_000
+
+/** Keys of an account that are neither revoked nor expired (specification, part 8). */
+export const liveKeysPerAccount = 10
+
+/** Days that one question about usage covers. */
+export const usageDays = 92
+
+/** Workflows, and keys, that its answer names: those that cost most. */
+export const usageRows = 100
+
+/** Discrepancies of one account that an audit tells. */
+export const discrepanciesTold = 100
+
+/** Bytes of the answer to a delivery that are kept for the log. */
+export const keptAnswerBytes = 4_096
+
+/** Bytes of the answer to a delivery that are read. */
+export const readAnswerBytes = 65_536
+
+/** Characters of a webhook's address. */
+export const webhookUrlLength = 2_048
+
+/** Bytes of JSON text of the metadata of one webhook: they are part of every payload. */
+export const webhookMetadataBytes = 16_384
+
+/** Headers that one webhook may ask for. */
+export const webhookHeaders = 20
+
+/** Bytes of all names and values of those headers together. */
+export const webhookHeaderBytes = 4_096
+
+/** Characters of the id that a sender gives a message. */
+export const messageIdLength = 255
+
+/** Arrays and objects within each other in any JSON value. */
+export const jsonLevels = 1_000
+
+/** Characters of JSON text that a suspended handler leaves behind: they travel with its run. */
+export const stateLength = 4_096
+
+/** Workflows that one process keeps in memory, to start them again. */
+export const workflowsCached = 256
+
+/** Compiled graphs that one process keeps in memory. */
+export const graphsCached = 256
+
+/** Runs that a runner remembers because it cannot execute them. */
+export const refusedRunsKnown = 1_000
+
+/** Problems that one sentence names; the rest are counted. */
+export const problemsShown = 20
+
+/** Problems, and warnings, that one validation lists. */
+export const problemsListed = 1_000
+
+/** Runs that one request reads at once. */
+export const runsPerBatch = 50
+
+/** Items of one page of a listing. */
+export const itemsPerPage = 50
+
+/** Items that a page number steps over; beyond them its page is empty. A cursor goes on. */
+export const itemsSkipped = 10_000_000
+
+/** Runs of a workflow that are searched for the latest outputs of its nodes. */
+export const runsSearched = 1_000
+
+/** Characters of a path into a value. */
+export const pathLength = 500
+
+/** Steps of one transform node. */
+export const stepsPerTransform = 50
+
+/** Sums that one of its steps makes. */
+export const sumsPerStep = 20
+
+/** Arrays and objects within each other in a template. */
+export const templateDepth = 100
+
+/** Expressions of one template. */
+export const expressionsPerTemplate = 10_000
+
+/** Characters of JSON text that expressions may put into one result. */
+export const templateInsertedLength = 1_048_576
+
+/** Conditions of one rule. */
+export const conditionsPerRule = 100
+
+/** Cases of one switch node. */
+export const casesPerSwitch = 50
+
+/** Problems that are told of one value of a node. */
+export const issuesPerValue = 20
+
+/** Deliveries that a process remembers from its own runs; beyond them it asks the store. */
+export const localDeliveries = 10_000
+
+/** Characters of the bodies of those deliveries. */
+export const localDeliveriesLength = 16_777_216
+
+/** Origins of which a dispatcher remembers that they answer quickly: those called last. */
+export const quickOriginsKnown = 1_000
+
+/** Opened signing keys that a process keeps in memory. */
+export const signingKeysKept = 1_000
+
+/** Times of retries that a dispatcher remembers; the others are found by a look. */
+export const retryTimesKnown = 10_000
+
+/** Characters of a key's label. */
+export const keyLabelLength = 100
+
+/** Characters of an account's name. */
+export const accountNameLength = 120
+
+/** Requests a minute that one key may be given. */
+export const requestsPerMinute = 10_000
+
+/** Requests a day that one key may be given. */
+export const requestsPerDay = 100_000
+
+/** Characters of the text that a listing is searched for. */
+export const searchLength = 200
+
+/** The highest priority of a grant. */
+export const grantPriority = 1_000_000
+
+/** Entries of one answer to a question about the ledger. */
+export const entriesPerStatement = 1_000
+
+/** How long a replaced signing secret may stay valid: thirty days. */
+export const secretOverlapSeconds = 2_592_000
+
+/** Characters of the message of a fail node. */
+export const failMessageLength = 2_000
+
+/** Characters of the name that a response node gives its output. */
+export const outputNameLength = 128
+
+/** How long a node may let one call to another server take. */
+export const callSeconds = 60
+
+/** Entries of such an answer where nothing is asked for. */
+export const entriesPerPage = 100
+
+/** Requests that a server holds while it starts; more of them are refused. */
+export const requestsHeld = 1_000
 
 /** The bounds in force. Override with `Effect.provideService` or `Layer.succeed`. */
 export const CurrentLimits = Context.Reference<Limits>("@millrace/core/domain/Limits", {

@@ -8,7 +8,7 @@
  */
 import { Schema } from "effect"
 import { Json } from "./Json.ts"
-import { messageBytes, messageNameLength } from "./Limits.ts"
+import { messageBytes, messageIdLength, messageNameLength } from "./Limits.ts"
 import { Timestamp } from "./Timestamp.ts"
 
 /** A message that a run was sent. */
@@ -42,9 +42,6 @@ export interface Wait {
   readonly for?: string | undefined
 }
 
-/** How many characters a sender's name for a message has at most. */
-const idLength = 255
-
 const problemOfText = (what: string, text: string, most: number): string | undefined =>
   text.length >= 1 && text.length <= most
     ? undefined
@@ -56,7 +53,7 @@ export const problemOfName = (name: string): string | undefined =>
 
 /** Why a message cannot be sent, as a clause; nothing where it can. */
 export const problemOfMessage = ({ id, name, payload }: NewMessage): string | undefined => {
-  const problem = problemOfText("id of a message", id, idLength) ?? problemOfName(name)
+  const problem = problemOfText("id of a message", id, messageIdLength) ?? problemOfName(name)
   if (problem !== undefined) return problem
   const bytes = new TextEncoder().encode(JSON.stringify(payload)).length
   return bytes <= messageBytes

@@ -10,6 +10,7 @@
 import { Duration } from "effect"
 import type { JsonObject } from "./Json.ts"
 import { isJsonObject } from "./Json.ts"
+import { attemptsPerNode, policyMillis } from "./Limits.ts"
 import { plain } from "./Quote.ts"
 
 /** How often a node is attempted, and how long it waits in between. */
@@ -58,12 +59,6 @@ export const defaultRetry: RetryPolicy = {
   jitter: 0.1,
 }
 
-/** The most attempts a policy may ask for. */
-export const maxAttempts = 100
-
-/** The longest time a policy may name: a year. */
-export const maxPolicyMillis = 31_536_000_000
-
 const hasRetryAfter = (millis: number | undefined): millis is number =>
   millis !== undefined && Number.isFinite(millis) && millis >= 0
 
@@ -78,7 +73,7 @@ export const delayMillis = (
   retryAfterMillis: number | undefined,
 ): number => {
   if (hasRetryAfter(retryAfterMillis)) {
-    return Math.ceil(Math.min(retryAfterMillis, maxPolicyMillis))
+    return Math.ceil(Math.min(retryAfterMillis, policyMillis))
   }
   const backoff = policy.initialMillis * policy.factor ** (attempt - 1)
   const jittered = Math.min(backoff, policy.maxMillis) * (1 + policy.jitter * (2 * random - 1))
@@ -112,7 +107,7 @@ const durationFrom =
     const millis = millisOf(value)
     if (millis === undefined) return `expected ${durationRule}`
     if (millis < least) return `expected at least ${least} ms`
-    return millis > maxPolicyMillis ? "expected at most a year" : millis
+    return millis > policyMillis ? "expected at most a year" : millis
   }
 
 const numberFrom =
@@ -131,7 +126,7 @@ const wholeFrom =
 
 /** The keys of `retry` in a node's data, with what each may be and which part of a policy it is. */
 const retryKeys: Readonly<Record<string, readonly [keyof RetryPolicy, Reader<number>]>> = {
-  attempts: ["attempts", wholeFrom(1, maxAttempts)],
+  attempts: ["attempts", wholeFrom(1, attemptsPerNode)],
   initial: ["initialMillis", durationFrom(0)],
   factor: ["factor", numberFrom(1, 100, "a number")],
   max: ["maxMillis", durationFrom(0)],

@@ -5,16 +5,20 @@
  * Guarantees: pure; a refused request uses nothing. Leaves out: keeping the usage.
  */
 import { Schema } from "effect"
+import { requestsPerDay, requestsPerMinute } from "./Limits.ts"
 import type { Timestamp } from "./Timestamp.ts"
 
 /** Requests per minute: 1 to 10,000, by default 60. */
 export const PerMinute = Schema.Int.check(
-  Schema.isBetween({ minimum: 1, maximum: 10_000 }, { expected: "1 to 10000" }),
+  Schema.isBetween(
+    { minimum: 1, maximum: requestsPerMinute },
+    { expected: `1 to ${requestsPerMinute}` },
+  ),
 )
 
 /** Requests per day: 1 to 100,000, by default 1,000. */
 export const PerDay = Schema.Int.check(
-  Schema.isBetween({ minimum: 1, maximum: 100_000 }, { expected: "1 to 100000" }),
+  Schema.isBetween({ minimum: 1, maximum: requestsPerDay }, { expected: `1 to ${requestsPerDay}` }),
 )
 
 /** The limits of a key. */

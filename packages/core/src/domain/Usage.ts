@@ -8,18 +8,13 @@ import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { MicroCredits } from "./Credits.ts"
 import type { AccountId } from "./Id.ts"
 import { KeyId, WorkflowId } from "./Id.ts"
+import { usageRows } from "./Limits.ts"
 import type { Run } from "./Run.ts"
 import type { Timestamp } from "./Timestamp.ts"
 import { format } from "./Timestamp.ts"
 
 /** How long a day is; all days are those of UTC. */
 export const dayMillis = 86_400_000
-
-/** How many days one question is about at most. */
-export const usageDays = 92
-
-/** How many workflows, and how many keys, an answer names: those that cost most. */
-export const usageRows = 100
 
 /** The beginning of the day that a time is in. */
 export const dayOf = (time: Timestamp): Timestamp => time - (time % dayMillis)

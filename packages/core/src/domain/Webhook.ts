@@ -9,24 +9,13 @@ import { Schema } from "effect"
 import { RunEventType } from "./EventType.ts"
 import type { Json } from "./Json.ts"
 import { JsonObject } from "./Json.ts"
+import { webhookMetadataBytes, webhookUrlLength } from "./Limits.ts"
 import { isAtMost } from "./TextLength.ts"
-
-/** Characters of a webhook's address. */
-export const maxUrlLength = 2_048
-
-/** Bytes of JSON text that the metadata of one run may have: they are part of every payload. */
-export const maxMetadataBytes = 16_384
-
-/** Headers that one run may ask for. */
-export const maxHeaders = 20
-
-/** Bytes of all names and values of those headers together. */
-export const maxHeaderBytes = 4_096
 
 const bytesOf = (value: Json): number => new TextEncoder().encode(JSON.stringify(value)).length
 
-const isSmall = Schema.makeFilter((value: JsonObject) => bytesOf(value) <= maxMetadataBytes, {
-  expected: `at most ${maxMetadataBytes} bytes of JSON`,
+const isSmall = Schema.makeFilter((value: JsonObject) => bytesOf(value) <= webhookMetadataBytes, {
+  expected: `at most ${webhookMetadataBytes} bytes of JSON`,
 })
 
 /** What a start says of its webhook (specification 2.9). */
@@ -34,7 +23,7 @@ export const WebhookConfig = Schema.Struct({
   url: Schema.String.annotate({
     description: "An https address that receives POST requests.",
     format: "uri",
-  }).check(isAtMost(maxUrlLength)),
+  }).check(isAtMost(webhookUrlLength)),
   events: Schema.optionalKey(
     Schema.Array(RunEventType)
       .annotate({ description: "Which events to send; all where nothing is said." })

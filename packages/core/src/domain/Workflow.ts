@@ -8,7 +8,12 @@ import { Option, Schema, SchemaGetter } from "effect"
 import { AccountId, WorkflowId } from "./Id.ts"
 import type { JsonObject } from "./Json.ts"
 import { isJsonObject, Json } from "./Json.ts"
-import { thumbnailDataLength, thumbnailUrlLength, workflowNameLength } from "./Limits.ts"
+import {
+  thumbnailDataLength,
+  thumbnailUrlLength,
+  workflowDescriptionLength,
+  workflowNameLength,
+} from "./Limits.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -56,7 +61,9 @@ export const DrawnEdge = Schema.Struct({
 export const WorkflowName = Schema.String.check(Schema.isMinLength(1), isAtMost(workflowNameLength))
 
 /** A workflow's description: at most 5,000 characters (code points), or `null`. */
-export const WorkflowDescription = Schema.NullOr(Schema.String.check(isAtMost(5_000)))
+export const WorkflowDescription = Schema.NullOr(
+  Schema.String.check(isAtMost(workflowDescriptionLength)),
+)
 
 /** A picture in the address itself. No SVG: that can carry scripts. */
 const pictureHead = /^data:image\/(?:png|jpeg|webp);base64,/i

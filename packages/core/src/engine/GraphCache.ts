@@ -7,6 +7,7 @@
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { freeze } from "../domain/Json.ts"
+import { graphsCached } from "../domain/Limits.ts"
 import type { Definition, InputOverrides } from "../domain/Run.ts"
 import type { Graph } from "../graph/Graph.ts"
 import { compile } from "../graph/Graph.ts"
@@ -15,9 +16,6 @@ import { NodeTypes } from "./NodeTypes.ts"
 
 /** A graph that can be executed, or everything that stands against it. */
 export type Compiled = Result.Result<Graph, ReadonlyArray<Problem>>
-
-/** How many compiled graphs one process keeps. */
-export const graphsCached = 256
 
 export class GraphCache extends Context.Service<
   GraphCache,

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { toNumber } from "../domain/Credits.ts"
-import { messagesPerRun } from "../domain/Limits.ts"
+import { messagesPerRun, problemsShown } from "../domain/Limits.ts"
 import { plain } from "../domain/Quote.ts"
 
 /** The account has no such workflow. */
@@ -34,9 +34,6 @@ export class NotInQuarantine extends Schema.TaggedError<NotInQuarantine>()("NotI
     return `Run ${plain(this.runId)} is not in quarantine: ${why}`
   }
 }
-
-/** How many problems one sentence names; the rest are counted. */
-export const problemsShown = 20
 
 /** A graph, or the values for it, cannot be accepted. Each problem is one sentence. */
 export class InvalidGraph extends Schema.TaggedError<InvalidGraph>()("InvalidGraph", {

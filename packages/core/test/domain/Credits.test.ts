@@ -1,6 +1,7 @@
 // Amounts of credits: what is one, and what is refused.
 import { assert, describe, it } from "@effect/vitest"
-import { fromNumber, isAmount, mostCredits, toNumber } from "@millrace/core/domain/Credits"
+import { fromNumber, isAmount, toNumber } from "@millrace/core/domain/Credits"
+import { mostCredits } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 
 describe("Credits.fromNumber", () => {

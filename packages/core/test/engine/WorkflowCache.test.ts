@@ -1,9 +1,9 @@
 // Workflows that a process keeps: a start need not read them, and never goes by an old one.
 import { assert, describe, it } from "@effect/vitest"
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
-import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import { CurrentLimits, defaultLimits, workflowsCached } from "@millrace/core/domain/Limits"
 import type { Node, Workflow } from "@millrace/core/domain/Workflow"
-import { WorkflowCache, workflowsCached } from "../../src/engine/internal/WorkflowCache.ts"
+import { WorkflowCache } from "../../src/engine/internal/WorkflowCache.ts"
 import type { StartRequest } from "@millrace/core/engine/Runs"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"

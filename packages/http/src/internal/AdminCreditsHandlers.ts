@@ -4,6 +4,7 @@
 import { AdminApi } from "@millrace/api/AdminApi"
 import type { StatementQuery } from "@millrace/api/AdminCreditsWire"
 import { CreateAdjustment, CreateGrant, SetMetering } from "@millrace/api/AdminCreditsWire"
+import { entriesPerPage } from "@millrace/core/domain/Limits"
 import { csvHead, csvLineOf } from "@millrace/core/domain/StatementCsv"
 import { Accounting } from "@millrace/core/engine/Accounting"
 import { Effect, Stream } from "effect"
@@ -12,9 +13,6 @@ import type { ById } from "./AdminCall.ts"
 import { accountOf, withBody } from "./AdminCall.ts"
 import { logStorage, refuse } from "../Errors.ts"
 import { balanceOf } from "./UsageOperations.ts"
-
-/** How many entries a statement has where nothing was asked for. */
-const entriesPerPage = 100
 
 interface Asked extends ById {
   readonly query: StatementQuery

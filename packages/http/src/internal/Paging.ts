@@ -8,17 +8,12 @@
 import type { PageQuery } from "@millrace/api/PageQuery"
 import { defaultPageSize } from "@millrace/api/PageQuery"
 import type { AccountId } from "@millrace/core/domain/Id"
+import { itemsSkipped } from "@millrace/core/domain/Limits"
 import type { Page, PageRequest } from "@millrace/core/domain/Page"
 import { Effect } from "effect"
 import type { Bookmark, Filter, Listing } from "./Cursor.ts"
 import { Cursors } from "./Cursor.ts"
 import { InvalidRequest } from "../Errors.ts"
-
-/**
- * Beyond so many items a page number answers with an empty page without asking the store, which
- * would have to step over all of them. A cursor goes on without end.
- */
-export const deepestSkip = 10_000_000
 
 /** A query of any listing. */
 export interface ListingQuery extends PageQuery, Filter {}
@@ -39,7 +34,7 @@ const filterOf = (query: ListingQuery): Filter =>
 const byPage = (query: ListingQuery): Wanted => {
   const { page = 1, pageSize = defaultPageSize } = query
   const skip = (page - 1) * pageSize
-  const request = skip > deepestSkip ? undefined : { skip, limit: pageSize }
+  const request = skip > itemsSkipped ? undefined : { skip, limit: pageSize }
   return { filter: filterOf(query), request }
 }
 

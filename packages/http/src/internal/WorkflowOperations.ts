@@ -3,9 +3,9 @@
  *
  * Guarantees: every answer with a workflow says its revision.
  */
-import { problemsListed } from "@millrace/api/ValidationWire"
 import type { CreateWorkflow } from "@millrace/api/WorkflowWire"
 import { WorkflowId } from "@millrace/core/domain/Id"
+import { problemsListed } from "@millrace/core/domain/Limits"
 import type { Workflow, WorkflowContent } from "@millrace/core/domain/Workflow"
 import { WorkflowNotFound } from "@millrace/core/engine/Refusals"
 import { Runs } from "@millrace/core/engine/Runs"

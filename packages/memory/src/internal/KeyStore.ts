@@ -6,8 +6,9 @@
  */
 import type { Account } from "@millrace/core/domain/Account"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
-import { isLive, liveKeysPerAccount } from "@millrace/core/domain/ApiKey"
+import { isLive } from "@millrace/core/domain/ApiKey"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
+import { liveKeysPerAccount } from "@millrace/core/domain/Limits"
 import type { Usage } from "@millrace/core/domain/Quota"
 import * as Quota from "@millrace/core/domain/Quota"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"

@@ -6,6 +6,7 @@
  */
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
+import { runsSearched } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Page } from "@millrace/core/domain/Page"
 import type { Definition, Run, RunRecord } from "@millrace/core/domain/Run"
@@ -37,9 +38,6 @@ import { IdempotencyKeys } from "./IdempotencyKeys.ts"
 import { lineGate, lossesWith, lossesWithBlock, takenBack } from "./Suspects.ts"
 import * as Timeline from "./Timeline.ts"
 import { type Drawings, StoredWorkflows } from "./StoredWorkflows.ts"
-
-/** How many of a workflow's runs are searched for the latest outputs of its nodes. */
-const searched = 1_000
 
 /** What a commit changes of a run; the rest is as its insert wrote it. */
 const advance = (run: Run, next: Run, clearsLosses: boolean): Run => ({
@@ -408,7 +406,7 @@ class Runs {
   ): ReadonlyMap<string, JsonObject> {
     const runs = this.timelineOf(account).items.filter(({ run }) => run.workflowId === workflowId)
     const outputs = new Map<string, JsonObject>()
-    for (const entry of runs.slice(-searched).toReversed()) {
+    for (const entry of runs.slice(-runsSearched).toReversed()) {
       for (const id of nodeIds) {
         const row = entry.nodeRuns.get(id)
         if (outputs.has(id) || row?.status !== "COMPLETED" || row.output === null) continue

@@ -5,6 +5,7 @@
  * Guarantees: a value that decodes passed the check. Leaves out: transforming it.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
+import { issuesPerValue } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 
 /** One thing wrong with a value, and where in it. */
@@ -20,15 +21,12 @@ export interface About {
   readonly jsonSchema: JsonObject
 }
 
-/** Clauses of one value that are worth reading. */
-export const maxIssues = 20
-
 /** A schema that accepts what `problemsOf` finds nothing against. */
 export const checked = <A>(
   problemsOf: (value: unknown) => ReadonlyArray<Issue>,
   { description, jsonSchema }: About,
 ): Schema.Codec<A> => {
-  const filter = Schema.makeFilter((value: unknown) => problemsOf(value).slice(0, maxIssues), {
+  const filter = Schema.makeFilter((value: unknown) => problemsOf(value).slice(0, issuesPerValue), {
     toJsonSchema: () => [jsonSchema, true],
   })
   return Schema.Any.check(filter).annotate({ description })
@@ -51,7 +49,7 @@ export const unknownKeys = (
 ): ReadonlyArray<Issue> =>
   Object.keys(object)
     .filter((key) => !known.includes(key))
-    .slice(0, maxIssues)
+    .slice(0, issuesPerValue)
     .map((key) => ({ path: [key], issue: `expected only ${known.join(", ")}` }))
 
 /** `all, any or not`. */

@@ -2,6 +2,7 @@
  * The fail node: ends its branch with a failure, on purpose.
  */
 import { Json } from "@millrace/core/domain/Json"
+import { failMessageLength } from "@millrace/core/domain/Limits"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Effect, Schema } from "effect"
@@ -14,7 +15,10 @@ export const fail = define({
   category: "flow",
   inputs: {
     message: Schema.optionalKey(
-      Schema.String.check(Schema.isMinLength(1), Schema.isMaxCodePoints(2_000)).annotate({
+      Schema.String.check(
+        Schema.isMinLength(1),
+        Schema.isMaxCodePoints(failMessageLength),
+      ).annotate({
         description: "What the failure says.",
         default: "failed on purpose",
       }),

@@ -8,6 +8,7 @@
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
+import { callSeconds } from "@millrace/core/domain/Limits"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define, sentenceOf } from "@millrace/core/engine/NodeDefinition"
 import type { Answer, Call, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
@@ -173,7 +174,7 @@ export const httpRequest = define({
       Schema.Boolean.annotate({ description: "True: no status is a failure.", default: false }),
     ),
     timeoutSeconds: Schema.optionalKey(
-      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 60 })).annotate({
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: callSeconds })).annotate({
         description: "For the whole exchange.",
         default: 30,
       }),

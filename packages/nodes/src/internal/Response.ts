@@ -5,6 +5,7 @@
  * read from what the response nodes were given.
  */
 import { Json } from "@millrace/core/domain/Json"
+import { outputNameLength } from "@millrace/core/domain/Limits"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Effect, Schema } from "effect"
 
@@ -18,9 +19,11 @@ export const response = define({
   inputs: {
     input: Schema.optionalKey(Json.annotate({ description: "What the run puts out." })),
     name: Schema.optionalKey(
-      Schema.String.check(Schema.isMinLength(1), Schema.isMaxCodePoints(128)).annotate({
-        description: "Its name in the run's output, where there are several response nodes.",
-      }),
+      Schema.String.check(Schema.isMinLength(1), Schema.isMaxCodePoints(outputNameLength)).annotate(
+        {
+          description: "Its name in the run's output, where there are several response nodes.",
+        },
+      ),
     ),
   },
   outputs: {},

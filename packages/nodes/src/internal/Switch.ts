@@ -6,6 +6,7 @@
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { isJsonObject, Json } from "@millrace/core/domain/Json"
+import { casesPerSwitch } from "@millrace/core/domain/Limits"
 import { errorOutput } from "@millrace/core/domain/NodeType"
 import { quoted } from "@millrace/core/domain/Quote"
 import { define } from "@millrace/core/engine/NodeDefinition"
@@ -24,9 +25,6 @@ export interface Case {
   readonly name: string
   readonly rule: Rule
 }
-
-/** Cases of one switch node. */
-export const maxCases = 50
 
 /** The output that is taken when no case matches. */
 export const otherwise = "default"
@@ -52,7 +50,7 @@ const problemsOfCase = (value: unknown): ReadonlyArray<Issue> => {
 
 const namesOf = (cases: unknown): ReadonlyArray<string> =>
   Array.isArray(cases)
-    ? (cases as ReadonlyArray<unknown>).slice(0, maxCases).flatMap((each) => {
+    ? (cases as ReadonlyArray<unknown>).slice(0, casesPerSwitch).flatMap((each) => {
         const name = isJsonObject(each) ? each["name"] : undefined
         return typeof name === "string" ? [name] : []
       })
@@ -61,7 +59,7 @@ const namesOf = (cases: unknown): ReadonlyArray<string> =>
 /** Everything that is wrong with the cases of a switch node. */
 export const problemsOfCases = (cases: unknown): ReadonlyArray<Issue> => {
   if (!Array.isArray(cases)) return issue("expected an array of cases")
-  if (cases.length > maxCases) return issue(`expected at most ${maxCases} cases`)
+  if (cases.length > casesPerSwitch) return issue(`expected at most ${casesPerSwitch} cases`)
   const names = namesOf(cases)
   const twice = new Set(names.filter((name, at) => names.indexOf(name) !== at))
   return [
@@ -74,7 +72,7 @@ const CasesInput = checked<ReadonlyArray<Case>>(problemsOfCases, {
   description: "The ways out in the order they are tried; the first whose rule holds is taken.",
   jsonSchema: {
     type: "array",
-    maxItems: maxCases,
+    maxItems: casesPerSwitch,
     items: {
       type: "object",
       required: ["name", "rule"],

@@ -6,8 +6,8 @@
  */
 import type { Account } from "@millrace/core/domain/Account"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
-import { liveKeysPerAccount } from "@millrace/core/domain/ApiKey"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
+import { liveKeysPerAccount } from "@millrace/core/domain/Limits"
 import type { AccountChange, KeyChange } from "@millrace/core/ports/KeyStore"
 import { AccountNotFound, KeyStore, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import { Effect, Layer, Option } from "effect"

@@ -5,6 +5,7 @@
  * write what was read.
  */
 import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
+import { runsSearched } from "@millrace/core/domain/Limits"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
@@ -77,9 +78,6 @@ export const read = (
   return Effect.map(sql.unsafe<Part>(parts, [unique, account]), assemble)
 }
 
-/** How many of a workflow's runs are searched for the latest outputs of its nodes. */
-const searched = 1_000
-
 /** The latest output of each of these nodes in any run of the workflow. */
 export const latestOutputs = (
   sql: SqlClient,
@@ -94,7 +92,7 @@ export const latestOutputs = (
         SELECT n.output FROM (
           SELECT number, created_at, id FROM runs
           WHERE account_id = ${account} AND workflow_id = ${Rows.text(workflowId)}
-          ORDER BY created_at DESC, id DESC LIMIT ${searched}
+          ORDER BY created_at DESC, id DESC LIMIT ${runsSearched}
         ) r CROSS JOIN LATERAL (
           SELECT n.output FROM node_runs n
           WHERE n.run = r.number AND n.node_id = wanted.id AND n.status = 'COMPLETED'

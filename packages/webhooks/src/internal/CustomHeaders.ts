@@ -4,8 +4,8 @@
  * Guarantees: none of them can pass for one of ours, change where a request goes, or end it early.
  * Asked when a run starts and once more before anything is sent.
  */
+import { webhookHeaderBytes, webhookHeaders } from "@millrace/core/domain/Limits"
 import { quoted } from "@millrace/core/domain/Quote"
-import { maxHeaderBytes, maxHeaders } from "@millrace/core/domain/Webhook"
 import { problemOfHeaders } from "@millrace/egress/Headers"
 
 /** Names and values. */
@@ -28,8 +28,9 @@ const bytesOf = (headers: Headers): number =>
 /** Why these headers may not be sent, as a clause, or `undefined` when they may. */
 export const problemOf = (headers: Headers): string | undefined => {
   const names = Object.keys(headers)
-  if (names.length > maxHeaders) return `there are more than ${maxHeaders}`
-  if (bytesOf(headers) > maxHeaderBytes) return `they have more than ${maxHeaderBytes} bytes`
+  if (names.length > webhookHeaders) return `there are more than ${webhookHeaders}`
+  if (bytesOf(headers) > webhookHeaderBytes)
+    return `they have more than ${webhookHeaderBytes} bytes`
   const ours = names.find(isOurs)
   if (ours !== undefined) return `the header ${quoted(ours.toLowerCase())} may not be set`
   const problem = problemOfHeaders(headers)

@@ -6,9 +6,10 @@
  * classes of failures, without addresses. Leaves out: what follows from an answer.
  */
 import type { AttemptError, Delivery } from "@millrace/core/domain/Delivery"
-import { answerText, keptAnswerBytes, readAnswerBytes } from "@millrace/core/domain/Delivery"
+import { answerText } from "@millrace/core/domain/Delivery"
 import type { Answer } from "@millrace/core/domain/DeliverySchedule"
 import type { Attempted } from "@millrace/core/domain/DeliveryStep"
+import { keptAnswerBytes, readAnswerBytes } from "@millrace/core/domain/Limits"
 import type { Egress, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
 import type { Answer as Received, Call } from "@millrace/egress/Egress"
 import { Effect } from "effect"

@@ -8,6 +8,7 @@
  */
 import type { Outcome } from "@millrace/core/domain/DeliveryStep"
 import { givenBack, outcomeOf, outcomeWithoutAttempt } from "@millrace/core/domain/DeliveryStep"
+import { signingKeysKept } from "@millrace/core/domain/Limits"
 import { headersPurpose, secretPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { CurrentVault } from "@millrace/core/ports/Vault"
@@ -66,9 +67,6 @@ const persist = <A>(
 /** What a delivery is signed with, and the headers it is to have. */
 type Opened = Pick<DeliveryAttempt.Sending, "headers" | "keys">
 
-/** Opened keys by their seals; a seal never changes its meaning. */
-const mostKeys = 1_000
-
 const makeSeals = Effect.gen(function* () {
   const vault = yield* CurrentVault
   const webhooks = yield* Webhooks
@@ -78,7 +76,7 @@ const makeSeals = Effect.gen(function* () {
     const found = known.get(sealed)
     if (found !== undefined) return found
     const key = createSecretKey(keyOf(yield* vault.open(purpose, sealed)))
-    if (known.size >= mostKeys) known.clear()
+    if (known.size >= signingKeysKept) known.clear()
     known.set(sealed, key)
     return key
   })

@@ -6,6 +6,7 @@
  * is anything claimed for this; partitions take turns. Mutable; every method is one synchronous
  * step. Leaves out: what is being sent; that is counted by the slots.
  */
+import { quickOriginsKnown } from "@millrace/core/domain/Limits"
 import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 import type { Partition } from "./Concurrency.ts"
 
@@ -25,9 +26,6 @@ export interface PrefetchBounds {
   readonly quickMillis: number
 }
 
-/** So many origins are remembered as quick: those that were called last. */
-const mostOrigins = 1_000
-
 export class Prefetch {
   readonly #bounds: PrefetchBounds
   readonly #quick = new Set<string>()
@@ -45,7 +43,7 @@ export class Prefetch {
     this.#quick.delete(origin)
     if (millis > this.#bounds.quickMillis) return
     this.#quick.add(origin)
-    if (this.#quick.size > mostOrigins) this.#quick.delete(this.#quick.values().next().value!)
+    if (this.#quick.size > quickOriginsKnown) this.#quick.delete(this.#quick.values().next().value!)
   }
 
   /** How many more of this origin may be claimed. */

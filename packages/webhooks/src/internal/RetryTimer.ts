@@ -5,9 +5,7 @@
  * Guarantees: nothing depends on it; what is forgotten here is found by a look. Mutable; every
  * method is one synchronous step.
  */
-
-/** Beyond so many times no more are remembered. */
-const most = 10_000
+import { retryTimesKnown } from "@millrace/core/domain/Limits"
 
 export class RetryTimer {
   /** Latest first, so that the next one is at the end. */
@@ -19,7 +17,7 @@ export class RetryTimer {
   }
 
   expect(at: number): void {
-    if (this.#times.length >= most) return
+    if (this.#times.length >= retryTimesKnown) return
     let low = 0
     let high = this.#times.length
     while (low < high) {

@@ -13,6 +13,7 @@ import { fromNumber, isAmount } from "../../domain/Credits.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
 import { freeze, frozenCopy, isJsonObject, problemOf } from "../../domain/Json.ts"
 import type { Limits } from "../../domain/Limits.ts"
+import { stateLength } from "../../domain/Limits.ts"
 import type { Ports } from "../../domain/NodeType.ts"
 import { listed, quoted } from "../../domain/Quote.ts"
 import type { LogLine, Run } from "../../domain/Run.ts"
@@ -161,9 +162,6 @@ const added = (before: MicroCredits | null, credits: number): MicroCredits => {
   throw new NodeError({ message: `charged ${String(credits)} credits; ${what}`, retryable: false })
 }
 
-/** The most JSON text that a suspended handler may leave behind: it travels with its run. */
-export const maxStateLength = 4_096
-
 const problemOfWait = ({ for: name, until }: Wait): string | undefined => {
   if (until !== undefined && !Number.isFinite(until)) return `${until} is no time`
   if (name !== undefined) return problemOfName(name)
@@ -174,9 +172,9 @@ const problemOfState = (state: Json): string | undefined => {
   const problem = problemOf(state)
   if (problem !== undefined) return problem
   const { length } = JSON.stringify(state)
-  return length <= maxStateLength
+  return length <= stateLength
     ? undefined
-    : `its state has ${length} characters; the limit is ${maxStateLength}`
+    : `its state has ${length} characters; the limit is ${stateLength}`
 }
 
 /** Leaves a handler until later. */

@@ -9,6 +9,7 @@
 import type { Clock } from "effect"
 import { Effect, Queue } from "effect"
 import type { AccountId, RunId, RunnerId } from "../../domain/Id.ts"
+import { refusedRunsKnown } from "../../domain/Limits.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
 import type { RunStore } from "../../ports/RunStore.ts"
@@ -21,16 +22,13 @@ import { monotonicMillis } from "../StoreClock.ts"
 /** How long a runner leaves alone what it cannot execute, before it looks again. */
 const refusalMillis = 30_000
 
-/** How many runs a runner remembers that it cannot execute. */
-const refusalsKept = 1_000
-
 /** Runs that this process cannot execute, because it does not know a type of theirs. */
 class Refusals {
   readonly #until = new Map<RunId, number>()
 
   add(id: RunId, now: number): void {
     this.#until.set(id, now + refusalMillis)
-    if (this.#until.size > refusalsKept) this.#until.delete(this.#until.keys().next().value!)
+    if (this.#until.size > refusedRunsKnown) this.#until.delete(this.#until.keys().next().value!)
   }
 
   at(now: number): ReadonlyArray<RunId> {

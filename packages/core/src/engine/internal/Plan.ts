@@ -4,10 +4,11 @@
  */
 import { Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
-import { isAmount, mostCredits } from "../../domain/Credits.ts"
+import { isAmount } from "../../domain/Credits.ts"
 import type { RunId } from "../../domain/Id.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
 import { freeze } from "../../domain/Json.ts"
+import { mostCredits } from "../../domain/Limits.ts"
 import { defaultInput, defaultOutput, estimateOf as estimateOfNode } from "../../domain/NodeType.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { Definition, InputOverrides } from "../../domain/Run.ts"

@@ -5,10 +5,8 @@
  * kept workflow is still the stored one. The store says that, in the step that stores the run.
  */
 import type { AccountId, WorkflowId } from "../../domain/Id.ts"
+import { workflowsCached } from "../../domain/Limits.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
-
-/** How many workflows one process keeps. */
-export const workflowsCached = 256
 
 /** Workflows, the one unused for longest first. Mutable. */
 export class WorkflowCache {

@@ -9,6 +9,7 @@ import * as Wire from "@millrace/api/AdminCreditsWire"
 import type { Account } from "@millrace/core/domain/Account"
 import { toNumber } from "@millrace/core/domain/Credits"
 import { nodeOf } from "@millrace/core/domain/Ledger"
+import { entriesPerStatement } from "@millrace/core/domain/Limits"
 import { csvHead, csvLineOf } from "@millrace/core/domain/StatementCsv"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect, Option, Schema, Stream } from "effect"
@@ -117,13 +118,10 @@ const entryColumns = {
   reason: ({ reason }: Entry) => reason ?? "-",
 }
 
-/** How many entries one request reads. */
-const entriesPerPage = 1_000
-
 /** The ledger of an account, newest entries first. */
 const entriesOf = ({ credits }: Admin, id: string) =>
   Stream.paginate(undefined as number | undefined, (before) => {
-    const query = { limit: entriesPerPage, ...(before === undefined ? {} : { before }) }
+    const query = { limit: entriesPerStatement, ...(before === undefined ? {} : { before }) }
     return Effect.map(
       credits.statement({ params: { id }, query }),
       ({ items, nextBefore }) => [items, Option.fromNullOr(nextBefore)] as const,

@@ -6,6 +6,7 @@
  * does not speak HTTP is disconnected in time. Leaves out: answering requests.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { requestsHeld } from "@millrace/core/domain/Limits"
 import { requestNames } from "@millrace/http/ErrorMiddleware"
 import type { HttpServer } from "effect/http"
 import type { Scope } from "effect"
@@ -62,9 +63,6 @@ export const defaultBounds: Bounds = {
   requestsPerConnection: 10_000,
 }
 
-/** How many requests wait for a server that starts. Connections of further ones are closed. */
-const heldAtMost = 1_000
-
 /** Keeps requests waiting until it is opened. */
 const gate = (server: Server): Effect.Effect<void> => {
   const held: Array<() => void> = []
@@ -73,7 +71,7 @@ const gate = (server: Server): Effect.Effect<void> => {
     const hold = (request: IncomingMessage, response: ServerResponse): void => {
       // If the routes listen already, they get this request from the server, and not once more.
       if (server.listenerCount(event) > 1) return
-      if (held.length < heldAtMost) held.push(() => server.emit(event, request, response))
+      if (held.length < requestsHeld) held.push(() => server.emit(event, request, response))
       else response.destroy()
     }
     server.on(event, hold)
