@@ -1,6 +1,6 @@
 /**
- * What docs/architecture.md draws and lists is what the code has: the arrows between packages, and
- * the ports with their methods.
+ * What docs/architecture.md draws and lists is what the code has: the arrows between packages, the
+ * ports with their methods, and the names of files and types.
  *
  * Reads both as text. Leaves out: what the page says of them; people read that.
  */
@@ -58,6 +58,17 @@ const listed = () => {
 }
 
 describe("docs/architecture.md", () => {
+  it("has at most 300 lines, and names files and types that there are", () => {
+    expect(page.trimEnd().split("\n").length).toBeLessThanOrEqual(300)
+    const code = sources.map((source) => source.code).join("\n")
+    const exists = (name: string) =>
+      sources.some(({ path }) => path.endsWith(`/${name}.ts`)) ||
+      new RegExp(`^export (?:class|interface|type|const) ${name}\\b`, "m").test(code)
+    const named = Array.from(page.matchAll(/`([A-Z]\w*[a-z]\w*)[^`]*`/g), ([, name]) => name!)
+    expect(named.length).toBeGreaterThan(50)
+    expect([...new Set(named)].filter((name) => !exists(name))).toEqual([])
+  })
+
   it("draws only arrows that there are, and all that do not follow from others", () => {
     const wrong = drawn.filter(([from, to]) => !packages.get(from)?.includes(to))
     const missing = [...packages].flatMap(([from, all]) => {
