@@ -1,7 +1,7 @@
 // Nodes that wait for messages: early, late, twice, at the moment of parking, and after crashes.
 import { AccountId, RunId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
-import { messageBytes, messagesPerRun } from "@millrace/core/domain/Limits"
+import { messageBytes, messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import type { Runner } from "@millrace/core/engine/Runner"
@@ -294,6 +294,78 @@ describe("A message that comes at the very end of a wait", () => {
       const id = yield* Effect.provideContext(waiting({ millis: 700 }), context)
       yield* TestClock.adjust("1 second")
       assert.strictEqual(yield* outputOf(id), "just in time")
+      yield* stop
+    }).pipe(Effect.scoped, Effect.provide(shared())),
+  )
+})
+
+describe("A run whose last message has expired", () => {
+  it.effect("goes on: a step that saw nothing of that message is not refused for it", () =>
+    Effect.gen(function* () {
+      const first = yield* boot(known)
+      const { id } = yield* Effect.provideContext(
+        start([
+          node("w", "wait", { name: "go", millis: 2 * messageMillis }),
+          node("k", "wait", { name: "end" }),
+        ]),
+        first.context,
+      )
+      yield* TestClock.adjust(1)
+      yield* Effect.provideContext(send(id, "other"), first.context)
+      yield* TestClock.adjust(1)
+      yield* first.stop
+      yield* TestClock.adjust(3 * messageMillis)
+      // Another number than that of the last message would be refused without an end.
+      const layer = before(1, (_, { seen }) => Effect.sync(() => assert.strictEqual(seen, 1)))
+      const second = yield* Effect.provideContext(boot(known), yield* Layer.build(layer))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* outputOf(id), "time")
+      yield* second.stop
+    }).pipe(Effect.scoped, Effect.provide(shared())),
+  )
+})
+
+describe("A run that a failure has stopped", () => {
+  const stopping = start(
+    [node("f", "fail", { message: "no" }), node("g", "gate"), node("w", "wait", { name: "go" })],
+    [],
+    { settings: { onFailure: "stop" } },
+  )
+
+  const checkLeft = Effect.fnUntraced(function* (id: RunId) {
+    const store = yield* RunStore
+    const gates = yield* Gates
+    const [inbox] = yield* store.inboxes([{ runId: id, after: 0, held: [] }])
+    assert.deepStrictEqual(
+      inbox?.messages.map(({ name }) => name),
+      ["go"],
+    )
+    yield* gates.open("g")
+    yield* TestClock.adjust(1)
+    const record = yield* recordOf(id)
+    assert.deepStrictEqual([record.run.status, byNode(record)["w"]?.status], ["FAILED", "CANCELED"])
+  })
+
+  it.effect("takes no message, because nobody would be called with it", () =>
+    Effect.gen(function* () {
+      const { id } = yield* stopping
+      yield* TestClock.adjust(1)
+      yield* send(id, "go")
+      yield* TestClock.adjust("1 second")
+      yield* checkLeft(id)
+    }).pipe(at),
+  )
+
+  it.effect("takes none either that comes with the failure", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const layer = before(1, (_, { run }) =>
+        store.send(account, run.id, { id: "m", name: "go", payload: "just now" }),
+      )
+      const { context, stop } = yield* Effect.provideContext(boot(known), yield* Layer.build(layer))
+      const { id } = yield* Effect.provideContext(stopping, context)
+      yield* TestClock.adjust("1 second")
+      yield* checkLeft(id)
       yield* stop
     }).pipe(Effect.scoped, Effect.provide(shared())),
   )
