@@ -57,6 +57,16 @@ const faults = {
   "forgets what runs have lost": faulty(({ commit }) => ({
     commit: (each) => commit({ ...each, clearsLosses: true }),
   })),
+  "overlooks messages that a commit has not seen": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, seen: undefined }),
+  })),
+  "forgets who took a message": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, taken: undefined }),
+  })),
+  "takes a message for a new one when it is sent again": faulty(({ send }) => {
+    let count = 0
+    return { send: (account, id, each) => send(account, id, { ...each, id: `${(count += 1)}` }) }
+  }),
   "hands runs out before their time": faulty(({ commit }) => ({
     commit: ({ run, ...each }) =>
       commit({ ...each, run: { ...run, dueAt: run.dueAt === null ? null : run.dueAt - 500 } }),

@@ -18,6 +18,10 @@ export interface Behavior {
   readonly retryable: boolean
   readonly retryAfterMillis: number | undefined
   readonly suspendMillis: number
+  /** The name of the message that it waits for when it suspends itself. */
+  readonly waitsFor: string | undefined
+  /** True where no time ends that wait. */
+  readonly isEndless: boolean
   /** Whole credits, charged at the beginning and at the end. */
   readonly chargedBefore: number
   readonly chargedAfter: number
@@ -42,6 +46,8 @@ export interface Mood {
   readonly suspend: number
   readonly slow: number
   readonly isLong: boolean
+  /** How many of those that suspend themselves wait for a message. */
+  readonly listen: number
 }
 
 const hashOf = (text: string): number => {
@@ -80,6 +86,9 @@ const outputOf = (
   )
 }
 
+/** What messages are called in a simulation. */
+export const messageNames = ["go", "more"]
+
 const suspensions = [0, 1, 300, 900, 1_000, 1_001, 1_500, 4_000, 12_000, 25_000]
 
 /** What a call does, given the output ports of its node. */
@@ -91,6 +100,8 @@ export const behaviorOf = (
 ): Behavior => {
   const { attempt, nodeId, run, stage } = part
   const dice = diceFor(seed, `${run}/${nodeId}/${attempt}/${stage}`)
+  const waits = diceFor(seed, `${run}/${nodeId}/${attempt}/${stage} waits`)
+  const isListening = waits.chance(mood.listen)
   return {
     millis: millisOf(dice, mood),
     end: endOf(dice, mood, stage),
@@ -99,6 +110,8 @@ export const behaviorOf = (
     retryable: dice.chance(80),
     retryAfterMillis: dice.chance(15) ? dice.of([0, 10, 700, 2_500, 0.5]) : undefined,
     suspendMillis: mood.isLong && dice.chance(50) ? 3_600_000 : dice.of(suspensions),
+    waitsFor: isListening ? waits.of(messageNames) : undefined,
+    isEndless: isListening && waits.chance(30),
     chargedBefore: dice.chance(20) ? 1 + dice.below(3) : 0,
     chargedAfter: dice.chance(20) ? 1 + dice.below(3) : 0,
     lines: dice.chance(30) ? 1 + dice.below(2) : 0,

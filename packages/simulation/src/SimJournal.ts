@@ -9,6 +9,8 @@
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
 import { fromNumber } from "@millrace/core/domain/Credits"
+import type { Message } from "@millrace/core/domain/Message"
+import { never } from "@millrace/core/domain/Timestamp"
 import type { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
 import { Cause, Effect, Exit } from "effect"
@@ -28,7 +30,7 @@ export interface Call {
   readonly startedAt: number
   /** Micro-credits so far. */
   charged: number | null
-  /** By its machine's wall clock. */
+  /** By its machine's wall clock; {@link never} where no time ends its wait. */
   suspendedUntil: number
   endedAt: number | undefined
   endedLocally: number
@@ -50,7 +52,8 @@ export const callKey = (runId: string, nodeId: string, attempt: number, stage: n
 export class Journal {
   readonly calls = new Map<string, Array<Call>>()
   readonly open = new Set<Call>()
-  readonly #permits = new Set<string>()
+  /** Each with the message that the call is to be told of. */
+  readonly #permits = new Map<string, Message | undefined>()
   readonly #permittedAt = new Map<string, number>()
   readonly #forbidden = new Set<string>()
   readonly #time: Time
@@ -83,9 +86,9 @@ export class Journal {
     this.#onCall = options.onCall
   }
 
-  /** A machine has stored that it begins this call. */
-  permit(machine: Machine, key: string): void {
-    this.#permits.add(`${machine.name} ${key}`)
+  /** A machine has stored that it begins this call, perhaps with a message. */
+  permit(machine: Machine, key: string, message: Message | undefined): void {
+    this.#permits.set(`${machine.name} ${key}`, message)
     this.#permittedAt.set(key, this.#time.now)
   }
 
@@ -129,11 +132,18 @@ export class Journal {
     const { attempt, nodeId, resumed, runId } = current
     const stage = stageOf(resumed)
     const key = callKey(runId, nodeId, attempt, stage)
-    if (!this.#permits.delete(`${machine.name} ${key}`)) {
+    const permit = `${machine.name} ${key}`
+    const expected = this.#permits.get(permit)
+    if (!this.#permits.delete(permit)) {
       this.#report("no call without a stored start", `${machine.name} calls ${key}`)
     }
     if (this.#forbidden.has(`${machine.name} ${runId}`)) {
       this.#report("a canceled run begins nothing", `${machine.name} calls ${key}`)
+    }
+    const [told, taken] = [current.message, expected].map((each) => JSON.stringify(each))
+    if (told !== taken) {
+      const what = `${key} with ${told}, not ${taken}`
+      this.#report("a handler is called with the message that its node took", what)
     }
     if (current.idempotencyKey !== `${runId}:${nodeId}`) {
       this.#report("one idempotency key per node", `${key} has ${current.idempotencyKey}`)
@@ -243,9 +253,11 @@ const endOf = (
       return Effect.die(new Error(messageOf(call)))
     case "suspend":
       return Effect.suspend(() => {
-        const now = call.machine.now
-        call.suspendedUntil = now + behavior.suspendMillis
-        return current.suspend({ until: call.suspendedUntil }, { stage: call.stage + 1 })
+        const until = call.machine.now + behavior.suspendMillis
+        call.suspendedUntil = behavior.isEndless ? never : until
+        const wait = behavior.isEndless ? {} : { until }
+        const name = behavior.waitsFor === undefined ? {} : { for: behavior.waitsFor }
+        return current.suspend({ ...wait, ...name }, { stage: call.stage + 1 })
       })
     case "fail": {
       const { retryAfterMillis, retryable } = behavior

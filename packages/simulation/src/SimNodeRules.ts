@@ -157,9 +157,35 @@ const checkMessage = (ending: Extract<Ending, { _tag: "Failed" }>, message: stri
   return isRight ? undefined : `it says ${shown(message)}, not ${shown(ending.message)}`
 }
 
+const activeBefore = ({ before, watched }: Turned, place: Place) => {
+  const ordinal = watched.reference.ordinals.get(place.node.id)!
+  return before.run.active.find((each) => each.ordinal === ordinal)
+}
+
 const waitOf = ({ after, watched }: Turned, place: Place) => {
   const ordinal = watched.reference.ordinals.get(place.node.id)!
   return after.run.waiting.find((each) => each.ordinal === ordinal)
+}
+
+/** A suspended node waits for what it asked for, or goes on with a message that was there. */
+const checkSuspended = (
+  turned: Turned,
+  place: Place,
+  { behavior, stage, suspendedUntil }: Call,
+  row: NodeRun,
+): Clause => {
+  const { active } = turned.after.run
+  const ordinal = turned.watched.reference.ordinals.get(place.node.id)!
+  const wait = waitOf(turned, place)
+  const next = wait ?? active.find((each) => each.ordinal === ordinal)
+  const isWaiting = next?.message === undefined || behavior.waitsFor === undefined
+  return all(
+    expect("it", row.status, "WAITING"),
+    expect("its attempt", next?.attempt, row.attempt),
+    expect("what it left behind", next?.state, { stage: stage + 1 }),
+    isWaiting ? expect("its time", wait?.due, suspendedUntil) : undefined,
+    isWaiting ? expect("what it waits for", wait?.for, behavior.waitsFor) : undefined,
+  )
 }
 
 const checkRetry = (
@@ -179,9 +205,14 @@ const checkRetry = (
   const latest = ending.isAfter ? byStore(time.now) : Math.max(ending.at, turned.decidedAt)
   const slack = ending.isAfter ? slackMillis : 0
   const isTimely = wait.due >= ending.at + least - slack && wait.due <= latest + most + slack
+  // Who has taken a message keeps it, and goes on from there.
+  const active = activeBefore(turned, place)
+  const stage = active?.message === undefined ? 0 : stageOf(active.state)
   return all(
     expect("the next attempt", wait.attempt, row.attempt + 1),
-    expect("what it goes on with", stageOf(wait.state), 0),
+    expect("what it goes on with", stageOf(wait.state), stage),
+    expect("its message", wait.message, active?.message),
+    expect("what it waits for", wait.for, undefined),
     isTimely || (isSkewed && ending.isAfter)
       ? undefined
       : `it waits ${wait.due - ending.at} ms, not ${least} to ${most}`,
@@ -258,16 +289,8 @@ const checkEnding = (
         common,
       )
     }
-    case "Suspended": {
-      const wait = waitOf(turned, place)
-      return all(
-        expect("it", row.status, "WAITING"),
-        expect("its attempt", wait?.attempt, row.attempt),
-        expect("what it left behind", wait?.state, { stage: ending.call.stage + 1 }),
-        expect("its time", wait?.due, ending.call.suspendedUntil),
-        common,
-      )
-    }
+    case "Suspended":
+      return all(checkSuspended(turned, place, ending.call, row), common)
     case "Failed": {
       const isWaiting = row.status === "WAITING"
       if (!retriesOf(bench, turned, place, ending, row).includes(isWaiting)) {
@@ -340,12 +363,17 @@ const checkRow = (bench: Bench, turned: Turned, place: Place, row: NodeRun): Cla
   )
 }
 
-/** Ordinals of nodes that waited for nothing before this commit, and do now. */
+/** Ordinals of nodes whose attempt in progress has come to a wait, which may be over already. */
 const newlyWaiting = ({ after, before, watched }: Turned): ReadonlySet<number> => {
   const began = before.run.active.filter(
     (active) => watched.fences.get(watched.keyOf(active)) === after.run.fence,
   )
-  const waiting = new Set(after.run.waiting.map(({ ordinal }) => ordinal))
+  const resumed = after.run.active.filter((next) =>
+    began.some(({ ordinal, state }) => {
+      return ordinal === next.ordinal && stageOf(next.state) > stageOf(state)
+    }),
+  )
+  const waiting = new Set([...after.run.waiting, ...resumed].map(({ ordinal }) => ordinal))
   return new Set(began.map(({ ordinal }) => ordinal).filter((ordinal) => waiting.has(ordinal)))
 }
 

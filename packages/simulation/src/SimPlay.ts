@@ -4,10 +4,12 @@
  *
  * Guarantees: synchronous, and the same scenario is played the same way every time.
  */
-import type { AccountId, RunId } from "@millrace/core/domain/Id"
-import { prefixes } from "@millrace/core/domain/Id"
+import type { AccountId } from "@millrace/core/domain/Id"
+import { prefixes, RunId } from "@millrace/core/domain/Id"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
+import type { NewMessage } from "@millrace/core/domain/Message"
+import { never } from "@millrace/core/domain/Timestamp"
 import { audit } from "@millrace/core/engine/Audit"
 import type { Ids } from "@millrace/core/engine/Ids"
 import { InvalidGraph } from "@millrace/core/engine/Refusals"
@@ -17,7 +19,7 @@ import { Cause, Effect, Exit, Option } from "effect"
 import type * as Dice from "./ModelDice.ts"
 import { diceFor } from "./SimBehavior.ts"
 import { accountOf, workflowIdOf } from "./SimEditions.ts"
-import type { Action, Scenario } from "./SimScenario.ts"
+import type { Action, Scenario, Sent } from "./SimScenario.ts"
 import { serverCount } from "./SimScenario.ts"
 import type { Server } from "./SimServer.ts"
 import { isSaid, shown, type Watched } from "./SimWatched.ts"
@@ -62,11 +64,17 @@ const sequentialIds = (): Ids["Service"] => {
 }
 
 type StartAction = Extract<Action, { readonly _tag: "Start" }>
+type SendAction = Extract<Action, { readonly _tag: "Send" }>
+type AimAction = Extract<Action, { readonly _tag: "Aim" }>
 type StrikeAction = Extract<Action, { readonly _tag: "Strike" }>
+
+const draftOf = ({ id, name }: Sent): NewMessage => ({ id, name, payload: `${id}: ${name}` })
 
 class Play {
   readonly world: World
   readonly #scenario: Scenario
+  /** Waits for a message that have an end, as they were first seen. */
+  readonly #waits = new Set<string>()
   readonly #counts = new Map<string, number>()
   readonly #patience: Dice.Dice
   readonly #strikes: ReadonlyArray<StrikeAction>
@@ -109,13 +117,13 @@ class Play {
     const { world } = this
     for (const host of world.hosts) world.start(host, world.trouble())
     for (const action of this.#scenario.actions) {
-      if (action._tag === "Strike") continue
+      if (action._tag === "Strike" || action._tag === "Aim") continue
       this.#later(action.at, () => this.#act(action))
     }
     world.time.after(this.#scenario.healedAt, () => this.#heal())
   }
 
-  #act(action: Exclude<Action, StrikeAction>): void {
+  #act(action: Exclude<Action, StrikeAction | AimAction>): void {
     const { world } = this
     switch (action._tag) {
       case "Start":
@@ -126,6 +134,8 @@ class Play {
         const revision = world.editions.edit(action.workflow)
         return world.say(() => `workflow ${action.workflow} is edited, now r${revision}`)
       }
+      case "Send":
+        return this.#sendAll(action)
       case "Hit":
         return world.hit(world.hosts[action.server]!, action.blow)
       case "Outage": {
@@ -146,6 +156,7 @@ class Play {
   }
 
   #strike(host: Host, operation: string, place: string, run: RunId | undefined): void {
+    if (operation === "commit" && place === "landed") this.#aim(run)
     if (!this.world.isHarsh) return
     const name = `${operation} ${place}`
     const count = (this.#counts.get(name) ?? 0) + 1
@@ -154,9 +165,29 @@ class Play {
       const isIt = strike.operation === operation && strike.place === place
       if (!isIt || strike.count !== count) continue
       const { blow } = strike
-      if (blow._tag !== "Cancel") this.world.hit(host, blow)
-      else
-        this.#cancel(blow.server, run === undefined ? undefined : this.world.witness.runs.get(run))
+      const watched = run === undefined ? this.#numbered(0) : this.world.witness.runs.get(run)
+      if (blow._tag === "Cancel") this.#cancel(blow.server, watched)
+      else if (blow._tag === "Send") {
+        if (watched !== undefined) this.world.sendFromOutside(watched, draftOf(blow.message))
+      } else this.world.hit(host, blow)
+    }
+  }
+
+  /** Has messages sent at the end of a wait that has begun with this commit. */
+  #aim(run: RunId | undefined): void {
+    const watched = run === undefined ? undefined : this.world.witness.runs.get(run)
+    for (const wait of watched?.record.run.waiting ?? []) {
+      const { due, for: name, ordinal, startedAt, state } = wait
+      const known = `${run} ${ordinal} ${startedAt} ${JSON.stringify(state)}`
+      if (name === undefined || due === never || this.#waits.has(known)) continue
+      this.#waits.add(known)
+      for (const action of this.#scenario.actions) {
+        if (action._tag !== "Aim" || action.count !== this.#waits.size) continue
+        const { earlyMillis, id } = action
+        const millis = Math.max(0, due - earlyMillis - this.world.storeNow)
+        const message = draftOf({ id, name })
+        this.world.time.after(millis, () => this.world.sendFromOutside(watched!, message))
+      }
     }
   }
 
@@ -251,10 +282,70 @@ class Play {
         world.say(() => `wait ${id}: ${record.run.status}`)
         const stored = world.witness.recordOf(record.run)
         const right = stored !== undefined && isTerminal(stored.run.status)
-        if (!right || !isSaid(stored.run, record.run) || !isSaid(stored.nodeRuns, record.nodeRuns))
+        // What it was sent while none of its nodes waited for that, its execution does not know.
+        const run = { ...record.run, messages: stored?.run.messages }
+        if (!right || !isSaid(stored.run, run) || !isSaid(stored.nodeRuns, record.nodeRuns))
           world.report("who waits is told what is stored", `${shown(record)}, not ${shown(stored)}`)
       })
     server.run(Effect.ignore(Effect.flatMap(server.runs.wait(account, id), told)))
+  }
+
+  #sendAll({ count, message, run, server }: SendAction): void {
+    const watched = this.#numbered(run)
+    for (let index = 0; index < (watched === undefined ? 1 : count); index++) {
+      const id = count === 1 ? message.id : `${message.id}.${run}.${index}`
+      this.#send(server, watched, { ...message, id })
+    }
+  }
+
+  /** Sends a message, and again under its id until it is answered. */
+  #send(slot: number, watched: Watched | undefined, message: Sent): void {
+    const found = this.#serverNear(slot)
+    if (found === undefined) return this.#later(900, () => this.#send(slot, watched, message))
+    const { world } = this
+    const account = watched?.record.run.accountId ?? accountOf(0)
+    const id = watched?.record.run.id ?? RunId.make("run_none")
+    found.server.run(
+      Effect.map(
+        Effect.exit(found.server.runs.send(account, id, draftOf(message))),
+        Exit.match({
+          onSuccess: (number) => {
+            const stored = watched?.inbox[number - 1]
+            if (stored?.id !== message.id) {
+              world.report("a message that was answered for is stored", `${id} ${message.id}`)
+            }
+          },
+          onFailure: (cause) => {
+            const error = Cause.squash(cause)
+            const tag = String((error as { readonly _tag?: unknown })._tag)
+            world.say(() => `send ${id} ${message.id}: ${tag}`)
+            if (tag === "StorageError") {
+              return this.#later(400, () => this.#send(slot + 1, watched, message))
+            }
+            // A run into which nothing more goes waits for ever.
+            if (tag === "InboxFull" && !world.isHarsh) return this.#cancel(slot, watched)
+            const isRight =
+              tag === "InboxFull" ||
+              (tag === "RunNotFound" && watched === undefined) ||
+              (tag === "RunEnded" && isTerminal(watched!.record.run.status))
+            if (!isRight) world.report("a message is refused for a reason", `${id}: ${tag}`)
+          },
+        }),
+      ),
+    )
+  }
+
+  /** Sends what nodes wait for without an end. */
+  #sendAwaited(): void {
+    for (const watched of this.world.witness.runs.values()) {
+      const { run } = watched.record
+      if (isTerminal(run.status)) continue
+      for (const { due, for: name, ordinal } of run.waiting) {
+        if (due !== never || name === undefined) continue
+        const id = `at last ${ordinal} ${this.#rounds}`
+        this.#send(this.#rounds, watched, { id, name })
+      }
+    }
   }
 
   #cancel(slot: number, watched: Watched | undefined): void {
@@ -318,6 +409,7 @@ class Play {
     }
     if (this.#rounds > roundsAtMost) return this.#giveUp()
     if (this.#rounds > patientRounds) this.#cancelHanging()
+    this.#sendAwaited()
     this.#skipAhead()
     world.time.after(roundMillis, () => this.#look())
   }
@@ -349,7 +441,7 @@ class Play {
     const open = [...world.witness.runs.values()].filter(
       ({ record }) => !isTerminal(record.run.status),
     )
-    const dues = open.map(({ record }) => record.run.dueAt ?? 0)
+    const dues = open.map(({ record }) => record.run.dueAt ?? 0).filter((due) => due !== never)
     const millis = Math.min(...dues) - world.storeNow - 5_000
     if (this.#pending > 0 || dues.length === 0 || millis < 10_000) return
     world.say(() => `everybody sleeps for ${millis} ms`)

@@ -5,11 +5,12 @@
  * Guarantees: the same seed draws the same scenario, and a scenario stays one when any of its
  * actions is left out. Leaves out: what the handlers do, which `SimBehavior` says, and playing it.
  */
+import { messagesPerRun } from "@millrace/core/domain/Limits"
 import type { Json } from "@millrace/core/domain/Json"
 import type { InputOverrides } from "@millrace/core/domain/Run"
 import type { Node } from "@millrace/core/domain/Workflow"
 import type * as Dice from "./ModelDice.ts"
-import { diceFor, type Mood } from "./SimBehavior.ts"
+import { diceFor, messageNames, type Mood } from "./SimBehavior.ts"
 import { type Drawing, drawingOf } from "./SimDrawing.ts"
 
 /** How many servers there are. */
@@ -23,6 +24,12 @@ export type Blow =
 
 /** What is struck in the middle of an operation, and when in it. */
 export const strikable = ["commit", "claim", "takeOver", "heartbeat", "call"] as const
+
+/** A message, as somebody sends it. */
+export interface Sent {
+  readonly id: string
+  readonly name: string
+}
 
 /** One thing that happens. Times are milliseconds from the beginning. */
 export type Action =
@@ -39,14 +46,33 @@ export type Action =
     }
   | { readonly _tag: "Cancel"; readonly at: number; readonly server: number; readonly run: number }
   | { readonly _tag: "Edit"; readonly at: number; readonly workflow: number }
+  | {
+      /** Sends a run so many messages; where there are several, each has an id of its own. */
+      readonly _tag: "Send"
+      readonly at: number
+      readonly server: number
+      readonly run: number
+      readonly message: Sent
+      readonly count: number
+    }
   | { readonly _tag: "Hit"; readonly at: number; readonly server: number; readonly blow: Blow }
   | {
       /** Hits a server in the middle of its so-manieth operation of a kind. */
       readonly _tag: "Strike"
-      readonly operation: (typeof strikable)[number]
+      readonly operation: (typeof strikable)[number] | "send" | "inboxes"
       readonly count: number
       readonly place: "arriving" | "landed"
-      readonly blow: Blow | { readonly _tag: "Cancel"; readonly server: number }
+      readonly blow:
+        | Blow
+        | { readonly _tag: "Cancel"; readonly server: number }
+        | { readonly _tag: "Send"; readonly message: Sent }
+    }
+  | {
+      /** Sends the message of the so-manieth wait for one so long before its time is over. */
+      readonly _tag: "Aim"
+      readonly count: number
+      readonly id: string
+      readonly earlyMillis: number
     }
   | {
       /** The store is away for a server: nothing arrives, or no answer comes back. */
@@ -64,6 +90,8 @@ export type Action =
       readonly clock: number
       readonly millis: number
     }
+
+type StartAction = Extract<Action, { readonly _tag: "Start" }>
 
 /** How the servers are set up, and how reliable the store is, in percent of operations. */
 export interface Setup {
@@ -132,7 +160,19 @@ const moodOf = (dice: Dice.Dice): Mood => ({
   suspend: dice.of([0, 10, 30]),
   slow: dice.of([0, 10, 30]),
   isLong: dice.chance(5),
+  listen: 0,
 })
+
+/** In half of the stories nodes wait for messages, too. */
+const listening = (mood: Mood, dice: Dice.Dice): Mood =>
+  dice.chance(50)
+    ? {
+        ...mood,
+        suspend: Math.max(mood.suspend, dice.of([30, 70])),
+        slow: Math.max(mood.slow, dice.of([0, 50])),
+        listen: dice.of([50, 90]),
+      }
+    : mood
 
 const blowOf = (dice: Dice.Dice): Blow => {
   const millis = dice.of([10, 500, 3_000, 9_000, 14_000, 30_000])
@@ -160,7 +200,7 @@ const startOf = (
   workflows: ReadonlyArray<Drawing>,
   workflow: number,
   run: number,
-): Extract<Action, { readonly _tag: "Start" }> => {
+): StartAction => {
   const drawing = workflows[workflow]!
   const single = run > 0 && dice.chance(15) ? dice.of(drawing.nodes) : undefined
   const replaced = dice.chance(10) ? dice.of(drawing.nodes) : undefined
@@ -225,6 +265,58 @@ const faultOf = (dice: Dice.Dice, runs: number): Action => {
   }
 }
 
+/** Few ids, so that some messages are sent twice, also under another name. */
+const sentOf = (dice: Dice.Dice): Sent => ({
+  id: `m${dice.below(8)}`,
+  name: dice.of(messageNames),
+})
+
+const blowAround = (dice: Dice.Dice): Extract<Action, { readonly _tag: "Strike" }> => {
+  const place = dice.of(["arriving", "landed"] as const)
+  return dice.chance(75)
+    ? {
+        _tag: "Strike",
+        operation: dice.of(["commit", "commit", "commit", "claim", "inboxes"] as const),
+        count: 1 + dice.below(dice.of([5, 15])),
+        place,
+        blow: { _tag: "Send", message: sentOf(dice) },
+      }
+    : {
+        _tag: "Strike",
+        operation: dice.of(["send", "inboxes"] as const),
+        count: 1 + dice.below(6),
+        place,
+        blow: blowOf(dice),
+      }
+}
+
+/** Messages that come at some time, and those that race with what a server does. */
+const messagesOf = (
+  dice: Dice.Dice,
+  starts: ReadonlyArray<StartAction>,
+  isCalm: boolean,
+): ReadonlyArray<Action> => {
+  const sends = Array.from({ length: dice.below(12) }, (): Action => {
+    const { at, run } = dice.of(starts)
+    return {
+      _tag: "Send",
+      at: dice.chance(10) ? dice.below(2 * spread) : at + dice.below(dice.of([100, 2_000, spread])),
+      server: dice.below(serverCount),
+      run,
+      message: sentOf(dice),
+      count: dice.chance(1) ? messagesPerRun + 3 : 1,
+    }
+  })
+  const races = Array.from({ length: dice.below(isCalm ? 1 : 8) }, () => blowAround(dice))
+  const aims = Array.from({ length: isCalm ? 1 : 4 }, (_, index): Action => ({
+    _tag: "Aim",
+    count: 1 + dice.below(6),
+    id: `aimed ${index}`,
+    earlyMillis: dice.of([-1, 0, 0, 1, 50, 400, 900]),
+  }))
+  return [...sends, ...races, ...aims]
+}
+
 const skewOf = (dice: Dice.Dice): Action => {
   const clock = dice.below(serverCount + 1)
   const millis = dice.of([-hour, -20_000, 20_000, hour])
@@ -252,12 +344,15 @@ export const scenarioOf = (seed: number): Scenario => {
     : Array.from({ length: dice.below(8) }, () => faultOf(dice, runs)).concat(
         setup.offsets.some((offset) => offset !== 0) ? [skewOf(dice)] : [],
       )
+  const talk = diceFor(seed, "messages")
+  const mood = listening(moodOf(dice), talk)
+  const messages = mood.listen === 0 ? [] : messagesOf(talk, starts, isCalm)
   return {
     seed,
     setup,
-    mood: moodOf(dice),
+    mood,
     workflows,
-    actions: [...starts, ...editOf(seed, workflows, runs), ...faults],
+    actions: [...starts, ...editOf(seed, workflows, runs), ...faults, ...messages],
     guilty: guiltyOf(seed, runs),
     healedAt: spread + 5_000,
   }

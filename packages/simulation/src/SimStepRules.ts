@@ -74,6 +74,12 @@ const isSameCall = (a: ActiveNode, b: ActiveNode): boolean =>
 const isRepeated = (lost: ActiveNode, next: ActiveNode): boolean =>
   next.attempt === lost.attempt + 1 && stageOf(next.state) === stageOf(lost.state)
 
+/** True when a node has suspended itself and goes on at once, because its message was there. */
+const isResumed = (suspended: ActiveNode, next: ActiveNode): boolean =>
+  next.message !== undefined &&
+  next.attempt === suspended.attempt &&
+  stageOf(next.state) === stageOf(suspended.state) + 1
+
 /** A start is new, of a node whose time has come, and of the attempt that comes next. */
 const checkStart = (bench: Bench, turned: Turned, active: ActiveNode): void => {
   const { journal, report } = bench
@@ -85,7 +91,7 @@ const checkStart = (bench: Bench, turned: Turned, active: ActiveNode): void => {
   watched.fences.set(key, after.run.fence)
   watched.started.add(`${ordinal}/${active.attempt}`)
   watched.overdue.delete(ordinal)
-  journal.permit(machine, key)
+  journal.permit(machine, key, watched.messageOf(active))
   const fate = watched.reference.fateOf(ordinal, rows)
   if (fate._tag !== "Run") report("no node starts before its turn", `${key}: ${fate._tag}`)
   if (isOver(rows.get(after.definition.nodes[ordinal]!.id))) {
@@ -129,6 +135,8 @@ const checkLost = ({ report }: Bench, { after, before, watched }: Turned): void 
       report("what may be called only once is not called again", key)
     }
     const next = find(after.run.active, ordinal) ?? wait
+    // Its message was there already: what it has taken and what it left behind is judged elsewhere.
+    if (!isTaken && next !== undefined && isResumed(active, next)) continue
     const goesOn = next !== undefined && (isTaken ? isRepeated : isSameCall)(active, next)
     if (!goesOn) report("no attempt is forgotten", `${key} is followed by ${shown(next)}`)
   }
@@ -137,19 +145,31 @@ const checkLost = ({ report }: Bench, { after, before, watched }: Turned): void 
 const boundOf = ({ setup }: Bench): number =>
   setup.leaseMillis + 2 * setup.pollMillis + 8 * setup.latencyMillis + 1_500
 
-/** A wait is over at its time: not before, and soon after. */
-const checkWake = (bench: Bench, { after, machine, watched }: Turned, wait: WaitingNode): void => {
+/** A wait is over at its time, or when its message comes: not before, and soon after. */
+const checkWake = (
+  bench: Bench,
+  { after, machine, watched }: Turned,
+  wait: WaitingNode,
+  active: ActiveNode,
+): void => {
   const { byStore, isSkewed, report, setup, slackMillis, time } = bench
   if (isSkewed) return
   const key = watched.keyOf(wait)
   const now = machine.now
-  if (now < wait.due - slackMillis)
-    report("no wait is over before its time", `${key}: ${wait.due - now} ms`)
+  const message = wait.for === undefined ? undefined : watched.messageOf(active)
+  const due = Math.min(wait.due, message?.at ?? wait.due)
+  if (now < due - slackMillis) report("no wait is over before its time", `${key}: ${due - now} ms`)
   const quiet = bench.quietSince()
   if (quiet === undefined || isCrowded(setup)) return
-  const latest = Math.max(wait.due, byStore(Math.max(quiet, watched.crowdedAt))) + boundOf(bench)
-  if (byStore(time.now) > latest) {
-    report("a wait is over within lease and poll of its time", `${key}: ${now - wait.due} ms late`)
+  const from = Math.max(due, byStore(Math.max(quiet, watched.crowdedAt)))
+  if (byStore(time.now) > from + boundOf(bench)) {
+    report("a wait is over within lease and poll of its time", `${key}: ${now - due} ms late`)
+  }
+  // Whoever goes on with a run asks for its messages whenever it looks for runs.
+  const pause = setup.pollMillis + 8 * setup.latencyMillis + 500
+  const asked = Math.max(from, byStore(watched.takenOverAt)) + pause
+  if (message !== undefined && byStore(time.now) > asked) {
+    report("an owner asks for messages", `${key}: ${now - due} ms late`)
   }
   if (after.run.finishedAt !== null) report("nothing starts in a run that ends", key)
 }
@@ -162,7 +182,7 @@ const checkWaits = (bench: Bench, turned: Turned): void => {
     if (isOver(rows.get(after.definition.nodes[wait.ordinal]!.id))) continue
     const still = find(after.run.waiting, wait.ordinal)
     const active = find(after.run.active, wait.ordinal)
-    if (active !== undefined) checkWake(bench, turned, wait)
+    if (active !== undefined) checkWake(bench, turned, wait, active)
     const next = still ?? active
     if (next === undefined || !isSameCall(wait, next)) {
       const key = watched.keyOf(wait)

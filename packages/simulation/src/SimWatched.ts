@@ -3,6 +3,7 @@
  * before.
  */
 import type { RunnerId } from "@millrace/core/domain/Id"
+import type { Message } from "@millrace/core/domain/Message"
 import type { ActiveNode, NodeRun, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Editions } from "./SimEditions.ts"
@@ -49,6 +50,14 @@ export interface Turned {
   readonly isCancel: boolean
 }
 
+/** A message that a run was sent, and that was accepted. */
+export interface Accepted {
+  readonly id: string
+  readonly message: Message
+  /** The node that has taken it. */
+  takenBy: string | undefined
+}
+
 /** A run with its past. */
 export class Watched {
   record: RunRecord
@@ -65,12 +74,21 @@ export class Watched {
   readonly early = new Set<Machine>()
   /** Waits that were over at the last commit. */
   readonly overdue = new Set<number>()
+  /** All its messages, in order. */
+  readonly inbox: Array<Accepted> = []
+  /** When it last changed hands. */
+  takenOverAt = 0
   /** When all slots of the run were last taken. */
   crowdedAt = 0
 
   constructor(record: RunRecord) {
     this.record = record
     this.reference = new Reference(record.definition, record.run.inputOverrides)
+  }
+
+  /** The message that an attempt in progress has taken. */
+  messageOf({ message }: ActiveNode): Message | undefined {
+    return message === undefined ? undefined : this.inbox[message - 1]?.message
   }
 
   /** Names the call that an attempt in progress stands for. */

@@ -57,7 +57,7 @@ const away = (operation: string): StorageError =>
 const runOf = (operation: Operation): RunId | undefined =>
   operation._tag === "Commit"
     ? operation.commit.run.id
-    : operation._tag === "TakeOver"
+    : operation._tag === "TakeOver" || operation._tag === "Send"
       ? operation.id
       : undefined
 
@@ -69,9 +69,14 @@ const titleOf = (operation: Operation): string => {
         .map(({ attempt, nodeId, status: end }) => `${nodeId}#${attempt} ${end}`)
         .join(", ")
       const nodes = active.map(({ attempt, ordinal }) => `${ordinal}#${attempt}`).join(" ")
-      const waits = waiting.map(({ attempt, due, ordinal }) => `${ordinal}#${attempt}@${due}`)
+      const waits = waiting.map(
+        ({ attempt, due, for: name = "", ordinal }) => `${ordinal}#${attempt}${name}@${due}`,
+      )
+      const taken = (operation.commit.taken ?? []).map(
+        ({ nodeId, number }) => `${nodeId}:${number}`,
+      )
       const due = operation.commit.run.dueAt === null ? "" : ` parked@${operation.commit.run.dueAt}`
-      const work = `[${rows}] active ${nodes} wait ${waits.join(" ")}`
+      const work = `[${rows}] active ${nodes} wait ${waits.join(" ")} take ${taken.join(" ")}`
       return `commit ${id} r${revision} ${status}${due} ${work}`
     }
     case "Claim":
@@ -82,6 +87,8 @@ const titleOf = (operation: Operation): string => {
       return `requeue ${operation.ids.join(" ")}`
     case "EndLease":
       return "end lease"
+    case "Send":
+      return `send ${operation.id} ${operation.message.name} as ${operation.message.id}`
     default:
       return operation._tag.toLowerCase()
   }
@@ -116,7 +123,7 @@ export class Wire {
         this.#send(machine, { _tag: "Requeue", runner, ids }, runs.requeue(runner, ids)),
       send: (account, id, message) =>
         this.#send(machine, { _tag: "Send", id, message }, runs.send(account, id, message)),
-      inboxes: (requests) => read(runs.inboxes(requests)),
+      inboxes: (requests) => this.#send(machine, { _tag: "Inboxes" }, runs.inboxes(requests)),
       now: read(runs.now),
       endLease: (runner, blocked) =>
         this.#send(machine, { _tag: "EndLease", runner }, runs.endLease(runner, blocked)),
@@ -197,7 +204,7 @@ export class Wire {
       )
     let exit: Exit.Exit<A, E | StorageError> = once()
     if (luck.isDoubled) exit = once()
-    if (operation._tag !== "Read") {
+    if (operation._tag !== "Read" && operation._tag !== "Inboxes") {
       say(() => `${machine.name} ${titleOf(operation)}: ${reasonOf(exit)}`)
     }
     strike(machine, kind, "landed", run)

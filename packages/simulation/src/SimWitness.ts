@@ -9,19 +9,20 @@ import type { NewMessage } from "@millrace/core/domain/Message"
 import type {
   ClaimRequest,
   Expected,
+  InboxRequest,
   RunCommit,
   RunStore,
-  SendResult,
 } from "@millrace/core/ports/RunStore"
-import { Cause, Effect, Exit, Option } from "effect"
+import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { checkStart } from "./SimStartRules.ts"
 import { checkEnd, checkEvents } from "./SimEndRules.ts"
+import { answerOf, checkInbox, checkMessages } from "./SimMessageRules.ts"
 import { checkNodes } from "./SimNodeRules.ts"
 import { checkPaid, checkTaken, lossesWith } from "./SimQuarantineRules.ts"
 import type { Machine } from "./SimTime.ts"
 import { checkCounts, checkIdentity, checkOwner, checkRows, checkWork } from "./SimStepRules.ts"
 import type { Bench, Turned } from "./SimWatched.ts"
-import { isSame, shown, Watched } from "./SimWatched.ts"
+import { isSaid, isSame, shown, Watched } from "./SimWatched.ts"
 
 /** What arrives at the store. */
 export type Operation =
@@ -33,6 +34,7 @@ export type Operation =
   | { readonly _tag: "EndLease"; readonly runner: RunnerId }
   | { readonly _tag: "Pardon"; readonly id: RunId }
   | { readonly _tag: "Send"; readonly id: RunId; readonly message: NewMessage }
+  | { readonly _tag: "Inboxes" }
   | { readonly _tag: "Read" }
 
 /** The run as it would have been just before its first commit. */
@@ -57,17 +59,17 @@ export class Witness {
   readonly runs = new Map<RunId, Watched>()
   readonly #bench: Bench
   readonly #store: RunStore["Service"]
-  readonly #storeNow: () => number
+  readonly #storeClock: Clock.Clock
   /** Until when runners own what they own, by the store's clock. */
   readonly #leases = new Map<RunnerId, number>()
   /** The names under which runs were started. */
   readonly #names = new Set<string>()
   readonly #decided = new WeakMap<RunCommit, number>()
 
-  constructor(bench: Bench, store: RunStore["Service"], storeNow: () => number) {
+  constructor(bench: Bench, store: RunStore["Service"], storeClock: Clock.Clock) {
     this.#bench = bench
     this.#store = store
-    this.#storeNow = storeNow
+    this.#storeClock = storeClock
   }
 
   /** Has an operation done, and judges what it did. */
@@ -77,13 +79,14 @@ export class Witness {
     act: () => Exit.Exit<A, E>,
   ): Exit.Exit<A, E> {
     if (operation._tag === "Commit") return this.#observeCommit(machine, operation.commit, act)
-    const now = this.#storeNow()
+    const now = this.#storeClock.currentTimeMillisUnsafe()
     const exit = act()
     switch (operation._tag) {
       case "Read":
+      case "Inboxes":
         break
       case "Send":
-        this.#handOver((run) => (run.id === operation.id ? sentTo(run, exit, now) : run))
+        this.#observeSend(operation, exit, now)
         break
       case "EndLease":
         this.#takeBack(operation.runner)
@@ -174,8 +177,35 @@ export class Witness {
     return exit
   }
 
+  #observeSend(
+    { id, message }: Extract<Operation, { readonly _tag: "Send" }>,
+    exit: Exit.Exit<unknown, unknown>,
+    now: number,
+  ): void {
+    const watched = this.runs.get(id)
+    const expected = answerOf(watched, message, now)
+    const answer = Exit.isSuccess(exit) ? exit.value : reasonOf(exit)
+    if (!isSaid(answer, expected)) {
+      const what = `${id} ${shown(message)}: ${shown(answer)}, not ${shown(expected)}`
+      this.#bench.report("an id makes one message, in a run that has room for it", what)
+    }
+    const isNew = expected._tag === "Sent" && !expected.isReplay
+    this.#handOver((run) => (isNew && run.id === id ? wokenBy(run, now) : run))
+    if (watched !== undefined) this.#checkInbox(watched)
+  }
+
+  #checkInbox(watched: Watched): void {
+    const read = (request: InboxRequest) =>
+      Effect.provideService(this.#store.inboxes([request]), Clock.Clock, this.#storeClock)
+    checkInbox(this.#bench, watched, (request) => Effect.runSync(read(request)))
+  }
+
   /** Whether a commit must be accepted. */
-  #mayWrite(machine: Machine, { expected, run }: RunCommit, stored: Run | undefined): boolean {
+  #mayWrite(
+    machine: Machine,
+    { expected, run, seen }: RunCommit,
+    stored: Run | undefined,
+  ): boolean {
     if (expected._tag === "New") {
       const name = nameOf(run, expected)
       const isFree = name === undefined || !this.#names.has(name)
@@ -184,6 +214,7 @@ export class Witness {
     }
     if (stored === undefined || isTerminal(stored.status)) return false
     if (stored.fence !== expected.fence || stored.revision !== expected.revision) return false
+    if (seen !== undefined && stored.messages > seen) return false
     if (stored.owner === machine.runner) return true
     this.#bench.report("nobody writes but the owner", `${machine.name} writes ${run.id}`)
     return true
@@ -195,6 +226,8 @@ export class Witness {
     checkIdentity(bench, turned)
     checkRows(bench, turned)
     checkNodes(bench, turned)
+    checkMessages(bench, turned)
+    this.#checkInbox(turned.watched)
     checkWork(bench, turned)
     checkOwner(bench, turned)
     checkCounts(bench, turned)
@@ -254,7 +287,9 @@ export class Witness {
       if (after !== undefined && !isSame(after.nodeRuns, record.nodeRuns)) {
         this.#bench.report("nodes change by commits only", record.run.id)
       }
-      if (after !== undefined) watched.record = after
+      if (after === undefined) continue
+      if (after.run.fence !== record.run.fence) watched.takenOverAt = this.#bench.time.now
+      watched.record = after
     }
   }
 }
@@ -264,10 +299,8 @@ const nameOf = ({ accountId }: Run, expected: Expected): string | undefined =>
     ? `${accountId} ${expected.idempotencyKey.key}`
     : undefined
 
-/** A run after something was sent to it: it is woken, if it is parked and not due. */
-const sentTo = (run: Run, exit: Exit.Exit<unknown, unknown>, now: number): Hands => {
-  const sent = Exit.isSuccess(exit) ? (exit.value as SendResult) : undefined
-  if (sent?._tag !== "Sent" || sent.isReplay) return run
+/** A run after a message to it: it is woken, if it is parked and not due. */
+const wokenBy = (run: Run, now: number): Hands => {
   const isParked = run.owner === null && run.dueAt !== null && run.dueAt > now
   return { ...run, messages: run.messages + 1, dueAt: isParked ? null : run.dueAt }
 }

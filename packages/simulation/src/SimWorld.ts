@@ -4,11 +4,12 @@
  * Leaves out: when what happens, which is the play's.
  */
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Ids } from "@millrace/core/engine/Ids"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
-import { Context, Effect, Layer, Scope } from "effect"
+import { Clock, Context, Effect, Layer, Scope } from "effect"
 import type { Dice } from "./ModelDice.ts"
 import { epoch } from "@millrace/conformance/Samples"
 import { diceFor } from "./SimBehavior.ts"
@@ -18,7 +19,7 @@ import type { Blow, Scenario } from "./SimScenario.ts"
 import { isSkewed, serverCount } from "./SimScenario.ts"
 import { boot, type Server } from "./SimServer.ts"
 import { Machine, Time, wallClock } from "./SimTime.ts"
-import type { Bench } from "./SimWatched.ts"
+import type { Bench, Watched } from "./SimWatched.ts"
 import { Wire } from "./SimWire.ts"
 import { Witness } from "./SimWitness.ts"
 
@@ -73,6 +74,7 @@ export class World {
   isHarsh = true
   readonly #options: WorldOptions
   readonly #wire: Wire
+  readonly #storeClock: Clock.Clock
   readonly #dice: Dice
   readonly #poisoned = new Set<RunnerId>()
   #troubles = 0
@@ -119,7 +121,8 @@ export class World {
       quietSince: () => (this.#troubles > 0 ? undefined : this.#quietSince),
     }
     const storeClock = wallClock(this.time, () => this.offsets[serverCount]!)
-    this.witness = new Witness(bench, this.runs, () => storeClock.currentTimeMillisUnsafe())
+    this.#storeClock = storeClock
+    this.witness = new Witness(bench, this.runs, storeClock)
     this.#wire = new Wire({
       time: this.time,
       dice: this.#dice,
@@ -200,6 +203,19 @@ export class World {
         host.server = server
         isUp()
       },
+    )
+  }
+
+  /** Somebody who is none of the servers sends a message: it is there at once. */
+  sendFromOutside({ record: { run } }: Watched, message: NewMessage): void {
+    this.say(() => `outside: send ${run.id} ${message.name} as ${message.id}`)
+    const { machine } = this.hosts[0]!
+    this.witness.observe(machine, { _tag: "Send", id: run.id, message }, () =>
+      Effect.runSyncExit(
+        this.runs
+          .send(run.accountId, run.id, message)
+          .pipe(Effect.provideService(Clock.Clock, this.#storeClock)),
+      ),
     )
   }
 
