@@ -9,6 +9,7 @@ import type { Redacted } from "effect"
 import { Effect, Option, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
+import type { Page } from "./internal/Pages.ts"
 import { Api } from "./Api.ts"
 import type { StreamedEvent } from "./RunEventWire.ts"
 import { isEnd } from "./RunEventWire.ts"
@@ -61,12 +62,6 @@ export const make = (options: ClientOptions) =>
 
 /** Every operation of the interface, by group and name. */
 export type Client = Effect.Success<ReturnType<typeof make>>
-
-/** One page of a listing. */
-interface Page<A> {
-  readonly items: ReadonlyArray<A>
-  readonly nextCursor: string | null
-}
 
 /**
  * Every item of a listing, page after page:

@@ -7,7 +7,7 @@ export const known: ReadonlyArray<string> = `
   about accepted acquire active add address adjacency adjust adjustment admission admit after ahead
   all allowed alone ambient amount answer app applied apply argument ask asked assemble at audit
   auth authenticator authorization available back bad balance banner bare base batch beat before
-  behind below between beyond bill bindings block board body bookmark books boolean bounds
+  behind below between beyond bill bindings block board body bookmark books boolean bounded bounds
   bracketed builder builtin busy by bytes cache call caller cancel canonical cap carried case cause
   change characters charge check cidr clauses clear client clock closed closing code colors
   coloured columns combination command compare compile complete compose compressed concurrency
@@ -24,7 +24,7 @@ export const known: ReadonlyArray<string> = `
   identifier in index input insert insufficient int4s int8s integer internal invalid is issue item
   job json keep keeper kept kind known label large last late latest launch layer leftover length
   level limit limiter line list listener listening live local lock log logger longest look lookup
-  lost main make many max media memory merge message met metadata meter method micro middleware
+  lost main make many map max media memory merge message met metadata meter method micro middleware
   migrate migration millis millrace minute mismatch mode module monotonic most mount move name
   narrowed nearest needed network never new next no not note notifier notifying now number object
   of on once one only open openapi optional options or order origin original otherwise out outbound

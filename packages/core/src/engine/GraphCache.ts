@@ -12,6 +12,7 @@ import type { Definition, InputOverrides } from "../domain/Run.ts"
 import type { Graph } from "../graph/Graph.ts"
 import { compile } from "../graph/Graph.ts"
 import type { Problem } from "../graph/internal/Problem.ts"
+import { BoundedMap } from "./BoundedMap.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 
 /** A graph that can be executed, or everything that stands against it. */
@@ -35,19 +36,14 @@ export class GraphCache extends Context.Service<
         }
         return compiled
       }
-      // The order of a Map is that of insertion: its first key is the one unused for longest.
-      const kept = new Map<string, Compiled>()
-      const keep = (id: string, compiled: Compiled): Compiled => {
-        kept.delete(id)
-        kept.set(id, compiled)
-        if (kept.size > graphsCached) kept.delete(kept.keys().next().value!)
-        return compiled
-      }
+      const kept = new BoundedMap<string, Compiled>(graphsCached)
       return GraphCache.of({
         compile: (definition, overrides) => {
           if (Object.keys(overrides).length > 0) return shareable(definition, overrides)
           const { id } = definition
-          return keep(id, kept.get(id) ?? shareable(definition, overrides))
+          const compiled = kept.get(id) ?? shareable(definition, overrides)
+          kept.set(id, compiled)
+          return compiled
         },
       })
     }),

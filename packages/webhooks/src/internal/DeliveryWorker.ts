@@ -9,6 +9,7 @@
 import type { Outcome } from "@millrace/core/domain/DeliveryStep"
 import { givenBack, outcomeOf, outcomeWithoutAttempt } from "@millrace/core/domain/DeliveryStep"
 import { signingKeysKept } from "@millrace/core/domain/Limits"
+import { BoundedMap } from "@millrace/core/engine/BoundedMap"
 import { headersPurpose, secretPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { CurrentVault } from "@millrace/core/ports/Vault"
@@ -70,13 +71,12 @@ type Opened = Pick<DeliveryAttempt.Sending, "headers" | "keys">
 const makeSeals = Effect.gen(function* () {
   const vault = yield* CurrentVault
   const webhooks = yield* Webhooks
-  const known = new Map<string, KeyObject>()
+  const known = new BoundedMap<string, KeyObject>(signingKeysKept)
 
   const keyBehind = Effect.fnUntraced(function* (purpose: string, sealed: string) {
     const found = known.get(sealed)
     if (found !== undefined) return found
     const key = createSecretKey(keyOf(yield* vault.open(purpose, sealed)))
-    if (known.size >= signingKeysKept) known.clear()
     known.set(sealed, key)
     return key
   })

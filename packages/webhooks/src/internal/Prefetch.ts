@@ -7,6 +7,7 @@
  * step. Leaves out: what is being sent; that is counted by the slots.
  */
 import { quickOriginsKnown } from "@millrace/core/domain/Limits"
+import { BoundedMap } from "@millrace/core/engine/BoundedMap"
 import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 import type { Partition } from "./Concurrency.ts"
 
@@ -28,7 +29,7 @@ export interface PrefetchBounds {
 
 export class Prefetch {
   readonly #bounds: PrefetchBounds
-  readonly #quick = new Set<string>()
+  readonly #quick = new BoundedMap<string, true>(quickOriginsKnown)
   /** What is claimed or being claimed, by origin. */
   readonly #counts = new Map<string, number>()
   readonly #lines = new Map<string, Array<Prefetched>>()
@@ -40,10 +41,8 @@ export class Prefetch {
 
   /** Hears how long an attempt took. */
   learn(origin: string, millis: number): void {
-    this.#quick.delete(origin)
-    if (millis > this.#bounds.quickMillis) return
-    this.#quick.add(origin)
-    if (this.#quick.size > quickOriginsKnown) this.#quick.delete(this.#quick.values().next().value!)
+    if (millis > this.#bounds.quickMillis) this.#quick.delete(origin)
+    else this.#quick.set(origin, true)
   }
 
   /** How many more of this origin may be claimed. */

@@ -13,6 +13,7 @@ import { refusedRunsKnown } from "../../domain/Limits.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
 import type { RunStore } from "../../ports/RunStore.ts"
+import { BoundedMap } from "../BoundedMap.ts"
 import type { Caps } from "./Caps.ts"
 import type { RunSupervisor } from "./RunSupervisor.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
@@ -24,11 +25,10 @@ const refusalMillis = 30_000
 
 /** Runs that this process cannot execute, because it does not know a type of theirs. */
 class Refusals {
-  readonly #until = new Map<RunId, number>()
+  readonly #until = new BoundedMap<RunId, number>(refusedRunsKnown)
 
   add(id: RunId, now: number): void {
     this.#until.set(id, now + refusalMillis)
-    if (this.#until.size > refusedRunsKnown) this.#until.delete(this.#until.keys().next().value!)
   }
 
   at(now: number): ReadonlyArray<RunId> {

@@ -7,11 +7,12 @@
 import type { AccountId, WorkflowId } from "../../domain/Id.ts"
 import { workflowsCached } from "../../domain/Limits.ts"
 import type { Workflow } from "../../domain/Workflow.ts"
+import { BoundedMap } from "../BoundedMap.ts"
 
 /** Workflows, the one unused for longest first. Mutable. */
 export class WorkflowCache {
-  // The order of a Map is that of insertion. An identifier belongs to one account only.
-  readonly #kept = new Map<WorkflowId, Workflow>()
+  // An identifier belongs to one account only.
+  readonly #kept = new BoundedMap<WorkflowId, Workflow>(workflowsCached)
 
   /** A workflow as it was when it was last kept, if it still is. */
   find(account: AccountId, id: WorkflowId): Workflow | undefined {
@@ -23,9 +24,7 @@ export class WorkflowCache {
 
   /** Keeps a workflow in place of what was kept of it, and forgets the one unused for longest. */
   keep(workflow: Workflow): void {
-    this.#kept.delete(workflow.id)
     this.#kept.set(workflow.id, workflow)
-    if (this.#kept.size > workflowsCached) this.#kept.delete(this.#kept.keys().next().value!)
   }
 
   /** Forgets this workflow. What was kept of it meanwhile stays. */
