@@ -41,7 +41,7 @@ export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
 /** The request has no valid API key. The error says no more, so a stranger learns nothing. */
 export class KeyRefused extends Data.TaggedError("KeyRefused") {}
 
-/** The request does not carry the operator token. */
+/** The request does not carry the admin token. */
 export class TokenRefused extends Data.TaggedError("TokenRefused") {}
 
 /** The key has used up a rate limit. */
@@ -204,7 +204,7 @@ const forms = {
   }),
   TokenRefused: form("TokenRefused", {
     code: "token_refused",
-    error: () => new Wire.Unauthorized({ error: "The operator token is missing or wrong" }),
+    error: () => new Wire.Unauthorized({ error: "The admin token is missing or wrong" }),
     headers: () => ({ "www-authenticate": "Bearer" }),
   }),
   AccountNotFound: form("AccountNotFound", {

@@ -82,7 +82,7 @@ layer(Mounted)("with a token", (it) => {
           for (const other of [undefined, "", "wrong", `${token}x`, token.slice(1), key]) {
             const { body, headers, status } = yield* admin(method, path, { key: other })
             assert.strictEqual(status, 401, other)
-            assert.deepStrictEqual(body, { error: "The operator token is missing or wrong" })
+            assert.deepStrictEqual(body, { error: "The admin token is missing or wrong" })
             assert.strictEqual(headers.get("www-authenticate"), "Bearer")
             assert.strictEqual(headers.get("x-error-code"), "token_refused")
             assert.isNotNull(headers.get("x-request-id"))

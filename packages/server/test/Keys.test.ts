@@ -164,7 +164,7 @@ describe("keys on a server that cannot be asked", () => {
       await list(`${origin}/x`),
     ]
     expect(answers.map(({ err }) => err.replaceAll(origin, "ORIGIN"))).toEqual([
-      "The server at ORIGIN refuses the operator token; use the one it was started with",
+      "The server at ORIGIN refuses the admin token; use the one it was started with",
       "The server at http://127.0.0.1:1 does not answer",
       "The server at ORIGIN/x has no interface for operators: start it with MILLRACE_ADMIN_TOKEN",
     ])

@@ -15,7 +15,7 @@ interface Document {
 const ofKeys = new Set(["X-RateLimit-Remaining", "X-RateLimit-Reset"])
 
 const descriptions: Readonly<Record<string, string>> = {
-  "401": "The operator token is missing or wrong.",
+  "401": "The admin token is missing or wrong.",
   "404": "There is no such account, key or delivery.",
   "429": "Too many wrong tokens came from this address; see the header Retry-After.",
 }

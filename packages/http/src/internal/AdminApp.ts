@@ -1,5 +1,5 @@
 /**
- * The HTTP interface for operators as a layer of routes: there where an operator token is, and
+ * The HTTP interface for operators as a layer of routes: there where an admin token is, and
  * nowhere else.
  *
  * Leaves out: the error middleware, which is around all routes.
@@ -51,7 +51,7 @@ export const layerOperations = HttpApiBuilder.layer(AdminApi).pipe(
 /** What the interface for operators is made of. */
 export type Services = Accounting | Keys | Webhooks | WebhookStore | Quarantine | FailedAuthLimiter
 
-/** The routes; none without an operator token. */
+/** The routes; none without an admin token. */
 export const layer: Layer.Layer<
   never,
   never,

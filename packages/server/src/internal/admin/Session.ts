@@ -57,7 +57,7 @@ const explainHttp = (url: string, { reason }: HttpClientError.HttpClientError): 
 const explain = (url: string, failure: Exclude<Failure, CommandFailed>): string => {
   switch (failure._tag) {
     case "Unauthorized":
-      return `The server at ${url} refuses the operator token; use the one it was started with`
+      return `The server at ${url} refuses the admin token; use the one it was started with`
     case "HttpClientError":
       return explainHttp(url, failure)
     case "SchemaError":

@@ -199,7 +199,7 @@ export const remoteVariables: Variables<RemoteSettings> = {
     flag: {
       name: "admin-token",
       metavar: "token",
-      description: "That server's operator token; other users can see a flag, but not the variable",
+      description: "That server's admin token; other users can see a flag, but not the variable",
       // Takes any text, because a message about a wrong one would show the token.
       read: Redacted.make,
     },
