@@ -1,8 +1,8 @@
 /**
- * What operators do to the credits of accounts, and what they are told of them.
+ * The operations on the credits of accounts, and the reads of them.
  *
- * Guarantees: an account that does not exist is refused; what has a name is done once under that
- * name, and what has none gets one. Leaves out: who may do so, and what runs do.
+ * Guarantees: an unknown account is refused. An operation with an `id` is done once per id; one
+ * without gets a new id. Leaves out: who may do so, and what runs reserve and post.
  */
 import { Context, Effect, Layer, Option, Stream } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
@@ -18,21 +18,21 @@ import type { Audit } from "./Audit.ts"
 import { audit } from "./Audit.ts"
 import { Ids } from "./Ids.ts"
 
-/** Who does something, and why. Done again under the same `id` it is done once. */
+/** The actor and the reason of an operation. Repeating it with the same `id` changes nothing. */
 export interface NewAdminOperation {
   readonly id?: string | undefined
   readonly actor: string
   readonly reason: string
 }
 
-/** Credits that are to be given; of the lowest priority number is used first, 0 by default. */
+/** Credits to give. Grants with a lower `priority` are used first; 0 by default. */
 export interface NewGrant extends NewAdminOperation {
   readonly amount: MicroCredits
   readonly priority?: number | undefined
   readonly expiresAt?: Timestamp | undefined
 }
 
-/** A correction, either way. */
+/** A correction of a balance, up or down. */
 export interface NewAdjustment extends NewAdminOperation {
   readonly amount: MicroCredits
 }
@@ -42,16 +42,16 @@ type Refusal = AccountNotFound | StorageError
 export class Accounting extends Context.Service<
   Accounting,
   {
-    /** What an account has, and its grants that have something left. */
+    /** The balance of an account, and its grants that have credits left. */
     readonly find: (account: AccountId) => Effect.Effect<CreditBalance, Refusal>
-    /** Gives credits; of a grant that was made already, the first one is the answer. */
+    /** Gives credits. If there is a grant with this id, returns that one instead. */
     readonly grant: (account: AccountId, grant: NewGrant) => Effect.Effect<Grant, Refusal>
-    /** Corrects a balance; of what was done already, the first entry is the answer. */
+    /** Corrects a balance. If there is an adjustment with this id, returns its entry instead. */
     readonly adjust: (
       account: AccountId,
       adjustment: NewAdjustment,
     ) => Effect.Effect<NumberedEntry, Refusal>
-    /** Says whether runs of an account need cover from now on. */
+    /** Turns metering of an account on or off. */
     readonly meter: (
       account: AccountId,
       operation: NewAdminOperation,
@@ -67,7 +67,7 @@ export class Accounting extends Context.Service<
     readonly audit: Effect.Effect<Audit, StorageError>
   }
 >()("@millrace/core/engine/Accounting") {
-  /** Over the ledger, and the accounts that there are. */
+  /** On the ledger and the accounts of the store. */
   static readonly layer: Layer.Layer<Accounting, never, KeyStore | LedgerStore | Ids> =
     Layer.effect(
       Accounting,
@@ -75,7 +75,7 @@ export class Accounting extends Context.Service<
     )
 }
 
-/** How many entries are read at once. */
+/** How many entries one read returns. */
 const page = 1_000
 
 const entriesOf = (ledger: LedgerStore["Service"], account: AccountId) =>
@@ -117,7 +117,7 @@ const make = Effect.gen(function* () {
     entries: (account) => entriesOf(ledger, account),
     audit: Effect.gen(function* () {
       const found = yield* Effect.provideService(audit, LedgerStore, ledger)
-      // One on which nothing ever moved has no ledger, and adds up.
+      // The audit skips accounts without entries, but they count as checked.
       const { length } = yield* accounts.listAccounts
       return { ...found, accounts: Math.max(length, found.accounts) }
     }),

@@ -1,7 +1,7 @@
 /**
- * How texts are hashed that somebody else may guess: with the digest of the platform where one was
- * provided, else with that of WebCrypto, which is everywhere but takes a detour of tens of
- * microseconds for each.
+ * Hashes secrets and request bodies: with the platform's digest if one was provided, else with
+ * WebCrypto. WebCrypto exists everywhere, but is asynchronous and takes tens of microseconds
+ * longer.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { Digest } from "effect/crypto"

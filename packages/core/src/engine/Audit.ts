@@ -1,8 +1,8 @@
 /**
  * The audit of a whole store: every account's ledger, from the first entry to the last.
  *
- * Guarantees: each account is read as it was at one moment, so that an audit may run beside any
- * traffic; nothing is changed. Leaves out: what has to be true; that is the domain's.
+ * Guarantees: each account is read as it was at one moment, so an audit may run beside any traffic.
+ * Nothing is changed. Leaves out: the rules; they are in `domain/LedgerCheck`.
  */
 import { Effect } from "effect"
 import type { AccountId } from "../domain/Id.ts"
@@ -10,7 +10,7 @@ import { type Discrepancy, LedgerCheck } from "../domain/LedgerCheck.ts"
 import { LedgerStore } from "../ports/LedgerStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 
-/** What does not add up on one account; empty where all is well. */
+/** What does not add up on one account; empty if all is well. */
 export const auditAccount: (
   account: AccountId,
 ) => Effect.Effect<ReadonlyArray<Discrepancy>, StorageError, LedgerStore> = Effect.fnUntraced(
@@ -26,7 +26,7 @@ export const auditAccount: (
   },
 )
 
-/** What an audit of everything found. */
+/** The result of an audit of all accounts. */
 export interface Audit {
   /** How many accounts were read. */
   readonly accounts: number

@@ -1,6 +1,6 @@
 /**
- * What a handler may know and do about the node run it executes: its identity, its attempt, what
- * it charges. Provided to every handler; also how the node's logger finds its log.
+ * The node run that a handler executes: its identity, its attempt, its log and its charges. Every
+ * handler has this service. The node's logger finds the log with it.
  *
  * Guarantees: `idempotencyKey` is the same on every attempt of a node run.
  */
@@ -11,18 +11,18 @@ import type { Json, JsonObject } from "../domain/Json.ts"
 import type { Message, Wait } from "../domain/Message.ts"
 import type { LogLine } from "../domain/Run.ts"
 
-/** A handler's own, expected failure: one sentence for the run's record. */
+/** A failure that a handler expects: one sentence for the node's record. */
 export class NodeError extends Schema.TaggedError<NodeError>()("NodeError", {
   message: Schema.String,
-  /** False: another attempt would fail alike. */
+  /** False: another attempt would fail, too. */
   retryable: Schema.optionalKey(Schema.Boolean),
   /** Wait so long before the next attempt, instead of what the node's policy says. */
   retryAfterMillis: Schema.optionalKey(Schema.Number),
 }) {}
 
 /**
- * How a handler leaves before its work is done: to be called again, in the same attempt, once what
- * it waits for is there. It travels as a defect, so that no handler catches it by accident.
+ * How a handler stops before its work is done. It is called again, in the same attempt, when the
+ * time or message that it waits for is there. It is a defect, so no handler catches it by accident.
  */
 export class Suspension {
   readonly wait: Wait
@@ -42,33 +42,33 @@ export class CurrentNode extends Context.Service<
     readonly runId: RunId
     readonly nodeId: string
     readonly nodeType: string
-    /** Of a type that has modes, the one in force; else the empty string. */
+    /** The mode in force; the empty string for a type without modes. */
     readonly mode: string
     /** From 1. */
     readonly attempt: number
-    /** `runId:nodeId`: hand it to whatever must not happen twice. */
+    /** `runId:nodeId`. Send it with calls that must not take effect twice. */
     readonly idempotencyKey: string
     /** The run's values, defaults applied. */
     readonly values: JsonObject
-    /** What the node left behind when it suspended itself; `undefined` where it did not. */
+    /** The state with which the node suspended itself; `undefined` if it did not. */
     readonly resumed: Json | undefined
     /**
-     * The message that ended the node's wait, also on every further attempt until the node waits
-     * again or ends. `undefined` where none did: then, of a resumed node, its time has passed.
+     * The message that ended the node's wait. Further attempts get it, too, until the node waits
+     * again or ends. `undefined`: no message did. If the node is resumed, its time has passed then.
      */
     readonly message: Message | undefined
     /**
-     * Leaves the handler without an outcome. It is called again when what it waits for is there, in
+     * Leaves the handler without an outcome. The handler is called again when the wait is over, in
      * this process or another one, with `state` in `resumed`. Until then the node holds no slot and
-     * no memory. A message that came no later than `until`, by the store's clock, is not missed.
+     * no memory. A message that comes no later than `until`, by the store's clock, ends the wait.
      */
     readonly suspend: (wait: Wait, state: Json) => Effect.Effect<never>
     /**
-     * Calls something that may compute for long, so that a block of the event loop is told with
-     * this node's name. What a handler does before it first waits is watched without it.
+     * Calls a function that may compute for long. If it blocks the event loop, the warning names
+     * this node. Code before the handler's first wait is watched without this call.
      */
     readonly watched: <A>(call: () => A) => A
-    /** Adds to what this node run costs, in credits. Replaces the estimate once called. */
+    /** Adds to the cost of this node run, in credits. After a call the estimate does not count. */
     readonly charge: (credits: number) => Effect.Effect<void>
     /** Adds a line to the node's log. `Effect.log` inside a handler does the same. */
     readonly log: (level: LogLine["level"], message: string, data?: Json) => void

@@ -1,5 +1,5 @@
 /**
- * The engine put together: what an embedder or a server provides stores and node types for.
+ * The engine as one layer. An embedder or a server provides its stores and node types.
  */
 import { Layer } from "effect"
 import type { KeyStore } from "../ports/KeyStore.ts"
@@ -21,7 +21,7 @@ import { StoreClock } from "./StoreClock.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
 
-/** What the engine offers. */
+/** The services of the engine. */
 export type Engine =
   | Workflows
   | Runs
@@ -33,7 +33,7 @@ export type Engine =
   | Ids
   | StoreClock
 
-/** What the engine needs of a store that has everything. */
+/** The services of a store with all ports. */
 export type Stores =
   | WorkflowStore
   | RunStore
@@ -43,8 +43,8 @@ export type Stores =
   | StoreManifest
 
 /**
- * The engine with random identifiers, by the store's clock. Starts executing whatever the store has
- * open.
+ * The engine with random identifiers, on the store's clock. It starts to execute the store's open
+ * runs when it is built.
  */
 export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Layer.mergeAll(
   Workflows.layer,

@@ -1,9 +1,8 @@
 /**
- * Compiled graphs, kept by definition: starting and executing a hundred runs of one revision
- * checks its graph once.
+ * Compiled graphs, kept by definition. So a hundred runs of one revision compile its graph once.
  *
- * Guarantees: a graph is immutable, so sharing it is safe; the number kept is bounded. Leaves out:
- * graphs with values laid over their inputs, which belong to one run and are not kept.
+ * Guarantees: a graph is immutable, so runs can share it. The number of kept graphs is bounded.
+ * Leaves out: graphs with input overrides; they belong to one run and are not kept.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { freeze } from "../domain/Json.ts"
@@ -15,7 +14,7 @@ import type { Problem } from "../graph/internal/Problem.ts"
 import { BoundedMap } from "./BoundedMap.ts"
 import { NodeTypes } from "./NodeTypes.ts"
 
-/** A graph that can be executed, or everything that stands against it. */
+/** A graph that can be executed, or all problems that prevent it. */
 export type Compiled = Result.Result<Graph, ReadonlyArray<Problem>>
 
 export class GraphCache extends Context.Service<
@@ -30,7 +29,7 @@ export class GraphCache extends Context.Service<
     Effect.map(NodeTypes, ({ lookup }) => {
       const shareable = (definition: Definition, overrides: InputOverrides): Compiled => {
         const compiled = compile(definition, lookup, overrides)
-        // Handlers are given these values, and must not be able to change what the next run gets.
+        // Handlers get these values. Frozen, one run cannot change what the next one gets.
         if (Result.isSuccess(compiled)) {
           for (const { settings } of compiled.success.nodes) freeze(settings.inputs)
         }

@@ -1,6 +1,6 @@
 /**
- * New identifiers: a typed prefix and a UUID of version 7, so that they sort by time of making.
- * The one place of the engine that makes identities.
+ * Makes identifiers: a typed prefix and a UUID of version 7, so they sort by the time at which they
+ * were made. Nothing else in the engine makes identifiers.
  */
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -10,8 +10,8 @@ import { prefixes } from "../domain/Id.ts"
 const poolBytes = 4_096
 
 /**
- * Random bytes, drawn many at a time: to ask the platform takes longer than all the rest. For sizes
- * well below the pool's.
+ * Draws random bytes many at a time, because a call of the platform takes longer than all the rest.
+ * Only for sizes well below the pool's.
  */
 const pooled = (draw: (size: number) => Uint8Array) => {
   let pool = draw(poolBytes)
@@ -39,7 +39,7 @@ export class Ids extends Context.Service<
   static readonly layer: Layer.Layer<Ids> = Layer.effect(
     Ids,
     Effect.map(SecureRandom.SecureRandom, (random) => {
-      // Drawing bytes is one synchronous step of the platform's.
+      // The platform draws bytes synchronously.
       const source = pooled((size) => Effect.runSync(random.randomBytes(size)))
       const names = SecureRandom.make(source)
       return Ids.of({

@@ -1,8 +1,8 @@
 /**
- * Accounts and their API keys: making secrets, hashing them, admitting requests.
+ * Accounts and their API keys: makes secrets, hashes them, and admits requests.
  *
- * Guarantees: a secret leaves this module once, when it is made; text that cannot be a secret is
- * refused without asking the store. Leaves out: the HTTP form of all this.
+ * Guarantees: only the call that makes a key returns its secret. A text that cannot be a secret is
+ * refused without a read of the store. Leaves out: HTTP.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted, Result, Schema } from "effect"
 import type { Account } from "../domain/Account.ts"
@@ -31,19 +31,19 @@ import type { StorageError } from "../ports/StorageError.ts"
 import { makeHashOf } from "./AmbientDigest.ts"
 import { Ids } from "./Ids.ts"
 
-/** What a new key is made of; limits fall back to the defaults (specification 2.8). */
+/** The fields of a new key. Absent limits have their defaults (specification 2.8). */
 export interface NewKey extends Partial<Quota> {
   readonly label: string
   readonly expiresAt?: Timestamp | undefined
 }
 
-/** A key and, this once, its secret. */
+/** A new key with its secret. */
 export interface CreatedKey {
   readonly key: ApiKey
   readonly secret: Redacted.Redacted
 }
 
-/** What was asked for is outside the bounds of a key. Every problem is named. */
+/** A field of the key is outside its bounds. The message names every problem. */
 export class InvalidKey extends Schema.TaggedError<InvalidKey>()("InvalidKey", {
   message: Schema.String,
 }) {}
@@ -68,7 +68,7 @@ export class Keys extends Context.Service<
     ) => Effect.Effect<Account, AccountNotFound | StorageError>
     /** All accounts, oldest first. */
     readonly listAccounts: Effect.Effect<ReadonlyArray<Account>, StorageError>
-    /** Makes a key. The secret is in the answer and nowhere else. */
+    /** Makes a key. Only this answer has the secret. */
     readonly create: (
       account: AccountId,
       key: NewKey,
@@ -76,24 +76,24 @@ export class Keys extends Context.Service<
       CreatedKey,
       AccountNotFound | LabelTaken | TooManyKeys | InvalidKey | StorageError
     >
-    /** The keys of an account, oldest first; revoked and expired ones too. */
+    /** The keys of an account, oldest first, including revoked and expired ones. */
     readonly list: (
       account: AccountId,
     ) => Effect.Effect<ReadonlyArray<ApiKey>, AccountNotFound | StorageError>
-    /** Changes label or limits from the next request on; what was used stays used. */
+    /** Changes label or limits from the next request on. Requests made before still count. */
     readonly update: (
       account: AccountId,
       id: KeyId,
       change: KeyChange,
     ) => Effect.Effect<ApiKey, KeyNotFound | LabelTaken | InvalidKey | StorageError>
-    /** Ends a key from the next request on; the time of an earlier revocation stays. */
+    /** Revokes a key from the next request on. A key revoked before keeps its time. */
     readonly revoke: (
       account: AccountId,
       id: KeyId,
     ) => Effect.Effect<ApiKey, KeyNotFound | StorageError>
     /**
-     * Takes one request out of the quota of the key with this secret. `ahead` names a workflow
-     * that the request will read, which may then come with the answer.
+     * Counts one request against the quota of the key with this secret. `ahead` names a workflow
+     * that the request will read; the answer may contain it.
      */
     readonly admit: (
       secret: Redacted.Redacted,
@@ -102,8 +102,7 @@ export class Keys extends Context.Service<
   }
 >()("@millrace/core/engine/Keys") {
   /**
-   * Needs the key store and a source of identities. Give it the platform's `Digest` where requests
-   * are to be fast.
+   * Needs the key store and `Ids`. Provide the platform's `Digest` to make requests fast.
    */
   static readonly layer: Layer.Layer<Keys, never, KeyStore | Ids> = Layer.effect(
     Keys,
@@ -115,7 +114,7 @@ const isLabel = Schema.is(KeyLabel)
 const isPerMinute = Schema.is(Quota.fields.perMinute)
 const isPerDay = Schema.is(Quota.fields.perDay)
 
-/** What is asked for, with the label as it will be stored. Refused with every problem. */
+/** The given fields, with the label as it will be stored. Fails with every problem. */
 const check = <K extends KeyChange & Pick<Partial<NewKey>, "expiresAt">>(
   wanted: K,
   now: Timestamp,

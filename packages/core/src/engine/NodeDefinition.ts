@@ -1,10 +1,10 @@
 /**
- * Declaring a node type once, with an Effect Schema per port: ports, checks, JSON Schema, decoding
- * and encoding all follow from the one declaration.
+ * Declares a node type with an Effect Schema per port. Ports, checks, JSON Schema, decoding and
+ * encoding follow from the declaration.
  *
- * Guarantees: a handler sees decoded inputs only, and what it returns is encoded to JSON by the
- * schema of each port. Leaves out: whether the outputs are allowed; the execution checks that for
- * types from every source alike.
+ * Guarantees: a handler gets decoded inputs only. The schema of each port encodes what the handler
+ * returns to JSON. Leaves out: checking that outputs are declared and small enough; `Attempt` does
+ * that for all node types.
  */
 import { Effect, Exit, Result, Schema, SchemaAST, SchemaIssue } from "effect"
 import { fromNumber } from "../domain/Credits.ts"
@@ -28,13 +28,13 @@ type Clauses = ReadonlyArray<string>
 
 type Decoded<F extends PortFields> = Schema.Struct<F>["Type"]
 
-/** Names of ports that only some nodes of a type have, by their settings. */
+/** Names of ports that depend on a node's settings. */
 export interface DynamicPorts {
   readonly inputs?: ReadonlyArray<string>
   readonly outputs?: ReadonlyArray<string>
 }
 
-/** What a declaration says. Only `key`, `inputs`, `outputs` and `run` are needed. */
+/** A declaration of a node type. Only `key`, `inputs`, `outputs` and `run` are required. */
 export interface Declaration<I extends PortFields, O extends PortFields, M extends string, R> {
   readonly key: string
   readonly version?: number
@@ -43,30 +43,30 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly category?: string
   readonly inputs: I
   readonly outputs: O
-  /** Inputs into which several edges may lead; their schema is an array's. */
+  /** Inputs to which several edges may lead. Their schema is that of an array. */
   readonly multiple?: ReadonlyArray<keyof I & string>
   /**
-   * Inputs in whose literals the type fills in what stands in `{{ }}`, each with every reason why a
-   * start refuses a literal; see {@link InputPort}.
+   * Inputs in whose literals the handler replaces `{{ }}`. The function of an input returns every
+   * reason why a start refuses a literal; see {@link InputPort}.
    */
   readonly templates?: { readonly [P in keyof I & string]?: (literal: Json) => Clauses }
   /** The default mode first. */
   readonly modes?: ReadonlyArray<M>
   readonly join?: NodeType["join"]
   readonly role?: NodeType["role"]
-  /** What a crash in mid-attempt means; `at-least-once` where nothing is said. */
+  /** What follows a crash during an attempt; `at-least-once` by default. */
   readonly delivery?: NodeType["delivery"]
-  /** How often nodes are attempted that do not say so themselves; once where nothing is said. */
+  /** The retries of nodes whose `data` has none. Without it, such a node has one attempt. */
   readonly retry?: Partial<RetryPolicy>
-  /** How long one attempt may take, where a node does not say so itself. */
+  /** How long one attempt of a node may take, if the node's `data` does not say it. */
   readonly timeoutMillis?: number
   /** Further ports of a node with these settings; their values are any JSON. */
   readonly ports?: (settings: NodeSettings) => DynamicPorts
   /** Expected cost of one execution in credits, from the literals and the mode. */
   readonly credits?: number | ((literals: JsonObject, mode: M) => number)
   /**
-   * The handler. Returning a record without some declared port means that port was not taken.
-   * Failures and defects fail the node with their message.
+   * The handler. A declared port that is absent from the result was not taken. Failures and defects
+   * fail the node with their message.
    */
   readonly run: (inputs: Decoded<I>, mode: M) => Effect.Effect<Decoded<O>, unknown, R>
 }
@@ -151,7 +151,7 @@ const portsOf = (
   ),
 })
 
-/** The sentence a failure leaves in the record, whatever was thrown. */
+/** The sentence that the record keeps of a failure, whatever was thrown. */
 export const sentenceOf = (error: unknown): string => {
   const text = error instanceof Error ? error.message || error.name : String(error)
   return text.trim() === "" ? "failed without a message" : text.slice(0, 2_000)
@@ -242,7 +242,7 @@ export const define = <
   const encode = encoderOf(declaration.outputs)
   return {
     type,
-    // What ends at once stays an exit, so that nobody needs a fiber for it.
+    // A handler that ends at once stays an `Exit`, which needs no fiber.
     run: ((inputs, settings) => {
       const decoded = decode(inputs)
       if (Exit.isFailure(decoded)) return decoded

@@ -1,9 +1,9 @@
 /**
  * The node types that this process can execute, by key.
  *
- * Guarantees: what a handler requires from the context is in the type of {@link NodeTypes.layer},
- * so a missing service is a compile error, not a failed run. Leaves out: how a handler's effect is
- * supervised; that is the execution's.
+ * Guarantees: the type of {@link NodeTypes.layer} has the services that handlers require, so a
+ * missing service is a compile error, not a failed run. Leaves out: supervising handlers;
+ * `NodeExecutor` does that.
  */
 import { Context, Effect, Layer, References } from "effect"
 import type { JsonObject } from "../domain/Json.ts"
@@ -13,10 +13,10 @@ import type { CurrentNode, NodeError } from "./CurrentNode.ts"
 import { nodeLogger } from "./internal/NodeLog.ts"
 
 /**
- * A node type and its handler, in the form the engine executes: JSON in, JSON out. `run` decodes
- * the inputs, calls the handler and encodes what it returns; a port that is absent was not taken.
- * It is called once for each attempt, and calls the handler at once: where that has ended then, the
- * answer is an `Exit`, and nothing is left to run.
+ * A node type and its handler, as the engine executes it: from JSON to JSON. `run` decodes the
+ * inputs, calls the handler and encodes its result. A port that is absent from the result was not
+ * taken. The engine calls `run` once for each attempt, and `run` calls the handler at once. If the
+ * handler has then ended, `run` returns an `Exit`, and there is nothing left to run.
  */
 export interface Executable<R = never> {
   readonly type: NodeType
@@ -26,7 +26,7 @@ export interface Executable<R = never> {
   ) => Effect.Effect<JsonObject, NodeError, R | CurrentNode>
 }
 
-/** What the handlers of these types require besides the current node. */
+/** The services that the handlers of these types require besides the current node. */
 export type Requirements<T extends ReadonlyArray<Executable<unknown>>> = T[number] extends infer E
   ? E extends Executable<infer R>
     ? Exclude<R, CurrentNode>
@@ -41,13 +41,13 @@ export class NodeTypes extends Context.Service<
     readonly lookup: NodeTypeLookup
     /** The executable of a key; `undefined` when this process does not know it. */
     readonly executable: (key: string) => Executable<unknown> | undefined
-    /** What handlers run in, besides their {@link CurrentNode}. */
+    /** The context of handlers, without their {@link CurrentNode}. */
     readonly context: Context.Context<unknown>
   }
 >()("@millrace/core/engine/NodeTypes") {
   /**
-   * Registers node types. Their handlers run in the context this layer is built in. Two types with
-   * one key are a defect at start.
+   * Registers node types. Their handlers run in the context in which this layer is built. Two types
+   * with the same key are a defect.
    */
   static readonly layer = <const T extends ReadonlyArray<Executable<unknown>>>(
     ...types: T
@@ -74,7 +74,7 @@ const registry = <R>(
     all: types.map((each) => each.type),
     lookup: (key) => byKey.get(key)?.type,
     executable: (key) => byKey.get(key),
-    // What a handler logs belongs to its node, not to the process that happens to execute it.
+    // What a handler logs goes to the log of its node, not to that of the process.
     context: Context.add(
       outer,
       References.CurrentLoggers,

@@ -1,8 +1,8 @@
 /**
- * Ports that refuse, in the place of those that a store does not have.
+ * Replacements for the optional ports that a store does not have.
  *
- * Guarantees: whatever is asked of such a port fails with one sentence, and nothing else of the
- * engine is affected.
+ * Guarantees: every call of a replacement fails with one sentence. Nothing else of the engine is
+ * affected.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { KeyStore } from "../ports/KeyStore.ts"
@@ -56,7 +56,7 @@ const webhooks: Members<WebhookStore["Service"]> = {
   rotateSecret: "method",
 }
 
-/** A port of which everything fails. */
+/** A port whose every method fails. */
 const refusing = <S>(members: Members<S>, store: string, port: OptionalPort): S => {
   const all = Object.entries(members).map(([operation, kind]) => {
     const error = new StorageError({ operation, cause: new Unsupported({ store, port }) })
@@ -82,8 +82,8 @@ const portsOver = Effect.gen(function* () {
 })
 
 /**
- * The optional ports of the store in use: its own where its manifest names them, and ports that
- * refuse for the rest. A manifest that names what is not there is a defect.
+ * The optional ports of the store in use: the store's own if its manifest names them, and ports
+ * that fail for the rest. If the manifest names a port that is not provided, that is a defect.
  */
 export const layer: Layer.Layer<KeyStore | LedgerStore | WebhookStore, never, StoreManifest> =
   Layer.effectContext(portsOver)

@@ -1,8 +1,8 @@
 /**
- * What operators are told of runs that have lost owners, and what they may do about them.
+ * The operations on runs in quarantine: list them, release them, end them.
  *
  * Guarantees: a run that was ended writes nothing more, wherever it was executing. Leaves out: who
- * may do so; which runs are in quarantine, which the store decides with each claim. See decision
+ * may do so, and which runs are in quarantine; the store decides that with each claim. See decision
  * 0054.
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
@@ -27,13 +27,13 @@ export class Quarantine extends Context.Service<
   {
     /** Open runs that have lost owners, of all accounts, oldest first, `suspectsListed` at most. */
     readonly list: Effect.Effect<ReadonlyArray<Suspect>, StorageError>
-    /** Forgets what a run has lost: it is claimed like any other from now on. */
+    /** Forgets the losses of a run: it is claimed like any other from now on. */
     readonly release: (id: RunId) => Effect.Effect<void, Refusal>
-    /** Ends a run at once: it is FAILED, and its error says by whom and what had happened. */
+    /** Ends a run at once. It is FAILED, and its error says that an operator ended it, and why. */
     readonly end: (id: RunId) => Effect.Effect<Run, Refusal>
   }
 >()("@millrace/core/engine/Quarantine") {
-  /** Needs no runner: a command beside the servers may do all of it. */
+  /** Needs no runner, so a command can use it without a server. */
   static readonly layer: Layer.Layer<Quarantine, never, RunStore | Ids> = Layer.effect(
     Quarantine,
     Effect.suspend(() => make),
@@ -44,7 +44,7 @@ const make = Effect.gen(function* () {
   const runs = yield* RunStore
   const ids = yield* Ids
   const clock = yield* Clock.Clock
-  // It holds no lease, so whoever comes next can have what it leaves behind.
+  // This owner has no lease, so if the process dies, any runner may claim the run at once.
   const self = Effect.map(ids.make("execution"), (id) => RunnerId.make(id))
 
   const end = Effect.fn("Quarantine.end")(function* (id: RunId) {
@@ -53,7 +53,7 @@ const make = Effect.gen(function* () {
       const suspects = yield* runs.suspects(suspectsListed)
       const found = suspects.find(({ record }) => record.run.id === id)
       if (found === undefined) return yield* new NotInQuarantine({ runId: id })
-      // From here on nobody else can write the run, so what is decided is what happens.
+      // From here on no other process can write the run, so the next commit is not refused.
       const taken = yield* runs.takeOver(found.record.run.accountId, id, owner)
       if (Option.isNone(taken) || isTerminal(taken.value.run.status)) continue
       const { definition, run } = found.record

@@ -1,8 +1,8 @@
 /**
- * Who in this process wants to know at once that a run has moved on.
+ * Notifies listeners in this process of every commit of a run.
  *
- * Guarantees: a signal that comes while a listener is busy is not lost. Leaves out: everything that
- * happens in other processes; a signal is a hint to look at the store, and never the only one.
+ * Guarantees: a notification that comes while a listener is busy is not lost. Leaves out: commits
+ * of other processes. So a listener reads the store, and polls as well.
  */
 import { Context, Effect, Latch, type Scope } from "effect"
 import type { RunId } from "../domain/Id.ts"
@@ -11,7 +11,7 @@ import type { RunId } from "../domain/Id.ts"
 export class RunNotifier {
   readonly #listeners = new Map<RunId, Set<Latch.Latch>>()
 
-  /** Tells whoever listens that something of a run was committed. */
+  /** Notifies the listeners of a run that it had a commit. */
   tell(id: RunId): void {
     if (this.#listeners.size === 0) return
     for (const latch of this.#listeners.get(id) ?? []) Latch.openUnsafe(latch)

@@ -1,11 +1,11 @@
 /**
- * The process as an executor of runs: it owns runs under a lease, executes each in a fiber of its
- * own, takes over what others left behind, and lets go of what it lost.
+ * This process as an executor of runs: it owns runs under a lease, executes each in its own fiber,
+ * claims runs without a living owner, and stops executing runs that it has lost.
  *
- * Guarantees: safety does not depend on any of this; every write is fenced by the store. The lease
- * only decides who tries. On shutdown nothing new is started, nodes in progress may finish within a
- * grace time, what is left is interrupted, and the lease ends at once, so that another runner, or
- * this one after a restart, can continue.
+ * Guarantees: safety does not depend on this module, because the store fences every write. The
+ * lease only decides who tries. On shutdown no node is started, nodes in progress may finish within
+ * the grace time, later ones are interrupted, and the lease ends at once. Then another runner, or
+ * this one after a restart, can continue the runs.
  */
 import { Clock, Context, Duration, Effect, FiberMap, Layer, Queue } from "effect"
 import type { Option } from "effect"
@@ -37,23 +37,24 @@ export class Runner extends Context.Service<
   {
     readonly id: RunnerId
     /**
-     * Takes a slot for a run of this account that is about to start, until it is given back. False
-     * where the start has to queue: too many runs, or of this account; caps on runs; about to stop.
+     * Takes a slot for a start of this account. The caller gives it back with `giveSlot`. False:
+     * the run must be QUEUED, because of too many runs in all or of this account, a cap, or a
+     * shutdown.
      */
     readonly takeSlot: (account: AccountId) => boolean
-    /** Gives back a slot that was taken for a start: the run is executed, or was not stored. */
+    /** Gives back the slot of a start, once the run executes or was not stored. */
     readonly giveSlot: (account: AccountId) => void
-    /** Says that there may be a run to claim, here and in other processes. */
+    /** Tells this process and the others that there may be a run to claim. */
     readonly look: Effect.Effect<void>
     /** Executes a run that this runner owns, from a first step whose commit is stored. */
     readonly launch: (run: Run, prepared: Prepared) => Effect.Effect<void>
-    /** What attempts of a run have charged so far, as far as they are in progress here. */
+    /** What the attempts of a run that are in progress in this process have charged so far. */
     readonly spentOf: (id: RunId) => ChargedSoFar
-    /** Interrupts the execution of a run, if it is here. */
+    /** Interrupts the execution of a run, if this process executes it. */
     readonly stop: (id: RunId) => Effect.Effect<void>
     /**
-     * Waits until an execution that is here is over, and gives the run if it has ended with it.
-     * None when the account has none here.
+     * Waits until the execution of a run in this process is over, and returns the run if it has
+     * ended. None: this process does not execute such a run of the account.
      */
     readonly ended: (account: AccountId, id: RunId) => Option.Option<Effect.Effect<RunResult>>
   }
@@ -69,7 +70,7 @@ export class Runner extends Context.Service<
   )
 }
 
-/** Keeps the lease, and brings what is executed here in line with what the store says is ours. */
+/** Renews the lease, and stops executing runs that the store says this runner does not own. */
 const heartbeat = (
   id: RunnerId,
   store: RunStore["Service"],
@@ -78,12 +79,13 @@ const heartbeat = (
   { leaseMillis }: RunnerOptions,
 ): Effect.Effect<void> => {
   let confirmedAt = monotonicMillis(clock)
-  // What we own and do not execute: an answer got lost, or an execution broke off. Only one that
-  // is found twice in a row is not just on its way to us.
+  // Runs that this runner owns and does not execute: the answer of a claim was lost, or an
+  // execution
+  // broke off. A run that is found once may still be on its way; one found twice is given back.
   let orphansBefore: ReadonlySet<RunId> = new Set()
 
   const beat = Effect.gen(function* () {
-    // Runs that are launched while the store answers are not in its answer.
+    // The answer does not have the runs that are launched meanwhile.
     const before = [...supervisor.runs.values()]
     const at = monotonicMillis(clock)
     const blocked = supervisor.handlers.takeBlocked()
@@ -114,10 +116,10 @@ const heartbeat = (
   return Effect.catchTag(beat, "StorageError", without)
 }
 
-/** How often it is looked whether the event loop steps. */
+/** How often to check whether the event loop is blocked. */
 const lookMillis = 500
 
-/** Warns of blocks of the event loop when they are over. */
+/** Logs a warning after each block of the event loop. */
 const watching = ({ handlers }: RunSupervisor, clock: Clock.Clock) =>
   Effect.gen(function* () {
     const before = monotonicMillis(clock)
@@ -148,7 +150,7 @@ const make = Effect.gen(function* () {
   const giveBack = (runId: RunId) => Effect.ignore(store.requeue(id, [runId]))
   const handlers = new Handlers(yield* CurrentWatchdog)
   const slots = new Slots(limits)
-  // Handlers go by the engine's clock, too.
+  // Handlers use the engine's clock, too.
   const inTime = { ...types, context: Context.add(types.context, Clock.Clock, clock) }
   const context = Context.add(yield* Effect.context<Requirements>(), NodeTypes, inTime)
   const supervisor = new RunSupervisor(fibers, context, giveBack, handlers, slots)
@@ -156,7 +158,7 @@ const make = Effect.gen(function* () {
   const notifications = yield* Queue.sliding<void>(1)
   const notify = () => void Queue.offerUnsafe(notifications, undefined)
 
-  // A scope closes in the opposite order: no more claims, then the nodes in progress finish under a
+  // A scope closes in the opposite order: claims stop, then the nodes in progress finish under a
   // living lease, then the lease ends.
   yield* every(options.leaseMillis / 4, heartbeat(id, store, supervisor, clock, options))
   yield* every(

@@ -1,19 +1,19 @@
 /**
- * How a runner keeps and looks for work.
+ * The timing of a runner.
  */
 import { Context } from "effect"
 
-/** How a runner keeps and looks for work. */
+/** The timing of a runner. */
 export interface RunnerOptions {
-  /** How long a runner's ownership outlives its last sign of life. */
+  /** How long a runner owns its runs after its last heartbeat. */
   readonly leaseMillis: number
-  /** How often it looks for runs that nobody executes. */
+  /** How often it polls for runs that nobody executes. */
   readonly pollMillis: number
-  /** How many runs one look takes at most. */
+  /** How many runs one claim takes at most. */
   readonly claimLimit: number
   /** How long nodes in progress may go on after the runner was told to stop. */
   readonly graceMillis: number
-  /** A process whose timers fire later than this has too much to do to take more. */
+  /** A process whose timers fire later than this is overloaded and claims nothing. */
   readonly lagMillis: number
 }
 

@@ -1,9 +1,9 @@
 /**
  * Starting, canceling and awaiting runs.
  *
- * Guarantees: a run that was answered for is stored; a start that has a name is made once; a
- * canceled run writes nothing more, wherever it was executing. Leaves out: reads, which go straight
- * to the store.
+ * Guarantees: when a start returns, its run is stored. Starts with the same idempotency key make
+ * one run. A canceled run writes nothing more, wherever it was executing. Leaves out: reads, which
+ * go straight to the store.
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
@@ -55,11 +55,11 @@ export interface StartRequest {
   readonly nodeOverrides?: ReadonlyArray<Node> | undefined
   readonly viewport?: Viewport | undefined
   readonly source?: RunSource | undefined
-  /** Runs this node alone, on what the nodes before it put out when they last completed. */
+  /** Run this node alone, with the last stored outputs of the nodes before it. */
   readonly singleNodeId?: string | undefined
   /** The most that the run may cost, in micro-credits. */
   readonly maxCredits?: MicroCredits | undefined
-  /** The API key that asks. */
+  /** The API key of the request. */
   readonly keyId?: KeyId | undefined
   readonly webhook?: WebhookConfig | undefined
 }
@@ -74,14 +74,14 @@ export type StartRefusal =
 
 /** What a start would cost. */
 export interface Estimate {
-  /** Everything that stands against it, a sentence each; then there are no prices. */
+  /** Every reason why the start would be refused, one sentence each. Then there are no prices. */
   readonly problems: ReadonlyArray<string>
   readonly estimatedCredits: MicroCredits
-  /** Of each node that may execute, in the order of the run. */
+  /** Every node that may execute with its price, in the order of the run. */
   readonly nodes: ReadonlyArray<Price>
 }
 
-/** A start under a name: this call's own, or that of an earlier one. */
+/** A start with an idempotency key: the run of this call, or that of an earlier one. */
 export interface StartedOnce {
   readonly runId: RunId
   readonly isReplay: boolean
@@ -91,18 +91,18 @@ export class Runs extends Context.Service<
   Runs,
   {
     /**
-     * Freezes the workflow as it is now and stores the run, in one atomic step. Where this process
-     * has room the run is RUNNING from its insert; else it is QUEUED until some process takes it.
-     * What the run is expected to cost is set aside in the same step; where that is not covered,
-     * nothing is created.
+     * Freezes the workflow as it is now and stores the run, in one atomic step. If this process has
+     * room, the run is RUNNING at once; else it is QUEUED until a runner claims it. The same step
+     * reserves the expected cost. If the account's credits do not cover it, nothing is stored.
      */
     readonly start: (
       account: AccountId,
       request: StartRequest,
     ) => Effect.Effect<Run, StartRefusal | StorageError>
     /**
-     * {@link start} under a name: however often and wherever it is repeated, one run is started,
-     * and every repetition answers with it. A start that was refused takes no name.
+     * {@link start} with an idempotency key. However often and wherever the call is repeated, it
+     * starts one run, and every repetition returns that run. A refused start does not use up the
+     * key.
      */
     readonly startOnce: (
       account: AccountId,
@@ -110,27 +110,27 @@ export class Runs extends Context.Service<
       idempotencyKey: IdempotencyKey,
     ) => Effect.Effect<StartedOnce, StartRefusal | IdempotencyKeyTaken | StorageError>
     /**
-     * What {@link start} would say of the graph now. Starts nothing, stores nothing, and looks at
-     * no webhook.
+     * The problems that {@link start} would find in the graph now. Starts and stores nothing, and
+     * does not check the webhook.
      */
     readonly validate: (
       account: AccountId,
       request: StartRequest,
     ) => Effect.Effect<Validation, WorkflowNotFound | StorageError>
-    /** What a start would cost, node by node, or what stands against it. Creates nothing. */
+    /** What a start would cost, node by node, or why it would be refused. Stores nothing. */
     readonly estimate: (
       account: AccountId,
       request: StartRequest,
     ) => Effect.Effect<Estimate, WorkflowNotFound | StorageError>
-    /** Cancels an open run at once. Of a canceled run it is a no-op. */
+    /** Cancels an open run at once. Does nothing if the run is canceled already. */
     readonly cancel: (
       account: AccountId,
       id: RunId,
     ) => Effect.Effect<Run, RunNotFound | RunEnded | StorageError>
     /**
-     * Sends an open run a message: it is stored, and the run wakes if it is parked, in one atomic
-     * step. A node that waits for a message of this name takes it, or the first one that comes to
-     * wait for it. Repeated under its `id` it stays one message; the answer says its number.
+     * Sends a message to an open run. One atomic step stores the message and wakes the run if it is
+     * parked. A node that waits for this name takes the message; if none does, the first node that
+     * begins to. Repeating the call with the same `id` adds nothing and returns the same number.
      */
     readonly send: (
       account: AccountId,
@@ -155,10 +155,10 @@ export class Runs extends Context.Service<
   )
 }
 
-/** How often a run that executes elsewhere is looked at while somebody waits for it. */
+/** How often `wait` reads a run that executes in another process. */
 const lookAgain = "100 millis"
 
-/** What all operations work with. */
+/** The services of all operations. */
 interface Services {
   readonly runs: RunStore["Service"]
   readonly workflows: WorkflowStore["Service"]
@@ -315,7 +315,9 @@ const start = (services: Services): Runs["Service"]["start"] =>
     return yield* Effect.catchTag(store(services, asked), "StaleRun", Effect.die)
   }, Effect.uninterruptible)
 
-/** The start that was made under a name, if there is one; refused if it was another one. */
+/**
+ * The earlier start with this idempotency key, if any. Fails if its request was a different one.
+ */
 const replay = Effect.fnUntraced(function* (
   { runs }: Services,
   account: AccountId,
@@ -331,7 +333,7 @@ const replay = Effect.fnUntraced(function* (
 const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
   Effect.fn("Runs.startOnce")(function* (account, request, idempotencyKey) {
     const asked = yield* askedOf(services, account, request, idempotencyKey)
-    // A name may end between a refusal and the look at who has it: then it is free again.
+    // The key may expire between the refusal and the read of its run: then it is free again.
     while (true) {
       const before = yield* replay(services, account, idempotencyKey)
       if (before !== undefined) return before
@@ -340,13 +342,13 @@ const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
       const { failure } = started
       if (failure._tag === "StaleRun") continue
       if (failure._tag === "StorageError") return yield* failure
-      // Somebody else may have made the same start meanwhile: then what stands against this one,
-      // credits that it has set aside or a workflow that has changed since, is no answer.
+      // Another call with this key may have started the run meanwhile. Then that run is the answer,
+      // and not this refusal, which may be about the credits that the other call has reserved.
       return (yield* replay(services, account, idempotencyKey)) ?? (yield* failure)
     }
   }, Effect.uninterruptible)
 
-/** The name that a start has which is only asked about: nothing is stored under it. */
+/** The id of a run that is only planned and never stored. */
 const nobody = RunId.make("run")
 
 const estimate = (services: Services): Runs["Service"]["estimate"] =>
@@ -371,12 +373,12 @@ const validate = (services: Services): Runs["Service"]["validate"] =>
 const cancel = ({ clock, runner, runs }: Services): Runs["Service"]["cancel"] =>
   Effect.fn("Runs.cancel")(function* (account, id) {
     while (true) {
-      // From here on nobody else can write the run, so what is decided is what happens.
+      // From here on no other process can write the run, so the next commit is not refused.
       const taken = yield* runs.takeOver(account, id, runner.id)
       if (Option.isNone(taken)) return yield* new RunNotFound({ runId: id })
       const { run } = taken.value
       if (run.status === "CANCELED") {
-        // Whoever canceled it may be elsewhere, and this process not know it yet.
+        // Another process may have canceled the run, and this one may still execute it.
         yield* runner.stop(id)
         return run
       }

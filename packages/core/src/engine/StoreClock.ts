@@ -1,38 +1,41 @@
 /**
- * The store's time as a clock. Servers that share a store have to agree when something is due, and
- * the machines they run on do not: so whatever the engine records or decides goes by this clock.
+ * A clock with the store's time. Servers that share a store must agree when something is due, but
+ * the clocks of their machines differ. So everything that the engine records or decides uses this
+ * clock.
  *
- * The store is asked for its time when the engine is built and every few seconds from then on. In
- * between the time goes on with the machine's monotonic clock, so setting the machine's clock
- * changes nothing. Sleeping is the machine's. A store in memory tells the time of the clock it runs
- * under, and then this clock and that one are the same.
+ * The engine reads the store's time when it is built, and then every few seconds. Between two reads
+ * the machine's monotonic clock advances the time, so setting the machine's clock changes nothing.
+ * Sleeping uses the machine's timers. A store in memory has the time of the clock that it runs
+ * under, so this clock equals that one.
  *
- * Guarantees: after an answer this clock is wrong by no more than the answer took; it goes back
- * only where the store's clock was set back by a second or more. Leaves out: leases and whatever
- * else statements decide by the store's own clock.
+ * Guarantees: after a read, this clock is wrong by no more than the time that the read took. It
+ * goes back only if the store's clock was set back by a second or more. Leaves out: leases and
+ * other decisions of statements, which use the store's own clock.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 
-/** A machine's clock that is wrong by more than this is told of. */
+/** If the machine's clock is wrong by more than this, the operator is told. */
 export const toleratedMillis = 2_000
 
-/** How often the store is asked for its time. */
+/** How often the store's time is read. */
 const measureMillis = 5_000
 
-/** At the start the store is asked again until it answers within this time, a few times at most. */
+/** At the start the time is read again until a read takes no longer, a few times at most. */
 const exactMillis = 20
 const measuresAtStart = 5
 
-/** By less than this the clock does not go back: it stands still until the time has come. */
+/**
+ * The clock does not go back by less than this. It stands still until the store's time is as late.
+ */
 const standstillMillis = 1_000
 
 const nanosPerMilli = 1_000_000n
 
 /**
- * The machine's monotonic time, in milliseconds: for how long something has taken, whatever becomes
- * of the store's time meanwhile.
+ * The machine's monotonic time, in milliseconds. Measures how long something took, even if the
+ * store's time changes meanwhile.
  */
 export const monotonicMillis = (clock: Clock.Clock): number =>
   Number(clock.monotonicTimeNanosUnsafe()) / Number(nanosPerMilli)
@@ -54,13 +57,13 @@ class Estimate {
   }
 
   /**
-   * Hears which whole millisecond it was for the store at some moment between two others. The
-   * estimate changes only where that proves it wrong, and then by as little as possible: so an
-   * answer that took long says little, and one that was quick corrects it.
+   * Takes a read of the store's time, `now`, that happened between the monotonic times `before` and
+   * `after`. The estimate changes only if the read proves it wrong, and then by as little as
+   * possible. So a slow read changes little, and a quick read corrects the estimate.
    */
   hear(now: number, before: number, after: number): void {
     const least = now - after
-    // It was rounded down, so it may have been almost one more.
+    // The store rounds down, so its time may have been almost a millisecond later.
     const most = now + 0.999 - before
     const estimate = this.#offset ?? (least + most) / 2
     this.#offset = Math.min(Math.max(estimate, least), most)
@@ -89,7 +92,7 @@ const clockOf = (estimate: Estimate, machine: Clock.Clock): Clock.Clock => {
   }
 }
 
-/** What to tell an operator whose machine's clock is wrong by so much; nothing if it is right. */
+/** A sentence for an operator whose machine's clock is wrong; `undefined` if it is right. */
 export const problemOfClock = (aheadMillis: number): string | undefined => {
   const wrong = Math.abs(aheadMillis)
   if (wrong <= toleratedMillis) return undefined
@@ -110,13 +113,13 @@ export class StoreClock extends Context.Service<
     readonly aheadMillis: () => number
   }
 >()("@millrace/core/engine/StoreClock") {
-  /** Asks the store once before it is there, and goes on asking until its scope closes. */
+  /** Reads the store's time before it is built, and again and again until its scope closes. */
   static readonly layer: Layer.Layer<StoreClock, StorageError, RunStore> = Layer.effect(
     StoreClock,
     Effect.suspend(() => make),
   )
 
-  /** That clock in place of the machine's, for whatever is built with this layer. */
+  /** Replaces the machine's clock for everything that is built with this layer. */
   static readonly layerClock: Layer.Layer<never, never, StoreClock> = Layer.effect(
     Clock.Clock,
     Effect.map(StoreClock, ({ clock }) => clock),
@@ -145,7 +148,7 @@ const make = Effect.gen(function* () {
     if (problem === undefined || before) return Effect.void
     return Effect.logWarning(problem)
   })
-  // A store that is away is the heartbeat's to tell; the time goes on meanwhile.
+  // The heartbeat reports a store that does not answer. The time advances meanwhile.
   const again = measure.pipe(
     Effect.andThen(tell),
     Effect.catchTag("StorageError", () => Effect.void),

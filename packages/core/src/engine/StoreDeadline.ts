@@ -1,9 +1,9 @@
 /**
- * How long anybody waits for a database that does not answer.
+ * Deadlines for calls of a database that does not answer.
  *
- * Guarantees: what is given up is interrupted, but its interruption is not waited for, because a
- * frozen database does not answer to that either. Leaves out: whether what was given up still
- * happens; a write carries what it expects, and whoever needs to know reads.
+ * Guarantees: a call past its deadline is interrupted, and the caller does not wait for that,
+ * because a frozen database does not answer an interruption either. Leaves out: undoing the call. A
+ * write may still happen; its caller reads to find out.
  */
 import { Clock, Effect, Fiber } from "effect"
 import { RunStore } from "../ports/RunStore.ts"
@@ -28,14 +28,14 @@ export const orFirst =
       }),
     )
 
-/** The error of an operation that was given up after so long. */
+/** The error of an operation that had no answer within `millis`. */
 export const noAnswer = (operation: string, millis: number): StorageError =>
   new StorageError({ operation, cause: new Error(`no answer within ${millis} ms`) })
 
-/** A runner acts on a missing answer well before its lease is over, but not on every hiccup. */
+/** Well before the lease has run out, but longer than a short delay of the database. */
 const beatMillis = (leaseMillis: number): number => Math.max(500, leaseMillis / 6)
 
-/** For everything else a runner asks: long enough for a busy database. */
+/** The deadline of a runner's other calls: long enough for a busy database. */
 const askMillis = 10_000
 
 const limited =
@@ -45,10 +45,10 @@ const limited =
     return orFirst(Effect.delay(late, millis))(self)
   }
 
-/** An answer that is later than its deadline by so much was late because the event loop was. */
+/** If a deadline fires so much too late, the event loop was blocked. */
 const lateMillis = 250
 
-/** Asks once more when the event loop was blocked meanwhile: the answer may have been there. */
+/** Calls once more if the event loop was blocked meanwhile: the answer may have arrived in time. */
 const onceMore = <A>(
   millis: number,
   ask: Effect.Effect<A, StorageError>,
@@ -63,9 +63,9 @@ const onceMore = <A>(
   })
 
 /**
- * The same runs; but what a runner asks fails when it is not answered. Listings are asked for by
- * requests only, and bounded with those. A commit is waited for: until it is known what became of
- * it, nothing else can be done about its run.
+ * The same store, with deadlines for the calls of a runner. Listings have none, because only
+ * requests call them, and requests have their own deadline. A commit has none, because nothing else
+ * can be done about its run before its outcome is known.
  */
 export const limitedRuns = (store: RunStore["Service"]): RunStore["Service"] =>
   RunStore.of({

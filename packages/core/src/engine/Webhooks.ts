@@ -1,10 +1,10 @@
 /**
- * What is decided about webhooks beside sending them: which a start may have, what is sent again,
- * and the secrets that deliveries are signed with.
+ * The operations on webhooks: admits the webhook of a start, redelivers, sends test events, and
+ * manages signing secrets.
  *
- * Guarantees: headers and secrets reach a store sealed and never otherwise; a secret is shown to
- * whoever operates the server, and to nobody with an API key. Leaves out: the rules about addresses
- * and the cipher, which are ports, and the sending.
+ * Guarantees: headers and secrets are sealed before they reach a store. Only operators can read a
+ * secret, not the holders of API keys. Leaves out: judging addresses and encryption, which are
+ * ports; and sending, which is `@millrace/webhooks`.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { Base64 } from "effect/encoding"
@@ -27,7 +27,7 @@ import { DeliveryNotFound, InvalidWebhook } from "./Refusals.ts"
 /** How long a rotated secret goes on signing beside the new one (24 hours). */
 export const overlapMillis = 86_400_000
 
-/** What the text of a signing secret begins with. */
+/** The first characters of a signing secret. */
 export const secretPrefix = "whsec_"
 
 /** A signing secret in the clear. */
@@ -36,17 +36,17 @@ export interface SigningSecret {
   /** `whsec_` and the base64 of 32 bytes. */
   readonly secret: Redacted.Redacted
   readonly createdAt: Timestamp
-  /** `null` for the one that does not expire. */
+  /** `null` for the newest secret, which does not expire. */
   readonly expiresAt: Timestamp | null
 }
 
-/** What headers of this account are sealed for. */
+/** The purpose with which headers of this account are sealed. */
 export const headersPurpose = (account: AccountId): string => `webhook headers of ${account}`
 
-/** What signing secrets of this account are sealed for. */
+/** The purpose with which signing secrets of this account are sealed. */
 export const secretPurpose = (account: AccountId): string => `webhook secret of ${account}`
 
-/** Checks a webhook and turns it into what a run may keep; stores nothing. */
+/** Checks the webhook of a start, and seals its headers. Stores nothing. */
 export type Admit = (
   account: AccountId,
   config: WebhookConfig,
@@ -57,7 +57,7 @@ const sealHeaders = (vault: Vault, account: AccountId, { headers = {} }: Webhook
     ? Effect.succeed(null)
     : vault.seal(headersPurpose(account), JSON.stringify(headers))
 
-/** How webhooks are admitted, by the judge and the vault in force where this is run. */
+/** Admits webhooks with the judge and the vault that are in force where this effect runs. */
 export const makeAdmit: Effect.Effect<Admit> = Effect.gen(function* () {
   const targets = yield* CurrentWebhookTargets
   const vault = yield* CurrentVault
@@ -79,17 +79,17 @@ export const makeAdmit: Effect.Effect<Admit> = Effect.gen(function* () {
 export class Webhooks extends Context.Service<
   Webhooks,
   {
-    /** Sends a delivery again, whatever became of it. */
+    /** Sends a delivery again, whatever its state. */
     readonly redeliver: (
       account: Scope,
       id: DeliveryId,
     ) => Effect.Effect<DeliveryItem, DeliveryNotFound | StorageError>
-    /** Sends an event to an address to try it; no run stands behind it. */
+    /** Sends a test event to an address. The event belongs to no run. */
     readonly test: (
       account: AccountId,
       target: Pick<WebhookConfig, "url" | "headers">,
     ) => Effect.Effect<Delivery, InvalidWebhook | StorageError>
-    /** The account's live secrets as they are stored, oldest first; makes the first one. */
+    /** The account's live secrets, sealed, oldest first. Makes one if there is none. */
     readonly ensureSecrets: (
       account: AccountId,
     ) => Effect.Effect<ReadonlyArray<StoredSecret>, VaultClosed | StorageError>
@@ -97,21 +97,21 @@ export class Webhooks extends Context.Service<
     readonly secrets: (
       account: AccountId,
     ) => Effect.Effect<ReadonlyArray<SigningSecret>, VaultClosed | StorageError>
-    /** Makes a new secret; the others go on signing for so long at most. */
+    /** Makes a new secret. The old ones go on signing for at most `overlapMillis`. */
     readonly rotate: (
       account: AccountId,
       overlapMillis: number,
     ) => Effect.Effect<ReadonlyArray<SigningSecret>, VaultClosed | StorageError>
   }
 >()("@millrace/core/engine/Webhooks") {
-  /** Needs the store and a source of identities; the vault in force keeps the secrets. */
+  /** Needs the store and `Ids`. The vault in force seals the secrets. */
   static readonly layer: Layer.Layer<Webhooks, never, WebhookStore | Ids> = Layer.effect(
     Webhooks,
     Effect.suspend(() => make),
   )
 }
 
-/** What a test event says: it has the form of any other, and names a run that does not exist. */
+/** The body of a test event. It has the form of any event, and names a run that does not exist. */
 const testBody = (at: Timestamp): string =>
   payloadOf(
     {

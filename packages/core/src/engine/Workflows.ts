@@ -1,9 +1,9 @@
 /**
- * Changing workflows: every write checks the graph as a draft and moves the revision.
+ * Changes workflows. Every write checks the graph as a draft and raises the revision.
  *
- * Guarantees: bad content changes nothing and every problem is named; a write is one guarded step,
- * so two writers never mix; many changes of one workflow at once are made in step. Leaves out:
- * reads, which go straight to the store.
+ * Guarantees: invalid content changes nothing, and every problem is named. A write is conditional
+ * on the revision, so two writers never mix. Changes of one workflow at the same time are made one
+ * after the other. Leaves out: reads, which go straight to the store.
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { AccountId } from "../domain/Id.ts"
@@ -25,7 +25,7 @@ import { InvalidGraph, RevisionMismatch, WorkflowNotFound } from "./Refusals.ts"
 import type { ChangeContext, Decide, NotChanged } from "./internal/WorkflowChanges.ts"
 import { WorkflowChanges } from "./internal/WorkflowChanges.ts"
 
-/** What adding a node asks for (specification 4.4). */
+/** A node to add (specification 4.4). */
 export interface NewNode {
   readonly nodeType: string
   readonly position?: Position | undefined
@@ -35,7 +35,7 @@ export interface NewNode {
   readonly mode?: string | undefined
 }
 
-/** What was added (specification 2.7). */
+/** The added node (specification 2.7). */
 export interface AddedNode {
   readonly nodeId: string
   readonly type: string
@@ -54,9 +54,9 @@ export class Workflows extends Context.Service<
       content: WorkflowContent,
     ) => Effect.Effect<Workflow, InvalidGraph | StorageError>
     /**
-     * Changes the given fields; without any, or with content equal to what is stored, nothing
-     * moves. With `expectedRevision` the change is refused unless it is still the stored one;
-     * without, the last write wins.
+     * Changes the given fields. If that changes nothing, the revision stays. With
+     * `expectedRevision`, the change is refused unless the stored revision is that one. Without,
+     * the last write wins.
      */
     readonly update: (
       account: AccountId,
@@ -80,7 +80,7 @@ export class Workflows extends Context.Service<
     ) => Effect.Effect<void, WorkflowNotFound | StorageError>
   }
 >()("@millrace/core/engine/Workflows") {
-  /** Needs the store, the node types and a source of identities. */
+  /** Needs the store, the node types and `Ids`. */
   static readonly layer: Layer.Layer<Workflows, never, WorkflowStore | NodeTypes | Ids> =
     Layer.effect(
       Workflows,
@@ -114,7 +114,7 @@ const checkDraft = (
     : Result.fail(new InvalidGraph({ problems: problems.map((each) => each.message) }))
 }
 
-/** Only the fields a client may set, so that nothing else can ride along. */
+/** Only the fields that a client may set; others are dropped. */
 const contentOf = (workflow: WorkflowContent): WorkflowContent & Pick<Workflow, "settings"> => ({
   name: workflow.name,
   description: workflow.description,
@@ -136,7 +136,7 @@ const freeId = (nodes: ReadonlyArray<Node>, nodeType: string): string => {
   return `${nodeType}_${count}`
 }
 
-/** The node to add, without asking for anything but its type, mode and inputs. */
+/** The node to add, with its place on the canvas. Its type and ports are not checked here. */
 const drawNode = (nodes: ReadonlyArray<Node>, wanted: NewNode): Node => ({
   id: freeId(nodes, wanted.nodeType),
   type: wanted.nodeType,
@@ -182,7 +182,7 @@ const describeAdded = (type: NodeType, node: Node, wanted: NewNode): AddedNode =
   }
 }
 
-/** What all operations work with. */
+/** The services of all operations. */
 interface Services {
   readonly store: WorkflowStore["Service"]
   readonly types: NodeTypes["Service"]

@@ -26,7 +26,7 @@ import { inputsOf } from "../../graph/internal/Bindings.ts"
 import { Frontier } from "../../graph/internal/Frontier.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
 
-/** A node whose step has come, with its inputs bound. */
+/** A node that may begin as soon as there is a free slot, with its inputs bound. */
 export interface Ready {
   readonly index: number
   readonly inputs: JsonObject

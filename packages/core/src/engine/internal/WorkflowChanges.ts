@@ -119,7 +119,7 @@ export class WorkflowChanges {
     return new WorkflowChanges(store, yield* Clock.Clock, fork)
   })
 
-  /** Waits for its step, decides on what is stored by then, and stores it. */
+  /** Waits for the changes before it, decides on the workflow as stored then, and stores it. */
   readonly change = Effect.fnUntraced(function* <A, E>(
     this: WorkflowChanges,
     account: AccountId,
