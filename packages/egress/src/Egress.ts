@@ -18,7 +18,7 @@ import { exchange } from "./internal/Exchange.ts"
 import type { Bounds } from "./internal/Failure.ts"
 import { EgressFailed, EgressRefused } from "./internal/Failure.ts"
 import { problemOfHeaders } from "./Headers.ts"
-import type { Policy, Protocol, Target } from "./Policy.ts"
+import type { CallTarget, Policy, Protocol } from "./Policy.ts"
 import { httpsOnly, narrowed, notPublic, permits, rulesOf, targetOf } from "./Policy.ts"
 import type { Resolver } from "./Resolve.ts"
 import { Resolve } from "./Resolve.ts"
@@ -117,7 +117,7 @@ const outgoingOf = (
 
 /** The addresses of a name, if every one of them may be called. */
 const judged = (
-  { reach }: Target,
+  { reach }: CallTarget,
   found: ReadonlyArray<string>,
   bounds: Bounds,
 ): Effect.Effect<ReadonlyArray<Address>, EgressRefused | EgressFailed> => {
@@ -141,7 +141,7 @@ const guard = (
 ): Egress["Service"] => {
   const rules = rulesOf(policy)
   /** Where a name leads, within the time that a call has. */
-  const addressesOf = (target: Target, bounds: Bounds) =>
+  const addressesOf = (target: CallTarget, bounds: Bounds) =>
     resolve(bareHost(target.url.hostname)).pipe(
       Effect.mapError(() => EgressFailed.of("unresolvable", bounds)),
       Effect.flatMap((found) => judged(target, found, bounds)),
@@ -150,7 +150,7 @@ const guard = (
         orElse: () => Effect.fail(EgressFailed.of("timeout", bounds)),
       }),
     )
-  const perform = (call: Call, target: Target) => {
+  const perform = (call: Call, target: CallTarget) => {
     const bounds = boundsOf(policy, call, deadlines)
     const send = (addresses: ReadonlyArray<Address>) =>
       exchange(outgoingOf(call, bounds, target.url, addresses), connections, deadlines)

@@ -116,7 +116,7 @@ const reachOf = (url: URL, { allow, ports, protocols }: Rules): Reach => {
 }
 
 /** A URL that may be called if it leads to an address that may be. */
-export interface Target {
+export interface CallTarget {
   readonly url: URL
   readonly reach: Reach
   /** The address that it spells out, judged; absent: it has a name, which is to be resolved. */
@@ -135,7 +135,7 @@ const protocolProblem = (rules: Rules): string => {
   return `Only ${names.join(" and ")} URLs may be called`
 }
 
-const problemOfTarget = ({ literal, reach, url }: Target, rules: Rules): string | undefined => {
+const problemOfTarget = ({ literal, reach, url }: CallTarget, rules: Rules): string | undefined => {
   if (!reach.isOpen && reach.networks.length === 0) {
     return rules.protocols.some((each) => each === url.protocol)
       ? `Port ${portOf(url)} may not be called`
@@ -148,7 +148,7 @@ const problemOfTarget = ({ literal, reach, url }: Target, rules: Rules): string 
 }
 
 /** What a URL leads to, or why it may not be called, as one sentence. Resolves nothing. */
-export const targetOf = (text: string, rules: Rules): Result.Result<Target, string> => {
+export const targetOf = (text: string, rules: Rules): Result.Result<CallTarget, string> => {
   if (text.length > maxUrlLength) {
     return Result.fail(`The URL is longer than ${maxUrlLength} characters`)
   }

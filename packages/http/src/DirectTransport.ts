@@ -18,7 +18,7 @@ import { Effect, Result, Schema, Stream } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import type { Refusal } from "./Errors.ts"
 import * as Form from "./Form.ts"
-import type { Answer, Caller } from "./internal/Operation.ts"
+import type { Caller, OperationAnswer } from "./internal/Operation.ts"
 import { Operations } from "./internal/Operations.ts"
 import type { Source } from "./internal/RunStream.ts"
 import { items } from "./internal/RunStream.ts"
@@ -40,7 +40,7 @@ const writerOf = (schema: Schema.Top) => {
 }
 
 /** Any operation, seen without its types: the table of operations has checked them. */
-type Run = (caller: Caller, input: never) => Effect.Effect<Answer<unknown>, Refusal>
+type Run = (caller: Caller, input: never) => Effect.Effect<OperationAnswer<unknown>, Refusal>
 
 /** How what a call brings is read, and what it answers is written. */
 interface Codec {

@@ -6,7 +6,7 @@
  * has failed.
  */
 import type { Delivery } from "@millrace/core/domain/Delivery"
-import type { Outcome } from "@millrace/core/domain/DeliveryStep"
+import type { DeliveryOutcome } from "@millrace/core/domain/DeliveryStep"
 import { AccountId, type DeliveryId, RunId } from "@millrace/core/domain/Id"
 import type { AttemptRecord, Claim, DueRequest } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
@@ -67,7 +67,7 @@ const outcomes = {
   givenBack: { attempt: null, next: retry(0) },
   postponed: { attempt: null, next: retry(hour) },
   withheld: { attempt: null, next: failed },
-} satisfies Record<string, Outcome>
+} satisfies Record<string, DeliveryOutcome>
 
 const endings = Object.keys(outcomes) as ReadonlyArray<Ending>
 
@@ -192,7 +192,7 @@ const recordOf = (
 ): AttemptRecord | undefined => {
   const { id } = deliveries[slot]!
   const known = claims.get(id)?.[back]
-  const outcome: Outcome = outcomes[ending]
+  const outcome: DeliveryOutcome = outcomes[ending]
   return known && { ...outcome, id, fence: known.fence, number: known.attempt }
 }
 

@@ -8,7 +8,7 @@
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Blocked } from "@millrace/core/domain/Loss"
-import type { Page, PageRequest, Position } from "@millrace/core/domain/Page"
+import type { Page, PagePosition, PageRequest } from "@millrace/core/domain/Page"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { NumberedEntry } from "@millrace/core/domain/Ledger"
@@ -51,7 +51,7 @@ export const sortedRecords = (records: ReadonlyArray<RunRecord>): ReadonlyArray<
   records.toSorted((a, b) => (a.run.id < b.run.id ? -1 : 1))
 
 /** Things by identifier, and whether they came oldest first: equally old ones come as they like. */
-export const byAge = (things: ReadonlyArray<Position>) => ({
+export const byAge = (things: ReadonlyArray<PagePosition>) => ({
   isOldestFirst: things.every(
     ({ createdAt }, index) => index === 0 || things[index - 1]!.createdAt <= createdAt,
   ),
@@ -69,7 +69,7 @@ const pageOf = (
   { cast }: Scene,
   { account, after, limit, search, skip }: Listing,
   ids: ReadonlyArray<string>,
-  items: ReadonlyArray<Position>,
+  items: ReadonlyArray<PagePosition>,
 ) => {
   const id = after === undefined ? undefined : ids[after.slot]
   const item = items.find((each) => each.id === id)

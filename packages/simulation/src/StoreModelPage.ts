@@ -2,20 +2,20 @@
  * The order of stored things and the pages of a listing, in the plainest way that is right: part
  * of the model of the stores.
  */
-import type { Page, PageRequest, Position } from "@millrace/core/domain/Page"
+import type { Page, PagePosition, PageRequest } from "@millrace/core/domain/Page"
 
 /** Oldest first by creation, then by identifier. */
-export const oldestFirst = <A extends Position>(items: Iterable<A>): ReadonlyArray<A> =>
+export const oldestFirst = <A extends PagePosition>(items: Iterable<A>): ReadonlyArray<A> =>
   [...items].toSorted((a, b) => {
     if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt
     return a.id < b.id ? -1 : 1
   })
 
-const isOlder = (item: Position, than: Position): boolean =>
+const isOlder = (item: PagePosition, than: PagePosition): boolean =>
   item.createdAt < than.createdAt || (item.createdAt === than.createdAt && item.id < than.id)
 
 /** A page out of all items of a listing. */
-export const pageOf = <A extends Position>(
+export const pageOf = <A extends PagePosition>(
   all: Iterable<A>,
   { after, limit, skip }: PageRequest,
 ): Page<A> => {

@@ -3,25 +3,32 @@
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import type { AccountId } from "@millrace/core/domain/Id"
-import type { Page, PageRequest, Position } from "@millrace/core/domain/Page"
+import type { Page, PagePosition, PageRequest } from "@millrace/core/domain/Page"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Effect } from "effect"
 import * as Samples from "../Samples.ts"
 
 /** A listing under test: how to add an item to it, and how to read it. */
 export interface Listing<E, R> {
-  readonly insert: (samples: Samples.Samples, createdAt: Timestamp) => Effect.Effect<Position, E, R>
-  readonly list: (account: AccountId, request: PageRequest) => Effect.Effect<Page<Position>, E, R>
+  readonly insert: (
+    samples: Samples.Samples,
+    createdAt: Timestamp,
+  ) => Effect.Effect<PagePosition, E, R>
+  readonly list: (
+    account: AccountId,
+    request: PageRequest,
+  ) => Effect.Effect<Page<PagePosition>, E, R>
 }
 
-const idsOf = (items: ReadonlyArray<Position>): ReadonlyArray<string> => items.map(({ id }) => id)
+const idsOf = (items: ReadonlyArray<PagePosition>): ReadonlyArray<string> =>
+  items.map(({ id }) => id)
 
 const insertMany = Effect.fnUntraced(function* <E, R>(
   listing: Listing<E, R>,
   samples: Samples.Samples,
   times: ReadonlyArray<Timestamp>,
 ) {
-  const items: Array<Position> = []
+  const items: Array<PagePosition> = []
   for (const time of times) items.push(yield* listing.insert(samples, time))
   return items
 })
@@ -34,9 +41,9 @@ const walk = Effect.fnUntraced(function* <E, R>(
   between: Effect.Effect<unknown, E, R> = Effect.void,
 ) {
   const pages: Array<ReadonlyArray<string>> = []
-  let after: Position | undefined
+  let after: PagePosition | undefined
   do {
-    const page: Page<Position> = yield* listing.list(samples.account, { after, limit })
+    const page: Page<PagePosition> = yield* listing.list(samples.account, { after, limit })
     pages.push(idsOf(page.items))
     after = page.next
     yield* between

@@ -28,7 +28,7 @@ export const defaultSchedule: DeliverySchedule = {
 }
 
 /** How an attempt ended. */
-export type Answer =
+export type DeliveryAnswer =
   | {
       readonly _tag: "Answered"
       readonly status: number
@@ -57,7 +57,7 @@ export interface DeliveryProgress {
 
 const ended = { _tag: "Failed", isGone: false } as const
 
-const lost: Answer = { _tag: "Unanswered", error: "unknown" }
+const lost: DeliveryAnswer = { _tag: "Unanswered", error: "unknown" }
 
 /**
  * Why no attempt is to be made after all, as what becomes of the delivery instead: the receiver is
@@ -95,7 +95,7 @@ const isBusy = (status: number): boolean => status === 429 || status === 503
 export const nextOf = (
   { delaysMillis, jitter, lifeMillis }: DeliverySchedule,
   { attempt, createdAt, earlier }: DeliveryProgress,
-  answer: Answer,
+  answer: DeliveryAnswer,
   now: Timestamp,
   random: number,
 ): Next => {

@@ -7,7 +7,12 @@
  * and random numbers, which are arguments; which deliveries are claimed first; sending.
  */
 import type { AttemptError, DeliveryAttempt, DeliveryState } from "./Delivery.ts"
-import type { Answer, DeliveryProgress, DeliverySchedule, Next } from "./DeliverySchedule.ts"
+import type {
+  DeliveryAnswer,
+  DeliveryProgress,
+  DeliverySchedule,
+  Next,
+} from "./DeliverySchedule.ts"
 import { nextOf, nextOfLost, withheld } from "./DeliverySchedule.ts"
 import type { Timestamp } from "./Timestamp.ts"
 
@@ -36,12 +41,12 @@ export interface DeliveryStanding {
 export type Attempted = Omit<DeliveryAttempt, "number" | "nextAt">
 
 /** What came of a claim. Where nothing was sent, nothing was delivered. */
-export type Outcome =
+export type DeliveryOutcome =
   | { readonly attempt: Attempted; readonly next: Next }
   | { readonly attempt: null; readonly next: Exclude<Next, { readonly _tag: "Delivered" }> }
 
 /** An outcome, and the claim it came of: its number and the number of its attempt. */
-export type RecordedOutcome = Outcome & { readonly fence: number; readonly number: number }
+export type RecordedOutcome = DeliveryOutcome & { readonly fence: number; readonly number: number }
 
 /** What the record of an outcome writes, under the condition {@link isHeld}. */
 export interface DeliveryChange {
@@ -107,7 +112,7 @@ const lost = (
   lostAt: Timestamp,
   now: Timestamp,
   random: number,
-): Outcome => ({
+): DeliveryOutcome => ({
   attempt: { at: lostAt, ...unknown },
   next: nextOfLost(schedule, progress, now, random),
 })
@@ -127,7 +132,7 @@ export const outcomeWithoutAttempt = (
   claim: ClaimProgress,
   now: Timestamp,
   random: number,
-): Outcome | undefined => {
+): DeliveryOutcome | undefined => {
   if (claim.lostAt !== null) return lost(schedule, claim, claim.lostAt, now, random)
   const next = withheld(schedule, claim, now)
   return next === undefined ? undefined : { attempt: null, next }
@@ -137,13 +142,13 @@ export const outcomeWithoutAttempt = (
 export const outcomeOf = (
   schedule: DeliverySchedule,
   claim: ClaimProgress,
-  { answer, attempt }: { readonly answer: Answer; readonly attempt: Attempted },
+  { answer, attempt }: { readonly answer: DeliveryAnswer; readonly attempt: Attempted },
   now: Timestamp,
   random: number,
-): Outcome => ({ attempt, next: nextOf(schedule, claim, answer, now, random) })
+): DeliveryOutcome => ({ attempt, next: nextOf(schedule, claim, answer, now, random) })
 
 /** A claim whose attempt was not made is given back; it may be claimed again after a while. */
-export const givenBack = (delayMillis: number): Outcome => ({
+export const givenBack = (delayMillis: number): DeliveryOutcome => ({
   attempt: null,
   next: { _tag: "Retry", delayMillis },
 })

@@ -7,14 +7,14 @@
 import type { Timestamp } from "./Timestamp.ts"
 
 /** The place after which a page begins: newest first by creation, then by identifier. */
-export interface Position {
+export interface PagePosition {
   readonly createdAt: Timestamp
   readonly id: string
 }
 
 /** Which part of a listing is wanted. `skip` is for clients that count pages. */
 export interface PageRequest {
-  readonly after?: Position | undefined
+  readonly after?: PagePosition | undefined
   readonly skip?: number | undefined
   readonly limit: number
 }
@@ -22,11 +22,11 @@ export interface PageRequest {
 /** One page; `next` is `undefined` at the end of the listing. */
 export interface Page<A> {
   readonly items: ReadonlyArray<A>
-  readonly next: Position | undefined
+  readonly next: PagePosition | undefined
 }
 
 /** Cuts a page out of `limit + 1` items that a store has read. */
-export const fromOverfetch = <A extends Position>(
+export const fromOverfetch = <A extends PagePosition>(
   items: ReadonlyArray<A>,
   limit: number,
 ): Page<A> => {

@@ -7,7 +7,7 @@
 import { Context, Effect } from "effect"
 
 /** The address and the headers that a start asks for. */
-export interface Target {
+export interface WebhookTarget {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -22,7 +22,7 @@ export interface Accepted {
 
 /** Accepts a target, or fails with one sentence that begins with the field's name. */
 export interface WebhookTargets {
-  readonly accept: (target: Target) => Effect.Effect<Accepted, string>
+  readonly accept: (target: WebhookTarget) => Effect.Effect<Accepted, string>
 }
 
 /** The judge in force. The default accepts nothing, because nothing delivers. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import type { Answer, DeliveryProgress } from "../../src/domain/DeliverySchedule.ts"
+import type { DeliveryAnswer, DeliveryProgress } from "../../src/domain/DeliverySchedule.ts"
 import { defaultSchedule, nextOf, nextOfLost, withheld } from "../../src/domain/DeliverySchedule.ts"
 
 const hour = 3_600_000
@@ -13,17 +13,21 @@ const standing = (change: Partial<DeliveryProgress> = {}): DeliveryProgress => (
   ...change,
 })
 
-const status = (code: number, retryAfter?: string): Answer => ({
+const status = (code: number, retryAfter?: string): DeliveryAnswer => ({
   _tag: "Answered",
   status: code,
   retryAfter,
 })
 
-const after = (answer: Answer, change: Partial<DeliveryProgress> = {}, random = 0, now = begun) =>
-  nextOf(defaultSchedule, standing(change), answer, now, random)
+const after = (
+  answer: DeliveryAnswer,
+  change: Partial<DeliveryProgress> = {},
+  random = 0,
+  now = begun,
+) => nextOf(defaultSchedule, standing(change), answer, now, random)
 
 const delayAfter = (
-  answer: Answer,
+  answer: DeliveryAnswer,
   change: Partial<DeliveryProgress> = {},
   random = 0,
   now = begun,

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from "vitest"
 import { defaultSchedule } from "../../src/domain/DeliverySchedule.ts"
-import type { DeliveryStanding, Outcome } from "../../src/domain/DeliveryStep.ts"
+import type { DeliveryOutcome, DeliveryStanding } from "../../src/domain/DeliveryStep.ts"
 import * as Step from "../../src/domain/DeliveryStep.ts"
 
 const begun = 1_700_000_000_000
@@ -15,17 +15,17 @@ const held = Step.claimed(first, hold, begun)
 const attempt = { at: begun, durationMillis: 5, status: 500, error: "status", answer: "" } as const
 const made = { ...attempt, status: 204, error: null }
 const unknown = { durationMillis: null, status: null, error: "unknown", answer: null }
-const delivered: Outcome = { attempt: made, next: { _tag: "Delivered" } }
-const failed: Outcome = { attempt, next: { _tag: "Failed", isGone: false } }
-const retry: Outcome = { attempt, next: { _tag: "Retry", delayMillis: 5_000 } }
+const delivered: DeliveryOutcome = { attempt: made, next: { _tag: "Delivered" } }
+const failed: DeliveryOutcome = { attempt, next: { _tag: "Failed", isGone: false } }
+const retry: DeliveryOutcome = { attempt, next: { _tag: "Retry", delayMillis: 5_000 } }
 
-const recordOf = (outcome: Outcome, { attempts, fence }: DeliveryStanding = held) => ({
+const recordOf = (outcome: DeliveryOutcome, { attempts, fence }: DeliveryStanding = held) => ({
   ...outcome,
   fence,
   number: attempts,
 })
 
-const record = (standing: DeliveryStanding, outcome: Outcome, now = later) =>
+const record = (standing: DeliveryStanding, outcome: DeliveryOutcome, now = later) =>
   Step.changed(standing, Step.changeOf(recordOf(outcome, standing)), now)
 
 describe("DeliveryStep.claimed", () => {
@@ -116,7 +116,7 @@ describe("DeliveryStep.lateChangeOf", () => {
 
 describe("DeliveryStep.redelivered", () => {
   it("makes any delivery due that is in nobody's hand, with as many attempts as a new one", () => {
-    const gone: Outcome = { attempt, next: { _tag: "Failed", isGone: true } }
+    const gone: DeliveryOutcome = { attempt, next: { _tag: "Failed", isGone: true } }
     const again = Step.redelivered(record(held, gone), later)
     const expected = { state: "PENDING", dueAt: later, earlier: 1, settledAt: null, isGone: false }
     expect(again).toMatchObject(expected)

@@ -17,7 +17,7 @@ import { BasePath } from "../Addresses.ts"
 import type { Refusal } from "../Errors.ts"
 import { addHeaders, refuse } from "../Errors.ts"
 import { originalReader } from "./Body.ts"
-import type { Answer, Caller, GroupName, Input } from "./Operation.ts"
+import type { Caller, GroupName, Input, OperationAnswer } from "./Operation.ts"
 import { Operations } from "./Operations.ts"
 import * as RunStream from "./RunStream.ts"
 import { StreamSlots } from "./StreamSlots.ts"
@@ -28,9 +28,9 @@ interface Arrived {
 }
 
 /** Any operation, seen without its types: the table of operations has checked them. */
-type Run = (caller: Caller, input: never) => Effect.Effect<Answer<unknown>, Refusal>
+type Run = (caller: Caller, input: never) => Effect.Effect<OperationAnswer<unknown>, Refusal>
 
-const headersOf = ({ etag, isReplay, location }: Answer<unknown>, basePath: string) => ({
+const headersOf = ({ etag, isReplay, location }: OperationAnswer<unknown>, basePath: string) => ({
   ...(etag === undefined ? {} : { etag }),
   ...(location === undefined ? {} : { location: basePath + location }),
   ...(isReplay === true ? { "idempotent-replayed": "true" } : {}),

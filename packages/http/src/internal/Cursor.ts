@@ -8,7 +8,7 @@
  */
 import { isStorable } from "@millrace/api/Text"
 import type { AccountId } from "@millrace/core/domain/Id"
-import type { Position } from "@millrace/core/domain/Page"
+import type { PagePosition } from "@millrace/core/domain/Page"
 import { DeliveryState } from "@millrace/core/domain/Delivery"
 import { RunStatus } from "@millrace/core/domain/Run"
 import { Context, Effect, Layer, Option, Result, Schema } from "effect"
@@ -17,8 +17,8 @@ import { Base64Url } from "effect/encoding"
 import { InvalidRequest } from "../Errors.ts"
 
 /** Which listing a cursor belongs to. */
-const Listing = Schema.Literals(["workflows", "runs", "deliveries"])
-export type Listing = typeof Listing.Type
+const ListingName = Schema.Literals(["workflows", "runs", "deliveries"])
+export type ListingName = typeof ListingName.Type
 
 const StorableText = Schema.String.check(isStorable)
 
@@ -36,10 +36,10 @@ export type Filter = typeof Filter.Type
 /** What a cursor says. */
 export interface Bookmark {
   readonly filter: Filter
-  readonly after: Position
+  readonly after: PagePosition
 }
 
-const Content = Schema.fromJsonString(Schema.Tuple([Listing, Filter, Schema.Int, StorableText]))
+const Content = Schema.fromJsonString(Schema.Tuple([ListingName, Filter, Schema.Int, StorableText]))
 const write = Schema.encodeEffect(Content)
 const read = Schema.decodeOption(Content)
 
@@ -62,12 +62,12 @@ export class Cursors extends Context.Service<
   {
     readonly write: (
       account: AccountId,
-      listing: Listing,
+      listing: ListingName,
       bookmark: Bookmark,
     ) => Effect.Effect<string>
     readonly read: (
       account: AccountId,
-      listing: Listing,
+      listing: ListingName,
       cursor: string,
     ) => Effect.Effect<Bookmark, InvalidRequest>
   }

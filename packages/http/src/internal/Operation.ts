@@ -17,7 +17,7 @@ export interface Caller {
 }
 
 /** What an operation answers, and what it says beside it. */
-export interface Answer<A> {
+export interface OperationAnswer<A> {
   readonly value: A
   /** The revision of the workflow in the answer, in quotes. */
   readonly etag?: string
@@ -72,5 +72,5 @@ export type OperationsOf<G extends GroupName> = {
   readonly [N in OperationName<G>]: (
     caller: Caller,
     input: Input<G, N>,
-  ) => Effect.Effect<Answer<Success<EndpointOf<G, N>>>, RefusalOf<EndpointOf<G, N>>>
+  ) => Effect.Effect<OperationAnswer<Success<EndpointOf<G, N>>>, RefusalOf<EndpointOf<G, N>>>
 }

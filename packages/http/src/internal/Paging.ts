@@ -11,7 +11,7 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import { itemsSkipped } from "@millrace/core/domain/Limits"
 import type { Page, PageRequest } from "@millrace/core/domain/Page"
 import { Effect } from "effect"
-import type { Bookmark, Filter, Listing } from "./Cursor.ts"
+import type { Bookmark, Filter, ListingName } from "./Cursor.ts"
 import { Cursors } from "./Cursor.ts"
 import { InvalidRequest } from "../Errors.ts"
 
@@ -50,7 +50,7 @@ const byCursor = (
 }
 
 const makeWantedOf = (cursors: Cursors["Service"]) =>
-  Effect.fnUntraced(function* (account: AccountId, listing: Listing, query: ListingQuery) {
+  Effect.fnUntraced(function* (account: AccountId, listing: ListingName, query: ListingQuery) {
     const numbered = query.page !== undefined || query.pageSize !== undefined
     if (query.cursor === undefined) {
       if (numbered) return byPage(query)
@@ -68,7 +68,7 @@ export const makePaginate = Effect.map(Cursors, (cursors) => {
   const wantedOf = makeWantedOf(cursors)
   return Effect.fnUntraced(function* <A, E, R>(
     account: AccountId,
-    listing: Listing,
+    listing: ListingName,
     query: ListingQuery,
     read: (filter: Filter, request: PageRequest) => Effect.Effect<Page<A>, E, R>,
   ) {

@@ -14,7 +14,7 @@ import { Digest } from "effect/crypto"
 import { Hex } from "effect/encoding"
 import { runAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
-import type { Answer, Caller, Input, OperationsOf } from "./Operation.ts"
+import type { Caller, Input, OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 import type { Source } from "./RunStream.ts"
 
@@ -141,7 +141,7 @@ const makeFollow = Effect.map(RunStore, (store) =>
       isTerminal(run.status) && after > 0 && after === run.sequence
         ? undefined
         : { store, account, record: found.value, run: readOf(found.value), after }
-    return { value } satisfies Answer<Source | undefined>
+    return { value } satisfies OperationAnswer<Source | undefined>
   }),
 )
 

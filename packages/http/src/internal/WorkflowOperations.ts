@@ -15,7 +15,7 @@ import { Effect, Option, Result } from "effect"
 import { workflowAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
 import { WorkflowAhead } from "./Authorization.ts"
-import type { Answer, Caller, Input, OperationsOf } from "./Operation.ts"
+import type { Caller, Input, OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 
 type In<N extends keyof OperationsOf<"workflows">> = Input<"workflows", N>
@@ -28,12 +28,12 @@ const contentOf = (body: CreateWorkflow): WorkflowContent => ({
   ...body,
 })
 
-const answer = (workflow: Workflow): Answer<Workflow> => ({
+const answer = (workflow: Workflow): OperationAnswer<Workflow> => ({
   value: workflow,
   etag: `"${workflow.revision}"`,
 })
 
-const answerNew = (workflow: Workflow): Answer<Workflow> => ({
+const answerNew = (workflow: Workflow): OperationAnswer<Workflow> => ({
   ...answer(workflow),
   location: workflowAddress(workflow.id),
 })

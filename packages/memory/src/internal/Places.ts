@@ -4,7 +4,7 @@
  * Guarantees: a run is in one place, and in none once it is terminal. Leaves out: whose turn it is.
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
-import type { Position } from "@millrace/core/domain/Page"
+import type { PagePosition } from "@millrace/core/domain/Page"
 import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
@@ -24,7 +24,7 @@ export interface Entry {
 }
 
 /** A run without an owner, at the time since which it may be taken. */
-interface Waiting extends Position {
+interface Waiting extends PagePosition {
   readonly entry: Entry
 }
 

@@ -4,31 +4,31 @@
  * Guarantees: adding the newest item costs nothing much, any other change a binary search and a
  * move of what follows. Leaves out: whose items these are; an account has its own timeline.
  */
-import type { Page, PageRequest, Position } from "@millrace/core/domain/Page"
+import type { Page, PagePosition, PageRequest } from "@millrace/core/domain/Page"
 import { fromOverfetch } from "@millrace/core/domain/Page"
 
 /** Negative when `a` was created before `b`. */
-export const compare = (a: Position, b: Position): number =>
+export const compare = (a: PagePosition, b: PagePosition): number =>
   a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
 /** A sorted list of items, each at its own position. */
-export interface Timeline<A extends Position> {
+export interface Timeline<A extends PagePosition> {
   readonly items: ReadonlyArray<A>
   readonly add: (item: A) => void
-  readonly remove: (position: Position) => void
+  readonly remove: (position: PagePosition) => void
   /** A page of what `view` shows, newest first; items for which it has nothing are left out. */
-  readonly page: <B extends Position>(
+  readonly page: <B extends PagePosition>(
     request: PageRequest,
     view: (item: A) => B | undefined,
   ) => Page<B>
 }
 
 /** An empty timeline. */
-export const make = <A extends Position>(): Timeline<A> => {
+export const make = <A extends PagePosition>(): Timeline<A> => {
   const items: Array<A> = []
 
   /** How many items lie before this position. */
-  const indexOf = (position: Position): number => {
+  const indexOf = (position: PagePosition): number => {
     let low = 0
     let high = items.length
     if (high > 0 && compare(items[high - 1]!, position) < 0) return high
@@ -40,7 +40,7 @@ export const make = <A extends Position>(): Timeline<A> => {
     return low
   }
 
-  const remove = (position: Position): void => {
+  const remove = (position: PagePosition): void => {
     const index = indexOf(position)
     const found = items[index]
     if (found === undefined || compare(found, position) !== 0) return
@@ -48,7 +48,7 @@ export const make = <A extends Position>(): Timeline<A> => {
     else items.splice(index, 1)
   }
 
-  const page = <B extends Position>(
+  const page = <B extends PagePosition>(
     request: PageRequest,
     view: (item: A) => B | undefined,
   ): Page<B> => {

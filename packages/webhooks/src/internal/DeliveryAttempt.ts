@@ -7,7 +7,7 @@
  */
 import type { AttemptError, Delivery } from "@millrace/core/domain/Delivery"
 import { answerText } from "@millrace/core/domain/Delivery"
-import type { Answer } from "@millrace/core/domain/DeliverySchedule"
+import type { DeliveryAnswer } from "@millrace/core/domain/DeliverySchedule"
 import type { Attempted } from "@millrace/core/domain/DeliveryStep"
 import { keptAnswerBytes, readAnswerBytes } from "@millrace/core/domain/Limits"
 import type { Egress, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
@@ -29,7 +29,7 @@ export interface Sending {
 
 /** An attempt that is over. */
 export interface Sent {
-  readonly answer: Answer
+  readonly answer: DeliveryAnswer
   readonly attempt: Attempted
 }
 
@@ -53,7 +53,7 @@ const isGood = (status: number): boolean => status >= 200 && status < 300
 
 /** What came of a call, for the schedule and for the log. */
 interface Reading {
-  readonly answer: Answer
+  readonly answer: DeliveryAnswer
   readonly outcome: Pick<Attempted, "status" | "error" | "answer">
 }
 

@@ -6,7 +6,7 @@
  * left to whoever claims it next: an outcome that nobody knows counts as a failure, and the next
  * attempt follows after the usual pause. Leaves out: claiming.
  */
-import type { Outcome } from "@millrace/core/domain/DeliveryStep"
+import type { DeliveryOutcome } from "@millrace/core/domain/DeliveryStep"
 import { givenBack, outcomeOf, outcomeWithoutAttempt } from "@millrace/core/domain/DeliveryStep"
 import { signingKeysKept } from "@millrace/core/domain/Limits"
 import { BoundedMap } from "@millrace/core/engine/BoundedMap"
@@ -122,7 +122,7 @@ interface WorkerServices {
 const conclude = (
   { onRetry, store }: WorkerServices,
   { attempt: number, fence, id }: ClaimedDelivery,
-  outcome: Outcome,
+  outcome: DeliveryOutcome,
 ): Effect.Effect<void> => {
   const recording = store.record({ ...outcome, id, fence, number })
   const onSuccess = (isOurs: boolean) => {

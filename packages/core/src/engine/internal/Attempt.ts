@@ -1,7 +1,7 @@
 /**
  * One attempt of one node: calls the handler, captures its log and charges, and turns whatever
- * happens into an {@link Outcome}. A handler cannot fail, crash or confuse anything beyond its own
- * node run.
+ * happens into an {@link AttemptOutcome}. A handler cannot fail, crash or confuse anything beyond
+ * its own node run.
  *
  * Guarantees: an output is plain JSON within the size limit, on declared ports only, and frozen, so
  * that no handler can change what another one sees. Leaves out: what the outcome means for the run.
@@ -47,7 +47,7 @@ export interface FailedAttempt extends Ended {
 }
 
 /** How an attempt ended: with an output, with an error, or suspended until something is there. */
-export type Outcome =
+export type AttemptOutcome =
   | (Ended & { readonly _tag: "Completed"; readonly output: JsonObject })
   | (Ended & { readonly _tag: "Suspended"; readonly wait: Wait; readonly state: Json })
   | FailedAttempt
@@ -141,7 +141,7 @@ const outcomeOf = (
   ports: Ports,
   limits: Limits,
   ended: Ended,
-): Outcome => {
+): AttemptOutcome => {
   if (Exit.isSuccess(exit)) {
     const checked = checkOutput(ports, exit.value, limits)
     if (Result.isSuccess(checked)) return { _tag: "Completed", ...ended, output: checked.success }
@@ -246,7 +246,7 @@ export class Attempt {
   }
 
   /** What the handler's end means. */
-  end(exit: Exit.Exit<JsonObject, unknown>): Outcome {
+  end(exit: Exit.Exit<JsonObject, unknown>): AttemptOutcome {
     const { limits, node } = this.#request
     return outcomeOf(exit, node.ports, limits, this.#ended())
   }
@@ -255,7 +255,7 @@ export class Attempt {
    * Ends the attempt as failed, whatever its handler is doing: with the log and the charges so far.
    * What the handler still says later belongs to nobody.
    */
-  giveUp(error: string): Outcome {
+  giveUp(error: string): AttemptOutcome {
     const unsaid = { error, retryable: true, retryAfterMillis: undefined }
     return { _tag: "Failed", ...this.#ended(), ...unsaid }
   }

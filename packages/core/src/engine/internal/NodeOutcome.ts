@@ -14,7 +14,7 @@ import type { LogLine, NodeRun, WaitingNode } from "../../domain/Run.ts"
 import { never } from "../../domain/Timestamp.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
-import type { FailedAttempt, Outcome } from "./Attempt.ts"
+import type { AttemptOutcome, FailedAttempt } from "./Attempt.ts"
 import type { CommitBuilder } from "./CommitBuilder.ts"
 import type { RunState, Started } from "./RunState.ts"
 import { isHalted, note } from "./RunState.ts"
@@ -36,7 +36,7 @@ export const finishNode = (
 const account = (
   { graph, priorAttempts: leftovers }: RunState,
   change: CommitBuilder,
-  { charged, index }: Outcome,
+  { charged, index }: AttemptOutcome,
   otherwise: MicroCredits,
 ): MicroCredits => {
   const earlier = leftovers.get(index)?.credits ?? 0
@@ -46,14 +46,14 @@ const account = (
 }
 
 /** What a node costs whose handler charged nothing: its estimate, if its work was done. */
-const priceOf = (node: GraphNode, { _tag }: Outcome): MicroCredits =>
+const priceOf = (node: GraphNode, { _tag }: AttemptOutcome): MicroCredits =>
   _tag === "Completed" ? (estimateOf(node.type, node.settings) ?? 0) : 0
 
 const complete = (
   progress: RunState,
   change: CommitBuilder,
   started: Started,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   output: JsonObject,
   logs: ReadonlyArray<LogLine> | null = outcome.logs,
 ): void => {
@@ -76,7 +76,7 @@ const wait = (
   progress: RunState,
   change: CommitBuilder,
   started: Started,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   next: Omit<WaitingNode, "ordinal" | "startedAt">,
 ): void => {
   const { index, logs } = outcome
@@ -188,7 +188,7 @@ const end = (
   progress: RunState,
   change: CommitBuilder,
   started: Started,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
 ): void => {
   switch (outcome._tag) {
     case "Completed":
@@ -205,7 +205,11 @@ const end = (
 }
 
 /** Records how an attempt ended. One that nobody waits for any more is left alone. */
-export const applyOutcome = (progress: RunState, change: CommitBuilder, outcome: Outcome): void => {
+export const applyOutcome = (
+  progress: RunState,
+  change: CommitBuilder,
+  outcome: AttemptOutcome,
+): void => {
   const { index } = outcome
   const started = progress.running.get(index)
   if (started === undefined || started.attempt !== outcome.attempt) return

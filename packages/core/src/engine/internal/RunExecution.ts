@@ -17,7 +17,7 @@ import type { Message } from "../../domain/Message.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 import type { StaleRun } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
-import type { Outcome } from "./Attempt.ts"
+import type { AttemptOutcome } from "./Attempt.ts"
 import { commitStep, readInbox } from "./Commit.ts"
 import type { Compiled } from "../GraphCache.ts"
 import { GraphCache } from "../GraphCache.ts"
@@ -85,7 +85,7 @@ const refused = (record: RunRecord, error: string, { now }: Environment): Prepar
  * and lost time.
  */
 const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Signal> => {
-  const lost = [...progress.running.values()].map(({ attempt, index }): Outcome => ({
+  const lost = [...progress.running.values()].map(({ attempt, index }): AttemptOutcome => ({
     _tag: "Failed",
     index,
     attempt,

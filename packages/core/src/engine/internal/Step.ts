@@ -13,7 +13,7 @@ import type { Timestamp } from "../../domain/Timestamp.ts"
 import { inputsOf, responseOf } from "../../graph/internal/Bindings.ts"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
 import type { RunCommit } from "../../ports/RunStore.ts"
-import type { Outcome } from "./Attempt.ts"
+import type { AttemptOutcome } from "./Attempt.ts"
 import { expectedOf, sentenceOfLimit, sentenceOfRefusal } from "./Billing.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
 import type { RunState, Started } from "./RunState.ts"
@@ -25,7 +25,7 @@ import { finishNode, cancelAttempt, applyOutcome } from "./NodeOutcome.ts"
  * run's time is up.
  */
 export type Signal =
-  | Outcome
+  | AttemptOutcome
   | { readonly _tag: "Received"; readonly messages: ReadonlyArray<Message> }
   | { readonly _tag: "Due"; readonly index: number }
   | { readonly _tag: "Expired" }

@@ -15,7 +15,7 @@ import type { HttpClientError } from "effect/http"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { CommandFailed } from "../../CommandFailed.ts"
 import { linesOf } from "../command/Table.ts"
-import type { Target } from "../config/ConfigTarget.ts"
+import type { ConfigTarget } from "../config/ConfigTarget.ts"
 import { makeToken } from "../serve/KeySettings.ts"
 
 /** What a command gets. */
@@ -80,7 +80,7 @@ const clockProblemOf = (url: string) =>
 const here = "http://millrace.internal"
 
 const open = Effect.fnUntraced(function* (
-  target: Target,
+  target: ConfigTarget,
 ): Effect.fn.Return<Admin, CommandFailed, Scope.Scope> {
   let [url, token, fetch] = [here, yield* makeToken, globalThis.fetch]
   if (target._tag === "Server") [url, token] = [target.url, target.token]
@@ -102,7 +102,7 @@ const open = Effect.fnUntraced(function* (
 
 /** Does a command's work. Every failure becomes a `CommandFailed`. */
 export const run = <A>(
-  target: Target,
+  target: ConfigTarget,
   json: boolean,
   work: (session: Session) => Effect.Effect<A, Failure, Scope.Scope>,
 ): Effect.Effect<A, CommandFailed> =>

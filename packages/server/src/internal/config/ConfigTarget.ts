@@ -21,7 +21,7 @@ import type {
 import { folderVariables, hookVariables, remoteVariables } from "./Variables.ts"
 
 /** The place that a command works on: a running server, a database, or a folder of `dev`. */
-export type Target =
+export type ConfigTarget =
   | { readonly _tag: "Server"; readonly url: string; readonly token: Redacted.Redacted }
   | LocalTarget
 
@@ -62,7 +62,7 @@ const resolveServer = Effect.fnUntraced(function* (flags: TargetFlags) {
  */
 export const resolveTarget = Effect.fnUntraced(function* (
   flags: TargetFlags,
-): Effect.fn.Return<Target, CommandFailed> {
+): Effect.fn.Return<ConfigTarget, CommandFailed> {
   const typed = (
     [
       ["--url", "url"],
