@@ -5,12 +5,11 @@
  * Guarantees: a bad token costs no key anything; a good one passes whatever else came from its
  * address. Leaves out: what becomes of the request.
  */
-import type { AccountId, KeyId, WorkflowId } from "@millrace/core/domain/Id"
+import type { WorkflowId } from "@millrace/core/domain/Id"
 import type { Window } from "@millrace/core/domain/Quota"
-import type { Workflow } from "@millrace/core/domain/Workflow"
 import { Keys } from "@millrace/core/engine/Keys"
+import type { Admission } from "@millrace/core/ports/KeyStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import type { Option } from "effect"
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
@@ -18,14 +17,7 @@ import { KeyRefused, LimitExceeded, TooManyBadTokens } from "../Errors.ts"
 
 /** What authentication decides about a request. */
 export type AuthDecision =
-  | {
-      readonly _tag: "Admitted"
-      readonly accountId: AccountId
-      readonly keyId: KeyId
-      readonly window: Window
-      /** The workflow that was to be read ahead; absent where the store has not looked. */
-      readonly workflow?: Option.Option<Workflow>
-    }
+  | Extract<Admission, { readonly _tag: "Admitted" }>
   | { readonly _tag: "Limited"; readonly window: Window; readonly refusal: LimitExceeded }
   | { readonly _tag: "Refused"; readonly refusal: KeyRefused | TooManyBadTokens }
 
