@@ -2,7 +2,7 @@
  * An account: the tenant. Workflows, runs and keys belong to exactly one account, and a foreign
  * identifier behaves exactly like an unknown one.
  *
- * Leaves out: people, roles and sign-in; those are the embedding product's.
+ * Leaves out: people, roles and sign-in; the embedding product has those.
  */
 import { Schema } from "effect"
 import { AccountId } from "./Id.ts"
@@ -10,7 +10,7 @@ import { accountNameLength, mostRunsAtOnce } from "./Limits.ts"
 import { isAtMost } from "./TextLength.ts"
 import { Timestamp } from "./Timestamp.ts"
 
-/** Runs of one account that execute at the same time, anywhere: 1 to 1,000,000. */
+/** How many runs of one account may execute at once, on all servers together: 1 to 1,000,000. */
 export const RunsAtOnce = Schema.Int.check(
   Schema.isBetween(
     { minimum: 1, maximum: mostRunsAtOnce },
@@ -26,7 +26,7 @@ export const Account = Schema.Struct({
     isAtMost(accountNameLength, `1 to ${accountNameLength} characters`),
   ),
   createdAt: Timestamp,
-  /** The account's own cap, in place of the limit `runsPerAccount`; `null` where it has none. */
+  /** The account's own cap, which replaces the limit `runsPerAccount`; `null` if it has none. */
   runsAtOnce: Schema.NullOr(RunsAtOnce),
 })
 export type Account = typeof Account.Type

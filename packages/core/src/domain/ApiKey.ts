@@ -1,9 +1,9 @@
 /**
- * API keys (specification 2.8 and part 5): a secret that is shown once, of which only a hash stays.
+ * API keys (specification 2.8 and part 5). A key's secret is shown once; only its hash is stored.
  *
  * The secret is a prefix such as `mr_`, 43 base62 digits of 32 random bytes, and 6 base62 digits of
- * the CRC-32 of all that, so that junk is refused without a look-up. The prefix is for people and
- * for programs that look for leaked secrets: a key goes on working when new ones get another.
+ * the CRC-32 of all that. With the checksum, most wrong texts are refused without a look-up. The
+ * prefix helps people and programs to recognize leaked secrets; it may differ from key to key.
  * Leaves out: randomness and hashing; both are services.
  */
 import { Context, Schema } from "effect"
@@ -16,7 +16,7 @@ import { Timestamp } from "./Timestamp.ts"
 /** A key's label: 1 to 100 characters without blanks around it, unique within the account. */
 export const KeyLabel = Schema.Trimmed.check(Schema.isMinLength(1), isAtMost(keyLabelLength))
 
-/** What is stored and shown of a key; never the secret. */
+/** A key as it is stored and shown, without its secret. */
 export const ApiKey = Schema.Struct({
   id: KeyId,
   accountId: AccountId,
@@ -28,15 +28,15 @@ export const ApiKey = Schema.Struct({
   expiresAt: Schema.NullOr(Timestamp),
   revokedAt: Schema.NullOr(Timestamp),
   createdAt: Timestamp,
-  /** When it last admitted a request; null for a key that never did. */
+  /** When it last admitted a request; `null` if it never did. */
   lastUsedAt: Schema.NullOr(Timestamp),
 })
 export type ApiKey = typeof ApiKey.Type
 
-/** What secrets may begin with: 2 to 16 of a-z, 0-9 and _, a letter first and an _ at the end. */
+/** A prefix of secrets: 2 to 16 of a-z, 0-9 and _, a letter first and an _ at the end. */
 export const SecretPrefix = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_]{0,14}_$/))
 
-/** What new secrets begin with. */
+/** The prefix of new secrets. */
 export const CurrentSecretPrefix = Context.Reference<string>(
   "@millrace/core/domain/CurrentSecretPrefix",
   { defaultValue: () => "mr_" },
@@ -60,7 +60,7 @@ const base62 = (value: bigint): string => {
   return text
 }
 
-/** The CRC-32 of each byte: the checksum of every request's key is worked out. */
+/** The CRC-32 of each byte, precomputed, because every request computes a checksum. */
 const crcOfByte = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1))
@@ -95,7 +95,7 @@ export const secretOf = (random: Uint8Array, prefix: string): string => {
 
 const form = /^[a-z][a-z0-9_]{0,14}_[0-9A-Za-z]{49}$/
 
-/** True when a text could be a secret, behind whatever prefix: form and checksum are right. */
+/** True if a text has the form and the checksum of a secret, with any prefix. */
 export const isWellFormed = (secret: string): boolean => {
   if (!form.test(secret)) return false
   return secret.endsWith(checksum(secret.slice(0, -checkLength)))

@@ -1,5 +1,5 @@
 /**
- * Which node's handler it is, for whoever tells people about it.
+ * The node of a handler, for messages and logs.
  */
 import type { RunId } from "./Id.ts"
 

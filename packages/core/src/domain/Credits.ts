@@ -1,8 +1,8 @@
 /**
  * Credits: integer micro-credits inside, a plain JSON number of credits outside.
  *
- * Guarantees: `toNumber` and `fromNumber` are inverse for every amount of at most six decimals, and
- * nothing else becomes an amount. Leaves out: who may spend them.
+ * Guarantees: `toNumber` and `fromNumber` are inverse for every amount with at most six decimals.
+ * Nothing else becomes an amount. Leaves out: who may spend credits.
  */
 import { Schema, SchemaGetter } from "effect"
 import { mostCredits } from "./Limits.ts"
@@ -29,7 +29,7 @@ export const fromNumber = (credits: number): MicroCredits => {
   return isAmount ? micro + 0 : Number.NaN
 }
 
-/** True for what may be estimated, charged or granted: a whole number from 0 to the bound. */
+/** True for an amount that may be estimated, charged or granted: a whole number up to the bound. */
 export const isAmount = (micro: MicroCredits): boolean =>
   Number.isSafeInteger(micro) && micro >= 0 && micro <= mostCredits * microPerCredit
 
@@ -43,7 +43,7 @@ export const MicroCredits: Schema.Codec<number, number> = Schema.Finite.pipe(
   Schema.decodeTo(Schema.Int, micro),
 )
 
-/** The same for what a client says: an amount from 0, or a sentence. */
+/** The same for an amount from a client: from 0 up, else refused with a sentence. */
 export const Amount: Schema.Codec<number, number> = Schema.Finite.check(
   Schema.makeFilter(
     (credits) =>
@@ -52,7 +52,7 @@ export const Amount: Schema.Codec<number, number> = Schema.Finite.check(
   ),
 ).pipe(Schema.decodeTo(Schema.Int, micro))
 
-/** The same for what may be taken as well as given. */
+/** The same for an amount that may be negative. */
 export const SignedAmount: Schema.Codec<number, number> = Schema.Finite.check(
   Schema.makeFilter(
     (credits) =>

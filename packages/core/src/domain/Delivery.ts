@@ -1,10 +1,9 @@
 /**
- * Deliveries: one event on its way to one receiver, and every attempt to bring it there
- * (specification 6.2).
+ * Deliveries: one event for one receiver, and every attempt to send it (specification 6.2).
  *
- * Guarantees: what is sent never changes from attempt to attempt; a delivery that has ended stays
- * as it is until somebody asks for it again, or it turns out that its receiver did take it. Leaves
- * out: when an attempt is due, which is the schedule's, and signing.
+ * Guarantees: every attempt sends the same body. A delivery that has ended does not change, unless
+ * somebody redelivers it, or a late record says that its receiver took it. Leaves out: when an
+ * attempt is due, which `DeliverySchedule` decides, and signing.
  */
 import { Schema } from "effect"
 import { RunEventType } from "./EventType.ts"
@@ -12,14 +11,14 @@ import { AccountId, DeliveryId, RunId } from "./Id.ts"
 import { keptAnswerBytes } from "./Limits.ts"
 import { Timestamp } from "./Timestamp.ts"
 
-/** `PENDING`: an attempt is under way or will follow. The others are ends. */
+/** `PENDING`: an attempt is in progress or will follow. `DELIVERED` and `FAILED` are ends. */
 export const DeliveryState = Schema.Literals(["PENDING", "DELIVERED", "FAILED"])
 export type DeliveryState = typeof DeliveryState.Type
 
-/** What an operator sends to try a receiver; no run stands behind it. */
+/** The type of an event that an operator sends to test a receiver. It belongs to no run. */
 export const testEvent = "webhook.test"
 
-/** The types of what can be delivered. */
+/** The types of events that can be delivered. */
 export const DeliveryType = Schema.Literals([...RunEventType.literals, testEvent])
 export type DeliveryType = typeof DeliveryType.Type
 
@@ -35,19 +34,19 @@ const head = {
   createdAt: Timestamp,
 }
 
-/** What is to be sent, and where to: written once, in the same step as what it tells of. */
+/** The request to send. Stored once, in the same step as its event, and never changed. */
 export const Delivery = Schema.Struct({
   ...head,
   /** Scheme, host and port of the address. */
   origin: Schema.String,
   /** The headers that the webhook asks for, sealed; `null` where it asks for none. */
   headers: Schema.NullOr(Schema.String),
-  /** The payload's text; its UTF-8 bytes are what is signed and sent. */
+  /** The payload's text. Its UTF-8 bytes are signed and sent. */
   body: Schema.String,
 })
 export type Delivery = typeof Delivery.Type
 
-/** Why an attempt did not deliver. `status`: an answer came, and it was not 2xx. */
+/** Why an attempt failed. `status`: the answer was not 2xx. */
 export const AttemptError = Schema.Literals([
   "status",
   "blocked",
@@ -61,7 +60,7 @@ export const AttemptError = Schema.Literals([
 ])
 export type AttemptError = typeof AttemptError.Type
 
-/** One attempt that is over. Of one whose sender died nothing but its beginning is known. */
+/** One attempt that has ended. If its sender died, only the time of its beginning is known. */
 export const DeliveryAttempt = Schema.Struct({
   /** From 1, without gaps. */
   number: Schema.Int,
@@ -70,16 +69,16 @@ export const DeliveryAttempt = Schema.Struct({
   durationMillis: Schema.NullOr(Schema.Int),
   /** Of the answer; `null` where none came. */
   status: Schema.NullOr(Schema.Int),
-  /** `null` for the one that delivered. */
+  /** `null` for the attempt that delivered. */
   error: Schema.NullOr(AttemptError),
   /** The beginning of the answer's body, as text. */
   answer: Schema.NullOr(Schema.String),
-  /** When the next one was due after it; `null` for a last one. */
+  /** When the next attempt was due; `null` if this was the last one. */
   nextAt: Schema.NullOr(Timestamp),
 })
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 
-/** How far a delivery is, without what is sent. */
+/** A delivery in a listing, without its body. */
 export const DeliveryItem = Schema.Struct({
   ...head,
   state: DeliveryState,
@@ -92,7 +91,7 @@ export const DeliveryItem = Schema.Struct({
 })
 export type DeliveryItem = typeof DeliveryItem.Type
 
-/** Everything that is known of a delivery. */
+/** A delivery with its body and its attempts. */
 export interface DeliveryRecord {
   readonly item: DeliveryItem
   /** What is sent. */
@@ -101,6 +100,6 @@ export interface DeliveryRecord {
   readonly attempts: ReadonlyArray<DeliveryAttempt>
 }
 
-/** Bytes of an answer as text that any store keeps as it is. */
+/** The bytes of an answer as text that every store can keep unchanged. */
 export const answerText = (bytes: Uint8Array): string =>
   new TextDecoder().decode(bytes.subarray(0, keptAnswerBytes)).replaceAll("\u0000", "\ufffd")

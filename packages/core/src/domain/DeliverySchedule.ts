@@ -1,19 +1,21 @@
 /**
- * When a delivery is tried again, and when no more (specification 6.2, rules 7 and 8).
+ * When a delivery is tried again, and when it fails (specification 6.2, rules 7 and 8).
  *
- * Guarantees: data and pure functions, so that a test can go through three days at once, and every
- * process decides alike. Leaves out: clocks and random numbers; both are arguments.
+ * Guarantees: data and pure functions, so every process decides alike, and a test needs no time to
+ * pass. Leaves out: clocks and random numbers; both are arguments.
  */
 import type { AttemptError } from "./Delivery.ts"
 import type { Timestamp } from "./Timestamp.ts"
 
-/** When attempts follow each other. */
+/** The delays between attempts. */
 export interface DeliverySchedule {
-  /** Between the end of an attempt and the next one; one attempt more than there are delays. */
+  /**
+   * The delays from the end of an attempt to the next one. There is one attempt more than delays.
+   */
   readonly delaysMillis: ReadonlyArray<number>
-  /** By which share a delay is longer or shorter at most. */
+  /** By which fraction a delay is randomly longer or shorter at most. */
   readonly jitter: number
-  /** How long after its event a delivery is attempted without being asked for. */
+  /** How long after its event a delivery is attempted, unless somebody redelivers it. */
   readonly lifeMillis: number
 }
 
@@ -37,21 +39,21 @@ export type DeliveryAnswer =
     }
   | { readonly _tag: "Unanswered"; readonly error: AttemptError }
 
-/** What becomes of a delivery. */
+/** The next state of a delivery. */
 export type Next =
   | { readonly _tag: "Retry"; readonly delayMillis: number }
   | { readonly _tag: "Delivered" }
-  /** `isGone`: the receiver wants nothing more of this run. */
+  /** `isGone`: the receiver wants no further events of this run. */
   | { readonly _tag: "Failed"; readonly isGone: boolean }
 
-/** What the decisions need to know of a delivery whose next attempt has been claimed. */
+/** The facts about a claimed delivery on which the decisions depend. */
 export interface DeliveryProgress {
   /** Number of the attempt that was claimed, from 1. */
   readonly attempt: number
-  /** Attempts before it was last asked for by hand; 0 until then. */
+  /** Attempts before the last redelivery; 0 without one. */
   readonly earlier: number
   readonly createdAt: Timestamp
-  /** The receiver has said that it wants nothing more of this run. */
+  /** The receiver has answered that it wants no further events of this run. */
   readonly isGone: boolean
 }
 
@@ -60,9 +62,9 @@ const ended = { _tag: "Failed", isGone: false } as const
 const lost: DeliveryAnswer = { _tag: "Unanswered", error: "unknown" }
 
 /**
- * Why no attempt is to be made after all, as what becomes of the delivery instead: the receiver is
- * gone, all attempts are used up, or its time is over. `undefined`: go ahead. An attempt that was
- * asked for by hand may be made at any time.
+ * The next state of a delivery that must not be attempted, because the receiver is gone, all
+ * attempts are used up, or its time is over. `undefined`: attempt it. A redelivery may be attempted
+ * at any time.
  */
 export const withheld = (
   { delaysMillis, lifeMillis }: DeliverySchedule,
@@ -85,12 +87,12 @@ const wishOf = (retryAfter: string | undefined, now: Timestamp): number => {
 
 const isGood = (status: number): boolean => status >= 200 && status < 300
 
-/** Answers after which the receiver has a say in when it is asked again. */
+/** True for the statuses with which a `Retry-After` counts. */
 const isBusy = (status: number): boolean => status === 429 || status === 503
 
 /**
- * What an answer makes of a delivery. `random` is from -1 to 1 and moves the delay by its jitter; a
- * `Retry-After` of a busy receiver makes it longer, up to twice the delay.
+ * The next state of a delivery after an answer. `random` is from -1 to 1 and scales the jitter. The
+ * `Retry-After` of a busy receiver makes the delay longer, up to twice the delay.
  */
 export const nextOf = (
   { delaysMillis, jitter, lifeMillis }: DeliverySchedule,
@@ -111,8 +113,8 @@ export const nextOf = (
 }
 
 /**
- * What becomes of a delivery whose attempt ended in a way that nobody knows: it counts as one that
- * failed, and the next one follows after the usual delay from `now` on (decision 0063).
+ * The next state of a delivery whose last attempt has an unknown end. The attempt counts as failed,
+ * and the next one follows after the usual delay from `now` (decision 0063).
  */
 export const nextOfLost = (
   schedule: DeliverySchedule,

@@ -1,10 +1,9 @@
 /**
- * What a delivery does next: the rules for every step of it, from its insert to its end
- * (specification 6.2).
+ * The rules for every step of a delivery, from its insert to its end (specification 6.2).
  *
- * Guarantees: data and pure functions, which all stores and dispatchers share; a store writes what
- * these return, under the condition that they name, and has no rules of its own. Leaves out: clocks
- * and random numbers, which are arguments; which deliveries are claimed first; sending.
+ * Guarantees: data and pure functions, which all stores and dispatchers share. A store has no rules
+ * of its own: it writes what these functions return, under the condition that they name. Leaves
+ * out: clocks and random numbers, which are arguments; the order of claims; sending.
  */
 import type { AttemptError, DeliveryAttempt, DeliveryState } from "./Delivery.ts"
 import type {
@@ -16,55 +15,55 @@ import type {
 import { nextOf, nextOfLost, withheld } from "./DeliverySchedule.ts"
 import type { Timestamp } from "./Timestamp.ts"
 
-/** How far a delivery is, as a store keeps it. */
+/** The state of a delivery, as a store keeps it. */
 export interface DeliveryStanding {
   readonly state: DeliveryState
   /** Attempts that have begun. */
   readonly attempts: number
-  /** How many of them began before it was last asked for by hand. */
+  /** How many of them began before the last redelivery. */
   readonly earlier: number
   /** Rises with every claim; only the last claim may record. */
   readonly fence: number
-  /** From when on it may be claimed; `null` once it has ended. */
+  /** When it may be claimed; `null` once it has ended. */
   readonly dueAt: Timestamp | null
-  /** When the attempt was claimed that nobody has recorded yet. */
+  /** When the attempt was claimed that is not recorded yet; `null` if there is none. */
   readonly claimedAt: Timestamp | null
-  /** Until when nobody else may claim it. */
+  /** Until when no other dispatcher may claim it. */
   readonly heldUntil: Timestamp | null
   /** When it ended. */
   readonly settledAt: Timestamp | null
-  /** Its receiver has answered that it wants nothing more of the run. */
+  /** The receiver has answered that it wants no further events of the run. */
   readonly isGone: boolean
 }
 
-/** What was attempted, but for its number and what follows. */
+/** An attempt without its number and without the time of the next one. */
 export type Attempted = Omit<DeliveryAttempt, "number" | "nextAt">
 
-/** What came of a claim. Where nothing was sent, nothing was delivered. */
+/** The outcome of a claim. */
 export type DeliveryOutcome =
   | { readonly attempt: Attempted; readonly next: Next }
   | { readonly attempt: null; readonly next: Exclude<Next, { readonly _tag: "Delivered" }> }
 
-/** An outcome, and the claim it came of: its number and the number of its attempt. */
+/** An outcome with the fence of its claim and the number of its attempt. */
 export type RecordedOutcome = DeliveryOutcome & { readonly fence: number; readonly number: number }
 
 /** What the record of an outcome writes, under the condition {@link isHeld}. */
 export interface DeliveryChange {
   readonly state: DeliveryState
   readonly attempts: number
-  /** When it is due again, from now; `null` where it has ended. */
+  /** In how many milliseconds it is due again; `null` if it has ended. */
   readonly delayMillis: number | null
-  /** Its receiver is gone, so the others of its run are {@link dueNow}. */
+  /** The receiver is gone, so {@link dueNow} holds for the other deliveries of the run. */
   readonly isGone: boolean
 }
 
-/** What a late record writes: the standing, and rows of the log that are added or replaced. */
+/** What a late record writes: the new state, and rows of the log that are added or replaced. */
 export interface LateChange {
   readonly standing: DeliveryStanding
   readonly log: ReadonlyArray<DeliveryAttempt>
 }
 
-/** One that has just been stored. */
+/** The state of a new delivery. */
 export const inserted = (now: Timestamp): DeliveryStanding => ({
   state: "PENDING",
   attempts: 0,
@@ -77,19 +76,19 @@ export const inserted = (now: Timestamp): DeliveryStanding => ({
   isGone: false,
 })
 
-/** From when on it can be claimed; `null`: no more. */
+/** When it can be claimed; `null` if it has ended. */
 export const nextAttemptAt = ({ dueAt, heldUntil }: DeliveryStanding): Timestamp | null =>
   heldUntil ?? dueAt
 
-/** It is due and in nobody's hand, or no longer in time. */
+/** True if it is due and no dispatcher holds it, or the holder has not recorded it in time. */
 export const isFree = (standing: DeliveryStanding, now: Timestamp): boolean => {
   const at = nextAttemptAt(standing)
   return at !== null && at <= now
 }
 
 /**
- * A claim of one that is free. Where an earlier claim was never recorded, this one is for recording
- * its attempt, which began at `claimedAt`, and no further attempt.
+ * The state after a claim of a free delivery. If an earlier claim was never recorded, the new claim
+ * records that attempt, which began at `claimedAt`, and makes no further attempt.
  */
 export const claimed = (
   standing: DeliveryStanding,
@@ -105,7 +104,7 @@ export const claimed = (
 
 const unknown = { durationMillis: null, status: null, error: "unknown", answer: null } as const
 
-/** Whoever has claimed it records an attempt that it does not know the end of. */
+/** The outcome that records an attempt with an unknown end. */
 const lost = (
   schedule: DeliverySchedule,
   progress: DeliveryProgress,
@@ -117,15 +116,15 @@ const lost = (
   next: nextOfLost(schedule, progress, now, random),
 })
 
-/** A claim, as far as what follows depends on it. */
+/** The facts about a claim on which its outcome depends. */
 export interface ClaimProgress extends DeliveryProgress {
-  /** When the attempt began that nobody has recorded; `null`: one is to be made now. */
+  /** When the lost attempt began that this claim records; `null` if it makes an attempt. */
   readonly lostAt: Timestamp | null
 }
 
 /**
- * What is recorded of a claim without an attempt: a lost one, or that none is to be made any more.
- * `undefined`: the attempt is to be made.
+ * The outcome of a claim that makes no attempt: it records a lost one, or ends the delivery.
+ * `undefined`: make the attempt.
  */
 export const outcomeWithoutAttempt = (
   schedule: DeliverySchedule,
@@ -138,7 +137,7 @@ export const outcomeWithoutAttempt = (
   return next === undefined ? undefined : { attempt: null, next }
 }
 
-/** What an attempt that is over makes of its claim. */
+/** The outcome of a claim whose attempt has ended. */
 export const outcomeOf = (
   schedule: DeliverySchedule,
   claim: ClaimProgress,
@@ -147,13 +146,15 @@ export const outcomeOf = (
   random: number,
 ): DeliveryOutcome => ({ attempt, next: nextOf(schedule, claim, answer, now, random) })
 
-/** A claim whose attempt was not made is given back; it may be claimed again after a while. */
+/** The outcome of a claim that is given back without an attempt. It is due after the delay. */
 export const givenBack = (delayMillis: number): DeliveryOutcome => ({
   attempt: null,
   next: { _tag: "Retry", delayMillis },
 })
 
-/** The claim is the last one, and its attempt is not recorded: then an outcome may be. */
+/**
+ * True if this is the latest claim and its attempt is not recorded. Then an outcome is recorded.
+ */
 export const isHeld = (
   { attempts, claimedAt, fence }: DeliveryStanding,
   record: RecordedOutcome,
@@ -161,7 +162,7 @@ export const isHeld = (
 
 const states = { Retry: "PENDING", Delivered: "DELIVERED", Failed: "FAILED" } as const
 
-/** What is written where {@link isHeld}. A claim without an attempt gives its number back. */
+/** What is written if {@link isHeld}. A claim without an attempt gives its number back. */
 export const changeOf = ({ attempt, next, number }: RecordedOutcome): DeliveryChange => ({
   state: states[next._tag],
   attempts: attempt === null ? number - 1 : number,
@@ -169,7 +170,7 @@ export const changeOf = ({ attempt, next, number }: RecordedOutcome): DeliveryCh
   isGone: next._tag === "Failed" && next.isGone,
 })
 
-/** The standing after a change. */
+/** The state after a change. */
 export const changed = (
   standing: DeliveryStanding,
   { attempts, delayMillis, isGone, state }: DeliveryChange,
@@ -186,10 +187,10 @@ export const changed = (
 })
 
 /**
- * What is written where not {@link isHeld}: that the receiver took the delivery is a fact, however
- * late it is told. `logged` is the error that the log has of that attempt, `null` where that
- * delivered, `undefined` where the log has no such attempt.
- * `undefined`: nothing is written.
+ * What is written if not {@link isHeld}. A success is recorded however late it comes, because the
+ * receiver has the delivery. `logged` is the error that the log has for that attempt: `null` if the
+ * attempt delivered, `undefined` if the log does not have it. Returns `undefined` if nothing is
+ * written.
  */
 export const lateChangeOf = (
   standing: DeliveryStanding,
@@ -219,11 +220,13 @@ export const lateChangeOf = (
   }
 }
 
-/** Somebody asks for it, or for another one of its run, by hand: the receiver counts as there. */
+/**
+ * The state after a redelivery of this or another delivery of the run: the receiver is not gone.
+ */
 export const notGone = (standing: DeliveryStanding): DeliveryStanding =>
   standing.isGone ? { ...standing, isGone: false } : standing
 
-/** Somebody asks for it by hand. It is due, unless it is in somebody's hand. */
+/** The state after a redelivery. It is due now, unless a dispatcher holds it. */
 export const redelivered = (standing: DeliveryStanding, now: Timestamp): DeliveryStanding =>
   standing.claimedAt !== null
     ? notGone(standing)
@@ -236,6 +239,6 @@ export const redelivered = (standing: DeliveryStanding, now: Timestamp): Deliver
         isGone: false,
       }
 
-/** The receiver of its run is gone: what waits is due, so that it is ended soon. */
+/** The state after the receiver of its run is gone. It is due now, so that it ends soon. */
 export const dueNow = (standing: DeliveryStanding, now: Timestamp): DeliveryStanding =>
   standing.dueAt === null || standing.claimedAt !== null ? standing : { ...standing, dueAt: now }

@@ -1,11 +1,11 @@
 /**
- * Grants: credits that an account is given, each with a place in the order of use and, where it has
- * one, an end.
+ * Grants: credits that an account is given. Each has a place in the order of use, and may have an
+ * end.
  *
- * Runs do not say which grant they use. What they post lowers the account's balance only, and
- * {@link settle} works out what of which grant that was. Between two settlements nothing changes
- * the order of use, and an account is settled before its grants change and before anything moves
- * behind the end of one; so the result is as if every entry had said it.
+ * An entry of a run does not name a grant. It only lowers the account's balance, and {@link settle}
+ * works out later which grants were used. An account is settled before its grants change, and
+ * before anything else changes after the end of a grant. So the order of use is the same between
+ * two settlements, and the result is as if every entry had named its grant.
  *
  * Guarantees: pure; settling twice is settling once. Leaves out: keeping grants.
  */
@@ -18,13 +18,13 @@ import { Timestamp } from "./Timestamp.ts"
 
 /** Credits that were given to an account at once. */
 export const Grant = Schema.Struct({
-  /** The caller's name for it, unique within the account: a grant made twice is made once. */
+  /** The caller's id, unique within the account. Making a grant again with it changes nothing. */
   id: Schema.String,
   accountId: AccountId,
   amount: MicroCredits,
-  /** What of it was left when the account was last settled. */
+  /** What was left of it when the account was last settled. */
   remaining: MicroCredits,
-  /** A grant of a lower number is used before those of higher ones. */
+  /** A grant with a lower number is used first. */
   priority: Schema.Int,
   expiresAt: Schema.NullOr(Timestamp),
   actor: Schema.String,
@@ -33,37 +33,37 @@ export const Grant = Schema.Struct({
 })
 export type Grant = typeof Grant.Type
 
-/** What somebody asks for who gives credits to an account. */
+/** A grant to make. */
 export type GrantRequest = Omit<Grant, "remaining" | "at">
 
 /** Who changes an account by hand, and why. */
 export interface AdminOperation {
-  /** The caller's name for it, unique within the account and its kind: done twice is done once. */
+  /** The caller's id, unique within account and kind. Repeating it changes nothing. */
   readonly id: string
   readonly accountId: AccountId
   readonly actor: string
   readonly reason: string
 }
 
-/** What somebody asks for who corrects a balance; `amount` may be negative. */
+/** A correction of a balance; `amount` may be negative. */
 export interface Adjustment extends AdminOperation {
   readonly amount: MicroCredits
 }
 
-/** An account with all its grants that have something left, in any order. */
+/** An account with all its grants that have credits left, in any order. */
 export interface CreditBalance {
   readonly account: CreditAccount
   readonly grants: ReadonlyArray<Grant>
 }
 
-/** What becomes of an account: as it is then, and what is to be appended to its ledger. */
+/** An account after a change, with the entries to append to its ledger. */
 export interface Settled extends CreditBalance {
-  /** Also those that have nothing left now. */
+  /** Also the grants that have no credits left now. */
   readonly grants: ReadonlyArray<Grant>
   readonly entries: ReadonlyArray<Entry>
 }
 
-/** By priority; of one priority what ends first, then what is oldest. */
+/** By priority; of equal priority the one that ends first, then the oldest. */
 const byUse = (a: Grant, b: Grant): number =>
   a.priority - b.priority ||
   (a.expiresAt ?? Infinity) - (b.expiresAt ?? Infinity) ||
@@ -87,7 +87,7 @@ const consume = (grants: ReadonlyArray<Grant>, amount: MicroCredits): ReadonlyAr
 }
 
 const expiry = (grant: Grant, lapsed: MicroCredits, now: Timestamp): Entry => {
-  // What was left before only ever falls, so each step has a name of its own.
+  // `remaining` only falls, so every expiry of the same grant has a different key.
   const part = `${grant.id}:${grant.remaining}`
   return {
     key: keyOf("expire", null, part),
@@ -111,9 +111,9 @@ const dueAtOf = (grants: ReadonlyArray<Grant>): Timestamp | null => {
 }
 
 /**
- * Works out what is left of each grant, and takes back what is left of those that are over. What
- * open runs have set aside is not taken: it stays with the grants it would be paid from, and such
- * a grant loses the rest as soon as no reservation needs it.
+ * Works out what is left of each grant, and expires the rest of grants that have ended. Credits
+ * that open runs have reserved do not expire. They stay with the grants that would pay for them,
+ * and expire when no reservation needs them any more.
  */
 export const settle = ({ account, grants }: CreditBalance, now: Timestamp): Settled => {
   const ordered = grants.toSorted(byUse)
@@ -159,7 +159,7 @@ const append = (settled: Settled, entry: Entry, grants: ReadonlyArray<Grant>): S
   entries: [...settled.entries, entry],
 })
 
-/** Gives credits to an account. Whether there is such a grant already is for the store to see. */
+/** Gives credits to an account. The store checks whether the grant exists already. */
 export const grant = (balance: CreditBalance, request: GrantRequest, now: Timestamp): Settled => {
   const settled = settle(balance, now)
   const given: Grant = { ...request, remaining: request.amount, at: now }
@@ -168,8 +168,8 @@ export const grant = (balance: CreditBalance, request: GrantRequest, now: Timest
 }
 
 /**
- * Corrects a balance. What is added is kept as a grant without an end, behind all others; what is
- * taken is taken as a run would take it.
+ * Corrects a balance. Added credits become a grant without an end, which is used last. Credits are
+ * taken from the grants in the same order as for a run.
  */
 export const adjust = (balance: CreditBalance, adjustment: Adjustment, now: Timestamp): Settled => {
   const settled = settle(balance, now)
@@ -191,7 +191,7 @@ export const adjust = (balance: CreditBalance, adjustment: Adjustment, now: Time
 /** The priority of what is used when nothing else is left. */
 const lastPriority = 2_147_483_647
 
-/** Says whether runs of an account need cover from now on. */
+/** Turns metering of an account on or off. */
 export const meter = (
   balance: CreditBalance,
   operation: AdminOperation,

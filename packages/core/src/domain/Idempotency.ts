@@ -1,24 +1,24 @@
 /**
- * Starting a run at most once: a client names its attempt, and repeats it under the same name.
+ * Idempotency keys of starts: a client repeats a start with the same key, and one run is started.
  *
- * Leaves out: who remembers the name; a store does, in the step that stores the run.
+ * Leaves out: storing the key; a store does that in the step that stores the run.
  */
 import type { RunId } from "./Id.ts"
 
-/** How long the name of a start holds. */
+/** How long an idempotency key holds. */
 export const idempotencyKeyMillis = 86_400_000
 
 /**
- * The name of a start, as a client chose it. Names of two accounts have nothing to do with each
- * other.
+ * The idempotency key of a start, which the client chose. Two accounts may use the same key for
+ * different starts.
  */
 export interface IdempotencyKey {
   readonly key: string
-  /** Tells two requests apart that are given the same name by mistake. */
+  /** Tells two different requests apart that have the same key by mistake. */
   readonly bodyHash: string
 }
 
-/** A start that was made under a name. */
+/** An earlier start with an idempotency key. */
 export interface KnownStart {
   readonly runId: RunId
   readonly bodyHash: string

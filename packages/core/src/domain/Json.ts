@@ -1,5 +1,5 @@
 /**
- * JSON values: what flows between nodes and what a client may store with us unread.
+ * JSON values: the values between nodes, and opaque values that clients store.
  *
  * Guarantees: `fromUnknown` accepts exactly what survives a round trip through JSON text.
  * Leaves out: any schema for the meaning of a value; that belongs to the port it arrives at.
@@ -20,7 +20,7 @@ export type Json =
 export type JsonObject = { readonly [key: string]: Json }
 
 /**
- * Opaque JSON in a request, a response or a row. It is not inspected: a request body comes out of
+ * Opaque JSON in a request, a response or a row. It is not checked. A request body comes from
  * `JSON.parse`, so it is JSON already, and a deep check would cost more than the rest of decoding.
  */
 export const Json: Schema.Codec<Json> = Schema.Any
@@ -51,7 +51,7 @@ const scalarProblem = (value: unknown): string | undefined => {
 }
 
 /**
- * Says why a value is not JSON, or `undefined` when it is.
+ * Says why a value is not JSON; `undefined` if it is.
  *
  * Walks with a worklist, so a deep value cannot overflow the stack; a cycle is reported as nesting
  * beyond `maxDepth`. A key whose value is `undefined` counts as absent, as in JSON text.

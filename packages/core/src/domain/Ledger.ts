@@ -1,13 +1,13 @@
 /**
- * The ledger: what moves credits on an account, as entries that are only ever appended.
+ * The ledger: every change of an account's credits is an entry, and entries are only appended.
  *
  * An account has two numbers. `posted` is what it was given and has not used; `reserved` is the
- * part of it that open runs have set aside. What is available is the difference. Every entry says
- * by how much it changes each of the two, so that a balance is the sum of its entries.
+ * part of it that open runs have reserved. The difference is available. Every entry says by how
+ * much it changes each number, so a balance is the sum of its entries.
  *
- * Guarantees: pure, in integers; an entry has a key that is unique within its account, so one that
- * is made twice counts once. Leaves out: keeping entries; that is the store's, in one step with
- * whatever caused them.
+ * Guarantees: pure, in integers. The key of an entry is unique within its account, so an entry that
+ * is made twice counts once. Leaves out: storing entries; a store does that in one step with the
+ * change that caused them.
  */
 import { Schema } from "effect"
 import { MicroCredits } from "./Credits.ts"
@@ -19,8 +19,8 @@ export const RunEntryKind = Schema.Literals(["reserve", "extend", "post", "void"
 export type RunEntryKind = typeof RunEntryKind.Type
 
 /**
- * What is done to an account from outside its runs. `expire` takes back what is left of a grant;
- * `meter` and `unmeter` move no credits: from then on runs need cover, or need none.
+ * The kinds of entries that no run makes. `expire` takes the unused credits of a grant. `meter` and
+ * `unmeter` change no credits; they turn metering on or off.
  */
 export const HandEntryKind = Schema.Literals(["grant", "adjust", "expire", "meter", "unmeter"])
 export type HandEntryKind = typeof HandEntryKind.Type
@@ -34,9 +34,9 @@ export const Entry = Schema.Struct({
   posted: MicroCredits,
   reserved: MicroCredits,
   runId: Schema.NullOr(RunId),
-  /** What it is about: a node and a commit, a commit, a grant, a operation; else empty. */
+  /** The subject: a node and a commit, a commit, a grant, or an operation; else empty. */
   part: Schema.String,
-  /** Who did it, where a person did. */
+  /** The person who did it; `null` if a run did. */
   actor: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String),
   at: Timestamp,
@@ -53,7 +53,7 @@ export type RunEntry = Pick<Entry, "part" | "posted" | "reserved" | "at"> & {
   readonly kind: RunEntryKind
 }
 
-/** The node that an entry is about; `null` where it is about none. */
+/** The node that an entry is about; `null` if it is about none. */
 export const nodeOf = ({ kind, part }: Pick<Entry, "kind" | "part">): string | null =>
   kind === "post" ? part.slice(0, part.lastIndexOf("#")) : null
 
@@ -75,18 +75,18 @@ export const entryOf = (accountId: AccountId, runId: RunId, entry: RunEntry): En
   at: entry.at,
 })
 
-/** What is known of an account's credits. */
+/** The credits of an account. */
 export interface CreditAccount {
   readonly accountId: AccountId
-  /** True when a run that is not covered is refused; else both numbers are only recorded. */
+  /** True: a start is refused if credits do not cover it. False: both numbers are only recorded. */
   readonly metered: boolean
   readonly posted: MicroCredits
   readonly reserved: MicroCredits
-  /** From when on a grant may have run out: it is settled before anything else moves. */
+  /** When the first grant ends. From then on, the account is settled before any other change. */
   readonly dueAt: Timestamp | null
 }
 
-/** An account that no credits have moved on yet. */
+/** An account without entries. */
 export const unopened = (accountId: AccountId): CreditAccount => ({
   accountId,
   metered: false,
@@ -95,23 +95,23 @@ export const unopened = (accountId: AccountId): CreditAccount => ({
   dueAt: null,
 })
 
-/** What new runs can set aside. Negative where work cost more than was there. */
+/** What new runs can reserve. Negative if work has cost more than there was. */
 export const availableOf = ({ posted, reserved }: CreditAccount): MicroCredits => posted - reserved
 
 type Change = Pick<Entry, "kind" | "posted" | "reserved">
 
-/** What these entries set aside that was available before; only they need cover. */
+/** The available credits that these entries reserve. Only that amount must be covered. */
 export const amountToReserve = (entries: ReadonlyArray<Change>): MicroCredits =>
   entries.reduce(
     (sum, { kind, reserved }) => (kind === "reserve" || kind === "extend" ? sum + reserved : sum),
     0,
   )
 
-/** True when an account can bear this demand. */
+/** True if the account's available credits cover this amount, or the account is not metered. */
 export const covers = (account: CreditAccount, demand: MicroCredits): boolean =>
   !account.metered || demand === 0 || demand <= availableOf(account)
 
-/** The account behind these entries. */
+/** The account after these entries. */
 export const applied = (account: CreditAccount, entries: ReadonlyArray<Change>): CreditAccount => {
   let { metered, posted, reserved } = account
   for (const entry of entries) {
@@ -122,7 +122,7 @@ export const applied = (account: CreditAccount, entries: ReadonlyArray<Change>):
   return { ...account, metered, posted, reserved }
 }
 
-/** Sets a run's estimate aside, with its start. Once per run. */
+/** Reserves a run's estimate, with its start. Once per run. */
 export const reserve = (amount: MicroCredits, at: Timestamp): RunEntry => ({
   kind: "reserve",
   part: "",
@@ -131,7 +131,7 @@ export const reserve = (amount: MicroCredits, at: Timestamp): RunEntry => ({
   at,
 })
 
-/** Sets more aside for a run that needs more. Once per commit, which its revision names. */
+/** Reserves more for a run. Once per commit; `revision` is the commit's. */
 export const extend = (amount: MicroCredits, revision: number, at: Timestamp): RunEntry => ({
   kind: "extend",
   part: String(revision),
@@ -141,9 +141,9 @@ export const extend = (amount: MicroCredits, revision: number, at: Timestamp): R
 })
 
 /**
- * Takes what a node cost, out of what its run still has set aside (`held`) and, where that is not
- * enough, out of what is available: done work is paid for in any case. A node that is tried again
- * may cost something each time, so it is once per node and commit.
+ * Posts the cost of a node. It comes out of what the run still has reserved (`held`); if that is
+ * not enough, out of what is available, because work that was done is always paid for. Every
+ * attempt of a node may cost something, so there is one such entry per node and commit.
  */
 export const post = (
   held: MicroCredits,
@@ -159,7 +159,7 @@ export const post = (
   at,
 })
 
-/** Gives back what a run still has set aside, at its end. Once per run. */
+/** Gives back what a run still has reserved, at its end. Once per run. */
 export const voidRest = (held: MicroCredits, at: Timestamp): RunEntry => ({
   kind: "void",
   part: "",

@@ -1,11 +1,12 @@
 /**
- * The audit of one account: reads its ledger from the first entry to the last and says what does
- * not add up, a sentence for each.
+ * The audit of one account: reads its ledger from the first entry to the last, and has a sentence
+ * for everything that does not add up. These must be true:
  *
- * What has to be true: the balance is the sum of the entries; a metered account had what each
- * reservation took; a run reserves its estimate once, has nothing reserved once it has ended, is
- * settled exactly once, and its credits are what was posted for it; what is left of the grants is
- * what is left on the account.
+ * - The balance is the sum of the entries.
+ * - A metered account had the credits that each reservation took.
+ * - A run reserves its estimate once, has exactly one `void` when it has ended, and then has
+ *   nothing reserved. Its credits are the sum of its posts.
+ * - The rest of all grants is the rest of the account.
  *
  * Guarantees: pure; memory for the open runs only. Leaves out: reading the ledger, and repairs.
  */
@@ -19,12 +20,12 @@ import { discrepanciesTold } from "./Limits.ts"
 import type { Run } from "./Run.ts"
 import { isTerminal } from "./Run.ts"
 
-/** What an audit needs to know of a run. */
+/** The fields of a run that an audit reads. */
 export type RunFacts = Pick<Run, "id" | "status" | "estimatedCredits" | "actualCredits">
 
 /**
- * One line of an audit's reading: an entry with the run it names (`null` where there is none), or a
- * run that has credits and no entry.
+ * One line that an audit reads: an entry with its run (`null` if it has none), or a run that has
+ * credits but no entry.
  */
 export interface AuditLine {
   readonly entry: NumberedEntry | null
@@ -34,7 +35,7 @@ export interface AuditLine {
 /** Everything about one account, as it was at one moment; lines in the order of the ledger. */
 export interface AuditHead {
   readonly account: CreditAccount
-  /** Those that have something left. */
+  /** The grants that have credits left. */
   readonly grants: ReadonlyArray<Grant>
 }
 
@@ -44,7 +45,7 @@ export interface Discrepancy {
   readonly message: string
 }
 
-/** What was read of one run's entries so far. */
+/** The sums of one run's entries so far. */
 interface Sums {
   run: RunFacts
   reserves: number
@@ -63,7 +64,7 @@ const none = (run: RunFacts): Sums => ({
   posted: 0,
 })
 
-/** What is wrong with all the entries of a run. */
+/** The problems of a run, once all its entries were read. */
 const problemsOf = (sums: Sums): ReadonlyArray<string> => {
   const { actualCredits, estimatedCredits, id, status } = sums.run
   const problems: Array<string> = []
@@ -115,7 +116,7 @@ export class LedgerCheck {
     this.#add(entry, run)
   }
 
-  /** What does not add up, once everything was read. */
+  /** What does not add up. Call it after the last line. */
   end(): ReadonlyArray<Discrepancy> {
     for (const sums of this.#runs.values()) this.#judge(sums)
     const { account, grants } = this.#head
@@ -128,7 +129,7 @@ export class LedgerCheck {
     if (account.metered !== this.#reached.metered) {
       this.#say(`The account ${account.metered ? "is" : "is not"} metered, against its entries`)
     }
-    // At a time at which no grant can be over, settling only works out what was used.
+    // No grant has ended at this time, so settling only works out what was used.
     const left = settle({ account, grants }, Number.NEGATIVE_INFINITY).grants.reduce(
       (sum, { remaining }) => sum + remaining,
       0,

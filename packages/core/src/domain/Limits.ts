@@ -20,22 +20,22 @@ export const thumbnailDataLength = 32_768
 /** What an account's own cap of runs in progress may be at most. */
 export const mostRunsAtOnce = 1_000_000
 
-/** Of how many accounts with caps of their own a process knows; beyond it every start queues. */
+/** How many accounts with own caps a process remembers. With more of them, every start queues. */
 export const cappedAccountsKnown = 1_000
 
 /** A bound that an embedder or operator may change: a whole number from 1. */
 export interface Limit {
-  /** What holds where nothing else is said. */
+  /** The default. */
   readonly usual: number
-  /** What it bounds, in a sentence or two for whoever sets it. */
+  /** What it bounds, in a sentence or two for operators. */
   readonly meaning: string
-  /** The smallest value that makes sense; 1 where nothing is said. */
+  /** The smallest allowed value; 1 by default. */
   readonly least?: number
   /** True: it may be `Infinity`, which bounds nothing. */
   readonly isOptional?: true
 }
 
-/** What a value for a limit has to be, as a clause; nothing where it is that. */
+/** Why a value is not allowed for a limit, as a clause; `undefined` if it is allowed. */
 export const problemOfLimit = (
   { isOptional, least = 1 }: Limit,
   value: unknown,
@@ -53,21 +53,21 @@ export const limits = {
   edgesPerWorkflow: { usual: 2_000, meaning: "Edges of one workflow, as accepted on save." },
   workflowChangesWaiting: {
     usual: 1_000,
-    meaning: "Changes of one workflow that wait in one process; more of them are refused.",
+    meaning: "Changes of one workflow that wait in one process; further ones are refused.",
   },
   workflowWriteAttempts: {
     usual: 50,
-    meaning: "Writes of a change that come after another process's; then the change is refused.",
+    meaning: "How often a change of a workflow is retried because another process was faster.",
   },
   nodesAtOnce: { usual: 10, meaning: "Nodes of one run that execute at the same time." },
   bodyBytes: { usual: 1_048_576, meaning: "Bytes of a request body." },
-  bodyDepth: { usual: 64, meaning: "Arrays and objects within each other in a request body." },
-  bodyValues: { usual: 100_000, meaning: "Values in a request body, with its arrays and objects." },
+  bodyDepth: { usual: 64, meaning: "Levels of arrays and objects in a request body." },
+  bodyValues: { usual: 100_000, meaning: "Values in a request body; arrays and objects count." },
   batchBytes: {
     usual: 16_777_216,
     meaning:
       "Bytes of JSON text of the values, inputs, outputs and logs in the answer to a batch of " +
-      "runs; runs beyond it come without them.",
+      "runs. Further runs come without them.",
   },
   streamsPerKey: {
     usual: 10,
@@ -79,9 +79,9 @@ export const limits = {
   },
   streamMillis: {
     usual: 600_000,
-    meaning: "How long a stream of events lasts; after that its client comes again, with its key.",
+    meaning: "Milliseconds after which a stream of events ends; its client then connects again.",
   },
-  outputBytes: { usual: 131_072, meaning: "Bytes of JSON text that one node may put out." },
+  outputBytes: { usual: 131_072, meaning: "Bytes of JSON text of the outputs of one node." },
   workPerNode: {
     usual: 200_000_000,
     meaning:
@@ -92,22 +92,23 @@ export const limits = {
     usual: 60_000,
     least: 1_000,
     meaning:
-      "Milliseconds that the event loop may be blocked before a server on Postgres lets its runs " +
-      "go to others, and ends itself.",
+      "Milliseconds that the event loop may be blocked before a server on Postgres gives up its " +
+      "runs and ends itself.",
   },
   threadsAtOnce: {
     usual: 4,
     meaning:
-      "Threads on which one engine runs blocking node types at the same time; further attempts " +
-      "wait, and their time limits go on meanwhile.",
+      "Threads on which one engine runs blocking node types at the same time. Further attempts " +
+      "wait, and their timeouts run meanwhile.",
   },
   megabytesPerThread: {
     usual: 1_024,
-    meaning: "Megabytes of JavaScript values of one such thread; one that takes more is ended.",
+    meaning:
+      "Megabytes of JavaScript values of one such thread. A thread that needs more is ended.",
   },
   attemptsPerRun: {
     usual: 1_000,
-    meaning: "Attempts of all nodes of one run together, beyond which no node is tried again.",
+    meaning: "Attempts of all nodes of one run together. After that no node is tried again.",
   },
   logLinesPerNode: { usual: 1_000, meaning: "Log lines kept of one node run." },
   logBytesPerNode: {
@@ -118,20 +119,20 @@ export const limits = {
   runsPerAccountPercent: {
     usual: 75,
     meaning:
-      "Percent of the runs that one process executes at the same time, up to which they may be of" +
-      " one account; more of them stay QUEUED. 100 and above keeps nothing free for others.",
+      "Percent of `runsAtOnce` that the runs of one account may use in one process; further ones " +
+      "stay QUEUED. With 100 or more, nothing is kept free for other accounts.",
   },
   runsPerAccount: {
     usual: unbounded,
     isOptional: true,
     meaning:
-      "Runs of one account that execute at the same time, anywhere; more of them stay QUEUED.",
+      "Runs of one account that execute at the same time on all servers; others stay QUEUED.",
   },
   runsPerWorkflow: {
     usual: unbounded,
     isOptional: true,
     meaning:
-      "Runs of one workflow that execute at the same time, anywhere; more of them stay QUEUED.",
+      "Runs of one workflow that execute at the same time on all servers; others stay QUEUED.",
   },
   callsAtOnce: {
     usual: 512,
@@ -147,28 +148,28 @@ export const limits = {
   },
   callsWaitingPerAccount: {
     usual: 10_000,
-    meaning: "Calls of one account that wait for their turn in one process; more of them fail.",
+    meaning: "Calls of one account that wait for their turn in one process; further ones fail.",
   },
   deliveriesAtOnce: {
     usual: 256,
-    meaning: "Deliveries of webhooks that one process has in hand at the same time.",
+    meaning: "Deliveries of webhooks that one process holds at the same time.",
   },
   deliveriesPerOrigin: {
     usual: 32,
-    meaning: "Deliveries to one origin that one process has in hand at the same time.",
+    meaning: "Deliveries to one origin that one process holds at the same time.",
   },
   deliveriesPerAccount: {
     usual: 96,
-    meaning: "Deliveries of one account that one process has in hand at the same time.",
+    meaning: "Deliveries of one account that one process holds at the same time.",
   },
   badTokensPerMinute: {
     usual: 60,
-    meaning: "Bad tokens that one address may send in a minute before it is told to wait.",
+    meaning: "Bad keys and tokens from one address in a minute. Further ones get 429.",
   },
   badTokenSources: {
     usual: 10_000,
     meaning:
-      "Addresses whose bad tokens are counted apart; those of all others are counted together.",
+      "Addresses whose bad keys and tokens are counted apart. All others are counted together.",
   },
 } satisfies { readonly [name: string]: Limit }
 
@@ -183,22 +184,22 @@ export const defaultLimits = Object.fromEntries(
   limitNames.map((name) => [name, limits[name].usual]),
 ) as Limits
 
-/** A run that has lost so many owners without any progress is given up; no more are recorded. */
+/** A run that has lost so many owners without progress fails. No further losses are recorded. */
 export const lossesPerRun = 5
 
 /**
- * Runs that have lost one owner, of which one runner executes no more at the same time. Those that
- * have lost more are executed one at a time. See decision 0054.
+ * How many runs with one loss a runner executes at the same time. A run with more losses is
+ * executed alone. See decision 0054.
  */
 export const suspectsAtOnce = 8
 
-/** Runs in quarantine that operators are shown at once, the oldest ones. */
+/** How many runs in quarantine a listing shows, the oldest ones. */
 export const suspectsListed = 1_000
 
-/** Messages from outside that the inbox of a run keeps at most, as long as no node takes them. */
+/** How many messages from senders an inbox keeps until nodes take them. */
 export const messagesPerRun = 100
 
-/** How long an inbox keeps a message from outside that no node takes: seven days. */
+/** How long an inbox keeps a message from a sender that no node takes: seven days. */
 export const messageMillis = 604_800_000
 
 /** Bytes of JSON text that a message may carry. */

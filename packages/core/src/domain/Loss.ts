@@ -1,12 +1,12 @@
 /**
- * What a run remembers of the owners it has lost, and the sentence with which it is given up.
+ * The losses of a run, and the error of a run that fails because of them.
  *
- * A run loses an owner when somebody else claims it because the owner's lease has run out, and the
- * owner had attempts of it in progress. An owner that ended its lease, gave the run back or turns
- * out to be alive is no loss. A run with losses is a suspect: one of its nodes may be what ends its
- * processes. See decision 0054.
+ * A run loses its owner when the owner's lease runs out while attempts of the run are in progress,
+ * and another runner claims the run. It is no loss if the owner ended its lease, gave the run back,
+ * or turns out to be alive. A run with losses is a suspect: one of its nodes may crash the process.
+ * See decision 0054.
  *
- * Leaves out: recording losses, which the store does as part of a claim.
+ * Leaves out: recording losses; a store does that as part of a claim.
  */
 import { Schema } from "effect"
 import type { RunId } from "./Id.ts"
@@ -15,7 +15,7 @@ import { Timestamp } from "./Timestamp.ts"
 
 const lost = {
   runner: RunnerId,
-  /** When its lease ran out, by the store's clock; of one that let it go, when it did. */
+  /** When the owner's lease ran out, or when the owner ended it, by the store's clock. */
   lostAt: Timestamp,
   /** The nodes that had an attempt in progress: their places in the run. */
   nodes: Schema.Array(Schema.Int),
@@ -28,7 +28,7 @@ export const Loss = Schema.Union([
 ])
 export type Loss = typeof Loss.Type
 
-/** What a runner knows of an event loop of its own that stood still: which run, for how long. */
+/** A block of a runner's event loop: which run blocked it, and for how long. */
 export interface Blocked {
   readonly run: RunId
   readonly millis: number
@@ -36,7 +36,7 @@ export interface Blocked {
 
 const timesOf = (count: number): string => (count === 1 ? "once" : `${count} times`)
 
-/** At most one decimal, so that the sentence does not promise what nobody measured. */
+/** With at most one decimal, because the measurement is not more exact. */
 const secondsOf = (millis: number): string =>
   `${millis < 10_000 ? Math.round(millis / 100) / 10 : Math.round(millis / 1_000)} s`
 

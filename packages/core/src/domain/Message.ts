@@ -1,21 +1,21 @@
 /**
- * Messages to runs, and what a node waits for: a time, a message of some name, or whichever of the
- * two is first.
+ * Messages to runs, and waits of nodes. A wait ends at a time, with a message of a name, or with
+ * whichever comes first.
  *
- * A run has one inbox. Messages are numbered in the order in which they came, each is taken by one
- * node at most, and one that comes before a node waits for it is kept. Leaves out: keeping them,
- * which is the store's, and who takes which, which is the engine's.
+ * A run has one inbox. Its messages are numbered in the order in which they came. At most one node
+ * takes a message. A message that comes before a node waits for it is kept. Leaves out: storing
+ * messages, and which node takes which; the store and the engine do that.
  */
 import { Schema } from "effect"
 import { Json } from "./Json.ts"
 import { messageBytes, messageIdLength, messageNameLength } from "./Limits.ts"
 import { Timestamp } from "./Timestamp.ts"
 
-/** A message that a run was sent. */
+/** A message in the inbox of a run. */
 export const Message = Schema.Struct({
   /** From 1, without gaps, in the order in which the run's messages came. */
   number: Schema.Int,
-  /** What a wait asks for. */
+  /** A node waits for this name. */
   name: Schema.String,
   payload: Json,
   /** When it came, by the store's clock. */
@@ -23,22 +23,22 @@ export const Message = Schema.Struct({
 })
 export type Message = typeof Message.Type
 
-/** A message on its way. */
+/** A message to send. */
 export interface NewMessage {
   /**
-   * The sender's own name for it, of 1 to 255 characters: what a run is sent twice under one is one
-   * message, the first.
+   * The sender's id for it, of 1 to 255 characters. A second message to the run with the same id is
+   * not stored.
    */
   readonly id: string
   readonly name: string
   readonly payload: Json
 }
 
-/** What a suspended node waits for; one of the two at least, and the first of them ends it. */
+/** The wait of a suspended node. It has at least one of the two; whichever comes first ends it. */
 export interface Wait {
   /** A time by the store's clock. */
   readonly until?: Timestamp | undefined
-  /** A message of this name that no node has taken; also one that came before. */
+  /** The name of a message that no node has taken; it may have come before the wait. */
   readonly for?: string | undefined
 }
 
@@ -47,11 +47,11 @@ const problemOfText = (what: string, text: string, most: number): string | undef
     ? undefined
     : `the ${what} has ${text.length} characters; it must have 1 to ${most}`
 
-/** Why nothing can be sent under this name, as a clause. */
+/** Why this cannot be the name of a message, as a clause; `undefined` if it can. */
 export const problemOfName = (name: string): string | undefined =>
   problemOfText("name of a message", name, messageNameLength)
 
-/** Why a message cannot be sent, as a clause; nothing where it can. */
+/** Why a message cannot be sent, as a clause; `undefined` if it can. */
 export const problemOfMessage = ({ id, name, payload }: NewMessage): string | undefined => {
   const problem = problemOfText("id of a message", id, messageIdLength) ?? problemOfName(name)
   if (problem !== undefined) return problem

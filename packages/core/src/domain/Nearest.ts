@@ -1,5 +1,5 @@
 /**
- * What somebody may have meant who wrote a name that there is not: the one place that guesses.
+ * Suggests a known name for an unknown one, for messages such as "did you mean".
  *
  * Guarantees: time is bounded, whatever the name is. Leaves out: the meaning of names.
  */
@@ -8,7 +8,7 @@ import { listed, quoted } from "./Quote.ts"
 /** Characters of a name beyond which nothing is guessed. */
 const longestGuessed = 64
 
-/** How many letters must be put in, taken out or changed to make one word of the other. */
+/** How many letters must be inserted, removed or changed to turn one word into the other. */
 const distance = (left: string, right: string): number => {
   let row = Array.from({ length: right.length + 1 }, (_, column) => column)
   for (let index = 0; index < left.length; index++) {
@@ -22,7 +22,7 @@ const distance = (left: string, right: string): number => {
   return row[right.length]!
 }
 
-/** The known name that is most like this one, in whatever case; `undefined` without known names. */
+/** The known name that is most like this one; case is ignored. `undefined` without known names. */
 export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
   const start = name.slice(0, longestGuessed).toLowerCase()
   const far = (each: string) => distance(start, each.toLowerCase())

@@ -1,11 +1,12 @@
 /**
- * What becomes of a node whose attempt failed: how often and when it is tried again, how long an
- * attempt may take, and what a failure that stays means for the run.
+ * The policy of a node: how often and when it is tried again, how long an attempt may take, and
+ * what follows when its last attempt fails.
  *
- * A node says so in its `data`, in the keys `retry`, `timeout`, `onError` and `default`; its type
- * says what holds where the node is silent.
+ * The policy is in the node's `data`, under the keys `retry`, `timeout`, `onError` and `default`.
+ * The node type has the defaults.
  *
- * Guarantees: pure; nonsense is named with its path, never corrected. Leaves out: who waits.
+ * Guarantees: pure; an invalid value is reported with its path and never corrected. Leaves out:
+ * waiting.
  */
 import { Duration } from "effect"
 import type { JsonObject } from "./Json.ts"
@@ -19,22 +20,22 @@ export interface RetryPolicy {
   readonly attempts: number
   /** The wait after the first attempt. */
   readonly initialMillis: number
-  /** By how much each wait is longer than the one before, from 1. */
+  /** Each wait is so many times as long as the one before; from 1. */
   readonly factor: number
-  /** No wait is longer. */
+  /** The longest wait. */
   readonly maxMillis: number
-  /** How far a wait may be off, as a part of it: 0.1 is 10 % either way. */
+  /** By which fraction a wait is randomly longer or shorter at most: 0.1 is 10 %. */
   readonly jitter: number
 }
 
-/** What happens to a failure that stays. */
+/** What follows when the last attempt of a node fails. */
 export const onErrors = ["fail", "route", "default"] as const
 export type OnError = (typeof onErrors)[number]
 
-/** Everything that holds for one node. */
+/** The policy of one node. */
 export interface NodePolicy {
   readonly retry: RetryPolicy
-  /** How long one attempt may take; `undefined` for as long as it likes. */
+  /** How long one attempt may take; `undefined`: no bound. */
   readonly timeoutMillis: number | undefined
   /**
    * `fail`: the node is FAILED. `route`: it is COMPLETED and the error leaves on the port `error`.
@@ -44,13 +45,13 @@ export interface NodePolicy {
   readonly fallback: JsonObject | undefined
 }
 
-/** What a node type says where a node is silent. */
+/** The defaults that a node type has for its nodes. */
 export interface TypePolicy {
   readonly retry?: Partial<RetryPolicy> | undefined
   readonly timeoutMillis?: number | undefined
 }
 
-/** One attempt; further ones, where asked for, after 1 s, 2 s, 4 s ... up to 60 s. */
+/** One attempt. If a node asks for more, they follow after 1 s, 2 s, 4 s ... up to 60 s. */
 export const defaultRetry: RetryPolicy = {
   attempts: 1,
   initialMillis: 1_000,
@@ -63,8 +64,8 @@ const hasRetryAfter = (millis: number | undefined): millis is number =>
   millis !== undefined && Number.isFinite(millis) && millis >= 0
 
 /**
- * How long to wait after an attempt, in whole milliseconds. `random` is in [0, 1). A handler's own
- * wish replaces the backoff, up to a year.
+ * How long to wait after an attempt, in whole milliseconds. `random` is in [0, 1). A `retryAfter`
+ * of the handler replaces the backoff, up to a year.
  */
 export const delayMillis = (
   policy: RetryPolicy,
@@ -133,7 +134,7 @@ const retryKeys: Readonly<Record<string, readonly [keyof RetryPolicy, Reader<num
   jitter: ["jitter", numberFrom(0, 1, "a number")],
 }
 
-/** What a node's data says about failure, and everything that is wrong with it. */
+/** The policy in a node's data, and the problems of that data. */
 export interface ReadPolicy {
   readonly policy: NodePolicy
   /** Clauses that begin with a path below the node's data: `retry.factor: expected ...`. */
@@ -181,7 +182,7 @@ const readFallback = (given: unknown, problems: Array<string>): JsonObject | und
   return undefined
 }
 
-/** Everything that is wrong with what a type says, in the words that a node's data would get. */
+/** The problems of a node type's defaults, in the same words as for a node's data. */
 export const problemsOfType = ({ retry, timeoutMillis }: TypePolicy): ReadonlyArray<string> => {
   const given = Object.entries(retryKeys).flatMap(([key, [property]]) =>
     retry?.[property] === undefined ? [] : [[key, retry[property]] as const],
@@ -192,7 +193,7 @@ export const problemsOfType = ({ retry, timeoutMillis }: TypePolicy): ReadonlyAr
   return problems
 }
 
-/** What was said, completed: a first wait that is longer than usual is not cut. */
+/** A whole policy. If the first wait is longer than the default longest wait, it is not cut. */
 const retryOf = (given: Partial<RetryPolicy>): RetryPolicy => {
   const { initialMillis = defaultRetry.initialMillis } = given
   const maxMillis = Math.max(defaultRetry.maxMillis, initialMillis)
@@ -200,8 +201,8 @@ const retryOf = (given: Partial<RetryPolicy>): RetryPolicy => {
 }
 
 /**
- * Reads the policy of a node out of its data, over what its type says. An edge that starts at the
- * port `error` means `route` where the node does not say otherwise.
+ * Reads the policy of a node from its data and the defaults of its type. If an edge starts at the
+ * port `error` and the data has no `onError`, the policy is `route`.
  */
 export const readPolicy = (data: unknown, type: TypePolicy, routed: boolean): ReadPolicy => {
   const problems: Array<string> = []

@@ -1,7 +1,6 @@
 /**
- * Node types as the graph sees them: which ports a node has, what a literal must look like, what a
- * node is expected to cost. A type's handler is the engine's; this is what can be said about a
- * type without executing it.
+ * Node types without their handlers: the ports of a node, the checks of its literals, and its
+ * expected cost.
  */
 import type { MicroCredits } from "./Credits.ts"
 import { isAmount } from "./Credits.ts"
@@ -21,19 +20,18 @@ export const errorOutput = "error"
 /** A named input of a node. */
 export interface InputPort {
   readonly name: string
-  /** True when a node cannot execute without a value here: no default, not optional. */
+  /** True if a node cannot execute without a value here. */
   readonly required: boolean
-  /** True when several edges may end here; the value is then an array in the order of the edges. */
+  /** True if several edges may lead here. The value is then an array in the order of the edges. */
   readonly multiple: boolean
   /** JSON Schema of the value, for people and for forms. */
   readonly schema: JsonObject
   /** Every reason why a value does not fit, as clauses without a path; empty when it fits. */
   readonly check: (value: Json) => ReadonlyArray<string>
   /**
-   * Of a port whose type fills in what stands in `{{ }}` of a literal: every reason why a start
-   * refuses one that `check` has nothing against, as such clauses. Absent: nothing is filled in,
-   * and a start refuses every text with `{{`. Runs that have begun, values and overrides are not
-   * asked about.
+   * For a port whose handler replaces `{{ }}` in literals: every reason, beyond those of `check`,
+   * why a start refuses a literal. Absent: nothing is replaced, and a start refuses every text with
+   * `{{`. Only literals of a new start are checked, not values, overrides or runs in progress.
    */
   readonly problemsOfLiteral?: (literal: Json) => ReadonlyArray<string>
 }
@@ -51,20 +49,20 @@ export interface Ports {
   readonly outputs: ReadonlyMap<string, OutputPort>
 }
 
-/** What can be said about a node type without executing it. */
+/** A node type without its handler. */
 export interface NodeType {
-  /** What a node's `type` says: `http_request`. */
+  /** The `type` of nodes of this type: `http_request`. */
   readonly key: string
-  /** Moves when a change would alter what existing nodes do; from 1. */
+  /** From 1. It rises if a change alters what existing nodes do. */
   readonly version: number
   /** A title for people. */
   readonly name: string
   readonly description: string
-  /** Where a palette shows it: `flow`, `data`, `network`, or the author's own word. */
+  /** The group in which a palette shows it: `flow`, `data`, `network`, or the author's own word. */
   readonly category: string
   /** Names of the modes, the default first; empty for a type without modes. */
   readonly modes: ReadonlyArray<string>
-  /** `all`: a node whose in-edges are not all taken is skipped; `any` is the default. */
+  /** `all`: the node is skipped unless all its incoming edges are taken. `any` is the default. */
   readonly join: "any" | "all"
   /**
    * `request`: at most one in a workflow, hands the run's values to the graph. `response`: its
@@ -72,15 +70,15 @@ export interface NodeType {
    */
   readonly role: "request" | "response" | "step"
   /**
-   * What a crash in mid-attempt means. `at-least-once`: the node is attempted again, also where its
-   * policy has no attempt left. `at-most-once`: it fails, because its outcome is unknown.
+   * What follows a crash during an attempt. `at-least-once`: the node is attempted again, even if
+   * its policy has no attempt left. `at-most-once`: it fails, because its outcome is unknown.
    */
   readonly delivery: "at-least-once" | "at-most-once"
-  /** What holds for nodes that say nothing about retries and time. */
+  /** The retries and the timeout of nodes whose `data` has none. */
   readonly policy: TypePolicy
   /**
-   * The ports of a node with these settings. Pure and total: it is asked before the literals have
-   * been checked, so it has to put up with any JSON there. Called once per node of a graph.
+   * The ports of a node with these settings. Pure and total: it is called before the literals are
+   * checked, so it must accept any JSON there. Called once per node of a graph.
    */
   readonly portsOf: (settings: NodeSettings) => Ports
   /** What one execution is expected to cost. Pure. */
@@ -88,8 +86,7 @@ export interface NodeType {
 }
 
 /**
- * What one execution is expected to cost; `undefined` when the type's author gave something that
- * is no amount.
+ * What one execution is expected to cost; `undefined` if the node type returned no valid amount.
  */
 export const estimateOf = (type: NodeType, settings: NodeSettings): MicroCredits | undefined => {
   try {

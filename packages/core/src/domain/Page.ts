@@ -1,8 +1,8 @@
 /**
- * Pages of a listing, newest first. A position names the last item already seen, so that items
- * which arrive later never shift a page.
+ * Pages of a listing, newest first. A position names the last item already seen, so later items
+ * never shift a page.
  *
- * Leaves out: the opaque text of a cursor; that is the HTTP interface's.
+ * Leaves out: the opaque text of a cursor; the HTTP interface makes that.
  */
 import type { Timestamp } from "./Timestamp.ts"
 
@@ -12,7 +12,7 @@ export interface PagePosition {
   readonly id: string
 }
 
-/** Which part of a listing is wanted. `skip` is for clients that count pages. */
+/** A part of a listing. `skip` is for clients that ask for pages by number. */
 export interface PageRequest {
   readonly after?: PagePosition | undefined
   readonly skip?: number | undefined

@@ -1,8 +1,8 @@
 /**
- * What is sent of an event (specification 2.10).
+ * The body of a delivery (specification 2.10).
  *
- * Guarantees: an event becomes text once, with its keys in one order, and only where the run's
- * subscription wants it; the same event always has the same identifier and the same text.
+ * Guarantees: an event has a delivery only if the run's webhook asks for it. The same event always
+ * has the same identifier and the same text, with its keys in the same order.
  */
 import type { Delivery } from "./Delivery.ts"
 import type { AccountId, RunId } from "./Id.ts"
@@ -12,7 +12,7 @@ import type { RunEvent } from "./RunEvent.ts"
 import { format } from "./Timestamp.ts"
 import type { Webhook } from "./Webhook.ts"
 
-/** The part of a run that its deliveries are made of. */
+/** The fields of a run that its deliveries need. */
 export interface Notifying {
   readonly id: RunId
   readonly accountId: AccountId
@@ -47,7 +47,7 @@ export const deliveryIdOf = (runId: string, sequence: number): DeliveryId =>
     `msg_${runId.replace(/^run_/, "")}_${String(sequence).padStart(sequenceDigits, "0")}`,
   )
 
-/** What is to be sent of an event; `undefined` where the run's webhook does not ask for it. */
+/** The delivery of an event; `undefined` if the run's webhook does not ask for it. */
 export const deliveryOf = (run: Notifying, event: RunEvent): Delivery | undefined => {
   const { webhook } = run
   if (webhook === null) return undefined

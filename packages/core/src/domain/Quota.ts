@@ -1,8 +1,8 @@
 /**
- * Request quotas of an API key: two fixed windows, the epoch's minute and the UTC day, taken
- * together or not at all (specification, part 8).
+ * Request quotas of an API key: two fixed windows, a minute and a day in UTC. A request counts in
+ * both or in none (specification, part 8).
  *
- * Guarantees: pure; a refused request uses nothing. Leaves out: keeping the usage.
+ * Guarantees: pure; a refused request counts in none. Leaves out: storing the usage.
  */
 import { Schema } from "effect"
 import { requestsPerDay, requestsPerMinute } from "./Limits.ts"
@@ -25,7 +25,7 @@ export const PerDay = Schema.Int.check(
 export const Quota = Schema.Struct({ perMinute: PerMinute, perDay: PerDay })
 export type Quota = typeof Quota.Type
 
-/** What a key has where nothing else was said (specification 2.8). */
+/** The default limits of a key (specification 2.8). */
 export const defaultQuota: Quota = { perMinute: 60, perDay: 1_000 }
 
 export const minuteMillis = 60_000
@@ -39,7 +39,7 @@ export interface Usage {
   readonly dayUsed: number
 }
 
-/** How a window stands: what `X-RateLimit-Remaining` and `X-RateLimit-Reset` say. */
+/** The values of `X-RateLimit-Remaining` and `X-RateLimit-Reset`. */
 export interface Window {
   readonly remaining: number
   readonly resetAt: Timestamp
@@ -56,8 +56,8 @@ export interface Taken {
 export const unused: Usage = { minute: 0, minuteUsed: 0, day: 0, dayUsed: 0 }
 
 /**
- * The window to report: when refused the exceeded one, the day before the minute; else the one
- * with less left, and of two equal ones the one that resets later.
+ * The window to report. For a refused request, the exceeded one; the day if both are. For an
+ * admitted request, the window with less left; if they are equal, the one that resets later.
  */
 export const windowOf = (quota: Quota, usage: Usage, admitted: boolean): Window => {
   const minute = {
@@ -78,7 +78,7 @@ const plus = (usage: Usage, count: number): Usage => ({
   dayUsed: usage.dayUsed + count,
 })
 
-/** The usage in the windows of this time. A window never goes back, whatever a clock does. */
+/** The usage in the windows of this time. If the clock goes back, the window stays. */
 export const usageAt = (usage: Usage, now: Timestamp): Usage => {
   const minute = Math.max(usage.minute, Math.floor(now / minuteMillis))
   const day = Math.max(usage.day, Math.floor(now / dayMillis))
@@ -90,7 +90,7 @@ export const usageAt = (usage: Usage, now: Timestamp): Usage => {
   }
 }
 
-/** Takes one request out of both windows, or out of neither. */
+/** Counts one request in both windows, or in neither. */
 export const take = (quota: Quota, usage: Usage, now: Timestamp): Taken => {
   const before = usageAt(usage, now)
   const admitted = before.minuteUsed < quota.perMinute && before.dayUsed < quota.perDay
@@ -99,8 +99,8 @@ export const take = (quota: Quota, usage: Usage, now: Timestamp): Taken => {
 }
 
 /**
- * What each of several requests is told that were taken together: the first `granted` of them are
- * admitted, as if they had come one after the other. `usage` is the one after all of them.
+ * The answer to one of several requests that were counted together, as if they had come one after
+ * the other. The first `granted` of them are admitted. `usage` is the usage after all of them.
  */
 export const answerAt = (
   quota: Quota,

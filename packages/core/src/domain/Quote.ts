@@ -1,9 +1,9 @@
 /**
- * How a sentence repeats a text that came from outside: the one place that decides it.
+ * Quotes a user's text within a message.
  *
- * Guarantees: what is repeated is of bounded length, on one line, and shows every character that
- * could change how the rest of the sentence reads. Leaves out: whether a text may be repeated at
- * all; values of a request are not, because they may be secrets.
+ * Guarantees: a quoted text has a bounded length and one line. Characters that could change how the
+ * rest of the message reads are escaped. Leaves out: whether a text may be quoted at all. Values of
+ * a request may not, because they may be secrets.
  */
 /** Characters of a name that a sentence shows before it cuts; every valid id fits. */
 export const shownCharacters = 128
@@ -15,8 +15,9 @@ const shownNames = 20
 const bare = new RegExp(`^[\\w.:-]{1,${shownCharacters}}$`)
 
 /**
- * What JSON leaves as it is and a terminal or a browser does not: DEL and the C1 controls, marks
- * and overrides of the direction of writing, separators of lines, and characters without a width.
+ * Characters that JSON does not escape but that change a terminal's or a browser's display: DEL and
+ * the C1 controls, marks and overrides of the writing direction, line separators, and characters
+ * without a width.
  */
 const unseen = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g
 

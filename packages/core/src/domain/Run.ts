@@ -1,8 +1,8 @@
 /**
  * Runs and node runs: what happened when a workflow was executed (specification 2.4 to 2.6, 3).
  *
- * Guarantees: a terminal status never changes. Leaves out: deciding the next status; that is the
- * engine's, as pure functions over these records.
+ * Guarantees: a terminal status never changes. Leaves out: deciding the next status; pure functions
+ * of the engine do that.
  */
 import { Schema } from "effect"
 import { MicroCredits } from "./Credits.ts"
@@ -45,7 +45,7 @@ export type RunMode = typeof RunMode.Type
 export const RunSource = Schema.Literals(["ui", "mcp", "api"])
 export type RunSource = typeof RunSource.Type
 
-/** What part of the canvas the client showed; stored and returned, without effect. */
+/** The part of the canvas that the client showed. It is stored and returned, without effect. */
 export const Viewport = Schema.Struct({
   x: Schema.optionalKey(Schema.Finite),
   y: Schema.optionalKey(Schema.Finite),
@@ -87,9 +87,9 @@ export const ActiveNode = Schema.Struct({
   attempt: Schema.Int,
   /** When the node's first attempt began. */
   startedAt: Timestamp,
-  /** What the handler left behind when it suspended itself; absent where it did not. */
+  /** The state with which the handler suspended itself; absent if it did not. */
   state: Schema.optionalKey(Json),
-  /** Number of the message that ended its wait; absent where none did. */
+  /** The number of the message that ended its wait; absent if none did. */
   message: Schema.optionalKey(Schema.Int),
 })
 export type ActiveNode = typeof ActiveNode.Type
@@ -98,15 +98,15 @@ export type ActiveNode = typeof ActiveNode.Type
 export const WaitingNode = Schema.Struct({
   /** The node's place in the run. */
   ordinal: Schema.Int,
-  /** The attempt that comes next; of a suspended node the one it is in. */
+  /** The number of the next attempt; of a suspended node, that of its current attempt. */
   attempt: Schema.Int,
   startedAt: Timestamp,
-  /** When it goes on by itself; {@link never} where only a message ends the wait. */
+  /** When the wait ends; {@link never} if only a message ends it. */
   due: Timestamp,
-  /** The name of the message that ends the wait, too; absent where none does. */
+  /** The name of a message that also ends the wait; absent if none does. */
   for: Schema.optionalKey(Schema.String),
   state: Schema.optionalKey(Json),
-  /** Number of the message that it has taken and goes on with. */
+  /** The number of the message that the node has taken; its next attempt gets it. */
   message: Schema.optionalKey(Schema.Int),
 })
 export type WaitingNode = typeof WaitingNode.Type
@@ -125,7 +125,7 @@ export const Run = Schema.Struct({
   mode: RunMode,
   source: RunSource,
   singleNodeId: Schema.NullOr(Schema.String),
-  /** The API key that started it; `null` where none did. */
+  /** The API key that started it; `null` if none did. */
   keyId: Schema.NullOr(KeyId),
   createdAt: Timestamp,
   startedAt: Schema.NullOr(Timestamp),
@@ -139,22 +139,22 @@ export const Run = Schema.Struct({
   webhook: Schema.NullOr(Webhook),
   output: Schema.NullOr(Json),
   estimatedCredits: MicroCredits,
-  /** What its start allows it to cost; `null` for as much as its account can bear. */
+  /** The most that it may cost; `null`: its account's credits are the only bound. */
   maxCredits: Schema.NullOr(MicroCredits),
-  /** What it still has set aside on its account; nothing once it has ended. */
+  /** What it still has reserved on its account; 0 once it has ended. */
   heldCredits: MicroCredits,
   actualCredits: MicroCredits,
   /** Node runs that started. */
   nodeRunCount: Schema.Int,
   /** Attempts that started, of all nodes together. */
   attempts: Schema.Int,
-  /** Attempts in progress; in an ended run those that the end broke off. */
+  /** Attempts in progress; of an ended run, the attempts that its end interrupted. */
   active: Schema.Array(ActiveNode),
   /** Nodes that wait for a time, a message, or both. */
   waiting: Schema.Array(WaitingNode),
   /**
-   * Of a parked run, when it goes on by itself: it has no owner until then, or until a message
-   * wakes it. {@link never} where only a message does. `null` for every other run.
+   * When a parked run goes on: it has no owner until then, or until a message wakes it.
+   * {@link never} if only a message wakes it. `null` for a run that is not parked.
    */
   dueAt: Schema.NullOr(Timestamp),
   /** Number of the last event; events of a run are numbered from 1 without gaps. */
@@ -163,15 +163,15 @@ export const Run = Schema.Struct({
   revision: Schema.Int,
   /** Raised by every claim; a write that carries an older fence is refused. */
   fence: Schema.Int,
-  /** The owners that it has lost since a node last finished, the latest last; see {@link Loss}. */
+  /** The owners that it has lost since its last progress, the latest last; see {@link Loss}. */
   losses: Schema.Array(Loss),
   owner: Schema.NullOr(RunnerId),
-  /** Number of the last message in its inbox; 0 where none was sent. Changed by senders alone. */
+  /** The number of the last message in its inbox; 0 if none was sent. Only senders change it. */
   messages: Schema.Int,
 })
 export type Run = typeof Run.Type
 
-/** What all runs have in common before their first commit: nothing has happened, nobody owns it. */
+/** The fields that all new runs have in common: nothing has happened, and there is no owner. */
 export const notStarted = {
   status: "QUEUED",
   startedAt: null,
@@ -194,9 +194,9 @@ export const notStarted = {
 } satisfies Partial<Run>
 
 /**
- * What happened to one node in a run. Stored when the node finishes, and before that whenever it
- * has to wait, so that what earlier attempts left behind outlives their process. What is said of a
- * node without a row follows from the run: see {@link nodeRunsOf}.
+ * What happened to one node in a run. Its row is stored when the node finishes, and whenever it has
+ * to wait, so that logs and charges of earlier attempts survive the process. {@link nodeRunsOf}
+ * derives the state of a node without a row from the run.
  */
 export const NodeRun = Schema.Struct({
   nodeId: Schema.String,
@@ -211,26 +211,26 @@ export const NodeRun = Schema.Struct({
   logs: Schema.NullOr(Schema.Array(LogLine)),
   error: Schema.NullOr(Schema.String),
   credits: MicroCredits,
-  /** Number of the event that tells of its end; `null` for an end that no event tells of. */
+  /** The number of the event of its end; `null` if there is none. */
   sequence: Schema.NullOr(Schema.Int),
   startedAt: Schema.NullOr(Timestamp),
   finishedAt: Schema.NullOr(Timestamp),
 })
 export type NodeRun = typeof NodeRun.Type
 
-/** A run with everything that is known of its nodes: what a detail view and recovery need. */
+/** A run with its definition and node runs, for a detail view and for recovery. */
 export interface RunRecord {
   readonly run: Run
   readonly definition: Definition
   /** In the order of `ordinal`; nodes that were not reached are absent. */
   readonly nodeRuns: ReadonlyArray<NodeRun>
-  /** True where a bound of bytes has left the payloads out; see `RunPayload`. */
+  /** True if the payloads were left out because they are too large; see `RunPayload`. */
   readonly omitted?: boolean
 }
 
 /**
- * The attempt that a node is in, or was in when it came to wait. One that its process did not
- * survive has left nothing behind but the number of the next.
+ * The number of a node's current attempt, or of its last one if it waits. If a process died during
+ * an attempt, only the number of the next one is stored.
  */
 const attemptOf = (
   { active, waiting }: Run,
@@ -245,7 +245,7 @@ const attemptOf = (
   return { attempt, startedAt: next.startedAt, status: "WAITING" }
 }
 
-/** What can be said of a node that has not finished: in progress, not reached, or never to be. */
+/** The node run of a node that has not finished: in progress, waiting, not reached, or canceled. */
 const unfinished = (record: RunRecord, ordinal: number, row: NodeRun | undefined): NodeRun => {
   const node = record.definition.nodes[ordinal]!
   const { finishedAt, status } = record.run

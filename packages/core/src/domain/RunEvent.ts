@@ -1,9 +1,9 @@
 /**
  * Events of a run, numbered from 1 without gaps (specification, part 6).
  *
- * Guarantees: written in the same atomic step as the change they tell of, so none is lost and none
- * is invented. The end of a node is told by its row, which carries the event's number; only what
- * the run itself goes through is written as an event of its own. Leaves out: sending them anywhere.
+ * Guarantees: an event is written in the same atomic step as its change, so none is lost and none
+ * is invented. The row of a node stands for the event of its end and has the event's number. Only
+ * the events of the run itself are stored as events. Leaves out: sending events.
  */
 import { Schema } from "effect"
 import { RunEventType } from "./EventType.ts"
@@ -27,7 +27,7 @@ export const RunEvent = Schema.Struct({
 })
 export type RunEvent = typeof RunEvent.Type
 
-/** What the row of a node tells of its end; `undefined` where there is nothing to tell. */
+/** The event of a node's end, from the node's row; `undefined` if there is no such event. */
 export const ofNode = (
   run: Pick<Run, "id" | "workflowId">,
   { attempt, error, finishedAt, nodeId, nodeType, sequence, status }: NodeRun,
@@ -44,7 +44,7 @@ export const ofNode = (
         data: { status, nodeId, nodeType, attempt, sequence },
       }
 
-/** The events of a run behind a number, in order: its own, and those of its nodes. */
+/** The events of a run after a number, in order: those of the run itself and of its nodes. */
 export const merged = (
   run: Pick<Run, "id" | "workflowId">,
   own: ReadonlyArray<RunEvent>,

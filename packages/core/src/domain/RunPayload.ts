@@ -1,9 +1,9 @@
 /**
- * What of a run's record can be large: the values and the output of the run, and the input, output
+ * The large parts of a run's record: the values and the output of the run, and the input, output
  * and logs of its nodes.
  *
  * Guarantees: pure; a store that keeps JSON as text counts the same bytes. Leaves out: errors and
- * names, which are bounded, and the definition, which is not part of what is told of a run.
+ * names, which are small, and the definition, which no answer contains.
  */
 import type { RunRecord } from "./Run.ts"
 
@@ -30,8 +30,9 @@ export const withoutPayloads = (record: RunRecord): RunRecord => ({
 })
 
 /**
- * These records, of which only so many keep their payloads as have at most so many bytes together,
- * in their order. One that has more alone stands in nobody's way.
+ * These records, in order, with payloads as long as all payloads together have at most `mostBytes`.
+ * After the first record that exceeds the sum, none has payloads. A record that alone has more than
+ * `mostBytes` loses its payloads and does not count.
  */
 export const withinBytes = (
   records: ReadonlyArray<RunRecord>,

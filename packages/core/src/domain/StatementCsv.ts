@@ -1,8 +1,8 @@
 /**
  * The ledger as a table for spreadsheets: CSV after RFC 4180.
  *
- * Guarantees: one line for each entry; text that a spreadsheet would take for a formula is told to
- * be text. Leaves out: reading the ledger.
+ * Guarantees: one line for each entry. A text that a spreadsheet would take for a formula is
+ * escaped. Leaves out: reading the ledger.
  */
 import { toNumber } from "./Credits.ts"
 import type { NumberedEntry } from "./Ledger.ts"
@@ -14,7 +14,7 @@ const columns = ["number", "at", "kind", "posted", "reserved", "runId", "nodeId"
 const quoted = (text: string): string =>
   /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 
-/** Text that somebody else has chosen. */
+/** A text from a user, which a spreadsheet must not take for a formula. */
 const foreign = (text: string | null): string => {
   if (text === null) return ""
   return quoted(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)

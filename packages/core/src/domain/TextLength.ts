@@ -1,12 +1,12 @@
 /**
- * The length of texts, counted as JSON Schema counts it, so that a document and a check that give
- * the same number mean the same texts.
+ * The length of texts, counted as JSON Schema counts it. So the OpenAPI document and the checks
+ * agree.
  */
 import { Schema } from "effect"
 
 /**
- * At most so many characters: Unicode code points, not UTF-16 units, so an emoji of one code point
- * counts as one. `expected` says it in other words.
+ * At most `maximum` characters: Unicode code points, not UTF-16 units, so an emoji of one code
+ * point counts as one. `expected` replaces the words of the message.
  */
 export const isAtMost = (maximum: number, expected = `a length of at most ${maximum}`) =>
   Schema.isMaxCodePoints(maximum, { expected })

@@ -9,7 +9,7 @@ import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 /** Milliseconds since the epoch, an integer. */
 export type Timestamp = number
 
-/** The last time there is: that of a wait which no time ends. */
+/** The last possible time. A wait that only a message ends has it. */
 export const never: Timestamp = 8_640_000_000_000_000
 
 const parse = (text: string) => {

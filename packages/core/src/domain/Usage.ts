@@ -1,8 +1,9 @@
 /**
- * Usage: what an account's runs were expected to cost and did cost, by day, workflow and key.
+ * Usage: what an account's runs were expected to cost, and what they cost, by day, workflow and
+ * key.
  *
- * A run counts on the day on which it was created, with what it has cost so far, whenever that was
- * charged. Guarantees: pure. Leaves out: reading the runs, and who may ask.
+ * A run counts on the day on which it was created, with everything that it has cost so far.
+ * Guarantees: pure. Leaves out: reading the runs, and who may ask.
  */
 import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { MicroCredits } from "./Credits.ts"
@@ -16,7 +17,7 @@ import { format } from "./Timestamp.ts"
 /** How long a day is; all days are those of UTC. */
 export const dayMillis = 86_400_000
 
-/** The beginning of the day that a time is in. */
+/** The beginning of the day of a time. */
 export const dayOf = (time: Timestamp): Timestamp => time - (time % dayMillis)
 
 const parseDay = (text: string) => {
@@ -45,11 +46,13 @@ const sums = {
 export const Usage = Schema.Struct({
   /** Days on which runs were created, in order. */
   days: Schema.Array(Schema.Struct({ day: Day, ...sums })),
-  /** With the name that a workflow had at its latest run; what cost most comes first. */
+  /** By workflow, with its name at its latest run. The highest cost comes first. */
   workflows: Schema.Array(
     Schema.Struct({ workflowId: WorkflowId, workflowName: Schema.String, ...sums }),
   ),
-  /** By the key that started the runs; `null` stands for none. What cost most comes first. */
+  /**
+   * By the key that started the runs; `null` for runs without a key. The highest cost comes first.
+   */
   keys: Schema.Array(Schema.Struct({ keyId: Schema.NullOr(KeyId), ...sums })),
 })
 export type Usage = typeof Usage.Type
@@ -61,14 +64,14 @@ export interface UsageQuery {
   readonly until: Timestamp
 }
 
-/** Sums of runs that have something in common. */
+/** The sums of a group of runs. */
 export interface UsageSums {
   readonly runs: number
   readonly estimatedCredits: MicroCredits
   readonly actualCredits: MicroCredits
 }
 
-/** What cost most, first; of equals what ran more often, then by name. */
+/** Sorts by cost, the highest first; then by the number of runs, then by name. */
 export const dearest = <A extends UsageSums>(
   rows: ReadonlyArray<A>,
   nameOf: (row: A) => string | null,
@@ -82,7 +85,7 @@ export const dearest = <A extends UsageSums>(
     )
     .slice(0, usageRows)
 
-/** The sums of runs, by something that they have in common. */
+/** The sums of runs, grouped by a key. */
 const grouped = <K>(runs: ReadonlyArray<Run>, keyOf: (run: Run) => K): Map<K, UsageSums> => {
   const groups = new Map<K, UsageSums>()
   for (const run of runs) {
@@ -97,7 +100,7 @@ const grouped = <K>(runs: ReadonlyArray<Run>, keyOf: (run: Run) => K): Map<K, Us
   return groups
 }
 
-/** The usage of these runs, in any order; those that are not asked for do not count. */
+/** The usage of these runs, in any order. Runs outside of the query do not count. */
 export const usageOf = (runs: ReadonlyArray<Run>, { account, from, until }: UsageQuery): Usage => {
   const own = runs
     .filter((run) => run.accountId === account && run.createdAt >= from && run.createdAt < until)

@@ -1,9 +1,8 @@
 /**
- * Webhooks: where the events of a run are to be sent (specification 2.9), and the bounds of what a
- * client may ask for.
+ * Webhooks: the address that gets the events of a run (specification 2.9), and the bounds of a
+ * webhook.
  *
- * Leaves out: whether an address may be called, and keeping headers secret; both need more than
- * pure code.
+ * Leaves out: judging addresses, and encrypting headers.
  */
 import { Schema } from "effect"
 import { RunEventType } from "./EventType.ts"
@@ -18,7 +17,7 @@ const isSmall = Schema.makeFilter((value: JsonObject) => bytesOf(value) <= webho
   expected: `at most ${webhookMetadataBytes} bytes of JSON`,
 })
 
-/** What a start says of its webhook (specification 2.9). */
+/** The webhook of a start (specification 2.9). */
 export const WebhookConfig = Schema.Struct({
   url: Schema.String.annotate({
     description: "An https address that receives POST requests.",
@@ -51,11 +50,11 @@ export interface WebhookConfig {
 
 /** A webhook as a run keeps it: checked, and its headers sealed. */
 export const Webhook = Schema.Struct({
-  /** In the spelling in which it was checked. */
+  /** The normalized address, which was checked. */
   url: Schema.String,
-  /** Scheme, host and port: who is called. */
+  /** Scheme, host and port. */
   origin: Schema.String,
-  /** `null`: all of them. */
+  /** The events to send; `null` for all. */
   events: Schema.NullOr(Schema.Array(RunEventType)),
   metadata: Schema.NullOr(JsonObject),
   /** `null`: none. */

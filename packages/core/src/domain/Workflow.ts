@@ -2,7 +2,7 @@
  * Workflows: a named graph of nodes and edges that a user drew (specification 2.1 to 2.3).
  *
  * Guarantees: `data` of a node comes back as it was given; the engine reads only the keys that
- * {@link settingsOf} names. Leaves out: whether the graph makes sense; that is `graph/`.
+ * {@link settingsOf} names. Leaves out: validating the graph; `graph/` does that.
  */
 import { Option, Schema, SchemaGetter } from "effect"
 import { AccountId, WorkflowId } from "./Id.ts"
@@ -65,7 +65,7 @@ export const WorkflowDescription = Schema.NullOr(
   Schema.String.check(isAtMost(workflowDescriptionLength)),
 )
 
-/** A picture in the address itself. No SVG: that can carry scripts. */
+/** The beginning of a `data:` URL of a picture. SVG is refused, because it can contain scripts. */
 const pictureHead = /^data:image\/(?:png|jpeg|webp);base64,/i
 const base64 = /^(?:[a-z\d+/]{4})*(?:[a-z\d+/]{2}==|[a-z\d+/]{3}=)?$/i
 
@@ -100,10 +100,10 @@ export const ThumbnailUrl = Schema.NullOr(
 )
 
 /**
- * What holds for all runs of a workflow. `onFailure` says what becomes of the other nodes once one
- * has failed: they go on (`continue`, the default), nothing new is started (`stop`), or what is in
- * progress is broken off as well (`abort`). `timeoutMillis` is how long a run may take, from its
- * start, before it fails; absent for as long as it likes.
+ * The settings of all runs of a workflow. `onFailure` says what happens to the other nodes when one
+ * has failed: they go on (`continue`, the default), no further node is started (`stop`), or nodes
+ * in progress are interrupted as well (`abort`). `timeoutMillis` is how long a run may take from
+ * its start before it fails; absent: no bound.
  */
 export const WorkflowSettings = Schema.Struct({
   onFailure: Schema.optionalKey(Schema.Literals(["continue", "stop", "abort"])),
@@ -111,7 +111,7 @@ export const WorkflowSettings = Schema.Struct({
 }).annotate({ identifier: "WorkflowSettings", closed: true })
 export type WorkflowSettings = typeof WorkflowSettings.Type
 
-/** A stored workflow. `revision` moves by one whenever stored content changes. */
+/** A stored workflow. `revision` rises by one whenever the stored content changes. */
 export const Workflow = Schema.Struct({
   id: WorkflowId,
   accountId: AccountId,
@@ -127,7 +127,7 @@ export const Workflow = Schema.Struct({
 }).annotate({ identifier: "StoredWorkflow" })
 export type Workflow = typeof Workflow.Type
 
-/** What a listing shows of a workflow: no nodes and edges, but how many nodes there are. */
+/** A workflow in a listing: the number of its nodes in place of nodes and edges. */
 export interface WorkflowSummary extends Omit<Workflow, "nodes" | "edges" | "settings"> {
   readonly nodeCount: number
 }
@@ -147,13 +147,13 @@ export interface WorkflowContent {
 export interface NodeSettings {
   /** Literal values by input port. */
   readonly inputs: JsonObject
-  /** Mode of a type that has several. */
+  /** The mode, if the node's type has modes. */
   readonly mode: string | undefined
-  /** Version of the type the node was drawn for. */
+  /** The version of the type for which the node was drawn. */
   readonly version: number | undefined
   /** The name a user gave to the node. */
   readonly label: string | undefined
-  /** True when the node must not execute. */
+  /** True if the node must not execute. */
   readonly disabled: boolean
 }
 
@@ -166,7 +166,7 @@ const noSettings: NodeSettings = {
   disabled: false,
 }
 
-/** Reads a node's settings out of its opaque `data`; a key of the wrong type counts as absent. */
+/** Reads a node's settings from its opaque `data`. A key of the wrong type counts as absent. */
 export const settingsOf = (node: Node): NodeSettings => {
   const data = node.data
   if (!isJsonObject(data)) return noSettings
