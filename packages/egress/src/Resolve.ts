@@ -1,8 +1,8 @@
 /**
- * From a host name to its addresses.
+ * Resolves a host name to its addresses.
  *
- * Guarantees: all addresses of the name come back, so that all of them can be judged. Leaves out:
- * judging them, and caching.
+ * Guarantees: it returns all addresses of the name, so the guard can judge each of them. Leaves
+ * out: judging them, and caching.
  */
 import { promises as dns } from "node:dns"
 import { Context, Data, Effect } from "effect"

@@ -1,9 +1,9 @@
 /**
  * The one place that puts an engine together, on any store.
  *
- * Guarantees: what a start accepts as a webhook is judged by the guard that will send it; when the
- * scope closes, the runner and the dispatcher stop side by side, each within its grace time, and
- * only then the stores close. Leaves out: which store, where the master key comes from, and HTTP.
+ * Guarantees: the guard that judges a webhook at the start is the guard that sends its deliveries.
+ * When the scope closes, the runner and the dispatcher stop at the same time, each within its grace
+ * time; the stores close after that. Leaves out: the store, the master key, and HTTP.
  */
 import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
@@ -35,32 +35,34 @@ import * as NodeDigest from "./internal/NodeDigest.ts"
 /** How webhooks are delivered. */
 export interface WebhookOptions<E = never> {
   /**
-   * What signing secrets and the headers of webhooks are sealed with; found once the stores are
-   * open.
+   * The master key, which seals signing secrets and the headers of webhooks. This effect runs when
+   * the stores are open.
    */
   readonly masterKey: Effect.Effect<Redacted.Redacted, E, WebhookStore>
-  /** Networks that may be called though they are not public, over http, too. */
+  /** Private networks that webhooks may call, over http, too. */
   readonly allow?: ReadonlyArray<Exception> | undefined
-  /** What a dispatcher does differently from the usual. */
+  /** Options of the dispatcher that differ from the defaults. */
   readonly dispatcher?: Partial<DispatcherOptions> | undefined
 }
 
-/** What an engine is made of. */
+/** The parts and options of an engine. */
 export interface HostOptions<E = never> {
   /** Workflows, runs, and the optional ports that the manifest names. */
   readonly stores: Layer.Layer<WorkflowStore | RunStore | StoreManifest, E>
   readonly nodes: Layer.Layer<NodeTypes, never, Egress>
   /** The guard for calls that nodes make. */
   readonly egress: Layer.Layer<Egress>
-  /** A sentence: nothing is delivered, and it is what a start with a webhook is refused with. */
+  /** A text: nothing is delivered, and a start with a webhook is refused with this text. */
   readonly webhooks: WebhookOptions<E> | string
-  /** Over the limits in force. */
+  /** They replace those of the limits in force. */
   readonly limits?: Partial<Limits> | undefined
-  /** Over the runner's options in force; the dispatcher has the same grace time. */
+  /**
+   * They replace those of the runner's options in force. The dispatcher has the same grace time.
+   */
   readonly runner?: Partial<RunnerOptions> | undefined
 }
 
-/** What an engine that is put together offers. */
+/** The services of an engine on its stores. */
 export type Services = Engine.Engine | Engine.Stores | NodeTypes | Digest.Digest
 
 /** How long a connection to a receiver waits for the next delivery. */
@@ -165,8 +167,8 @@ const build = Effect.fnUntraced(function* <E>({ webhooks, ...parts }: HostOption
 })
 
 /**
- * An engine that executes whatever its store has open, and delivers what its runs have to tell
- * where webhooks are configured. Fails where the store cannot be opened or does not answer.
+ * An engine that executes the open runs of its store, and delivers webhooks if they are configured.
+ * Fails if the store cannot be opened or does not answer.
  */
 export const layer = <E = never>(
   options: HostOptions<E>,

@@ -1,10 +1,10 @@
 /**
- * The master key: what signing secrets and the headers of webhooks are sealed with.
+ * The master key, which seals signing secrets and the headers of webhooks.
  *
- * Guarantees: a key that does not open what is sealed in the store is refused. A key that is made
- * is kept in the data folder, readable to its user alone, before anything is sealed with it; one
- * that cannot be read is never replaced, because what was sealed with it would be lost. Leaves out:
- * where an operator keeps the key of a server.
+ * Guarantees: a key that does not open the secrets in the store is refused. A new key is written to
+ * the data folder, readable to its user alone, before it seals anything. A key file that cannot be
+ * read is never replaced, because the sealed secrets would be lost. Leaves out: where an operator
+ * keeps the key of a server.
  */
 import { secretPurpose } from "@millrace/core/engine/Webhooks"
 import { StorageError } from "@millrace/core/ports/StorageError"
@@ -20,10 +20,10 @@ export class MasterKeyRefused extends Schema.TaggedError<MasterKeyRefused>()("Ma
   message: Schema.String,
 }) {}
 
-/** Where the key comes from: the one that is given, else the one in a folder, else a new one. */
+/** Where the key comes from: the given key, else the key in the folder, else a new one. */
 export interface KeySource {
   readonly given?: Redacted.Redacted | undefined
-  /** Where a key is looked for, and kept when it is new. Absent: a new one is kept nowhere. */
+  /** The folder with the key; a new key is written there. Absent: a new key is not written. */
   readonly folder?: string | undefined
 }
 
@@ -58,7 +58,7 @@ const find = Effect.fnUntraced(function* ({
   return { key: yield* MasterVault.newMasterKey, newPath: path }
 })
 
-/** Whole or not at all, so that nobody is left with half a key. */
+/** Writes the file whole or not at all. */
 const write = (path: string, key: Redacted.Redacted): void => {
   const draft = `${path}.draft`
   writeFileSync(draft, `${Redacted.value(key)}\n`, { mode: 0o600 })
@@ -73,13 +73,13 @@ const keep = ({ key, newPath }: Found): Effect.Effect<Redacted.Redacted, Storage
         key,
       )
 
-/** The key from this source. A folder has to be open, and ours. */
+/** The key from this source. The folder must be open, so that no other process writes there. */
 export const ensure = (
   source: KeySource,
 ): Effect.Effect<Redacted.Redacted, MasterKeyRefused | StorageError> =>
   Effect.flatMap(find(source), keep)
 
-/** True when the key opens a secret of every key that secrets were sealed with. */
+/** True if the key opens all secrets. Tests one secret for each key that sealed any. */
 const opensAll = Effect.fnUntraced(function* (key: Redacted.Redacted) {
   const vault = MasterVault.make(key)
   const secrets = yield* (yield* WebhookStore).secretOfEachKey
@@ -90,8 +90,8 @@ const opensAll = Effect.fnUntraced(function* (key: Redacted.Redacted) {
 })
 
 /**
- * {@link ensure}, refused where the key does not open what is sealed in the store. `sentence` is
- * what is said of a key that was given.
+ * Like {@link ensure}. Fails if the key does not open the secrets in the store; with `sentence`, if
+ * the key was given.
  */
 export const ensureOpens = Effect.fnUntraced(function* (
   source: KeySource,

@@ -1,9 +1,8 @@
 /**
- * Ports of node types declared outside Effect: one schema per port, from any library that speaks
- * Standard Schema, or an Effect Schema.
+ * The schemas of ports for `defineNode`: a Standard Schema of any library, or an Effect Schema.
  *
- * Guarantees: one form for both, so that nothing else needs to know where a schema came from; what
- * a handler sees and returns is typed by the schemas alone. Leaves out: what a node type is.
+ * Guarantees: `Port` is the same for both, so no other module knows where a schema came from. The
+ * types of a handler's inputs and outputs follow from the schemas alone.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { bracketed } from "@millrace/core/domain/Quote"
@@ -13,7 +12,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSche
 /** An Effect Schema that needs no services. */
 export type EffectSchema = Schema.Codec<unknown, unknown>
 
-/** The schema of a port: anything that speaks Standard Schema, as zod does, or an Effect Schema. */
+/** The schema of a port: a Standard Schema, such as one of zod, or an Effect Schema. */
 export type PortSchema = StandardSchemaV1 | EffectSchema
 
 /** One schema per port. */
@@ -28,39 +27,39 @@ type Unboxed<Box> = Box extends { readonly value: infer Value }
     ? Value | undefined
     : never
 
-/** What a handler finds at an input with this schema: the value after validation. */
+/** The type of an input with this schema in a handler: the value after validation. */
 export type Read<S> = S extends EffectSchema
   ? Unboxed<Field<S>["Type"]>
   : S extends StandardSchemaV1<unknown, infer Output>
     ? Output
     : never
 
-/** What a handler gives to an output with this schema: the value before validation. */
+/** The type that a handler returns for an output with this schema: the value before validation. */
 export type Written<S> = S extends EffectSchema
   ? Unboxed<Field<S>["Type"]>
   : S extends StandardSchemaV1<infer Input>
     ? Input
     : never
 
-/** What a literal for an input with this schema looks like in a workflow. */
+/** The type of a literal in a workflow for an input with this schema. */
 export type Drawn<S> = S extends EffectSchema
   ? Unboxed<Field<S>["Encoded"]>
   : S extends StandardSchemaV1<infer Input>
     ? Input
     : never
 
-/** What a schema says of a value. */
+/** The result of validating a value. */
 export type SchemaResult = StandardSchemaV1.Result<unknown>
 
 type Judge = (value: unknown) => SchemaResult | Promise<SchemaResult>
 
-/** A schema at work, whichever library it is from. A value that is not there is `undefined`. */
+/** The validators of a port. An absent value is `undefined`. */
 export interface Port {
-  /** JSON on its way to a handler. */
+  /** Validates JSON and turns it into a handler's input. */
   readonly read: Judge
-  /** What a handler returned, on its way to JSON. */
+  /** Validates a handler's output and turns it into JSON. */
   readonly write: Judge
-  /** False when a node can do without a value here. */
+  /** False if a node can execute without a value here. */
   readonly required: boolean
   /** JSON Schema of what may arrive here; `{}` when the library cannot tell. */
   readonly readSchema: JsonObject
@@ -68,7 +67,7 @@ export interface Port {
   readonly writeSchema: JsonObject
 }
 
-/** Puts a schema to work. Throws when it is none. */
+/** The validators of a schema. Throws if the value is not a schema. */
 export const make = (schema: PortSchema): Port => {
   if (Schema.isSchema(schema)) return ofEffect(schema)
   if (isStandard(schema)) return ofStandard(schema)
@@ -91,8 +90,8 @@ const clauseOf = ({ message, path = [] }: StandardSchemaV1.Issue): string => {
 }
 
 /**
- * The clauses against a value, as far as they can be told at once: a validator that takes its time
- * is asked again when the node executes.
+ * The problems of a value, as clauses. A validator that returns a promise is ignored here; it is
+ * called when the node executes.
  */
 export const check = (port: Port, value: Json): ReadonlyArray<string> => {
   const verdict = synchronous(port.read(value))

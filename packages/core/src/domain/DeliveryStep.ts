@@ -162,7 +162,7 @@ export const isHeld = (
 
 const states = { Retry: "PENDING", Delivered: "DELIVERED", Failed: "FAILED" } as const
 
-/** What is written if {@link isHeld}. A claim without an attempt gives its number back. */
+/** What is written if {@link isHeld}. If nothing was sent, the attempt's number is used again. */
 export const changeOf = ({ attempt, next, number }: RecordedOutcome): DeliveryChange => ({
   state: states[next._tag],
   attempts: attempt === null ? number - 1 : number,

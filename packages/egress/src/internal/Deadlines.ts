@@ -37,7 +37,7 @@ export class Deadlines {
     return new Deadlines(yield* Clock.Clock, Effect.runForkWith(yield* Effect.context()))
   })
 
-  /** The moment so many milliseconds from now, whatever is done to the wall clock until then. */
+  /** The monotonic time `millis` from now. Setting the wall clock does not change it. */
   after(millis: number): number {
     return this.#now() + millis
   }

@@ -1,7 +1,7 @@
 /**
- * How deliveries are read, asked for again, and forgotten.
+ * Reads, redelivers and removes deliveries.
  *
- * Guarantees: each is one statement, or one transaction. Leaves out: sending.
+ * Guarantees: each operation is one statement, or one transaction. Leaves out: claims and outcomes.
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { Delivery, DeliveryItem, DeliveryRecord } from "@millrace/core/domain/Delivery"

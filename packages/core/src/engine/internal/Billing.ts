@@ -1,10 +1,9 @@
 /**
  * What a run's commits do to the credits of its account.
  *
- * A run sets its estimate aside with its insert. Whatever a node costs is taken out of that with
- * the commit that records it. Before anything is started, what the nodes in progress are expected
- * to cost has to be set aside, too; where that is not so any more, because others were dearer than
- * expected, the commit asks for more. At the end the rest is given back.
+ * A run reserves its estimate with its insert. The commit that records a node posts the node's cost
+ * out of that. Before nodes start, their expected cost must be reserved. If other nodes have cost
+ * more than expected, the commit reserves more. The end of the run gives the rest back.
  *
  * Guarantees: pure; one reservation at the insert, one settlement at the end, and entries that add
  * up to what the run says it has cost. Leaves out: whether an account can bear it.

@@ -1,9 +1,9 @@
 /**
- * Which caps over all processes this process obeys: those of the limits, and which accounts have
- * one of their own.
+ * The caps that hold over all processes: those of the limits, and those of accounts with their own.
  *
- * Guarantees: where nobody is capped, claims and starts are as if there were no caps. What others
- * set is known from the next `learn` on. Leaves out: counting runs, which is the store's.
+ * Guarantees: without caps, claims and starts work as if this module did not exist. A cap that
+ * another process has set is known after the next `learn`. Leaves out: counting runs; a store does
+ * that.
  */
 import { Effect } from "effect"
 import type { AccountId } from "../../domain/Id.ts"

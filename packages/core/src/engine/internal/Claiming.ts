@@ -1,10 +1,10 @@
 /**
- * How a runner comes by runs that nobody executes: those whose owner is gone, those whose time has
- * come, and those in the queue.
+ * Claims runs that nobody executes: runs whose owner's lease has run out, parked runs that are due,
+ * and queued runs.
  *
- * Guarantees: takes no more than there is room for, and nothing while the process cannot keep up; a
- * run that needs what this process does not know is left to others. Leaves out: safety, which is
- * the store's.
+ * Guarantees: claims no more runs than there is room for, and none while the process is overloaded.
+ * Leaves runs with unknown node types to other runners. Leaves out: safety; the store's conditions
+ * give that.
  */
 import type { Clock } from "effect"
 import { Effect, Queue } from "effect"
@@ -20,10 +20,10 @@ import type { NodeTypes } from "../NodeTypes.ts"
 import type { RunnerOptions } from "../RunnerOptions.ts"
 import { monotonicMillis } from "../StoreClock.ts"
 
-/** How long a runner leaves alone what it cannot execute, before it looks again. */
+/** How long a runner does not claim a run again that it cannot execute. */
 const refusalMillis = 30_000
 
-/** Runs that this process cannot execute, because it does not know a type of theirs. */
+/** Runs with a node type that this process does not know. */
 class Refusals {
   readonly #until = new BoundedMap<RunId, number>(refusedRunsKnown)
 
@@ -57,7 +57,7 @@ export interface Claiming {
   readonly room: () => number
 }
 
-/** Takes runs that nobody executes, as long as there is room. */
+/** Claims runs as long as there is room. */
 const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Claiming) => {
   const refusals = new Refusals()
   let after: AccountId | undefined
@@ -90,7 +90,7 @@ const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Cl
   })
 }
 
-/** Reads the messages that came for runs which wait for them here; nothing where none does. */
+/** Reads new messages for runs that wait for messages in this process. */
 const reading = ({ store, supervisor }: Claiming) =>
   Effect.suspend(() => {
     const requests = supervisor.listening()
@@ -99,8 +99,7 @@ const reading = ({ store, supervisor }: Claiming) =>
   })
 
 /**
- * Looks for runs, and for messages to those that execute here, whenever it is time, somebody says
- * so, or a parked run goes on.
+ * Claims runs and reads messages at every poll, after every wakeup, and when a parked run is due.
  */
 export const claiming = (
   needs: Claiming,

@@ -1,6 +1,7 @@
 /**
- * Committing through trouble: a decision that was made stays made while the store is away, and an
- * answer that got lost is found by reading, never guessed. Whoever listens in this process is told.
+ * Commits a step even if the store fails. A commit is repeated, unchanged, until the store answers.
+ * If an answer was lost, reading the row tells whether the commit was applied. Listeners in this
+ * process are notified.
  */
 import { Duration, Effect, Option, Schedule } from "effect"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
@@ -17,7 +18,7 @@ const retryPauses = Schedule.exponential("50 millis").pipe(
   Schedule.jittered,
 )
 
-/** True when the stored run is exactly what this commit makes of it. */
+/** True if the stored run is exactly what this commit makes of it. */
 const hasLanded = (store: RunStore["Service"], commit: RunCommit) =>
   Effect.map(
     store.find(commit.run.accountId, commit.run.id),
@@ -29,7 +30,7 @@ const hasLanded = (store: RunStore["Service"], commit: RunCommit) =>
 /** Why a commit is refused for good. */
 type Refusal = StaleRun | InsufficientCredits
 
-/** What is left to do after a first try that failed in the store: try on, and read in doubt. */
+/** Repeats a commit whose first try failed in the store, and reads the row after a refusal. */
 const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<void, Refusal> =>
   Effect.suspend(() => store.commit(commit)).pipe(
     Effect.catchTag(["StaleRun", "InsufficientCredits"], (refusal) =>
@@ -42,8 +43,8 @@ const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<v
   )
 
 /**
- * Commits once, however often it takes. A refusal after a failure may be our own write, whose
- * answer was lost: the stored row tells.
+ * Applies a commit exactly once, with as many tries as that takes. A refusal after a failure may
+ * come from our own earlier try, whose answer was lost; the stored row tells.
  */
 export const commitDurably = (
   store: RunStore["Service"],
@@ -54,7 +55,7 @@ export const commitDurably = (
     () => Effect.map(CurrentRunNotifier, (signals) => signals.tell(commit.run.id)),
   )
 
-/** Reads the messages of a run, however often it takes. */
+/** Reads the messages of a run, with as many tries as that takes. */
 export const readInbox = (
   store: RunStore["Service"],
   request: InboxRequest,
@@ -79,8 +80,8 @@ const unseenBy = Effect.fnUntraced(function* (store: RunStore["Service"], commit
 })
 
 /**
- * Commits what a step asks for; or what it asks for where credits do not cover that, or where the
- * run has messages that the step did not see.
+ * Commits a step. If credits do not cover it, or the run has messages that the step did not see,
+ * commits the step's alternative.
  */
 export const commitStep = (store: RunStore["Service"], step: Step): Effect.Effect<Step, StaleRun> =>
   commitDurably(store, step.commit).pipe(

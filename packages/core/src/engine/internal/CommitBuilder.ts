@@ -73,7 +73,7 @@ export class CommitBuilder {
     this.#taken.push(taken)
   }
 
-  /** Says that messages behind this one would have changed what was decided. */
+  /** Makes the commit stale if the inbox has a message with a larger number than `seen`. */
   see(seen: number): void {
     this.#seen = seen
   }
@@ -97,19 +97,19 @@ export class CommitBuilder {
     this.#run.waiting = waiting
   }
 
-  /** Says that the run has an owner who goes on with it. */
+  /** The run is not parked: its owner goes on with it. */
   keep(): void {
     this.#run.dueAt = null
   }
 
-  /** The run has nothing to do before `dueAt`: nobody owns it until then. */
+  /** Parks the run: it has no owner until `dueAt`. */
   park(dueAt: Timestamp): void {
     this.#run.dueAt = dueAt
     this.#run.owner = null
     this.#run.losses = []
   }
 
-  /** Another change that goes on from here on its own. */
+  /** A copy that can be changed independently. */
   fork(): CommitBuilder {
     const other = new CommitBuilder(this.#before, this.#now)
     Object.assign(other.#run, this.#run)
@@ -133,18 +133,18 @@ export class CommitBuilder {
     return this.#run.actualCredits
   }
 
-  /** How much more has to be set aside for this and for what is expected besides. */
+  /** How much more must be reserved for the cost so far and for `expected`. */
   shortOf(expected: MicroCredits): MicroCredits {
     const charged = this.#run.actualCredits - this.#before.actualCredits
     return Math.max(0, charged + expected - heldBefore(this.#before))
   }
 
-  /** Sets more aside. */
+  /** Reserves more credits. */
   extend(credits: MicroCredits): void {
     this.#extra += credits
   }
 
-  /** A node ends, well or not: its row tells of it. */
+  /** A node ends, COMPLETED or not. Its row stands for the event. */
   endNode(node: GraphNode, row: NodeRow, rewrites: boolean): void {
     this.setNode(node, { ...row, sequence: (this.#run.sequence += 1) }, rewrites)
     this.#run.losses = []
@@ -168,7 +168,7 @@ export class CommitBuilder {
     })
   }
 
-  /** What the store is to apply. The change is over with this. */
+  /** The commit for the store. Nothing may be added to this builder after it. */
   commit(): RunCommit {
     const { fence, revision } = this.#before
     const isLast = this.#run.finishedAt !== null

@@ -1,9 +1,9 @@
 /**
- * Where one run's handlers are called and its timers are set: everything that happens to the run
- * arrives here, in one queue.
+ * Calls the handlers of one run and sets its timers. Everything that happens to the run arrives in
+ * one queue here.
  *
- * Guarantees: whatever a handler does, nobody waits for it; what it says after its attempt was
- * ended is dropped. Leaves out: what any of it means for the run.
+ * Guarantees: nothing waits for a handler that ignores its interruption. Logs and outcomes after
+ * the end of an attempt are dropped. Leaves out: what an outcome means for the run.
  */
 import type { Clock, Context, Fiber } from "effect"
 import { Duration, Effect, Exit, Queue } from "effect"
@@ -25,7 +25,7 @@ interface Running {
   readonly timer: Fiber.Fiber<unknown> | undefined
 }
 
-/** A signal, or the word that it is time to look whether the process is stopping. */
+/** A signal, or a notification to check whether the process is stopping. */
 export type News = Signal | { readonly _tag: "Drain" }
 
 /** Calls handlers and sets timers for one run. */
@@ -94,12 +94,12 @@ export class NodeExecutor {
     })
   }
 
-  /** Hands over messages of the run. */
+  /** Gives it messages of the run. */
   receive(messages: ReadonlyArray<Message>): void {
     Queue.offerUnsafe(this.#news, { _tag: "Received", messages })
   }
 
-  /** Has whoever waits in {@link next} look whether the process is stopping. */
+  /** Makes {@link next} return, so its caller checks whether the process is stopping. */
   notifyDrain(): void {
     Queue.offerUnsafe(this.#news, { _tag: "Drain" })
   }
@@ -111,7 +111,7 @@ export class NodeExecutor {
     this.#limit?.interruptUnsafe()
   }
 
-  /** Sends a signal at a time. No change of the wall clock makes the way there longer. */
+  /** Sends a signal at a time. Setting the wall clock does not delay it. */
   #at(time: number, signal: () => Signal): Fiber.Fiber<unknown> {
     const millis = Math.max(0, time - this.#clock.currentTimeMillisUnsafe())
     return this.#after(millis, signal)
@@ -122,7 +122,7 @@ export class NodeExecutor {
     return this.#fork(Effect.andThen(Effect.sleep(millis), offer))
   }
 
-  /** False for an outcome that comes too late: its attempt was ended by somebody else. */
+  /** False for an outcome that comes too late, because its attempt was already ended. */
   #matters(news: News): boolean {
     if (news._tag === "Drain") return false
     if (news._tag === "Expired" || news._tag === "Received") return true

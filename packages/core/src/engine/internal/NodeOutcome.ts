@@ -1,6 +1,6 @@
 /**
- * What the end of an attempt means for its node: done, done in spite of an error, waiting for
- * another attempt, or failed.
+ * What the end of an attempt means for its node: completed, completed although it failed
+ * (`onError`), waiting for another attempt, or failed.
  *
  * Guarantees: pure; a node finishes once, and what its attempts charged is counted once. Leaves
  * out: what a finished node releases, which is `Step`'s.
@@ -45,7 +45,7 @@ const account = (
   return earlier + added
 }
 
-/** What a node costs whose handler charged nothing: its estimate, if its work was done. */
+/** The cost of a node whose handler charged nothing: its estimate, if its work was done. */
 const priceOf = (node: GraphNode, { _tag }: AttemptOutcome): MicroCredits =>
   _tag === "Completed" ? (estimateOf(node.type, node.settings) ?? 0) : 0
 
@@ -71,7 +71,7 @@ const complete = (
   })
 }
 
-/** The node goes on later; what its attempts left behind so far is stored with it. */
+/** The node waits. Its row keeps the logs and charges of its attempts so far. */
 const wait = (
   progress: RunState,
   change: CommitBuilder,
@@ -154,7 +154,7 @@ const fail = (
   })
 }
 
-/** Records what an attempt has cost that is broken off: its node is CANCELED. */
+/** Records the cost of an interrupted attempt: its node is CANCELED. */
 export const cancelAttempt = (
   progress: RunState,
   change: CommitBuilder,
@@ -204,7 +204,7 @@ const end = (
   }
 }
 
-/** Records how an attempt ended. One that nobody waits for any more is left alone. */
+/** Records how an attempt ended. Ignores an attempt that is not the node's current one. */
 export const applyOutcome = (
   progress: RunState,
   change: CommitBuilder,

@@ -30,38 +30,38 @@ import { giveUp, goesOn, decideStep } from "./Step.ts"
 import type { News } from "./NodeExecutor.ts"
 import { NodeExecutor } from "./NodeExecutor.ts"
 
-/** A run that has nothing to do for longer than this is parked, and taken up again at its time. */
+/** A run that has nothing to do for longer than this is parked until it is due. */
 export const parkAfterMillis = 1_000
 
 /** An execution that is about to begin: its first step is decided, and not yet committed. */
 export interface Prepared {
-  /** Absent where the first step gives the run up. */
+  /** Absent if the first step ends the run because it cannot be executed. */
   readonly progress: RunState | undefined
   readonly first: Step
 }
 
-/** What the process may ask of an execution, and tell it. */
+/** The interface of an execution for its process. */
 export interface LiveExecution {
   /** What its attempts have charged so far. */
   readonly spent: ChargedSoFar
-  /** The last message that it has seen, while it waits for one here; else `undefined`. */
+  /** The number of the last message that it has seen; `undefined` unless it waits for messages. */
   readonly listensAfter: () => number | undefined
-  /** Hands over messages of its run, in order. */
+  /** Gives it messages of its run, in order. */
   readonly receive: (messages: ReadonlyArray<Message>) => void
 }
 
-/** How an execution and its process learn of each other. */
+/** The interface of the process for its executions. */
 export interface DrainSignal {
   readonly isDraining: () => boolean
-  /** Calls back once, when draining begins; the answer takes that back. */
+  /** Calls `notify` once, when draining begins. The returned function cancels that. */
   readonly onDrain: (notify: () => void) => () => void
-  /** Says how to talk to the execution of a run. */
+  /** Gives the process the interface of a run's execution. */
   readonly onBegin: (run: RunId, execution: LiveExecution) => void
   /** The handlers in progress in the process. */
   readonly handlers: Handlers
 }
 
-/** For executions that nobody tells to stop. */
+/** A process that never drains. */
 export const noDrainSignal: DrainSignal = {
   isDraining: () => false,
   onDrain: () => () => undefined,
@@ -70,8 +70,8 @@ export const noDrainSignal: DrainSignal = {
 }
 
 /**
- * The run as it is stored when an execution is over: it has ended, is parked until its time, or was
- * left open for another owner. `undefined` where it was given up.
+ * The run as it is stored when its execution is over: it has ended, is parked, or was left open for
+ * another owner. `undefined` if it was given up.
  */
 export type RunResult = RunRecord | undefined
 
@@ -81,8 +81,8 @@ const refused = (record: RunRecord, error: string, { now }: Environment): Prepar
 })
 
 /**
- * What a new owner has to finish first: attempts whose outcome nobody knows, waits that are over,
- * and lost time.
+ * The signals that a new owner handles first: attempts with an unknown outcome, waits that are
+ * over, and a deadline that has passed.
  */
 const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Signal> => {
   const lost = [...progress.running.values()].map(({ attempt, index }): AttemptOutcome => ({
@@ -130,8 +130,8 @@ export const prepare = (
 }
 
 /**
- * Has a step clear losses that are not known here. While a run blocks the event loop, the thread
- * that keeps the lease may record one; where the run goes on, its next progress clears that, too.
+ * Makes a step clear losses that this process does not know. While a run blocks the event loop, the
+ * thread that keeps the lease may record a loss. If the run goes on, its next progress clears it.
  */
 const clearing = (step: Step, handlers: Handlers): Step => {
   const { commit } = step
@@ -201,7 +201,7 @@ export const proceed: (
   )
 })
 
-/** Executes a run that was taken over. See {@link proceed}. */
+/** Executes a run that was claimed or taken over. See {@link proceed}. */
 export const execute: (
   record: RunRecord,
   drain?: DrainSignal,
@@ -222,7 +222,7 @@ export const execute: (
   },
 )
 
-/** What a new owner is told: the limits, the time, and a source of random numbers. */
+/** The limits, the time, and a source of random numbers. */
 export const environmentOf: Effect.Effect<Environment> = Effect.gen(function* () {
   const random = yield* Random.Random
   return {

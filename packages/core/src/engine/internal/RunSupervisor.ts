@@ -1,8 +1,8 @@
 /**
- * What this process executes at the moment: one fiber per run, supervised.
+ * The executions of this process: one fiber per run.
  *
- * Guarantees: an execution that breaks off or loses its run takes nothing else with it; what is
- * left open when it is over is given back at once. Leaves out: which runs to execute.
+ * Guarantees: an execution that crashes or loses its run does not affect others. A run that is
+ * still open when its execution is over is given back at once. Leaves out: which runs to execute.
  */
 import type { Context } from "effect"
 import { Effect, Exit, Fiber, FiberMap, Option } from "effect"
@@ -19,12 +19,12 @@ import type { NodeTypes } from "../NodeTypes.ts"
 import type { Slots } from "./Slots.ts"
 import type { ChargedSoFar } from "./Step.ts"
 
-/** What executions need besides their run. */
+/** The services that executions need. */
 export type Requirements = RunStore | NodeTypes | GraphCache
 
 /**
- * Says that a run which was executed here has another owner now. One that has ended elsewhere, as
- * by being canceled, or that nobody has taken, was not lost.
+ * Logs that a run which this process executed has another owner now. A run that has ended, for
+ * example because it was canceled, or that has no owner, was not lost.
  */
 export const lost = Effect.fnUntraced(function* ({ accountId, fence, id }: Run) {
   const store = yield* RunStore
@@ -37,12 +37,12 @@ export const lost = Effect.fnUntraced(function* ({ accountId, fence, id }: Run) 
   )
 })
 
-/** What this process executes at the moment. Mutable; every method is one synchronous step. */
+/** The executions of this process. Mutable; every method is one synchronous step. */
 export class RunSupervisor implements DrainSignal {
   readonly runs = new Map<RunId, Run>()
   readonly handlers: Handlers
   readonly slots: Slots
-  /** When the first of the runs goes on that this process has parked. */
+  /** When the first of the runs that this process has parked is due. */
   nextDue = Number.POSITIVE_INFINITY
   readonly #fibers: FiberMap.FiberMap<RunId, RunResult>
   readonly #fork: ReturnType<typeof Effect.runForkWith<Requirements>>
@@ -76,12 +76,12 @@ export class RunSupervisor implements DrainSignal {
     this.#live.set(run, execution)
   }
 
-  /** What attempts of a run have charged so far that are in progress here. */
+  /** What the attempts of a run that are in progress here have charged so far. */
   spentOf(id: RunId): ChargedSoFar {
     return this.#live.get(id)?.spent ?? (() => 0)
   }
 
-  /** What to read for the runs that wait for messages here. */
+  /** Which messages to read for the runs that wait for messages here. */
   listening(): ReadonlyArray<InboxRequest> {
     const requests: Array<InboxRequest> = []
     for (const [runId, { listensAfter }] of this.#live) {
@@ -91,7 +91,7 @@ export class RunSupervisor implements DrainSignal {
     return requests
   }
 
-  /** Hands messages to the executions of their runs. */
+  /** Gives messages to the executions of their runs. */
   receive(inboxes: ReadonlyArray<Inbox>): void {
     for (const { messages, runId } of inboxes) this.#live.get(runId)?.receive(messages)
   }
@@ -159,7 +159,7 @@ export class RunSupervisor implements DrainSignal {
     )
   }
 
-  /** Remembers when a parked run goes on, and gives back one that was left open. */
+  /** Remembers when a parked run is due, and gives back a run that is still open. */
   #leave(id: RunId, over: RunResult): Effect.Effect<void> {
     if (over === undefined || over.run.finishedAt !== null) return Effect.void
     const { dueAt } = over.run

@@ -1,6 +1,6 @@
 /**
- * Sending a message to a run: what a sender may say is checked, what became of it is told as a
- * refusal or a number, and whoever may have to go on with the run is woken.
+ * Sends a message to a run: checks the message, stores it, and wakes the runner that may have to
+ * continue the run. Returns the message's number, or fails with a refusal.
  */
 import { Effect } from "effect"
 import type { AccountId, RunId } from "../../domain/Id.ts"

@@ -1,9 +1,9 @@
 /**
  * The slots of one process: how many runs it executes or is about to, and how many of one account.
  *
- * Guarantees: every method is one synchronous step, and counts a run from the moment on in which
- * its slot was taken, so starts that arrive together cannot take a slot twice. Leaves out: caps
- * over all processes, which are the store's.
+ * Guarantees: every method is one synchronous step. A run counts as soon as its slot is taken, so
+ * starts that arrive together cannot take the same slot. Leaves out: caps over all processes; the
+ * store counts those.
  */
 import type { AccountId } from "../../domain/Id.ts"
 import type { Limits } from "../../domain/Limits.ts"
@@ -17,7 +17,7 @@ export interface Rooms {
   readonly rooms: ReadonlyMap<AccountId, number>
 }
 
-/** How many of so many slots one account may take: at least one, and no part of one. */
+/** How many slots one account may take: the percentage, rounded up. */
 export const shareOf = ({ runsAtOnce, runsPerAccountPercent }: Bounds): number =>
   Math.min(runsAtOnce, Math.ceil((runsAtOnce * runsPerAccountPercent) / 100))
 
@@ -43,7 +43,7 @@ export class Slots {
     return this.free > 0 && (this.#taken.get(account) ?? 0) < this.#share
   }
 
-  /** Takes a slot, also where there is none: a run that was taken over has to be executed. */
+  /** Takes a slot, even if none is free: a run that this process owns must be executed. */
   take(account: AccountId): void {
     this.#total += 1
     this.#taken.set(account, (this.#taken.get(account) ?? 0) + 1)
@@ -57,7 +57,7 @@ export class Slots {
     else this.#taken.delete(account)
   }
 
-  /** What a claim of so many runs has to know, so that no account gets more than its share. */
+  /** How many runs of each account a claim of `limit` runs may take. */
   roomsFor(limit: number): Rooms {
     const rooms = new Map<AccountId, number>()
     for (const [account, count] of this.#taken) {

@@ -1,6 +1,6 @@
 /**
- * The next step of a run: what has ended is finished, what that releases is decided, and all of it
- * becomes one commit together with the attempts that start after it.
+ * The next step of a run: finishes nodes whose attempts have ended, decides which nodes that
+ * releases, and puts all of it into one commit, with the attempts that start after it.
  *
  * Guarantees: pure, so that a step is the same live and after a crash; nothing is started twice.
  * Leaves out: committing, calling handlers, and telling the time.
@@ -30,9 +30,9 @@ export type Signal =
   | { readonly _tag: "Due"; readonly index: number }
   | { readonly _tag: "Expired" }
 
-/** How a step is to be taken. */
+/** The options of a step. */
 export interface StepOptions {
-  /** True when nothing new is to be started, because the process is about to stop. */
+  /** True if no node may be started, because the process is about to stop. */
   readonly draining: boolean
   /** A run that has nothing to do for longer than this is parked. */
   readonly parkAfterMillis: number
@@ -44,13 +44,13 @@ export interface Step {
   readonly started: ReadonlyArray<Started>
   /** Nodes whose attempts are to be broken off. */
   readonly stopped: ReadonlyArray<number>
-  /** What is to be done instead where the account does not cover what the commit sets aside. */
+  /** The step to take instead if the account's credits do not cover the commit. */
   readonly otherwise?: (refusal: InsufficientCredits) => Step
-  /** What is to be done instead where the run has messages that the commit was decided without. */
+  /** The step to take instead if the run has messages that this step did not see. */
   readonly unseen?: ((messages: ReadonlyArray<Message>) => Step) | undefined
 }
 
-/** What was decided of a step before its books are closed. */
+/** The decisions of a step, before its entries for the ledger are added. */
 interface StepDecision extends Pick<Step, "started" | "stopped"> {
   readonly halted: boolean
   readonly timedOut: boolean
@@ -60,7 +60,7 @@ interface StepDecision extends Pick<Step, "started" | "stopped"> {
   readonly missed: ReadonlyArray<WaitingNode>
 }
 
-/** How a failed run reads: the first failure, and how many more. */
+/** The error of a failed run: the first failure, and how many more. */
 const errorOf = (failures: RunState["failures"]): string | null => {
   const first = failures[0]
   if (first === undefined) return null
@@ -101,11 +101,11 @@ const wake = (
   bind(progress, change, waiting.ordinal, now)
 }
 
-/** True for a wait that this message ends: one that came too late ends none. */
+/** True if this message ends the wait. A message that came too late does not. */
 const isEndedBy = (wait: WaitingNode, { at, name }: Message): boolean =>
   wait.for === name && at <= wait.due
 
-/** Of several waits for one message, that of the node that comes first in the run. */
+/** Of the waits that this message would end, that of the node that comes first in the run. */
 const firstEndedBy = (waits: Iterable<WaitingNode>, message: Message): WaitingNode | undefined => {
   let first: WaitingNode | undefined
   for (const wait of waits) {
@@ -226,7 +226,7 @@ const finish = (progress: RunState, change: CommitBuilder, timedOut: boolean): v
   })
 }
 
-/** Lets go of the run when it has nothing to do for long enough. */
+/** Parks the run if it has nothing to do for long enough. */
 const parkOrKeep = (
   progress: RunState,
   change: CommitBuilder,
@@ -298,7 +298,7 @@ const whenUnseen = (
   }
 }
 
-/** Closes the books of a step. */
+/** Adds the entries for the ledger and makes the commit of a step. */
 const finishStep = (
   progress: RunState,
   change: CommitBuilder,
@@ -321,8 +321,8 @@ const finishStep = (
 }
 
 /**
- * Closes the books of a step for which more has to be set aside. Where that cannot be, what was
- * done is paid for all the same, and nothing more is started.
+ * Finishes a step for which more credits must be reserved. If the account does not cover them, the
+ * work that was done is paid for all the same, and no further node is started.
  */
 const finishShortOfCredits = (
   progress: RunState,
@@ -355,7 +355,7 @@ const finishShortOfCredits = (
   }
 }
 
-/** Closes the books of a step, if what it starts is covered. */
+/** Finishes a step, and reserves more credits if the nodes that it starts need them. */
 const conclude = (
   progress: RunState,
   change: CommitBuilder,
@@ -402,7 +402,7 @@ export const decideStep = (
   })
 }
 
-/** True while the run is this process's to go on with. */
+/** True as long as this process goes on with the run. */
 export const goesOn = ({ run, running, waiting }: RunState): boolean =>
   run.finishedAt === null && run.dueAt === null && (running.size > 0 || waiting.size > 0)
 
