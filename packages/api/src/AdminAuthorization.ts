@@ -1,8 +1,7 @@
 /**
- * What stands before every operation for operators: a token of their own, which is no API key, and
- * which no API key stands in for.
+ * The check before every admin operation: the admin token. An API key does not replace it.
  *
- * Leaves out: how the token is checked; that is the server's.
+ * Leaves out: how the token is checked; `@millrace/http` does that.
  */
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
 import { InternalError, TooManyRequests, Unauthorized, Unavailable } from "./WireError.ts"

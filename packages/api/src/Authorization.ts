@@ -1,8 +1,8 @@
 /**
- * What stands before every operation: the key of the caller and its rate limits (specification,
- * parts 5 and 8), and the form of the request.
+ * The checks before every operation: the API key and its rate limits (specification, parts 5 and
+ * 8), and the form of the request.
  *
- * Leaves out: how a key is checked; that is the server's.
+ * Leaves out: how a key is checked; `@millrace/http` does that.
  */
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
 import { Context } from "effect"
@@ -15,14 +15,14 @@ import {
   Unavailable,
 } from "./WireError.ts"
 
-/** Whose request is being handled. */
+/** The account and the key of the current request. */
 export class CurrentKey extends Context.Service<
   CurrentKey,
   { readonly accountId: AccountId; readonly keyId: KeyId }
 >()("@millrace/api/CurrentKey") {}
 
 /**
- * Admits a request by its bearer key, and takes it out of the key's quota. Every answer to an
+ * Admits a request by its bearer key, and counts it against the key's quota. Every answer to an
  * admitted or limited request carries `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
  */
 export class Authorization extends HttpApiMiddleware.Service<

@@ -14,20 +14,20 @@ import { Api } from "./Api.ts"
 import type { StreamedEvent } from "./RunEventWire.ts"
 import { isEnd } from "./RunEventWire.ts"
 
-/** How often a request is sent again after 429, where nothing is said. */
+/** How often a request is sent again after 429 by default. */
 export const defaultRetries = 3
 
-/** A server that asks for a longer pause than this is not waited for, where nothing is said. */
+/** With a longer `Retry-After` than this, a request is not sent again, by default. */
 export const defaultLongestWaitSeconds = 60
 
-/** Where the server is, who calls, and how patient the caller is. */
+/** The server's address, the API key, and how long to wait after 429. */
 export interface ClientOptions {
   /** Address of the server, without `/api/v1`. */
   readonly baseUrl: string | URL
   readonly apiKey: string | Redacted.Redacted
-  /** How often a request is sent again after 429; 3 where nothing is said. */
+  /** How often a request is sent again after 429; 3 by default. */
   readonly retries?: number | undefined
-  /** A longer `Retry-After` gives the 429 to the caller; 60 where nothing is said. */
+  /** With a longer `Retry-After`, the call fails with the 429; 60 by default. */
   readonly longestWaitSeconds?: number | undefined
 }
 

@@ -1,9 +1,9 @@
 /**
- * What an engine or a server refuses or cannot do, as errors of JavaScript: one class, a code for
- * programs and one sentence for people. The codes are those of `X-Error-Code`, in capitals.
+ * The one error class of engine and client, with a code for programs and a sentence for people. The
+ * codes are those of `X-Error-Code`, in capitals.
  *
- * Guarantees: every refusal has a code of its own; no code is decided by the text of a message.
- * Leaves out: a server that does not answer; that is the error of `fetch`.
+ * Guarantees: every refusal has its own code. No code depends on the text of a message. Leaves out:
+ * a server that does not answer; then `fetch` throws its own error.
  */
 
 /** What went wrong, for programs. `INTERNAL_ERROR` is a fault; all others have a reason outside. */
@@ -67,9 +67,9 @@ export class MillraceError extends Error {
   readonly status: number | undefined
   /** Of `INVALID_GRAPH`: every problem as a sentence of its own. Else empty. */
   readonly problems: ReadonlyArray<string>
-  /** The name of the request in the server's log; `null` within one process. */
+  /** The identifier of the request in the server's log; `null` without HTTP. */
   readonly requestId: string | null
-  /** After how many seconds the request may come again, where the server says so. */
+  /** After how many seconds to send the request again, if the server says so. */
   readonly retryAfterSeconds: number | null
 
   constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {

@@ -16,7 +16,7 @@ export const isStorable = Schema.makeFilter(
 /** An identifier as clients send it: opaque, at least one character. */
 export const Identifier = Schema.String.check(Schema.isMinLength(1), isStorable)
 
-/** The name of a start, as clients send it in `Idempotency-Key`. */
+/** The idempotency key of a start, as clients send it in `Idempotency-Key`. */
 export const IdempotencyKeyText = Schema.String.check(
   Schema.isPattern(new RegExp(`^[\\x20-\\x7e]{1,${idempotencyKeyLength}}$`), {
     expected: `1 to ${idempotencyKeyLength} visible ASCII characters`,

@@ -1,6 +1,6 @@
 /**
  * How a call of the promise interface reaches its operation: over HTTP, or directly in the same
- * process. What a call means and what its answer looks like is the same for both.
+ * process. Arguments and answers are the same for both.
  *
  * Leaves out: the interface itself; see `PromiseClient`.
  */
@@ -15,10 +15,10 @@ export type OperationName = {
   [G in keyof Groups]: `${G}.${keyof Groups[G]["endpoints"] & string}`
 }[keyof Groups]
 
-/** What travels as text, by name. */
+/** Fields that are sent as text, by name. */
 export type TextFields = Readonly<Record<string, string | number | undefined>>
 
-/** Those that are given, as text. */
+/** The given fields, as text. */
 export const textOf = (fields: TextFields = {}): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) =>
@@ -26,7 +26,7 @@ export const textOf = (fields: TextFields = {}): Readonly<Record<string, string>
     ),
   )
 
-/** What a call brings. Nothing in it is checked but that a body is JSON of its own. */
+/** A call of an operation. Its body is a copy as JSON; nothing else is checked. */
 export interface Call {
   readonly operation: OperationName
   readonly id?: string | undefined
@@ -34,11 +34,11 @@ export interface Call {
   /** By their names in HTTP. */
   readonly headers?: TextFields | undefined
   readonly body?: unknown
-  /** Aborting it gives the call up. */
+  /** Aborting it ends the call. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What an operation answers, as JSON, and what it says beside it. */
+/** The answer of an operation, as JSON; `etag` and `isReplay` are headers over HTTP. */
 export interface Answer {
   readonly body: unknown
   readonly etag?: string | undefined
@@ -55,7 +55,7 @@ export type WireEvent =
       readonly data: typeof EventWire.RunEvent.Encoded
     }
 
-/** Calls operations. Every method rejects with a `MillraceError` where it is refused. */
+/** Calls operations. A refused call rejects with a `MillraceError`. */
 export interface Transport {
   readonly call: (call: Call) => Promise<Answer>
   /**
