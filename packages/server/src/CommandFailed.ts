@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 export const exitCodes = { failed: 1, usage: 2 } as const
 
 /** The command failed. `message` says in one line what failed, why, and what to do. */
-export class CommandFailed extends Schema.TaggedError<CommandFailed>()("StartRefused", {
+export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   message: Schema.String,
   reason: Schema.Literals(["failed", "usage"]),
 }) {

@@ -109,7 +109,7 @@ export const run = <A>(
   work({ open: open(target), json }).pipe(
     Effect.scoped,
     Effect.mapError((failure) =>
-      failure._tag === "StartRefused"
+      failure._tag === "CommandFailed"
         ? failure
         : refuse(explain(target._tag === "Server" ? target.url : here, failure)),
     ),

@@ -61,7 +61,7 @@ const refuseUsage = (error: CliError.ShowHelp) =>
 /** Runs the command with the arguments of this process. A failure is printed as one line. */
 export const run = Command.run(millrace, { version }).pipe(
   Effect.catchTag("ShowHelp", refuseUsage),
-  Effect.tapErrorTag("StartRefused", ({ message }) =>
+  Effect.tapErrorTag("CommandFailed", ({ message }) =>
     message === "" ? Effect.void : Console.error(message),
   ),
   Effect.provide(Layer.merge(presenter, builtIns)),
