@@ -52,7 +52,8 @@ describe("CurrentNode.suspend", () => {
   it.effect("leaves a run that has nothing else to do without an owner until its time", () =>
     Effect.gen(function* () {
       const store = yield* RunStore
-      const { id } = yield* start([node("n", "nap", { millis: 3_600_000 })])
+      // No poll falls on this time.
+      const { id } = yield* start([node("n", "nap", { millis: 3_600_123 })])
       yield* TestClock.adjust(1)
       const { run } = yield* recordOf(id)
       assert.strictEqual(run.status, "RUNNING")

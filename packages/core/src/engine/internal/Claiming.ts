@@ -71,7 +71,8 @@ const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Cl
     yield* store.requeue(id, [run.id])
   })
   return Effect.gen(function* () {
-    supervisor.nextDue = Number.POSITIVE_INFINITY
+    const now = clock.currentTimeMillisUnsafe()
+    if (supervisor.nextDue <= now) supervisor.nextDue = Number.POSITIVE_INFINITY
     let more = true
     while (more && room() > 0) {
       const limit = Math.min(options.claimLimit, room())
