@@ -14,6 +14,7 @@ import { never } from "../../domain/Timestamp.ts"
 import { Attempt } from "./Attempt.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
+import { monotonicMillis } from "../StoreClock.ts"
 import type { RunState, Started } from "./RunState.ts"
 import type { Signal, Step } from "./Step.ts"
 
@@ -28,6 +29,9 @@ interface Running {
 /** A signal, or a notification to check whether the process is stopping. */
 export type News = Signal | { readonly _tag: "Drain" }
 
+/** A clock that moves by so much beside the monotonic clock was set. */
+const setMillis = 1_000
+
 /** Calls handlers and sets timers for one run. */
 export class NodeExecutor {
   readonly #progress: RunState
@@ -40,6 +44,9 @@ export class NodeExecutor {
   readonly #running = new Map<number, Running>()
   readonly #waits = new Map<number, Fiber.Fiber<unknown>>()
   #limit: Fiber.Fiber<unknown> | undefined
+  #deadline: Timestamp | undefined
+  /** By how much the clock was ahead of the monotonic clock when the timers were set. */
+  #offset: number | undefined
 
   constructor(
     progress: RunState,
@@ -62,7 +69,8 @@ export class NodeExecutor {
   }
 
   /** Makes sure that the run ends when its time is up. */
-  limit(deadline: number): void {
+  limit(deadline: Timestamp): void {
+    this.#deadline = deadline
     this.#limit = this.#at(deadline, () => ({ _tag: "Expired" }))
   }
 
@@ -76,6 +84,7 @@ export class NodeExecutor {
       now = this.#start(each, now)
     }
     if (this.#progress.run.dueAt !== null) return
+    if (this.#waits.size > 0 || this.#deadline !== undefined) this.#followClock()
     for (const [index, { due }] of this.#progress.waiting) {
       if (due === never || this.#waits.has(index)) continue
       this.#waits.set(
@@ -111,10 +120,27 @@ export class NodeExecutor {
     this.#limit?.interruptUnsafe()
   }
 
+  /** Sets timers anew if the store's clock was set since then. */
+  #followClock(): void {
+    const offset = this.#currentOffset()
+    if (this.#offset === undefined || Math.abs(offset - this.#offset) < setMillis) return
+    this.#offset = offset
+    for (const timer of this.#waits.values()) timer.interruptUnsafe()
+    this.#waits.clear()
+    if (this.#deadline === undefined) return
+    this.#limit?.interruptUnsafe()
+    this.limit(this.#deadline)
+  }
+
   /** Sends a signal at a time. Setting the wall clock does not delay it. */
   #at(time: number, signal: () => Signal): Fiber.Fiber<unknown> {
+    this.#offset ??= this.#currentOffset()
     const millis = Math.max(0, time - this.#clock.currentTimeMillisUnsafe())
     return this.#after(millis, signal)
+  }
+
+  #currentOffset(): number {
+    return this.#clock.currentTimeMillisUnsafe() - monotonicMillis(this.#clock)
   }
 
   #after(millis: number, signal: () => Signal): Fiber.Fiber<unknown> {
