@@ -5,23 +5,10 @@ import { StorageError } from "@millrace/core/ports/StorageError"
 import * as Memory from "@millrace/memory/Stores"
 import { Clock, Context, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
+import { shifted } from "./ShiftedClock.ts"
 
 const epoch = 1_700_000_000_000
 const minute = 60_000
-
-/** The clock of a machine on which it is another time: by so many milliseconds, ever anew. */
-const wrongBy = (clock: Clock.Clock, millis: () => number): Clock.Clock => {
-  const now = () => clock.currentTimeMillisUnsafe() + millis()
-  return {
-    currentTimeMillisUnsafe: now,
-    currentTimeMillis: Effect.sync(now),
-    currentTimeNanosUnsafe: () => BigInt(now()) * 1_000_000n,
-    currentTimeNanos: Effect.sync(() => BigInt(now()) * 1_000_000n),
-    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-    monotonicTimeNanos: clock.monotonicTimeNanos,
-    sleep: (duration) => clock.sleep(duration),
-  }
-}
 
 /** A machine and a store, each with its own idea of the time, and the way between them. */
 interface World {
@@ -52,7 +39,7 @@ const scene = Effect.fnUntraced(function* (given: Partial<World>) {
         ...store,
         now: Effect.suspend(() => {
           const { backMillis, isAway, thereMillis } = world
-          const storeClock = wrongBy(clock, () => world.storeMillis)
+          const storeClock = shifted(clock, () => world.storeMillis)
           const told = Effect.provideService(store.now, Clock.Clock, storeClock)
           const answer = isAway ? Effect.fail(away) : told
           return answer.pipe(
@@ -63,7 +50,7 @@ const scene = Effect.fnUntraced(function* (given: Partial<World>) {
       }),
     ),
   ).pipe(Layer.provide(Memory.layer))
-  const machine = wrongBy(clock, () => world.machineMillis)
+  const machine = shifted(clock, () => world.machineMillis)
   const layer = StoreClock.layer.pipe(
     Layer.provide(over),
     Layer.provide(Layer.succeed(Clock.Clock, machine)),

@@ -9,27 +9,14 @@ import * as Memory from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { shifted } from "./ShiftedClock.ts"
 import { account, boot, Gates, node, shared, start, types } from "./TestEngine.ts"
 
 const second = 1_000
 const hour = 3_600_000
 
-/** A clock that differs from another one by so many milliseconds. */
-const shifted = (clock: Clock.Clock, millis: number): Clock.Clock => {
-  const now = () => clock.currentTimeMillisUnsafe() + millis
-  return {
-    currentTimeMillisUnsafe: now,
-    currentTimeMillis: Effect.sync(now),
-    currentTimeNanosUnsafe: () => BigInt(now()) * 1_000_000n,
-    currentTimeNanos: Effect.sync(() => BigInt(now()) * 1_000_000n),
-    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-    monotonicTimeNanos: clock.monotonicTimeNanos,
-    sleep: (duration) => clock.sleep(duration),
-  }
-}
-
 /** The store with a clock of its own: that of the test, shifted. */
-const storeShiftedBy = (millis: number) =>
+const storeShiftedBy = (millis: () => number) =>
   Layer.effect(
     RunStore,
     Effect.gen(function* () {
@@ -53,18 +40,21 @@ const bootShiftedBy = (millis: number) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const store = yield* RunStore
-    const own = storeShiftedBy(0).pipe(Layer.provide(Layer.succeed(RunStore, store)))
+    const own = storeShiftedBy(() => 0).pipe(Layer.provide(Layer.succeed(RunStore, store)))
     const context = yield* Layer.build(own)
     return yield* boot().pipe(
       Effect.provideContext(context),
-      Effect.provideService(Clock.Clock, shifted(clock, millis)),
+      Effect.provideService(
+        Clock.Clock,
+        shifted(clock, () => millis),
+      ),
     )
   })
 
 describe("Engine.layer on a machine whose clock is an hour behind the store's", () => {
   const engine = Engine.layer.pipe(
     Layer.provide(NodeTypes.layer(...types)),
-    Layer.provideMerge(storeShiftedBy(hour)),
+    Layer.provideMerge(storeShiftedBy(() => hour)),
     Layer.provideMerge(Memory.layer),
     Layer.provideMerge(Gates.layer),
   )
@@ -141,6 +131,33 @@ describe("a process whose clock is behind", () => {
       assert.deepStrictEqual(gates.arrived, ["n"])
       yield* late.stop
     }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("Engine.layer on a store whose clock is set", () => {
+  let ahead = 0
+  const engine = Engine.layer.pipe(
+    Layer.provide(NodeTypes.layer(...types)),
+    Layer.provideMerge(storeShiftedBy(() => ahead)),
+    Layer.provideMerge(Memory.layer),
+    Layer.provideMerge(Gates.layer),
+  )
+
+  it.effect("goes on with a wait that is over by the new time, once other work has ended", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const runs = yield* Runs
+      const { id } = yield* start([node("n", "nap", { millis: hour }), node("g", "gate")])
+      yield* gates.untilArrived("g")
+      ahead = 2 * hour
+      // Until the process has asked for the store's time again.
+      yield* TestClock.adjust(10 * second)
+      yield* gates.open("g")
+      const waiting = yield* Effect.forkChild(runs.wait(account, id))
+      yield* TestClock.adjust(second)
+      const { run } = yield* Fiber.join(waiting)
+      assert.strictEqual(run.status, "COMPLETED")
+    }).pipe(Effect.provide(engine)),
   )
 })
 
