@@ -1,39 +1,12 @@
 // Credits over crashes: whatever goes wrong around a commit, the books add up in the end.
 import { toNumber } from "@millrace/core/domain/Credits"
-import { GraphCache } from "@millrace/core/engine/GraphCache"
-import { NodeTypes } from "@millrace/core/engine/NodeTypes"
-import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
-import { Workflows } from "@millrace/core/engine/Workflows"
-import { RunStore } from "@millrace/core/ports/RunStore"
-import { StorageError } from "@millrace/core/ports/StorageError"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { book, found, fund, known, spends } from "./TestCredits.ts"
+import { faults, withFault } from "./TestCrashes.ts"
 import { account, edge, save, shared } from "./TestEngine.ts"
-
-type Commit = RunStore["Service"]["commit"]
-
-const lost = new StorageError({ operation: "commit", cause: new Error("lost") })
-const crash = Effect.die(new Error("crash"))
-
-/** What can go wrong around a commit. */
-const faults: { readonly [name: string]: (commit: ReturnType<Commit>) => ReturnType<Commit> } = {
-  "before a commit": () => crash,
-  "after a commit": (commit) => Effect.andThen(commit, crash),
-  "with a commit whose answer is lost": (commit) => Effect.andThen(commit, Effect.fail(lost)),
-  "with a commit that does not arrive": () => Effect.fail(lost),
-}
-
-/** An engine over a store whose commits are something else. */
-const engineOver = (store: RunStore["Service"]) =>
-  Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
-    Layer.provideMerge(Runner.layer),
-    Layer.provide(GraphCache.layer),
-    Layer.provide(NodeTypes.layer(...known)),
-    Layer.provide(Layer.succeed(RunStore, store)),
-  )
 
 const lives = Effect.gen(function* () {
   const nodes = [
@@ -58,13 +31,7 @@ describe("A crash", () => {
         for (let index = 2; index <= 4; index++) {
           const ended = yield* Effect.gen(function* () {
             yield* fund(100)
-            let count = 0
-            const good = yield* RunStore
-            const commit: Commit = (given) =>
-              ++count === index ? fault(good.commit(given)) : good.commit(given)
-            const result = yield* Effect.provide(lives, engineOver({ ...good, commit }))
-            assert.isAtLeast(count, index)
-            return result
+            return yield* withFault(fault, index, known, lives)
           }).pipe(Effect.provide(shared()))
           assert.deepStrictEqual(ended, {
             status: "FAILED",

@@ -1,20 +1,14 @@
 // Messages over crashes: each is taken once, and none is missed, whatever goes wrong.
 import { Json } from "@millrace/core/domain/Json"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
-import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { define } from "@millrace/core/engine/NodeDefinition"
-import { NodeTypes } from "@millrace/core/engine/NodeTypes"
-import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
-import { Workflows } from "@millrace/core/engine/Workflows"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import { StorageError } from "@millrace/core/ports/StorageError"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { faults, withFault } from "./TestCrashes.ts"
 import { account, byNode, edge, node, save, shared, types } from "./TestEngine.ts"
-
-type Commit = RunStore["Service"]["commit"]
 
 /** Waits for a message, for an hour at most, and puts out what it says. */
 const wait = define({
@@ -28,25 +22,6 @@ const wait = define({
     return { output: message?.payload ?? "time" }
   }),
 })
-
-const lost = new StorageError({ operation: "commit", cause: new Error("lost") })
-const crash = Effect.die(new Error("crash"))
-
-/** What can go wrong around a commit. */
-const faults: { readonly [name: string]: (commit: ReturnType<Commit>) => ReturnType<Commit> } = {
-  "before a commit": () => crash,
-  "after a commit": (commit) => Effect.andThen(commit, crash),
-  "with a commit whose answer is lost": (commit) => Effect.andThen(commit, Effect.fail(lost)),
-  "with a commit that does not arrive": () => Effect.fail(lost),
-}
-
-const engineOver = (store: RunStore["Service"]) =>
-  Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
-    Layer.provideMerge(Runner.layer),
-    Layer.provide(GraphCache.layer),
-    Layer.provide(NodeTypes.layer(...types, wait)),
-    Layer.provide(Layer.succeed(RunStore, store)),
-  )
 
 /** Sends messages early, at the same moment as a commit, and late; gives what became of them. */
 const lives = Effect.gen(function* () {
@@ -86,13 +61,8 @@ describe("A crash", () => {
     it.effect(`${name} loses no message and gives none twice, whichever commit it is`, () =>
       Effect.gen(function* () {
         for (let index = 2; index <= 6; index++) {
-          const ended = yield* Effect.gen(function* () {
-            let count = 0
-            const good = yield* RunStore
-            const commit: Commit = (given) =>
-              ++count === index ? fault(good.commit(given)) : good.commit(given)
-            return yield* Effect.provide(lives, engineOver({ ...good, commit }))
-          }).pipe(Effect.provide(shared()))
+          const tried = withFault(fault, index, [...types, wait], lives)
+          const ended = yield* Effect.provide(tried, shared())
           assert.deepStrictEqual(
             ended,
             { status: "COMPLETED", outputs: [1, 3], last: 2, messages: 3, left: 0 },
