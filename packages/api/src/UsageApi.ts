@@ -5,7 +5,8 @@ import { SignedAmount } from "@millrace/core/domain/Credits"
 import { usageDays, usageRows } from "@millrace/core/domain/Limits"
 import { Day, Usage } from "@millrace/core/domain/Usage"
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { described, titled } from "./internal/Words.ts"
 import { BadRequest } from "./WireError.ts"
 
 /** What an account has. */
@@ -35,17 +36,15 @@ export const UsageReport = Schema.Struct({
 }).annotate({ identifier: "Usage" })
 export type UsageReport = typeof UsageReport.Type
 
-const read = HttpApiEndpoint.get("read", "/", {
-  query: UsageQuery,
-  success: UsageReport,
-  error: BadRequest,
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Read balance and usage",
-    description:
-      `Runs that were created from \`from\` to \`to\`, both included, by day, workflow and key: ` +
-      `at most ${usageDays} days, the last 30 where nothing is said. Days are those of UTC. Of ` +
-      `workflows and keys the ${usageRows} that cost most are named.`,
+const read = described(
+  "Read balance and usage",
+  `Runs that were created from \`from\` to \`to\`, both included, by day, workflow and key: ` +
+    `at most ${usageDays} days, the last 30 where nothing is said. Days are those of UTC. Of ` +
+    `workflows and keys the ${usageRows} that cost most are named.`,
+  HttpApiEndpoint.get("read", "/", {
+    query: UsageQuery,
+    success: UsageReport,
+    error: BadRequest,
   }),
 )
 
@@ -53,6 +52,4 @@ const read = HttpApiEndpoint.get("read", "/", {
 export class UsageApi extends HttpApiGroup.make("usage")
   .add(read)
   .prefix("/usage")
-  .annotateMerge(
-    OpenApi.annotations({ title: "Usage", description: "Credits: what there is and was used." }),
-  ) {}
+  .annotateMerge(titled("Usage", "Credits: what there is and was used.")) {}

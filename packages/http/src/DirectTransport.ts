@@ -14,11 +14,11 @@ import type { Call, OperationName, Transport, WireEvent } from "@millrace/api/Tr
 import { textOf } from "@millrace/api/Transport"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { RunId } from "@millrace/core/domain/Id"
-import { Effect, Result, Schema, Stream } from "effect"
+import { Effect, Schema, Stream } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import type { Refusal } from "./Errors.ts"
 import * as Form from "./Form.ts"
-import type { Caller, OperationAnswer } from "./internal/Operation.ts"
+import type { Operation } from "./internal/Operation.ts"
 import { Operations } from "./internal/Operations.ts"
 import type { Source } from "./internal/RunStream.ts"
 import { items } from "./internal/RunStream.ts"
@@ -39,12 +39,9 @@ const writerOf = (schema: Schema.Top) => {
   return (value: unknown): unknown => plainJson(encode(value, written), "answer")
 }
 
-/** Any operation, seen without its types: the table of operations has checked them. */
-type Run = (caller: Caller, input: never) => Effect.Effect<OperationAnswer<unknown>, Refusal>
-
 /** How what a call brings is read, and what it answers is written. */
 interface Codec {
-  readonly read: (call: Call) => Result.Result<never, Refusal>
+  readonly read: (account: AccountId, call: Call) => Effect.Effect<never, Refusal>
   readonly write: (value: unknown) => unknown
 }
 
@@ -73,15 +70,11 @@ const makeCodec = (endpoint: HttpApiEndpoint.Top): Codec => {
   const parts = partsOf(endpoint)
   const [success] = endpoint.success
   return {
-    read: (call) => {
-      const input: Record<string, unknown> = { bytes: bytesOf(call.body) }
-      for (const { of, part, read } of parts) {
-        const found = read(of(call))
-        if (Result.isFailure(found)) return Result.fail(found.failure)
-        input[part] = found.success
-      }
-      return Result.succeed(input as never)
-    },
+    read: Effect.fnUntraced(function* (account, call) {
+      const input: Record<string, unknown> = { account, bytes: bytesOf(call.body) }
+      for (const { of, part, read } of parts) input[part] = yield* Effect.fromResult(read(of(call)))
+      return input as never
+    }),
     write: writerOf(success!),
   }
 }
@@ -91,19 +84,13 @@ const codecs = new Map<OperationName, Codec>()
 const partsOfName = (operation: OperationName) =>
   operation.split(".") as [keyof (typeof Api)["groups"], string]
 
-const endpointOf = (operation: OperationName): HttpApiEndpoint.Top => {
-  const [group, name] = partsOfName(operation)
-  const endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> = Api.groups[group].endpoints
-  return endpoints[name]!
-}
-
 /** Made when an operation is called for the first time. */
 const codecOf = (operation: OperationName): Codec => {
-  const known = codecs.get(operation)
-  if (known !== undefined) return known
-  const made = makeCodec(endpointOf(operation))
-  codecs.set(operation, made)
-  return made
+  const [group, name] = partsOfName(operation)
+  const endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> = Api.groups[group].endpoints
+  const codec = codecs.get(operation) ?? makeCodec(endpoints[name]!)
+  codecs.set(operation, codec)
+  return codec
 }
 
 const writeRun = writerOf(Schema.toCodecJson(RunRead))
@@ -138,36 +125,27 @@ const streamOf = (
 }
 
 /** Calls the operations of an engine for one account. */
-export const make = (account: AccountId, execute: Execute): Transport => {
-  const caller: Caller = { account }
-  return {
-    call: async (call) => {
-      const { operation, signal } = call
-      const codec = codecOf(operation)
-      const [group, name] = partsOfName(operation)
-      const answered = Operations.use(({ groups }) => {
-        const input = codec.read(call)
-        if (Result.isFailure(input)) return Effect.fail(input.failure)
-        const run = (groups[group] as Readonly<Record<string, Run>>)[name]!
-        return run(caller, input.success)
-      })
-      const { value, ...beside } = await execute(answered, signal)
-      return { ...beside, body: codec.write(value) }
-    },
-    events: async (id, after, signal) => {
-      const headers = { "last-event-id": String(after) }
-      const codec = codecOf("runs.events")
-      const found = Operations.use(({ follow }) => {
-        const input = codec.read({ operation: "runs.events", id, headers })
-        if (Result.isFailure(input)) return Effect.fail(input.failure)
-        return follow(caller, input.success)
-      })
-      const { value: source } = await execute(found, signal)
-      return source === undefined ? undefined : streamOf(execute, source, signal)
-    },
-    wait: async (id, signal) => {
-      const ended = Operations.use(({ wait }) => wait(caller, RunId.make(id)))
-      return writeRun(await execute(ended, signal)) as typeof RunRead.Encoded
-    },
-  }
-}
+export const make = (account: AccountId, execute: Execute): Transport => ({
+  call: async (call) => {
+    const [group, name] = partsOfName(call.operation)
+    const { read, write } = codecOf(call.operation)
+    const answered = Operations.use(({ groups }) => {
+      const operations = groups[group] as Readonly<Record<string, Operation>>
+      return Effect.flatMap(read(account, call), operations[name]!)
+    })
+    const { value, ...beside } = await execute(answered, call.signal)
+    return { ...beside, body: write(value) }
+  },
+  events: async (id, after, signal) => {
+    const operation = "runs.events"
+    const call = { operation, id, headers: { "last-event-id": String(after) } } as const
+    const input = codecOf(operation).read(account, call)
+    const found = Operations.use(({ follow }) => Effect.flatMap(input, follow))
+    const { value: source } = await execute(found, signal)
+    return source === undefined ? undefined : streamOf(execute, source, signal)
+  },
+  wait: async (id, signal) => {
+    const ended = Operations.use(({ wait }) => wait(account, RunId.make(id)))
+    return writeRun(await execute(ended, signal)) as typeof RunRead.Encoded
+  },
+})

@@ -129,164 +129,127 @@ export interface Form<R, E extends Wire.WireError> {
   readonly headers?: (refusal: R) => Headers
 }
 
-const form = <T extends Tag, E extends Wire.WireError>(_tag: T, row: Form<Of<T>, E>) => row
+/** The class of an error of the interface. */
+type WireClass<E extends Wire.WireError> = new (body: { readonly error: string }) => E
+type Code = Form<never, never>["code"]
+
+/** A refusal whose own message is the sentence. */
+const told = <E extends Wire.WireError>(code: Code, Class: WireClass<E>) => ({
+  code,
+  error: ({ message }: { readonly message: string }) => new Class({ error: message }),
+})
+
+/** A refusal that has one sentence, and perhaps headers. */
+const says = <E extends Wire.WireError>(
+  code: Code,
+  Class: WireClass<E>,
+  error: string,
+  headers: Headers = {},
+) => ({ code, error: () => new Class({ error }), headers: () => headers })
+
+const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }) => ({
+  "retry-after": String(retryAfterSeconds),
+})
+
+const bearer = { "www-authenticate": "Bearer" }
 
 const forms = {
-  WorkflowNotFound: form("WorkflowNotFound", {
-    code: "workflow_not_found",
-    error: () => new Wire.NotFound({ error: "The workflow does not exist" }),
-  }),
-  RunNotFound: form("RunNotFound", {
-    code: "run_not_found",
-    error: () => new Wire.NotFound({ error: "The run does not exist" }),
-  }),
-  NotInQuarantine: form("NotInQuarantine", {
-    code: "not_in_quarantine",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
-  }),
-  InvalidGraph: form("InvalidGraph", {
-    code: "invalid_graph",
-    error: ({ message }) => new Wire.BadRequest({ error: message }),
-  }),
-  InvalidWebhook: form("InvalidWebhook", {
-    code: "invalid_webhook",
-    error: ({ message }) => new Wire.BadRequest({ error: message }),
-  }),
-  DeliveryNotFound: form("DeliveryNotFound", {
-    code: "delivery_not_found",
-    error: () => new Wire.NotFound({ error: "The delivery does not exist" }),
-  }),
-  RevisionMismatch: form("RevisionMismatch", {
-    code: "revision_mismatch",
-    error: ({ message }) => new Wire.PreconditionFailed({ error: message }),
-  }),
-  TooManyChanges: form("TooManyChanges", {
-    code: "too_many_changes",
-    error: ({ message }) => new Wire.Conflict({ error: message }),
-  }),
-  RunEnded: form("RunEnded", {
-    code: "run_ended",
-    error: ({ message }) => new Wire.Conflict({ error: message }),
-  }),
-  InsufficientCredits: form("InsufficientCredits", {
-    code: "insufficient_credits",
-    error: ({ message }) => new Wire.PaymentRequired({ error: message }),
-  }),
-  BeyondMaxCredits: form("BeyondMaxCredits", {
-    code: "beyond_max_credits",
-    error: ({ message }) => new Wire.PaymentRequired({ error: message }),
-  }),
-  IdempotencyKeyTaken: form("IdempotencyKeyTaken", {
-    code: "idempotency_key_taken",
-    error: () =>
-      new Wire.Conflict({ error: "Idempotency-Key: was given to another start within 24 hours" }),
-  }),
-  StorageError: form("StorageError", {
+  WorkflowNotFound: says("workflow_not_found", Wire.NotFound, "The workflow does not exist"),
+  RunNotFound: says("run_not_found", Wire.NotFound, "The run does not exist"),
+  NotInQuarantine: told("not_in_quarantine", Wire.NotFound),
+  InvalidGraph: told("invalid_graph", Wire.BadRequest),
+  InvalidWebhook: told("invalid_webhook", Wire.BadRequest),
+  DeliveryNotFound: says("delivery_not_found", Wire.NotFound, "The delivery does not exist"),
+  RevisionMismatch: told("revision_mismatch", Wire.PreconditionFailed),
+  TooManyChanges: told("too_many_changes", Wire.Conflict),
+  RunEnded: told("run_ended", Wire.Conflict),
+  InsufficientCredits: told("insufficient_credits", Wire.PaymentRequired),
+  BeyondMaxCredits: told("beyond_max_credits", Wire.PaymentRequired),
+  IdempotencyKeyTaken: says(
+    "idempotency_key_taken",
+    Wire.Conflict,
+    "Idempotency-Key: was given to another start within 24 hours",
+  ),
+  StorageError: {
     code: "store_unavailable",
     error: ({ cause, message }) =>
       new Wire.Unavailable({
         error: cause instanceof Unsupported ? message : "The store is unavailable; try again",
       }),
-  }),
+  },
   // Only operators meet this error. Its message names the key and does not show it.
-  VaultClosed: form("VaultClosed", {
-    code: "vault_closed",
-    error: ({ message }) => new Wire.Unavailable({ error: message }),
-  }),
-  InvalidRequest: form("InvalidRequest", {
-    code: "invalid_request",
-    error: ({ message }) => new Wire.BadRequest({ error: message }),
-  }),
-  KeyRefused: form("KeyRefused", {
-    code: "key_refused",
-    error: () => new Wire.Unauthorized({ error: "API key is missing, invalid or expired" }),
-    headers: () => ({ "www-authenticate": "Bearer" }),
-  }),
-  TokenRefused: form("TokenRefused", {
-    code: "token_refused",
-    error: () => new Wire.Unauthorized({ error: "The admin token is missing or wrong" }),
-    headers: () => ({ "www-authenticate": "Bearer" }),
-  }),
-  AccountNotFound: form("AccountNotFound", {
-    code: "account_not_found",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
-  }),
-  KeyNotFound: form("KeyNotFound", {
-    code: "key_not_found",
-    error: ({ message }) => new Wire.NotFound({ error: message }),
-  }),
-  InvalidKey: form("InvalidKey", {
-    code: "invalid_key",
-    error: ({ message }) => new Wire.BadRequest({ error: message }),
-  }),
-  LabelTaken: form("LabelTaken", {
-    code: "label_taken",
-    error: ({ message }) => new Wire.Conflict({ error: message }),
-  }),
-  TooManyKeys: form("TooManyKeys", {
-    code: "too_many_keys",
-    error: ({ message }) => new Wire.Conflict({ error: message }),
-  }),
-  LimitExceeded: form("LimitExceeded", {
+  VaultClosed: told("vault_closed", Wire.Unavailable),
+  InvalidRequest: told("invalid_request", Wire.BadRequest),
+  KeyRefused: says(
+    "key_refused",
+    Wire.Unauthorized,
+    "API key is missing, invalid or expired",
+    bearer,
+  ),
+  TokenRefused: says(
+    "token_refused",
+    Wire.Unauthorized,
+    "The admin token is missing or wrong",
+    bearer,
+  ),
+  AccountNotFound: told("account_not_found", Wire.NotFound),
+  KeyNotFound: told("key_not_found", Wire.NotFound),
+  InvalidKey: told("invalid_key", Wire.BadRequest),
+  LabelTaken: told("label_taken", Wire.Conflict),
+  TooManyKeys: told("too_many_keys", Wire.Conflict),
+  LimitExceeded: {
     code: "limit_exceeded",
     error: ({ retryAfterSeconds }) =>
       new Wire.TooManyRequests({
         error: `The rate limit of the API key is exceeded; retry in ${retryAfterSeconds} s`,
       }),
-    headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
-  }),
-  TooManyBadTokens: form("TooManyBadTokens", {
+    headers: retryAfter,
+  },
+  TooManyBadTokens: {
     code: "too_many_bad_tokens",
     error: ({ retryAfterSeconds }) =>
       new Wire.TooManyRequests({
         error: `Too many bad API keys came from this address; retry in ${retryAfterSeconds} s`,
       }),
-    headers: ({ retryAfterSeconds }) => ({ "retry-after": String(retryAfterSeconds) }),
-  }),
-  TooManyStreams: form("TooManyStreams", {
+    headers: retryAfter,
+  },
+  TooManyStreams: {
     code: "too_many_streams",
     error: ({ of }) =>
       of === "key"
         ? new Wire.TooManyRequests({ error: "The API key holds too many streams open" })
         : new Wire.Unavailable({ error: "The server holds too many streams open; try again" }),
     headers: () => ({ "retry-after": "5" }),
-  }),
-  BodyTooLarge: form("BodyTooLarge", {
+  },
+  BodyTooLarge: {
     code: "body_too_large",
     error: ({ limit }) =>
       new Wire.PayloadTooLarge({ error: `The body is larger than ${limit} bytes` }),
     // The rest of the body is not read, so the connection cannot be used again.
     headers: () => ({ connection: "close" }),
-  }),
-  NotJson: form("NotJson", {
-    code: "unsupported_media_type",
-    error: () => new Wire.UnsupportedMediaType({ error: "Content-Type must be application/json" }),
-  }),
-  Compressed: form("Compressed", {
-    code: "unsupported_content_encoding",
-    error: () => new Wire.UnsupportedMediaType({ error: "Content-Encoding is not supported" }),
-    headers: () => ({ "accept-encoding": "identity" }),
-  }),
-  UnknownRoute: form("UnknownRoute", {
-    code: "unknown_route",
-    error: () => new Wire.NotFound({ error: "There is nothing at this address" }),
-  }),
-  WrongMethod: form("WrongMethod", {
+  },
+  NotJson: says(
+    "unsupported_media_type",
+    Wire.UnsupportedMediaType,
+    "Content-Type must be application/json",
+  ),
+  Compressed: says(
+    "unsupported_content_encoding",
+    Wire.UnsupportedMediaType,
+    "Content-Encoding is not supported",
+    { "accept-encoding": "identity" },
+  ),
+  UnknownRoute: says("unknown_route", Wire.NotFound, "There is nothing at this address"),
+  WrongMethod: {
     code: "method_not_allowed",
     error: ({ allowed, method }) =>
       new Wire.MethodNotAllowed({
         error: `${plain(method)} is not possible here; allowed: ${allowed.join(", ")}`,
       }),
     headers: ({ allowed }) => ({ allow: allowed.join(", ") }),
-  }),
-  ShuttingDown: form("ShuttingDown", {
-    code: "shutting_down",
-    error: () => new Wire.Unavailable({ error: "The server is shutting down; try again" }),
-  }),
-  Fault: form("Fault", {
-    code: "internal_error",
-    error: () => new Wire.InternalError({ error: "Internal error" }),
-  }),
+  },
+  ShuttingDown: says("shutting_down", Wire.Unavailable, "The server is shutting down; try again"),
+  Fault: says("internal_error", Wire.InternalError, "Internal error"),
 } satisfies { readonly [T in Tag]: Form<Of<T>, Wire.WireError> }
 
 /** The error that a refusal becomes. */

@@ -8,8 +8,7 @@ import { secretOf } from "@millrace/core/domain/ApiKey"
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import { Keys } from "@millrace/core/engine/Keys"
 import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
-import { orFirst } from "@millrace/core/engine/StoreDeadline"
-import { StorageError } from "@millrace/core/ports/StorageError"
+import { limited } from "@millrace/core/engine/StoreDeadline"
 import { Unsupported } from "@millrace/core/ports/StoreManifest"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -39,13 +38,6 @@ const nobody = AccountId.make("acc_nobody")
 const nothing = WorkflowId.make("wf_nothing")
 const noKey = Redacted.make(secretOf(new Uint8Array(32), "mr_"))
 
-const unreachable = Effect.fail(
-  new StorageError({
-    operation: "Health.ready",
-    cause: new Error(`no answer within ${reachableMillis} ms`),
-  }),
-)
-
 const ready = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const store = yield* WorkflowStore
@@ -57,7 +49,7 @@ const ready = HttpRouter.use(
       error.cause instanceof Unsupported ? Effect.void : Effect.fail(error),
     )
     const reach = Effect.andThen(admission, store.find(nobody, nothing)).pipe(
-      orFirst(Effect.delay(unreachable, reachableMillis)),
+      limited("Health.ready", reachableMillis),
       Effect.map(() => readyWith(problemOfClock(aheadMillis()))),
       Effect.catch((error) => Effect.as(logStorage(error), answerOf(error, 503))),
     )

@@ -1,36 +1,36 @@
 /**
  * The operations of operators on accounts.
  */
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { described, titled } from "./Words.ts"
 import { Account, AccountParams, Accounts, CreateAccount, UpdateAccount } from "../AdminWire.ts"
-import { BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType } from "../WireError.ts"
+import { bodyErrors, NotFound } from "../WireError.ts"
 
-const list = HttpApiEndpoint.get("list", "/", { success: Accounts }).annotateMerge(
-  OpenApi.annotations({ summary: "List accounts", description: "All of them, oldest first." }),
+const list = described(
+  "List accounts",
+  "All of them, oldest first.",
+  HttpApiEndpoint.get("list", "/", { success: Accounts }),
 )
 
-const create = HttpApiEndpoint.post("create", "/", {
-  payload: CreateAccount,
-  success: Account.pipe(HttpApiSchema.status(201)),
-  error: [BadRequest, PayloadTooLarge, UnsupportedMediaType],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Make an account",
-    description: "The name is for people: several accounts may have the same.",
+const create = described(
+  "Make an account",
+  "The name is for people: several accounts may have the same.",
+  HttpApiEndpoint.post("create", "/", {
+    payload: CreateAccount,
+    success: Account.pipe(HttpApiSchema.status(201)),
+    error: bodyErrors,
   }),
 )
 
-const update = HttpApiEndpoint.patch("update", "/:id", {
-  params: AccountParams,
-  payload: UpdateAccount,
-  success: Account,
-  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Change an account",
-    description:
-      "Every server obeys a new cap within a quarter of its lease, 7.5 seconds by default. What " +
-      "is in progress by then goes on.",
+const update = described(
+  "Change an account",
+  "Every server obeys a new cap within a quarter of its lease, 7.5 seconds by default. What " +
+    "is in progress by then goes on.",
+  HttpApiEndpoint.patch("update", "/:id", {
+    params: AccountParams,
+    payload: UpdateAccount,
+    success: Account,
+    error: [...bodyErrors, NotFound],
   }),
 )
 
@@ -38,9 +38,4 @@ const update = HttpApiEndpoint.patch("update", "/:id", {
 export class AdminAccountsApi extends HttpApiGroup.make("accounts")
   .add(list, create, update)
   .prefix("/accounts")
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "Accounts",
-      description: "To whom workflows, runs and keys belong.",
-    }),
-  ) {}
+  .annotateMerge(titled("Accounts", "To whom workflows, runs and keys belong.")) {}

@@ -2,7 +2,8 @@
  * The operations on runs (specification 4.5 to 4.8, and the extensions).
  */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { described, titled } from "./Words.ts"
 import { pageOf, RunQuery } from "../PageQuery.ts"
 import { SequenceText, StreamedEvent } from "../RunEventWire.ts"
 import {
@@ -15,110 +16,91 @@ import {
   StartRun,
 } from "../RunWire.ts"
 import { IdParams, IdempotencyKeyText } from "../Text.ts"
-import {
-  BadRequest,
-  Conflict,
-  NotFound,
-  PayloadTooLarge,
-  PaymentRequired,
-  UnsupportedMediaType,
-} from "../WireError.ts"
+import { BadRequest, bodyErrors, Conflict, NotFound, PaymentRequired } from "../WireError.ts"
 
-const list = HttpApiEndpoint.get("list", "/", {
-  query: RunQuery,
-  success: pageOf(RunItem),
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "List runs",
-    description:
-      "Newest first. By `cursor` and `limit`, or by `page` and `pageSize`, never both. `search` " +
-      "is a part of the workflow's name or of the error in any case, or the beginning of a run " +
-      "id. A cursor goes on with the filter it was made for.",
+const list = described(
+  "List runs",
+  "Newest first. By `cursor` and `limit`, or by `page` and `pageSize`, never both. `search` " +
+    "is a part of the workflow's name or of the error in any case, or the beginning of a run " +
+    "id. A cursor goes on with the filter it was made for.",
+  HttpApiEndpoint.get("list", "/", {
+    query: RunQuery,
+    success: pageOf(RunItem),
   }),
 )
 
-const start = HttpApiEndpoint.post("start", "/", {
-  headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(IdempotencyKeyText) }),
-  payload: StartRun,
-  success: StartedRun.pipe(HttpApiSchema.status(201)),
-  error: [BadRequest, PaymentRequired, NotFound, Conflict, PayloadTooLarge, UnsupportedMediaType],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Start a run",
-    description:
-      "Freezes the workflow as it is now. Every problem of the graph and of the given values is " +
-      "named at once, and nothing is started. What the run is expected to cost is set aside; " +
-      "where the account does not cover it, nothing is started. The answer has a `Location`. " +
-      "Under an `Idempotency-Key` one run is started, however often the request is repeated " +
-      "within 24 hours: repetitions get the first answer with `Idempotent-Replayed: true`, and " +
-      "409 if their body is another one, byte for byte.",
+const start = described(
+  "Start a run",
+  "Freezes the workflow as it is now. Every problem of the graph and of the given values is " +
+    "named at once, and nothing is started. What the run is expected to cost is set aside; " +
+    "where the account does not cover it, nothing is started. The answer has a `Location`. " +
+    "Under an `Idempotency-Key` one run is started, however often the request is repeated " +
+    "within 24 hours: repetitions get the first answer with `Idempotent-Replayed: true`, and " +
+    "409 if their body is another one, byte for byte.",
+  HttpApiEndpoint.post("start", "/", {
+    headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(IdempotencyKeyText) }),
+    payload: StartRun,
+    success: StartedRun.pipe(HttpApiSchema.status(201)),
+    error: [...bodyErrors, PaymentRequired, NotFound, Conflict],
   }),
 )
 
-const estimate = HttpApiEndpoint.post("estimate", "/estimate", {
-  payload: StartRun,
-  success: RunEstimate,
-  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Estimate a run",
-    description:
-      "Says what a start with the same body would cost, node by node, or everything that stands " +
-      "against it. Nothing is created.",
+const estimate = described(
+  "Estimate a run",
+  "Says what a start with the same body would cost, node by node, or everything that stands " +
+    "against it. Nothing is created.",
+  HttpApiEndpoint.post("estimate", "/estimate", {
+    payload: StartRun,
+    success: RunEstimate,
+    error: [...bodyErrors, NotFound],
   }),
 )
 
-const batch = HttpApiEndpoint.post("batch", "/batch", {
-  payload: RunBatch,
-  success: RunDetails,
-  error: [BadRequest, PayloadTooLarge, UnsupportedMediaType],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Read several runs",
-    description:
-      "Unknown ids are left out, repeated ones come once. An answer is bounded: runs whose data " +
-      "would go beyond 16 MiB together come with `omitted`, without context, inputs, outputs and " +
-      "logs.",
+const batch = described(
+  "Read several runs",
+  "Unknown ids are left out, repeated ones come once. An answer is bounded: runs whose data " +
+    "would go beyond 16 MiB together come with `omitted`, without context, inputs, outputs and " +
+    "logs.",
+  HttpApiEndpoint.post("batch", "/batch", {
+    payload: RunBatch,
+    success: RunDetails,
+    error: bodyErrors,
   }),
 )
 
-const get = HttpApiEndpoint.get("get", "/:id", {
-  params: IdParams,
-  success: RunRead,
-  error: NotFound,
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Read a run",
-    description: "Everything that is known of the run and of each of its nodes.",
+const get = described(
+  "Read a run",
+  "Everything that is known of the run and of each of its nodes.",
+  HttpApiEndpoint.get("get", "/:id", {
+    params: IdParams,
+    success: RunRead,
+    error: NotFound,
   }),
 )
 
-const events = HttpApiEndpoint.get("events", "/:id/events", {
-  params: IdParams,
-  headers: Schema.Struct({ "last-event-id": Schema.optionalKey(SequenceText) }),
-  success: [HttpApiSchema.StreamSse({ events: StreamedEvent }), HttpApiSchema.NoContent],
-  error: [BadRequest, NotFound],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Follow a run",
-    description:
-      "Server-sent events: first a `snapshot` of the run as it is, then every event of the run " +
-      "from the first on, or behind the one that `Last-Event-ID` names, as they happen and " +
-      "wherever the run executes. The `id` of an event is its number, from 1 without gaps. The " +
-      "stream ends after the event that ends the run; whoever has that one already gets 204. It " +
-      "also ends after ten minutes or when the server stops: ask again with `Last-Event-ID`, and " +
-      "nothing is lost.",
+const events = described(
+  "Follow a run",
+  "Server-sent events: first a `snapshot` of the run as it is, then every event of the run " +
+    "from the first on, or behind the one that `Last-Event-ID` names, as they happen and " +
+    "wherever the run executes. The `id` of an event is its number, from 1 without gaps. The " +
+    "stream ends after the event that ends the run; whoever has that one already gets 204. It " +
+    "also ends after ten minutes or when the server stops: ask again with `Last-Event-ID`, and " +
+    "nothing is lost.",
+  HttpApiEndpoint.get("events", "/:id/events", {
+    params: IdParams,
+    headers: Schema.Struct({ "last-event-id": Schema.optionalKey(SequenceText) }),
+    success: [HttpApiSchema.StreamSse({ events: StreamedEvent }), HttpApiSchema.NoContent],
+    error: [BadRequest, NotFound],
   }),
 )
 
-const cancel = HttpApiEndpoint.post("cancel", "/:id/cancel", {
-  params: IdParams,
-  success: RunItem,
-  error: [NotFound, Conflict],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Cancel a run",
-    description: "At once. Canceling a canceled run changes nothing; other ended runs conflict.",
+const cancel = described(
+  "Cancel a run",
+  "At once. Canceling a canceled run changes nothing; other ended runs conflict.",
+  HttpApiEndpoint.post("cancel", "/:id/cancel", {
+    params: IdParams,
+    success: RunItem,
+    error: [NotFound, Conflict],
   }),
 )
 
@@ -126,4 +108,4 @@ const cancel = HttpApiEndpoint.post("cancel", "/:id/cancel", {
 export class RunsApi extends HttpApiGroup.make("runs")
   .add(list, start, estimate, batch, get, events, cancel)
   .prefix("/runs")
-  .annotateMerge(OpenApi.annotations({ title: "Runs", description: "Executions of workflows." })) {}
+  .annotateMerge(titled("Runs", "Executions of workflows.")) {}

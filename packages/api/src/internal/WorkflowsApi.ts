@@ -2,12 +2,14 @@
  * The operations on workflows (specification 4.1 to 4.4, and the extensions).
  */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { described, titled } from "./Words.ts"
 import { PageQuery, pageOf } from "../PageQuery.ts"
 import { IdParams } from "../Text.ts"
 import { ValidateWorkflow, Validation } from "../ValidationWire.ts"
 import {
   BadRequest,
+  bodyErrors,
   Conflict,
   NotFound,
   PayloadTooLarge,
@@ -23,113 +25,100 @@ import {
   WorkflowItem,
 } from "../WorkflowWire.ts"
 
-const list = HttpApiEndpoint.get("list", "/", {
-  query: PageQuery,
-  success: pageOf(WorkflowItem),
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "List workflows",
-    description:
-      "Newest first, without nodes and edges. `search` is a part of the name in any case.",
+const list = described(
+  "List workflows",
+  "Newest first, without nodes and edges. `search` is a part of the name in any case.",
+  HttpApiEndpoint.get("list", "/", {
+    query: PageQuery,
+    success: pageOf(WorkflowItem),
   }),
 )
 
-const create = HttpApiEndpoint.post("create", "/", {
-  payload: CreateWorkflow,
-  success: Workflow.pipe(HttpApiSchema.status(201)),
-  error: [BadRequest, PayloadTooLarge, UnsupportedMediaType],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Create a workflow",
-    description:
-      "Accepts drafts: unknown node types and missing inputs are found when a run is started. " +
-      "The answer has a `Location` and an `ETag`.",
+const create = described(
+  "Create a workflow",
+  "Accepts drafts: unknown node types and missing inputs are found when a run is started. " +
+    "The answer has a `Location` and an `ETag`.",
+  HttpApiEndpoint.post("create", "/", {
+    payload: CreateWorkflow,
+    success: Workflow.pipe(HttpApiSchema.status(201)),
+    error: bodyErrors,
   }),
 )
 
-const get = HttpApiEndpoint.get("get", "/:id", {
-  params: IdParams,
-  success: Workflow,
-  error: NotFound,
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Read a workflow",
-    description: "The answer's `ETag` is the revision; give it as `If-Match` with a change.",
+const get = described(
+  "Read a workflow",
+  "The answer's `ETag` is the revision; give it as `If-Match` with a change.",
+  HttpApiEndpoint.get("get", "/:id", {
+    params: IdParams,
+    success: Workflow,
+    error: NotFound,
   }),
 )
 
-const update = HttpApiEndpoint.patch("update", "/:id", {
-  params: IdParams,
-  headers: Schema.Struct({
-    "if-match": Schema.optionalKey(
-      Schema.String.annotate({ description: "The `ETag` that the change is based on." }),
-    ),
-  }),
-  payload: UpdateWorkflow,
-  success: Workflow,
-  error: [
-    BadRequest,
-    NotFound,
-    Conflict,
-    PreconditionFailed,
-    PayloadTooLarge,
-    UnsupportedMediaType,
-  ],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Change a workflow",
-    description:
-      "Sets the fields that are given; `nodes` and `edges` replace the whole array. An empty " +
-      "body changes nothing. Without `If-Match` the last write wins. Changes of one workflow at " +
-      "once are made in turn; 409 if there are too many.",
+const update = described(
+  "Change a workflow",
+  "Sets the fields that are given; `nodes` and `edges` replace the whole array. An empty " +
+    "body changes nothing. Without `If-Match` the last write wins. Changes of one workflow at " +
+    "once are made in turn; 409 if there are too many.",
+  HttpApiEndpoint.patch("update", "/:id", {
+    params: IdParams,
+    headers: Schema.Struct({
+      "if-match": Schema.optionalKey(
+        Schema.String.annotate({ description: "The `ETag` that the change is based on." }),
+      ),
+    }),
+    payload: UpdateWorkflow,
+    success: Workflow,
+    error: [
+      BadRequest,
+      NotFound,
+      Conflict,
+      PreconditionFailed,
+      PayloadTooLarge,
+      UnsupportedMediaType,
+    ],
   }),
 )
 
-const remove = HttpApiEndpoint.delete("remove", "/:id", {
-  params: IdParams,
-  success: HttpApiSchema.NoContent,
-  error: NotFound,
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Delete a workflow",
-    description: "Its runs stay and go on.",
+const remove = described(
+  "Delete a workflow",
+  "Its runs stay and go on.",
+  HttpApiEndpoint.delete("remove", "/:id", {
+    params: IdParams,
+    success: HttpApiSchema.NoContent,
+    error: NotFound,
   }),
 )
 
-const duplicate = HttpApiEndpoint.post("duplicate", "/:id/duplicate", {
-  params: IdParams,
-  success: Workflow.pipe(HttpApiSchema.status(201)),
-  error: NotFound,
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Duplicate a workflow",
-    description: "The same content under a new id; ` (copy)` is added to the name.",
+const duplicate = described(
+  "Duplicate a workflow",
+  "The same content under a new id; ` (copy)` is added to the name.",
+  HttpApiEndpoint.post("duplicate", "/:id/duplicate", {
+    params: IdParams,
+    success: Workflow.pipe(HttpApiSchema.status(201)),
+    error: NotFound,
   }),
 )
 
-const addNode = HttpApiEndpoint.post("addNode", "/:id/nodes", {
-  params: IdParams,
-  payload: AddNode,
-  success: AddedNode.pipe(HttpApiSchema.status(201)),
-  error: [BadRequest, NotFound, Conflict, PayloadTooLarge, UnsupportedMediaType],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Add a node",
-    description:
-      "Places the node by `position`, or by `column` and `row`, or one column right of the last.",
+const addNode = described(
+  "Add a node",
+  "Places the node by `position`, or by `column` and `row`, or one column right of the last.",
+  HttpApiEndpoint.post("addNode", "/:id/nodes", {
+    params: IdParams,
+    payload: AddNode,
+    success: AddedNode.pipe(HttpApiSchema.status(201)),
+    error: [...bodyErrors, NotFound, Conflict],
   }),
 )
 
-const validate = HttpApiEndpoint.post("validate", "/:id/validate", {
-  params: IdParams,
-  payload: ValidateWorkflow,
-  success: Validation,
-  error: [BadRequest, NotFound, PayloadTooLarge, UnsupportedMediaType],
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "Validate a workflow",
-    description:
-      "What a start with this body would say, problem by problem. Starts and stores nothing.",
+const validate = described(
+  "Validate a workflow",
+  "What a start with this body would say, problem by problem. Starts and stores nothing.",
+  HttpApiEndpoint.post("validate", "/:id/validate", {
+    params: IdParams,
+    payload: ValidateWorkflow,
+    success: Validation,
+    error: [...bodyErrors, NotFound],
   }),
 )
 
@@ -137,9 +126,4 @@ const validate = HttpApiEndpoint.post("validate", "/:id/validate", {
 export class WorkflowsApi extends HttpApiGroup.make("workflows")
   .add(list, create, get, update, remove, duplicate, addNode, validate)
   .prefix("/workflows")
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "Workflows",
-      description: "Graphs of nodes joined by edges.",
-    }),
-  ) {}
+  .annotateMerge(titled("Workflows", "Graphs of nodes joined by edges.")) {}

@@ -38,7 +38,8 @@ const beatMillis = (leaseMillis: number): number => Math.max(500, leaseMillis / 
 /** The deadline of a runner's other calls: long enough for a busy database. */
 const askMillis = 10_000
 
-const limited =
+/** A call of a store that fails if there is no answer within `millis`. */
+export const limited =
   (operation: string, millis: number) =>
   <A, E>(self: Effect.Effect<A, E>): Effect.Effect<A, E | StorageError> => {
     const late = Effect.suspend(() => Effect.fail(noAnswer(operation, millis)))

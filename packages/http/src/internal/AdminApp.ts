@@ -12,39 +12,21 @@ import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Layer } from "effect"
 import type { FileSystem, Path } from "effect"
-import type { Etag, HttpPlatform } from "effect/http"
-import { HttpRouter, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder, OpenApi } from "effect/http-api"
-import { adminOpenapiPath, BasePath } from "../Addresses.ts"
+import type { Etag, HttpPlatform, HttpRouter } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { adminOpenapiPath } from "../Addresses.ts"
 import * as AdminAuthorization from "../AdminAuthorization.ts"
-import * as AdminCreditsHandlers from "./AdminCreditsHandlers.ts"
-import * as AdminHandlers from "./AdminHandlers.ts"
-import * as AdminQuarantineHandlers from "./AdminQuarantineHandlers.ts"
-import * as AdminWebhookHandlers from "./AdminWebhookHandlers.ts"
-import type { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
+import * as ApiHandlers from "./ApiHandlers.ts"
 import { Cursors } from "./Cursor.ts"
+import { layerDocument } from "./Docs.ts"
+import type { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import * as RequestForm from "./RequestForm.ts"
 
-const document = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
-    const basePath = yield* BasePath
-    const servers = [{ url: basePath === "" ? "/" : basePath }]
-    const body = JSON.stringify(OpenApi.fromApi(AdminApi.annotate(OpenApi.Servers, servers)))
-    const answer = HttpServerResponse.text(body, { contentType: "application/json" })
-    yield* router.add("GET", adminOpenapiPath, answer)
-  }),
-)
+const document = layerDocument(AdminApi, adminOpenapiPath)
 
 /** The operations, behind whoever lets operators pass. */
 export const layerOperations = HttpApiBuilder.layer(AdminApi).pipe(
-  Layer.provide([
-    AdminHandlers.layerAccounts,
-    AdminHandlers.layerKeys,
-    AdminCreditsHandlers.layerCredits,
-    AdminCreditsHandlers.layerAudit,
-    AdminWebhookHandlers.layer,
-    AdminQuarantineHandlers.layer,
-  ]),
+  Layer.provide(ApiHandlers.layerAdmin),
   Layer.provide([RequestForm.layer, Cursors.layer]),
 )
 

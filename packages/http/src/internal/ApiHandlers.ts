@@ -4,6 +4,8 @@
  *
  * Guarantees: nothing of an operation is decided here; bodies are read in one place.
  */
+import { AdminApi } from "@millrace/api/AdminApi"
+import type { AdminAuthorization } from "@millrace/api/AdminAuthorization"
 import { Api } from "@millrace/api/Api"
 import type { Authorization, RequestForm } from "@millrace/api/Authorization"
 import { CurrentKey } from "@millrace/api/Authorization"
@@ -14,10 +16,17 @@ import { HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { HttpApiBuilder } from "effect/http-api"
 import { BasePath } from "../Addresses.ts"
-import type { Refusal } from "../Errors.ts"
 import { addHeaders, refuse } from "../Errors.ts"
-import { originalReader } from "./Body.ts"
-import type { Caller, GroupName, Input, OperationAnswer } from "./Operation.ts"
+import * as AdminOperations from "./AdminOperations.ts"
+import { reader } from "./Body.ts"
+import type {
+  AdminGroupName,
+  Operation,
+  Caller,
+  GroupName,
+  Input,
+  OperationAnswer,
+} from "./Operation.ts"
 import { Operations } from "./Operations.ts"
 import * as RunStream from "./RunStream.ts"
 import { StreamSlots } from "./StreamSlots.ts"
@@ -26,9 +35,6 @@ import { StreamSlots } from "./StreamSlots.ts"
 interface Arrived {
   readonly request: HttpServerRequest.HttpServerRequest
 }
-
-/** Any operation, seen without its types: the table of operations has checked them. */
-type Run = (caller: Caller, input: never) => Effect.Effect<OperationAnswer<unknown>, Refusal>
 
 const headersOf = ({ etag, isReplay, location }: OperationAnswer<unknown>, basePath: string) => ({
   ...(etag === undefined ? {} : { etag }),
@@ -44,16 +50,21 @@ const callerOf = Effect.map(CurrentKey, ({ accountId, keyId }): Caller => ({
 /** The body's reader of an endpoint that has a body. */
 const readerOf = ({ payload }: HttpApiEndpoint.Top) => {
   const schema = payload.get("application/json")?.schemas[0]
-  return schema === undefined ? undefined : originalReader(schema as Schema.Codec<unknown>)
+  return schema === undefined ? undefined : reader(schema as Schema.Codec<unknown>)
 }
 
-const handlerOf = (endpoint: HttpApiEndpoint.Top, run: Run, basePath: string) => {
+const handlerOf = <R>(
+  endpoint: HttpApiEndpoint.Top,
+  run: Operation,
+  caller: Effect.Effect<Partial<Caller>, never, R>,
+  basePath: string,
+) => {
   const read = readerOf(endpoint)
   return Effect.fnUntraced(function* (arrived: Arrived) {
-    const caller = yield* callerOf
+    const who = yield* caller
     const body = read === undefined ? undefined : yield* read(arrived.request)
-    const input = { ...arrived, payload: body?.body, bytes: () => body?.bytes }
-    const answer = yield* Effect.catch(run(caller, input as never), refuse)
+    const input = { ...arrived, ...who, payload: body?.body, bytes: () => body?.bytes }
+    const answer = yield* Effect.catch(run(input as never), refuse)
     yield* addHeaders(headersOf(answer, basePath))
     return answer.value
   })
@@ -66,7 +77,7 @@ const follower = ({ follow }: Operations["Service"]) => {
   const slots = new StreamSlots()
   return Effect.fnUntraced(function* (input: Input<"runs", "events">) {
     const { accountId: account, keyId } = yield* CurrentKey
-    const { value: source } = yield* Effect.catch(follow({ account, keyId }, input), refuse)
+    const { value: source } = yield* Effect.catch(follow({ ...input, account }), refuse)
     if (source === undefined) return HttpServerResponse.empty({ status: 204 })
     yield* Effect.catch(slots.take(keyId), refuse)
     return HttpServerResponse.stream(Stream.encodeText(yield* RunStream.frames(source)), {
@@ -81,22 +92,29 @@ interface Handlers {
   readonly handleRaw: (name: string, handler: unknown) => unknown
 }
 
-type Groups = (typeof Api)["groups"]
+/** Handles the operations of a group. */
+const handleAll = Effect.fnUntraced(function* <R>(
+  handlers: Handlers,
+  { endpoints }: { readonly endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> },
+  operations: object,
+  caller: Effect.Effect<Partial<Caller>, never, R>,
+) {
+  const basePath = yield* BasePath
+  for (const [name, run] of Object.entries(operations as Record<string, Operation>)) {
+    handlers.handleRaw(name, handlerOf(endpoints[name]!, run, caller, basePath))
+  }
+  return handlers
+})
 
 /** The handlers of a group. Each handler has the type of its operation, which the table checked. */
 const layerOf = <G extends GroupName>(group: G) => {
   const build = Effect.fnUntraced(function* (handlers: Handlers) {
     const operations = yield* Operations
-    const basePath = yield* BasePath
-    const endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> = Api.groups[group].endpoints
-    for (const [name, run] of Object.entries<Run>(operations.groups[group])) {
-      handlers.handleRaw(name, handlerOf(endpoints[name]!, run, basePath))
-    }
     if (group === "runs") handlers.handleRaw("events", follower(operations))
-    return handlers
+    return yield* handleAll(handlers, Api.groups[group], operations.groups[group], callerOf)
   })
   return HttpApiBuilder.group(Api, group, build as never) as unknown as Layer.Layer<
-    HttpApiGroup.ToService<"millrace", Groups[G]>,
+    HttpApiGroup.ToService<"millrace", (typeof Api)["groups"][G]>,
     never,
     Operations | Authorization | RequestForm
   >
@@ -109,4 +127,26 @@ export const layer = Layer.mergeAll(
   layerOf("deliveries"),
   layerOf("nodeTypes"),
   layerOf("usage"),
+)
+
+const layerOfAdmin = <G extends AdminGroupName>(group: G) => {
+  const build = (handlers: Handlers) =>
+    Effect.flatMap(AdminOperations.make, (groups) =>
+      handleAll(handlers, AdminApi.groups[group], groups[group], Effect.succeed({})),
+    )
+  return HttpApiBuilder.group(AdminApi, group, build as never) as unknown as Layer.Layer<
+    HttpApiGroup.ToService<"millrace-admin", (typeof AdminApi)["groups"][G]>,
+    never,
+    Effect.Services<typeof AdminOperations.make> | AdminAuthorization | RequestForm
+  >
+}
+
+/** The handlers of every group of operators. */
+export const layerAdmin = Layer.mergeAll(
+  layerOfAdmin("accounts"),
+  layerOfAdmin("keys"),
+  layerOfAdmin("credits"),
+  layerOfAdmin("audit"),
+  layerOfAdmin("webhooks"),
+  layerOfAdmin("quarantine"),
 )

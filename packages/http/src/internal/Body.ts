@@ -74,14 +74,11 @@ const readBytes = Effect.fnUntraced(function* (
   )
 })
 
-/** A body, and the bytes that it came as. */
-export interface Original<A> {
-  readonly body: A
-  readonly bytes: Uint8Array
-}
-
-/** A {@link reader} that also gives the bytes. */
-export const originalReader = <A, I>(schema: Schema.Codec<A, I>) => {
+/**
+ * A reader of bodies of this form: the body, and the bytes that it came as. A content type that is
+ * not given counts as JSON.
+ */
+export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
   const read = Form.reader(schema, "body")
   return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const { headers } = request
@@ -94,13 +91,6 @@ export const originalReader = <A, I>(schema: Schema.Codec<A, I>) => {
     const errors = bytes.byteLength > fullReportLength ? "first" : "all"
     const body = read(value.success, errors)
     if (Result.isFailure(body)) return yield* refuse(body.failure)
-    return { body: body.success, bytes: new Uint8Array(bytes) } satisfies Original<A>
+    return { body: body.success, bytes: new Uint8Array(bytes) }
   })
-}
-
-/** A reader of bodies of this form. A content type that is not given counts as JSON. */
-export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
-  const read = originalReader(schema)
-  return (request: HttpServerRequest.HttpServerRequest) =>
-    Effect.map(read(request), ({ body }) => body)
 }

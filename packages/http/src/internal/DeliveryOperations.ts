@@ -9,10 +9,8 @@ import { Webhooks } from "@millrace/core/engine/Webhooks"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option } from "effect"
-import type { Caller, Input, OperationsOf } from "./Operation.ts"
+import type { OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
-
-type In<N extends keyof OperationsOf<"deliveries">> = Input<"deliveries", N>
 
 /** A delivery with its log; whose it is travels to operators only. */
 export const detailOf = ({ attempts, body, item }: DeliveryRecord): AdminDeliveryDetail => ({
@@ -21,37 +19,32 @@ export const detailOf = ({ attempts, body, item }: DeliveryRecord): AdminDeliver
   attemptLog: attempts,
 })
 
-const makeList = Effect.gen(function* () {
-  const store = yield* WebhookStore
-  const runs = yield* RunStore
-  const paginate = yield* makePaginate
-  return Effect.fnUntraced(function* ({ account }: Caller, { params, query }: In<"list">) {
-    const runId = RunId.make(params.id)
-    const ofRun = { ...query, runId: params.id }
-    const value = yield* paginate(account, "deliveries", ofRun, ({ state }, page) =>
-      store.list({ account, runId, state, ...page }),
-    )
-    // A run that has deliveries is there; only an empty page leaves it open.
-    if (value.items.length === 0 && Option.isNone(yield* runs.find(account, runId))) {
-      return yield* new RunNotFound({ runId })
-    }
-    return { value }
-  })
-})
-
 /** The operations of the group `deliveries`. */
 export const make = Effect.gen(function* () {
   const store = yield* WebhookStore
   const webhooks = yield* Webhooks
+  const runs = yield* RunStore
+  const paginate = yield* makePaginate
   return {
-    list: yield* makeList,
-    get: Effect.fnUntraced(function* ({ account }: Caller, { params }: In<"get">) {
+    list: Effect.fnUntraced(function* ({ account, params, query }) {
+      const runId = RunId.make(params.id)
+      const ofRun = { ...query, runId: params.id }
+      const value = yield* paginate(account, "deliveries", ofRun, ({ state }, page) =>
+        store.list({ account, runId, state, ...page }),
+      )
+      // A run that has deliveries is there; only an empty page leaves it open.
+      if (value.items.length === 0 && Option.isNone(yield* runs.find(account, runId))) {
+        return yield* new RunNotFound({ runId })
+      }
+      return { value }
+    }),
+    get: Effect.fnUntraced(function* ({ account, params }) {
       const deliveryId = DeliveryId.make(params.id)
       const found = yield* store.find(account, deliveryId)
       if (Option.isNone(found)) return yield* new DeliveryNotFound({ deliveryId })
       return { value: detailOf(found.value) }
     }),
-    redeliver: ({ account }: Caller, { params }: In<"redeliver">) =>
+    redeliver: ({ account, params }) =>
       Effect.map(webhooks.redeliver(account, DeliveryId.make(params.id)), (value) => ({ value })),
   } satisfies OperationsOf<"deliveries">
 })

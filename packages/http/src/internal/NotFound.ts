@@ -7,8 +7,7 @@
  * Leaves out: requests without a token, which are told what they would be told anyway, and the
  * interface for operators.
  */
-import { orFirst } from "@millrace/core/engine/StoreDeadline"
-import { StorageError } from "@millrace/core/ports/StorageError"
+import { limited } from "@millrace/core/engine/StoreDeadline"
 import type { Layer, Types } from "effect"
 import { Effect, Redacted } from "effect"
 import { HttpEffect, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -52,24 +51,14 @@ const answerFor = (answer: Answer, decision: AuthDecision): Answer => {
 /** How long the store may take before the answer goes out without it. */
 const patienceMillis = 1_000
 
-const tooLate = Effect.delay(
-  Effect.fail(
-    new StorageError({
-      operation: "NotFound.ask",
-      cause: new Error(`no answer within ${patienceMillis} ms`),
-    }),
-  ),
-  patienceMillis,
-)
-
 const make = Effect.map(
   Authenticator,
   (authenticator) => (route: Effect.Effect<Answer, Types.unhandled>) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       const token = tokenOf(request)
-      const ask = Effect.interruptible(orFirst(tooLate)(authenticator.ask(request, token)))
+      const asked = limited("NotFound.ask", patienceMillis)(authenticator.ask(request, token))
       const account = (answer: Answer) =>
-        Effect.match(Effect.tapError(ask, logStorage), {
+        Effect.match(Effect.tapError(Effect.interruptible(asked), logStorage), {
           onFailure: () => answer,
           onSuccess: (decision) => answerFor(answer, decision),
         })

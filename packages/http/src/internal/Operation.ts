@@ -1,9 +1,10 @@
 /**
- * The form of an operation without HTTP: whose call it is, what the call brings, what it answers or
- * is refused for. Types only, and all of them follow from the definition of the interface.
+ * The form of an operation without HTTP: what a call brings, what it answers or is refused for.
+ * Types only, and all of them follow from the definitions of the two interfaces.
  *
  * Leaves out: following a run, whose answer is a stream.
  */
+import type { AdminApi } from "@millrace/api/AdminApi"
 import type { Api } from "@millrace/api/Api"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
 import type { Effect } from "effect"
@@ -27,31 +28,28 @@ export interface OperationAnswer<A> {
   readonly isReplay?: boolean
 }
 
-type Groups = (typeof Api)["groups"]
+/** A group of operations of an account. */
+export type GroupName = keyof (typeof Api)["groups"]
 
-/** A group of operations. */
-export type GroupName = keyof Groups
+/** A group of operations of operators. */
+export type AdminGroupName = keyof (typeof AdminApi)["groups"]
 
-/** The name of an operation that answers once. */
-export type OperationName<G extends GroupName> = Exclude<
-  keyof Groups[G]["endpoints"] & string,
-  "events"
->
+type Groups = (typeof Api)["groups"] & (typeof AdminApi)["groups"]
+type Endpoints<G extends keyof Groups> = Groups[G]["endpoints"]
 
-type EndpointOf<G extends GroupName, N> = N extends keyof Groups[G]["endpoints"]
-  ? Groups[G]["endpoints"][N]
-  : never
+type EndpointOf<G extends keyof Groups, N> = N extends keyof Endpoints<G> ? Endpoints<G>[N] : never
 
 type Part<Name extends string, S> = [S] extends [never]
   ? {}
   : { readonly [K in Name]: S extends { readonly Type: infer A } ? A : never }
 
-/** What a call brings, checked. A body has its bytes, too. */
+/** What a call brings, checked; unless it is an operator's, whose it is. A body has its bytes. */
 export type Input<
-  G extends GroupName,
-  N extends keyof Groups[G]["endpoints"],
+  G extends keyof Groups,
+  N extends keyof Endpoints<G>,
   E = EndpointOf<G, N>,
-> = Part<"params", HttpApiEndpoint.Params<E>> &
+> = (G extends GroupName ? Caller : {}) &
+  Part<"params", HttpApiEndpoint.Params<E>> &
   Part<"query", HttpApiEndpoint.Query<E>> &
   Part<"headers", HttpApiEndpoint.Headers<E>> &
   Part<"payload", HttpApiEndpoint.Payload<E>> & { readonly bytes: () => Uint8Array }
@@ -67,10 +65,12 @@ type RefusalOf<E> = {
     : never
 }[Refusal["_tag"]]
 
-/** What every operation of a group does. */
-export type OperationsOf<G extends GroupName> = {
-  readonly [N in OperationName<G>]: (
-    caller: Caller,
+/** What every operation of a group does that answers once. */
+export type OperationsOf<G extends keyof Groups> = {
+  readonly [N in Exclude<keyof Endpoints<G> & string, "events">]: (
     input: Input<G, N>,
   ) => Effect.Effect<OperationAnswer<Success<EndpointOf<G, N>>>, RefusalOf<EndpointOf<G, N>>>
 }
+
+/** Any operation, seen without its types: the table of operations has checked them. */
+export type Operation = (input: never) => Effect.Effect<OperationAnswer<unknown>, Refusal>

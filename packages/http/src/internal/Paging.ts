@@ -11,8 +11,8 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import { itemsSkipped } from "@millrace/core/domain/Limits"
 import type { Page, PageRequest } from "@millrace/core/domain/Page"
 import { Effect } from "effect"
-import type { Bookmark, Filter, ListingName } from "./Cursor.ts"
-import { Cursors } from "./Cursor.ts"
+import type { Bookmark, ListingName } from "./Cursor.ts"
+import { Cursors, Filter } from "./Cursor.ts"
 import { InvalidRequest } from "../Errors.ts"
 
 /** A query of any listing. */
@@ -24,7 +24,7 @@ interface Wanted {
   readonly request: PageRequest | undefined
 }
 
-const filterNames = ["workflowId", "status", "search", "accountId", "runId", "state"] as const
+const filterNames = Object.keys(Filter.fields) as ReadonlyArray<keyof Filter>
 
 const filterOf = (query: ListingQuery): Filter =>
   Object.fromEntries(

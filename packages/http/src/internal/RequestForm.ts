@@ -6,7 +6,7 @@
  */
 import { RequestForm } from "@millrace/api/Authorization"
 import { sentenceOf } from "@millrace/api/Sentence"
-import type { BadRequest } from "@millrace/api/WireError"
+import type { AnsweredError } from "@millrace/api/WireError"
 import type { Types } from "effect"
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
@@ -17,7 +17,7 @@ const places = { Params: "path", Query: "query", Headers: "headers", Payload: "b
 
 type Rejected = Effect.Effect<
   never,
-  BadRequest | Types.unhandled,
+  AnsweredError<"BadRequest"> | Types.unhandled,
   HttpServerRequest.HttpServerRequest
 >
 

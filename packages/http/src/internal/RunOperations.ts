@@ -2,6 +2,7 @@
  * What the operations on runs do: reads go to the store, decisions to the engine.
  */
 import type { RunDetail, RunItem, RunRead } from "@millrace/api/RunWire"
+import type { AccountId } from "@millrace/core/domain/Id"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
@@ -14,11 +15,9 @@ import { Digest } from "effect/crypto"
 import { Hex } from "effect/encoding"
 import { runAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
-import type { Caller, Input, OperationAnswer, OperationsOf } from "./Operation.ts"
+import type { Input, OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 import type { Source } from "./RunStream.ts"
-
-type In<N extends keyof OperationsOf<"runs">> = Input<"runs", N>
 
 const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
   singleNodeId === null ? run : { ...run, singleNodeId }
@@ -57,10 +56,9 @@ const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) 
 
 const makeReads = Effect.gen(function* () {
   const store = yield* RunStore
-  const runs = yield* Runs
   const paginate = yield* makePaginate
   return {
-    list: Effect.fnUntraced(function* ({ account }: Caller, { query }: In<"list">) {
+    list: Effect.fnUntraced(function* ({ account, query }) {
       const found = yield* paginate(account, "runs", query, ({ search, status, ...rest }, page) => {
         const workflowId =
           rest.workflowId === undefined ? undefined : WorkflowId.make(rest.workflowId)
@@ -68,22 +66,20 @@ const makeReads = Effect.gen(function* () {
       })
       return { value: { ...found, items: found.items.map(itemOf) } }
     }),
-    batch: Effect.fnUntraced(function* ({ account }: Caller, { payload }: In<"batch">) {
+    batch: Effect.fnUntraced(function* ({ account, payload }) {
       const ids = [...new Set(payload.ids)].filter((id) => id !== "").map((id) => RunId.make(id))
       if (ids.length === 0) return { value: { runs: [] } }
       const { batchBytes } = yield* CurrentLimits
       const found = yield* store.findMany(account, ids, batchBytes)
       return { value: { runs: inOrder(ids, found).map(detailOf) } }
     }),
-    get: Effect.fnUntraced(function* ({ account }: Caller, { params }: In<"get">) {
+    get: Effect.fnUntraced(function* ({ account, params }) {
       const id = RunId.make(params.id)
       const found = yield* store.find(account, id)
       if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
       return { value: readOf(found.value) }
     }),
-    /** The run once it has ended, as `get` answers it. */
-    wait: ({ account }: Caller, id: RunId) => Effect.map(runs.wait(account, id), readOf),
-  }
+  } satisfies Partial<OperationsOf<"runs">>
 })
 
 const makeWrites = Effect.gen(function* () {
@@ -96,38 +92,28 @@ const makeWrites = Effect.gen(function* () {
     isReplay,
   })
 
-  const startOnce = Effect.fnUntraced(function* (
-    account: Caller["account"],
-    wanted: Parameters<typeof runs.start>[1],
-    key: string,
-    bytes: Uint8Array,
-  ) {
-    const hash = yield* Effect.orDie(digest(Digest.sha256, bytes))
-    const named = { key, bodyHash: Hex.encode(hash) }
-    const { isReplay, runId } = yield* runs.startOnce(account, wanted, named)
-    return started(runId, isReplay)
-  })
-
   return {
-    start: ({ account, keyId }: Caller, { bytes, headers, payload }: In<"start">) => {
+    start: Effect.fnUntraced(function* ({ account, bytes, headers, keyId, payload }) {
       const wanted = { ...payload, keyId, workflowId: WorkflowId.make(payload.workflowId) }
       const key = headers["idempotency-key"]
-      return key === undefined
-        ? Effect.map(runs.start(account, wanted), ({ id }) => started(id))
-        : startOnce(account, wanted, key, bytes())
-    },
-    estimate: ({ account }: Caller, { payload }: In<"estimate">) => {
+      if (key === undefined) return started((yield* runs.start(account, wanted)).id)
+      const hash = yield* Effect.orDie(digest(Digest.sha256, bytes()))
+      const named = { key, bodyHash: Hex.encode(hash) }
+      const { isReplay, runId } = yield* runs.startOnce(account, wanted, named)
+      return started(runId, isReplay)
+    }),
+    estimate: ({ account, payload }) => {
       const asked = { ...payload, workflowId: WorkflowId.make(payload.workflowId) }
       return Effect.map(runs.estimate(account, asked), (value) => ({ value }))
     },
-    cancel: ({ account }: Caller, { params }: In<"cancel">) =>
+    cancel: ({ account, params }) =>
       Effect.map(runs.cancel(account, RunId.make(params.id)), (run) => ({ value: itemOf(run) })),
-  }
+  } satisfies Partial<OperationsOf<"runs">>
 })
 
 /** Finds what a stream of events is of; `undefined` where there is nothing more to come. */
 const makeFollow = Effect.map(RunStore, (store) =>
-  Effect.fnUntraced(function* ({ account }: Caller, { headers, params }: Input<"runs", "events">) {
+  Effect.fnUntraced(function* ({ account, headers, params }: Input<"runs", "events">) {
     const id = RunId.make(params.id)
     const found = yield* store.find(account, id)
     if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
@@ -147,7 +133,9 @@ const makeFollow = Effect.map(RunStore, (store) =>
 
 /** The operations of the group `runs`, and what is no operation of HTTP: to wait for one. */
 export const make = Effect.gen(function* () {
-  const { wait, ...reads } = yield* makeReads
-  const operations = { ...reads, ...(yield* makeWrites) } satisfies OperationsOf<"runs">
+  const runs = yield* Runs
+  const operations: OperationsOf<"runs"> = { ...(yield* makeReads), ...(yield* makeWrites) }
+  /** The run once it has ended, as `get` answers it. */
+  const wait = (account: AccountId, id: RunId) => Effect.map(runs.wait(account, id), readOf)
   return { operations, wait, follow: yield* makeFollow }
 })

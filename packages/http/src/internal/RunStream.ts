@@ -16,9 +16,8 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { CurrentRunNotifier } from "@millrace/core/engine/RunNotifier"
-import { orFirst } from "@millrace/core/engine/StoreDeadline"
+import { limited } from "@millrace/core/engine/StoreDeadline"
 import type { RunStore } from "@millrace/core/ports/RunStore"
-import { StorageError } from "@millrace/core/ports/StorageError"
 import type { Latch, Scope } from "effect"
 import { Clock, Effect, Option, Schema, Stream } from "effect"
 import { logStorage } from "../Errors.ts"
@@ -36,12 +35,9 @@ const keepAliveMillis = 15_000
 /** How long one look at the store may take. */
 const patienceMillis = 5_000
 
-const written = { parseOptions: { disableChecks: true } } as const
+const written = { disableChecks: true } as const
 const snapshotText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(SnapshotBody)))
 const eventText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(EventBody)))
-
-const frameOfSnapshot = (run: RunRead, sequence: number): string =>
-  `event: snapshot\ndata: ${snapshotText({ sequence, run }, written.parseOptions)}\n\n`
 
 /** An event as it is told. */
 const bodyOf = ({ at, ...event }: RunEvent): EventBody => ({
@@ -50,14 +46,10 @@ const bodyOf = ({ at, ...event }: RunEvent): EventBody => ({
   createdAt: at,
 })
 
-const frameOfEvent = (event: EventBody): string => {
-  const data = eventText(event, written.parseOptions)
-  return `id: ${event.sequence}\nevent: ${event.type}\ndata: ${data}\n\n`
-}
-
 const frameOf = (item: Item): string => {
   if (item === "silence") return ":\n\n"
-  return "run" in item ? frameOfSnapshot(item.run, item.sequence) : frameOfEvent(item)
+  if ("run" in item) return `event: snapshot\ndata: ${snapshotText(item, written)}\n\n`
+  return `id: ${item.sequence}\nevent: ${item.type}\ndata: ${eventText(item, written)}\n\n`
 }
 
 /** What a stream gives: the run as it is, its events, and that nothing has come for long. */
@@ -82,20 +74,11 @@ interface Place {
 }
 
 /** The next events; none where the store does not answer. */
-const look = ({ account, record, store }: Source, after: number) => {
-  const late = new StorageError({
-    operation: "RunStore.events",
-    cause: new Error(`no answer within ${patienceMillis} ms`),
-  })
-  return store.events(account, record.run.id, after).pipe(
-    orFirst(Effect.delay(Effect.fail(late), patienceMillis)),
+const look = ({ account, record, store }: Source, after: number) =>
+  store.events(account, record.run.id, after).pipe(
+    limited("RunStore.events", patienceMillis),
     Effect.catch((error) => Effect.as(logStorage(error), [])),
   )
-}
-
-/** Waits for a hint, or for so long. */
-const pause = (latch: Latch.Latch, millis: number) =>
-  Effect.raceFirst(latch.await, Effect.sleep(millis))
 
 type Step = readonly [ReadonlyArray<Item>, Option.Option<Place>]
 
@@ -112,7 +95,7 @@ const step = (source: Source, latch: Latch.Latch, isOver: (now: number) => boole
       return [events.map(bodyOf), isEnd(last.type) ? Option.none() : Option.some(next)]
     }
     if (isOver(now)) return [[], Option.none()]
-    yield* pause(latch, pauseMillis)
+    yield* Effect.raceFirst(latch.await, Effect.sleep(pauseMillis))
     const longer = Math.min(2 * pauseMillis, longestPauseMillis)
     const isQuiet = now - sentAt >= keepAliveMillis
     const place = { after, pauseMillis: longer, sentAt: isQuiet ? now : sentAt }

@@ -9,7 +9,7 @@ import { dayMillis, dayOf } from "@millrace/core/domain/Usage"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Clock, Effect } from "effect"
 import { InvalidRequest } from "../Errors.ts"
-import type { Caller, Input, OperationsOf } from "./Operation.ts"
+import type { OperationsOf } from "./Operation.ts"
 
 /** How many days before the last one are told of where nothing was asked for. */
 const daysBefore = 29
@@ -23,21 +23,17 @@ export const balanceOf = (account: CreditAccount): Balance => ({
 })
 
 /** The operations of the group `usage`. */
-export const make = Effect.map(
-  LedgerStore,
-  (ledger) =>
-    ({
-      read: Effect.fnUntraced(function* (caller: Caller, { query }: Input<"usage", "read">) {
-        const to = query.to ?? dayOf(yield* Clock.currentTimeMillis)
-        const from = query.from ?? Math.max(0, to - daysBefore * dayMillis)
-        const until = to + dayMillis
-        if (from > to || until - from > usageDays * dayMillis) {
-          const message = `from: expected a day up to ${usageDays - 1} days before to`
-          return yield* new InvalidRequest({ message })
-        }
-        const usage = yield* ledger.usage({ account: caller.account, from, until })
-        const { account } = yield* ledger.find(caller.account)
-        return { value: { balance: balanceOf(account), from, to, ...usage } }
-      }),
-    }) satisfies OperationsOf<"usage">,
-)
+export const make = Effect.map(LedgerStore, (ledger): OperationsOf<"usage"> => ({
+  read: Effect.fnUntraced(function* ({ account, query }) {
+    const to = query.to ?? dayOf(yield* Clock.currentTimeMillis)
+    const from = query.from ?? Math.max(0, to - daysBefore * dayMillis)
+    const until = to + dayMillis
+    if (from > to || until - from > usageDays * dayMillis) {
+      const message = `from: expected a day up to ${usageDays - 1} days before to`
+      return yield* new InvalidRequest({ message })
+    }
+    const usage = yield* ledger.usage({ account, from, until })
+    const { account: found } = yield* ledger.find(account)
+    return { value: { balance: balanceOf(found), from, to, ...usage } }
+  }),
+}))

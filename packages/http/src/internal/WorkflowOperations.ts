@@ -15,10 +15,8 @@ import { Effect, Option, Result } from "effect"
 import { workflowAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
 import { WorkflowAhead } from "./Authorization.ts"
-import type { Caller, Input, OperationAnswer, OperationsOf } from "./Operation.ts"
+import type { OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
-
-type In<N extends keyof OperationsOf<"workflows">> = Input<"workflows", N>
 
 const contentOf = (body: CreateWorkflow): WorkflowContent => ({
   description: null,
@@ -57,55 +55,50 @@ const expectedRevision = (ifMatch: string | undefined) => {
 
 const makeReads = Effect.gen(function* () {
   const store = yield* WorkflowStore
+  const runs = yield* Runs
   const paginate = yield* makePaginate
   return {
-    list: Effect.fnUntraced(function* ({ account }: Caller, { query }: In<"list">) {
+    list: Effect.fnUntraced(function* ({ account, query }) {
       const value = yield* paginate(account, "workflows", query, ({ search }, page) =>
         store.list({ account, search, ...page }),
       )
       return { value }
     }),
-    get: Effect.fnUntraced(function* ({ account }: Caller, { params }: In<"get">) {
+    get: Effect.fnUntraced(function* ({ account, params }) {
       const id = WorkflowId.make(params.id)
       const found = (yield* WorkflowAhead) ?? (yield* store.find(account, id))
       if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: id })
       return answer(found.value)
     }),
-  }
+    validate: Effect.fnUntraced(function* ({ account, params, payload }) {
+      const start = { ...payload, workflowId: WorkflowId.make(params.id) }
+      const said = yield* runs.validate(account, start)
+      const problems = said.problems.slice(0, problemsListed)
+      const warnings = said.warnings.slice(0, problemsListed)
+      return { value: { ...said, problems, warnings, valid: problems.length === 0 } }
+    }),
+  } satisfies Partial<OperationsOf<"workflows">>
 })
-
-const makeValidate = Effect.map(Runs, (runs) =>
-  Effect.fnUntraced(function* ({ account }: Caller, { params, payload }: In<"validate">) {
-    const start = { ...payload, workflowId: WorkflowId.make(params.id) }
-    const said = yield* runs.validate(account, start)
-    const problems = said.problems.slice(0, problemsListed)
-    const warnings = said.warnings.slice(0, problemsListed)
-    return { value: { ...said, problems, warnings, valid: problems.length === 0 } }
-  }),
-)
 
 /** The operations of the group `workflows`. */
 export const make = Effect.gen(function* () {
   const workflows = yield* Workflows
   return {
     ...(yield* makeReads),
-    validate: yield* makeValidate,
-    create: ({ account }: Caller, { payload }: In<"create">) =>
+    create: ({ account, payload }) =>
       Effect.map(workflows.create(account, contentOf(payload)), answerNew),
-    update: Effect.fnUntraced(function* ({ account }: Caller, input: In<"update">) {
-      const { headers, params, payload } = input
-      const revision = expectedRevision(headers["if-match"])
-      if (Result.isFailure(revision)) return yield* revision.failure
+    update: Effect.fnUntraced(function* ({ account, headers, params, payload }) {
+      const revision = yield* Effect.fromResult(expectedRevision(headers["if-match"]))
       const id = WorkflowId.make(params.id)
-      return answer(yield* workflows.update(account, id, payload, revision.success))
+      return answer(yield* workflows.update(account, id, payload, revision))
     }),
-    remove: ({ account }: Caller, { params }: In<"remove">) =>
+    remove: ({ account, params }) =>
       Effect.map(workflows.remove(account, WorkflowId.make(params.id)), (value) => ({ value })),
-    duplicate: ({ account }: Caller, { params }: In<"duplicate">) =>
+    duplicate: ({ account, params }) =>
       Effect.map(workflows.duplicate(account, WorkflowId.make(params.id)), answerNew),
-    addNode: Effect.fnUntraced(function* ({ account }: Caller, input: In<"addNode">) {
-      const id = WorkflowId.make(input.params.id)
-      const value = yield* workflows.addNode(account, id, input.payload)
+    addNode: Effect.fnUntraced(function* ({ account, params, payload }) {
+      const id = WorkflowId.make(params.id)
+      const value = yield* workflows.addNode(account, id, payload)
       return { value, location: workflowAddress(id) }
     }),
   } satisfies OperationsOf<"workflows">

@@ -7,16 +7,13 @@
 import { plainJson } from "@millrace/api/PlainJson"
 import type { InvalidRequest } from "@millrace/http/Errors"
 import * as Form from "@millrace/http/Form"
-import { Effect, Result, Schema } from "effect"
+import { Effect, Schema } from "effect"
 
 /** A reader of input of this form; `root` is what the input as a whole is called in a sentence. */
 export const reader = <A, I>(schema: Schema.Codec<A, I>, root: string) => {
   const read = Form.reader(schema, root)
   return (input: unknown): Effect.Effect<A, InvalidRequest> =>
-    Effect.suspend(() => {
-      const found = read(plainJson(input, root))
-      return Result.isSuccess(found) ? Effect.succeed(found.success) : Effect.fail(found.failure)
-    })
+    Effect.suspend(() => Effect.fromResult(read(plainJson(input, root))))
 }
 
 /** A writer of answers of this form. */

@@ -1,11 +1,10 @@
 /**
  * `millrace accounts` on the command line.
  */
-import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Option from "effect/Option"
 import { commandsOf } from "./AdminCommand.ts"
-import { describe, everywhere } from "./Description.ts"
+import { commandGroup } from "./Description.ts"
 import * as Flags from "./Flags.ts"
 
 const command = commandsOf(() => import("../admin/AccountTasks.ts"))
@@ -70,10 +69,8 @@ const list = command(
 )
 
 /** The command with its subcommands. */
-export const accounts = Command.make("accounts").pipe(
-  describe({
-    short: "Make, change and show accounts",
-    long: everywhere("Make, change and show accounts"),
-  }),
-  Command.withSubcommands([create, update, list]),
-)
+export const accounts = commandGroup("accounts", "Make, change and show accounts", [
+  create,
+  update,
+  list,
+])

@@ -2,12 +2,11 @@
  * `millrace credits` on the command line.
  */
 import * as Config from "effect/Config"
-import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { commandsOf } from "./AdminCommand.ts"
-import { describe, everywhere } from "./Description.ts"
+import { commandGroup } from "./Description.ts"
 import * as Flags from "./Flags.ts"
 import { readCount } from "../config/Readers.ts"
 
@@ -133,10 +132,10 @@ const statement = command(
 )
 
 /** The command with its subcommands. */
-export const credits = Command.make("credits").pipe(
-  describe({
-    short: "Grant, show and correct the credits of accounts",
-    long: everywhere("Grant, show and correct the credits of accounts"),
-  }),
-  Command.withSubcommands([show, grant, adjust, meter, statement]),
-)
+export const credits = commandGroup("credits", "Grant, show and correct the credits of accounts", [
+  show,
+  grant,
+  adjust,
+  meter,
+  statement,
+])

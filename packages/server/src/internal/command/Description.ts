@@ -25,6 +25,17 @@ export const describe =
       ),
     )
 
-/** A sentence about commands that work in all three places. */
-export const everywhere = (what: string): string =>
-  `${what}: in a database, in a folder of millrace dev, or on a running server.`
+/** A command of commands that work in all three places. */
+export const commandGroup = <const S extends ReadonlyArray<Command.Command.SubcommandEntry>>(
+  name: string,
+  short: string,
+  commands: S,
+  what: string = short,
+) =>
+  Command.make(name).pipe(
+    describe({
+      short,
+      long: `${what}: in a database, in a folder of millrace dev, or on a running server.`,
+    }),
+    Command.withSubcommands(commands),
+  )

@@ -2,11 +2,10 @@
  * `millrace keys` on the command line.
  */
 import * as Argument from "effect/cli/Argument"
-import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { CommandFailed } from "../../CommandFailed.ts"
 import { commandsOf } from "./AdminCommand.ts"
-import { describe, everywhere } from "./Description.ts"
+import { commandGroup } from "./Description.ts"
 import * as Flags from "./Flags.ts"
 
 const command = commandsOf(() => import("../admin/KeyTasks.ts"))
@@ -108,10 +107,9 @@ const revoke = command(
 )
 
 /** The command with its subcommands. */
-export const keys = Command.make("keys").pipe(
-  describe({
-    short: "Make, show, change and revoke API keys",
-    long: everywhere("Make, show, change and revoke API keys"),
-  }),
-  Command.withSubcommands([create, list, update, revoke]),
-)
+export const keys = commandGroup("keys", "Make, show, change and revoke API keys", [
+  create,
+  list,
+  update,
+  revoke,
+])

@@ -2,9 +2,8 @@
  * `millrace quarantine` on the command line.
  */
 import * as Argument from "effect/cli/Argument"
-import * as Command from "effect/cli/Command"
 import { commandsOf } from "./AdminCommand.ts"
-import { describe, everywhere } from "./Description.ts"
+import { commandGroup } from "./Description.ts"
 
 const command = commandsOf(() => import("../admin/QuarantineTasks.ts"))
 
@@ -54,10 +53,9 @@ const end = command(
 )
 
 /** The command with its subcommands. */
-export const quarantine = Command.make("quarantine").pipe(
-  describe({
-    short: "Show, release and end runs that may crash their processes",
-    long: everywhere("Show, release and end runs that lost the processes that executed them"),
-  }),
-  Command.withSubcommands([list, release, end]),
+export const quarantine = commandGroup(
+  "quarantine",
+  "Show, release and end runs that may crash their processes",
+  [list, release, end],
+  "Show, release and end runs that lost the processes that executed them",
 )

@@ -3,11 +3,10 @@
  */
 import { DeliveryState } from "@millrace/core/domain/Delivery"
 import * as Argument from "effect/cli/Argument"
-import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { CommandFailed } from "../../CommandFailed.ts"
 import { commandsOf } from "./AdminCommand.ts"
-import { describe, everywhere } from "./Description.ts"
+import { commandGroup } from "./Description.ts"
 import * as Flags from "./Flags.ts"
 import { readBetween, readCount, readDuration } from "../config/Readers.ts"
 
@@ -137,12 +136,9 @@ const secret = command(
 )
 
 /** The command with its subcommands. */
-export const webhooks = Command.make("webhooks").pipe(
-  describe({
-    short: "Show, resend and test deliveries; show and rotate secrets",
-    long: everywhere(
-      "Show, resend and test deliveries, and show and rotate the secrets that sign them",
-    ),
-  }),
-  Command.withSubcommands([list, show, resend, test, secret]),
+export const webhooks = commandGroup(
+  "webhooks",
+  "Show, resend and test deliveries; show and rotate secrets",
+  [list, show, resend, test, secret],
+  "Show, resend and test deliveries, and show and rotate the secrets that sign them",
 )

@@ -1,0 +1,20 @@
+/**
+ * The words of operations and of their groups in the OpenAPI document.
+ */
+import type { HttpApiEndpoint } from "effect/http-api"
+import { OpenApi } from "effect/http-api"
+
+/** An operation with its words: a title, and what a caller should know. */
+export const described = <E extends HttpApiEndpoint.Constraint>(
+  summary: string,
+  description: string | undefined,
+  endpoint: E,
+): E => {
+  const words = description === undefined ? { summary } : { summary, description }
+  const any = endpoint as unknown as HttpApiEndpoint.Top
+  return any.annotateMerge(OpenApi.annotations(words)) as unknown as E
+}
+
+/** The words of a group. */
+export const titled = (title: string, description: string) =>
+  OpenApi.annotations({ title, description })
