@@ -1,5 +1,5 @@
 /**
- * The one place where an error of the database becomes the ports' `StorageError`.
+ * The one place where errors of the database become the `StorageError` of the ports.
  *
  * Guarantees: the message an operator reads is the server's own. Leaves out: retrying.
  */
@@ -25,3 +25,25 @@ export const orStorageError =
     Effect.mapError(self, (error) =>
       isSqlError(error) ? storageError(operation, error) : (error as Exclude<E, SqlError>),
     )
+
+/** The methods of a port, which may also fail with errors of the database. */
+export type DatabasePort<Port> = {
+  readonly [M in keyof Port]: Port[M] extends (...given: infer G) => Effect.Effect<infer A, infer E>
+    ? (...given: G) => Effect.Effect<A, E | SqlError>
+    : Port[M] extends Effect.Effect<infer A, infer E>
+      ? Effect.Effect<A, E | SqlError>
+      : never
+}
+
+type Method = (...given: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
+
+/** The port over such methods. A `StorageError` names the port and the method. */
+export const databasePort = <Port extends object>(name: string, port: DatabasePort<Port>): Port => {
+  const methods = Object.entries<Method | Effect.Effect<unknown, unknown>>(port)
+  const named = methods.map(([method, call]) => {
+    const asPort = orStorageError(`${name}.${method}`)
+    if (Effect.isEffect(call)) return [method, asPort(call)]
+    return [method, (...given: ReadonlyArray<unknown>) => asPort(call(...given))]
+  })
+  return Object.fromEntries(named) as Port
+}

@@ -5,21 +5,21 @@
  * what another one is taking, and nobody can record without the fence. Leaves out: gathering.
  */
 import { PgTypes } from "@effect/sql-pg"
-import type { DeliveryId } from "@millrace/core/domain/Id"
 import type {
+  AttemptRecord,
   Claim,
   ClaimedDelivery,
-  DueRequest,
-  AttemptRecord,
+  WebhookStore,
 } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import type { SqlError } from "effect/sql/SqlError"
+import type { DatabasePort } from "./DatabaseError.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as DeliverySteps from "./DeliverySteps.ts"
 import { isFree, isNotClaimed, nowMillis } from "./DeliverySteps.ts"
 import * as LateDeliveries from "./LateDeliveries.ts"
 import * as Rows from "./Rows.ts"
+import { values } from "./Statements.ts"
 
 /** True of a secret that still signs. */
 export const isLive = `(expires_at IS NULL OR expires_at > ${nowMillis})`
@@ -87,7 +87,7 @@ WITH RECURSIVE partition (account_id, origin) AS (
 ), ${taken}
 SELECT json_build_object(${said},
   'createdAt', d.created_at, 'delivery', ${Rows.object(DeliveryRows.deliveries, "d")}
-) AS claim
+) AS value
 ${source} CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.number = t.delivery OFFSET 0) d
 ORDER BY t.delivery`
 
@@ -98,7 +98,7 @@ WITH chosen AS MATERIALIZED (
     SELECT * FROM due_deliveries q WHERE q.id = w.id AND ${isFree} FOR UPDATE SKIP LOCKED
   ) q
 ), ${taken}
-SELECT coalesce(json_agg(json_build_object(${said}) ORDER BY t.delivery), '[]') AS claims ${source}`
+SELECT coalesce(json_agg(json_build_object(${said}) ORDER BY t.delivery), '[]') AS value ${source}`
 
 const attemptColumns = "at, duration_millis, status, error, answer"
 
@@ -144,51 +144,35 @@ WITH said AS MATERIALIZED (
 )
 SELECT id FROM said WHERE id NOT IN (SELECT id FROM held)`
 
-/** Takes deliveries that are due. Each comes as a row of its own: bodies may be large. */
-export const claimDue = (
-  sql: SqlClient,
-  { busy, limit, perAccount, perOrigin, visibilityMillis }: DueRequest,
-): Effect.Effect<ReadonlyArray<ClaimedDelivery>, SqlError> =>
-  Effect.map(
-    sql.unsafe<{ readonly claim: ClaimedDelivery }>(claimDueStatement, [
-      PgTypes.float8(visibilityMillis),
-      limit,
-      perOrigin,
-      perAccount,
-      ...Rows.parameters(DeliveryRows.busy, busy),
-    ]),
-    (rows) => rows.map((row) => row.claim),
-  )
-
-/** Takes those of these deliveries that are due. All come as one row, because they are small. */
-export const claim = (
-  sql: SqlClient,
-  ids: ReadonlyArray<DeliveryId>,
-  visibilityMillis: number,
-): Effect.Effect<ReadonlyArray<Claim>, SqlError> =>
-  Effect.map(
-    sql.unsafe<{ readonly claims: ReadonlyArray<Claim> }>(claimStatement, [
-      PgTypes.float8(visibilityMillis),
-      ids.map(Rows.text),
-    ]),
-    (rows) => rows[0]?.claims ?? [],
-  )
-
 /** Records what came of claims; true for those that were still held, or that still count. */
-export const record = (
+export const record = Effect.fnUntraced(function* (
   sql: SqlClient,
   records: ReadonlyArray<AttemptRecord>,
-): Effect.Effect<ReadonlyArray<boolean>, SqlError> =>
-  Effect.suspend(() =>
-    sql.unsafe<{ readonly id: string }>(
-      recordStatement,
-      Rows.parameters(DeliveryRows.attemptRecords, records),
-    ),
-  ).pipe(
-    Effect.flatMap((rows) => {
-      const missed = new Set(rows.map(({ id }) => id))
-      return Effect.forEach(records, (each) =>
-        missed.has(Rows.text(each.id)) ? LateDeliveries.record(sql, each) : Effect.succeed(true),
-      )
-    }),
+) {
+  const parameters = Rows.parameters(DeliveryRows.attemptRecords, records)
+  const rows = yield* sql.unsafe<{ readonly id: string }>(recordStatement, parameters)
+  const missed = new Set(rows.map(({ id }) => id))
+  return yield* Effect.forEach(records, (each) =>
+    missed.has(Rows.text(each.id)) ? LateDeliveries.record(sql, each) : Effect.succeed(true),
   )
+})
+
+/** The methods of the port that claim deliveries. */
+export const make = (sql: SqlClient) =>
+  ({
+    // Each claim is a row of its own, because bodies may be large.
+    claimDue: ({ busy, limit, perAccount, perOrigin, visibilityMillis }) =>
+      values<ClaimedDelivery>(sql, claimDueStatement, [
+        PgTypes.float8(visibilityMillis),
+        limit,
+        perOrigin,
+        perAccount,
+        ...Rows.parameters(DeliveryRows.busy, busy),
+      ]),
+    // All claims are one row, because they are small.
+    claim: (ids, visibilityMillis) => {
+      const parameters = [PgTypes.float8(visibilityMillis), ids.map(Rows.text)]
+      const claims = values<ReadonlyArray<Claim>>(sql, claimStatement, parameters)
+      return Effect.map(claims, (rows) => rows.flat())
+    },
+  }) satisfies Partial<DatabasePort<WebhookStore["Service"]>>

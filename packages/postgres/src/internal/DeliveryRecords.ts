@@ -4,18 +4,17 @@
  * Guarantees: each operation is one statement, or one transaction. Leaves out: claims and outcomes.
  */
 import { PgTypes } from "@effect/sql-pg"
-import type { Delivery, DeliveryItem, DeliveryRecord } from "@millrace/core/domain/Delivery"
+import type { DeliveryItem, DeliveryRecord } from "@millrace/core/domain/Delivery"
 import type { DeliveryId } from "@millrace/core/domain/Id"
-import { fromOverfetch, type Page } from "@millrace/core/domain/Page"
-import type { Timestamp } from "@millrace/core/domain/Timestamp"
-import type { DeliveryQuery, Scope } from "@millrace/core/ports/WebhookStore"
-import { Effect } from "effect"
+import type { DeliveryQuery, Scope, WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { Effect, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import type { SqlError } from "effect/sql/SqlError"
+import type { DatabasePort } from "./DatabaseError.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import { isNotClaimed, nowMillis, redelivered } from "./DeliverySteps.ts"
 import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
+import { optional, values } from "./Statements.ts"
 
 /** The parts of a commit's statement that queue what the part `sent` has stored. */
 export const queued = `queued AS (
@@ -44,7 +43,7 @@ const findStatement = `
 SELECT json_build_object('item', ${item}, 'body', i.body, 'attempts', coalesce((
   SELECT json_agg(${Rows.object(DeliveryRows.attempts, "a")} ORDER BY a.number)
   FROM delivery_attempts a WHERE a.delivery = i.number
-), '[]')) AS record
+), '[]')) AS value
 FROM (${DeliveryRows.itemSource(own)}) i`
 
 /** Opens what the part `wanted` reads, unless it is in somebody's hand; its run has a receiver. */
@@ -94,14 +93,14 @@ WITH locked AS MATERIALIZED (
 ), wanted AS MATERIALIZED (
   SELECT * FROM locked WHERE created_at >= $2::int8
 ), ${reopened}
-SELECT count(*)::int4 AS count FROM wanted`
+SELECT count(*)::int4 AS value FROM wanted`
 
 const oldSource = `
   FROM deliveries d ${DeliveryRows.standing}
   WHERE d.created_at < ${nowMillis} - $1::int8 AND s.settled_at < ${nowMillis} - $1::int8`
 
 const lockOldStatement = `
-SELECT coalesce(array_agg(number), '{}')::text AS numbers FROM (
+SELECT coalesce(array_agg(number), '{}')::text AS value FROM (
   SELECT d.number ${oldSource} ORDER BY d.created_at, d.id LIMIT $2::int8
   FOR UPDATE OF d SKIP LOCKED
 ) d`
@@ -114,32 +113,10 @@ WITH old AS MATERIALIZED (
 ), gone AS (
   DELETE FROM deliveries d USING old o WHERE d.number = o.number RETURNING 1
 )
-SELECT count(*)::int4 AS count FROM gone`
-
-/** Stores a delivery that no run brings. */
-export const insert = (sql: SqlClient, delivery: Delivery): Effect.Effect<void, SqlError> =>
-  Effect.suspend(() =>
-    Effect.asVoid(
-      sql.unsafe(insertStatement, Rows.parameters(DeliveryRows.deliveries, [delivery])),
-    ),
-  )
-
-/** A delivery with its body and its log. */
-export const find = (
-  sql: SqlClient,
-  account: Scope,
-  id: DeliveryId,
-): Effect.Effect<DeliveryRecord | undefined, SqlError> =>
-  Effect.map(
-    sql.unsafe<{ readonly record: DeliveryRecord }>(findStatement, [Rows.text(id), account]),
-    (rows) => rows[0]?.record,
-  )
+SELECT count(*)::int4 AS value FROM gone`
 
 /** A page of deliveries, newest first. */
-export const list = (
-  sql: SqlClient,
-  query: DeliveryQuery,
-): Effect.Effect<Page<DeliveryItem>, SqlError> => {
+const list = (sql: SqlClient, query: DeliveryQuery) => {
   const { account, after, runId, state } = query
   const conditions = [sql`true`, ...PageClauses.behind(sql, after)]
   if (account !== null) conditions.push(sql`account_id = ${account}`)
@@ -147,64 +124,47 @@ export const list = (
   if (state === "FAILED") conditions.push(sql`trouble = 'FAILED'`)
   else if (state === "PENDING") conditions.push(sql`id IN (SELECT id FROM due_deliveries)`)
   else if (state !== undefined) conditions.push(sql`state = ${state}`)
-  return Effect.map(
-    sql<{ readonly item: DeliveryItem }>`
-      SELECT ${sql.literal(item)} AS item FROM (
-        ${sql.literal(DeliveryRows.itemSource("true"))}
-      ) i WHERE ${sql.and(conditions)} ${PageClauses.slice(sql, query)}`,
-    (rows) =>
-      fromOverfetch(
-        rows.map((row) => row.item),
-        query.limit,
-      ),
-  )
+  const source = sql.literal(`(${DeliveryRows.itemSource("true")}) i`)
+  return PageClauses.page<DeliveryItem>(sql, item, source, conditions, query)
 }
 
-/** Makes one delivery due now; false when there is none. */
-export const redeliver = (
-  sql: SqlClient,
-  account: Scope,
-  id: DeliveryId,
-): Effect.Effect<boolean, SqlError> => {
-  const parameters = [Rows.text(id), account]
-  const locks = [
-    // In the order in which a record takes them; then once more, because it may have been sent
-    // again meanwhile.
-    sql.unsafe(lockOnItsWay, parameters),
-    sql.unsafe(lockStatement, parameters),
-    sql.unsafe(lockOnItsWay, parameters),
-  ]
-  const sent = Effect.map(sql.unsafe(redeliverStatement, parameters), (rows) => rows.length > 0)
-  return sql.withTransaction(Effect.andThen(Effect.all(locks, { discard: true }), sent))
-}
+/** The methods of the port that read, send again and remove deliveries. */
+export const make = (sql: SqlClient) => {
+  const find = (account: Scope, id: DeliveryId) =>
+    optional<DeliveryRecord>(sql, findStatement, [Rows.text(id), account])
+  const count = (statement: string, parameters: ReadonlyArray<unknown>) =>
+    Effect.map(values<number>(sql, statement, parameters), ([first = 0]) => first)
 
-interface Counted {
-  readonly count: number
-}
-
-const countOf = (rows: ReadonlyArray<Counted>): number => rows[0]?.count ?? 0
-
-/** Makes all failed ones due now; returns how many. */
-export const redeliverFailed = (
-  sql: SqlClient,
-  account: Scope,
-  since: Timestamp,
-): Effect.Effect<number, SqlError> =>
-  Effect.map(
-    sql.unsafe<Counted>(redeliverFailedStatement, [account, PgTypes.float8(since)]),
-    countOf,
-  )
-
-/** Removes what ended so long ago; returns how many. */
-export const forget = (
-  sql: SqlClient,
-  endedMillis: number,
-  limit: number,
-): Effect.Effect<number, SqlError> => {
-  const ended = PgTypes.float8(endedMillis)
-  const old = sql.unsafe<{ readonly numbers: string }>(lockOldStatement, [ended, limit])
-  // Read once more under the locks: what was sent again meanwhile stays.
-  const gone = (rows: Effect.Success<typeof old>) =>
-    sql.unsafe<Counted>(forgetStatement, [ended, rows[0]?.numbers ?? "{}"])
-  return Effect.map(sql.withTransaction(Effect.flatMap(old, gone)), countOf)
+  return {
+    insert: (delivery) =>
+      Effect.suspend(() =>
+        sql.unsafe(insertStatement, Rows.parameters(DeliveryRows.deliveries, [delivery])),
+      ).pipe(Effect.asVoid),
+    find,
+    list: (query) => list(sql, query),
+    redeliver: Effect.fnUntraced(function* (account, id) {
+      const parameters = [Rows.text(id), account]
+      const steps = [
+        // In the order in which a record takes them; then the first lock once more, because the
+        // delivery may have been sent again meanwhile.
+        sql.unsafe(lockOnItsWay, parameters),
+        sql.unsafe(lockStatement, parameters),
+        sql.unsafe(lockOnItsWay, parameters),
+        sql.unsafe(redeliverStatement, parameters),
+      ]
+      const results = yield* sql.withTransaction(Effect.all(steps))
+      if (results.at(-1)!.length === 0) return Option.none()
+      return Option.map(yield* find(account, id), (found) => found.item)
+    }),
+    redeliverFailed: (account, since) =>
+      count(redeliverFailedStatement, [account, PgTypes.float8(since)]),
+    forget: (endedMillis, limit) => {
+      const ended = PgTypes.float8(endedMillis)
+      const old = values<string>(sql, lockOldStatement, [ended, limit])
+      // Read once more under the locks: what was sent again meanwhile stays.
+      const gone = ([numbers = "{}"]: ReadonlyArray<string>) =>
+        count(forgetStatement, [ended, numbers])
+      return sql.withTransaction(Effect.flatMap(old, gone))
+    },
+  } satisfies Partial<DatabasePort<WebhookStore["Service"]>>
 }

@@ -4,9 +4,12 @@
  * Guarantees: a page costs its own size plus what it skips. Leaves out: what is listed.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
-import type { PageRequest } from "@millrace/core/domain/Page"
+import type { Page, PagePosition, PageRequest } from "@millrace/core/domain/Page"
+import { fromOverfetch } from "@millrace/core/domain/Page"
 import { PgTypes } from "@effect/sql-pg"
+import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import * as Rows from "./Rows.ts"
 
@@ -24,7 +27,24 @@ export const conditions = (
   { account, after }: PageRequest & { readonly account: AccountId },
 ): Array<Fragment> => [sql`account_id = ${account}`, ...behind(sql, after)]
 
-/** Order and bounds; one row more than asked for tells whether there is a next page. */
-export const slice = (sql: SqlClient, { limit, skip }: PageRequest): Fragment =>
-  sql`ORDER BY created_at DESC, id DESC
-    LIMIT ${limit + 1} OFFSET ${Math.min(skip ?? 0, Number.MAX_SAFE_INTEGER)}`
+/**
+ * One page: `object` builds an item out of a row of `source`. One row more than asked for tells
+ * whether there is a next page.
+ */
+export const page = <A extends PagePosition>(
+  sql: SqlClient,
+  object: string,
+  source: Fragment,
+  all: ReadonlyArray<Fragment>,
+  { limit, skip = 0 }: PageRequest,
+): Effect.Effect<Page<A>, SqlError> =>
+  Effect.map(
+    sql<{ readonly item: A }>`SELECT ${sql.literal(object)} AS item FROM ${source}
+      WHERE ${sql.and(all)} ORDER BY created_at DESC, id DESC
+      LIMIT ${limit + 1} OFFSET ${Math.min(skip, Number.MAX_SAFE_INTEGER)}`,
+    (rows) =>
+      fromOverfetch(
+        Array.from(rows, ({ item }) => item),
+        limit,
+      ),
+  )

@@ -11,7 +11,7 @@ import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import type { JsonObject } from "@millrace/core/domain/Json"
-import { fromOverfetch, type Page } from "@millrace/core/domain/Page"
+import type { Page } from "@millrace/core/domain/Page"
 import type { RunQuery } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -125,16 +125,7 @@ export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, 
     conditions.push(sql`(strpos(workflow_name_folded, ${part}) > 0
       OR strpos(error_folded, ${part}) > 0 OR starts_with(id, ${Rows.text(search)}))`)
   }
-  return Effect.map(
-    sql<{ readonly run: Run }>`
-      SELECT ${sql.literal(Rows.object(Rows.runs, "r"))} AS run FROM runs r
-      WHERE ${sql.and(conditions)} ${PageClauses.slice(sql, query)}`,
-    (rows) =>
-      fromOverfetch(
-        rows.map(({ run }) => run),
-        query.limit,
-      ),
-  )
+  return PageClauses.page(sql, Rows.object(Rows.runs, "r"), sql`runs r`, conditions, query)
 }
 
 /** One event of a run: its own, or the row of a node that tells of one. */

@@ -1,81 +1,75 @@
 /**
- * How signing secrets are kept: sealed, and by account.
+ * The signing secrets of accounts, sealed.
  *
- * Guarantees: what depends on an account's other secrets happens in a transaction that is alone
- * with them. Leaves out: sealing.
+ * Guarantees: a change that depends on the other secrets of an account happens in a transaction,
+ * and no other such change of that account happens meanwhile. Leaves out: sealing.
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { AccountId } from "@millrace/core/domain/Id"
-import type { StoredSecret } from "@millrace/core/ports/WebhookStore"
+import type { StoredSecret, WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { DatabasePort } from "./DatabaseError.ts"
 import { isLive } from "./DeliveryClaims.ts"
 import { nowMillis } from "./DeliverySteps.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as Rows from "./Rows.ts"
+import { values } from "./Statements.ts"
 
-type Secrets = Effect.Effect<ReadonlyArray<StoredSecret>, SqlError>
+const secret = Rows.object(DeliveryRows.secrets, "s")
 
-/** The live ones, oldest first. */
-export const live = (sql: SqlClient, account: AccountId): Secrets =>
-  Effect.map(
-    sql<{ readonly secret: StoredSecret }>`
-      SELECT ${sql.literal(Rows.object(DeliveryRows.secrets, "s"))} AS secret
-      FROM webhook_secrets s WHERE account_id = ${account} AND ${sql.literal(isLive)}
-      ORDER BY created_at, id`,
-    (rows) => rows.map(({ secret }) => secret),
-  )
+const liveStatement = `
+SELECT ${secret} AS value FROM webhook_secrets s WHERE account_id = $1 AND ${isLive}
+ORDER BY created_at, id`
 
-/** One live secret for each key that live ones were sealed with: reads all, once at a start. */
-export const ofEachKey = (sql: SqlClient): Secrets =>
-  Effect.map(
-    sql<{ readonly secret: StoredSecret }>`
-      SELECT ${sql.literal(Rows.object(DeliveryRows.secrets, "s"))} AS secret
-      FROM (
-        SELECT DISTINCT ON (regexp_replace(sealed, '\\.[^.]*$', '')) *
-        FROM webhook_secrets WHERE ${sql.literal(isLive)}
-        ORDER BY regexp_replace(sealed, '\\.[^.]*$', '')
-      ) s`,
-    (rows) => rows.map(({ secret }) => secret),
-  )
+/** The part of a sealed text that names the key. */
+const keyName = `regexp_replace(sealed, '\\.[^.]*$', '')`
 
-/** Runs alone among all who change secrets of this account. */
-const alone = (sql: SqlClient, account: AccountId, effect: Secrets): Secrets =>
-  sql.withTransaction(
+/** Reads all secrets. A server does so once, when it starts. */
+const ofEachKeyStatement = `
+SELECT ${secret} AS value FROM (
+  SELECT DISTINCT ON (${keyName}) * FROM webhook_secrets WHERE ${isLive} ORDER BY ${keyName}
+) s`
+
+const insertStatement = `
+INSERT INTO webhook_secrets (${Rows.names(DeliveryRows.secrets)})
+SELECT ${Rows.names(DeliveryRows.secrets)} FROM ${Rows.source(DeliveryRows.secrets, "s", 1)}`
+
+const expireStatement = `
+UPDATE webhook_secrets
+SET expires_at = least(coalesce(expires_at, ${nowMillis} + $2::int8), ${nowMillis} + $2::int8)
+WHERE account_id = $1 AND ${isLive}`
+
+/** The methods of the port that read and change secrets. */
+export const make = (sql: SqlClient) => {
+  const live = (account: AccountId) => values<StoredSecret>(sql, liveStatement, [account])
+  const insert = (added: StoredSecret) =>
     Effect.andThen(
-      sql`SELECT pg_advisory_xact_lock(hashtext('millrace_webhook_secrets'), hashtext(${account}))`,
-      effect,
-    ),
-  )
+      sql.unsafe(insertStatement, Rows.parameters(DeliveryRows.secrets, [added])),
+      live(added.accountId),
+    )
 
-const insert = (sql: SqlClient, secret: StoredSecret) =>
-  sql.unsafe(
-    `INSERT INTO webhook_secrets (${Rows.names(DeliveryRows.secrets)})
-     SELECT ${Rows.names(DeliveryRows.secrets)} FROM ${Rows.source(DeliveryRows.secrets, "s", 1)}`,
-    Rows.parameters(DeliveryRows.secrets, [secret]),
-  )
+  /** Makes a change alone among all changes of the account's secrets. */
+  const alone = <A>({ accountId }: StoredSecret, change: Effect.Effect<A, SqlError>) => {
+    const lock = sql`SELECT
+      pg_advisory_xact_lock(hashtext('millrace_webhook_secrets'), hashtext(${accountId}))`
+    return sql.withTransaction(Effect.andThen(lock, change))
+  }
 
-/** Stores a secret unless there is a live one; returns the live ones. */
-export const ensure = (sql: SqlClient, secret: StoredSecret): Secrets => {
-  const { accountId } = secret
-  const make = Effect.andThen(insert(sql, secret), live(sql, accountId))
-  return alone(
-    sql,
-    accountId,
-    Effect.flatMap(live(sql, accountId), (found) =>
-      found.length > 0 ? Effect.succeed(found) : make,
-    ),
-  )
-}
-
-/** Stores a secret and lets the others expire; returns the live ones. */
-export const rotate = (sql: SqlClient, secret: StoredSecret, overlapMillis: number): Secrets => {
-  const { accountId } = secret
-  const until = sql`${sql.literal(nowMillis)} + ${PgTypes.float8(overlapMillis)}::int8`
-  const expire = sql`UPDATE webhook_secrets
-    SET expires_at = least(coalesce(expires_at, ${until}), ${until})
-    WHERE account_id = ${accountId} AND ${sql.literal(isLive)}`
-  const steps = Effect.andThen(expire, Effect.andThen(insert(sql, secret), live(sql, accountId)))
-  return alone(sql, accountId, steps)
+  return {
+    secrets: live,
+    secretOfEachKey: values<StoredSecret>(sql, ofEachKeyStatement),
+    ensureSecret: (added) =>
+      alone(
+        added,
+        Effect.flatMap(live(added.accountId), (found) =>
+          found.length > 0 ? Effect.succeed(found) : insert(added),
+        ),
+      ),
+    rotateSecret: (added, overlapMillis) => {
+      const parameters = [added.accountId, PgTypes.float8(overlapMillis)]
+      return alone(added, Effect.andThen(sql.unsafe(expireStatement, parameters), insert(added)))
+    },
+  } satisfies Partial<DatabasePort<WebhookStore["Service"]>>
 }

@@ -32,6 +32,24 @@ export type Options<Member, Outcome> = Pick<
   readonly flushesAtOnce?: number
 }
 
+/** The column `value` of all rows that a statement returns. */
+export const values = <A>(
+  sql: SqlClient,
+  statement: string,
+  parameters: ReadonlyArray<unknown> = [],
+): Effect.Effect<ReadonlyArray<A>, SqlError> =>
+  Effect.map(sql.unsafe<{ readonly value: A }>(statement, parameters), (rows) =>
+    rows.map(({ value }) => value),
+  )
+
+/** The column `value` of the first row, if there is a row. */
+export const optional = <A>(
+  sql: SqlClient,
+  statement: string,
+  parameters: ReadonlyArray<unknown>,
+): Effect.Effect<Option.Option<A>, SqlError> =>
+  Effect.map(values<A>(sql, statement, parameters), ([first]) => Option.fromUndefinedOr(first))
+
 /** Gathers calls into statements, and returns how to call. */
 export const gather = Effect.fnUntraced(function* <Member, Outcome>(
   sql: SqlClient,

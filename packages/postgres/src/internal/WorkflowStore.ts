@@ -4,7 +4,6 @@
  * Guarantees: every method is one statement; look-ups that arrive together share one. Leaves out:
  * any rule about what is stored.
  */
-import { fromOverfetch } from "@millrace/core/domain/Page"
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Workflow, WorkflowSummary } from "@millrace/core/domain/Workflow"
 import type { Replaced, WorkflowQuery } from "@millrace/core/ports/WorkflowStore"
@@ -97,16 +96,8 @@ const list = (sql: SqlClient, query: WorkflowQuery) => {
   if (query.search !== undefined) {
     conditions.push(sql`strpos(name_folded, ${Rows.folded(query.search)}) > 0`)
   }
-  return Effect.map(
-    sql<{ readonly workflow: WorkflowSummary }>`
-      SELECT ${sql.literal(Rows.object(Rows.workflowSummaries, "w"))} AS workflow
-      FROM workflows w WHERE ${sql.and(conditions)} ${PageClauses.slice(sql, query)}`,
-    (rows) =>
-      fromOverfetch(
-        rows.map(({ workflow }) => workflow),
-        query.limit,
-      ),
-  )
+  const summary = Rows.object(Rows.workflowSummaries, "w")
+  return PageClauses.page<WorkflowSummary>(sql, summary, sql`workflows w`, conditions, query)
 }
 
 const make = Effect.gen(function* () {
