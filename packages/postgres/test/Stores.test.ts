@@ -168,7 +168,10 @@ const idempotencyKeys = (test: Tests): void => {
           expected: { _tag: "New", definition, idempotencyKey, isCurrent },
         })
       })
-      const [outdated, ...rest] = yield* RunCommits.write(sql.withoutTransforms(), newRuns)
+      const [outdated, ...rest] = yield* RunCommits.write(
+        { sql: sql.withoutTransforms(), written: undefined },
+        newRuns,
+      )
       assert.strictEqual(outdated, "stale")
       assert.sameMembers(rest, ["applied", "stale", "stale"])
     }),
@@ -254,6 +257,11 @@ const plans = (test: Tests): void => {
         const parked = Samples.step(run, { dueAt: 1 }, { rewritten })
         yield* runs.commit(parked)
         yield* runs.commit(Samples.step(parked.run, { dueAt: null }))
+        const held = samples.run({ status: "RUNNING", owner: runner })
+        yield* runs.commit(Samples.newRun(held))
+        const next = Samples.step(held, { sequence: 1 })
+        yield* runs.commit(next)
+        yield* runs.commit(Samples.step(next.run, { status: "COMPLETED" }))
         yield* runs.latestOutputs(account, run.workflowId, ["a", "b"])
         const named = samples.run()
         const definition = Samples.definitionFor(named)

@@ -265,6 +265,9 @@ export const workflowsCached = 256
 /** Compiled graphs that one process keeps in memory. */
 export const graphsCached = 256
 
+/** Runs in progress of which a process remembers what it has written. */
+export const writtenRunsKnown = 20_000
+
 /** Runs that a runner remembers because it cannot execute them. */
 export const refusedRunsKnown = 1_000
 

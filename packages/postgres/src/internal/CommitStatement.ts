@@ -8,6 +8,7 @@
  * those that were not applied.
  */
 import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
+import type { NodeRun } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunCommit, TakenMessage } from "@millrace/core/ports/RunStore"
 import * as CurrentWorkflows from "./CurrentWorkflows.ts"
@@ -17,31 +18,36 @@ import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 
-type Commits = ReadonlyArray<RunCommit>
+/** A commit at its place among those of the statement, and what is known of its run. */
+export interface PlacedCommit {
+  readonly place: number
+  readonly commit: RunCommit
+  /** The number of the run's row; `null` for a new run, and where it has to be looked up. */
+  readonly number: number | null
+  /** True where the run's row has all that this commit says, but for what every step changes. */
+  readonly isPlain: boolean
+}
+
+type Commits = ReadonlyArray<PlacedCommit>
 
 /** In one order for every server, so that two of them never wait for each other in a circle. */
 const ordered = <A>(rows: Iterable<A>, idOf: (row: A) => string): ReadonlyArray<A> =>
   [...rows].toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
 
-const runsThat = (commits: Commits, expected: RunCommit["expected"]["_tag"]) =>
+const runsThat = (commits: Commits, expected: RunCommit["expected"]["_tag"]): Commits =>
   ordered(
-    commits.filter((commit) => commit.expected._tag === expected),
-    ({ run }) => run.id,
+    commits.filter(({ commit }) => commit.expected._tag === expected),
+    ({ commit }) => commit.run.id,
   )
 
 const definitionsOf = (commits: Commits) => {
   const byId = new Map(
-    commits.flatMap(({ expected }) =>
+    commits.flatMap(({ commit: { expected } }) =>
       expected._tag === "New" ? [[expected.definition.id, expected.definition] as const] : [],
     ),
   )
   return ordered(byId.values(), ({ id }) => id)
 }
-
-const owned =
-  <Row>(rowsOf: (commit: RunCommit) => ReadonlyArray<Row>) =>
-  (commits: Commits): ReadonlyArray<Rows.Owned<Row>> =>
-    commits.flatMap((commit) => rowsOf(commit).map((row) => ({ runId: commit.run.id, row })))
 
 /** Rows of one kind that commits bring along. */
 const rowSet = <Row>(table: Rows.Table<Row>, rowsOf: (commits: Commits) => ReadonlyArray<Row>) => ({
@@ -53,18 +59,45 @@ const rowSet = <Row>(table: Rows.Table<Row>, rowsOf: (commits: Commits) => Reado
   },
 })
 
+/** Rows of which a commit brings any number, each behind the place of its commit. */
+const placedSet = <Row>(
+  table: Rows.Table<Row>,
+  rowsOf: (commit: RunCommit) => ReadonlyArray<Row>,
+) =>
+  rowSet(Rows.placed(table), (commits) =>
+    commits.flatMap(({ commit, place }) => rowsOf(commit).map((row) => ({ place, row }))),
+  )
+
 const clearsLosses = (commit: RunCommit): boolean =>
   commit.expected._tag === "Existing" && commit.clearsLosses === true
 
-const ownedNodeRuns = Rows.owned(Rows.nodeRuns)
+const placeOf = Rows.derived<PlacedCommit>("place", "int4", ({ place }) => place)
+const ofCommit = Rows.within(({ commit }: PlacedCommit) => commit)
 
-/** A run whose losses are forgotten with the commit. */
-const cleared: Rows.Table<RunCommit> = [Rows.derived("id", "text", ({ run }) => run.id)]
+/** The runs that exist: which, how they are expected to be, and what every commit changes. */
+const steps: Rows.Table<PlacedCommit> = [
+  placeOf,
+  Rows.derived("number", "int8", ({ number }) => number),
+  ...ofCommit([
+    ...Rows.ofRun(Rows.runIds),
+    Rows.derived("fence", "int4", ({ expected }) =>
+      expected._tag === "New" ? null : expected.fence,
+    ),
+    Rows.derived("revision", "int4", ({ expected }) =>
+      expected._tag === "New" ? null : expected.revision,
+    ),
+    ...Rows.ofRun(Rows.steps),
+  ]),
+]
 
-/** Which message of a run a commit has seen last, where that matters. */
-const seen: Rows.Table<RunCommit> = [
-  Rows.derived("id", "text", ({ run }) => run.id),
-  Rows.derived("number", "int4", (commit) => commit.seen),
+/** What else a commit changes of its run, and the last message that it has seen. */
+const changes: Rows.Table<PlacedCommit> = [
+  placeOf,
+  ...ofCommit([
+    ...Rows.ofRun(Rows.changes),
+    Rows.derived("seen", "int4", ({ seen }) => seen),
+    Rows.derived("clears_losses", "bool", clearsLosses),
+  ]),
 ]
 
 const taken: Rows.Table<TakenMessage> = [
@@ -72,41 +105,36 @@ const taken: Rows.Table<TakenMessage> = [
   ...Rows.texts<TakenMessage>({ nodeId: "taken_by" }),
 ]
 
+const isPlainRow = (row: NodeRun): boolean =>
+  row.status === "COMPLETED" &&
+  row.attempt === 1 &&
+  row.credits === 0 &&
+  row.logs === null &&
+  row.error === null
+
 /** The sets of rows that commits bring along, in the order of the parameters. */
 const rowSets = {
   preconditions: rowSet(CurrentWorkflows.preconditions, (commits) =>
-    commits.filter(CurrentWorkflows.hasPrecondition).map(({ run }) => run),
+    commits.flatMap(({ commit }) => (CurrentWorkflows.hasPrecondition(commit) ? [commit.run] : [])),
   ),
-  newRuns: rowSet(Rows.newRuns, (commits) => runsThat(commits, "New")),
+  newRuns: rowSet([placeOf, ...ofCommit(Rows.newRuns)], (commits) => runsThat(commits, "New")),
   definitions: rowSet(Rows.definitions, definitionsOf),
-  nextRuns: rowSet(Rows.nextRuns, (commits) => runsThat(commits, "Existing")),
-  cleared: rowSet(cleared, (commits) => commits.filter(clearsLosses)),
-  nodeRuns: rowSet(
-    ownedNodeRuns,
-    owned(({ nodeRuns }) => nodeRuns),
+  steps: rowSet(steps, (commits) => runsThat(commits, "Existing")),
+  changes: rowSet(changes, (commits) =>
+    commits.filter(({ commit, isPlain }) => commit.expected._tag === "Existing" && !isPlain),
   ),
-  rewritten: rowSet(
-    ownedNodeRuns,
-    owned(({ rewritten }) => rewritten),
-  ),
-  events: rowSet(
-    Rows.owned(Rows.events),
-    owned(({ events }) => events),
-  ),
-  deliveries: rowSet(DeliveryRows.deliveries, (commits) =>
-    commits.flatMap(({ deliveries }) => deliveries),
-  ),
-  seen: rowSet(seen, (commits) => commits.filter((commit) => commit.seen !== undefined)),
-  taken: rowSet(
-    Rows.owned(taken),
-    owned((commit) => commit.taken ?? []),
-  ),
+  plainNodeRuns: placedSet(Rows.plainNodeRuns, ({ nodeRuns }) => nodeRuns.filter(isPlainRow)),
+  nodeRuns: placedSet(Rows.nodeRuns, ({ nodeRuns }) => nodeRuns.filter((row) => !isPlainRow(row))),
+  rewritten: placedSet(Rows.nodeRuns, ({ rewritten }) => rewritten),
+  events: placedSet(Rows.events, ({ events }) => events),
+  deliveries: placedSet(DeliveryRows.deliveries, ({ deliveries }) => deliveries),
+  taken: placedSet(taken, (commit) => commit.taken ?? []),
 }
 type RowSet = keyof typeof rowSets
 const kinds = Object.keys(rowSets) as ReadonlyArray<RowSet>
 
 /** What makes one statement differ from another. */
-type Fragment = RowSet | "names" | "credits" | "ends" | "parks"
+type Fragment = RowSet | "names" | "credits" | "ends" | "parks" | "clears" | "unnumbered"
 
 /** A shape of statement: what it has, and where the rows of each kind come from. */
 class Shape {
@@ -186,48 +214,63 @@ const runsCreated = (shape: Shape): string => `created AS (
   ON CONFLICT (id) DO NOTHING
 )`
 
-const lossesLeft = (shape: Shape): string =>
-  `CASE WHEN s.id IN (SELECT c.id FROM ${shape.from("cleared", "c")}) THEN '[]' ELSE r.losses END`
+/** A column of `changes`, for a run that has any; else as it is. */
+const changed = (name: string, value = `c.${name}`): string =>
+  `${name} = CASE WHEN c.place IS NULL THEN r.${name} ELSE ${value} END`
 
-const countLeft = (shape: Shape): string =>
-  `CASE WHEN a.id IN (SELECT c.id FROM ${shape.from("cleared", "c")}) THEN 0 ELSE o.losses END`
+const changesMade = (shape: Shape): string => {
+  if (!shape.has("changes")) return ""
+  const cleared = "CASE WHEN c.clears_losses THEN '[]' ELSE r.losses END"
+  const made = [
+    ...Rows.changes.map(({ name }) => changed(name)),
+    changed("owner", "CASE WHEN c.due_at IS NULL THEN r.owner END"),
+    ...(shape.has("clears") ? [changed("losses", cleared)] : []),
+  ]
+  return `, ${made.join(", ")}`
+}
+
+/**
+ * The condition that `r` is the row of a run: looked up by its number if all are known. Then its
+ * identifier is seen, too, because what a database forgot in an accident has numbers that it gives
+ * away once more.
+ */
+const isRun = (shape: Shape): string =>
+  shape.has("unnumbered")
+    ? `r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}`
+    : `r.number = s.number AND ${Rows.isOf("r.id", "s.id")}`
+
+// Comparing `place` with a sum, or `few` with a text, tells the planner to expect few rows, so that
+// it looks rows up by their key, also in a plan that was made when the table was empty.
+const runsAdvanced = (shape: Shape): string => `advanced AS (
+  UPDATE runs r
+  SET ${copied(Rows.steps, "s")}, revision = r.revision + 1${changesMade(shape)}
+  FROM ${shape.from("steps", "s")}
+    ${shape.has("changes") ? `LEFT JOIN ${shape.from("changes", "c")} ON c.place = s.place` : ""}
+  WHERE s.place + 0 = s.place AND ${isRun(shape)} AND r.fence = s.fence AND r.revision = s.revision
+    AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
+    ${shape.has("changes") ? "AND r.messages <= coalesce(c.seen, r.messages)" : ""}
+  RETURNING r.number, r.id, s.place, r.status, r.owner, r.due_at, r.account_id, r.workflow_id
+    ${shape.has("clears") ? ", c.clears_losses" : ""}
+)`
 
 /** The open runs whose losses are forgotten; those that end are none any more. */
-const lossesCleared = (shape: Shape): string => `losses_cleared AS (
+const lossesCleared = `losses_cleared AS (
   UPDATE open_runs o SET losses = 0
   FROM advanced a
   WHERE o.run = a.number AND a.owner IS NOT NULL AND a.status IN ('QUEUED', 'RUNNING')
-    AND a.id IN (SELECT c.id FROM ${shape.from("cleared", "c")})
-)`
-
-/** The condition that the run of `r` has no message which its commit did not see. */
-const hasSeenAll = (shape: Shape): string =>
-  shape.has("seen")
-    ? `r.messages <= coalesce(
-      (SELECT m.number FROM ${shape.from("seen", "m")} WHERE m.id = s.id), r.messages)`
-    : "true"
-
-// Comparing `expected` or `few` with a text tells the planner to expect few rows, so that it looks
-// rows up by their key, also in a plan that was made when the table was empty.
-const runsAdvanced = (shape: Shape): string => `advanced AS (
-  UPDATE runs r
-  SET ${copied(Rows.progress, "s")}, owner = CASE WHEN s.due_at IS NULL THEN r.owner END
-    ${shape.has("cleared") ? `, losses = ${lossesLeft(shape)}` : ""}
-  FROM ${shape.from("nextRuns", "s")}
-  WHERE s.expected = 'Existing' AND r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}
-    AND r.fence = s.expected_fence AND r.revision = s.expected_revision
-    AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")} AND ${hasSeenAll(shape)}
-  RETURNING r.number, r.id, r.status, r.owner, r.due_at, r.account_id, r.workflow_id
+    AND a.clears_losses
 )`
 
 /** Nothing else may change these rows: a statement changes a row once. */
-const runsParked = (shape: Shape): string => `parked AS (
+const runsParked = (shape: Shape): string => {
+  const losses = ", losses = CASE WHEN a.clears_losses THEN 0 ELSE o.losses END"
+  return `parked AS (
   UPDATE open_runs o SET owner = NULL, due_at = a.due_at, ready_at = NULL,
-    account_id = a.account_id,
-    workflow_id = a.workflow_id${shape.has("cleared") ? `, losses = ${countLeft(shape)}` : ""}
+    account_id = a.account_id, workflow_id = a.workflow_id${shape.has("clears") ? losses : ""}
   FROM advanced a
   WHERE o.run = a.number AND a.owner IS NULL AND a.status IN ('QUEUED', 'RUNNING')
 )`
+}
 
 const runsClosed = `closed AS (
   DELETE FROM open_runs o USING advanced a
@@ -235,35 +278,44 @@ const runsClosed = `closed AS (
 )`
 
 const applied = (shape: Shape): string => {
-  const written = [
-    ...(shape.has("newRuns") ? ["created"] : []),
-    ...(shape.has("nextRuns") ? ["advanced"] : []),
+  const created = `SELECT c.number, c.id, b.place, c.owner, 'applied' AS few
+    FROM created c JOIN ${shape.has("newRuns") ? shape.from("newRuns", "b") : ""} ON b.id = c.id`
+  const all = [
+    ...(shape.has("newRuns") ? [created] : []),
+    ...(shape.has("steps") ? ["SELECT number, id, place, owner, 'applied' FROM advanced"] : []),
   ]
-  const all = written.map((from) => `SELECT number, id, 'applied' AS few FROM ${from}`)
-  return `applied AS (${all.join(" UNION ALL ")})`
+  return `applied (number, id, place, owner, few) AS (${all.join(" UNION ALL ")})`
 }
 
-const nodeRunsInserted = (shape: Shape): string => `inserted_node_runs AS (
-  INSERT INTO node_runs (run, ${Rows.names(Rows.nodeRuns)})
-  SELECT a.number, ${Rows.names(Rows.nodeRuns, "n")}
-  FROM ${shape.from("nodeRuns", "n")} JOIN applied a ON a.id = n.run_id
+/** What plain rows have in common, and its columns. */
+const common = { names: "status, attempt, credits", values: "'COMPLETED', 1, 0" }
+
+const nodeRunsInserted = (kind: "nodeRuns" | "plainNodeRuns", shape: Shape): string => {
+  const isPlainKind = kind === "plainNodeRuns"
+  const table = isPlainKind ? Rows.plainNodeRuns : Rows.nodeRuns
+  const [names, values] = isPlainKind ? [`${common.names}, `, `${common.values}, `] : ["", ""]
+  return `inserted_${isPlainKind ? "plain_" : ""}node_runs AS (
+  INSERT INTO node_runs (run, ${names}${Rows.names(table)})
+  SELECT a.number, ${values}${Rows.names(table, "n")}
+  FROM ${shape.from(kind, "n")} JOIN applied a ON a.place = n.place
 )`
+}
 
 const nodeRunsRewritten = (shape: Shape): string => `rewritten_node_runs AS (
   UPDATE node_runs n SET ${copied(Rows.nodeRuns, "w")}
-  FROM ${shape.from("rewritten", "w")} JOIN applied a ON a.id = w.run_id
+  FROM ${shape.from("rewritten", "w")} JOIN applied a ON a.place = w.place
   WHERE n.run = a.number AND n.node_id = w.node_id AND a.few = 'applied'
 )`
 
 const eventsInserted = (shape: Shape): string => `inserted_events AS (
   INSERT INTO run_events (run, ${Rows.names(Rows.events)})
   SELECT a.number, ${Rows.names(Rows.events, "e")}
-  FROM ${shape.from("events", "e")} JOIN applied a ON a.id = e.run_id
+  FROM ${shape.from("events", "e")} JOIN applied a ON a.place = e.place
 )`
 
 const messagesTaken = (shape: Shape): string => `taken_messages AS (
   UPDATE run_messages m SET taken_by = t.taken_by
-  FROM ${shape.from("taken", "t")} JOIN applied a ON a.id = t.run_id
+  FROM ${shape.from("taken", "t")} JOIN applied a ON a.place = t.place
   WHERE m.run = a.number AND m.number = t.number AND a.few = 'applied'
 )`
 
@@ -271,7 +323,7 @@ const messagesTaken = (shape: Shape): string => `taken_messages AS (
 const deliveriesInserted = (shape: Shape): string => `sent AS (
   INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
   SELECT ${Rows.names(DeliveryRows.deliveries, "d")}
-  FROM ${shape.from("deliveries", "d")} JOIN applied a ON a.id = d.run_id
+  FROM ${shape.from("deliveries", "d")} JOIN applied a ON a.place = d.place
   RETURNING ${DeliveryRecords.sentColumns}
 ), ${DeliveryRecords.queued}`
 
@@ -283,19 +335,22 @@ const textOf = (shape: Shape): string => {
     ...(hasCredits ? [RunCredits.before(shape.firstCredit, hasPreconditions)] : []),
     ...(shape.has("names") ? [idempotencyKeysTaken(shape)] : []),
     ...(shape.has("newRuns") ? [runsCreated(shape)] : []),
-    ...(shape.has("nextRuns") ? [runsAdvanced(shape)] : []),
-    ...(shape.has("cleared") ? [lossesCleared(shape)] : []),
+    ...(shape.has("steps") ? [runsAdvanced(shape)] : []),
+    ...(shape.has("clears") ? [lossesCleared] : []),
     ...(shape.has("parks") ? [runsParked(shape)] : []),
     ...(shape.has("ends") ? [runsClosed] : []),
     applied(shape),
-    ...(shape.has("nodeRuns") ? [nodeRunsInserted(shape)] : []),
+    ...(shape.has("plainNodeRuns") ? [nodeRunsInserted("plainNodeRuns", shape)] : []),
+    ...(shape.has("nodeRuns") ? [nodeRunsInserted("nodeRuns", shape)] : []),
     ...(shape.has("rewritten") ? [nodeRunsRewritten(shape)] : []),
     ...(shape.has("events") ? [eventsInserted(shape)] : []),
     ...(shape.has("deliveries") ? [deliveriesInserted(shape)] : []),
     ...(shape.has("taken") ? [messagesTaken(shape)] : []),
     ...(hasCredits ? [RunCredits.after(shape.firstCredit)] : []),
   ]
-  const answer = hasCredits ? RunCredits.answer : "SELECT id FROM applied"
+  const answer = hasCredits
+    ? RunCredits.answer
+    : "SELECT place, number::float8 AS number, owner IS NOT NULL AS owned FROM applied"
   return `WITH ${hasCredits ? "RECURSIVE " : ""}${parts.join(", ")} ${answer}`
 }
 
@@ -311,21 +366,41 @@ const textFor = (fragments: ReadonlySet<Fragment>): string => {
   return text
 }
 
-/** True for a commit that takes a name for its run. */
-const isNamed = ({ expected }: RunCommit): boolean =>
-  expected._tag === "New" && expected.idempotencyKey !== undefined
-
 /** The fragments that are no rows of their own, in one order. */
-const flags: ReadonlyArray<readonly [Fragment, (commit: RunCommit) => boolean]> = [
-  ["names", isNamed],
+const flags: ReadonlyArray<readonly [Fragment, (placed: PlacedCommit) => boolean]> = [
+  [
+    "names",
+    ({ commit: { expected } }) => expected._tag === "New" && expected.idempotencyKey !== undefined,
+  ],
+  [
+    "unnumbered",
+    ({ commit: { expected }, number }) => expected._tag === "Existing" && number === null,
+  ],
+  ["clears", ({ commit }) => clearsLosses(commit)],
   // Whether a run has an owner only its row says, not what a commit believes.
-  ["parks", ({ expected, run }) => expected._tag === "Existing" && !isTerminal(run.status)],
-  ["ends", ({ expected, run }) => expected._tag === "Existing" && isTerminal(run.status)],
+  [
+    "parks",
+    ({ commit: { expected, run }, isPlain }) =>
+      expected._tag === "Existing" && !isPlain && !isTerminal(run.status),
+  ],
+  [
+    "ends",
+    ({ commit: { expected, run } }) => expected._tag === "Existing" && isTerminal(run.status),
+  ],
 ]
+
+/** A commit that was applied. */
+export interface Applied {
+  readonly place: number
+  /** The number of the run's row. */
+  readonly number: number
+  /** Whether the run has an owner now. */
+  readonly owned: boolean
+}
 
 /**
  * A statement for these commits, and its parameters. With credits it answers as
- * {@link RunCredits.Answered}, else with the identifiers of the runs that were written.
+ * {@link RunCredits.Answered}, else as {@link Applied}.
  */
 export const compose = (
   commits: Commits,
@@ -342,7 +417,8 @@ export const compose = (
   for (const [fragment, isTrue] of flags) if (commits.some(isTrue)) fragments.add(fragment)
   if (credits !== undefined) {
     fragments.add("credits")
-    parameters.push(...RunCredits.parametersOf(commits, credits.areSettled))
+    const moving = commits.map(({ commit }) => commit)
+    parameters.push(...RunCredits.parametersOf(moving, credits.areSettled))
   }
   return { text: textFor(fragments), parameters }
 }

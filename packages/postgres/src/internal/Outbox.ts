@@ -50,7 +50,7 @@ export const write = (
   commit: RunCommit,
 ): Effect.Effect<void, StaleRun | InsufficientCredits | SqlError> => {
   const apply = Effect.fnUntraced(function* (one: RunCommit) {
-    const [outcome] = yield* RunCommits.write(sql, [one])
+    const [outcome] = yield* RunCommits.write({ sql, written: undefined }, [one])
     if (outcome === "stale") return yield* new StaleRun({ runId: one.run.id })
     if (outcome !== "applied") return yield* outcome!
   })

@@ -159,15 +159,15 @@ const immutable: Table<Run> = [
   derived("workflow_name_folded", "text", ({ workflowName }) => folded(workflowName)),
 ]
 
-/** What every commit writes of a run. */
-export const progress: Table<Run> = [
+/** What every commit changes of a run, besides its revision. */
+export const steps: Table<Run> = [
+  ...int4s<Run>({ nodeRunCount: "node_run_count", attempts: "attempts", sequence: "sequence" }),
+  ...jsons<Run>({ active: "active" }),
+]
+
+/** What only some commits change of a run. */
+export const changes: Table<Run> = [
   ...texts<Run>({ status: "status" }),
-  ...int4s<Run>({
-    nodeRunCount: "node_run_count",
-    attempts: "attempts",
-    sequence: "sequence",
-    revision: "revision",
-  }),
   ...int8s<Run>({
     startedAt: "started_at",
     finishedAt: "finished_at",
@@ -175,20 +175,29 @@ export const progress: Table<Run> = [
     actualCredits: "actual_credits",
     dueAt: "due_at",
   }),
-  ...jsons<Run>({ active: "active", waiting: "waiting", error: "error", output: "output" }),
+  ...jsons<Run>({ waiting: "waiting", error: "error", output: "output" }),
   derived("error_folded", "text", ({ error }) => (error === null ? null : folded(error))),
   derived("trouble", "text", ({ status }) =>
     status === "FAILED" || status === "CANCELED" ? status : null,
   ),
 ]
 
+const revisions: Table<Run> = int4s<Run>({ revision: "revision" })
+
 /** Who may write a run: changed by those who take runs over, not by commits. */
 const ownership: Table<Run> = [...texts<Run>({ owner: "owner" }), ...int4s<Run>({ fence: "fence" })]
 
-const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
+export const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
 
 /** What a new run is written with: it has lost nobody yet, and nobody has sent it anything. */
-export const newRunColumns: Table<Run> = [...runIds, ...immutable, ...ownership, ...progress]
+export const newRunColumns: Table<Run> = [
+  ...runIds,
+  ...immutable,
+  ...ownership,
+  ...steps,
+  ...revisions,
+  ...changes,
+]
 
 export const runs: Table<Run> = [
   ...newRunColumns,
@@ -199,26 +208,19 @@ export const runs: Table<Run> = [
 const idempotencyKeyOf = ({ expected }: RunCommit) =>
   expected._tag === "New" ? expected.idempotencyKey : undefined
 
+/** The columns of a part of a row, for the whole of it. */
+export const within =
+  <Whole, Part>(partOf: (whole: Whole) => Part) =>
+  (table: Table<Part>): Table<Whole> =>
+    table.map((column) => ({ ...column, of: (whole) => column.of(partOf(whole)) }))
+
+export const ofRun = within(({ run }: RunCommit) => run)
+
 /** The rows of new runs, and the names that their starts were given. */
 export const newRuns: Table<RunCommit> = [
-  ...newRunColumns.map((column) => ({ ...column, of: ({ run }: RunCommit) => column.of(run) })),
+  ...ofRun(newRunColumns),
   derived("start_key", "text", (commit) => idempotencyKeyOf(commit)?.key ?? null),
   derived("body_hash", "text", (commit) => idempotencyKeyOf(commit)?.bodyHash ?? null),
-]
-
-/** The next rows of runs that exist, and what their commits expect of the present ones. */
-export const nextRuns: Table<RunCommit> = [
-  ...[...runIds, ...progress].map((column) => ({
-    ...column,
-    of: ({ run }: RunCommit) => column.of(run),
-  })),
-  derived("expected", "text", ({ expected }) => expected._tag),
-  derived("expected_fence", "int4", ({ expected }) =>
-    expected._tag === "New" ? null : expected.fence,
-  ),
-  derived("expected_revision", "int4", ({ expected }) =>
-    expected._tag === "New" ? null : expected.revision,
-  ),
 ]
 
 export const nodeRuns: Table<NodeRun> = [
@@ -232,6 +234,11 @@ export const nodeRuns: Table<NodeRun> = [
   ...jsons<NodeRun>({ input: "input", output: "output", logs: "logs", error: "error" }),
 ]
 
+/** A node run that completed in its first attempt, for nothing and without a log. */
+export const plainNodeRuns: Table<NodeRun> = nodeRuns.filter(
+  ({ name }) => !["status", "attempt", "credits", "logs", "error"].includes(name),
+)
+
 /** An event without what its run knows: it is read together with that. */
 export const events: Table<RunEvent> = [
   ...int4s<RunEvent>({ sequence: "sequence" }),
@@ -240,16 +247,16 @@ export const events: Table<RunEvent> = [
   ...jsons<RunEvent>({ error: "error", data: "data" }),
 ]
 
-/** A row and the identifier of the run it belongs to. */
-export interface Owned<Row> {
-  readonly runId: string
+/** A row, and the place of its commit among those of the statement. */
+export interface Placed<Row> {
+  readonly place: number
   readonly row: Row
 }
 
-/** The columns of rows that travel with a commit, behind the identifier of their run. */
-export const owned = <Row>(table: Table<Row>): Table<Owned<Row>> => [
-  derived("run_id", "text", ({ runId }) => runId),
-  ...table.map((column) => ({ ...column, of: ({ row }: Owned<Row>) => column.of(row) })),
+/** The columns of rows that travel with a commit, behind the place of that. */
+export const placed = <Row>(table: Table<Row>): Table<Placed<Row>> => [
+  derived("place", "int4", ({ place }) => place),
+  ...within(({ row }: Placed<Row>) => row)(table),
 ]
 
 /** The names of a table's columns, each behind an alias where one is given. */

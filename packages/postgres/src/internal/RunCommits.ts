@@ -15,6 +15,7 @@ import * as CurrentWorkflows from "./CurrentWorkflows.ts"
 import * as CreditBalances from "./CreditBalances.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
+import type { WrittenRuns } from "./WrittenRuns.ts"
 
 /** The name of a start, and what else decides whether it gets that. */
 const claimOf = (commit: RunCommit): string | undefined => {
@@ -49,38 +50,67 @@ type Answer = "applied" | "stale" | "unready" | InsufficientCredits
 /** What became of a commit. */
 export type Outcome = Exclude<Answer, "unready">
 
-const answerOf = (row: RunCredits.Answered | undefined, commit: RunCommit): Answer => {
-  if (row === undefined) return "stale"
-  return row.outcome === "refused" ? RunCredits.refusalOf(commit, row.rest ?? 0) : row.outcome
+/** The connection, and what was written over it; that is absent within a caller's transaction. */
+export interface Connection {
+  readonly sql: SqlClient
+  readonly written: WrittenRuns | undefined
 }
 
+const placed = (
+  commits: ReadonlyArray<RunCommit>,
+  written: WrittenRuns | undefined,
+): ReadonlyArray<CommitStatement.PlacedCommit> =>
+  withoutDuplicates(commits).map((commit, place) => ({
+    commit,
+    place,
+    number: written?.numberOf(commit.run) ?? null,
+    isPlain: written?.isPlain(commit) ?? false,
+  }))
+
 const writePlain = Effect.fnUntraced(function* (
-  sql: SqlClient,
+  { sql, written }: Connection,
   commits: ReadonlyArray<RunCommit>,
 ): Effect.fn.Return<ReadonlyArray<Outcome>, SqlError> {
-  const { parameters, text } = CommitStatement.compose(withoutDuplicates(commits), undefined)
-  const rows = yield* sql.unsafe<{ readonly id: string }>(text, parameters)
-  const applied = new Set(rows.map(({ id }) => id))
-  return commits.map(({ run }) => (applied.has(Rows.text(run.id)) ? "applied" : "stale"))
+  const sent = placed(commits, written)
+  const { parameters, text } = CommitStatement.compose(sent, undefined)
+  const rows = yield* sql.unsafe<CommitStatement.Applied>(text, parameters)
+  const applied = new Set<RunCommit>()
+  for (const { number, owned, place } of rows) {
+    const { commit } = sent[place]!
+    applied.add(commit)
+    written?.note(commit.run, number, owned)
+  }
+  return commits.map((commit) => (applied.has(commit) ? "applied" : "stale"))
 })
 
+const answerOf = (
+  row: RunCredits.Answered | undefined,
+  commit: RunCommit,
+  written: WrittenRuns | undefined,
+): Answer => {
+  if (row === undefined) return "stale"
+  if (row.outcome === "refused") return RunCredits.refusalOf(commit, row.rest)
+  if (row.outcome === "applied") written?.note(commit.run, row.number, row.owned)
+  return row.outcome
+}
+
 const writeCredits = Effect.fnUntraced(function* (
-  sql: SqlClient,
+  { sql, written }: Connection,
   commits: ReadonlyArray<RunCommit>,
   areSettled: boolean,
 ): Effect.fn.Return<ReadonlyArray<Answer>, SqlError> {
-  const { parameters, text } = CommitStatement.compose(withoutDuplicates(commits), { areSettled })
+  const { parameters, text } = CommitStatement.compose(placed(commits, written), { areSettled })
   const rows = yield* sql.unsafe<RunCredits.Answered>(text, parameters)
   const answers = new Map(rows.map((row) => [row.id, row]))
-  return commits.map((commit) => answerOf(answers.get(Rows.text(commit.run.id)), commit))
+  return commits.map((commit) => answerOf(answers.get(Rows.text(commit.run.id)), commit, written))
 })
 
 /** Settles the accounts that these commits move credits on, and writes them in the same step. */
-const writeSettled = (sql: SqlClient, commits: ReadonlyArray<RunCommit>) =>
+const writeSettled = ({ sql, written }: Connection, commits: ReadonlyArray<RunCommit>) =>
   sql.withTransaction(
     Effect.andThen(
       CreditBalances.settle(sql, RunCredits.accountsOf(commits)),
-      writeCredits(sql, commits, true),
+      writeCredits({ sql, written }, commits, true),
     ),
   )
 
@@ -103,18 +133,18 @@ const refusedForOthers = (commits: ReadonlyArray<RunCommit>, answers: ReadonlyAr
 
 /** Applies commits of different runs, each as a whole or not at all. */
 export const write: (
-  sql: SqlClient,
+  to: Connection,
   commits: ReadonlyArray<RunCommit>,
-) => Effect.Effect<ReadonlyArray<Outcome>, SqlError> = Effect.fnUntraced(function* (sql, commits) {
-  if (!commits.some(RunCredits.movesCredits)) return yield* writePlain(sql, commits)
-  const answers = yield* writeCredits(sql, commits, false)
+) => Effect.Effect<ReadonlyArray<Outcome>, SqlError> = Effect.fnUntraced(function* (to, commits) {
+  if (!commits.some(RunCredits.movesCredits)) return yield* writePlain(to, commits)
+  const answers = yield* writeCredits(to, commits, false)
   const unready = commits.filter((_, index) => answers[index] === "unready")
-  const settled = unready.length === 0 ? [] : yield* writeSettled(sql, unready)
+  const settled = unready.length === 0 ? [] : yield* writeSettled(to, unready)
   const byRun = new Map<string, Answer>()
   for (const [index, { run }] of unready.entries()) byRun.set(run.id, settled[index]!)
   const reached = commits.map(({ run }, index) => byRun.get(run.id) ?? answers[index]!)
   const again = refusedForOthers(commits, reached)
-  const last = again.length === 0 ? [] : yield* write(sql, again)
+  const last = again.length === 0 ? [] : yield* write(to, again)
   for (const [index, { run }] of again.entries()) byRun.set(run.id, last[index]!)
   return commits.map(({ run }, index) => byRun.get(run.id) ?? answers[index]) as Array<Outcome>
 })

@@ -95,16 +95,18 @@ export const after = (first: number): string => `move AS MATERIALIZED (
 
 /** The statement's answer: a row per commit that was applied or refused. */
 export const answer = `
-SELECT id, 'applied' AS outcome, NULL::float8 AS rest FROM applied
+SELECT id, 'applied' AS outcome, NULL::float8 AS rest, number::float8 AS number,
+  owner IS NOT NULL AS owned FROM applied
 UNION ALL
-SELECT run_id, CASE WHEN rest IS NULL THEN 'unready' ELSE 'refused' END, rest::float8 FROM refused`
+SELECT run_id, CASE WHEN rest IS NULL THEN 'unready' ELSE 'refused' END, rest::float8, NULL, NULL
+FROM refused`
 
 /** One row of the answer. */
-export interface Answered {
-  readonly id: string
-  readonly outcome: "applied" | "refused" | "unready"
-  readonly rest: number | null
-}
+export type Answered = { readonly id: string } & (
+  | { readonly outcome: "applied"; readonly number: number; readonly owned: boolean }
+  | { readonly outcome: "refused"; readonly rest: number }
+  | { readonly outcome: "unready" }
+)
 
 /** The accounts on which these commits move credits, in the order in which they are locked. */
 export const accountsOf = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<string> => {

@@ -10,7 +10,7 @@ import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import { Effect, Latch, Layer, Option } from "effect"
+import { type Context, Effect, Latch, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { dueAtOnce } from "./ClaimStatement.ts"
 import { orStorageError } from "./DatabaseError.ts"
@@ -24,18 +24,26 @@ import * as RunBatches from "./RunBatches.ts"
 import * as RunRecords from "./RunRecords.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as Statements from "./Statements.ts"
+import { WrittenRuns } from "./WrittenRuns.ts"
 
 /** How many commits one statement applies at most. */
 const commitsPerFlush = 256
 
 type Refusal = StaleRun | InsufficientCredits
 
+/** Writes commits, and remembers what was written if no transaction of a caller may undo it. */
+const flush = (sql: SqlClient, written: WrittenRuns) => (commits: ReadonlyArray<RunCommit>) =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const isUndoable = Statements.isWithin(sql, context)
+    return RunCommits.write({ sql, written: isUndoable ? undefined : written }, commits)
+  })
+
 const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
   const submit = yield* Statements.gather<RunCommit, RunCommits.Outcome>(sql, {
     keyOf: ({ run }) => run.id,
     exclusivityKeyOf: (commit) =>
       RunCredits.movesCredits(commit) ? commit.run.accountId : undefined,
-    flush: (commits) => RunCommits.write(sql, commits),
+    flush: flush(sql, new WrittenRuns()),
     maxMembers: commitsPerFlush,
   })
   return (commit: RunCommit): Effect.Effect<void, Refusal | StorageError> => {

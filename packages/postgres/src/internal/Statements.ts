@@ -23,6 +23,10 @@ const usualFlushes = 2
 const isOneMembers = ({ reason }: SqlError): boolean =>
   reason._tag !== "ConnectionError" && reason._tag !== "StatementTimeoutError"
 
+/** Whether a transaction of the caller is under way. */
+export const isWithin = (sql: SqlClient, context: Context.Context<never>): boolean =>
+  Option.isSome(Context.getOption(context, sql.transactionService))
+
 /** What a statement serves: see `GroupCommit`. */
 export type Options<Member, Outcome> = Pick<
   GroupCommit.Options<Member, Outcome, SqlError>,
@@ -65,7 +69,7 @@ export const gather = Effect.fnUntraced(function* <Member, Outcome>(
   })
   return (member) =>
     Effect.contextWith((context: Context.Context<never>) =>
-      Option.isSome(Context.getOption(context, sql.transactionService))
+      isWithin(sql, context)
         ? Effect.map(options.flush([member]), (outcomes) => outcomes[0]!)
         : submit(member),
     )
