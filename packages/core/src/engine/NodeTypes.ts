@@ -3,7 +3,7 @@
  *
  * Guarantees: the type of {@link NodeTypes.layer} has the services that handlers require, so a
  * missing service is a compile error, not a failed run. Leaves out: supervising handlers;
- * `NodeExecutor` does that.
+ * `RunExecution` does that.
  */
 import { Context, Effect, Layer, References } from "effect"
 import type { JsonObject } from "../domain/Json.ts"

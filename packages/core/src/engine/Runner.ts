@@ -1,13 +1,13 @@
 /**
- * This process as an executor of runs: it owns runs under a lease, executes each in its own fiber,
- * claims runs without a living owner, and stops executing runs that it has lost.
+ * This process as an executor of runs: it owns runs under a lease, executes them, claims runs
+ * without a living owner, and stops executing runs that it has lost.
  *
  * Guarantees: safety does not depend on this module, because the store fences every write. The
  * lease only decides who tries. On shutdown no node is started, nodes in progress may finish within
  * the grace time, later ones are interrupted, and the lease ends at once. Then another runner, or
  * this one after a restart, can continue the runs.
  */
-import { Clock, Context, Duration, Effect, FiberMap, Layer, Queue } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Queue } from "effect"
 import type { Option } from "effect"
 import type { AccountId, RunId } from "../domain/Id.ts"
 import { RunnerId } from "../domain/Id.ts"
@@ -19,9 +19,9 @@ import { CurrentWatchdog } from "../ports/Watchdog.ts"
 import { CurrentWakeups } from "../ports/Wakeups.ts"
 import { Caps } from "./internal/Caps.ts"
 import { claiming } from "./internal/Claiming.ts"
-import type { RunResult, Prepared } from "./internal/RunExecution.ts"
-import type { Requirements } from "./internal/RunSupervisor.ts"
-import { RunSupervisor, lost as tellLost } from "./internal/RunSupervisor.ts"
+import type { Prepared } from "./internal/FirstStep.ts"
+import type { Requirements, RunResult } from "./internal/RunScheduler.ts"
+import { RunScheduler, lost as tellLost } from "./internal/RunScheduler.ts"
 import type { GraphCache } from "./GraphCache.ts"
 import { Handlers } from "./internal/Handlers.ts"
 import { Ids } from "./Ids.ts"
@@ -74,7 +74,7 @@ export class Runner extends Context.Service<
 const heartbeat = (
   id: RunnerId,
   store: RunStore["Service"],
-  supervisor: RunSupervisor,
+  scheduler: RunScheduler,
   clock: Clock.Clock,
   { leaseMillis }: RunnerOptions,
 ): Effect.Effect<void> => {
@@ -86,21 +86,21 @@ const heartbeat = (
 
   const beat = Effect.gen(function* () {
     // The answer does not have the runs that are launched meanwhile.
-    const before = [...supervisor.runs.values()]
+    const before = [...scheduler.runs.values()]
     const at = monotonicMillis(clock)
-    const blocked = supervisor.handlers.takeBlocked()
+    const blocked = scheduler.handlers.takeBlocked()
     const owned = yield* Effect.tapError(store.heartbeat(id, leaseMillis, blocked), () =>
-      Effect.sync(() => blocked && supervisor.handlers.blame(blocked)),
+      Effect.sync(() => blocked && scheduler.handlers.blame(blocked)),
     )
     confirmedAt = at
-    const lost = before.filter(
-      (run) => supervisor.runs.get(run.id) === run && owned.get(run.id) !== run.fence,
+    const lost = before.filter(({ isOver, run }) => !isOver && owned.get(run.id) !== run.fence)
+    scheduler.stop(lost.map(({ run }) => run.id))
+    yield* Effect.forEach(
+      lost,
+      ({ run }) => Effect.provideService(tellLost(run), RunStore, store),
+      { discard: true },
     )
-    yield* supervisor.stop(lost.map((run) => run.id))
-    yield* Effect.forEach(lost, (run) => Effect.provideService(tellLost(run), RunStore, store), {
-      discard: true,
-    })
-    const idle = [...owned.keys()].filter((runId) => !supervisor.runs.has(runId))
+    const idle = [...owned.keys()].filter((runId) => !scheduler.runs.has(runId))
     const orphaned = idle.filter((runId) => orphansBefore.has(runId))
     orphansBefore = new Set(idle)
     if (orphaned.length > 0) yield* store.requeue(id, orphaned)
@@ -111,7 +111,7 @@ const heartbeat = (
       ? Effect.logWarning("no heartbeat", error)
       : Effect.andThen(
           Effect.logError("no heartbeat for two thirds of the lease: stopping all runs", error),
-          supervisor.stopAll(),
+          Effect.sync(() => scheduler.stop(scheduler.runs.keys())),
         )
   return Effect.catchTag(beat, "StorageError", without)
 }
@@ -120,7 +120,7 @@ const heartbeat = (
 const lookMillis = 500
 
 /** Logs a warning after each block of the event loop. */
-const watching = ({ handlers }: RunSupervisor, clock: Clock.Clock) =>
+const watching = ({ handlers }: RunScheduler, clock: Clock.Clock) =>
   Effect.gen(function* () {
     const before = monotonicMillis(clock)
     yield* Effect.sleep(Duration.millis(lookMillis))
@@ -146,46 +146,51 @@ const make = Effect.gen(function* () {
   yield* Effect.addFinalizer(() =>
     Effect.andThen(Effect.ignore(store.endLease(id)), wakeups.announce),
   )
-  const fibers = yield* FiberMap.make<RunId, RunResult>()
-  const giveBack = (runId: RunId) => Effect.ignore(store.requeue(id, [runId]))
   const handlers = new Handlers(yield* CurrentWatchdog)
   const slots = new Slots(limits)
   // Handlers use the engine's clock, too.
   const inTime = { ...types, context: Context.add(types.context, Clock.Clock, clock) }
   const context = Context.add(yield* Effect.context<Requirements>(), NodeTypes, inTime)
-  const supervisor = new RunSupervisor(fibers, context, giveBack, handlers, slots)
-  const room = () => (supervisor.isDraining() ? 0 : slots.free)
+  const scheduler = new RunScheduler(id, context, handlers, slots)
+  yield* Effect.addFinalizer(() => Effect.sync(() => scheduler.stop(scheduler.runs.keys())))
+  const room = () => (scheduler.isDraining ? 0 : slots.free)
   const notifications = yield* Queue.sliding<void>(1)
   const notify = () => void Queue.offerUnsafe(notifications, undefined)
 
   // A scope closes in the opposite order: claims stop, then the nodes in progress finish under a
   // living lease, then the lease ends.
-  yield* every(options.leaseMillis / 4, heartbeat(id, store, supervisor, clock, options))
+  yield* every(options.leaseMillis / 4, heartbeat(id, store, scheduler, clock, options))
   yield* every(
     options.leaseMillis / 4,
     Effect.catchTag(caps.learn(store), "StorageError", (error) =>
       Effect.logWarning("could not read which accounts have caps", error),
     ),
   )
-  yield* Effect.addFinalizer(() => supervisor.drain(options.graceMillis))
-  yield* Effect.forkScoped(Effect.forever(watching(supervisor, clock)))
-  const needs = { id, store, types, supervisor, clock, options, caps, room }
+  yield* Effect.addFinalizer(() => scheduler.drain(options.graceMillis))
+  yield* Effect.forkScoped(Effect.forever(watching(scheduler, clock)))
+  const needs = { id, store, types, scheduler, clock, options, caps, room }
   yield* Effect.forkScoped(claiming(needs, notifications))
   yield* wakeups.listen(notify)
 
   return Runner.of({
     id,
     takeSlot: (account) => {
-      const isFree = !caps.holdFor(account) && !supervisor.isDraining()
+      const isFree = !caps.holdFor(account) && !scheduler.isDraining
       const hasRoom = isFree && slots.hasRoomFor(account)
       if (hasRoom) slots.take(account)
       return hasRoom
     },
     giveSlot: (account) => slots.give(account),
     look: Effect.andThen(Effect.sync(notify), wakeups.announce),
-    launch: (run, prepared) => supervisor.proceed(run, prepared),
-    spentOf: (runId) => supervisor.spentOf(runId),
-    stop: (runId) => supervisor.stop([runId]),
-    ended: (account, runId) => supervisor.ended(account, runId),
+    launch: (run, prepared) => Effect.sync(() => scheduler.proceed(run, prepared)),
+    spentOf: (runId) => scheduler.spentOf(runId),
+    stop: (runId) =>
+      Effect.suspend(() => {
+        if (!scheduler.runs.has(runId)) return Effect.void
+        scheduler.stop([runId])
+        // A handler that is just being called is interrupted when it gives control back.
+        return Effect.yieldNow
+      }),
+    ended: (account, runId) => scheduler.ended(account, runId),
   })
 })

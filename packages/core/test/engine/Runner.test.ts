@@ -6,7 +6,7 @@ import { nodeRunsOf } from "@millrace/core/domain/Run"
 import { Json } from "@millrace/core/domain/Json"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
-import { execute } from "../../src/engine/internal/RunExecution.ts"
+import { takeUp } from "../../src/engine/internal/FirstStep.ts"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
@@ -345,7 +345,7 @@ describe("Runner.layer, when the store's time jumps", () => {
   )
 })
 
-describe("RunExecution.execute under two owners", () => {
+describe("FirstStep.takeUp under two owners", () => {
   it.effect("lets only the newer owner write, whatever the older one still believes", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
@@ -358,7 +358,7 @@ describe("RunExecution.execute under two owners", () => {
       yield* store.heartbeat(newer, 3_600_000)
       yield* store.takeOver(account, id, newer)
       yield* gates.open("two")
-      const error = yield* Effect.flip(execute(stale)).pipe(
+      const error = yield* Effect.flip(takeUp(stale)).pipe(
         Effect.provide(Layer.provideMerge(GraphCache.layer, NodeTypes.layer(...types))),
       )
       assert.strictEqual(error._tag, "StaleRun")

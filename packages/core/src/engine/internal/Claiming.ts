@@ -15,7 +15,7 @@ import { settingsOf } from "../../domain/Workflow.ts"
 import type { RunStore } from "../../ports/RunStore.ts"
 import { BoundedMap } from "../BoundedMap.ts"
 import type { Caps } from "./Caps.ts"
-import type { RunSupervisor } from "./RunSupervisor.ts"
+import type { RunScheduler } from "./RunScheduler.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import type { RunnerOptions } from "../RunnerOptions.ts"
 import { monotonicMillis } from "../StoreClock.ts"
@@ -50,7 +50,7 @@ export interface Claiming {
   readonly id: RunnerId
   readonly store: RunStore["Service"]
   readonly types: NodeTypes["Service"]
-  readonly supervisor: RunSupervisor
+  readonly scheduler: RunScheduler
   readonly clock: Clock.Clock
   readonly options: RunnerOptions
   readonly caps: Caps
@@ -58,21 +58,21 @@ export interface Claiming {
 }
 
 /** Claims runs as long as there is room. */
-const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Claiming) => {
+const claims = ({ caps, clock, scheduler, id, options, room, store, types }: Claiming) => {
   const refusals = new Refusals()
   let after: AccountId | undefined
   const take = Effect.fnUntraced(function* (record: RunRecord) {
     const { run } = record
     after = run.accountId
     const unknown = unknownType(record, types)
-    if (unknown === undefined) return yield* supervisor.takeOver(record)
+    if (unknown === undefined) return scheduler.takeOver(record)
     refusals.add(run.id, monotonicMillis(clock))
     yield* Effect.logWarning(`run ${run.id} needs node type ${unknown}, which is not known here`)
     yield* store.requeue(id, [run.id])
   })
   return Effect.gen(function* () {
     const now = clock.currentTimeMillisUnsafe()
-    if (supervisor.nextDue <= now) supervisor.nextDue = Number.POSITIVE_INFINITY
+    if (scheduler.nextDue <= now) scheduler.nextDue = Number.POSITIVE_INFINITY
     let more = true
     while (more && room() > 0) {
       const limit = Math.min(options.claimLimit, room())
@@ -82,7 +82,7 @@ const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Cl
         limit,
         except: refusals.at(monotonicMillis(clock)),
         after,
-        ...supervisor.slots.roomsFor(limit),
+        ...scheduler.slots.roomsFor(limit),
         ...caps.asked,
       })
       for (const record of claimed) yield* take(record)
@@ -92,11 +92,11 @@ const claims = ({ caps, clock, supervisor, id, options, room, store, types }: Cl
 }
 
 /** Reads new messages for runs that wait for messages in this process. */
-const reading = ({ store, supervisor }: Claiming) =>
+const reading = ({ store, scheduler }: Claiming) =>
   Effect.suspend(() => {
-    const requests = supervisor.listening()
+    const requests = scheduler.listening()
     if (requests.length === 0) return Effect.void
-    return Effect.map(store.inboxes(requests), (inboxes) => supervisor.receive(inboxes))
+    return Effect.map(store.inboxes(requests), (inboxes) => scheduler.receive(inboxes))
   })
 
 /**
@@ -106,7 +106,7 @@ export const claiming = (
   needs: Claiming,
   notifications: Queue.Dequeue<void>,
 ): Effect.Effect<never> => {
-  const { clock, supervisor, options } = needs
+  const { clock, scheduler, options } = needs
   const { lagMillis, pollMillis } = options
   const claim = claims(needs)
   const read = reading(needs)
@@ -120,7 +120,7 @@ export const claiming = (
   )
   const pause = Effect.suspend(() => {
     const now = clock.currentTimeMillisUnsafe()
-    const millis = Math.max(0, Math.min(pollMillis, supervisor.nextDue - now))
+    const millis = Math.max(0, Math.min(pollMillis, scheduler.nextDue - now))
     expectedAt = monotonicMillis(clock) + millis
     return Effect.timeoutOrElse(Queue.take(notifications), {
       duration: millis,

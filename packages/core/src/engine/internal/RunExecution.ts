@@ -1,233 +1,294 @@
 /**
- * The execution of one run: one fiber, and the run's only writer while it owns it.
+ * One run in this process: its handlers in progress, its timers, and what has happened to it since
+ * its last step.
  *
- * A step takes every attempt that has ended, finishes it, decides what that releases, commits all
- * of it in one atomic step, and only then starts the released nodes. So a node starts only after
- * whatever it depends on is durable, and a start is itself recorded before it happens.
- *
- * Guarantees: a finished node is never run again; a refused commit stops the execution at once and
- * without a trace; no handler can hold up its run by ignoring that it is interrupted. Leaves out:
- * who owns a run; that is the runner's.
+ * Guarantees: nothing waits for a handler that ignores its interruption. Logs and outcomes after
+ * the end of an attempt are dropped. Leaves out: deciding steps and storing them, which
+ * `RunScheduler` does.
  */
-import { Clock, Effect, Queue, Random, Result } from "effect"
-import type { RunId } from "../../domain/Id.ts"
-import { CurrentLimits, lossesPerRun } from "../../domain/Limits.ts"
-import { sentenceOf } from "../../domain/Loss.ts"
+import type { Clock, Fiber } from "effect"
+import { Duration, Effect, Exit } from "effect"
+import type { JsonObject } from "../../domain/Json.ts"
 import type { Message } from "../../domain/Message.ts"
-import type { RunRecord } from "../../domain/Run.ts"
-import type { StaleRun } from "../../ports/RunStore.ts"
-import { RunStore } from "../../ports/RunStore.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
+import { never } from "../../domain/Timestamp.ts"
+import type { NodeTypes } from "../NodeTypes.ts"
+import { monotonicMillis } from "../StoreClock.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
-import { commitStep, readInbox } from "./Commit.ts"
-import type { Compiled } from "../GraphCache.ts"
-import { GraphCache } from "../GraphCache.ts"
-import { Handlers } from "./Handlers.ts"
-import { NodeTypes } from "../NodeTypes.ts"
-import type { Environment, RunState } from "./RunState.ts"
-import { heldBy, isListening, reachedBy, recordOf, resume } from "./RunState.ts"
-import type { Signal, ChargedSoFar, Step } from "./Step.ts"
-import { giveUp, goesOn, decideStep } from "./Step.ts"
-import type { News } from "./NodeExecutor.ts"
-import { NodeExecutor } from "./NodeExecutor.ts"
+import { Attempt } from "./Attempt.ts"
+import type { Handler, Handlers } from "./Handlers.ts"
+import type { RunState, Started } from "./RunState.ts"
+import { isListening } from "./RunState.ts"
+import type { Signal, Step } from "./Step.ts"
 
-/** A run that has nothing to do for longer than this is parked until it is due. */
-export const parkAfterMillis = 1_000
-
-/** An execution that is about to begin: its first step is decided, and not yet committed. */
-export interface Prepared {
-  /** Absent if the first step ends the run because it cannot be executed. */
-  readonly progress: RunState | undefined
-  readonly first: Step
-}
-
-/** The interface of an execution for its process. */
-export interface LiveExecution {
-  /** What its attempts have charged so far. */
-  readonly spent: ChargedSoFar
-  /** The number of the last message that it has seen; `undefined` unless it waits for messages. */
-  readonly listensAfter: () => number | undefined
-  /** Gives it messages of its run, in order. */
-  readonly receive: (messages: ReadonlyArray<Message>) => void
-}
-
-/** The interface of the process for its executions. */
-export interface DrainSignal {
-  readonly isDraining: () => boolean
-  /** Calls `notify` once, when draining begins. The returned function cancels that. */
-  readonly onDrain: (notify: () => void) => () => void
-  /** Gives the process the interface of a run's execution. */
-  readonly onBegin: (run: RunId, execution: LiveExecution) => void
-  /** The handlers in progress in the process. */
+/** What the executions of a process share. */
+export interface Shared {
+  readonly types: NodeTypes["Service"]
   readonly handlers: Handlers
+  readonly clock: Clock.Clock
 }
 
-/** A process that never drains. */
-export const noDrainSignal: DrainSignal = {
-  isDraining: () => false,
-  onDrain: () => () => undefined,
-  onBegin: () => undefined,
-  handlers: new Handlers(),
+/** An attempt whose outcome is not stored yet. Mutable. */
+interface Running {
+  readonly attempt: Attempt
+  /** The rest of the handler; none if it ended as soon as it was called. */
+  fiber: Fiber.Fiber<unknown, unknown> | undefined
+  timer: Fiber.Fiber<unknown> | undefined
+  isOver: boolean
 }
 
-/**
- * The run as it is stored when its execution is over: it has ended, is parked, or was left open for
- * another owner. `undefined` if it was given up.
- */
-export type RunResult = RunRecord | undefined
-
-const refused = (record: RunRecord, error: string, { now }: Environment): Prepared => ({
-  progress: undefined,
-  first: { commit: giveUp(record, error, now), started: [], stopped: [] },
-})
-
-/**
- * The signals that a new owner handles first: attempts with an unknown outcome, waits that are
- * over, and a deadline that has passed.
- */
-const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Signal> => {
-  const lost = [...progress.running.values()].map(({ attempt, index }): AttemptOutcome => ({
-    _tag: "Failed",
-    index,
-    attempt,
-    logs: progress.priorAttempts.get(index)?.logs ?? null,
-    charged: null,
-    at: now,
-    error: `the outcome of attempt ${attempt} is unknown: its process stopped`,
-    retryable: false,
-    retryAfterMillis: undefined,
-  }))
-  const reached = reachedBy(progress.run, now)
-  const due = [...progress.waiting.values()]
-    .filter((wait) => wait.due <= reached)
-    .map(({ ordinal }): Signal => ({ _tag: "Due", index: ordinal }))
-  const expired = progress.deadline !== undefined && progress.deadline <= reached
-  return [...lost, ...due, ...(expired ? [{ _tag: "Expired" as const }] : [])]
+/** The timer of a node that waits. Mutable. */
+interface Wait {
+  timer: Fiber.Fiber<unknown> | undefined
+  isOver: boolean
 }
 
-/** Decides the first step of whoever owns a run from now on. Pure. */
-export const prepare = (
-  record: RunRecord,
-  graph: Compiled,
-  environment: Environment,
-  messages: ReadonlyArray<Message> = [],
-): Prepared => {
-  const { losses } = record.run
-  if (losses.length >= lossesPerRun) {
-    return refused(
-      record,
-      `The run was given up: ${sentenceOf(losses, record.definition.nodes)}`,
-      environment,
-    )
-  }
-  if (Result.isFailure(graph)) {
-    const problems = graph.failure.map((each) => each.message).join("; ")
-    return refused(record, `The run cannot be executed: ${problems}`, environment)
-  }
-  const progress = resume(record, graph.success, environment, messages)
-  const signals = inherited(progress, environment)
-  const options = { draining: false, parkAfterMillis }
-  return { progress, first: decideStep(progress, signals, environment.now, options) }
-}
+/** A clock that moves by so much beside the monotonic clock was set. */
+const setMillis = 1_000
 
-/**
- * Makes a step clear losses that this process does not know. While a run blocks the event loop, the
- * thread that keeps the lease may record a loss. If the run goes on, its next progress clears it.
- */
-const clearing = (step: Step, handlers: Handlers): Step => {
-  const { commit } = step
-  if (!handlers.hasBlocked(commit.run.id)) return step
-  const isProgress =
-    commit.run.dueAt !== null ||
-    [...commit.nodeRuns, ...commit.rewritten].some(({ sequence }) => sequence !== null)
-  return isProgress ? { ...step, commit: { ...commit, clearsLosses: true } } : step
-}
+/** Calls the handlers and sets the timers of one run. Mutable. */
+export class RunExecution {
+  readonly progress: RunState
+  readonly #shared: Shared
+  readonly #wake: () => void
+  readonly #running = new Map<number, Running>()
+  readonly #waits = new Map<number, Wait>()
+  #limit: Fiber.Fiber<unknown> | undefined
+  #signals: Array<Signal> = []
+  /** The signals of the step that is being stored. */
+  #taken: ReadonlyArray<Signal> = []
+  /** By how much the clock was ahead of the monotonic clock when the timers were set. */
+  #offset: number | undefined
+  /** A handler may end its own run while it is called, for example by canceling it. */
+  #isClosed = false
 
-/**
- * Executes a run from a first step whose commit is stored, until it has ended, is parked or was
- * left open, and gives it as it is stored then. Fails with `StaleRun` when somebody else took it
- * over, and nothing more was written.
- *
- * Interruption stops its handlers and leaves the run as it was last committed. While draining no
- * further node is started, and the execution is over when those in progress have finished: the run
- * stays open for the next owner.
- */
-export const proceed: (
-  prepared: Prepared,
-  drain: DrainSignal,
-) => Effect.Effect<RunResult, StaleRun, RunStore | NodeTypes> = Effect.fnUntraced(function* (
-  { first, progress },
-  drain,
-) {
-  if (progress === undefined) return undefined
-  const store = yield* RunStore
-  const types = yield* NodeTypes
-  const clock = yield* Clock.Clock
-  const executor = new NodeExecutor(
-    progress,
-    types,
-    drain.handlers,
-    clock,
-    yield* Queue.unbounded<News>(),
-  )
-  const forget = drain.onDrain(() => executor.notifyDrain())
-  drain.onBegin(progress.run.id, {
-    spent: (index, attempt) => progress.spent(index, attempt),
-    listensAfter: () =>
-      progress.run.dueAt === null && isListening(progress) ? progress.seen : undefined,
-    receive: (messages) => executor.receive(messages),
-  })
-  const work = Effect.gen(function* () {
-    if (progress.deadline !== undefined && goesOn(progress)) executor.limit(progress.deadline)
-    let next = first
-    while (goesOn(progress) && (progress.running.size > 0 || !drain.isDraining())) {
-      executor.begin(next)
-      const signals = yield* executor.next()
-      const draining = drain.isDraining()
-      next = decideStep(progress, signals, clock.currentTimeMillisUnsafe(), {
-        draining,
-        parkAfterMillis,
-      })
-      next = yield* commitStep(store, clearing(next, drain.handlers))
+  /** Calls `wake` when something has happened to the run. */
+  constructor(progress: RunState, shared: Shared, wake: () => void) {
+    this.progress = progress
+    this.#shared = shared
+    this.#wake = wake
+    progress.spent = (index, attempt) => {
+      const running = this.#running.get(index)?.attempt
+      return running?.number === attempt ? running.charged : 0
     }
-    return recordOf(progress)
-  })
-  return yield* Effect.ensuring(
-    work,
-    Effect.sync(() => {
-      forget()
-      executor.close()
-      drain.handlers.forget(progress.run.id)
-    }),
-  )
-})
-
-/** Executes a run that was claimed or taken over. See {@link proceed}. */
-export const execute: (
-  record: RunRecord,
-  drain?: DrainSignal,
-) => Effect.Effect<RunResult, StaleRun, RunStore | NodeTypes | GraphCache> = Effect.fnUntraced(
-  function* (record, drain = noDrainSignal) {
-    const graphs = yield* GraphCache
-    const environment = yield* environmentOf
-    const graph = graphs.compile(record.definition, record.run.inputOverrides)
-    const store = yield* RunStore
-    const { id, messages } = record.run
-    const inbox =
-      messages === 0
-        ? []
-        : yield* readInbox(store, { runId: id, after: 0, held: heldBy(record.run) })
-    const prepared = prepare(record, graph, environment, inbox)
-    const first = yield* commitStep(store, prepared.first)
-    return yield* proceed({ ...prepared, first }, drain)
-  },
-)
-
-/** The limits, the time, and a source of random numbers. */
-export const environmentOf: Effect.Effect<Environment> = Effect.gen(function* () {
-  const random = yield* Random.Random
-  return {
-    limits: yield* CurrentLimits,
-    now: yield* Clock.currentTimeMillis,
-    random: () => random.nextDoubleUnsafe(),
+    this.#setLimit()
   }
-})
+
+  /** True if something has happened since the last call of {@link take}. */
+  get hasSignals(): boolean {
+    return this.#signals.length > 0
+  }
+
+  /** The number of the last message that it has seen; `undefined` unless it waits for messages. */
+  get listensAfter(): number | undefined {
+    const { run, seen } = this.progress
+    return run.dueAt === null && isListening(this.progress) ? seen : undefined
+  }
+
+  /** What has happened since the last call. A wait that has ended otherwise is not due any more. */
+  take(): ReadonlyArray<Signal> {
+    this.#taken = this.#signals.filter(
+      (signal) => signal._tag !== "Due" || this.#endWait(signal.index),
+    )
+    this.#signals = []
+    return this.#taken
+  }
+
+  /** Gives it messages of the run, in order. */
+  receive(messages: ReadonlyArray<Message>): void {
+    this.#tell({ _tag: "Received", messages })
+  }
+
+  /** Does what a step asks for, once that is stored. */
+  begin({ started, stopped }: Step): void {
+    for (const signal of this.#taken) {
+      if ("attempt" in signal && this.#running.get(signal.index)?.isOver === true) {
+        this.#running.delete(signal.index)
+      }
+    }
+    this.#taken = []
+    for (const index of stopped) this.#interrupt(index)
+    // Handlers follow each other: each gets control when the one before has given it back.
+    let now = started.length === 0 ? 0 : this.#shared.clock.currentTimeMillisUnsafe()
+    for (const each of started) {
+      if (this.#isClosed) return
+      if (each.message !== undefined) this.#forgetWait(each.index)
+      now = this.#start(each, now)
+    }
+    if (this.progress.run.dueAt === null && !this.#isClosed) this.#setTimers()
+  }
+
+  /** Interrupts every handler and every timer, without waiting for any. */
+  close(): void {
+    this.#isClosed = true
+    for (const index of this.#running.keys()) this.#interrupt(index)
+    for (const { timer } of this.#waits.values()) timer?.interruptUnsafe()
+    this.#limit?.interruptUnsafe()
+    this.#shared.handlers.forget(this.progress.run.id)
+  }
+
+  #tell(signal: Signal): void {
+    this.#signals.push(signal)
+    this.#wake()
+  }
+
+  /** Makes sure that waits end in time, also if the store's clock was set. */
+  #setTimers(): void {
+    const { deadline, waiting } = this.progress
+    if (this.#waits.size > 0 || deadline !== undefined) this.#followClock()
+    for (const [index, { due }] of waiting) {
+      if (due === never || this.#waits.has(index)) continue
+      const wait: Wait = { timer: undefined, isOver: false }
+      this.#waits.set(index, wait)
+      wait.timer = this.#at(due, () => {
+        wait.isOver = true
+        this.#tell({ _tag: "Due", index })
+      })
+    }
+  }
+
+  /** True if the wait of a node is over. */
+  #endWait(index: number): boolean {
+    return this.#waits.get(index)?.isOver === true && this.#waits.delete(index)
+  }
+
+  /** Makes sure that the run ends when its time is up. */
+  #setLimit(): void {
+    const { deadline } = this.progress
+    if (deadline === undefined) return
+    this.#limit?.interruptUnsafe()
+    this.#limit = this.#at(deadline, () => this.#tell({ _tag: "Expired" }))
+  }
+
+  /** Sets timers anew if the store's clock was set since then. */
+  #followClock(): void {
+    const offset = this.#currentOffset()
+    if (this.#offset === undefined || Math.abs(offset - this.#offset) < setMillis) return
+    this.#offset = offset
+    for (const { timer } of this.#waits.values()) timer?.interruptUnsafe()
+    this.#waits.clear()
+    this.#setLimit()
+  }
+
+  /** Calls a function at a time. Setting the wall clock does not delay it. */
+  #at(time: number, call: () => void): Fiber.Fiber<unknown> {
+    this.#offset ??= this.#currentOffset()
+    return this.#after(Math.max(0, time - this.#shared.clock.currentTimeMillisUnsafe()), call)
+  }
+
+  #currentOffset(): number {
+    const { clock } = this.#shared
+    return clock.currentTimeMillisUnsafe() - monotonicMillis(clock)
+  }
+
+  #after(millis: number, call: () => void): Fiber.Fiber<unknown> {
+    return this.#fork(Effect.andThen(Effect.sleep(millis), Effect.sync(call)))
+  }
+
+  #fork(effect: Effect.Effect<void>): Fiber.Fiber<unknown> {
+    return Effect.runForkWith(this.#shared.types.context)(effect)
+  }
+
+  /** Stops the timer of a wait that a message has ended. */
+  #forgetWait(index: number): void {
+    this.#waits.get(index)?.timer?.interruptUnsafe()
+    this.#waits.delete(index)
+  }
+
+  #interrupt(index: number): void {
+    const running = this.#running.get(index)
+    this.#running.delete(index)
+    running?.timer?.interruptUnsafe()
+    running?.fiber?.interruptUnsafe()
+  }
+
+  /** Gives a handler control, and measures for how long. */
+  #watch<A>(handler: Handler, call: () => A): A {
+    const { clock, handlers } = this.#shared
+    handlers.enter(handler, clock.currentTimeMillisUnsafe())
+    try {
+      return call()
+    } finally {
+      handlers.leave(handler, clock.currentTimeMillisUnsafe())
+    }
+  }
+
+  /**
+   * Calls a handler at once: one that does not wait has then ended before anybody looks. It gets
+   * control at `now`; answers when it has given it back.
+   */
+  #start({ attempt: number, index, inputs, message, state }: Started, now: Timestamp): Timestamp {
+    const { graph, held, priorAttempts, limits, run } = this.progress
+    const { clock, handlers, types } = this.#shared
+    const node = graph.nodes[index]!
+    const nodeType = node.type.key
+    const handler = handlers.begin({ runId: run.id, nodeId: node.id, nodeType })
+    const request = {
+      run,
+      node,
+      executable: types.executable(nodeType)!,
+      attempt: number,
+      inputs,
+      state,
+      message: message === undefined ? undefined : held.get(message),
+      earlier: priorAttempts.get(index)?.logs ?? null,
+      limits,
+      watched: <A>(call: () => A) => this.#watch(handler, call),
+    }
+    const attempt = new Attempt(request, clock)
+    const running = { attempt, fiber: undefined, timer: undefined, isOver: false }
+    this.#running.set(index, running)
+    handlers.enter(handler, now)
+    const called = attempt.call()
+    return Exit.isExit(called)
+      ? this.#ended(running, handler, called as Exit.Exit<JsonObject, unknown>)
+      : this.#goOn(running, handler, index, called)
+  }
+
+  /** The handler has ended as soon as it was called. */
+  #ended(running: Running, handler: Handler, exit: Exit.Exit<JsonObject, unknown>): Timestamp {
+    const outcome = running.attempt.end(exit)
+    this.#shared.handlers.leave(handler, outcome.at)
+    this.#shared.handlers.end(handler)
+    running.isOver = true
+    this.#tell(outcome)
+    return outcome.at
+  }
+
+  /** The rest of the handler goes on in a fiber of its own. */
+  #goOn(
+    running: Running,
+    handler: Handler,
+    index: number,
+    rest: Effect.Effect<JsonObject, unknown, unknown>,
+  ): Timestamp {
+    const { clock, handlers, types } = this.#shared
+    const { attempt } = running
+    const fiber = Effect.runForkWith(attempt.within(types.context))(rest)
+    const left = clock.currentTimeMillisUnsafe()
+    handlers.leave(handler, left)
+    running.fiber = fiber
+    const millis = this.progress.graph.nodes[index]!.policy.timeoutMillis
+    if (this.#isClosed) fiber.interruptUnsafe()
+    else if (millis !== undefined && fiber.pollUnsafe() === undefined) {
+      const late = `timed out after ${Duration.format(Duration.millis(millis))}`
+      running.timer = this.#after(millis, () =>
+        this.#over(running, index, () => attempt.giveUp(late)),
+      )
+    }
+    fiber.addObserver((exit) => {
+      handlers.end(handler)
+      this.#over(running, index, () => attempt.end(exit))
+    })
+    return left
+  }
+
+  /** The attempt is over, unless it was before. What is left of its handler is interrupted. */
+  #over(running: Running, index: number, outcomeOf: () => AttemptOutcome): void {
+    if (running.isOver || this.#running.get(index) !== running) return
+    running.isOver = true
+    this.#tell(outcomeOf())
+    running.timer?.interruptUnsafe()
+    running.fiber?.interruptUnsafe()
+  }
+}

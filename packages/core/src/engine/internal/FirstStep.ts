@@ -1,0 +1,109 @@
+/**
+ * The first step of whoever owns a run from now on: of the process that starts it, or of one that
+ * has claimed it.
+ *
+ * Guarantees: `prepare` is pure. Leaves out: what follows, which `RunScheduler` drives.
+ */
+import { Clock, Effect, Random, Result } from "effect"
+import { CurrentLimits, lossesPerRun } from "../../domain/Limits.ts"
+import { sentenceOf } from "../../domain/Loss.ts"
+import type { Message } from "../../domain/Message.ts"
+import type { RunRecord } from "../../domain/Run.ts"
+import type { StaleRun } from "../../ports/RunStore.ts"
+import { RunStore } from "../../ports/RunStore.ts"
+import type { Compiled } from "../GraphCache.ts"
+import { GraphCache } from "../GraphCache.ts"
+import type { AttemptOutcome } from "./Attempt.ts"
+import { commitStep, readInbox } from "./Commit.ts"
+import type { Environment, RunState } from "./RunState.ts"
+import { heldBy, reachedBy, resume } from "./RunState.ts"
+import type { Signal, Step } from "./Step.ts"
+import { decideStep, giveUp } from "./Step.ts"
+
+/** A run that has nothing to do for longer than this is parked until it is due. */
+export const parkAfterMillis = 1_000
+
+/** A run that is about to be executed, with its first step. */
+export interface Prepared {
+  /** Absent if the first step ends the run because it cannot be executed. */
+  readonly progress: RunState | undefined
+  readonly first: Step
+}
+
+const refused = (record: RunRecord, error: string, { now }: Environment): Prepared => ({
+  progress: undefined,
+  first: { commit: giveUp(record, error, now), started: [], stopped: [] },
+})
+
+/**
+ * The signals that a new owner handles first: attempts with an unknown outcome, waits that are
+ * over, and a deadline that has passed.
+ */
+const inherited = (progress: RunState, { now }: Environment): ReadonlyArray<Signal> => {
+  const lost = [...progress.running.values()].map(({ attempt, index }): AttemptOutcome => ({
+    _tag: "Failed",
+    index,
+    attempt,
+    logs: progress.priorAttempts.get(index)?.logs ?? null,
+    charged: null,
+    at: now,
+    error: `the outcome of attempt ${attempt} is unknown: its process stopped`,
+    retryable: false,
+    retryAfterMillis: undefined,
+  }))
+  const reached = reachedBy(progress.run, now)
+  const due = [...progress.waiting.values()]
+    .filter((wait) => wait.due <= reached)
+    .map(({ ordinal }): Signal => ({ _tag: "Due", index: ordinal }))
+  const expired = progress.deadline !== undefined && progress.deadline <= reached
+  return [...lost, ...due, ...(expired ? [{ _tag: "Expired" as const }] : [])]
+}
+
+/** Decides the first step. */
+export const prepare = (
+  record: RunRecord,
+  graph: Compiled,
+  environment: Environment,
+  messages: ReadonlyArray<Message> = [],
+): Prepared => {
+  const { losses } = record.run
+  if (losses.length >= lossesPerRun) {
+    const what = sentenceOf(losses, record.definition.nodes)
+    return refused(record, `The run was given up: ${what}`, environment)
+  }
+  if (Result.isFailure(graph)) {
+    const problems = graph.failure.map((each) => each.message).join("; ")
+    return refused(record, `The run cannot be executed: ${problems}`, environment)
+  }
+  const progress = resume(record, graph.success, environment, messages)
+  const signals = inherited(progress, environment)
+  const options = { draining: false, parkAfterMillis }
+  return { progress, first: decideStep(progress, signals, environment.now, options) }
+}
+
+/** The limits, the time, and a source of random numbers. */
+export const environmentOf: Effect.Effect<Environment> = Effect.gen(function* () {
+  const random = yield* Random.Random
+  return {
+    limits: yield* CurrentLimits,
+    now: yield* Clock.currentTimeMillis,
+    random: () => random.nextDoubleUnsafe(),
+  }
+})
+
+/** Decides and stores the first step of a run that was claimed. */
+export const takeUp: (
+  record: RunRecord,
+) => Effect.Effect<Prepared, StaleRun, RunStore | GraphCache> = Effect.fnUntraced(
+  function* (record) {
+    const graphs = yield* GraphCache
+    const store = yield* RunStore
+    const environment = yield* environmentOf
+    const { id, inputOverrides, messages } = record.run
+    const graph = graphs.compile(record.definition, inputOverrides)
+    const held = heldBy(record.run)
+    const inbox = messages === 0 ? [] : yield* readInbox(store, { runId: id, after: 0, held })
+    const prepared = prepare(record, graph, environment, inbox)
+    return { ...prepared, first: yield* commitStep(store, prepared.first) }
+  },
+)

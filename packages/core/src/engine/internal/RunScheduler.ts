@@ -1,0 +1,348 @@
+/**
+ * Executes the runs of this process: one plain loop for all of them, and the only writer of each
+ * while this process owns it.
+ *
+ * A step takes every attempt that has ended, finishes it, decides what that releases, commits all
+ * of it in one atomic step, and only then starts the released nodes. So a node starts only after
+ * whatever it depends on is durable, and a start is itself recorded before it happens.
+ *
+ * Guarantees: a finished node is never run again; a refused commit ends the execution at once and
+ * without a trace; an execution that breaks off or loses its run does not affect others. A run that
+ * is still open when its execution is over is given back at once. Leaves out: which runs to
+ * execute.
+ */
+import type { Fiber } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Option, Scheduler } from "effect"
+import type { AccountId, RunId, RunnerId } from "../../domain/Id.ts"
+import type { Run, RunRecord } from "../../domain/Run.ts"
+import type { Inbox, InboxRequest, StaleRun } from "../../ports/RunStore.ts"
+import { RunStore } from "../../ports/RunStore.ts"
+import type { GraphCache } from "../GraphCache.ts"
+import { NodeTypes } from "../NodeTypes.ts"
+import { commitStep } from "./Commit.ts"
+import type { Prepared } from "./FirstStep.ts"
+import { parkAfterMillis, takeUp } from "./FirstStep.ts"
+import type { Handlers } from "./Handlers.ts"
+import type { Shared } from "./RunExecution.ts"
+import { RunExecution } from "./RunExecution.ts"
+import { recordOf } from "./RunState.ts"
+import type { Slots } from "./Slots.ts"
+import type { ChargedSoFar, Step } from "./Step.ts"
+import { decideStep, goesOn } from "./Step.ts"
+
+/** The services that executions need. */
+export type Requirements = RunStore | NodeTypes | GraphCache
+
+/**
+ * The run as it is stored when its execution is over, if it has ended. `undefined`: it is parked,
+ * was left to another owner, or was lost.
+ */
+export type RunResult = RunRecord | undefined
+
+/** A run that this process executes. Mutable. */
+export interface LiveRun {
+  /** As it was when the execution began. */
+  readonly run: Run
+  /** None until its first step is stored. */
+  execution: RunExecution | undefined
+  /** What the execution waits for: a step that is being stored, for example. */
+  pending: Fiber.Fiber<unknown, unknown> | undefined
+  /** True while it is in line for its next step. */
+  isInLine: boolean
+  /** True if the next step is to be taken even if nothing has happened. */
+  isDue: boolean
+  isOver: boolean
+  readonly listeners: Set<(result: RunResult) => void>
+}
+
+/** So many steps are taken before the event loop gets control. */
+const stepsPerPass = 32
+
+/**
+ * Logs that a run which this process executed has another owner now. A run that has ended, for
+ * example because it was canceled, or that has no owner, was not lost.
+ */
+export const lost = Effect.fnUntraced(function* ({ accountId, fence, id }: Run) {
+  const store = yield* RunStore
+  const found = yield* Effect.orElseSucceed(store.find(accountId, id), () => Option.none())
+  const now = Option.getOrUndefined(found)?.run
+  if (now === undefined || now.finishedAt !== null || now.fence === fence) return
+  yield* Effect.logWarning(
+    `lost run ${id} to somebody else: the lease of this process was not renewed in time, and ` +
+      "another process has taken the run over; nodes in progress here may be executed twice",
+  )
+})
+
+/**
+ * Makes a step clear losses that this process does not know. While a run blocks the event loop, the
+ * thread that keeps the lease may record a loss. If the run goes on, its next progress clears it.
+ */
+const clearing = (step: Step, handlers: Handlers): Step => {
+  const { commit } = step
+  if (!handlers.hasBlocked(commit.run.id)) return step
+  const isProgress =
+    commit.run.dueAt !== null ||
+    [...commit.nodeRuns, ...commit.rewritten].some(({ sequence }) => sequence !== null)
+  return isProgress ? { ...step, commit: { ...commit, clearsLosses: true } } : step
+}
+
+/** The runs that this process executes. Mutable; every method is one synchronous step. */
+export class RunScheduler {
+  readonly runs = new Map<RunId, LiveRun>()
+  readonly handlers: Handlers
+  readonly slots: Slots
+  /** When the first of the runs that this process has parked is due. */
+  nextDue = Number.POSITIVE_INFINITY
+  readonly #runner: RunnerId
+  readonly #store: RunStore["Service"]
+  readonly #shared: Shared
+  readonly #fork: ReturnType<typeof Effect.runForkWith<Requirements>>
+  readonly #dispatcher: Scheduler.SchedulerDispatcher
+  #line: Array<LiveRun> = []
+  #isScheduled = false
+  #isPassing = false
+  #isDraining = false
+  readonly #onEmpty = new Set<() => void>()
+
+  constructor(
+    runner: RunnerId,
+    context: Context.Context<Requirements>,
+    handlers: Handlers,
+    slots: Slots,
+  ) {
+    this.#runner = runner
+    this.handlers = handlers
+    this.slots = slots
+    this.#store = Context.get(context, RunStore)
+    const types = Context.get(context, NodeTypes)
+    this.#shared = { types, handlers, clock: Context.get(context, Clock.Clock) }
+    this.#fork = Effect.runForkWith(context)
+    this.#dispatcher = Context.get(context, Scheduler.Scheduler).makeDispatcher()
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  /** What the attempts of a run that are in progress here have charged so far. */
+  spentOf(id: RunId): ChargedSoFar {
+    return this.runs.get(id)?.execution?.progress.spent ?? (() => 0)
+  }
+
+  /** Which messages to read for the runs that wait for messages here. */
+  listening(): ReadonlyArray<InboxRequest> {
+    const requests: Array<InboxRequest> = []
+    for (const [runId, { execution }] of this.runs) {
+      const after = execution?.listensAfter
+      if (after !== undefined) requests.push({ runId, after, held: [] })
+    }
+    return requests
+  }
+
+  /** Gives messages to the executions of their runs. */
+  receive(inboxes: ReadonlyArray<Inbox>): void {
+    for (const { messages, runId } of inboxes) this.runs.get(runId)?.execution?.receive(messages)
+  }
+
+  /** Executes a run from its first step, whose commit is stored. */
+  proceed(run: Run, prepared: Prepared): void {
+    this.#enter(this.#add(run), prepared)
+  }
+
+  /** Executes a run that was claimed. */
+  takeOver(record: RunRecord): void {
+    const live = this.#add(record.run)
+    this.#await(live, takeUp(record), (prepared) => this.#enter(live, prepared))
+  }
+
+  /** Ends executions at once. Their handlers are interrupted; the runs stay as they are stored. */
+  stop(ids: Iterable<RunId>): void {
+    for (const id of ids) {
+      const live = this.runs.get(id)
+      if (live !== undefined) this.#remove(live, () => undefined)
+    }
+  }
+
+  /** Starts nothing new and waits until nodes in progress have finished, for so long at most. */
+  drain(graceMillis: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.#isDraining = true
+      for (const live of this.runs.values()) {
+        live.isDue = true
+        this.#wake(live)
+      }
+      return Effect.ignore(Effect.timeout(this.#untilEmpty, graceMillis))
+    })
+  }
+
+  /**
+   * Waits until the execution of a run is over. None: this process does not execute such a run of
+   * the account.
+   */
+  ended(account: AccountId, id: RunId): Option.Option<Effect.Effect<RunResult>> {
+    const live = this.runs.get(id)
+    if (live?.run.accountId !== account) return Option.none()
+    const result = Effect.callback<RunResult>((resume) => {
+      if (live.isOver) return resume(Effect.succeed(undefined))
+      const tell = (over: RunResult) => resume(Effect.succeed(over))
+      live.listeners.add(tell)
+      return Effect.sync(() => live.listeners.delete(tell))
+    })
+    return Option.some(result)
+  }
+
+  readonly #untilEmpty = Effect.callback<void>((resume) => {
+    if (this.runs.size === 0) return resume(Effect.void)
+    const tell = () => resume(Effect.void)
+    this.#onEmpty.add(tell)
+    return Effect.sync(() => this.#onEmpty.delete(tell))
+  })
+
+  /** Takes the place of an older execution of the same run. */
+  #add(run: Run): LiveRun {
+    const older = this.runs.get(run.id)
+    const live: LiveRun = {
+      run,
+      execution: undefined,
+      pending: undefined,
+      isInLine: false,
+      isDue: this.#isDraining,
+      isOver: false,
+      listeners: new Set(),
+    }
+    this.runs.set(run.id, live)
+    this.slots.take(run.accountId)
+    if (older !== undefined) this.#remove(older, () => undefined)
+    return live
+  }
+
+  #enter(live: LiveRun, { first, progress }: Prepared): void {
+    if (progress === undefined) return this.#remove(live, () => undefined)
+    live.execution = new RunExecution(progress, this.#shared, () => this.#wake(live))
+    this.#goOn(live, live.execution, first)
+  }
+
+  /** Puts a run in line for its next step, unless its last step is still being stored. */
+  #wake(live: LiveRun): void {
+    if (live.isInLine || live.isOver || live.pending !== undefined) return
+    live.isInLine = true
+    this.#line.push(live)
+    this.#schedule()
+  }
+
+  /** Takes steps soon: what happens until then is part of them. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#isPassing) return
+    this.#isScheduled = true
+    this.#dispatcher.scheduleTask(() => {
+      this.#isScheduled = false
+      this.#pass()
+    }, 0)
+  }
+
+  /** The loop: takes the next steps of all runs to which something has happened. */
+  #pass(): void {
+    if (this.#isPassing) return
+    this.#isPassing = true
+    let left = stepsPerPass
+    while (this.#line.length > 0 && left > 0) {
+      const line = this.#line
+      this.#line = []
+      left -= line.length
+      for (const live of line) this.#guard(live, () => this.#step(live))
+    }
+    this.#isPassing = false
+    if (this.#line.length > 0) this.#schedule()
+  }
+
+  #step(live: LiveRun): void {
+    live.isInLine = false
+    const { execution } = live
+    if (execution === undefined || live.isOver || live.pending !== undefined) return
+    const signals = execution.take()
+    if (signals.length === 0 && !live.isDue) return
+    live.isDue = false
+    const now = this.#shared.clock.currentTimeMillisUnsafe()
+    const options = { draining: this.#isDraining, parkAfterMillis }
+    const decided = decideStep(execution.progress, signals, now, options)
+    const commit = commitStep(this.#store, clearing(decided, this.handlers))
+    this.#await(live, commit, (step) => this.#goOn(live, execution, step))
+  }
+
+  /** Goes on with a run whose last step is stored. */
+  #goOn(live: LiveRun, execution: RunExecution, step: Step): void {
+    const { progress } = execution
+    if (!goesOn(progress) || (this.#isDraining && progress.running.size === 0)) {
+      return this.#leave(live, execution)
+    }
+    execution.begin(step)
+    if (!live.isDue && !execution.hasSignals) return
+    this.#wake(live)
+    this.#pass()
+  }
+
+  /** Ends an execution. Remembers when a parked run is due, and gives back one that is open. */
+  #leave(live: LiveRun, execution: RunExecution): void {
+    const { dueAt, finishedAt, id } = execution.progress.run
+    const over = () =>
+      this.#remove(live, () => (finishedAt === null ? undefined : recordOf(execution.progress)))
+    if (dueAt !== null) this.nextDue = Math.min(this.nextDue, dueAt)
+    if (finishedAt !== null || dueAt !== null) return over()
+    execution.close()
+    this.#await(live, Effect.ignore(this.#store.requeue(this.#runner, [id])), over)
+  }
+
+  /** Runs an effect for an execution, and goes on with its result unless the execution is over. */
+  #await<A>(
+    live: LiveRun,
+    effect: Effect.Effect<A, StaleRun, Requirements>,
+    next: (result: A) => void,
+  ): void {
+    const fiber = this.#fork(effect)
+    const settle = (exit: Exit.Exit<A, StaleRun>) => {
+      if (live.isOver) return
+      live.pending = undefined
+      if (Exit.isSuccess(exit)) this.#guard(live, () => next(exit.value))
+      else this.#fail(live, exit.cause)
+    }
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) return settle(exit)
+    live.pending = fiber
+    fiber.addObserver(settle)
+  }
+
+  /** Keeps a defect from other executions. */
+  #guard(live: LiveRun, call: () => void): void {
+    try {
+      call()
+    } catch (error) {
+      this.#fail(live, Cause.die(error))
+    }
+  }
+
+  /** Ends an execution that has lost its run or broke off, and tells so. */
+  #fail(live: LiveRun, cause: Cause.Cause<StaleRun>): void {
+    live.execution?.close()
+    const isLost = Option.isSome(Cause.findErrorOption(cause))
+    const tell = isLost
+      ? lost(live.run)
+      : Effect.logError("an execution broke off", live.run.id, cause)
+    this.#await(live, tell, () => this.#remove(live, () => undefined))
+  }
+
+  #remove(live: LiveRun, result: () => RunResult): void {
+    if (live.isOver) return
+    live.isOver = true
+    live.pending?.interruptUnsafe()
+    live.execution?.close()
+    const { accountId, id } = live.run
+    this.slots.give(accountId)
+    if (this.runs.get(id) === live) this.runs.delete(id)
+    if (live.listeners.size > 0) {
+      const over = result()
+      for (const tell of live.listeners) tell(over)
+    }
+    if (this.runs.size > 0) return
+    for (const tell of this.#onEmpty) tell()
+  }
+}
