@@ -34,8 +34,9 @@ export const known: ReadonlyArray<string> = `
   proceed progress promise protocol proxy public purpose query queue quick quote rate reached read
   reader ready reason receive record redeliver reference refusal refuse release remote renewal
   replaced report request required requirements resend resolve resolver response rest result resume
-  retry return revoke rooms rotate route router row rule runtime same save scan schedule schema
-  scope search seconds seed send sent sentence sequence serve server services session set settings
+  retry return revoke rooms rotate route router row rule runtime same save scan schedule scheduler
+  schema scope search seconds seed send sent sentence sequence serve server services session set
+  settings
   shape share show shown shutting sign signal signature single size sleep slice slots snapshot so
   sort source stale standing start startup state statement status storable storage stream sum
   summary supervisor suspect suspension switch system table tagged taken target tasks tell template
