@@ -41,11 +41,7 @@ const read = described(
   `Runs that were created from \`from\` to \`to\`, both included, by day, workflow and key: ` +
     `at most ${usageDays} days, the last 30 where nothing is said. Days are those of UTC. Of ` +
     `workflows and keys the ${usageRows} that cost most are named.`,
-  HttpApiEndpoint.get("read", "/", {
-    query: UsageQuery,
-    success: UsageReport,
-    error: BadRequest,
-  }),
+  HttpApiEndpoint.get("read", "/", { query: UsageQuery, success: UsageReport, error: BadRequest }),
 )
 
 /** `/usage`. */

@@ -23,11 +23,7 @@ const refusals = [...bodyErrors, NotFound] as const
 const show = described(
   "Show an account's credits",
   undefined,
-  HttpApiEndpoint.get("show", "/", {
-    params,
-    success: AccountCredits,
-    error: NotFound,
-  }),
+  HttpApiEndpoint.get("show", "/", { params, success: AccountCredits, error: NotFound }),
 )
 
 const grant = described(

@@ -13,9 +13,7 @@ const list = described(
     "progress, or were blocked by them; oldest first. Those that have lost one are executed a " +
     "few at a time, those that have lost more alone, and after five losses a run is given up. " +
     "A run that makes progress is no longer among them.",
-  HttpApiEndpoint.get("list", "/quarantine", {
-    success: QuarantinedRuns,
-  }),
+  HttpApiEndpoint.get("list", "/quarantine", { success: QuarantinedRuns }),
 )
 
 const release = described(

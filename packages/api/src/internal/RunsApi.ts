@@ -23,10 +23,7 @@ const list = described(
   "Newest first. By `cursor` and `limit`, or by `page` and `pageSize`, never both. `search` " +
     "is a part of the workflow's name or of the error in any case, or the beginning of a run " +
     "id. A cursor goes on with the filter it was made for.",
-  HttpApiEndpoint.get("list", "/", {
-    query: RunQuery,
-    success: pageOf(RunItem),
-  }),
+  HttpApiEndpoint.get("list", "/", { query: RunQuery, success: pageOf(RunItem) }),
 )
 
 const start = described(
@@ -71,11 +68,7 @@ const batch = described(
 const get = described(
   "Read a run",
   "Everything that is known of the run and of each of its nodes.",
-  HttpApiEndpoint.get("get", "/:id", {
-    params: IdParams,
-    success: RunRead,
-    error: NotFound,
-  }),
+  HttpApiEndpoint.get("get", "/:id", { params: IdParams, success: RunRead, error: NotFound }),
 )
 
 const events = described(

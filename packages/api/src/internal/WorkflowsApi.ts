@@ -28,10 +28,7 @@ import {
 const list = described(
   "List workflows",
   "Newest first, without nodes and edges. `search` is a part of the name in any case.",
-  HttpApiEndpoint.get("list", "/", {
-    query: PageQuery,
-    success: pageOf(WorkflowItem),
-  }),
+  HttpApiEndpoint.get("list", "/", { query: PageQuery, success: pageOf(WorkflowItem) }),
 )
 
 const create = described(
@@ -48,11 +45,7 @@ const create = described(
 const get = described(
   "Read a workflow",
   "The answer's `ETag` is the revision; give it as `If-Match` with a change.",
-  HttpApiEndpoint.get("get", "/:id", {
-    params: IdParams,
-    success: Workflow,
-    error: NotFound,
-  }),
+  HttpApiEndpoint.get("get", "/:id", { params: IdParams, success: Workflow, error: NotFound }),
 )
 
 const update = described(

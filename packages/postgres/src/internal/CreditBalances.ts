@@ -16,6 +16,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as LedgerRows from "./LedgerRows.ts"
 import * as Rows from "./Rows.ts"
+import { values } from "./Statements.ts"
 
 /** An account that is locked, and what the time is. */
 export interface LockedBalances {
@@ -34,7 +35,7 @@ const lockStatement = `
   FROM credit_accounts c WHERE c.account_id = $1 FOR UPDATE`
 
 const grantsStatement = `
-  SELECT ${Rows.object(LedgerRows.grants, "g")} AS grant
+  SELECT ${Rows.object(LedgerRows.grants, "g")} AS value
   FROM credit_grants g WHERE g.account_id = $1 AND g.remaining > 0`
 
 interface LockRow {
@@ -44,13 +45,8 @@ interface LockRow {
 }
 
 /** The grants of an account that have something left. */
-export const grantsOf = (
-  sql: SqlClient,
-  account: string,
-): Effect.Effect<ReadonlyArray<Grant>, SqlError> =>
-  Effect.map(sql.unsafe<{ readonly grant: Grant }>(grantsStatement, [account]), (rows) =>
-    rows.map(({ grant }) => grant),
-  )
+export const grantsOf = (sql: SqlClient, account: string) =>
+  values<Grant>(sql, grantsStatement, [account])
 
 /** Locks an account, which is opened where it is not there yet. */
 export const lock = Effect.fnUntraced(function* (

@@ -17,10 +17,11 @@ import { PgTypes } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { orStorageError } from "./DatabaseError.ts"
+import { databasePort } from "./DatabaseError.ts"
 import * as LedgerRows from "./LedgerRows.ts"
 import * as CreditBalances from "./CreditBalances.ts"
 import * as Rows from "./Rows.ts"
+import { values } from "./Statements.ts"
 import { usage } from "./Usage.ts"
 
 const entryObject = `json_build_object('number', e.number,
@@ -92,18 +93,18 @@ const once = Effect.fnUntraced(function* (
   return LedgerRows.entryOf((yield* known)[0]!.entry, accountId, null)
 })
 
+const grantStatement = `SELECT ${Rows.object(LedgerRows.grants, "g")} AS value
+  FROM credit_grants g WHERE g.account_id = $1 AND g.id = $2`
+
 const grant = Effect.fnUntraced(function* (
   sql: SqlClient,
   request: Grants.GrantRequest,
 ): Effect.fn.Return<Grant, SqlError> {
   const operation = { ...request, id: Rows.text(request.id) }
   yield* once(sql, operation, "grant", (balance, now) => Grants.grant(balance, operation, now))
-  const rows = yield* sql.unsafe<{ readonly grant: Grant }>(
-    `SELECT ${Rows.object(LedgerRows.grants, "g")} AS grant FROM credit_grants g
-     WHERE g.account_id = $1 AND g.id = $2`,
-    [Rows.text(request.accountId), operation.id],
-  )
-  return rows[0]!.grant
+  const parameters = [Rows.text(request.accountId), operation.id]
+  const [made] = yield* values<Grant>(sql, grantStatement, parameters)
+  return made!
 })
 
 const statement = Effect.fnUntraced(function* (
@@ -121,7 +122,7 @@ const statement = Effect.fnUntraced(function* (
   return rows.map(({ entry, run }) => LedgerRows.entryOf(entry, account, run))
 })
 
-const accountsStatement = `SELECT account_id AS id FROM credit_accounts
+const accountsStatement = `SELECT account_id AS value FROM credit_accounts
   UNION SELECT account_id FROM runs WHERE estimated_credits > 0 OR actual_credits > 0`
 
 /** How many lines an audit reads at once. */
@@ -141,7 +142,7 @@ const linesStatement = `
   WHERE e.account = $1::int8 AND e.number > $2::int8 ORDER BY e.number LIMIT ${linesPerPage}`
 
 const orphansStatement = `
-  SELECT ${Rows.object(LedgerRows.facts, "r")} AS facts FROM runs r
+  SELECT ${Rows.object(LedgerRows.facts, "r")} AS value FROM runs r
   WHERE r.account_id = $1 AND (r.estimated_credits > 0 OR r.actual_credits > 0)
     AND NOT EXISTS (SELECT FROM credit_entries e WHERE e.run = r.number OFFSET 0)
   LIMIT ${discrepanciesTold}`
@@ -175,41 +176,30 @@ const trail = Effect.fnUntraced(function* (
   const grants = yield* CreditBalances.grantsOf(sql, name)
   const read = reader({ account: row?.account ?? unopened(account), grants })
   if (row !== undefined) yield* lines(sql, account, row.number, read)
-  const orphans = yield* sql.unsafe<{ readonly facts: RunFacts }>(orphansStatement, [name])
-  for (const { facts } of orphans) read({ entry: null, run: facts })
+  const orphans = yield* values<RunFacts>(sql, orphansStatement, [name])
+  for (const run of orphans) read({ entry: null, run })
 })
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
   const alone = sql.withTransaction
-  return LedgerStore.of({
-    find: (account) => orStorageError("LedgerStore.find")(find(sql, account)),
-    grant: (request) => orStorageError("LedgerStore.grant")(alone(grant(sql, request))),
-    adjust: (adjustment) =>
-      orStorageError("LedgerStore.adjust")(
-        alone(
-          once(sql, adjustment, "adjust", (balance, now) =>
-            Grants.adjust(balance, adjustment, now),
-          ),
-        ),
-      ),
-    meter: (operation, metered) =>
-      orStorageError("LedgerStore.meter")(
-        alone(
-          once(sql, operation, metered ? "meter" : "unmeter", (balance, now) =>
-            Grants.meter(balance, operation, metered, now),
-          ),
-        ),
-      ),
-    statement: (query) => orStorageError("LedgerStore.statement")(statement(sql, query)),
-    usage: (query) => orStorageError("LedgerStore.usage")(usage(sql, query)),
-    accounts: orStorageError("LedgerStore.accounts")(
-      Effect.map(sql.unsafe<{ readonly id: AccountId }>(accountsStatement), (rows) =>
-        rows.map(({ id }) => id),
-      ),
-    ),
-    trail: (account, reader) =>
-      orStorageError("LedgerStore.trail")(alone(trail(sql, account, reader))),
+  return databasePort<LedgerStore["Service"]>("LedgerStore", {
+    find: (account) => find(sql, account),
+    grant: (request) => alone(grant(sql, request)),
+    adjust: (adjustment) => {
+      const change = (balance: CreditBalance, now: number) =>
+        Grants.adjust(balance, adjustment, now)
+      return alone(once(sql, adjustment, "adjust", change))
+    },
+    meter: (operation, metered) => {
+      const change = (balance: CreditBalance, now: number) =>
+        Grants.meter(balance, operation, metered, now)
+      return alone(once(sql, operation, metered ? "meter" : "unmeter", change))
+    },
+    statement: (query) => statement(sql, query),
+    usage: (query) => usage(sql, query),
+    accounts: values<AccountId>(sql, accountsStatement),
+    trail: (account, reader) => alone(trail(sql, account, reader)),
   })
 })
 

@@ -9,11 +9,10 @@ import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
-import type { StorageError } from "@millrace/core/ports/StorageError"
 import { type Context, Effect, Latch, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { dueAtOnce } from "./ClaimStatement.ts"
-import { orStorageError } from "./DatabaseError.ts"
+import { databasePort } from "./DatabaseError.ts"
 import * as Inboxes from "./Inboxes.ts"
 import * as Outbox from "./Outbox.ts"
 import * as Quarantine from "./Quarantine.ts"
@@ -28,8 +27,6 @@ import { WrittenRuns } from "./WrittenRuns.ts"
 
 /** How many commits one statement applies at most. */
 const commitsPerFlush = 256
-
-type Refusal = StaleRun | InsufficientCredits
 
 /** Writes commits, and remembers what was written if no transaction of a caller may undo it. */
 const flush = (sql: SqlClient, written: WrittenRuns) => (commits: ReadonlyArray<RunCommit>) =>
@@ -46,16 +43,14 @@ const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
     flush: flush(sql, new WrittenRuns()),
     maxMembers: commitsPerFlush,
   })
-  return (commit: RunCommit): Effect.Effect<void, Refusal | StorageError> => {
-    if (Outbox.hasOutbox(commit)) {
-      return orStorageError("RunStore.commit")(Outbox.write(sql, commit))
-    }
-    return submit(commit).pipe(
-      orStorageError("RunStore.commit"),
-      Effect.flatMap((outcome): Effect.Effect<void, Refusal> => {
+  return (commit: RunCommit) => {
+    if (Outbox.hasOutbox(commit)) return Outbox.write(sql, commit)
+    return Effect.flatMap(
+      submit(commit),
+      (outcome): Effect.Effect<void, StaleRun | InsufficientCredits> => {
         if (outcome === "applied") return Effect.void
         return outcome === "stale" ? new StaleRun({ runId: commit.run.id }) : outcome
-      }),
+      },
     )
   }
 })
@@ -127,42 +122,30 @@ const suspects = Effect.fnUntraced(function* (sql: SqlClient, limit: number) {
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
   yield* IdempotencyKeys.keepTidy(sql)
-  const claim = yield* makeClaim(sql)
-  return RunStore.of({
+  return databasePort<RunStore["Service"]>("RunStore", {
     commit: yield* makeCommit(sql),
-    claim: (request) => orStorageError("RunStore.claim")(claim(request)),
-    takeOver: (account, id, runner) =>
-      orStorageError("RunStore.takeOver")(takeOver(sql, account, id, runner)),
+    claim: yield* makeClaim(sql),
+    takeOver: (account, id, runner) => takeOver(sql, account, id, runner),
     heartbeat: (runner, leaseMillis, blocked) =>
-      orStorageError("RunStore.heartbeat")(RunClaims.heartbeat(sql, runner, leaseMillis, blocked)),
-    requeue: (runner, ids) =>
-      orStorageError("RunStore.requeue")(RunClaims.requeue(sql, runner, ids)),
-    send: (account, id, message) =>
-      orStorageError("RunStore.send")(Inboxes.send(sql, account, id, message)),
-    inboxes: (requests) => orStorageError("RunStore.inboxes")(Inboxes.read(sql, requests)),
-    now: orStorageError("RunStore.now")(RunClaims.now(sql)),
-    endLease: (runner, blocked) =>
-      orStorageError("RunStore.endLease")(RunClaims.endLease(sql, runner, blocked)),
-    cappedAccounts: (limit) =>
-      orStorageError("RunStore.cappedAccounts")(RunClaims.cappedAccounts(sql, limit)),
-    suspects: (limit) => orStorageError("RunStore.suspects")(suspects(sql, limit)),
-    clearLosses: (id) => orStorageError("RunStore.clearLosses")(Quarantine.clearLosses(sql, id)),
-    find: (account, id) => orStorageError("RunStore.find")(find(sql, account, id)),
+      RunClaims.heartbeat(sql, runner, leaseMillis, blocked),
+    requeue: (runner, ids) => RunClaims.requeue(sql, runner, ids),
+    send: (account, id, message) => Inboxes.send(sql, account, id, message),
+    inboxes: (requests) => Inboxes.read(sql, requests),
+    now: RunClaims.now(sql),
+    endLease: (runner, blocked) => RunClaims.endLease(sql, runner, blocked),
+    cappedAccounts: (limit) => RunClaims.cappedAccounts(sql, limit),
+    suspects: (limit) => suspects(sql, limit),
+    clearLosses: (id) => Quarantine.clearLosses(sql, id),
+    find: (account, id) => find(sql, account, id),
     findMany: (account, ids, mostBytes) =>
-      orStorageError("RunStore.findMany")(
-        mostBytes === undefined
-          ? RunRecords.read(sql, account, ids)
-          : RunBatches.read(sql, account, ids, mostBytes),
-      ),
+      mostBytes === undefined
+        ? RunRecords.read(sql, account, ids)
+        : RunBatches.read(sql, account, ids, mostBytes),
     latestOutputs: (account, workflowId, nodeIds) =>
-      orStorageError("RunStore.latestOutputs")(
-        RunRecords.latestOutputs(sql, account, workflowId, nodeIds),
-      ),
-    findStart: (account, key) =>
-      orStorageError("RunStore.findStart")(IdempotencyKeys.find(sql, account, key)),
-    list: (query) => orStorageError("RunStore.list")(RunRecords.list(sql, query)),
-    events: (account, id, after) =>
-      orStorageError("RunStore.events")(RunRecords.events(sql, account, id, after)),
+      RunRecords.latestOutputs(sql, account, workflowId, nodeIds),
+    findStart: (account, key) => IdempotencyKeys.find(sql, account, key),
+    list: (query) => RunRecords.list(sql, query),
+    events: (account, id, after) => RunRecords.events(sql, account, id, after),
   })
 })
 

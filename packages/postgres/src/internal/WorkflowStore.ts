@@ -6,15 +6,16 @@
  */
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Workflow, WorkflowSummary } from "@millrace/core/domain/Workflow"
-import type { Replaced, WorkflowQuery } from "@millrace/core/ports/WorkflowStore"
+import type { WorkflowQuery } from "@millrace/core/ports/WorkflowStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { orStorageError } from "./DatabaseError.ts"
+import { databasePort } from "./DatabaseError.ts"
 import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
 import * as Statements from "./Statements.ts"
+import { values } from "./Statements.ts"
 
 const kept = new Set(["id", "account_id", "created_at"])
 
@@ -42,8 +43,8 @@ interface Wanted {
 const findsPerStatement = 1_000
 
 const findStatement = `
-SELECT found.workflow FROM unnest($1::text[], $2::text[]) AS w (account, id) CROSS JOIN LATERAL (
-  SELECT ${Rows.object(Rows.workflows, "w2")} AS workflow FROM workflows w2
+SELECT found.value FROM unnest($1::text[], $2::text[]) AS w (account, id) CROSS JOIN LATERAL (
+  SELECT ${Rows.object(Rows.workflows, "w2")} AS value FROM workflows w2
   WHERE w2.id = w.id AND ${Rows.isOf("w2.account_id", "w.account")} OFFSET 0
 ) found`
 
@@ -58,38 +59,14 @@ const findAll = (
   const unique = new Map(wanted.map((one, index) => [places[index]!, one]))
   const accounts = Array.from(unique.values(), ({ account }) => Rows.text(account))
   const ids = Array.from(unique.values(), ({ id }) => Rows.text(id))
-  return Effect.map(
-    sql.unsafe<{ readonly workflow: Workflow }>(findStatement, [accounts, ids]),
-    (rows) => {
-      const found = new Map(
-        rows.map(({ workflow }) => [placeOf(workflow.accountId, workflow.id), workflow]),
-      )
-      return places.map((place) => Option.fromUndefinedOr(found.get(place)))
-    },
-  )
+  return Effect.map(values<Workflow>(sql, findStatement, [accounts, ids]), (workflows) => {
+    const found = new Map(workflows.map((one) => [placeOf(one.accountId, one.id), one]))
+    return places.map((place) => Option.fromUndefinedOr(found.get(place)))
+  })
 }
 
-const insert = (sql: SqlClient, workflow: Workflow) =>
-  Effect.suspend(() =>
-    Effect.asVoid(sql.unsafe(insertStatement, Rows.parameters(Rows.workflows, [workflow]))),
-  )
-
-const replace = (sql: SqlClient, workflow: Workflow, expectedRevision: number) =>
-  Effect.suspend(() =>
-    sql.unsafe(replaceStatement, [
-      Rows.text(workflow.id),
-      workflow.accountId,
-      expectedRevision,
-      ...Rows.parameters(Rows.workflows, [workflow]),
-    ]),
-  ).pipe(Effect.map((rows): Replaced => (rows.length === 1 ? "replaced" : "conflict")))
-
-const remove = (sql: SqlClient, account: AccountId, id: WorkflowId) =>
-  Effect.map(
-    sql`DELETE FROM workflows
-      WHERE id = ${Rows.text(id)} AND (account_id = ${account}) IS TRUE RETURNING id`,
-    (rows) => rows.length === 1,
-  )
+const removeStatement = `
+DELETE FROM workflows WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} RETURNING id`
 
 const list = (sql: SqlClient, query: WorkflowQuery) => {
   const conditions = PageClauses.conditions(sql, query)
@@ -107,13 +84,26 @@ const make = Effect.gen(function* () {
     flush: (wanted) => findAll(sql, wanted),
     maxMembers: findsPerStatement,
   })
-  return WorkflowStore.of({
-    find: (account, id) => orStorageError("WorkflowStore.find")(find({ account, id })),
-    insert: (workflow) => orStorageError("WorkflowStore.insert")(insert(sql, workflow)),
-    replace: (workflow, expectedRevision) =>
-      orStorageError("WorkflowStore.replace")(replace(sql, workflow, expectedRevision)),
-    remove: (account, id) => orStorageError("WorkflowStore.remove")(remove(sql, account, id)),
-    list: (query) => orStorageError("WorkflowStore.list")(list(sql, query)),
+  return databasePort<WorkflowStore["Service"]>("WorkflowStore", {
+    find: (account, id) => find({ account, id }),
+    insert: Effect.fnUntraced(function* (workflow) {
+      yield* sql.unsafe(insertStatement, Rows.parameters(Rows.workflows, [workflow]))
+    }),
+    replace: Effect.fnUntraced(function* (workflow, expectedRevision) {
+      const rows = yield* sql.unsafe(replaceStatement, [
+        Rows.text(workflow.id),
+        workflow.accountId,
+        expectedRevision,
+        ...Rows.parameters(Rows.workflows, [workflow]),
+      ])
+      return rows.length === 1 ? "replaced" : "conflict"
+    }),
+    remove: (account, id) =>
+      Effect.map(
+        sql.unsafe(removeStatement, [Rows.text(id), account]),
+        (rows) => rows.length === 1,
+      ),
+    list: (query) => list(sql, query),
   })
 })
 
