@@ -1,6 +1,8 @@
 /**
- * `npm run test:mutants -- PART [FILE...] [--concurrency N] [--minutes N]`: breaks the sources of a
- * part, one small fault at a time, and tells which faults its tests do not notice.
+ * `npm run test:mutants -- PART [FILE...] [--tests NAME]... [--concurrency N] [--minutes N]`: breaks
+ * the sources of a part, one small fault at a time, and tells which faults its tests do not notice.
+ * With `--tests`, only those files of tests judge: quick ones first, and then all of them judge what
+ * is left.
  *
  * The faults are planted in a copy of the repository in the system's folder for temporary files,
  * whose packages are linked to each other, so that no test reaches a source without the fault. What
@@ -96,7 +98,12 @@ const configuration = (files: ReadonlyArray<string>, known: string, concurrency:
 })
 
 /** Tries one group of files; `false` if the time was over before it was done. */
-const tryFiles = (copy: string, name: string, config: object, millis: number): Promise<boolean> => {
+const tryFiles = (
+  copy: string,
+  env: Readonly<Record<string, string>>,
+  config: object,
+  millis: number,
+): Promise<boolean> => {
   const file = path.join(copy, "stryker.conf.json")
   fs.writeFileSync(file, JSON.stringify(config))
   const stryker = path.join(tools, "node_modules/@stryker-mutator/core/bin/stryker.js")
@@ -104,7 +111,7 @@ const tryFiles = (copy: string, name: string, config: object, millis: number): P
     cwd: copy,
     stdio: "inherit",
     detached: true,
-    env: { ...process.env, MUTANTS_PART: name, NODE_COMPILE_CACHE: path.join(cache, "compiled") },
+    env: { ...process.env, ...env, NODE_COMPILE_CACHE: path.join(cache, "compiled") },
   })
   const stop = () => child.pid !== undefined && process.kill(-child.pid, "SIGKILL")
   return new Promise((resolve, reject) => {
@@ -127,6 +134,7 @@ const main = async (): Promise<void> => {
     options: {
       concurrency: { type: "string", default: "2" },
       minutes: { type: "string", default: "60" },
+      tests: { type: "string", multiple: true, default: [] },
     },
   })
   const [name = "", ...filters] = positionals
@@ -135,12 +143,13 @@ const main = async (): Promise<void> => {
   fs.mkdirSync(cache, { recursive: true })
   installTools()
   const copy = copyRepository()
+  const env = { MUTANTS_PART: name, MUTANTS_TESTS: values.tests.join(",") }
   const end = Date.now() + Number(values.minutes) * 60_000
   try {
     for (let at = 0; at < files.length; at += filesAtOnce) {
       const group = files.slice(at, at + filesAtOnce)
       const config = configuration(group, known, Number(values.concurrency))
-      if (await tryFiles(copy, name, config, end - Date.now())) continue
+      if (await tryFiles(copy, env, config, end - Date.now())) continue
       console.log(`The time is over. Not tried: ${files.slice(at).join(", ")}`)
       break
     }

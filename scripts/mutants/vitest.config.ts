@@ -8,12 +8,15 @@ const conditions = ["@millrace/source", "module", "node", "development|productio
 const part = parts[process.env["MUTANTS_PART"] ?? ""]
 if (part === undefined) throw new Error("Set MUTANTS_PART to a name of Parts.ts.")
 
+const chosen = (process.env["MUTANTS_TESTS"] ?? "").split(",").filter((name) => name !== "")
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     root: path.join(import.meta.dirname, "../../packages", part.package),
-    include: [...part.tests],
+    include:
+      chosen.length === 0 ? [...part.tests] : chosen.map((name) => `test/**/${name}.test.ts`),
     // Files share what they import: a third of the time.
     isolate: false,
     testTimeout: 60_000,
