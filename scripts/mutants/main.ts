@@ -1,8 +1,8 @@
 /**
- * `npm run test:mutants -- PART [FILE...] [--tests NAME]... [--concurrency N] [--minutes N]`: breaks
- * the sources of a part, one small fault at a time, and tells which faults its tests do not notice.
- * With `--tests`, only those files of tests judge: quick ones first, and then all of them judge what
- * is left.
+ * `npm run test:mutants -- PART [FILE...] [--tests NAME]... [--concurrency N] [--minutes N]`:
+ * breaks the sources of a part, one small fault at a time, and tells which faults its tests do not
+ * notice. With `--tests`, only those files of tests judge: first the quick ones, then all of them
+ * about what is left.
  *
  * The faults are planted in a copy of the repository in the system's folder for temporary files,
  * whose packages are linked to each other, so that no test reaches a source without the fault. What

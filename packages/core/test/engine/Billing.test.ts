@@ -1,10 +1,11 @@
-// What a node costs that is tried again: what its attempts have charged, and never its estimate
-// besides.
+// What the commits of a run move: what was charged, what is held for it, and what is given back.
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { billOf } from "../../src/engine/internal/Billing.ts"
+import { newRun } from "./PlayedRun.ts"
 import { book, fund, known } from "./TestCredits.ts"
 import { byNode, engine, nodeWith, run } from "./TestEngine.ts"
 
@@ -37,4 +38,33 @@ describe("a node that is tried again", () => {
       assert.deepStrictEqual(told, ["reserve 5", "post n 3", "void 2"])
     }).pipe(Effect.provide(engine([...known, again]))),
   )
+})
+
+describe("a bill", () => {
+  const stored = { ...newRun, revision: 4 }
+
+  it("gives back what is held although nothing was expected, and nothing was charged now", () => {
+    const before = { ...stored, heldCredits: 5, actualCredits: 5 }
+    const { entries, held } = billOf(before, { charges: [], extra: 0, isLast: true }, 9)
+    assert.deepStrictEqual(entries, [{ kind: "void", part: "", posted: 0, reserved: -5, at: 9 }])
+    assert.strictEqual(held, 0)
+  })
+
+  it("posts the smallest charge there is out of the smallest amount that is held", () => {
+    const charges = [{ nodeId: "a", credits: 1 }]
+    const bill = { charges, extra: 0, isLast: false }
+    const { entries, held } = billOf({ ...stored, heldCredits: 1 }, bill, 9)
+    const post = { kind: "post" as const, part: "a#5", posted: -1, reserved: -1, at: 9 }
+    assert.deepStrictEqual(entries, [post])
+    assert.strictEqual(held, 0)
+  })
+
+  it("reserves nothing for a new run that is expected to cost nothing", () => {
+    const charges = [{ nodeId: "a", credits: 1 }]
+    const { entries } = billOf(newRun, { charges, extra: 0, isLast: false }, 9)
+    assert.deepStrictEqual(
+      entries.map(({ kind }) => kind),
+      ["post"],
+    )
+  })
 })

@@ -1,4 +1,4 @@
-// What follows from the declaration of a node type: ports, checks, decoding, encoding, and defaults.
+// What follows from the declaration of a node type: ports, checks, decoding, encoding, defaults.
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { Node, NodeSettings } from "@millrace/core/domain/Workflow"
 import { settingsOf } from "@millrace/core/domain/Workflow"

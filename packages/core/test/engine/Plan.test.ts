@@ -235,6 +235,12 @@ describe("the plan of a single node", () => {
     assert.strictEqual(Result.isFailure(failed) ? failed.failure[0]?.nodeId : "", "zzz")
   })
 
+  it("is refused where an edge leads to an input that it does not have", () => {
+    const drawn = workflowOf([node("a", "step"), node("b", "step")], ["a -> b.ghost"])
+    const [refusal] = refusals(singleOf(drawn, "b", { a: { output: 1 } }))
+    assert.strictEqual(refusal, 'Node "b": has no input "ghost"; it has input')
+  })
+
   it("is refused for a text that looks like an expression, and for no valid estimate", () => {
     const text = workflowOf([node("a", "step", { input: "{{ x }}" }), node("b", "broken")])
     assert.match(refusals(singleOf(text, "a"))[0]!, /holds \{\{/)

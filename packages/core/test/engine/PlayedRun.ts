@@ -1,8 +1,8 @@
 /**
  * One run that a test moves by hand: what has happened goes in, the step that follows comes out.
  *
- * Pure: no process, no store, no handler and no clock. Times are whatever the test says. What a step
- * asks for counts as stored at once.
+ * Pure: no process, no store, no handler and no clock. Times are whatever the test says. What a
+ * step asks for counts as stored at once.
  */
 import { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
@@ -129,7 +129,8 @@ export class PlayedRun {
   /** The same run in the hands of the next owner. */
   restart(now: number, different: Different = {}): PlayedRun {
     const { run, ...record } = this.stored
-    const next = { ...record, run: { ...run, ...different.run } }
+    const { nodeRuns = record.nodeRuns } = different
+    const next = { ...record, nodeRuns, run: { ...run, ...different.run } }
     return new PlayedRun(next, { limits: this.state.limits, ...different, now })
   }
 

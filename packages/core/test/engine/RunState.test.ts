@@ -27,19 +27,20 @@ describe("the next owner of a run", () => {
   })
 
   it("knows what has failed and what has completed", () => {
-    const run = play(chain("a", "b", "c").nodes)
+    const run = play(chain("a", "b", "c", "e").nodes)
     run.step(1)
-    run.step(2, [run.fails("b", 2), run.completes("c", 2)])
+    run.step(2, [run.fails("c", 2), run.completes("b", 2)])
     run.step(3, [run.fails("a", 3)])
+    run.step(4, [run.fails("e", 4)])
     // The first failure counts, and not the first node.
-    const next = play(chain("a", "b", "c", "d").nodes, [], {
+    const next = play(chain("a", "b", "c", "e", "d").nodes, [], {
       nodeRuns: run.stored.nodeRuns,
       run: { ...run.stored.run, status: "RUNNING", finishedAt: null },
     })
     next.step(9)
     const { commit } = next.step(10, [next.completes("d", 10)])
-    assert.strictEqual(commit.run.error, 'Node "b" failed: b is broken (and 1 more node)')
-    assert.deepInclude(commit.events[0]?.data, { completedNodes: 2, failedNodes: 2 })
+    assert.strictEqual(commit.run.error, 'Node "c" failed: c is broken (and 2 more nodes)')
+    assert.deepInclude(commit.events[0]?.data, { completedNodes: 2, failedNodes: 3 })
   })
 
   it("knows the output of a response", () => {
@@ -78,6 +79,27 @@ describe("the next owner of a run", () => {
     const a = started.find(({ index }) => index === 0)
     assert.deepStrictEqual(a?.state, { of: "a" })
     assert.deepInclude(commit.run, { attempts: 4, nodeRunCount: 2 })
+  })
+
+  it("keeps no attempt of a node that fails for its inputs, as its graph is another one", () => {
+    for (const joins of ["step", "once"]) {
+      const drawn = ["a -> join", "b -> join"]
+      const run = play([...two, node("join", joins), node("c", "step")], drawn)
+      run.step(1)
+      run.step(2, [run.completes("a", 2), run.completes("b", 2)])
+      // As a process has begun it that took only one of the two values.
+      const index = run.ordinal("join")
+      const active = [{ ordinal: index, attempt: 1, startedAt: 2 }]
+      const rows = run.stored.nodeRuns.filter(({ ordinal }) => ordinal !== index)
+      const next = run.restart(9, { run: { active }, nodeRuns: rows })
+      assert.deepStrictEqual(
+        next.state.running.get(index)?.inputs,
+        joins === "once" ? {} : undefined,
+      )
+      const { commit } = next.step(9, joins === "once" ? [next.fails("join", 9)] : [])
+      assert.strictEqual(next.row("join")?.status, "FAILED")
+      assert.deepStrictEqual(commit.run.waiting, [])
+    }
   })
 
   it("leaves an attempt in progress that may be made once only", () => {

@@ -73,6 +73,7 @@ describe("a run that a failure has stopped", () => {
     const { commit } = run.step(3, [run.fails("a", 3)])
     assert.strictEqual(commit.run.status, "FAILED")
     assert.strictEqual(commit.run.dueAt, null)
+    assert.isFalse(goesOn(run.state))
   })
 
   it("goes on, in spite of the failure, where its workflow does not say otherwise", () => {

@@ -1,4 +1,4 @@
-// Which message ends which wait, and how a step is decided once more on messages that it did not see.
+// Which message ends which wait, and how a step is decided once more on those that it did not see.
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
 import { chain, message, node, play, received, retried } from "./PlayedRun.ts"
@@ -229,6 +229,8 @@ describe("a wait whose time has passed in a step that did not see a message", ()
     assert.deepStrictEqual(run.names(again.started), ["a"])
     assert.strictEqual(again.commit.seen, 1)
     assert.isDefined(again.unseen)
+    const { attempts, nodeRunCount } = step.commit.run
+    assert.deepInclude(again.commit.run, { attempts, nodeRunCount })
   })
 
   it("keeps the message while there is no slot", () => {
@@ -260,6 +262,26 @@ describe("a wait whose time has passed in a step that did not see a message", ()
       ["c", 1],
     ])
     assert.deepStrictEqual(run.names(again.started).toSorted(), ["a", "b", "c"])
+  })
+
+  it("takes no message from a node that the step has called with it", () => {
+    const run = play(two)
+    run.step(1)
+    const waits = [
+      run.suspends("a", 2, { for: "go", until: 50 }),
+      run.suspends("b", 2, { for: "x" }),
+    ]
+    run.step(2, waits)
+    const step = run.step(50, [run.due("a"), received(message(1, "x", 40))])
+    const again = step.unseen!([message(2, "go", 40)])
+    assert.deepStrictEqual(
+      again.started.map(({ message: number, ordinal }) => [ordinal, number]),
+      step.started.map(({ ordinal }) => [ordinal, ordinal === 0 ? 2 : 1]),
+    )
+    assert.deepStrictEqual(takenBy(again.commit), [
+      ["b", 1],
+      ["a", 2],
+    ])
   })
 
   it("stays as it is in a run that has stopped meanwhile", () => {

@@ -15,7 +15,7 @@ const flaky = (attempts: number, more = {}) =>
   node("a", "step", {}, { ...retried(attempts), ...more })
 
 describe("an attempt that failed", () => {
-  it("is followed by another one after the wait that the policy names, counted from its end", () => {
+  it("is followed by another one after the wait of its policy, counted from its end", () => {
     const run = play([flaky(4), node("b", "step")])
     run.step(1)
     const waits: Array<number> = []

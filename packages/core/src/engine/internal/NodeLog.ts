@@ -22,7 +22,7 @@ export class NodeLog {
   readonly #now: () => Timestamp
   readonly #lines: Array<LogLine>
   #bytes = 0
-  #full = false
+  #full: boolean
 
   /** `earlier` are the lines of earlier attempts; they count against the same limits. */
   constructor(
@@ -42,7 +42,7 @@ export class NodeLog {
   /** Adds a line, or drops it once the log is full; the last line kept then says so. */
   add(level: LogLine["level"], message: string, data?: Json): void {
     if (this.#full) return
-    const hasData = data !== undefined && problemOf(data) === undefined
+    const hasData = problemOf(data) === undefined
     const size = sizeOf(message, hasData ? data : undefined)
     const { logBytesPerNode, logLinesPerNode } = this.#limits
     this.#full = this.#lines.length + 1 >= logLinesPerNode || this.#bytes + size > logBytesPerNode
@@ -87,7 +87,7 @@ export const nodeLogger: Logger.Logger<unknown, void> = Logger.make(
   ({ cause, fiber, logLevel, message }) => {
     const current = Context.getOrUndefined(fiber.context, CurrentNode)
     if (current === undefined) return
-    const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
+    const parts = message as ReadonlyArray<unknown>
     const data = parts.filter(isData)
     const words = parts.filter((part) => !isData(part)).map(textOf)
     if (cause.reasons.length > 0) words.push(Cause.pretty(cause))

@@ -128,7 +128,7 @@ const fail = (
     const pause = delayMillis(retry, attempt, progress.random(), outcome.retryAfterMillis)
     // A message is taken once, so whoever took it keeps it, and what it had left behind.
     const { message, state } = started
-    const kept = message === undefined ? {} : { message, ...(state === undefined ? {} : { state }) }
+    const kept = message === undefined ? {} : { message, state: state! }
     const next = { attempt: attempt + 1, due: at + pause, ...kept }
     return wait(progress, change, started, outcome, next)
   }
@@ -161,8 +161,7 @@ export const cancelAttempt = (
   index: number,
   now: Timestamp,
 ): void => {
-  const started = progress.running.get(index)
-  if (started === undefined) return
+  const started = progress.running.get(index)!
   const spent = progress.spent(index, started.attempt)
   if (spent === 0) return
   const node = progress.graph.nodes[index]!
@@ -216,6 +215,5 @@ export const applyOutcome = (
   progress.running.delete(index)
   end(progress, change, started, outcome)
   const { message } = started
-  if (message === undefined || progress.waiting.get(index)?.message === message) return
-  progress.held.delete(message)
+  if (progress.waiting.get(index)?.message !== message) progress.held.delete(message!)
 }

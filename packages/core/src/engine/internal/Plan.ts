@@ -135,8 +135,7 @@ export const planSingle = (
     // First without what arrives, to know its ports; what is missing is no problem yet.
     const node = (yield* compile(drawn, overlay.inputOverrides)).nodes[0]!
     const arrived = arrivals(workflow, node, outputs)
-    const own = overlay.inputOverrides[nodeId] ?? {}
-    const inputOverrides = { [nodeId]: { ...arrived, ...node.settings.inputs, ...own } }
+    const inputOverrides = { [nodeId]: { ...arrived, ...node.settings.inputs } }
     const compiled = compile(drawn, inputOverrides)
     const graph = yield* compiled
     const complete = graph.nodes[0]!

@@ -123,7 +123,6 @@ const take = (progress: RunState, change: CommitBuilder, ordinal: number, messag
 
 /** Gives each message that nobody has taken to a node that waits for it. */
 const deliver = (progress: RunState, change: CommitBuilder, now: Timestamp): void => {
-  if (progress.inbox.length === 0 || progress.waiting.size === 0) return
   progress.inbox = progress.inbox.filter((message) => {
     const wait = firstEndedBy(progress.waiting.values(), message)
     if (wait === undefined) return true
@@ -183,7 +182,7 @@ const fill = (progress: RunState, now: Timestamp): ReadonlyArray<Started> => {
   progress.nextReady = Math.min(progress.ready.length, from + free)
   const next = progress.ready.slice(from, progress.nextReady).map((ready): Started => {
     const { index, inputs } = ready
-    const again = progress.again.size === 0 ? undefined : progress.again.get(index)
+    const again = progress.again.get(index)
     if (again !== undefined) return { ...ready, ...again }
     return { index, inputs, attempt: 1, startedAt: now, ordinal: index }
   })
@@ -208,8 +207,7 @@ const recordAttempts = (
   change.setActive([...running.values()].map(activeOf), attempts.length, nodes.length)
   // What found no slot is kept as a wait that is over, or the next owner would begin it anew.
   const overdue = Array.from(again.values(), (next) => ({ ...next, due: next.startedAt }))
-  const waits = [...waiting.values(), ...overdue]
-  change.setWaiting(waits.length < 2 ? waits : waits.toSorted(byOrdinal))
+  change.setWaiting([...waiting.values(), ...overdue].toSorted(byOrdinal))
 }
 
 const byOrdinal = (a: { ordinal: number }, b: { ordinal: number }): number => a.ordinal - b.ordinal
@@ -233,11 +231,10 @@ const parkOrKeep = (
   now: Timestamp,
   { draining, parkAfterMillis }: StepOptions,
 ): void => {
-  const due = nextDue(progress)
   const idle = progress.running.size === 0 && progress.nextReady === progress.ready.length
-  if (due === undefined || !idle || (!draining && due - now <= parkAfterMillis)) {
-    return change.keep()
-  }
+  // A run in which nothing is in progress or ready waits, or it would have ended.
+  const due = nextDue(progress)!
+  if (!idle || (!draining && due - now <= parkAfterMillis)) return change.keep()
   change.park(Math.min(due, progress.deadline ?? due))
 }
 

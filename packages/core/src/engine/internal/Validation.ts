@@ -30,7 +30,7 @@ export const validationOf = (made: Result.Result<Plan, ReadonlyArray<Problem>>):
     return { problems, warnings: problems.filter(({ isText }) => isText), estimatedCredits: null }
   }
   const { estimate, graph } = made.success
-  const drafts = Result.isSuccess(graph) ? graph.success.nodes.filter(({ draft }) => draft) : []
+  const drafts = Result.getOrThrow(graph).nodes.filter(({ draft }) => draft)
   return {
     problems: [],
     warnings: drafts.map((node) => ({ message: leftoverReason(node), nodeId: node.id })),
