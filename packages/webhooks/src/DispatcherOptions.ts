@@ -5,11 +5,10 @@ import type { DeliverySchedule } from "@millrace/core/domain/DeliverySchedule"
 import { defaultSchedule } from "@millrace/core/domain/DeliverySchedule"
 import { defaultLimits } from "@millrace/core/domain/Limits"
 import { Context } from "effect"
-import type { PrefetchBounds } from "./internal/Prefetch.ts"
-import type { ConcurrencyBounds } from "./internal/Concurrency.ts"
+import type { PartitionBounds } from "./internal/Partitions.ts"
 
 /** How a dispatcher works. */
-export interface DispatcherOptions extends ConcurrencyBounds, PrefetchBounds {
+export interface DispatcherOptions extends PartitionBounds {
   readonly schedule: DeliverySchedule
   /** For one attempt as a whole. */
   readonly timeoutMillis: number

@@ -4,6 +4,7 @@
  */
 export * as Dispatcher from "./Dispatcher.ts"
 export * as DispatcherOptions from "./DispatcherOptions.ts"
+export * as DispatcherStep from "./DispatcherStep.ts"
 export * as LocalQueue from "./LocalQueue.ts"
 export * as MasterKey from "./MasterKey.ts"
 export * as MasterVault from "./MasterVault.ts"

@@ -53,7 +53,7 @@ const send = Effect.fnUntraced(function* (back: number, seconds: number, status 
   return { asked, calls: seen.calls, state: items[0]!.state }
 })
 
-describe("DeliveryWorker.carry", () => {
+describe("DeliveryWorker.record", () => {
   it.effect("stores what came of an attempt as soon as the store is back, and sends once", () =>
     Effect.gen(function* () {
       const { asked, calls, state } = yield* send(3_000, 10)

@@ -1,27 +1,31 @@
 /**
  * What a dispatcher claims before it has a slot for it: on the test clock, with a receiver that is
- * quick until it hangs; and what keeps it.
+ * quick until it hangs.
  */
-import { assert, describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import type { DeliveryItem } from "@millrace/core/domain/Delivery"
-import { AccountId } from "@millrace/core/domain/Id"
+import type { DueRequest } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import type { Prefetched } from "../src/internal/Prefetch.ts"
-import { Prefetch } from "../src/internal/Prefetch.ts"
-import { DeliveryQueue, LocalQueue } from "../src/LocalQueue.ts"
+import { LocalQueue } from "../src/LocalQueue.ts"
 import type { Receive } from "./Harness.ts"
-import { answer, claimFor, delivery, dispatcher, receiver, services } from "./Harness.ts"
+import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
 
-/** Counts how often the dispatcher looks around. */
-class Counting extends DeliveryQueue {
-  rounds = 0
-  override takeOverflow(): boolean {
-    this.rounds += 1
-    return super.takeOverflow()
-  }
-}
+/** The store that is there, and how often it was looked through. */
+const counting = (looks: Array<DueRequest>) =>
+  Layer.effect(
+    WebhookStore,
+    WebhookStore.useSync((store) =>
+      WebhookStore.of({
+        ...store,
+        claimDue: (request) => {
+          looks.push(request)
+          return store.claimDue(request)
+        },
+      }),
+    ),
+  )
 
 const recorded = Effect.repeat(Effect.yieldNow, { times: 300 })
 
@@ -144,93 +148,22 @@ describe("Dispatcher.layer, ahead of its slots", () => {
 
   it.effect("looks no more often than it should while all slots are taken", () =>
     Effect.gen(function* () {
-      const queue = new Counting()
-      const local = Layer.succeed(LocalQueue, queue)
+      const looks: Array<DueRequest> = []
       const letGo = yield* Deferred.make<void>()
       const hangs = receiver(() => Effect.as(Deferred.await(letGo), answer(200)))
       const full = { perOrigin: 2, atOnce: 2 }
-      yield* Layer.build(Layer.provide(dispatcher(hangs, full), local))
+      yield* Layer.build(Layer.provide(dispatcher(hangs, full), counting(looks)))
       yield* Effect.addFinalizer(() => Deferred.succeed(letGo, undefined))
       const store = yield* WebhookStore
       for (let n = 0; n < 4; n++) yield* store.insert(delivery())
       yield* TestClock.adjust("2 seconds")
       yield* recorded
       assert.strictEqual(claimed(yield* items), 2)
-      const before = queue.rounds
+      const before = looks.length
       for (let second = 0; second < 10; second++) {
         yield* Effect.andThen(TestClock.adjust("1 second"), recorded)
       }
-      assert.isAtMost(queue.rounds - before, 11)
+      assert.isAtMost(looks.length - before, 11)
     }).pipe(Effect.provide(services)),
   )
-})
-
-const account = AccountId.make("acc_1")
-const other = AccountId.make("acc_2")
-
-/** Claimed for an account, to be sent to one origin. */
-const waiting = (accountId: AccountId, origin: string): Prefetched => ({
-  claimed: claimFor(accountId, origin),
-  claimedAtNanos: 0n,
-})
-
-const bounds = { prefetchPerOrigin: 3, atOnce: 4, quickMillis: 50 }
-
-describe("Prefetch.room", () => {
-  it("is there for origins whose last attempt was quick, within both bounds", () => {
-    const prefetch = new Prefetch(bounds)
-    const rooms = () => ["a", "b", "c"].map((origin) => prefetch.room(origin))
-    prefetch.learn("a", 50)
-    prefetch.learn("b", 1)
-    prefetch.learn("c", 51)
-    expect(rooms()).toEqual([3, 3, 0])
-    for (const origin of ["a", "a", "b"]) prefetch.reserve(origin)
-    expect(rooms()).toEqual([1, 1, 0])
-    prefetch.learn("a", 51)
-    prefetch.release("b")
-    expect(rooms()).toEqual([0, 2, 0])
-  })
-
-  it("is there for the thousand origins that were quick last", () => {
-    const prefetch = new Prefetch(bounds)
-    prefetch.learn("first", 1)
-    prefetch.learn("second", 1)
-    for (let n = 0; n < 998; n++) prefetch.learn(`origin ${n}`, 1)
-    prefetch.learn("first", 1)
-    prefetch.learn("last", 1)
-    expect(["first", "second", "last"].map((each) => prefetch.room(each))).toEqual([3, 0, 3])
-  })
-})
-
-describe("Prefetch.take", () => {
-  it("gives partitions their turn, each its oldest first, and frees their places", () => {
-    const prefetch = new Prefetch({ ...bounds, prefetchPerOrigin: 9, atOnce: 9 })
-    prefetch.learn("a", 1)
-    const all = [account, account, account, other, other].map((id) => waiting(id, "a"))
-    for (const one of all) {
-      prefetch.reserve("a")
-      prefetch.put(one)
-    }
-    expect(prefetch.room("a")).toBe(4)
-    const [first, second, third, fourth, fifth] = all
-    expect([...prefetch.take(() => true)]).toEqual([first, fourth, second, fifth, third])
-    expect(prefetch.room("a")).toBe(9)
-  })
-
-  it("leaves what is not next, and takes in what comes while it goes on", () => {
-    const prefetch = new Prefetch(bounds)
-    const [mine, theirs, late] = [account, other, other].map((id) => waiting(id, "a"))
-    for (const one of [mine!, theirs!]) prefetch.put(one)
-    const isTheirs = ({
-      claimed: {
-        delivery: { accountId },
-      },
-    }: Prefetched) => accountId === other
-    const taken: Array<Prefetched> = []
-    for (const one of prefetch.take(isTheirs)) {
-      if (taken.push(one) === 1) prefetch.put(late!)
-    }
-    expect(taken).toEqual([theirs, late])
-    expect([...prefetch.take(() => true)]).toEqual([mine])
-  })
 })
