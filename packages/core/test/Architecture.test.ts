@@ -75,7 +75,7 @@ const arrows: Readonly<Record<string, Row>> = {
   millrace: { packages: everyLayer, libraries: ["effect", "@electric-sql/pglite"], node: true },
   conformance: { packages: ["core"], libraries: ["effect", "vitest", "@effect/vitest"] },
   simulation: {
-    packages: ["core", "conformance"],
+    packages: ["core", "conformance", "webhooks"],
     libraries: ["effect", "vitest", "@effect/vitest"],
   },
 }
