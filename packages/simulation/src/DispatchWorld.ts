@@ -225,7 +225,7 @@ export class DispatchWorld {
       case "Claim": {
         return this.#call(server, () => this.#claim(command.deliveries))
       }
-      case "Look":
+      case "Poll":
         return this.#call(server, () => this.#ask(this.#store.claimDue(command.request)))
       case "Send":
         return this.#send(server, command.job)

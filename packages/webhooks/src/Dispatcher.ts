@@ -1,11 +1,12 @@
 /**
- * Sends what is due: the loop around `next`, which decides, and a fiber for each call that it asks
- * for.
+ * The dispatcher: it sends deliveries that are due. `DispatcherStep.next` decides which calls to
+ * make; this loop makes them, each in a fiber of its own.
  *
- * Guarantees: what this process has just stored goes out without waiting for a look. Several
- * dispatchers share the work, since the store hands each delivery to one of them. Told to stop, it
- * begins nothing more and lets attempts in progress end within the grace time; what is broken off
- * is retried by whoever claims it next. Leaves out: deciding anything.
+ * Guarantees: a delivery that this process has just stored is sent without waiting for a poll.
+ * Several dispatchers share the work, because the store gives each delivery to one of them. A
+ * dispatcher that stops begins no attempt, and attempts in progress may end within the grace time.
+ * An attempt that is broken off is retried by the dispatcher that claims it next. Leaves out: every
+ * decision.
  */
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
@@ -18,14 +19,14 @@ import { makeState, next, dueAt } from "./DispatcherStep.ts"
 import * as DeliveryWorkers from "./internal/DeliveryWorker.ts"
 import { LocalQueue } from "./LocalQueue.ts"
 
-/** What has ended long ago is removed in portions of this size, so often. */
+/** How many old deliveries one statement removes at most, and how often they are removed. */
 const forgetLimit = 1_000
 const forgetMillis = 600_000
 
 const every = (millis: number, effect: Effect.Effect<void>) =>
   Effect.forkScoped(Effect.forever(Effect.andThen(effect, Effect.sleep(Duration.millis(millis)))))
 
-/** What the loop works with. */
+/** The services that the loop calls. */
 interface Services {
   readonly store: WebhookStore["Service"]
   readonly worker: DeliveryWorkers.DeliveryWorker
@@ -35,11 +36,11 @@ interface Services {
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
 }
 
-type ClaimCommand = Extract<DispatcherCommand, { readonly _tag: "Claim" | "Look" }>
+type ClaimCommand = Extract<DispatcherCommand, { readonly _tag: "Claim" | "Poll" }>
 
-/** Claims; what this process has just stored need not be read. */
+/** Claims deliveries. The store need not return those that this process has just stored. */
 const claimedFor = ({ options, store }: Services, command: ClaimCommand) => {
-  if (command._tag === "Look") return store.claimDue(command.request)
+  if (command._tag === "Poll") return store.claimDue(command.request)
   const known = new Map(command.deliveries.map((delivery) => [delivery.id, delivery]))
   return Effect.map(store.claim([...known.keys()], options.visibilityMillis), (claims) =>
     claims.flatMap((each) => {
@@ -49,13 +50,13 @@ const claimedFor = ({ options, store }: Services, command: ClaimCommand) => {
   )
 }
 
-/** The same; no claims if the store fails. */
+/** The same without claims if the store fails. */
 const claimed = (services: Services, command: ClaimCommand) =>
   Effect.catchCause(claimedFor(services, command), (cause) =>
-    Effect.as(Effect.logWarning("could not look for deliveries", cause), []),
+    Effect.as(Effect.logWarning("could not claim deliveries", cause), []),
   )
 
-/** How a dispatcher is told of an event, and its loop: it sleeps, and wakes. */
+/** How to tell a dispatcher of an event, and one turn of its loop: sleep, and wake. */
 const makeLoop = (services: Services) => {
   const { clock, fork, options, random, worker } = services
   const state = makeState(options)
@@ -76,11 +77,11 @@ const makeLoop = (services: Services) => {
 
   const tell = (event: DispatcherEvent): void => step(event).forEach(start)
 
-  /** Carries a command out, and tells what came of it. */
+  /** Carries a command out, and tells the dispatcher its result. */
   const perform = (command: DispatcherCommand): Effect.Effect<void> => {
     switch (command._tag) {
       case "Claim":
-      case "Look":
+      case "Poll":
         return Effect.map(claimed(services, command), (claims) => tell({ _tag: "Claimed", claims }))
       case "Send":
         return Effect.flatMap(worker.send(command.job.claimed), (sent) => {
@@ -101,7 +102,7 @@ const makeLoop = (services: Services) => {
     const fiber = fork(perform(command))
     if (!("job" in command)) return
     const { job } = command
-    // However it ends, also by a defect or before it has begun.
+    // However the fiber ends, also by a defect or before it has begun.
     fiber.addObserver(() => {
       if (job.hasSlot) tell({ _tag: "Over", job })
     })
@@ -134,7 +135,7 @@ const run = Effect.gen(function* () {
     .forget(options.keptMillis, forgetLimit)
     .pipe(Effect.repeat({ until: (count) => count < forgetLimit }), Effect.ignore({ log: true }))
   yield* every(forgetMillis, Effect.asVoid(forget))
-  // A scope closes in the opposite order: no more claims, then what is in hand may end.
+  // A scope closes in the opposite order: no more claims, then attempts in progress may end.
   const end = Effect.timeout(FiberSet.awaitEmpty(fibers), options.graceMillis)
   const stop = Effect.sync(() => {
     queue.listen(undefined)

@@ -1,5 +1,5 @@
 /**
- * How a dispatcher works, as data: the schedule of attempts and its own bounds.
+ * The settings of a dispatcher: the schedule of attempts, timeouts and bounds.
  */
 import type { DeliverySchedule } from "@millrace/core/domain/DeliverySchedule"
 import { defaultSchedule } from "@millrace/core/domain/DeliverySchedule"
@@ -7,27 +7,28 @@ import { defaultLimits } from "@millrace/core/domain/Limits"
 import { Context } from "effect"
 import type { PartitionBounds } from "./internal/Partitions.ts"
 
-/** How a dispatcher works. */
+/** The settings of a dispatcher. Times are in milliseconds. */
 export interface DispatcherOptions extends PartitionBounds {
   readonly schedule: DeliverySchedule
-  /** For one attempt as a whole. */
+  /** The timeout of one attempt: connect, headers and body together. */
   readonly timeoutMillis: number
   /**
-   * From when on another dispatcher may take what was claimed and not recorded. Longer than an
-   * attempt may begin late, take, and be recorded.
+   * How long a claim holds. After that, another dispatcher may claim the delivery if no outcome has
+   * been recorded. It must be longer than `freshMillis` and `timeoutMillis` together, and leave
+   * time for the record.
    */
   readonly visibilityMillis: number
-  /** An attempt that could not begin within this time of its claim is not made. */
+  /** How long after its claim an attempt may begin. A later one is given back. */
   readonly freshMillis: number
-  /** How often it looks for what is due. */
+  /** How often the dispatcher asks the store for deliveries that are due. */
   readonly pollMillis: number
-  /** How long attempts in progress may go on once it was told to stop. */
+  /** How long attempts in progress may go on after the dispatcher was told to stop. */
   readonly graceMillis: number
-  /** How long what has ended is kept with its log. */
+  /** How long a delivery that has ended is kept, with its log. */
   readonly keptMillis: number
 }
 
-/** What holds where nothing else is said. */
+/** The default settings. */
 export const defaultOptions: DispatcherOptions = {
   schedule: defaultSchedule,
   atOnce: defaultLimits.deliveriesAtOnce,
@@ -43,7 +44,7 @@ export const defaultOptions: DispatcherOptions = {
   keptMillis: defaultSchedule.lifeMillis,
 }
 
-/** The options in force; override with `Layer.succeed`. */
+/** The current settings; override them with `Layer.succeed`. */
 export const CurrentDispatcherOptions = Context.Reference<DispatcherOptions>(
   "@millrace/webhooks/DispatcherOptions",
   { defaultValue: () => defaultOptions },

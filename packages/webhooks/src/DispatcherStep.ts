@@ -1,10 +1,10 @@
 /**
- * What a dispatcher does next: `next(state, event)` says which calls follow from what has happened.
- * `docs/state-machines.md` draws its states.
+ * The decisions of a dispatcher: `next(state, event)` returns the calls that follow from an event.
+ * `docs/state-machines.md` draws the states.
  *
- * Guarantees: no clock, no effect and no randomness but what it is handed, so the same events give
- * the same commands. What is claimed is sent, recorded or given back. One claim is under way at a
- * time. The state belongs to its loop and is changed in place. Leaves out: carrying commands out.
+ * Guarantees: no effects; clock and random numbers are arguments, so the same events give the same
+ * commands. Every claimed delivery is sent, recorded or given back. At most one claim is in
+ * progress. The state belongs to one loop, and `next` changes it in place. Leaves out: the calls.
  */
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import type { DeliveryOutcome } from "@millrace/core/domain/DeliveryStep"
@@ -20,90 +20,95 @@ import { RetryTimer } from "./internal/RetryTimer.ts"
 /** How many deliveries one claim takes at most. */
 const claimLimit = 128
 
-/** Slots that have to come free before it is worth a claim of its own. */
+/** With so many new free slots, a claim does not wait for more of them. */
 const worthwhile = 16
 
-/** How long slots that came free wait for more of them, while there is more to do. */
+/** How long a claim waits for more free slots. */
 const gatherMillis = 5
 
-/** What cannot be signed now is looked at again after this time. */
+/** After this time, a delivery that could not be signed is due again. */
 const unsignedMillis = 60_000
 
-/** A claim under way, and when it began: by identifiers, or a look for at most so many. */
+/** A claim in progress. */
 interface Call {
+  /** When it began. */
   readonly at: number
+  /** The deliveries that it names. */
   readonly reserved: ReadonlyArray<Reserved>
+  /** How many a poll asks for at most; `null` for a claim that names its deliveries. */
   readonly limit: number | null
 }
 
-/** A dispatcher, as far as it decides. Times are monotonic. */
+/** The state of a dispatcher. Times are in milliseconds, on the monotonic clock. */
 export interface DispatcherState {
   readonly options: DispatcherOptions
   readonly partitions: Partitions
-  /** When retries are expected that this process has recorded. */
+  /** The due times of retries that this process has recorded. */
   readonly retries: RetryTimer
   call: Call | null
   isStopped: boolean
-  /** A look is worth its while before the next one is due anyway. */
-  wantsLook: boolean
-  /** Slots that came free since the last round. */
+  /** The next round polls, also before the time of the next poll. */
+  wantsPoll: boolean
+  /** How many slots came free since the last round. */
   freed: number
-  /** When the next round is wanted, and when the next look is due. */
+  /** When the next round is due; infinite if there is no reason for one. */
   roundAt: number
-  lookAt: number
+  /** When the next poll is due. */
+  pollAt: number
 }
 
-/** When something happens. */
+/** The time of an event, and a source of random numbers. */
 export interface DispatcherContext {
   /** Monotonic, in milliseconds. */
   readonly elapsed: number
+  /** The time of day. */
   readonly now: Timestamp
-  /** From -1 to 1, anew with each call. */
+  /** A number from -1 to 1, another one with each call. */
   readonly random: () => number
 }
 
-/** What happens to a dispatcher. */
+/** The events of a dispatcher. */
 export type DispatcherEvent =
-  /** This process has stored these. */
+  /** This process has stored these deliveries. */
   | { readonly _tag: "Arrived"; readonly deliveries: ReadonlyArray<Delivery> }
   /** The time {@link dueAt} has come. */
   | { readonly _tag: "Woke" }
-  /** `Claim` or `Look` is over; without claims if it failed. */
+  /** `Claim` or `Poll` has ended; without claims if it failed. */
   | { readonly _tag: "Claimed"; readonly claims: ReadonlyArray<ClaimedDelivery> }
-  /** `Send` is over; `undefined` if the delivery could not be signed. */
+  /** `Send` has ended; `undefined`: the delivery could not be signed. */
   | { readonly _tag: "Sent"; readonly job: Job; readonly sent: Sent | undefined }
-  /** Nothing more is done for this job; the outcome is the one that was stored, if one was. */
+  /** The job has ended. `outcome`: what the store has recorded, if anything. */
   | { readonly _tag: "Over"; readonly job: Job; readonly outcome?: DeliveryOutcome }
-  /** The dispatcher is told to stop. */
+  /** The dispatcher has to stop. */
   | { readonly _tag: "Stopped" }
 
-/** What a dispatcher asks for. */
+/** The calls that a dispatcher asks for. Each ends with an event. */
 export type DispatcherCommand =
   | { readonly _tag: "Claim"; readonly deliveries: ReadonlyArray<Delivery> }
-  | { readonly _tag: "Look"; readonly request: DueRequest }
+  | { readonly _tag: "Poll"; readonly request: DueRequest }
   | { readonly _tag: "Send"; readonly job: Job }
   | { readonly _tag: "Record"; readonly job: Job; readonly outcome: DeliveryOutcome }
 
 type Commands = ReadonlyArray<DispatcherCommand>
 
-/** A dispatcher that has just started; it wants to look at once. */
+/** The state of a new dispatcher. It polls at once. */
 export const makeState = (options: DispatcherOptions): DispatcherState => ({
   options,
   partitions: new Partitions(options),
   retries: new RetryTimer(),
   call: null,
   isStopped: false,
-  wantsLook: false,
+  wantsPoll: false,
   freed: 0,
   roundAt: Number.POSITIVE_INFINITY,
-  lookAt: Number.NEGATIVE_INFINITY,
+  pollAt: Number.NEGATIVE_INFINITY,
 })
 
-/** When a dispatcher wants to be woken; infinite while a claim is under way. */
-export const dueAt = ({ call, isStopped, lookAt, retries, roundAt }: DispatcherState): number =>
-  call === null && !isStopped ? Math.min(roundAt, lookAt, retries.next) : Number.POSITIVE_INFINITY
+/** When the next `Woke` is due; infinite while a claim is in progress. */
+export const dueAt = ({ call, isStopped, pollAt, retries, roundAt }: DispatcherState): number =>
+  call === null && !isStopped ? Math.min(roundAt, pollAt, retries.next) : Number.POSITIVE_INFINITY
 
-/** Asks for a round. Where few slots came free, there is a context for more to come free. */
+/** Asks for a round. If few slots came free, it waits a moment for more of them. */
 const wake = (state: DispatcherState, { elapsed }: DispatcherContext): void => {
   const isFew = state.freed > 0 && state.freed < worthwhile && state.partitions.sending > 0
   state.roundAt = Math.min(state.roundAt, isFew ? elapsed + gatherMillis : elapsed)
@@ -115,7 +120,7 @@ const withoutAttempt = (
   { now, random }: DispatcherContext,
 ): DeliveryOutcome | undefined => outcomeWithoutAttempt(schedule, claimed, now, random())
 
-/** Gives a claim back unsent; what was claimed for recording a lost attempt is recorded. */
+/** Gives a claim back without an attempt. A claim for recording a lost attempt records it. */
 const giveBack = (
   state: DispatcherState,
   job: Job,
@@ -134,7 +139,7 @@ const begin = (state: DispatcherState, job: Job, context: DispatcherContext): Di
   return outcome === undefined ? { _tag: "Send", job } : { _tag: "Record", job, outcome }
 }
 
-/** Begins with what has waited, as far as there are slots. One that stops gives everything back. */
+/** Begins the jobs that have slots now. A dispatcher that stops gives all waiting jobs back. */
 const fill = (state: DispatcherState, context: DispatcherContext): Commands =>
   state.isStopped
     ? Array.from(
@@ -143,40 +148,40 @@ const fill = (state: DispatcherState, context: DispatcherContext): Commands =>
       )
     : Array.from(state.partitions.begin(), (job) => begin(state, job, context))
 
-/** Looks for what is due for whatever reason: retries, and what others have left behind. */
-const look = (state: DispatcherState, { elapsed }: DispatcherContext): Commands => {
+/** Polls for deliveries that are due, such as retries and those of dead processes. */
+const poll = (state: DispatcherState, { elapsed }: DispatcherContext): Commands => {
   const { options, partitions } = state
-  const isDue = state.wantsLook || partitions.mayFindMore() || elapsed >= state.lookAt
+  const isDue = state.wantsPoll || partitions.mayFindMore() || elapsed >= state.pollAt
   if (!isDue || state.isStopped) return []
   const { perAccount, perOrigin, pollMillis, visibilityMillis } = options
-  state.lookAt = elapsed + pollMillis
+  state.pollAt = elapsed + pollMillis
   const limit = Math.min(claimLimit, partitions.free)
-  // Whoever gives a slot back has this done then.
-  state.wantsLook = limit <= 0
+  // Without a free slot, the poll follows when one comes free.
+  state.wantsPoll = limit <= 0
   if (limit <= 0) return []
   state.call = { at: elapsed, reserved: [], limit }
-  const busy = partitions.look()
-  return [{ _tag: "Look", request: { limit, perOrigin, perAccount, busy, visibilityMillis } }]
+  const busy = partitions.beginPoll()
+  return [{ _tag: "Poll", request: { limit, perOrigin, perAccount, busy, visibilityMillis } }]
 }
 
-/** Claims what this process has just stored; where there is nothing, looks. */
+/** Claims the deliveries that this process has just stored. Without such deliveries, it polls. */
 const round = (state: DispatcherState, context: DispatcherContext): Commands => {
   const { options, partitions, retries } = state
   const { elapsed } = context
   if (elapsed < dueAt(state)) return []
   state.roundAt = Number.POSITIVE_INFINITY
   state.freed = 0
-  if (retries.ring(elapsed)) state.wantsLook = true
+  if (retries.ring(elapsed)) state.wantsPoll = true
   const stale = Array.from(
     partitions.take((job) => isStale(state, job, context)),
     (job) => {
-      // Its origin is not so quick.
+      // The origin is slower than it was.
       partitions.learn(job.partition.origin, options.freshMillis)
       return giveBack(state, job, context)
     },
   )
   const reserved = partitions.reserve(claimLimit)
-  if (reserved.length === 0) return [...stale, ...look(state, context)]
+  if (reserved.length === 0) return [...stale, ...poll(state, context)]
   state.call = { at: elapsed, reserved, limit: null }
   return [...stale, { _tag: "Claim", deliveries: reserved.map(({ delivery }) => delivery) }]
 }
@@ -192,28 +197,28 @@ const claimed = (
   partitions.leave(call.reserved)
   for (const each of claims) partitions.keep(each, call.at)
   const begun = fill(state, context)
-  // The wish for a round came while there could be none; slots are waited for from now on.
+  // A round that was asked for during the claim waits for more free slots from now on.
   const isWanted = state.roundAt < Number.POSITIVE_INFINITY
   state.roundAt = Number.POSITIVE_INFINITY
   if (call.limit !== null) partitions.found(call.limit, claims)
   if (isWanted || (call.limit !== null && partitions.mayFindMore())) wake(state, context)
-  return call.limit === null ? [...begun, ...look(state, context)] : begun
+  return call.limit === null ? [...begun, ...poll(state, context)] : begun
 }
 
-/** A slot is for the receiver's time, not for the store's: it is free once an attempt is over. */
+/** Frees the slot of a job. A slot is for the attempt, and not for the record that follows. */
 const release = (state: DispatcherState, job: Job, context: DispatcherContext): Commands => {
   if (!job.hasSlot) return []
   const { partitions } = state
   partitions.end(job)
   const begun = fill(state, context)
-  // Also while a look is under way, of which nobody knows yet what it leaves behind.
+  // This counts during a poll, too: nobody knows yet what the poll leaves in the store.
   state.freed += 1
-  const mayFind = state.wantsLook || partitions.mayFindMore(job.partition.groups)
+  const mayFind = state.wantsPoll || partitions.mayFindMore(job.partition.groups)
   if (mayFind || partitions.hasQueued) wake(state, context)
   return begun
 }
 
-/** What follows from what has happened, in this order. */
+/** The calls that follow from an event, in this order. */
 export const next = (
   state: DispatcherState,
   event: DispatcherEvent,
@@ -223,9 +228,9 @@ export const next = (
   switch (event._tag) {
     case "Arrived":
       if (event.deliveries.length === 0) return []
-      // What does not fit in is found by a look.
-      if (!event.deliveries.every((each) => partitions.queue(each))) state.wantsLook = true
-      // What has arrived waits for nothing.
+      // Deliveries without room are found by a poll.
+      if (!event.deliveries.every((each) => partitions.queue(each))) state.wantsPoll = true
+      // New deliveries do not wait for more free slots.
       state.freed = worthwhile
       wake(state, context)
       return []
@@ -245,7 +250,7 @@ export const next = (
     }
     case "Over": {
       const following = event.outcome?.next
-      // A clock of whole milliseconds may be behind by almost one.
+      // A clock of whole milliseconds may be late by almost one.
       if (following?._tag === "Retry") retries.expect(context.elapsed + following.delayMillis + 1)
       return release(state, event.job, context)
     }

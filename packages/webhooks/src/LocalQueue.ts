@@ -1,10 +1,10 @@
 /**
- * What was just stored in this process, for the dispatcher of this process: a first attempt need
- * not wait until somebody looks.
+ * The deliveries that this process has just stored, for its own dispatcher: their first attempt
+ * need not wait for a poll.
  *
- * Guarantees: what is put in here is stored already; nothing is lost if nobody listens, if it is
- * full, or if the process dies, because the dispatchers look for what is due from time to time.
- * Whole deliveries are handed over, so that whoever claims them need not read them again.
+ * Guarantees: every delivery in the queue is stored already. None is lost if nobody listens, if the
+ * queue is full, or if the process dies, because every dispatcher polls the store. The queue hands
+ * over whole deliveries, so the dispatcher need not read them again.
  */
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import { localDeliveries, localDeliveriesLength } from "@millrace/core/domain/Limits"
@@ -13,13 +13,13 @@ import { Context, Effect, Layer } from "effect"
 
 type Listener = (deliveries: ReadonlyArray<Delivery>) => void
 
-/** Hands deliveries to a listener, and keeps what comes while nobody listens. Mutable. */
+/** Hands deliveries to a listener, and keeps those that come while nobody listens. Mutable. */
 export class DeliveryQueue {
   readonly #kept: Array<Delivery> = []
   #characters = 0
   #listener: Listener | undefined
 
-  /** Calls back with what was kept and with what is put in from now on. */
+  /** Calls the listener with the deliveries that were kept, and with all that are put in later. */
   listen(listener: Listener | undefined): void {
     this.#listener = listener
     if (listener === undefined) return
@@ -27,6 +27,7 @@ export class DeliveryQueue {
     listener(this.#kept.splice(0))
   }
 
+  /** Deliveries that a full queue does not take are found by a poll. */
   put(deliveries: ReadonlyArray<Delivery>): void {
     if (this.#listener !== undefined) return this.#listener(deliveries)
     for (const delivery of deliveries) {
@@ -41,13 +42,11 @@ export class DeliveryQueue {
 export class LocalQueue extends Context.Service<LocalQueue, DeliveryQueue>()(
   "@millrace/webhooks/LocalQueue",
 ) {
-  /** An empty one. */
+  /** An empty queue. */
   static readonly layer: Layer.Layer<LocalQueue> = Layer.sync(LocalQueue, () => new DeliveryQueue())
 }
 
-/**
- * The same run store; but the local queue hears of the deliveries of every commit that was stored.
- */
+/** The same run store, which puts the deliveries of every successful commit into the queue. */
 export const watched = (store: RunStore["Service"], queue: DeliveryQueue): RunStore["Service"] =>
   RunStore.of({
     ...store,
@@ -57,7 +56,7 @@ export const watched = (store: RunStore["Service"], queue: DeliveryQueue): RunSt
         : Effect.tap(store.commit(commit), () => Effect.sync(() => queue.put(commit.deliveries))),
   })
 
-/** {@link watched} over the run store that is there. */
+/** Replaces the run store by {@link watched}. */
 export const layerRunStore: Layer.Layer<RunStore, never, RunStore | LocalQueue> = Layer.effect(
   RunStore,
   Effect.gen(function* () {

@@ -1,19 +1,19 @@
 /**
- * The text of a master key, as configuration has it. Loads little, so that a command line can tell
- * at once what is wrong with one.
+ * Reads master keys from the text in the configuration. This module loads little, so the command
+ * line can refuse a wrong key at once.
  */
 import { createHash } from "node:crypto"
 
 /** Bytes of a master key. */
 export const keyBytes = 32
 
-/** A master key and the name under which seals refer to it. */
+/** A master key, and the name by which a sealed text says which key opens it. */
 export interface MasterKey {
   readonly id: string
   readonly key: Buffer
 }
 
-/** What a master key has to look like. */
+/** The form of a master key, for messages. */
 export const masterKeyForm = "32 bytes as base64 or as 64 hexadecimal digits"
 
 const bytesOf = (text: string): Buffer | undefined => {
@@ -23,7 +23,7 @@ const bytesOf = (text: string): Buffer | undefined => {
   return bytes.length === keyBytes ? bytes : undefined
 }
 
-/** The keys in a text, separated by commas, newest first; `undefined` where one makes no sense. */
+/** The keys in a text, separated by commas, newest first; `undefined` if one of them is no key. */
 export const keysOf = (text: string): ReadonlyArray<MasterKey> | undefined => {
   const keys = text.split(",").map((part) => bytesOf(part.trim()))
   if (!keys.every((key) => key !== undefined)) return undefined
@@ -33,5 +33,5 @@ export const keysOf = (text: string): ReadonlyArray<MasterKey> | undefined => {
   })
 }
 
-/** True for a text that makes a master key, or several of them. */
+/** True for the text of one master key, or of several. */
 export const isMasterKey = (text: string): boolean => keysOf(text) !== undefined

@@ -1,9 +1,9 @@
 /**
- * A vault whose key comes from configuration: AES-256-GCM.
+ * A vault that encrypts with AES-256-GCM and a master key from the configuration.
  *
- * Guarantees: every seal has a nonce of its own, carries the name of its key, and opens only with
- * that key and for the purpose it was made for. Leaves out: keeping the master key safe, and
- * replacing seals when it changes; older keys go on opening theirs as long as they are configured.
+ * Guarantees: every sealed text has its own nonce and names its key. It opens only with that key
+ * and for the purpose for which it was sealed. Leaves out: keeping the master key safe, and sealing
+ * again after the key has changed. An older key opens its texts as long as it is configured.
  */
 import { CurrentVault, type Vault, VaultClosed } from "@millrace/core/ports/Vault"
 import { Effect, Layer, Redacted } from "effect"
@@ -47,8 +47,8 @@ const broken = (error: unknown): VaultClosed =>
     : new VaultClosed({ message: "A seal was broken, or made for another purpose" })
 
 /**
- * A vault with these keys, separated by commas: the first one seals, each opens what it sealed.
- * A text that is no key is a defect; see `MasterKey.isMasterKey`.
+ * A vault with these keys, separated by commas. The first key seals; every key opens the texts that
+ * it has sealed. A text that is no key is a defect; check it with `MasterKey.isMasterKey` first.
  */
 export const make = (masterKey: Redacted.Redacted): Vault => {
   const keys = keysOf(Redacted.value(masterKey))
@@ -63,6 +63,6 @@ export const make = (masterKey: Redacted.Redacted): Vault => {
   }
 }
 
-/** Puts {@link make} in force. */
+/** Makes this the current vault. */
 export const layer = (masterKey: Redacted.Redacted): Layer.Layer<never> =>
   Layer.sync(CurrentVault, () => make(masterKey))

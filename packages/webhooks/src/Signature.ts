@@ -1,25 +1,25 @@
 /**
- * Signatures after Standard Webhooks: HMAC-SHA256 over identifier, time and body (specification
- * 6.2, rule 6).
+ * Signatures as Standard Webhooks defines them: HMAC-SHA256 over identifier, time and body
+ * (specification 6.2, rule 6).
  *
- * Guarantees: what is signed are the very bytes that are sent. Leaves out: where secrets come from,
- * and verifying; receivers do that.
+ * Guarantees: the signed bytes are the bytes that are sent. Leaves out: the origin of secrets, and
+ * verification, which receivers do.
  */
 import { secretPrefix } from "@millrace/core/engine/Webhooks"
 import type { KeyObject } from "node:crypto"
 import { createHmac } from "node:crypto"
 
-/** The key of a secret in its text form, `whsec_` and base64. */
+/** The key in the text of a secret, which is `whsec_` and base64. */
 export const keyOf = (secret: string): Uint8Array =>
   Buffer.from(
     secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret,
     "base64",
   )
 
-/** A key's bytes, or what was made of them once, because that takes time. */
+/** The bytes of a key, or a key object: making one takes time, so callers keep it. */
 export type SigningKey = Uint8Array | KeyObject
 
-/** What is signed. */
+/** The parts of a request that are signed. */
 export interface Message {
   readonly id: string
   /** Seconds since the epoch. */
@@ -27,7 +27,7 @@ export interface Message {
   readonly body: Uint8Array
 }
 
-/** The value of `webhook-signature`: one signature for each key, in their order. */
+/** The value of `webhook-signature`: one signature for each key, in the order of the keys. */
 export const sign = (
   { body, id, timestampSeconds }: Message,
   keys: ReadonlyArray<SigningKey>,

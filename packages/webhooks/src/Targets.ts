@@ -1,8 +1,9 @@
 /**
- * Judges where a run wants its events sent, by the guard that will send them.
+ * Checks the address and the headers of a webhook when a run starts, by the rules of the egress
+ * guard that will send the deliveries.
  *
- * Guarantees: what is refused here would be refused then. Leaves out: the reverse; a name may lead
- * elsewhere by then.
+ * Guarantees: the guard would also refuse to send to an address that is refused here. Leaves out:
+ * the reverse, because the address of a host name may change before the delivery.
  */
 import { webhookUrlLength } from "@millrace/core/domain/Limits"
 import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
@@ -12,7 +13,7 @@ import * as CustomHeaders from "./internal/CustomHeaders.ts"
 
 const clause = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1)
 
-/** The judge, over the guard that deliveries go through. */
+/** The check, by the egress guard that sends deliveries. */
 export const layer: Layer.Layer<never, never, Egress> = Layer.effect(
   CurrentWebhookTargets,
   Effect.map(Egress, (egress) => ({
@@ -20,7 +21,7 @@ export const layer: Layer.Layer<never, never, Egress> = Layer.effect(
       if (url.length > webhookUrlLength) {
         return yield* Effect.fail(`webhook.url: is longer than ${webhookUrlLength} characters`)
       }
-      // A URL is read without them, so it would not be the address that was given.
+      // A parser drops control characters, so the delivery would go to another address.
       if (/\p{Cc}/u.test(url)) return yield* Effect.fail("webhook.url: has control characters")
       yield* Effect.mapError(egress.judge(url), ({ message }) => `webhook.url: ${clause(message)}`)
       const problem = CustomHeaders.problemOf(headers)

@@ -33,7 +33,7 @@ const good = Effect.succeed(answer(200))
 /** Lets everything happen that needs no time. */
 const recorded = Effect.repeat(Effect.yieldNow, { times: 200 })
 
-/** Starts a dispatcher, and lets it take its first look. */
+/** Starts a dispatcher, and lets it take its first poll. */
 const start = (...args: Parameters<typeof dispatcher>) =>
   Effect.andThen(Layer.build(dispatcher(...args)), recorded)
 
@@ -307,7 +307,7 @@ describe("Dispatcher.layer", () => {
           ["PENDING", 0],
         ],
       )
-      // Whoever looks next finds the attempt whose end nobody saw, and makes another one.
+      // Whoever polls next finds the attempt whose end nobody saw, and makes another one.
       const { calls, receive: again } = recorder(good)
       yield* start(receiver(again))
       yield* TestClock.adjust("1 minute")

@@ -15,7 +15,7 @@ const origin = "https://receiver.example"
 
 type Job = Extract<DispatcherCommand, { readonly _tag: "Send" }>["job"]
 
-/** A dispatcher that is told of events at times; it has taken its first look, and found nothing. */
+/** A dispatcher that is told of events at times; it has taken its first poll, and found nothing. */
 const dispatcher = (change: Partial<DispatcherOptions> = {}) => {
   const options = { ...defaultOptions, ...change }
   const state = makeState(options)
@@ -63,14 +63,14 @@ const answered = (job: Job, durationMillis = 10, status = 204): DispatcherEvent 
 })
 
 describe("DispatcherStep.makeState", () => {
-  it("looks at once, and again when the time for it has come", () => {
+  it("polls at once, and again when the time for it has come", () => {
     const state = makeState(defaultOptions)
     const at = (elapsed: number, event: DispatcherEvent) =>
       next(state, event, { elapsed, now: elapsed, random: () => 0 })
     expect(dueAt(state)).toBe(Number.NEGATIVE_INFINITY)
     expect(at(0, { _tag: "Woke" })).toEqual([
       {
-        _tag: "Look",
+        _tag: "Poll",
         request: { limit: 128, perOrigin: 32, perAccount: 96, busy: [], visibilityMillis: 45_000 },
       },
     ])
@@ -78,7 +78,7 @@ describe("DispatcherStep.makeState", () => {
     at(20, { _tag: "Claimed", claims: [] })
     expect(dueAt(state)).toBe(1_000)
     expect(at(999, { _tag: "Woke" })).toEqual([])
-    expect(tags(at(1_000, { _tag: "Woke" }))).toEqual(["Look"])
+    expect(tags(at(1_000, { _tag: "Woke" }))).toEqual(["Poll"])
   })
 })
 
@@ -114,13 +114,13 @@ describe("DispatcherStep.next, of what arrives", () => {
     expect(one.due()).toBe(13)
   })
 
-  it("looks for what it has no room to remember", () => {
+  it("polls for what it has no room to remember", () => {
     const one = dispatcher()
     const body = "x".repeat(16_777_216)
     const deliveries = [delivery({ origin, body }), delivery({ origin })]
     one.at(10, { _tag: "Arrived", deliveries })
     one.at(10, { _tag: "Woke" })
-    expect(tags(one.at(11, { _tag: "Claimed", claims: [] }))).toEqual(["Look"])
+    expect(tags(one.at(11, { _tag: "Claimed", claims: [] }))).toEqual(["Poll"])
   })
 
   it("gives the places of what could not be claimed to others", () => {
@@ -205,24 +205,24 @@ describe("DispatcherStep.next, of slots that come free", () => {
   })
 })
 
-describe("DispatcherStep.next, of looks", () => {
-  const look = (one: Dispatcher, at: number, found: ReadonlyArray<ClaimedDelivery>) => {
-    expect(tags(one.at(at, { _tag: "Woke" }))).toEqual(["Look"])
+describe("DispatcherStep.next, of polls", () => {
+  const poll = (one: Dispatcher, at: number, found: ReadonlyArray<ClaimedDelivery>) => {
+    expect(tags(one.at(at, { _tag: "Woke" }))).toEqual(["Poll"])
     return jobs(one.at(at, { _tag: "Claimed", claims: found }))
   }
 
   it("goes on while they bring as many as there is room for", () => {
     const one = dispatcher({ perOrigin: 2 })
-    const found = look(one, 1_000, claims(2))
+    const found = poll(one, 1_000, claims(2))
     expect(one.due()).toBe(2_000)
     one.at(1_010, answered(found[0]!, 100))
     expect(one.due()).toBe(1_015)
-    look(one, 1_015, [])
+    poll(one, 1_015, [])
     one.at(1_020, answered(found[1]!, 100))
     expect(one.due()).toBe(2_015)
   })
 
-  it("looks once more for whom there was room while a look was under way", () => {
+  it("polls once more for whom there was room while a poll was under way", () => {
     const one = dispatcher({ perOrigin: 2 })
     const [job] = send(one, 10, 1)
     one.at(1_000, { _tag: "Woke" })
@@ -231,14 +231,14 @@ describe("DispatcherStep.next, of looks", () => {
     expect(one.due()).toBe(1_007)
   })
 
-  it("puts a look off until there is a slot", () => {
+  it("puts a poll off until there is a slot", () => {
     const one = dispatcher({ atOnce: 1 })
     const [job] = send(one, 10, 1)
     expect(one.at(1_000, { _tag: "Woke" })).toEqual([])
     expect(one.due()).toBe(2_000)
     one.at(1_500, answered(job!, 100))
     expect(one.due()).toBe(1_500)
-    look(one, 1_500, [])
+    poll(one, 1_500, [])
   })
 
   it("comes a millisecond after the time for which a retry was stored", () => {
@@ -252,7 +252,7 @@ describe("DispatcherStep.next, of looks", () => {
     const soon: DeliveryOutcome = { attempt: null, next: { _tag: "Retry", delayMillis: 500 } }
     one.at(30, { _tag: "Over", job: job!, outcome: soon })
     expect(one.due()).toBe(531)
-    look(one, 531, [])
+    poll(one, 531, [])
     expect(one.due()).toBe(1_531)
   })
 })

@@ -52,7 +52,7 @@ describe("an attempt whose end nobody knows", () => {
         [1, 2, 3, 4, 5, 6].map((number) => `${number} unknown`),
       )
       assert.deepStrictEqual([item.state, item.attempts, calls.length], ["FAILED", 6, 6])
-      // It is noticed once its claim has run out, by a look.
+      // It is noticed once its claim has run out, by a poll.
       const { pollMillis, visibilityMillis } = defaultOptions
       for (const [index, delay] of schedule.delaysMillis.entries()) {
         const pause = calls[index + 1]! - calls[index]! - visibilityMillis - delay

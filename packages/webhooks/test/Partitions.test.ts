@@ -1,6 +1,6 @@
 /**
  * The one structure over which a dispatcher decides: queues, places ahead, slots, and of which
- * groups a look may find more.
+ * groups a poll may find more.
  */
 import { AccountId } from "@millrace/core/domain/Id"
 import { describe, expect, it } from "vitest"
@@ -133,7 +133,7 @@ describe("Partitions.begin", () => {
     expect(jobs.every(({ hasSlot }) => hasSlot)).toBe(true)
     partitions.end(jobs[0]!)
     expect(claimsOf(begun(partitions))).toEqual([rest[3]])
-    expect(partitions.look()).toEqual([
+    expect(partitions.beginPoll()).toEqual([
       { accountId: account, origin: a, count: 1 },
       { accountId: account, origin: b, count: 3 },
       { accountId: other, origin: a, count: 1 },
@@ -184,25 +184,25 @@ describe("Partitions.mayFindMore", () => {
     `account ${accountId}`,
   ]
 
-  /** What a look for at most so many has found, which is being sent since then. */
+  /** What a poll for at most so many has found, which is being sent since then. */
   const find = (partitions: Partitions, limit: number, found = claims) => {
-    partitions.look()
+    partitions.beginPoll()
     for (const each of found) partitions.keep(each, 0)
     partitions.found(limit, found)
     return begun(partitions)
   }
 
-  it("is true once there is room for an origin that was given all it may, until a look", () => {
+  it("is true once there is room for an origin that was given all it may, until a poll", () => {
     const partitions = make({ perOrigin: 2 })
     const [job] = find(partitions, 10)
     expect(partitions.mayFindMore()).toBe(false)
-    // Without room for them a look says nothing of them.
-    partitions.look()
+    // Without room for them a poll says nothing of them.
+    partitions.beginPoll()
     partitions.end(job!)
     expect(partitions.mayFindMore()).toBe(true)
     expect(partitions.mayFindMore(groups(other, a))).toBe(true)
     expect(partitions.mayFindMore(groups(other, b))).toBe(false)
-    partitions.look()
+    partitions.beginPoll()
     expect(partitions.mayFindMore()).toBe(false)
   })
 
@@ -213,11 +213,11 @@ describe("Partitions.mayFindMore", () => {
     expect(partitions.mayFindMore(groups(other, a))).toBe(false)
   })
 
-  it("counts what was being sent when the look began", () => {
+  it("counts what was being sent when the poll began", () => {
     const partitions = make({ perAccount: 3 })
     keep(partitions, account, b)
     const [job] = begun(partitions)
-    partitions.look()
+    partitions.beginPoll()
     partitions.end(job!)
     partitions.found(10, claims)
     expect(partitions.mayFindMore(groups(account, b))).toBe(true)
@@ -227,7 +227,7 @@ describe("Partitions.mayFindMore", () => {
     const partitions = make({ perOrigin: 1 })
     keep(partitions, account, b)
     const [job] = begun(partitions)
-    partitions.look()
+    partitions.beginPoll()
     partitions.found(10, [])
     partitions.end(job!)
     expect(partitions.mayFindMore()).toBe(false)

@@ -12,15 +12,15 @@ import { LocalQueue } from "../src/LocalQueue.ts"
 import type { Receive } from "./Harness.ts"
 import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
 
-/** The store that is there, and how often it was looked through. */
-const counting = (looks: Array<DueRequest>) =>
+/** The store that is there, and how often it was polled. */
+const counting = (polls: Array<DueRequest>) =>
   Layer.effect(
     WebhookStore,
     WebhookStore.useSync((store) =>
       WebhookStore.of({
         ...store,
         claimDue: (request) => {
-          looks.push(request)
+          polls.push(request)
           return store.claimDue(request)
         },
       }),
@@ -146,24 +146,24 @@ describe("Dispatcher.layer, ahead of its slots", () => {
     }).pipe(Effect.provide(services)),
   )
 
-  it.effect("looks no more often than it should while all slots are taken", () =>
+  it.effect("polls no more often than it should while all slots are taken", () =>
     Effect.gen(function* () {
-      const looks: Array<DueRequest> = []
+      const polls: Array<DueRequest> = []
       const letGo = yield* Deferred.make<void>()
       const hangs = receiver(() => Effect.as(Deferred.await(letGo), answer(200)))
       const full = { perOrigin: 2, atOnce: 2 }
-      yield* Layer.build(Layer.provide(dispatcher(hangs, full), counting(looks)))
+      yield* Layer.build(Layer.provide(dispatcher(hangs, full), counting(polls)))
       yield* Effect.addFinalizer(() => Deferred.succeed(letGo, undefined))
       const store = yield* WebhookStore
       for (let n = 0; n < 4; n++) yield* store.insert(delivery())
       yield* TestClock.adjust("2 seconds")
       yield* recorded
       assert.strictEqual(claimed(yield* items), 2)
-      const before = looks.length
+      const before = polls.length
       for (let second = 0; second < 10; second++) {
         yield* Effect.andThen(TestClock.adjust("1 second"), recorded)
       }
-      assert.isAtMost(looks.length - before, 11)
+      assert.isAtMost(polls.length - before, 11)
     }).pipe(Effect.provide(services)),
   )
 })

@@ -328,7 +328,7 @@ export const quickOriginsKnown = 1_000
 /** Opened signing keys that a process keeps in memory. */
 export const signingKeysKept = 1_000
 
-/** Times of retries that a dispatcher remembers; the others are found by a look. */
+/** Times of retries that a dispatcher remembers; the others are found by a poll. */
 export const retryTimesKnown = 10_000
 
 /** Characters of a key's label. */

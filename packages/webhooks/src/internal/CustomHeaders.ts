@@ -1,8 +1,9 @@
 /**
- * The headers that a client may have sent along with its deliveries.
+ * The rules for headers that a client adds to its deliveries. They are checked when a run starts,
+ * and again before each attempt.
  *
- * Guarantees: none of them can pass for one of ours, change where a request goes, or end it early.
- * Asked when a run starts and once more before anything is sent.
+ * Guarantees: no such header can replace a header of ours, change the address of a request, or end
+ * the request early.
  */
 import { webhookHeaderBytes, webhookHeaders } from "@millrace/core/domain/Limits"
 import { quoted } from "@millrace/core/domain/Quote"
@@ -13,7 +14,7 @@ export type Headers = Readonly<Record<string, string>>
 
 const reserved = new Set(["user-agent", "proxy-connection"])
 
-/** Headers that a delivery has of its own, or that describe its body. */
+/** True for headers that the dispatcher sets, and for those that describe the body. */
 const isOurs = (name: string): boolean => {
   const lower = name.toLowerCase()
   return reserved.has(lower) || lower.startsWith("webhook-") || lower.startsWith("content-")
@@ -25,7 +26,7 @@ const bytesOf = (headers: Headers): number =>
     0,
   )
 
-/** Why these headers may not be sent, as a clause, or `undefined` when they may. */
+/** Why these headers may not be sent, as part of a sentence; `undefined` if they may. */
 export const problemOf = (headers: Headers): string | undefined => {
   const names = Object.keys(headers)
   if (names.length > webhookHeaders) return `there are more than ${webhookHeaders}`
@@ -37,7 +38,7 @@ export const problemOf = (headers: Headers): string | undefined => {
   return problem === undefined ? undefined : problem.charAt(0).toLowerCase() + problem.slice(1)
 }
 
-/** Those of these headers that may be sent. */
+/** Drops the headers that may not be sent. */
 export const allowed = (headers: Headers): Headers =>
   Object.fromEntries(
     Object.entries(headers).filter(([name, value]) => problemOf({ [name]: value }) === undefined),

@@ -1,9 +1,9 @@
 /**
- * One attempt: the request as Standard Webhooks has it, through the guard, and what came of it.
+ * One attempt: a request as Standard Webhooks defines it, through the egress guard, and its result.
  *
- * Guarantees: identifier and body are the same in every attempt and the time is fresh; the answer
- * is read up to 64 KiB and kept up to 4 KiB; one timeout bounds everything. What the log gets are
- * classes of failures, without addresses. Leaves out: what follows from an answer.
+ * Guarantees: identifier and body are the same in every attempt, and the time is the current one.
+ * Of the answer, 64 KiB are read and 4 KiB are kept. One timeout bounds the whole attempt. The log
+ * names classes of failures and no addresses. Leaves out: what follows from an answer.
  */
 import type { AttemptError, Delivery } from "@millrace/core/domain/Delivery"
 import { answerText } from "@millrace/core/domain/Delivery"
@@ -17,17 +17,17 @@ import * as CustomHeaders from "./CustomHeaders.ts"
 import type { SigningKey } from "../Signature.ts"
 import { sign } from "../Signature.ts"
 
-/** What is needed to send a delivery. */
+/** A delivery, and all that an attempt needs besides. */
 export interface Sending {
   readonly delivery: Delivery
-  /** What the client asked for, if anything. */
+  /** The headers that the client asked for, if any. */
   readonly headers: CustomHeaders.Headers | null
   /** The live signing keys. */
   readonly keys: ReadonlyArray<SigningKey>
   readonly timeoutMillis: number
 }
 
-/** An attempt that is over. */
+/** The result of an attempt: for the schedule, and for the log. */
 export interface Sent {
   readonly answer: DeliveryAnswer
   readonly attempt: Attempted
@@ -45,13 +45,13 @@ const headersOf = ({ delivery, headers, keys }: Sending, now: number, body: Uint
   return headers === null ? own : { ...CustomHeaders.allowed(headers), ...own }
 }
 
-/** Failures by the class that the log names. Deliveries are bounded before, so none is crowded. */
+/** The class of a failure, for the log. The dispatcher bounds its requests, so none is crowded. */
 const errorOf = ({ reason }: EgressRefused | EgressFailed): AttemptError =>
   reason === "too-large" || reason === "crowded" ? "protocol" : reason
 
 const isGood = (status: number): boolean => status >= 200 && status < 300
 
-/** What came of a call, for the schedule and for the log. */
+/** The result of a call: for the schedule, and for the log. */
 interface Reading {
   readonly answer: DeliveryAnswer
   readonly outcome: Pick<Attempted, "status" | "error" | "answer">
@@ -78,7 +78,7 @@ const callOf = (sending: Sending, now: number, body: Uint8Array): Call => ({
   overflow: "truncate",
 })
 
-/** Sends a delivery once. Never fails; interrupted, nobody knows what became of it. */
+/** Sends a delivery once. Never fails. If it is interrupted, the end of the attempt is unknown. */
 export const attempt = (egress: Egress["Service"], sending: Sending): Effect.Effect<Sent> =>
   Effect.clockWith((clock) => {
     const at = clock.currentTimeMillisUnsafe()

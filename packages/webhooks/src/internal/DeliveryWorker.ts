@@ -1,8 +1,8 @@
 /**
- * The attempt of a claimed delivery, and its record.
+ * Makes the attempt for a claimed delivery, and records its outcome.
  *
- * Guarantees: what came of a claim is recorded, through trouble with the store, or left to whoever
- * claims the delivery next. Leaves out: claims, and what is to be recorded.
+ * Guarantees: a record that fails is retried. After the last retry, the outcome is left to the
+ * dispatcher that claims the delivery next. Leaves out: claims, and deciding the outcome.
  */
 import type { DeliveryOutcome } from "@millrace/core/domain/DeliveryStep"
 import { signingKeysKept } from "@millrace/core/domain/Limits"
@@ -20,18 +20,18 @@ import { keyOf } from "../Signature.ts"
 import * as DeliveryAttempt from "./DeliveryAttempt.ts"
 
 export interface DeliveryWorker {
-  /** Makes an attempt; `undefined` if the delivery could not be signed. */
+  /** Makes an attempt. `undefined`: the delivery could not be signed, and nothing was sent. */
   readonly send: (claimed: ClaimedDelivery) => Effect.Effect<DeliveryAttempt.Sent | undefined>
-  /** Records an outcome; true if it was stored. */
+  /** Records an outcome; true if the store has it. */
   readonly record: (claimed: ClaimedDelivery, outcome: DeliveryOutcome) => Effect.Effect<boolean>
 }
 
-/** How long a delivery that was made is tried to be noted: that may be told late. */
+/** How long the record of a success is retried. A success counts even if it is recorded late. */
 const deliveredFor = "10 minutes"
 
 /**
- * When to try again what has just failed: a few seconds of trouble with the store are waited out;
- * after that the claim may run out. That a delivery was made is worth more patience.
+ * The pauses between retries of a record. Any other outcome than a success is retried for some
+ * seconds only, because its claim may run out then.
  */
 const pauses = (isDelivered: boolean) =>
   Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")]).pipe(
@@ -39,7 +39,7 @@ const pauses = (isDelivered: boolean) =>
     Schedule.upTo({ duration: isDelivered ? deliveredFor : "8 seconds" }),
   )
 
-/** What a delivery is signed with, and the headers it is to have. */
+/** The keys that sign a delivery, and the headers that its client asked for. */
 type Opened = Pick<DeliveryAttempt.Sending, "headers" | "keys">
 
 const makeSeals = Effect.gen(function* () {
@@ -65,7 +65,7 @@ const makeSeals = Effect.gen(function* () {
     return { headers: JSON.parse(text) as Headers, keys }
   })
 
-  /** The same where nothing has to be opened any more, as for most; nothing for the others. */
+  /** The same without the vault if all keys are known, as for most; `undefined` for the others. */
   const opened = ({ delivery, secrets }: ClaimedDelivery): Opened | undefined => {
     if (delivery.headers !== null || secrets.length === 0) return undefined
     const keys: Array<KeyObject> = []
@@ -80,7 +80,7 @@ const makeSeals = Effect.gen(function* () {
   return { open, opened }
 })
 
-/** A worker whose attempts take no longer than this. */
+/** A worker with this timeout for one attempt. */
 export const make: (
   timeoutMillis: number,
 ) => Effect.Effect<DeliveryWorker, never, WebhookStore | Webhooks | Egress> = Effect.fnUntraced(
@@ -107,7 +107,7 @@ export const make: (
       outcome: DeliveryOutcome,
     ): Effect.Effect<boolean> => {
       const once = store.record({ ...outcome, id, fence, number })
-      // Only after a failure, because most never need it.
+      // Made only after a failure, because most records need no retry.
       const again = Effect.suspend(() =>
         Effect.delay(Effect.retry(once, pauses(outcome.next._tag === "Delivered")), "50 millis"),
       )

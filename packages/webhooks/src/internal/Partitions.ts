@@ -1,12 +1,12 @@
 /**
- * The deliveries of one process by partition, from their arrival to the end of their attempt: what
- * waits for a claim, what is claimed and waits for a slot, and how many are being sent. So a slow
- * receiver delays nobody else, and a quick one does not wait for the store.
+ * The deliveries of one process, by partition: a queue of deliveries that wait for a claim, a queue
+ * of claimed ones that wait for a slot, and the number of those that are being sent. A slow
+ * receiver delays no other receiver, and a quick receiver does not wait for the store.
  *
- * Guarantees: no more are being sent than the bounds allow, in all, per origin and per account.
- * Only for origins whose last attempt was quick is anything claimed ahead of a slot. Within a
- * partition the first to come is the first to go, and partitions take turns. Mutable; every method
- * is one synchronous step. Leaves out: time, and other processes, which have slots of their own.
+ * Guarantees: the number of deliveries that are being sent stays within the bounds in all, per
+ * origin and per account. Deliveries are claimed ahead of free slots only if the last attempt at
+ * their origin was quick. A partition keeps its order, and partitions take turns. Mutable; every
+ * method is one synchronous step. Leaves out: time, and the slots of other processes.
  */
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -20,13 +20,13 @@ import type { Busy, ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 
 /** How many deliveries a dispatcher may send at once, and claim ahead of that. */
 export interface PartitionBounds {
-  /** The most that may be sent at once, and the most that may be claimed ahead. */
+  /** How many may be sent at once, and how many may be claimed ahead, at most. */
   readonly atOnce: number
   readonly perOrigin: number
   readonly perAccount: number
-  /** How many of one origin may be claimed ahead. */
+  /** How many deliveries to one origin may be claimed ahead. */
   readonly prefetchPerOrigin: number
-  /** An origin is quick whose last attempt took no longer. */
+  /** An origin is quick if its last attempt took at most so many milliseconds. */
   readonly quickMillis: number
 }
 
@@ -34,24 +34,24 @@ export interface PartitionBounds {
 export interface Partition {
   readonly accountId: AccountId
   readonly origin: string
-  /** The names under which its deliveries are counted: all, its origin, its account, itself. */
+  /** The groups in which its deliveries count: all, its origin, its account, and itself. */
   readonly groups: readonly [string, string, string, string]
-  /** What waits for a claim. */
+  /** Deliveries that wait for a claim, oldest first. */
   readonly queued: Array<Delivery>
-  /** What is claimed and waits for a slot. */
+  /** Claimed deliveries that wait for a slot, oldest first. */
   readonly ahead: Array<Job>
 }
 
-/** A claimed delivery on its way through the dispatcher. */
+/** A claimed delivery, until its outcome is recorded. */
 export interface Job {
   readonly claimed: ClaimedDelivery
-  /** Monotonic, from before the claim. */
+  /** When the claim began, on the monotonic clock. */
   readonly claimedAt: number
   readonly partition: Partition
   hasSlot: boolean
 }
 
-/** A delivery that is being claimed, and the kind of place that is kept for it. */
+/** A delivery that is being claimed, and the kind of place that is reserved for it. */
 export interface Reserved {
   readonly delivery: Delivery
   readonly partition: Partition
@@ -68,10 +68,10 @@ const add = (counts: Map<string, number>, group: string, by: number): number => 
   return count
 }
 
-/** Places that deliveries take up, counted by group. */
+/** Places for deliveries, counted by group. */
 class Places {
   readonly counts = new Map<string, number>()
-  /** The most for all, for an origin, and for an account. */
+  /** How many places there are for all, for one origin, and for one account. */
   readonly most: ReadonlyArray<number>
 
   constructor(...most: ReadonlyArray<number>) {
@@ -90,15 +90,15 @@ class Places {
 export class Partitions {
   readonly #bounds: PartitionBounds
   readonly #known = new Map<string, Partition>()
-  /** Those with something queued, or claimed ahead; the next in turn is the first. */
+  /** The partitions with waiting deliveries. The first one is the next in turn. */
   readonly #queued = new Set<Partition>()
   readonly #ahead = new Set<Partition>()
   readonly #slots: Places
   readonly #placesAhead: Places
   readonly #quick = new BoundedMap<string, true>(quickOriginsKnown)
-  /** Groups of which a look took as many as their bound allowed, with that bound. */
+  /** Groups of which a poll has taken as many as their bound allowed, with that bound. */
   readonly #full = new Map<string, number>()
-  /** How many were being sent when the last look began. */
+  /** How many were being sent when the last poll began. */
   #before: ReadonlyMap<string, number> = new Map()
   #count = 0
   #characters = 0
@@ -124,7 +124,7 @@ export class Partitions {
     return this.#count > 0
   }
 
-  /** Lets a delivery wait for its claim; false where there is no room. */
+  /** Queues a delivery for its claim; false if there is no room. */
   queue(delivery: Delivery): boolean {
     if (this.#count >= localDeliveries || this.#characters >= localDeliveriesLength) return false
     const partition = this.#of(delivery)
@@ -135,10 +135,10 @@ export class Partitions {
     return true
   }
 
-  /** Takes out what there is a place for, at most so many, one of each partition in turn. */
+  /** Takes queued deliveries for which there are places, one of each partition in turn. */
   reserve(most: number): ReadonlyArray<Reserved> {
     const taken: Array<Reserved> = []
-    // A partition that is put back is the last one then, and comes again.
+    // A partition that is added again is the last one, and this loop comes to it again.
     for (const partition of this.#queued) {
       if (taken.length >= most) break
       const places = this.#placesFor(partition)
@@ -152,12 +152,12 @@ export class Partitions {
     return taken
   }
 
-  /** Gives the places back: what was claimed is given one anew. */
+  /** Frees reserved places. Deliveries that were claimed get a place in {@link keep}. */
   leave(reserved: ReadonlyArray<Reserved>): void {
     for (const { partition, places } of reserved) this.#release(partition, places)
   }
 
-  /** Lets a claim wait for a slot. */
+  /** Queues a claimed delivery for a slot. */
   keep(claimed: ClaimedDelivery, claimedAt: number): void {
     const partition = this.#of(claimed.delivery)
     partition.ahead.push({ claimed, claimedAt, partition, hasSlot: false })
@@ -165,7 +165,7 @@ export class Partitions {
     this.#hold(partition, this.#placesAhead)
   }
 
-  /** Takes out those that wait for a slot and are first in their partition, one of each in turn. */
+  /** Takes jobs that wait for a slot and are first in their partition, one of each in turn. */
   *take(isNext: (first: Job) => boolean): Iterable<Job> {
     for (const partition of this.#ahead) {
       if (!isNext(partition.ahead[0]!)) continue
@@ -175,7 +175,7 @@ export class Partitions {
     }
   }
 
-  /** The same of those for which there is a slot, which they have then. */
+  /** Takes the jobs for which there are slots, and gives them their slots. */
   *begin(): Iterable<Job> {
     for (const job of this.take(({ partition }) => this.#slots.hasRoom(partition))) {
       job.hasSlot = true
@@ -184,20 +184,20 @@ export class Partitions {
     }
   }
 
-  /** Gives the slot of a job back. */
+  /** Frees the slot of a job. */
   end(job: Job): void {
     job.hasSlot = false
     this.#release(job.partition, this.#slots)
   }
 
-  /** Hears how long an attempt took. */
+  /** Remembers whether an origin is quick. */
   learn(origin: string, millis: number): void {
     if (millis > this.#bounds.quickMillis) this.#quick.delete(origin)
     else this.#quick.set(origin, true)
   }
 
-  /** A look begins, which finds what there is of all groups that have room. */
-  look(): ReadonlyArray<Busy> {
+  /** Prepares a poll, which finds all deliveries of groups with room. Returns what is sent now. */
+  beginPoll(): ReadonlyArray<Busy> {
     for (const [group, most] of this.#full) {
       if (this.#slots.of(group) < most) this.#full.delete(group)
     }
@@ -209,8 +209,8 @@ export class Partitions {
   }
 
   /**
-   * Hears what a look for at most so many has found. There may be more of a group that was given
-   * all it may have. What has come free since the look began could be given to nobody.
+   * Remembers the groups of which a poll with this limit may have left deliveries in the store:
+   * those that have reached their bound. Slots that came free after the poll began do not count.
    */
   found(limit: number, claims: ReadonlyArray<ClaimedDelivery>): void {
     const counts = new Map(this.#before)
@@ -223,7 +223,7 @@ export class Partitions {
     if (claims.length >= limit) this.#full.set(all, this.#bounds.atOnce)
   }
 
-  /** One of these groups has room, and a look may find more of it. */
+  /** True if one of these groups has room, and a poll may find more of its deliveries. */
   mayFindMore(groups: Iterable<string> = this.#full.keys()): boolean {
     if (this.free <= 0) return false
     for (const group of groups) {
@@ -253,7 +253,7 @@ export class Partitions {
     for (const group of partition.groups) add(places.counts, group, 1)
   }
 
-  /** Gives a place back, and forgets a partition of which nothing is left. */
+  /** Frees a place, and forgets a partition without deliveries. */
   #release({ ahead, groups, queued }: Partition, places: Places): void {
     for (const group of groups) add(places.counts, group, -1)
     const held = this.#slots.of(groups[3]) + this.#placesAhead.of(groups[3])
@@ -268,7 +268,7 @@ const groupsOf = ({ accountId, origin }: Delivery): Partition["groups"] => [
   `partition ${accountId} ${origin}`,
 ]
 
-/** Takes the first of a partition, whose turn comes again after all others, if it has more. */
+/** Takes the first of a queue. If the queue has more, its partition is the last in turn then. */
 const shift = <A>(turns: Set<Partition>, partition: Partition, waiting: Array<A>): A => {
   const first = waiting.shift()!
   turns.delete(partition)

@@ -1,9 +1,9 @@
 /**
- * When this process expects something to be due, so that a retry begins on time and not at the next
- * look.
+ * The due times of retries that this process has recorded, so that a retry begins on time and not
+ * at the next poll.
  *
- * Guarantees: nothing depends on it; what is forgotten here is found by a look. Mutable; every
- * method is one synchronous step.
+ * Guarantees: nothing depends on it; a retry whose time is not known here is found by a poll.
+ * Mutable; every method is one synchronous step.
  */
 import { retryTimesKnown } from "@millrace/core/domain/Limits"
 
@@ -11,11 +11,12 @@ export class RetryTimer {
   /** Latest first, so that the next one is at the end. */
   readonly #times: Array<number> = []
 
-  /** The next expected time; infinite where none is. */
+  /** The next due time; infinite if there is none. */
   get next(): number {
     return this.#times.at(-1) ?? Number.POSITIVE_INFINITY
   }
 
+  /** Remembers a due time. */
   expect(at: number): void {
     if (this.#times.length >= retryTimesKnown) return
     let low = 0
@@ -28,7 +29,7 @@ export class RetryTimer {
     this.#times.splice(low, 0, at)
   }
 
-  /** Forgets what has come; true when something has. */
+  /** Forgets the times that have come; true if there was one. */
   ring(now: number): boolean {
     const before = this.#times.length
     while (this.next <= now) this.#times.pop()

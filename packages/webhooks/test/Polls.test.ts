@@ -1,6 +1,6 @@
 /**
- * What only looks can find: on the test clock, with a store whose looks take their time, while
- * attempts begin and end.
+ * Deliveries that only polls find: on the test clock, with a store whose polls take their time,
+ * while attempts begin and end.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { DueRequest } from "@millrace/core/ports/WebhookStore"
@@ -13,8 +13,8 @@ import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
 
 const recorded = Effect.repeat(Effect.yieldNow, { times: 100 })
 
-/** The store that is there, but what a look has taken is heard of only after a while. */
-const slowLooks = (requests: Array<DueRequest>) =>
+/** The store that is there, but what a poll has taken is heard of only after a while. */
+const slowPolls = (requests: Array<DueRequest>) =>
   Layer.effect(
     WebhookStore,
     WebhookStore.useSync((store) =>
@@ -45,17 +45,17 @@ const pass = Effect.fnUntraced(function* (millis: number) {
 })
 
 describe("Dispatcher.layer, over a backlog", () => {
-  it.effect("goes on looking while it finds as many as it has room for, and no longer", () =>
+  it.effect("goes on polling while it finds as many as it has room for, and no longer", () =>
     Effect.gen(function* () {
       const requests: Array<DueRequest> = []
       const store = yield* WebhookStore
       for (let n = 0; n < 60; n++) yield* store.insert(delivery())
       const sends = dispatcher(makeReceiver(), { perOrigin: 4, pollMillis: 60_000 })
-      yield* Layer.build(Layer.provide(sends, slowLooks(requests)))
+      yield* Layer.build(Layer.provide(sends, slowPolls(requests)))
       yield* pass(1_000)
       const { items } = yield* store.list({ account: null, limit: 100 })
       assert.isTrue(items.every(({ state }) => state === "DELIVERED"))
-      // Slots that come free one by one are looked for together, and the last looks find nothing.
+      // Slots that come free one by one are polled for together, and the last polls find nothing.
       assert.isAtMost(requests.length, 40)
       const before = requests.length
       yield* pass(1_000)
