@@ -34,14 +34,15 @@ interface Write {
 }
 
 const text = JSON.stringify({ output: payload })
-const input = JSON.stringify({ input: payload })
+// What follows from the output before it is stored as its size and its port.
+const input = JSON.stringify([Buffer.byteLength(JSON.stringify({ input: payload })), "input"])
 const nodesAtOnce = 10
 
 const statementWith = (values: string) => `
 WITH created AS (
   INSERT INTO runs (number, id, account_id, workflow_id, workflow_name, workflow_name_folded,
     workflow_revision, definition_id, execution_id, mode, source, created_at, estimated_credits,
-    input_values, input_overrides, owner, fence, started_at, status, claims, node_run_count,
+    input_values, input_overrides, owner, fencing_token, started_at, status, claims, node_run_count,
     attempts, sequence, revision, held_credits, actual_credits, active, waiting)
   OVERRIDING SYSTEM VALUE
   SELECT number, id, 'acc_bench', 'wf_0198f2c0-7d4e-7c3a-9a51-3f6f0f4b2a11', 'Bench', 'bench', 1,
@@ -65,7 +66,7 @@ WITH created AS (
   WHERE o.run = s.number AND s.is_end
 ), noted AS (
   INSERT INTO node_runs (run, ordinal, attempt, sequence, credits, started_at, finished_at, node_id,
-    node_type, status, input, output)
+    node_type, status, input_or_ports, output)
   SELECT run, ordinal, 1, ordinal, 0, 1, 1, 'n' || ordinal, 'step', 'COMPLETED', ${values}
 )
 INSERT INTO run_events (run, sequence, at, type, data)
@@ -129,7 +130,7 @@ const parametersOf = (writes: ReadonlyArray<Write>, values: Values) => {
       ? [input, text]
       : [
           array(
-            rows.map(() => JSON.stringify({ input: payload })),
+            rows.map(() => input),
             string,
           ),
           array(

@@ -21,7 +21,8 @@ export const known: ReadonlyArray<string> = `
   fetch field file fill filter find finish first flag flags folded folder follow for foreign forget
   form format found frames free freeze from frozen full gate gather give given goes gone good graph
   halted hand handle has hash head header health held hello help hint holder hook host http id
-  identifier in index input insert insufficient int4s int8s integer internal invalid is issue item
+  identifier implied in index input insert insufficient int4s int8s integer internal invalid is
+  issue item
   job json keep keeper kept kind known label large last late latest launch layer leftover length
   level limit limiter line list listener listening live local lock log logger longest look lookup
   lost main make many map max media memory merge message met metadata meter method micro middleware

@@ -20,6 +20,7 @@ import { accountCaps } from "./internal/AccountCapTables.ts"
 import { deliveryTables } from "./internal/DeliveryTables.ts"
 import { fairQueue } from "./internal/FairQueueTables.ts"
 import { causeOf, orStorageError } from "./internal/DatabaseError.ts"
+import { impliedInputs } from "./internal/ImpliedInputTables.ts"
 import { inboxTables } from "./internal/InboxTables.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
@@ -255,6 +256,7 @@ const migrations = {
   "0004_account_caps": all(accountCaps),
   "0005_owned_runs": all(ownedRuns),
   "0006_inboxes": all(inboxTables),
+  "0007_implied_inputs": all(impliedInputs),
 }
 
 const table = "millrace_migrations"

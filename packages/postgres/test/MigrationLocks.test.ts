@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { check, migrate, migrateWith } from "@millrace/postgres/Migrations"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { causeOf } from "../src/internal/DatabaseError.ts"
 import * as TestPostgres from "./TestPostgres.ts"
 
 /** Waits until a migration waits for a lock. */
@@ -14,6 +15,19 @@ const untilBlocked = SqlClient.use((sql) =>
     Effect.repeat({ until: (rows) => rows.length > 0 }),
   ),
 )
+
+/** What servers of schema 6 do to runs: they begin, claim, take over, keep, read and write them. */
+const before = [
+  "INSERT INTO runs (id, fence) SELECT NULL, NULL WHERE false",
+  "UPDATE runs r SET fence = r.fence + 1, owner = NULL FROM open_runs o WHERE r.number = o.run",
+  "UPDATE runs SET fence = fence + 1, owner = NULL, due_at = NULL WHERE id = ''",
+  `SELECT r.id, r.fence FROM open_runs o CROSS JOIN LATERAL (
+    SELECT id, fence FROM runs r WHERE r.number = o.run OFFSET 0
+  ) r WHERE o.owner = ''`,
+  "SELECT json_build_object('fence', r.fence) FROM runs r WHERE r.id = ''",
+  "UPDATE runs r SET revision = 1 WHERE r.id = '' AND r.fence = 1 AND r.revision = 0",
+  "INSERT INTO node_runs (run, node_id, input) SELECT 1, '', NULL WHERE false",
+]
 
 describe("Migrations.migrate", () => {
   it.live("goes on where it was in the way of a server of the version before", () =>
@@ -59,6 +73,19 @@ describe("Migrations.migrate", () => {
       assert.match(state, /schema 1, /)
       yield* migrate
       yield* check
+    }).pipe(Effect.provide(TestPostgres.layer)),
+  )
+
+  it.live("leaves a server of the version before nothing that it could claim or write", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* migrateWith({ to: 6, lockMillis: 1_000, attempts: 1 })
+      for (const statement of before) yield* sql.unsafe(statement)
+      yield* migrate
+      for (const statement of before) {
+        const error = yield* Effect.flip(sql.unsafe(statement))
+        assert.match(String(causeOf(error)), /column .*(fence|input)"? .*does not exist/)
+      }
     }).pipe(Effect.provide(TestPostgres.layer)),
   )
 })

@@ -8,6 +8,7 @@
 import { isCrowded } from "./SimScenario.ts"
 import type { ActiveNode, RunRecord, WaitingNode } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
+import { withInputs } from "@millrace/core/domain/ImpliedInput"
 import { stageOf } from "./SimJournal.ts"
 import { isOver } from "./SimReference.ts"
 import type { Bench, Turned } from "./SimWatched.ts"
@@ -58,6 +59,25 @@ export const checkRows = ({ report }: Bench, { after, before }: Turned): void =>
     if (next === undefined) report("no row is lost", `${after.run.id} ${row.nodeId}`)
     else if (isOver(row) && !isSame(row, next)) {
       report("a settled node never changes", `${after.run.id}: ${shown(row)} is ${shown(next)}`)
+    }
+  }
+}
+
+/** What a node was given can be restored from what is stored besides. */
+export const checkInputs = (
+  { report }: Bench,
+  { after, before, implied, isCancel }: Turned,
+): void => {
+  const nodeRuns = after.nodeRuns.map((row) => ({ ...row, ports: implied?.get(row.nodeId) }))
+  const known = rowsOf(before)
+  for (const [place, row] of withInputs({ ...after, nodeRuns }).nodeRuns.entries()) {
+    const given = after.nodeRuns[place]!
+    if (given === known.get(row.nodeId) || isCancel) continue
+    if (!isSame(row, given)) {
+      report("an implied input is what it was", `${shown(row)}, not ${shown(given)}`)
+    }
+    if (given.input !== null && nodeRuns[place]!.ports === undefined) {
+      report("what a node was given is implied", `${after.run.id} ${shown(given)}`)
     }
   }
 }

@@ -6,6 +6,7 @@ import type { RunnerId } from "@millrace/core/domain/Id"
 import type { Message } from "@millrace/core/domain/Message"
 import type { ActiveNode, NodeRun, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
 import type { Editions } from "./SimEditions.ts"
 import type { Report, Journal } from "./SimJournal.ts"
 import { callKey, stageOf } from "./SimJournal.ts"
@@ -44,6 +45,8 @@ export interface Turned {
   readonly events: ReadonlyArray<RunEvent>
   /** Who wrote it. */
   readonly machine: Machine
+  /** The ports of inputs that it says are implied, by node. */
+  readonly implied: RunCommit["implied"]
   /** When it was sent for the first time, by what its sender took for the time. */
   readonly decidedAt: number
   /** True when it was written by somebody who wanted the run to be canceled. */

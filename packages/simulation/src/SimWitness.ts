@@ -20,7 +20,14 @@ import { answerOf, checkInbox, checkMessages } from "./SimMessageRules.ts"
 import { checkNodes } from "./SimNodeRules.ts"
 import { checkPaid, checkTaken, lossesWith } from "./SimQuarantineRules.ts"
 import type { Machine } from "./SimTime.ts"
-import { checkCounts, checkIdentity, checkOwner, checkRows, checkWork } from "./SimStepRules.ts"
+import {
+  checkCounts,
+  checkIdentity,
+  checkInputs,
+  checkOwner,
+  checkRows,
+  checkWork,
+} from "./SimStepRules.ts"
 import type { Bench, Turned } from "./SimWatched.ts"
 import { isSaid, isSame, shown, Watched } from "./SimWatched.ts"
 
@@ -171,6 +178,7 @@ export class Witness {
       after,
       events: Effect.runSync(this.#store.events(after.run.accountId, id, 0)),
       machine,
+      implied: commit.implied,
       decidedAt: this.#decided.get(commit)!,
       isCancel: watched.cancelers.has(machine) && commit.run.status === "CANCELED",
     })
@@ -225,6 +233,7 @@ export class Witness {
     checkStart(bench, turned, this.runs.values())
     checkIdentity(bench, turned)
     checkRows(bench, turned)
+    checkInputs(bench, turned)
     checkNodes(bench, turned)
     checkMessages(bench, turned)
     this.#checkInbox(turned.watched)

@@ -3,8 +3,9 @@
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { type AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
-import type { JsonObject } from "@millrace/core/domain/Json"
-import type { NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import type { InputPorts } from "@millrace/core/domain/ImpliedInput"
+import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import { ofNode } from "@millrace/core/domain/RunEvent"
 import { payloadBytesOf, withinBytes } from "@millrace/core/domain/RunPayload"
 import { type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
@@ -103,6 +104,76 @@ const findManyWithin = (it: Tests): void => {
         [true, false, false, true],
       )
       assert.deepStrictEqual(yield* store.findMany(samples.stranger, ids, 1_000_000), [])
+    }),
+  )
+}
+
+const at = { position: { x: 0, y: 0 } }
+
+/** Nodes that are given something by a literal, by an override, by one edge and by several. */
+const drawn: Omit<Definition, "id"> = {
+  nodes: [
+    { ...at, id: "a", type: "text", data: { inputs: { text: "hello", more: "b".repeat(50) } } },
+    { ...at, id: "b", type: "text", data: { inputs: { text: "drawn" } } },
+    { ...at, id: "c", type: "gather" },
+    { ...at, id: "d", type: "text" },
+  ],
+  edges: [
+    { id: "b-c", source: "b", target: "c", targetHandle: "all" },
+    { id: "a-c", source: "a", target: "c", targetHandle: "all", sourceHandle: "text" },
+    { id: "a-d", source: "a", target: "d", sourceHandle: "" },
+  ],
+  settings: {},
+}
+
+const long = { "\u0000": "\ud800", text: "ä".repeat(100) }
+const left = { a: { output: Samples.hardJson as Json, text: null }, b: { output: long } }
+
+/** What each node was given, and the ports by which that is implied. */
+const given: ReadonlyArray<readonly [string, JsonObject, InputPorts]> = [
+  ["a", { more: "b".repeat(50), text: "hello" }, ["more", "text"]],
+  ["b", { text: long }, ["text"]],
+  ["c", { all: [long, null] }, [["all"]]],
+  ["d", { input: left.a.output }, ["input"]],
+]
+
+const implied = (it: Tests): void => {
+  it.effect("gives every input in full, also one that is implied", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const runner = samples.runner()
+      const run = samples.run({ inputOverrides: { b: { text: long } } })
+      const definition = { id: run.definitionId, ...drawn }
+      const rows = given.map(([nodeId, input], ordinal) => {
+        const output = nodeId === "a" || nodeId === "b" ? left[nodeId] : null
+        return Samples.nodeRun(nodeId, { ordinal, input, output })
+      })
+      const waiting = { ...rows[3]!, status: "WAITING" as const, finishedAt: null }
+      const ports = new Map(given.map(([nodeId, , names]) => [nodeId, names]))
+      yield* store.commit(
+        Samples.newRun(run, {
+          expected: { _tag: "New", definition },
+          nodeRuns: [...rows.slice(0, 3), waiting],
+          implied: ports,
+        }),
+      )
+      const first = Option.getOrThrow(yield* store.find(samples.account, run.id))
+      assert.deepStrictEqual(first.nodeRuns, [...rows.slice(0, 3), waiting])
+      const taken = Option.getOrThrow(yield* store.takeOver(samples.account, run.id, runner))
+      assert.deepStrictEqual(taken.nodeRuns, first.nodeRuns)
+      yield* store.commit(
+        Samples.step(taken.run, { status: "COMPLETED" }, { rewritten: [rows[3]!], implied: ports }),
+      )
+      const whole = yield* store.findMany(samples.account, [run.id])
+      assert.deepStrictEqual(whole[0]!.nodeRuns, rows)
+      const inputs = whole.flatMap(({ nodeRuns }) => nodeRuns.map(({ input }) => input))
+      assert.strictEqual(JSON.stringify(inputs), JSON.stringify(given.map(([, input]) => input)))
+      const bytes = payloadBytesOf(whole[0]!)
+      for (const most of [bytes - 1, bytes]) {
+        const found = yield* store.findMany(samples.account, [run.id], most)
+        assert.deepStrictEqual(found, withinBytes(whole, most))
+      }
     }),
   )
 }
@@ -313,6 +384,7 @@ export const runReadSuite = (it: Tests): void => {
   describe("RunStore.find", () => {
     find(it)
     settings(it)
+    implied(it)
   })
   describe("RunStore.findMany", () => {
     findMany(it)

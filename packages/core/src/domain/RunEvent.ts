@@ -27,10 +27,16 @@ export const RunEvent = Schema.Struct({
 })
 export type RunEvent = typeof RunEvent.Type
 
+/** What the event of a node's end tells of its row. */
+export type NodeEnd = Pick<
+  NodeRun,
+  "attempt" | "error" | "finishedAt" | "nodeId" | "nodeType" | "sequence" | "status"
+>
+
 /** The event of a node's end, from the node's row; `undefined` if there is no such event. */
 export const ofNode = (
   run: Pick<Run, "id" | "workflowId">,
-  { attempt, error, finishedAt, nodeId, nodeType, sequence, status }: NodeRun,
+  { attempt, error, finishedAt, nodeId, nodeType, sequence, status }: NodeEnd,
 ): RunEvent | undefined =>
   sequence === null || finishedAt === null
     ? undefined
@@ -48,7 +54,7 @@ export const ofNode = (
 export const merged = (
   run: Pick<Run, "id" | "workflowId">,
   own: ReadonlyArray<RunEvent>,
-  nodeRuns: Iterable<NodeRun>,
+  nodeRuns: Iterable<NodeEnd>,
   after: number,
 ): ReadonlyArray<RunEvent> => {
   const ofNodes = [...nodeRuns].flatMap((row) => ofNode(run, row) ?? [])

@@ -10,6 +10,7 @@ import { Context, Schema } from "effect"
 import type { Delivery } from "../domain/Delivery.ts"
 import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
 import type { KnownStart, IdempotencyKey } from "../domain/Idempotency.ts"
+import type { InputPorts } from "../domain/ImpliedInput.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { RunEntry } from "../domain/Ledger.ts"
 import type { Blocked } from "../domain/Loss.ts"
@@ -88,6 +89,11 @@ export interface RunCommit {
   readonly nodeRuns: ReadonlyArray<NodeRun>
   /** Rows that replace the stored row of a node, because the node had to wait. */
   readonly rewritten: ReadonlyArray<NodeRun>
+  /**
+   * The ports of inputs that are implied, by node: a store may keep them in place of the input of
+   * such a row, and restore that with `ImpliedInput.withInputs`. Reads give every input in full.
+   */
+  readonly implied?: ReadonlyMap<string, InputPorts> | undefined
   /** Events of the run itself, to append. The row of a node stands for the event of its end. */
   readonly events: ReadonlyArray<RunEvent>
   /**

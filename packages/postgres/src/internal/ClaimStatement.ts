@@ -322,7 +322,7 @@ WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
     losses = CASE WHEN t.lost_at IS NULL THEN o.losses ELSE ${oneMore("o.losses")} END
   FROM taken t WHERE o.run = t.run AND t.few = 'taken'
 ), claimed AS (
-  UPDATE runs r SET fence = r.fence + 1, owner = $1,
+  UPDATE runs r SET fencing_token = r.fencing_token + 1, owner = $1,
     losses = CASE WHEN t.lost_at IS NULL THEN r.losses ELSE ${lossAdded} END
   FROM taken t WHERE r.number = t.run AND t.few = 'taken'
   RETURNING r.*, t.place, t.part

@@ -17,6 +17,7 @@ import * as DeliveryRows from "./DeliveryRows.ts"
 import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
+import * as StoredInputs from "./StoredInputs.ts"
 
 /** A commit at its place among those of the statement, and what is known of its run. */
 export interface PlacedCommit {
@@ -105,6 +106,11 @@ const taken: Rows.Table<TakenMessage> = [
   ...Rows.texts<TakenMessage>({ nodeId: "taken_by" }),
 ]
 
+const sentOf =
+  (rowsOf: (commit: RunCommit) => ReadonlyArray<NodeRun>) =>
+  (commit: RunCommit): ReadonlyArray<StoredInputs.SentNodeRun> =>
+    rowsOf(commit).map((row) => ({ row, ports: commit.implied?.get(row.nodeId) }))
+
 const isPlainRow = (row: NodeRun): boolean =>
   row.status === "COMPLETED" &&
   row.attempt === 1 &&
@@ -123,9 +129,18 @@ const rowSets = {
   changes: rowSet(changes, (commits) =>
     commits.filter(({ commit, isPlain }) => commit.expected._tag === "Existing" && !isPlain),
   ),
-  plainNodeRuns: placedSet(Rows.plainNodeRuns, ({ nodeRuns }) => nodeRuns.filter(isPlainRow)),
-  nodeRuns: placedSet(Rows.nodeRuns, ({ nodeRuns }) => nodeRuns.filter((row) => !isPlainRow(row))),
-  rewritten: placedSet(Rows.nodeRuns, ({ rewritten }) => rewritten),
+  plainNodeRuns: placedSet(
+    StoredInputs.sent(Rows.plainNodeRuns),
+    sentOf(({ nodeRuns }) => nodeRuns.filter(isPlainRow)),
+  ),
+  nodeRuns: placedSet(
+    StoredInputs.sent(Rows.nodeRuns),
+    sentOf(({ nodeRuns }) => nodeRuns.filter((row) => !isPlainRow(row))),
+  ),
+  rewritten: placedSet(
+    StoredInputs.sent(Rows.nodeRuns),
+    sentOf(({ rewritten }) => rewritten),
+  ),
   events: placedSet(Rows.events, ({ events }) => events),
   deliveries: placedSet(DeliveryRows.deliveries, ({ deliveries }) => deliveries),
   taken: placedSet(taken, (commit) => commit.taken ?? []),
@@ -246,8 +261,8 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
   SET ${copied(Rows.steps, "s")}, revision = r.revision + 1${changesMade(shape)}
   FROM ${shape.from("steps", "s")}
     ${shape.has("changes") ? `LEFT JOIN ${shape.from("changes", "c")} ON c.place = s.place` : ""}
-  WHERE s.place + 0 = s.place AND ${isRun(shape)} AND r.fence = s.fence AND r.revision = s.revision
-    AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
+  WHERE s.place + 0 = s.place AND ${isRun(shape)} AND r.fencing_token = s.fence
+    AND r.revision = s.revision AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
     ${shape.has("changes") ? "AND r.messages <= coalesce(c.seen, r.messages)" : ""}
   RETURNING r.number, r.id, s.place, r.status, r.owner, r.due_at, r.account_id, r.workflow_id
     ${shape.has("clears") ? ", c.clears_losses" : ""}

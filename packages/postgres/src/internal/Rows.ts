@@ -185,7 +185,10 @@ export const changes: Table<Run> = [
 const revisions: Table<Run> = int4s<Run>({ revision: "revision" })
 
 /** Who may write a run: changed by those who take runs over, not by commits. */
-const ownership: Table<Run> = [...texts<Run>({ owner: "owner" }), ...int4s<Run>({ fence: "fence" })]
+const ownership: Table<Run> = [
+  ...texts<Run>({ owner: "owner" }),
+  ...int4s<Run>({ fence: "fencing_token" }),
+]
 
 export const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
 
@@ -231,12 +234,17 @@ export const nodeRuns: Table<NodeRun> = [
     finishedAt: "finished_at",
   }),
   ...texts<NodeRun>({ nodeId: "node_id", nodeType: "node_type", status: "status" }),
-  ...jsons<NodeRun>({ input: "input", output: "output", logs: "logs", error: "error" }),
+  ...jsons<NodeRun>({ input: "input_or_ports", output: "output", logs: "logs", error: "error" }),
 ]
 
 /** A node run that completed in its first attempt, for nothing and without a log. */
 export const plainNodeRuns: Table<NodeRun> = nodeRuns.filter(
   ({ name }) => !["status", "attempt", "credits", "logs", "error"].includes(name),
+)
+
+/** What the event of a node's end tells. */
+export const nodeEnds: Table<NodeRun> = nodeRuns.filter(
+  ({ kind, name }) => kind !== "json" || name === "error",
 )
 
 /** An event without what its run knows: it is read together with that. */

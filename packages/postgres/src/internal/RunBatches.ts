@@ -10,15 +10,22 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Rows from "./Rows.ts"
+import * as StoredInputs from "./StoredInputs.ts"
 import type { Part } from "./RunRecords.ts"
 import { assemble } from "./RunRecords.ts"
 
 const ofRuns = ["input_values", "output"]
-const ofNodes = ["input", "output", "logs"]
+const ofNodes = [StoredInputs.name, "output", "logs"]
 
-/** Bytes of these columns as JSON text. */
+/** Bytes of these columns as JSON text, as they are read. */
 const bytesOf = (alias: string, columns: ReadonlyArray<string>): string =>
-  columns.map((name) => `coalesce(octet_length(${alias}.${name}::text), 0)`).join(" + ")
+  columns
+    .map((name) =>
+      name === StoredInputs.name
+        ? StoredInputs.bytesOf(`${alias}.${name}`)
+        : `coalesce(octet_length(${alias}.${name}::text), 0)`,
+    )
+    .join(" + ")
 
 /** The domain's object of a row, without the values of these columns where they do not fit. */
 const objectOf = <Row>(table: Rows.Table<Row>, alias: string, payloads: ReadonlyArray<string>) => {

@@ -29,7 +29,7 @@ const frozenMillis = 2_000
 
 const takeOverStatement = `
 WITH taken_over AS (
-  UPDATE runs SET fence = fence + 1, owner = $3, due_at = NULL
+  UPDATE runs SET fencing_token = fencing_token + 1, owner = $3, due_at = NULL
   WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} AND status IN ('QUEUED', 'RUNNING')
   RETURNING *
 ), placed AS (
@@ -53,13 +53,13 @@ WITH wanted AS MATERIALIZED (
     account_id = m.account_id, workflow_id = m.workflow_id
   FROM mine m WHERE o.run = m.run AND m.few = 'taken'
 )
-UPDATE runs r SET fence = r.fence + 1, owner = NULL
+UPDATE runs r SET fencing_token = r.fencing_token + 1, owner = NULL
 FROM mine m WHERE r.number = m.run AND m.few = 'taken'`
 
 const heartbeatStatement = `
 WITH ${takingBack}, lease AS (${renewal("$1", "$2")})
 SELECT r.id, r.fence FROM open_runs o CROSS JOIN LATERAL (
-  SELECT id, fence FROM runs r WHERE r.number = o.run OFFSET 0
+  SELECT id, fencing_token AS fence FROM runs r WHERE r.number = o.run OFFSET 0
 ) r WHERE o.owner = $1`
 
 /** Ends a lease, and clears away what others left behind long ago: no row means no lease, too. */

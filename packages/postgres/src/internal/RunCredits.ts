@@ -32,7 +32,7 @@ const fits = (hasPreconditions: boolean): string => `CASE WHEN m.expected_fence 
       AND ${hasPreconditions ? CurrentWorkflows.isMet("m.run_id") : "true"}
     ELSE EXISTS (
       SELECT FROM runs r WHERE r.id = m.run_id AND ${Rows.isOf("r.account_id", "m.account_id")}
-        AND r.fence = m.expected_fence AND r.revision = m.expected_revision
+        AND r.fencing_token = m.expected_fence AND r.revision = m.expected_revision
         AND r.status IN ('QUEUED', 'RUNNING') OFFSET 0
     ) END`
 

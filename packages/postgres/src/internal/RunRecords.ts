@@ -9,7 +9,10 @@ import { runsSearched } from "@millrace/core/domain/Limits"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
+import type { NodeEnd } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
+import type { NodeRunByPorts } from "@millrace/core/domain/ImpliedInput"
+import { withInputs } from "@millrace/core/domain/ImpliedInput"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { Page } from "@millrace/core/domain/Page"
 import type { RunQuery } from "@millrace/core/ports/RunStore"
@@ -18,6 +21,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
+import * as StoredInputs from "./StoredInputs.ts"
 
 /** One part of a record: exactly one of the three is there. */
 export interface Part {
@@ -51,21 +55,23 @@ FROM chosen r CROSS JOIN LATERAL (
 /** Puts the records together that were read in parts. */
 export const assemble = (rows: ReadonlyArray<Part>): ReadonlyArray<RunRecord> => {
   const definitions = new Map<string, Definition>()
-  const nodeRuns = new Map<string, Array<NodeRun>>()
+  const nodeRuns = new Map<string, Array<NodeRunByPorts>>()
   const runs: Array<Run> = []
   for (const { definition, id, node, run } of rows) {
     if (run !== null) runs.push(run)
     if (definition !== null) definitions.set(id, definition)
     if (node === null) continue
     const known = nodeRuns.get(id)
-    if (known === undefined) nodeRuns.set(id, [node])
-    else known.push(node)
+    if (known === undefined) nodeRuns.set(id, [StoredInputs.read(node)])
+    else known.push(StoredInputs.read(node))
   }
-  return runs.map((run) => ({
-    run,
-    definition: definitions.get(run.definitionId)!,
-    nodeRuns: (nodeRuns.get(run.id) ?? []).toSorted((a, b) => a.ordinal - b.ordinal),
-  }))
+  return runs.map((run) =>
+    withInputs({
+      run,
+      definition: definitions.get(run.definitionId)!,
+      nodeRuns: (nodeRuns.get(run.id) ?? []).toSorted((a, b) => a.ordinal - b.ordinal),
+    }),
+  )
 }
 
 /** The records of runs, each once; of one account, or of those that the caller has just claimed. */
@@ -132,7 +138,7 @@ export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, 
 interface Told {
   readonly workflow: WorkflowId
   readonly event: Omit<RunEvent, "runId" | "workflowId"> | null
-  readonly node: NodeRun | null
+  readonly node: NodeEnd | null
 }
 
 /** The events of a run behind a sequence, in order. */
@@ -154,7 +160,7 @@ export const events = (
         SELECT * FROM run_events e WHERE e.run = c.number AND e.sequence > ${after} OFFSET 0
       ) e
       UNION ALL
-      SELECT c.workflow_id, NULL, ${sql.literal(Rows.object(Rows.nodeRuns, "n"))}
+      SELECT c.workflow_id, NULL, ${sql.literal(Rows.object(Rows.nodeEnds, "n"))}
       FROM chosen c CROSS JOIN LATERAL (
         SELECT * FROM node_runs n WHERE n.run = c.number AND n.sequence > ${after} OFFSET 0
       ) n`,

@@ -51,9 +51,15 @@ export const load = (url: string, { rows, statements }: Recording): Promise<unkn
       // No foreign key is looked at, so that tables can come in any order.
       yield* sql`SET session_replication_role = replica`
       for (const [table, all] of Object.entries(rows)) {
+        // What a table computes by itself cannot be inserted.
+        const columns = yield* sql<{ readonly name: string }>`
+          SELECT quote_ident(column_name) AS name FROM information_schema.columns
+          WHERE table_name = ${table} AND table_schema = current_schema()
+            AND is_generated = 'NEVER'`
+        const names = columns.map(({ name }) => name).join(", ")
         yield* sql.unsafe(
-          `INSERT INTO ${table} OVERRIDING SYSTEM VALUE
-            SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`,
+          `INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE
+            SELECT ${names} FROM json_populate_recordset(NULL::${table}, $1::json)`,
           [`[${all.join(",")}]`],
         )
       }

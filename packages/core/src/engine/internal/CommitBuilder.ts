@@ -8,6 +8,7 @@ import type { Json, JsonObject } from "../../domain/Json.ts"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import { toNumber } from "../../domain/Credits.ts"
 import type { Delivery } from "../../domain/Delivery.ts"
+import type { InputPorts } from "../../domain/ImpliedInput.ts"
 import { deliveryOf } from "../../domain/Payload.ts"
 import type { ActiveNode, NodeRun, NodeRunStatus, Run, WaitingNode } from "../../domain/Run.ts"
 import type { RunEvent, RunEventType } from "../../domain/RunEvent.ts"
@@ -23,12 +24,20 @@ export type NodeRow = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> 
   readonly status: NodeRunStatus
 }
 
+/** A node whose row is written; with its ports, if the row's input is what was bound to it. */
+type Written = Pick<GraphNode, "id" | "node" | "index"> & Partial<Pick<GraphNode, "ports">>
+
+/** The ports of an input that was bound to a node. */
+const portsOf = ({ inputs }: GraphNode["ports"], input: JsonObject): InputPorts =>
+  Object.keys(input).map((name) => (inputs.get(name)?.multiple === true ? [name] : name))
+
 /** Gathers one commit of a run on top of its last committed row. */
 export class CommitBuilder {
   readonly #before: Run
   readonly #now: Timestamp
   readonly #rows: Array<NodeRun> = []
   readonly #rewritten: Array<NodeRun> = []
+  readonly #implied = new Map<string, InputPorts>()
   readonly #events: Array<RunEvent> = []
   readonly #charges: Array<Charge> = []
   readonly #taken: Array<TakenMessage> = []
@@ -43,8 +52,12 @@ export class CommitBuilder {
   }
 
   /** Writes the row of a node that finished, or waits; `rewrites` says that it has one already. */
-  setNode(node: Pick<GraphNode, "id" | "node" | "index">, row: NodeRow, rewrites = false): void {
+  setNode(node: Written, row: NodeRow, rewrites = false): void {
     const rows = rewrites ? this.#rewritten : this.#rows
+    const { input = null } = row
+    if (node.ports !== undefined && input !== null) {
+      this.#implied.set(node.id, portsOf(node.ports, input))
+    }
     rows.push({
       nodeId: node.id,
       nodeType: node.node.type,
@@ -115,6 +128,7 @@ export class CommitBuilder {
     Object.assign(other.#run, this.#run)
     other.#rows.push(...this.#rows)
     other.#rewritten.push(...this.#rewritten)
+    for (const [nodeId, ports] of this.#implied) other.#implied.set(nodeId, ports)
     other.#events.push(...this.#events)
     other.#charges.push(...this.#charges)
     other.#taken.push(...this.#taken)
@@ -183,6 +197,7 @@ export class CommitBuilder {
       taken: this.#taken.length === 0 ? undefined : this.#taken,
       nodeRuns: this.#rows,
       rewritten: this.#rewritten,
+      implied: this.#implied,
       events: this.#events,
       credits: entries,
       deliveries: this.#run.webhook === null ? [] : this.#deliveries(),

@@ -1,0 +1,87 @@
+/**
+ * Inputs of nodes that need not be stored, because they follow from what else is stored of a run:
+ * its definition, its input overrides, and the outputs of its nodes.
+ *
+ * Guarantees: pure; a restored input equals the one that the node was given, also in the order of
+ * its ports, whatever node types the process knows. Leaves out: which inputs are implied. Who makes
+ * a commit says that.
+ */
+import type { Json, JsonObject } from "./Json.ts"
+import { defaultInput, defaultOutput } from "./NodeType.ts"
+import type { NodeRun, RunRecord } from "./Run.ts"
+import type { Edge } from "./Workflow.ts"
+import { settingsOf } from "./Workflow.ts"
+
+/**
+ * The ports of an input that have a value, in order. A name in an array is that of a port that
+ * takes several values.
+ */
+export type InputPorts = ReadonlyArray<string | readonly [string]>
+
+/** The own property of this name; `undefined` if there is none. */
+const own = <A>(values: { readonly [key: string]: A } | undefined, name: string): A | undefined =>
+  values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
+
+/** A node run that has the ports of its input in place of that. */
+export type NodeRunByPorts = NodeRun & { readonly ports?: InputPorts | undefined }
+
+/** A record with some of its inputs replaced by their ports. */
+interface RecordByPorts extends Omit<RunRecord, "nodeRuns"> {
+  readonly nodeRuns: ReadonlyArray<NodeRunByPorts>
+}
+
+/** The outputs of nodes that have ended and left any. */
+const outputsOf = ({ nodeRuns }: RecordByPorts): ReadonlyMap<string, JsonObject> => {
+  const outputs = new Map<string, JsonObject>()
+  for (const { nodeId, output, status } of nodeRuns) {
+    const isLeft = status === "COMPLETED" || status === "SKIPPED"
+    if (isLeft && output !== null) outputs.set(nodeId, output)
+  }
+  return outputs
+}
+
+/** Edges by the node and the input at which they end, in the order of the definition. */
+const edgesByInput = (edges: ReadonlyArray<Edge>) => {
+  const all = new Map<string, Map<string, Array<Edge>>>()
+  for (const edge of edges) {
+    let ofNode = all.get(edge.target)
+    if (ofNode === undefined) all.set(edge.target, (ofNode = new Map<string, Array<Edge>>()))
+    const port = edge.targetHandle || defaultInput
+    const known = ofNode.get(port)
+    if (known === undefined) ofNode.set(port, [edge])
+    else known.push(edge)
+  }
+  return all
+}
+
+/**
+ * The record with all of its inputs: those of rows with `ports` are restored, and the ports are
+ * left out. Time and space are linear in nodes and edges; values are shared, not copied.
+ */
+export const withInputs = (record: RecordByPorts): RunRecord => {
+  const { definition, nodeRuns, run } = record
+  if (nodeRuns.every(({ ports }) => ports === undefined)) return record
+  const outputs = outputsOf(record)
+  const edges = edgesByInput(definition.edges)
+  const nodes = new Map(definition.nodes.map((node) => [node.id, node]))
+  const valueOf = (nodeId: string, name: string, isMultiple: boolean): Json => {
+    const override = own(own(run.inputOverrides, nodeId), name)
+    if (override !== undefined) return override
+    const values = (edges.get(nodeId)?.get(name) ?? []).flatMap((edge) => {
+      const value = own(outputs.get(edge.source), edge.sourceHandle || defaultOutput)
+      return value === undefined ? [] : [[value] as const]
+    })
+    if (values.length > 0) return isMultiple ? values.map(([value]) => value) : values[0]![0]
+    return own(settingsOf(nodes.get(nodeId)!).inputs, name)!
+  }
+  const restored = nodeRuns.map(({ ports, ...row }): NodeRun => {
+    if (ports === undefined) return row
+    const entries = ports.map((port): readonly [string, Json] =>
+      typeof port === "string"
+        ? [port, valueOf(row.nodeId, port, false)]
+        : [port[0], valueOf(row.nodeId, port[0], true)],
+    )
+    return { ...row, input: Object.fromEntries(entries) }
+  })
+  return { ...record, nodeRuns: restored }
+}
