@@ -81,7 +81,7 @@ const page = 1_000
 const entriesOf = (ledger: LedgerStore["Service"], account: AccountId) =>
   Stream.paginate(undefined as number | undefined, (before) =>
     Effect.map(ledger.statement({ account, before, limit: page }), (entries) => {
-      const last = entries.length < page ? undefined : entries.at(-1)?.number
+      const last = entries.length < page ? undefined : entries.at(-1)!.number
       return [entries, Option.fromUndefinedOr(last)] as const
     }),
   )

@@ -22,7 +22,7 @@ export const auditAccount: (
       check = reading
       return (line) => reading.read(line)
     })
-    return check?.end() ?? []
+    return check!.end()
   },
 )
 

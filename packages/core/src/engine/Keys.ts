@@ -128,7 +128,7 @@ const check = <K extends KeyChange & Pick<Partial<NewKey>, "expiresAt">>(
     expiresAt === undefined || expiresAt > now ? [] : "expiresAt: expected a time to come",
   ].flat()
   if (problems.length > 0) return Result.fail(new InvalidKey({ message: problems.join("; ") }))
-  return Result.succeed(label === undefined ? wanted : { ...wanted, label })
+  return Result.succeed({ ...wanted, label })
 }
 
 const refused: Admission = { _tag: "Refused" }

@@ -77,7 +77,7 @@ const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
 const clausesOf = (issue: SchemaIssue.Issue): ReadonlyArray<string> =>
   issuesOf(issue).issues.map((each) => {
     const message = each.message.replace(/\s+/g, " ").trim()
-    const path = bracketed(each.path ?? [])
+    const path = bracketed(each.path!)
     return path === "" ? message : `${path}: ${message}`
   })
 

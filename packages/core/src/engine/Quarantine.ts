@@ -11,7 +11,6 @@ import { RunnerId } from "../domain/Id.ts"
 import { suspectsListed } from "../domain/Limits.ts"
 import { sentenceOf } from "../domain/Loss.ts"
 import type { Run } from "../domain/Run.ts"
-import { isTerminal } from "../domain/Run.ts"
 import type { Suspect } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
@@ -55,7 +54,7 @@ const make = Effect.gen(function* () {
       if (found === undefined) return yield* new NotInQuarantine({ runId: id })
       // From here on no other process can write the run, so the next commit is not refused.
       const taken = yield* runs.takeOver(found.record.run.accountId, id, owner)
-      if (Option.isNone(taken) || isTerminal(taken.value.run.status)) continue
+      if (Option.isNone(taken)) continue
       const { definition, run } = found.record
       const story = sentenceOf(run.losses, definition.nodes)
       const error = `The run was ended by an operator: ${story}`

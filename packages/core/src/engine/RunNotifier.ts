@@ -13,8 +13,7 @@ export class RunNotifier {
 
   /** Notifies the listeners of a run that it had a commit. */
   tell(id: RunId): void {
-    if (this.#listeners.size === 0) return
-    for (const latch of this.#listeners.get(id) ?? []) Latch.openUnsafe(latch)
+    this.#listeners.get(id)?.forEach((latch) => void Latch.openUnsafe(latch))
   }
 
   /** A latch that every commit of the run opens, until the scope closes. */
@@ -29,9 +28,9 @@ export class RunNotifier {
       }),
       (latch) =>
         Effect.sync(() => {
-          const known = this.#listeners.get(id)
-          known?.delete(latch)
-          if (known?.size === 0) this.#listeners.delete(id)
+          const known = this.#listeners.get(id)!
+          known.delete(latch)
+          if (known.size === 0) this.#listeners.delete(id)
         }),
     )
   }

@@ -91,6 +91,17 @@ describe("The cap of an account", () => {
 })
 
 describe("Caps", () => {
+  it("of the limits hold for everybody, and are asked for as they are", () => {
+    const none = { runsPerAccount: Infinity, runsPerWorkflow: Infinity }
+    const perAccount = new Caps({ ...none, runsPerAccount: 2 })
+    assert.isTrue(perAccount.holdFor(free))
+    assert.deepStrictEqual(perAccount.asked, { runsPerAccount: 2, runsPerWorkflow: undefined })
+    const perWorkflow = new Caps({ ...none, runsPerWorkflow: 3 })
+    assert.isTrue(perWorkflow.holdFor(free))
+    assert.deepStrictEqual(perWorkflow.asked, { runsPerAccount: undefined, runsPerWorkflow: 3 })
+    assert.isFalse(new Caps(none).holdFor(free))
+  })
+
   it.effect("asks for nothing where nobody is capped, and holds for all beyond its bound", () =>
     Effect.gen(function* () {
       const store = yield* RunStore

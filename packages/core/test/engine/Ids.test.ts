@@ -22,6 +22,15 @@ describe("Ids.layer", () => {
     }),
   )
 
+  it.effect("counts instead, for tests that must give the same identifiers every time", () =>
+    Effect.gen(function* () {
+      const ids = yield* Ids
+      const made = [yield* ids.make("run"), yield* ids.make("key")]
+      assert.deepStrictEqual(made, ["run_000000000001", "key_000000000002"])
+      assert.deepStrictEqual([...(yield* ids.bytes(2))], [3, 3])
+    }).pipe(Effect.provide(Layer.fresh(Ids.layerSequential))),
+  )
+
   it.effect("shares nothing random between two layers", () =>
     Effect.gen(function* () {
       const tails = [...(yield* many), ...(yield* many)].map((id) => id.slice(-8))

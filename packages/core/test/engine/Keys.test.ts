@@ -43,6 +43,23 @@ describe("Keys.create", () => {
   )
 })
 
+describe("Keys.updateAccount", () => {
+  it.effect("sets the cap of an account, and knows no other one", () =>
+    Effect.gen(function* () {
+      const service = yield* Keys
+      yield* TestClock.setTime(5_000)
+      const account = yield* service.createAccount("Acme")
+      assert.deepInclude(account, { name: "Acme", createdAt: 5_000, runsAtOnce: null })
+      const updated = yield* service.updateAccount(account.id, { runsAtOnce: 3 })
+      assert.deepStrictEqual(updated, { ...account, runsAtOnce: 3 })
+      assert.deepStrictEqual(yield* service.listAccounts, [updated])
+      const nobody = AccountId.make("acc_no")
+      const error = yield* Effect.flip(service.updateAccount(nobody, { runsAtOnce: 3 }))
+      assert.strictEqual(error.message, "Account acc_no does not exist")
+    }).pipe(Effect.provide(keys)),
+  )
+})
+
 describe("Keys.create with bounds", () => {
   it.effect("names every problem, and stores nothing", () =>
     Effect.gen(function* () {
@@ -112,6 +129,7 @@ describe("Keys.list, update and revoke", () => {
         refusals.map(({ _tag }) => _tag),
         ["InvalidKey", "InvalidKey", "LabelTaken", "KeyNotFound", "KeyNotFound", "AccountNotFound"],
       )
+      assert.strictEqual(refusals[4].message, "Key key_no does not exist")
       assert.deepStrictEqual((yield* service.list(id))[0], key)
     }).pipe(Effect.provide(keys)),
   )
@@ -134,6 +152,26 @@ describe("Keys.admit", () => {
       assert.strictEqual(third._tag, "Limited")
       yield* TestClock.adjust("1 minute")
       assert.strictEqual((yield* service.admit(secret))._tag, "Admitted")
+    }).pipe(Effect.provide(keys)),
+  )
+
+  it.effect("asks the store for nothing that cannot be a secret", () =>
+    Effect.gen(function* () {
+      const store = yield* KeyStore
+      let asked = 0
+      const admit: typeof store.admit = (...given) =>
+        Effect.suspend(() => {
+          asked += 1
+          return store.admit(...given)
+        })
+      const service = yield* Effect.provide(Keys, Layer.fresh(Keys.layer)).pipe(
+        Effect.provideService(KeyStore, { ...store, admit }),
+      )
+      yield* service.admit(Redacted.make("mr_junk"))
+      assert.strictEqual(asked, 0)
+      const { id } = yield* service.createAccount("Acme")
+      yield* service.admit((yield* service.create(id, { label: "one" })).secret)
+      assert.strictEqual(asked, 1)
     }).pipe(Effect.provide(keys)),
   )
 

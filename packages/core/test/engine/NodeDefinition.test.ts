@@ -135,6 +135,18 @@ describe("a declared node type", () => {
     for (const clause of list) assert.notMatch(clause, /\n|^\s|\s$/)
   })
 
+  it("tells each problem in one line", () => {
+    const expected = " on\n  two lines  "
+    const never = Schema.String.check(Schema.makeFilter(() => expected))
+    const { type } = define({
+      key: "strict",
+      inputs: { text: never },
+      outputs: {},
+      run: () => Effect.succeed({}),
+    })
+    assert.deepStrictEqual(type.portsOf(plain).inputs.get("text")?.check("x"), ["on two lines"])
+  })
+
   it("judges literals of templates as its author says", () => {
     const { type } = define({
       key: "templated",
@@ -145,7 +157,7 @@ describe("a declared node type", () => {
     })
     const { inputs } = type.portsOf(plain)
     assert.deepStrictEqual(inputs.get("text")?.problemsOfLiteral?.("x"), ["judged x"])
-    assert.isUndefined(inputs.get("other")?.problemsOfLiteral)
+    assert.isFalse("problemsOfLiteral" in inputs.get("other")!)
   })
 
   it("has further ports where its settings say so, for any value", () => {
@@ -173,6 +185,13 @@ describe("a declared node type", () => {
     assert.deepStrictEqual([...outputs.keys()], ["output", "more"])
     assert.deepStrictEqual(outputs.get("output")?.schema, { type: "string" })
     assert.deepStrictEqual(outputs.get("more"), { name: "more", schema: {} })
+    const { type: open } = define({
+      ...none,
+      key: "open",
+      ports: () => ({ outputs: ["more"] }),
+      run: () => Effect.succeed({ output: "x" }),
+    })
+    assert.deepStrictEqual([...open.portsOf(plain).inputs.keys()], ["input"])
     // Of one node; the next one has its own.
     assert.deepStrictEqual([...type.portsOf(plain).inputs.keys()], ["input"])
   })

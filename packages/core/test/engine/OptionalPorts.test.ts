@@ -35,6 +35,9 @@ describe("OptionalPorts.layer", () => {
       const kept = ["API keys and accounts", "credits", "deliveries of webhooks"]
       for (const [index, port] of ports.entries()) {
         const failures = yield* failuresOf(port)
+        for (const [name, member] of Object.entries(own[index]!)) {
+          assert.strictEqual(typeof (port as Record<string, unknown>)[name], typeof member)
+        }
         assert.deepStrictEqual(
           failures.map(([name]) => name).toSorted((a, b) => a.localeCompare(b)),
           Object.keys(own[index]!).toSorted((a, b) => a.localeCompare(b)),

@@ -126,12 +126,12 @@ describe("Quarantine", () => {
       const store = yield* RunStore
       const id = yield* suspect
       const other = yield* Quarantine
-      let takes = 0
+      const owners: Array<string> = []
       const racing = RunStore.of({
         ...store,
         takeOver: (...given) =>
           Effect.gen(function* () {
-            takes += 1
+            owners.push(given[2])
             yield* Effect.orDie(other.end(id))
             return yield* store.takeOver(...given)
           }),
@@ -141,8 +141,26 @@ describe("Quarantine", () => {
       )
       const { revision } = (yield* stored(id)).run
       assert.strictEqual((yield* Effect.flip(quarantine.end(id)))._tag, "NotInQuarantine")
-      assert.strictEqual(takes, 1)
+      assert.strictEqual(owners.length, 1)
+      assert.match(owners[0]!, /^exe_/)
       assert.strictEqual((yield* stored(id)).run.revision, revision + 1)
+    }).pipe(at),
+  )
+
+  it.effect("looks again where the run is gone at that very moment", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const id = yield* suspect
+      let takes = 0
+      const racing = RunStore.of({
+        ...store,
+        takeOver: (...given) =>
+          Effect.suspend(() => (takes++ === 0 ? Effect.succeedNone : store.takeOver(...given))),
+      })
+      const quarantine = yield* Effect.provide(Quarantine, Layer.fresh(Quarantine.layer)).pipe(
+        Effect.provideService(RunStore, racing),
+      )
+      assert.strictEqual((yield* quarantine.end(id)).status, "FAILED")
     }).pipe(at),
   )
 

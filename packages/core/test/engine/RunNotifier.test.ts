@@ -25,6 +25,7 @@ describe("RunNotifier", () => {
         yield* notifier.listen(two),
       ]
       assert.deepStrictEqual(yield* Effect.forEach(latches, isOpen), [false, false, false])
+      notifier.tell(RunId.make("run_3"))
       notifier.tell(one)
       assert.deepStrictEqual(yield* Effect.forEach(latches, isOpen), [true, true, false])
     }).pipe(Effect.scoped),

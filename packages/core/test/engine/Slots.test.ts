@@ -54,7 +54,17 @@ describe("Runs.start", () => {
   )
 })
 
-describe("Concurrency", () => {
+describe("Slots", () => {
+  it("have room for nobody once all are taken, whoever has them", () => {
+    const slots = new Slots({ runsAtOnce: 2, runsPerAccountPercent: 100 })
+    const [a, b] = [AccountId.make("acc_a"), AccountId.make("acc_b")]
+    for (const account of [a, b]) slots.take(account)
+    assert.strictEqual(slots.free, 0)
+    assert.isFalse(slots.hasRoomFor(AccountId.make("acc_c")))
+    slots.give(b)
+    assert.isTrue(slots.hasRoomFor(AccountId.make("acc_c")))
+  })
+
   it("gives an account its percentage, at least one slot, and no more than there are", () => {
     const shares = [
       [1_000, 75],
@@ -79,8 +89,21 @@ describe("Concurrency", () => {
       rooms: new Map([[a, 1]]),
     })
     assert.deepStrictEqual(slots.roomsFor(9).roomPerAccount, 5)
+    assert.deepStrictEqual(slots.roomsFor(5), {
+      roomPerAccount: undefined,
+      rooms: new Map([
+        [a, 1],
+        [b, 4],
+      ]),
+    })
+    assert.deepStrictEqual(slots.roomsFor(4).rooms, new Map([[a, 1]]))
+    assert.strictEqual(slots.roomsFor(6).roomPerAccount, 5)
     slots.take(a)
     assert.deepStrictEqual([slots.hasRoomFor(a), slots.hasRoomFor(b)], [false, true])
+    // A run that this process owns must be executed, whether there is room or not.
+    slots.take(a)
+    assert.deepStrictEqual(slots.roomsFor(1).rooms, new Map([[a, 0]]))
+    slots.give(a)
     for (let n = 0; n < 5; n++) slots.give(a)
     assert.deepStrictEqual(slots.roomsFor(4).rooms, new Map())
     assert.strictEqual(slots.free, 9)

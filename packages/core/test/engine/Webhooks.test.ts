@@ -32,6 +32,12 @@ const vault: Vault = {
   },
 }
 
+/** Has no key. */
+const closed: Vault = {
+  seal: () => Effect.fail(new VaultClosed({ message: "no key" })),
+  open: () => Effect.fail(new VaultClosed({ message: "no key" })),
+}
+
 /** Accepts the one address there is. */
 const targets = {
   accept: (target: { readonly url: string }) =>
@@ -174,6 +180,20 @@ describe("the signing secrets of an account", () => {
       assert.strictEqual(sealed!.sealed, `key.${JSON.stringify([secretPurpose(account), text])}`)
       assert.notInclude(String(open!.secret), text)
     }).pipe(at),
+  )
+
+  it.effect("are not made again where there are some, nor is there a key needed for that", () =>
+    Effect.gen(function* () {
+      const stored = yield* Effect.provide(
+        Effect.flatMap(Webhooks, (webhooks) => webhooks.ensureSecrets(account)),
+        Layer.fresh(Webhooks.layer),
+      )
+      const again = Effect.provide(
+        Effect.flatMap(Webhooks, (webhooks) => webhooks.ensureSecrets(account)),
+        Layer.fresh(Webhooks.layer).pipe(Layer.provide(Layer.succeed(CurrentVault, closed))),
+      )
+      assert.deepStrictEqual(yield* again, stored)
+    }).pipe(Effect.provide(Layer.provideMerge(stores, judged))),
   )
 
   it.effect("are two for a while after a rotation, and then the new one", () =>

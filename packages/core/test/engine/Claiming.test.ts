@@ -1,0 +1,329 @@
+// Which runs a process claims, when, and how many; and what it leaves to others.
+import type { RunId } from "@millrace/core/domain/Id"
+import { AccountId, RunnerId } from "@millrace/core/domain/Id"
+import { Json } from "@millrace/core/domain/Json"
+import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
+import { Runs } from "@millrace/core/engine/Runs"
+import type { ClaimRequest } from "@millrace/core/ports/RunStore"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { account, boot, byNode, Gates, node, nodeWith, shared, start, types } from "./TestEngine.ts"
+
+const options = {
+  leaseMillis: 30_000,
+  pollMillis: 500,
+  claimLimit: 100,
+  graceMillis: 10_000,
+  lagMillis: 250,
+}
+
+const other = RunnerId.make("exe_other")
+
+const runOf = (id: RunId) =>
+  Effect.map(
+    Effect.flatMap(
+      RunStore.use((store) => store.find(account, id)),
+      Effect.fromOption,
+    ),
+    ({ run }) => run,
+  )
+
+/** A process that tells of its claims; they fail as long as `isAway` is set. */
+const observed = Effect.fnUntraced(function* (known = types) {
+  const store = yield* RunStore
+  const seen = { claims: [] as Array<ClaimRequest>, taken: [] as Array<number>, isAway: false }
+  const away = new StorageError({ operation: "claim", cause: new Error("away") })
+  const claim: typeof store.claim = (request) =>
+    Effect.suspend(() => {
+      seen.claims.push(request)
+      if (seen.isAway) return Effect.fail(away)
+      return Effect.tap(store.claim(request), (found) =>
+        Effect.sync(() => void seen.taken.push(found.length)),
+      )
+    })
+  const process = yield* Effect.provideService(boot(known), RunStore, { ...store, claim })
+  yield* TestClock.adjust(1)
+  return { process, seen }
+})
+
+/** Runs that are stored and that nobody owns, of nodes that wait at a gate. */
+const queued = Effect.fnUntraced(function* (count: number) {
+  const store = yield* RunStore
+  const owner = yield* boot()
+  yield* store.heartbeat(other, 3_600_000)
+  const ids: Array<RunId> = []
+  for (let n = 0; n < count; n++) {
+    const { id } = yield* Effect.provideContext(start([node(`n${n}`, "gate")]), owner.context)
+    yield* store.takeOver(account, id, other)
+    ids.push(id)
+  }
+  yield* TestClock.adjust("8 seconds")
+  yield* owner.stop
+  yield* store.requeue(other, ids)
+  return ids
+})
+
+/** A clock of a process whose event loop is blocked now and then. */
+const blockable = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const state = { blockedMillis: 0 }
+  const monotonicTimeNanosUnsafe = () =>
+    clock.monotonicTimeNanosUnsafe() + BigInt(state.blockedMillis) * 1_000_000n
+  return { state, clock: Object.assign({}, clock, { monotonicTimeNanosUnsafe }) }
+})
+
+describe("a claim", () => {
+  it.effect("asks again as long as it gets as many as it asked for", () =>
+    Effect.gen(function* () {
+      yield* queued(5)
+      const { seen, process } = yield* observed()
+      assert.deepStrictEqual(
+        seen.claims.map(({ limit }) => limit),
+        [2, 2, 2],
+      )
+      assert.deepStrictEqual(seen.taken, [2, 2, 1])
+      assert.isTrue(seen.claims.every(({ leaseMillis }) => leaseMillis === 30_000))
+      yield* TestClock.adjust("1 minute")
+      yield* process.stop.pipe(Effect.forkChild)
+      yield* TestClock.adjust("1 minute")
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentRunnerOptions, { ...options, claimLimit: 2 }),
+    ),
+  )
+
+  it.effect("takes no more than there is room for, and asks for nothing without room", () =>
+    Effect.gen(function* () {
+      yield* queued(5)
+      const gates = yield* Gates
+      const { seen } = yield* observed()
+      assert.deepStrictEqual(
+        seen.claims.map(({ limit }) => limit),
+        [2, 1],
+      )
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(seen.claims.length, 2)
+      yield* gates.open(gates.arrived.at(-1)!)
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(
+        seen.claims.slice(2).map(({ limit }) => limit),
+        1,
+      )
+      assert.strictEqual(
+        seen.taken.slice(2).reduce((sum, count) => sum + count, 0),
+        1,
+      )
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentRunnerOptions, { ...options, claimLimit: 2 }),
+      Effect.provideService(CurrentLimits, {
+        ...defaultLimits,
+        runsAtOnce: 3,
+        runsPerAccountPercent: 100,
+      }),
+    ),
+  )
+
+  it.effect("is made at every poll, and goes on after a store that was away", () =>
+    Effect.gen(function* () {
+      const { seen } = yield* observed()
+      assert.strictEqual(seen.claims.length, 1)
+      yield* TestClock.adjust("498 millis")
+      assert.strictEqual(seen.claims.length, 1)
+      yield* TestClock.adjust("1 milli")
+      assert.strictEqual(seen.claims.length, 2)
+      seen.isAway = true
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(seen.claims.length, 6)
+      seen.isAway = false
+      yield* queued(1)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(seen.taken.at(-2), 1)
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("goes round the accounts: it begins after the one that it took last", () =>
+    Effect.gen(function* () {
+      const { seen } = yield* observed()
+      assert.isUndefined(seen.claims.at(-1)?.after)
+      yield* queued(1)
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(seen.claims.at(-1)?.after, account)
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("is not made by a process that lags, until it keeps its times again", () =>
+    Effect.gen(function* () {
+      const { clock, state } = yield* blockable
+      const { seen } = yield* Effect.provideService(observed(), Clock.Clock, clock)
+      const count = () => seen.claims.length
+      const first = count()
+      state.blockedMillis = 250
+      yield* TestClock.adjust("500 millis")
+      assert.strictEqual(count(), first + 1)
+      state.blockedMillis = 501
+      yield* TestClock.adjust("500 millis")
+      assert.strictEqual(count(), first + 1)
+      yield* TestClock.adjust("500 millis")
+      assert.strictEqual(count(), first + 2)
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("is made at once where another process announces a run, or a start finds no slot", () =>
+    Effect.gen(function* () {
+      const heard: Array<() => void> = []
+      let announced = 0
+      const wakeups = {
+        announce: Effect.sync(() => void (announced += 1)),
+        listen: (listener: () => void) => Effect.sync(() => void heard.push(listener)),
+      }
+      const { process, seen } = yield* Effect.provideService(observed(), CurrentWakeups, wakeups)
+      const before = seen.claims.length
+      heard[0]?.()
+      yield* TestClock.adjust(1)
+      assert.strictEqual(seen.claims.length, before + 1)
+      const run = yield* Effect.provideContext(start([node("n", "gate")]), process.context)
+      assert.strictEqual(run.status, "QUEUED")
+      assert.strictEqual(announced, 1)
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* runOf(run.id)).status, "RUNNING")
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentLimits, { ...defaultLimits, runsPerAccount: 9 }),
+    ),
+  )
+})
+
+/** A type in a version of its own, which waits until the test opens it. */
+const later = (version: number) =>
+  define({
+    key: "later",
+    version,
+    inputs: {},
+    outputs: {},
+    run: Effect.fnUntraced(function* () {
+      const { nodeId } = yield* CurrentNode
+      yield* Effect.flatMap(Gates, (gates) => gates.pass(nodeId))
+      return {}
+    }),
+  })
+
+describe("a run that a process cannot execute", () => {
+  /** The times, in seconds, at which a process without this type has got the run. */
+  const offeredTo = Effect.fnUntraced(function* (
+    known: typeof types,
+    drawn: ReturnType<typeof node>,
+  ) {
+    const store = yield* RunStore
+    const knowing = yield* boot([...types, later(2)])
+    yield* store.heartbeat(other, 3_600_000)
+    const { id } = yield* Effect.provideContext(start([drawn]), knowing.context)
+    yield* store.takeOver(account, id, other)
+    yield* TestClock.adjust("8 seconds")
+    yield* knowing.stop
+    yield* store.requeue(other, [id])
+    const { seen } = yield* observed(known)
+    const begun = yield* Clock.currentTimeMillis
+    const times: Array<number> = []
+    for (let n = 0; n < 65; n++) {
+      const before = seen.taken.filter((count) => count > 0).length
+      yield* TestClock.adjust("1 second")
+      const now = yield* Clock.currentTimeMillis
+      if (seen.taken.filter((count) => count > 0).length > before) times.push(now - begun)
+    }
+    return { id, seen, times: times.map((millis) => millis / 1_000) }
+  })
+
+  it.effect("is given back at once, and not claimed again for half a minute", () =>
+    Effect.gen(function* () {
+      const drawn = nodeWith("n", "later", {}, {})
+      const { id, seen, times } = yield* offeredTo(types, drawn)
+      assert.deepStrictEqual(seen.claims[1]?.except, [id])
+      assert.deepStrictEqual(times, [30, 60])
+      assert.strictEqual((yield* runOf(id)).owner, null)
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("is one of another version of a type, too, unless its node names no version", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const drawn = nodeWith("n", "later", {}, { version: 2 })
+      const { id } = yield* offeredTo([...types, later(1)], drawn)
+      const run = yield* runOf(id)
+      assert.deepStrictEqual([run.owner, run.status], [null, "RUNNING"])
+      yield* gates.open("n")
+      const knowing = yield* boot([...types, later(2)])
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* runOf(id)).status, "COMPLETED")
+      yield* knowing.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("is none where the type is there, in the version that the node names or in any", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      yield* offeredTo([...types, later(1)], nodeWith("n", "later", {}, {}))
+      assert.deepStrictEqual(gates.arrived, ["n", "n"])
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("messages to a run", () => {
+  /** Waits for a message. */
+  const wait = define({
+    key: "wait",
+    inputs: {},
+    outputs: { output: Json },
+    run: Effect.fnUntraced(function* () {
+      const { message, suspend } = yield* CurrentNode
+      if (message === undefined) return yield* suspend({ for: "go" }, null)
+      return { output: message.payload }
+    }),
+  })
+
+  it.effect("are read by a process that lags, which claims nothing", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const { clock, state } = yield* blockable
+      const known = [...types, wait]
+      const { process } = yield* Effect.provideService(observed(known), Clock.Clock, clock)
+      const drawn = [node("g", "gate"), node("w", "wait")]
+      const { id } = yield* Effect.provideContext(start(drawn), process.context)
+      yield* gates.untilArrived("g")
+      yield* TestClock.adjust(1)
+      yield* store.send(account, id, { id: "m", name: "go", payload: 7 })
+      state.blockedMillis = 1_000
+      yield* TestClock.adjust("500 millis")
+      const found = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+      assert.deepStrictEqual(byNode(found)["w"]?.output, { output: 7 })
+      yield* gates.open("g")
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("are announced once each, and not again when they are sent again", () =>
+    Effect.gen(function* () {
+      let announced = 0
+      const announce = Effect.sync(() => void (announced += 1))
+      const { context } = yield* Effect.provideService(boot([...types, wait]), CurrentWakeups, {
+        announce,
+        listen: () => Effect.void,
+      })
+      const runs = Context.get(context, Runs)
+      const { id } = yield* Effect.provideContext(start([node("w", "wait")]), context)
+      yield* TestClock.adjust(1)
+      const stop = { id: "m", name: "stop", payload: null }
+      assert.strictEqual(yield* runs.send(account, id, stop), 1)
+      assert.strictEqual(announced, 1)
+      assert.strictEqual(yield* runs.send(account, id, stop), 1)
+      yield* Effect.flip(runs.send(AccountId.make("acc_no"), id, stop))
+      assert.strictEqual(announced, 1)
+    }).pipe(Effect.provide(shared())),
+  )
+})

@@ -1,0 +1,249 @@
+// A process that stops: what it lets end, what it gives back, and what it leaves alone.
+import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import type { RunId } from "@millrace/core/domain/Id"
+import { RunnerId } from "@millrace/core/domain/Id"
+import { Runner } from "@millrace/core/engine/Runner"
+import { Runs } from "@millrace/core/engine/Runs"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { account, boot, edge, Gates, node, nodeWith, save, shared, start } from "./TestEngine.ts"
+
+const runOf = (id: RunId) =>
+  Effect.map(
+    Effect.flatMap(
+      RunStore.use((store) => store.find(account, id)),
+      Effect.fromOption,
+    ),
+    ({ run }) => run,
+  )
+
+describe("a process that stops", () => {
+  it.effect("gives a run back as soon as its nodes have ended, while others are in progress", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const [first, second] = [yield* boot(), yield* boot()]
+      const drawn = [node("a", "gate"), node("b", "pass")]
+      const { id } = yield* start(drawn, [edge("a", "b")]).pipe(
+        Effect.provideContext(first.context),
+      )
+      yield* start([node("long", "gate")]).pipe(Effect.provideContext(first.context))
+      yield* Effect.forEach(["a", "long"], gates.untilArrived)
+      const stopping = yield* Effect.forkChild(first.stop)
+      yield* TestClock.adjust("1 second")
+      yield* gates.open("a")
+      yield* TestClock.adjust(1)
+      const given = yield* runOf(id)
+      assert.deepStrictEqual([given.owner, given.status, given.fence], [null, "RUNNING", 2])
+      yield* TestClock.adjust("1 second")
+      const ended = yield* runOf(id)
+      assert.deepStrictEqual([ended.status, ended.attempts], ["COMPLETED", 2])
+      assert.isUndefined(stopping.pollUnsafe())
+      yield* gates.open("long")
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(stopping)
+      yield* second.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("gives back no run that has ended, and none that is parked", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const requeued: Array<RunId> = []
+      const requeue: typeof store.requeue = (runner, ids) => {
+        requeued.push(...ids)
+        return store.requeue(runner, ids)
+      }
+      const server = yield* Effect.provideService(boot(), RunStore, { ...store, requeue })
+      const parked = yield* start([node("n", "nap", { millis: 60_000 })]).pipe(
+        Effect.provideContext(server.context),
+      )
+      yield* start([node("a", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("a")
+      yield* gates.open("a")
+      yield* TestClock.adjust("1 second")
+      yield* server.stop
+      assert.deepStrictEqual(requeued, [])
+      const { dueAt, fence } = yield* runOf(parked.id)
+      assert.deepStrictEqual([dueAt, fence], [60_000, 1])
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("interrupts what is left when its grace is over, and not before", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const server = yield* boot()
+      const { id } = yield* start([node("n", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("n")
+      const stopping = yield* Effect.forkChild(server.stop)
+      yield* TestClock.adjust("9999 millis")
+      assert.deepStrictEqual(gates.interrupted, [])
+      yield* TestClock.adjust("1 milli")
+      yield* Fiber.join(stopping)
+      assert.deepStrictEqual(gates.interrupted, ["n"])
+      // Others may claim it at once. It has lost no owner.
+      const { active, losses, status } = yield* runOf(id)
+      assert.deepStrictEqual([active.length, losses, status], [1, [], "RUNNING"])
+      const second = yield* boot()
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* runOf(id)).owner, Context.get(second.context, Runner).id)
+      assert.deepStrictEqual((yield* runOf(id)).losses, [])
+      yield* gates.open("n")
+      yield* TestClock.adjust("1 second")
+      yield* second.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("executes no new start, and claims nothing, and tells others at its end", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      let announced = 0
+      const server = yield* Effect.provideService(boot(), CurrentWakeups, {
+        announce: Effect.sync(() => void (announced += 1)),
+        listen: () => Effect.void,
+      })
+      const [runs, runner] = [
+        Context.get(server.context, Runs),
+        Context.get(server.context, Runner),
+      ]
+      const workflow = yield* save([node("late", "gate")]).pipe(
+        Effect.provideContext(server.context),
+      )
+      yield* start([node("n", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("n")
+      assert.isTrue(runner.takeSlot(account))
+      runner.giveSlot(account)
+      const stopping = yield* Effect.forkChild(server.stop)
+      yield* TestClock.adjust(1)
+      assert.isFalse(runner.takeSlot(account))
+      const queued = yield* runs.start(account, { workflowId: workflow.id })
+      assert.deepStrictEqual([queued.status, announced], ["QUEUED", 1])
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* runOf(queued.id)).status, "QUEUED")
+      yield* gates.open("n")
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(stopping)
+      assert.strictEqual(announced, 2)
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("a run that a process owns and does not execute", () => {
+  it.effect("is given back by its second heartbeat that finds it, and not by the first", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const times: Array<number> = []
+      const requeue: typeof store.requeue = (runner, ids) =>
+        Effect.andThen(
+          Effect.map(Clock.currentTimeMillis, (now) => void times.push(now)),
+          store.requeue(runner, ids),
+        )
+      const server = yield* Effect.provideService(boot(), RunStore, { ...store, requeue })
+      const runner = Context.get(server.context, Runner)
+      const { id } = yield* start([node("n", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("n")
+      // One that it does execute is left alone.
+      yield* start([node("m", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("m")
+      yield* TestClock.adjust("1 second")
+      yield* store.takeOver(account, id, runner.id)
+      yield* runner.stop(id)
+      yield* TestClock.adjust("13999 millis")
+      assert.deepStrictEqual(times, [])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(times, [15_000])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(gates.arrived, ["n", "m", "n"])
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(times.length, 1)
+      yield* Effect.forEach(["n", "m"], gates.open)
+      yield* TestClock.adjust(1)
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("the slots of a process", () => {
+  it.effect("are free again once a run has ended, was canceled, or was lost to another owner", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const server = yield* boot()
+      const [runs, runner] = [
+        Context.get(server.context, Runs),
+        Context.get(server.context, Runner),
+      ]
+      const begin = Effect.fnUntraced(function* (id: string) {
+        const run = yield* start([node(id, "gate")]).pipe(Effect.provideContext(server.context))
+        yield* gates.untilArrived(id)
+        assert.isFalse(runner.takeSlot(account))
+        return run.id
+      })
+      const isFree = () => {
+        const has = runner.takeSlot(account)
+        if (has) runner.giveSlot(account)
+        return has
+      }
+      yield* begin("a")
+      yield* gates.open("a")
+      yield* TestClock.adjust(1)
+      assert.isTrue(isFree())
+      yield* runs.cancel(account, yield* begin("b"))
+      yield* TestClock.adjust(1)
+      assert.isTrue(isFree())
+      const lost = yield* begin("c")
+      const other = RunnerId.make("exe_other")
+      yield* store.heartbeat(other, 3_600_000)
+      yield* store.takeOver(account, lost, other)
+      yield* TestClock.adjust("8 seconds")
+      assert.isTrue(isFree())
+      yield* server.stop
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentLimits, { ...defaultLimits, runsAtOnce: 1 }),
+    ),
+  )
+})
+
+describe("the timers of runs that have ended", () => {
+  it.effect("do not stay", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const clock = yield* Clock.Clock
+      let sleeping = 0
+      const sleep: typeof clock.sleep = (duration) =>
+        Effect.suspend(() => {
+          sleeping += 1
+          return Effect.ensuring(
+            clock.sleep(duration),
+            Effect.sync(() => void (sleeping -= 1)),
+          )
+        })
+      const counting = Object.assign({}, clock, { sleep })
+      const server = yield* Effect.provideService(boot(), Clock.Clock, counting)
+      yield* TestClock.adjust("1 second")
+      const idle = sleeping
+      const runs = Context.get(server.context, Runs)
+      for (const id of ["a", "b", "c", "d"]) {
+        const drawn = [
+          nodeWith(id, "gate", {}, { timeout: "1 hour" }),
+          node(`${id}2`, "nap", { millis: 900 }),
+        ]
+        const settings = { timeoutMillis: 7_200_000 }
+        const run = yield* start(drawn, [], { settings }).pipe(
+          Effect.provideContext(server.context),
+        )
+        yield* gates.untilArrived(id)
+        yield* TestClock.adjust(1)
+        if (id > "b") yield* runs.cancel(account, run.id)
+        yield* gates.open(id)
+        yield* TestClock.adjust("1 second")
+        assert.isNotNull((yield* runOf(run.id)).finishedAt)
+      }
+      // One timer for all of them may be left.
+      assert.isAtMost(sleeping, idle + 1)
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
