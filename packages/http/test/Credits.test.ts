@@ -1,7 +1,7 @@
 /**
  * Credits over the interface: estimates, refusals for want of credits, balance and usage.
  */
-import { dayMillis } from "@millrace/core/domain/Usage"
+import { dayMillis } from "@millrace/core/domain/Timestamp"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"

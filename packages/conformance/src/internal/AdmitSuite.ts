@@ -5,7 +5,7 @@
 import { assert, describe, type Vitest } from "@effect/vitest"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import { WorkflowId } from "@millrace/core/domain/Id"
-import { dayMillis, minuteMillis } from "@millrace/core/domain/Quota"
+import { dayMillis, minuteMillis } from "@millrace/core/domain/Timestamp"
 import { type Admission, KeyStore } from "@millrace/core/ports/KeyStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Clock, Effect, Option, Schedule } from "effect"

@@ -196,6 +196,9 @@ export const suspectsAtOnce = 8
 /** How many runs in quarantine a listing shows, the oldest ones. */
 export const suspectsListed = 1_000
 
+/** How many handlers, or runs in quarantine, a message names. It only counts further ones. */
+export const namesShown = 5
+
 /** How many messages from senders an inbox keeps until nodes take them. */
 export const messagesPerRun = 100
 

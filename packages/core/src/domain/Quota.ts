@@ -6,20 +6,16 @@
  */
 import { Schema } from "effect"
 import { requestsPerDay, requestsPerMinute } from "./Limits.ts"
-import type { Timestamp } from "./Timestamp.ts"
+import { dayMillis, minuteMillis, type Timestamp } from "./Timestamp.ts"
+
+const upTo = (maximum: number) =>
+  Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }, { expected: `1 to ${maximum}` }))
 
 /** Requests per minute: 1 to 10,000, by default 60. */
-export const PerMinute = Schema.Int.check(
-  Schema.isBetween(
-    { minimum: 1, maximum: requestsPerMinute },
-    { expected: `1 to ${requestsPerMinute}` },
-  ),
-)
+export const PerMinute = upTo(requestsPerMinute)
 
 /** Requests per day: 1 to 100,000, by default 1,000. */
-export const PerDay = Schema.Int.check(
-  Schema.isBetween({ minimum: 1, maximum: requestsPerDay }, { expected: `1 to ${requestsPerDay}` }),
-)
+export const PerDay = upTo(requestsPerDay)
 
 /** The limits of a key. */
 export const Quota = Schema.Struct({ perMinute: PerMinute, perDay: PerDay })
@@ -27,9 +23,6 @@ export type Quota = typeof Quota.Type
 
 /** The default limits of a key (specification 2.8). */
 export const defaultQuota: Quota = { perMinute: 60, perDay: 1_000 }
-
-export const minuteMillis = 60_000
-export const dayMillis = 86_400_000
 
 /** Requests taken so far in the window with this number (epoch divided by the window's length). */
 export interface Usage {

@@ -1,15 +1,21 @@
 /**
- * Points in time. Inside, a time is a number: milliseconds since the epoch, so that pure code can
+ * Points in time. In code, a time is a number: milliseconds since the epoch, which pure code can
  * compare and add. On the wire it is ISO 8601 in UTC with milliseconds.
  *
- * Leaves out: reading the clock. Whoever needs `now` takes it as an argument.
+ * Leaves out: reading the clock. A function that needs `now` has a parameter for it.
  */
 import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 
 /** Milliseconds since the epoch, an integer. */
 export type Timestamp = number
 
-/** The last possible time. A wait that only a message ends has it. */
+export const minuteMillis = 60_000
+export const dayMillis = 86_400_000
+
+/** The beginning of the day of a time, in UTC. */
+export const dayOf = (time: Timestamp): Timestamp => time - (time % dayMillis)
+
+/** The last possible time: the end of a wait that only a message ends. */
 export const never: Timestamp = 8_640_000_000_000_000
 
 const parse = (text: string) => {

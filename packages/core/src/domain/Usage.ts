@@ -11,14 +11,7 @@ import type { AccountId } from "./Id.ts"
 import { KeyId, WorkflowId } from "./Id.ts"
 import { usageRows } from "./Limits.ts"
 import type { Run } from "./Run.ts"
-import type { Timestamp } from "./Timestamp.ts"
-import { format } from "./Timestamp.ts"
-
-/** How long a day is; all days are those of UTC. */
-export const dayMillis = 86_400_000
-
-/** The beginning of the day of a time. */
-export const dayOf = (time: Timestamp): Timestamp => time - (time % dayMillis)
+import { dayOf, format, type Timestamp } from "./Timestamp.ts"
 
 const parseDay = (text: string) => {
   const millis = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) ? Date.parse(text) : Number.NaN

@@ -1,13 +1,6 @@
 // The two windows of a key's quota, compared with counting every request by hand.
-import {
-  dayMillis,
-  minuteMillis,
-  take,
-  answerAt,
-  unused,
-  usageAt,
-  windowOf,
-} from "@millrace/core/domain/Quota"
+import { take, answerAt, unused, usageAt, windowOf } from "@millrace/core/domain/Quota"
+import { dayMillis, minuteMillis } from "@millrace/core/domain/Timestamp"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 

@@ -7,7 +7,7 @@
  * says that the peer is a proxy to be believed.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
-import { minuteMillis } from "@millrace/core/domain/Quota"
+import { minuteMillis } from "@millrace/core/domain/Timestamp"
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import * as NetAddress from "effect/net/NetAddress"

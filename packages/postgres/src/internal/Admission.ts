@@ -1,12 +1,11 @@
 /**
- * Admitting requests on Postgres: keys, windows and what is read ahead, in one statement for all
- * requests that arrive while the one before is under way.
+ * Admits requests on Postgres. One statement checks the keys, counts in the windows and reads the
+ * workflows of all requests that arrived while the previous statement ran.
  *
- * Guarantees: exact over any number of servers, because a window is only ever changed on its locked
- * row; keys are locked in one order, so that statements of several servers cannot block each other;
- * a key that has nothing left is only read, so that a flood of refused requests writes nothing.
- * Leaves out: waiting for the disk. Losing the last requests counted before a crash of the database
- * harms nobody.
+ * Guarantees: the limits are exact with any number of servers, because a window is only changed
+ * while its row is locked. All servers lock keys in the same order, so their statements do not
+ * deadlock. A key with nothing left is only read, so many refused requests write nothing. Leaves
+ * out: waiting for the disk. A crash of the database may lose the last counts.
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { AccountId, KeyId, WorkflowId } from "@millrace/core/domain/Id"
@@ -15,14 +14,14 @@ import { answerAt } from "@millrace/core/domain/Quota"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { Admission } from "@millrace/core/ports/KeyStore"
-import { Context, Effect, Option, Result, type Scope } from "effect"
+import { type Context, Effect, Option, Result, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { type DatabaseClock, millisOf } from "./DatabaseClock.ts"
 import * as Rows from "./Rows.ts"
 import * as Statements from "./Statements.ts"
 
-/** `now()` is when the transaction began; behind a lock only the clock itself knows the time. */
+/** The condition that a key is live. After a wait for a lock, `now()` would be too early. */
 export const isLive = (clock: DatabaseClock): string =>
   `k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${millisOf(clock)})`
 
@@ -30,8 +29,8 @@ export const isLive = (clock: DatabaseClock): string =>
 const requestsPerStatement = 250
 
 /**
- * The usage of a key in the windows of now. Where it says that nothing is left, that is so: within
- * a window usage only grows.
+ * The usage of each key in the current windows. If nothing is left here, nothing is left: usage
+ * only grows within a window.
  */
 const before = `
   SELECT a.place, a.wanted, k.id, k.account_id, k.per_minute, k.per_day, n.millis,
@@ -48,7 +47,7 @@ const before = `
   ) k
   LEFT JOIN LATERAL (SELECT * FROM key_usage u WHERE u.key_id = k.id OFFSET 0) u ON true`
 
-/** Takes as many as were asked for, or as many as both windows still have. */
+/** Takes the wanted number of requests, or as many as both windows still allow. */
 const take = `
   INSERT INTO key_usage AS u (key_id, minute, minute_used, day, day_used, granted, used_at)
   SELECT id, minute, g, day, g, g, millis
@@ -95,13 +94,13 @@ CROSS JOIN LATERAL (
   WHERE w2.id = w.id AND w2.account_id = a.account_id OFFSET 0
 ) found`
 
-/** One request: the hash of its key, and the workflow that it will read. */
+/** A request: the hash of its key, and the workflow to read with it. */
 export interface Asked {
   readonly hash: Uint8Array
   readonly ahead: WorkflowId | undefined
 }
 
-/** What became of all requests with one key. */
+/** The answer for all requests with one key. */
 interface Answer {
   readonly keyId: KeyId
   readonly accountId: AccountId
@@ -111,14 +110,14 @@ interface Answer {
   readonly usage: Usage
 }
 
-/** Either the answer for a key, or a workflow; places count from one. */
+/** The answer for a key, or a workflow. Places start at 1. */
 interface Row {
   readonly place: number
   readonly answer: Answer | null
   readonly workflow: Workflow | null
 }
 
-/** Requests in the form of the statement: each key once, and each workflow of a key once. */
+/** The requests of one statement. Each key is in it once, and each workflow of a key once. */
 class Batch {
   readonly #places = new Map<string, number>()
   readonly #numbers = new Map<string, number>()
@@ -127,7 +126,7 @@ class Batch {
   readonly workflowPlaces: Array<number> = []
   readonly workflows: Array<string> = []
 
-  /** The key's place, and how many requests with it came before. */
+  /** Returns the key's place, and how many earlier requests have the same key. */
   addKey(hash: Uint8Array): readonly [place: number, position: number] {
     const text = Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("latin1")
     const place = this.#places.get(text)
@@ -137,7 +136,7 @@ class Batch {
     return [this.hashes.length, 0]
   }
 
-  /** The workflow's number; none where nothing is read. */
+  /** Returns the workflow's number; `undefined` if no workflow is to be read. */
   addWorkflow(place: number, ahead: WorkflowId | undefined): number | undefined {
     if (ahead === undefined) return undefined
     const id = Rows.text(ahead)
@@ -166,7 +165,7 @@ const parametersOf = (batch: Batch, isAlone: boolean) => [
   arrayOf(batch.workflows, PgTypes.OID.text),
 ]
 
-/** What one request is told. */
+/** The answer for one request. */
 const admissionOf = (
   answer: Answer | undefined,
   position: number,
@@ -182,14 +181,14 @@ const admissionOf = (
   return { _tag: "Admitted", accountId, keyId, window, ...workflow }
 }
 
-/** Admits these requests in one statement, in their order. */
+/** Admits requests in one statement. The answers have the order of the requests. */
 export const admitAll = (
   sql: SqlClient,
   asked: ReadonlyArray<Asked>,
 ): Effect.Effect<ReadonlyArray<Admission>, SqlError> =>
   Effect.contextWith((context: Context.Context<never>) => {
-    // Within a transaction of the caller the setting would hold for the caller's writes, too.
-    const isAlone = Option.isNone(Context.getOption(context, sql.transactionService))
+    // In a transaction of the caller, the setting would also apply to the caller's writes.
+    const isAlone = !Statements.isWithin(sql, context)
     const batch = new Batch()
     const members = asked.map((each) => batch.add(each))
     return Effect.map(sql.unsafe<Row>(statement, parametersOf(batch, isAlone)), (rows) => {
@@ -209,10 +208,10 @@ export const admitAll = (
     })
   })
 
-/** How to admit a request. */
+/** Admits a request. */
 export type Admit = (hash: Uint8Array, ahead?: WorkflowId) => Effect.Effect<Admission, SqlError>
 
-/** Gathers requests into statements, as long as the scope is open. */
+/** Gathers requests into statements until the scope closes. */
 export const make = (sql: SqlClient): Effect.Effect<Admit, never, Scope.Scope> =>
   Effect.map(
     Statements.gather<Asked, Admission>(sql, {

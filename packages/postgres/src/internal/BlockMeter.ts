@@ -1,27 +1,26 @@
 /**
- * For how long an event loop has been blocked, seen from another thread of its process.
+ * Measures for how long an event loop is blocked. Another thread of the process uses it.
  *
- * Guarantees: a process that was frozen as a whole, or a machine that slept, counts for next to
- * nothing, because the thread that looks stood still, too. Leaves out: clocks; whoever looks brings
- * the time.
+ * Guarantees: time in which the whole process or the machine was suspended hardly counts, because
+ * the measuring thread was suspended, too. Leaves out: clocks; the caller passes the time.
  */
 
-/** Time between two looks that counts at most. */
+/** How much time between two calls counts at most. */
 const longestStepMillis = 1_000
 
-/** Measures one block after the other. Mutable. */
+/** Mutable. */
 export class BlockMeter {
   #beats: number
   #lookedAt: number
   #blocked = 0
 
-  /** `beats` is a number that changes whenever the loop turns, `now` a time in milliseconds. */
+  /** `beats` is a number that changes whenever the loop runs, `now` a time in milliseconds. */
   constructor(beats: number, now: number) {
     this.#beats = beats
     this.#lookedAt = now
   }
 
-  /** Milliseconds since the loop was last seen to have turned. */
+  /** For how many milliseconds the loop has not run. */
   look(beats: number, now: number): number {
     const passed = Math.min(now - this.#lookedAt, longestStepMillis)
     this.#lookedAt = now

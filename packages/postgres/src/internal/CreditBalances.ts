@@ -1,10 +1,9 @@
 /**
- * Accounts of credits as they are read, settled and written as a whole, in a transaction of the
- * caller.
+ * Locks, reads and writes credit accounts with their grants, in a transaction of the caller.
  *
- * Guarantees: accounts are locked in the order in which they are given, as the commits of runs lock
- * them; what becomes of them is the domain's to say. Leaves out: the hot path, which changes the
- * two numbers of an account without reading its grants.
+ * Guarantees: accounts are locked in the given order, which is the order of the runs' commits. The
+ * domain computes every new balance. Leaves out: the hot path, which changes the two sums of an
+ * account and does not read its grants.
  */
 import type { Grant, CreditBalance, Settled } from "@millrace/core/domain/Grant"
 import * as Grants from "@millrace/core/domain/Grant"
@@ -18,7 +17,7 @@ import * as LedgerRows from "./LedgerRows.ts"
 import * as Rows from "./Rows.ts"
 import { values } from "./Statements.ts"
 
-/** An account that is locked, and what the time is. */
+/** A locked account, and the time at which it was locked. */
 export interface LockedBalances {
   readonly number: number
   readonly balance: CreditBalance
@@ -28,7 +27,7 @@ export interface LockedBalances {
 const openStatement = `INSERT INTO credit_accounts (account_id, metered, posted, reserved)
   SELECT id, false, 0, 0 FROM unnest($1::text[]) AS a (id) ON CONFLICT DO NOTHING`
 
-// `clock_timestamp`, because `now()` is when the transaction began, before it waited for the lock.
+// `now()` would be the start of the transaction, before the wait for the lock.
 const lockStatement = `
   SELECT c.number::float8 AS number, ${Rows.object(LedgerRows.accounts, "c")} AS account,
     floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
@@ -44,11 +43,11 @@ interface LockRow {
   readonly now: Timestamp
 }
 
-/** The grants of an account that have something left. */
+/** The grants of an account that have credits left. */
 export const grantsOf = (sql: SqlClient, account: string) =>
   values<Grant>(sql, grantsStatement, [account])
 
-/** Locks an account, which is opened where it is not there yet. */
+/** Locks an account. Makes the account first if there is none. */
 export const lock = Effect.fnUntraced(function* (
   sql: SqlClient,
   account: string,
@@ -70,7 +69,7 @@ const saveGrants = `INSERT INTO credit_grants (${Rows.names(LedgerRows.grants)})
 const saveEntries = `INSERT INTO credit_entries (account, ${Rows.names(LedgerRows.entries)})
   SELECT $1, ${Rows.names(LedgerRows.entries)} FROM ${Rows.source(LedgerRows.entries, "e", 2)}`
 
-/** Stores what became of a locked account. */
+/** Stores the new state of a locked account. */
 export const save = Effect.fnUntraced(function* (
   sql: SqlClient,
   { number }: LockedBalances,
@@ -85,7 +84,7 @@ export const save = Effect.fnUntraced(function* (
   }
 })
 
-/** Locks accounts and takes back what is over of their grants. */
+/** Locks accounts and takes back the expired grants. */
 export const settle = (
   sql: SqlClient,
   accounts: ReadonlyArray<AccountId | string>,

@@ -10,36 +10,16 @@ import * as Rows from "./Rows.ts"
 
 /** What never changes of a delivery. */
 export const deliveries: Table<Delivery> = [
-  ...Rows.texts<Delivery>({
-    id: "id",
-    accountId: "account_id",
-    runId: "run_id",
-    type: "type",
-    url: "url",
-    origin: "origin",
-    headers: "headers",
-    body: "body",
-  }),
-  ...Rows.int4s<Delivery>({ sequence: "sequence" }),
-  ...Rows.int8s<Delivery>({ createdAt: "created_at" }),
+  ...Rows.texts<Delivery>("id", "accountId", "runId", "type", "url", "origin", "headers", "body"),
+  ...Rows.int4s<Delivery>("sequence"),
+  ...Rows.int8s<Delivery>("createdAt"),
 ]
 
 /** How far a delivery is, over {@link itemSource}. */
 export const items: Table<DeliveryItem> = [
-  ...Rows.texts<DeliveryItem>({
-    id: "id",
-    accountId: "account_id",
-    runId: "run_id",
-    type: "type",
-    url: "url",
-    state: "state",
-  }),
-  ...Rows.int4s<DeliveryItem>({ sequence: "sequence", attempts: "attempts" }),
-  ...Rows.int8s<DeliveryItem>({
-    createdAt: "created_at",
-    nextAttemptAt: "due_at",
-    settledAt: "settled_at",
-  }),
+  ...Rows.texts<DeliveryItem>("id", "accountId", "runId", "type", "url", "state"),
+  ...Rows.int4s<DeliveryItem>("sequence", "attempts"),
+  ...Rows.int8s<DeliveryItem>("createdAt", "settledAt", { nextAttemptAt: "due_at" }),
 ]
 
 /**
@@ -68,28 +48,28 @@ export const itemSource = (conditions: string): string => `
 
 /** What came of an attempt. */
 const attemptResult: Table<Attempted> = [
-  ...Rows.int8s<Attempted>({ at: "at" }),
-  ...Rows.int4s<Attempted>({ durationMillis: "duration_millis", status: "status" }),
-  ...Rows.texts<Attempted>({ error: "error", answer: "answer" }),
+  ...Rows.int8s<Attempted>("at"),
+  ...Rows.int4s<Attempted>("durationMillis", "status"),
+  ...Rows.texts<Attempted>("error", "answer"),
 ]
 
 /** Rows of the log. */
 export const attempts: Table<DeliveryAttempt> = [
-  ...Rows.int4s<DeliveryAttempt>({ number: "number" }),
-  ...Rows.int8s<DeliveryAttempt>({ nextAt: "next_at" }),
+  ...Rows.int4s<DeliveryAttempt>("number"),
+  ...Rows.int8s<DeliveryAttempt>("nextAt"),
   ...attemptResult,
 ]
 
 /** What a dispatcher has in hand. */
 export const busy: Table<Busy> = [
-  ...Rows.texts<Busy>({ accountId: "account_id", origin: "origin" }),
-  ...Rows.int4s<Busy>({ count: "count" }),
+  ...Rows.texts<Busy>("accountId", "origin"),
+  ...Rows.int4s<Busy>("count"),
 ]
 
 /** What came of claims, and what that writes. */
 export const attemptRecords: Table<AttemptRecord> = [
-  ...Rows.texts<AttemptRecord>({ id: "id" }),
-  ...Rows.int4s<AttemptRecord>({ fence: "fence", number: "number" }),
+  ...Rows.texts<AttemptRecord>("id"),
+  ...Rows.int4s<AttemptRecord>("fence", "number"),
   Rows.derived("state", "text", (record) => changeOf(record).state),
   Rows.derived("begun", "int4", (record) => changeOf(record).attempts),
   Rows.derived("delay", "int8", (record) => changeOf(record).delayMillis),
@@ -103,6 +83,6 @@ export const attemptRecords: Table<AttemptRecord> = [
 
 /** Signing secrets, sealed. */
 export const secrets: Table<StoredSecret> = [
-  ...Rows.texts<StoredSecret>({ id: "id", accountId: "account_id", sealed: "sealed" }),
-  ...Rows.int8s<StoredSecret>({ createdAt: "created_at", expiresAt: "expires_at" }),
+  ...Rows.texts<StoredSecret>("id", "accountId", "sealed"),
+  ...Rows.int8s<StoredSecret>("createdAt", "expiresAt"),
 ]

@@ -1,15 +1,16 @@
 /**
- * A lock file that holds for as long as the process that made it lives.
+ * A lock file that is valid as long as the process that made it is alive.
  *
- * Guarantees: at most one live process of this machine holds a folder's lock, whatever dies when,
- * and however many take over a dead one's lock at the same time. A process is known by its number
- * and, where `/proc` tells it, by its start, so that another process with a reused number is not
- * mistaken for it. Leaves out: other machines, and containers that do not see each other's
- * processes.
+ * Guarantees: at most one live process of this machine holds a folder's lock, even if a process
+ * dies at any moment or several processes take over a dead one's lock at once. A process is
+ * identified by its number and, if `/proc` shows it, by its start time. So a process with a reused
+ * number is a different process. Leaves out: other machines, and containers that do not see each
+ * other's processes.
  *
- * Whoever finds the lock of a dead process makes the file `lock.<token of the dead>`, which only
- * one can, and renames it to `lock`. Should that one die in between, the next makes the file named
- * after *its* token, and so on: no file of somebody else is ever removed while it may be in use.
+ * A process that finds a dead process's lock makes the file `lock.<token of the dead process>`,
+ * which only one process can make, and renames it to `lock`. If it dies before the rename, the next
+ * process makes the file with *its* token, and so on. So no process removes a file that another one
+ * may be using.
  */
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, Option, Schema, type Scope } from "effect"
@@ -20,9 +21,9 @@ import * as process from "node:process"
 
 const Holder = Schema.Struct({
   pid: Schema.Int,
-  /** When the process started, in the words of the operating system; `null` where it has none. */
+  /** When the process started, as the operating system writes it; `null` if unknown. */
   startedAt: Schema.NullOr(Schema.String),
-  /** Different for every lock that was ever taken. */
+  /** Different for every lock. */
   token: Schema.String.check(Schema.isPattern(/^[\w-]+$/)),
 })
 
@@ -31,7 +32,7 @@ export type Holder = typeof Holder.Type
 
 const name = "lock"
 
-/** True for the names that this module gives to files. */
+/** True for the name of a file that this module makes. */
 export const isLockFile = (file: string): boolean => file === name || file.startsWith(`${name}.`)
 
 const decodeHolder = Schema.decodeUnknownOption(Schema.fromJsonString(Holder))
@@ -39,7 +40,7 @@ const decodeHolder = Schema.decodeUnknownOption(Schema.fromJsonString(Holder))
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && "code" in error && error.code === code
 
-/** Runs what may fail with this code, which then means `undefined`. */
+/** Runs a function. Returns `undefined` if it throws an error with this code. */
 const unless = <A>(code: string, run: () => A): A | undefined => {
   try {
     return run()
@@ -49,12 +50,12 @@ const unless = <A>(code: string, run: () => A): A | undefined => {
   }
 }
 
-/** States of a process that has ended and that its parent has not asked after yet. */
+/** States of a process that has ended but whose parent has not yet waited for it. */
 const ended = new Set(["Z", "X"])
 
 /**
- * The 22nd field of the process's status, where it is alive; the second field may contain anything,
- * also brackets.
+ * When a live process started: the 22nd field of its status. The second field may contain any text,
+ * brackets included.
  */
 const startOf = (pid: number): string | null => {
   try {
@@ -71,7 +72,7 @@ const isRunning = (pid: number): boolean => {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // A process of another user may not be signalled, but it is there.
+    // The process exists, but belongs to another user.
     return hasCode(error, "EPERM")
   }
 }
@@ -79,7 +80,7 @@ const isRunning = (pid: number): boolean => {
 const isAlive = ({ pid, startedAt }: Holder): boolean =>
   isRunning(pid) && (startedAt === null || startedAt === startOf(pid))
 
-/** The holder that a file names; one that cannot be read names somebody who is long gone. */
+/** The holder that a file names. A file that cannot be read names a process that has ended. */
 const readHolder = (file: string): Holder | undefined => {
   const text = unless("ENOENT", () => readFileSync(file, "utf8"))
   if (text === undefined) return undefined
@@ -87,7 +88,7 @@ const readHolder = (file: string): Holder | undefined => {
   return Option.getOrElse(decodeHolder(text), () => gone)
 }
 
-/** Gives the draft a further name, unless a file of that name exists. */
+/** Links the draft to a second name. False if a file of that name exists. */
 const tryLink = (draft: string, file: string): boolean =>
   unless("EEXIST", () => {
     linkSync(draft, file)
@@ -99,7 +100,7 @@ type Outcome =
   | { readonly _tag: "Held"; readonly by: Holder }
   | { readonly _tag: "Changed" }
 
-/** One try; `Changed` when somebody else was at work meanwhile and it has to be tried again. */
+/** One try. `Changed` means that another process interfered: try again. */
 const tryTake = (folder: string, draft: string): Outcome => {
   const lock = join(folder, name)
   const chain: Array<{ readonly file: string; readonly holder: Holder }> = []
@@ -146,7 +147,7 @@ const newToken = SecureRandom.SecureRandom.use((random) => random.uuidV4()).pipe
   Effect.provide(SecureRandom.layerWebCrypto),
 )
 
-/** Takes the folder's lock until the scope closes, or returns who holds it. */
+/** Takes the folder's lock until the scope closes, or returns the process that holds it. */
 export const acquire = Effect.fnUntraced(function* (
   folder: string,
 ): Effect.fn.Return<Holder | undefined, StorageError, Scope.Scope> {

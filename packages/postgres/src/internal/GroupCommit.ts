@@ -1,40 +1,38 @@
 /**
- * Group commit: what arrives while flushes are in flight goes out together as the next one.
+ * Group commit. Members that arrive while flushes are in flight go out together in the next flush.
  *
- * A second flush may go out while the first is in flight. Then one half of the callers goes on
- * while the database works for the other, instead of everybody waiting for everybody. Where there
- * can be no second flush, where an exclusivity key forbids it, the next one goes out before anybody
- * hears of the last.
+ * A second flush may go out while the first is in flight. So the database works for one half of the
+ * callers while the other half continues. If an exclusivity key forbids a second flush, the next
+ * flush goes out before the members of the last one get their outcomes.
  *
- * Guarantees: alone, a member goes out at once; each member gets its own outcome; two members of
- * one key are never in flight together, and go out in the order in which they came. A caller that
- * is interrupted while its member waits takes it back; one whose member is in flight leaves it to
- * its fate. Leaves out: what a flush is.
+ * Guarantees: a single member goes out at once. Each member gets its own outcome. Members with the
+ * same key go out in their order, and never two at the same time. If a caller is interrupted, its
+ * member is withdrawn while it waits; once in flight, it is written. Leaves out: what a flush is.
  */
 import { Effect, Exit, FiberSet, type Scope } from "effect"
 
 /** How members are gathered and written. */
 export interface Options<Member, Outcome, E> {
-  /** Members of one key depend on each other; a member without a key depends on nothing. */
+  /** Members with the same key are written in order. A member without a key has no order. */
   readonly keyOf: (member: Member) => string | undefined
   /**
-   * What a member has to itself while it is written, but for members of the same flush: another
-   * flush of the same exclusivity key would only wait for the first.
+   * Members with the same exclusivity key are never in two flushes at once, because the second
+   * flush would only wait for the first. They may be in the same flush.
    */
   readonly exclusivityKeyOf?: (member: Member) => string | undefined
   /** Writes members in one atomic step, and returns their outcomes in the same order. */
   readonly flush: (members: ReadonlyArray<Member>) => Effect.Effect<ReadonlyArray<Outcome>, E>
   /**
-   * True for an error after which it is known that nothing was written, and that one member may
-   * have caused: then each member goes out again alone, so that it spoils only its own commit. The
-   * same is done after a defect, as of a member that cannot be encoded.
+   * True for an error that one member may have caused, if nothing was written. Then each member
+   * goes out again alone, and only the bad one fails. A defect is treated the same way, such as a
+   * member that cannot be encoded.
    */
   readonly isOneMembers: (error: E) => boolean
-  /** What callers get that still wait when the scope closes. */
+  /** The error for callers that still wait when the scope closes. */
   readonly closed: E
-  /** What members get whose flush takes too long; it is not known whether they were written. */
+  /** The error for members whose flush takes too long. They may have been written. */
   readonly late: E
-  /** How long a flush may take: one that nobody answers would hold up everything behind it. */
+  /** How long a flush may take. Without a limit, a lost one would block all later ones. */
   readonly flushMillis: number
   /** How many members go out together at most. */
   readonly maxMembers: number
@@ -50,10 +48,10 @@ interface Waiting<Member, Outcome, E> {
   isAbandoned: boolean
 }
 
-/** Fewer members than these are not divided among flushes: a flush has a price of its own. */
+/** Fewer members go out in one flush, because every flush costs time. */
 const membersWorthDividing = 32
 
-/** Takes what goes out next, at most so many; what has to wait for it, or for `busy`, stays. */
+/** Takes the next members, up to the limit. Members that must wait for others stay. */
 const takeNext = <Member, Outcome, E>(
   waiting: ReadonlyArray<Waiting<Member, Outcome, E>>,
   busy: ReadonlySet<string>,
@@ -77,7 +75,7 @@ const takeNext = <Member, Outcome, E>(
   return { next, rest }
 }
 
-/** Writes members, but does not wait for ever. */
+/** Writes members, and fails if that takes too long. */
 const flushInTime = <Member, Outcome, E>(
   batch: ReadonlyArray<Waiting<Member, Outcome, E>>,
   { flush, flushMillis, late }: Options<Member, Outcome, E>,
@@ -87,10 +85,10 @@ const flushInTime = <Member, Outcome, E>(
     orElse: () => Effect.fail(late),
   })
 
-/** Gives members their outcomes. */
+/** Tells each member of a flush its outcome. */
 type Tell = () => void
 
-/** Writes members, and returns how to tell each its outcome. Never fails: the outcomes say that. */
+/** Writes members, and returns how to tell them. Never fails: failures are outcomes. */
 const write = <Member, Outcome, E>(
   batch: ReadonlyArray<Waiting<Member, Outcome, E>>,
   options: Options<Member, Outcome, E>,
@@ -105,7 +103,7 @@ const write = <Member, Outcome, E>(
     const mayBeOneMembers =
       reason?._tag === "Die" || (reason?._tag === "Fail" && options.isOneMembers(reason.error))
     if (batch.length > 1 && mayBeOneMembers) {
-      // Each hears at once, because the others may take their time.
+      // Tells each at once, because the others may take long.
       const alone = (one: (typeof batch)[number]) =>
         Effect.map(write([one], options), (tell) => tell())
       return Effect.as(Effect.forEach(batch, alone, { discard: true }), () => undefined)
@@ -115,7 +113,7 @@ const write = <Member, Outcome, E>(
     })
   })
 
-/** What waits, what is in flight, and when the next flush goes out. */
+/** The members that wait, the flushes in flight, and when the next flush goes out. */
 class Flights<Member, Outcome, E> {
   readonly #options: Options<Member, Outcome, E>
   readonly #fork: (effect: Effect.Effect<void>) => unknown
@@ -160,8 +158,8 @@ class Flights<Member, Outcome, E> {
   })
 
   /**
-   * Sends what may go, as long as there is room for a flush. So many have just landed, whose
-   * callers are about to come back, and count where members are divided.
+   * Starts flushes while there is room. `landed` members have just been written: their callers will
+   * soon submit again, so they count when members are divided among flushes.
    */
   #depart(landed = 0): void {
     const { flushesAtOnce, maxMembers } = this.#options
@@ -175,7 +173,7 @@ class Flights<Member, Outcome, E> {
     }
   }
 
-  /** Sends what may go once everything that is now under way has had its turn to submit. */
+  /** Starts flushes after all other fibers had a chance to submit. */
   #departSoon(): void {
     if (this.#isDue || this.#inFlight.size >= this.#options.flushesAtOnce) return
     this.#isDue = true
@@ -218,14 +216,14 @@ class Flights<Member, Outcome, E> {
   }
 }
 
-/** Takes up flushing for as long as the scope is open, and returns how to submit. */
+/** Flushes until the scope closes. Returns how to submit a member. */
 export const make = Effect.fnUntraced(function* <Member, Outcome, E>(
   options: Options<Member, Outcome, E>,
 ): Effect.fn.Return<(member: Member) => Effect.Effect<Outcome, E>, never, Scope.Scope> {
   const fibers = yield* FiberSet.make<void>()
   const fork = yield* FiberSet.runtime(fibers)()
   const flights = new Flights(options, fork)
-  // Before the flushes are interrupted, so that each member is told by us and not by a flush.
+  // Runs before the flushes are interrupted, so members fail with `closed`.
   yield* Effect.addFinalizer(() => flights.close)
   return flights.submit
 })

@@ -1,25 +1,23 @@
 /**
- * Which handlers of a process are in progress, in memory that two threads share: the event loop
- * writes, and the thread that keeps the lease reads it while the loop is blocked.
+ * Which handlers of a process are in progress, in memory that two threads share. The event loop
+ * writes it. The thread that keeps the lease reads it while the event loop is blocked.
  *
- * Guarantees: a handler costs less than a microsecond, and nothing here fails. What is read while
- * the event loop turns may be out of date. Leaves out: more handlers at once than there are places;
- * those are only counted.
+ * Guarantees: writing takes less than a microsecond per handler, and nothing here fails. A reader
+ * may see old values while the event loop runs. Leaves out: the names of further handlers when all
+ * places are taken; these are only counted.
  */
 import { describeNode } from "@millrace/core/domain/CalledNode"
 import { RunId } from "@millrace/core/domain/Id"
+import { namesShown } from "@millrace/core/domain/Limits"
 import type { Watchdog } from "@millrace/core/ports/Watchdog"
 
-/** Handlers that are kept by name. */
+/** How many handlers are kept by name. */
 const places = 256
 
 /** Bytes of one description; a longer one is cut. */
 const placeBytes = 256
 
-/** Handlers that a sentence names at most. */
-const named = 5
-
-/** Numbers in front: how often the loop has turned, who has control, how many are in progress. */
+/** The memory starts with: how often the loop ran, who has control, how many are in progress. */
 const beats = 0
 const onStack = 1
 const inProgress = 2
@@ -27,7 +25,7 @@ const firstOrder = 3
 const firstLength = firstOrder + places
 const numbers = firstLength + places
 
-/** A board that a thread can be given. */
+/** A new board. A thread can be given it. */
 export const make = (): SharedArrayBuffer =>
   new SharedArrayBuffer(numbers * Int32Array.BYTES_PER_ELEMENT + places * placeBytes)
 
@@ -36,7 +34,7 @@ const numbersOf = (board: SharedArrayBuffer) => new Int32Array(board, 0, numbers
 const bytesOf = (board: SharedArrayBuffer) =>
   new Uint8Array(board, numbers * Int32Array.BYTES_PER_ELEMENT)
 
-/** Writes that the event loop turns. */
+/** Records that the event loop runs. */
 export const beat = (board: SharedArrayBuffer): void => {
   Atomics.add(numbersOf(board), beats, 1)
 }
@@ -44,7 +42,7 @@ export const beat = (board: SharedArrayBuffer): void => {
 /** A number that changes with every {@link beat}. */
 export const beatsOf = (board: SharedArrayBuffer): number => Atomics.load(numbersOf(board), beats)
 
-/** Writes handlers to a board, for the event loop. */
+/** Writes handlers to a board. For the event loop. */
 export const writer = (board: SharedArrayBuffer): Watchdog => {
   const header = numbersOf(board)
   const bytes = bytesOf(board)
@@ -56,7 +54,7 @@ export const writer = (board: SharedArrayBuffer): Watchdog => {
       Atomics.add(header, inProgress, 1)
       const place = free.pop() ?? 0
       if (place === 0) return place
-      // Into memory of its own first: an encoder does not write into shared memory everywhere.
+      // Not directly: some engines cannot encode into shared memory.
       const line = `${node.runId} ${describeNode(node)}`
       const text = encoder.encode(line).subarray(0, placeBytes)
       bytes.set(text, (place - 1) * placeBytes)
@@ -79,15 +77,15 @@ export const writer = (board: SharedArrayBuffer): Watchdog => {
   }
 }
 
-/** What a board says of a block. */
+/** What a board tells about a blocked event loop. */
 export interface Explained {
-  /** The handler that has control, or else those in progress, as a clause. */
+  /** A clause that names the handler in control; if none is, the handlers in progress. */
   readonly clause: string
-  /** The run whose handler has control; `undefined` where that is not known. */
+  /** The run whose handler has control; `undefined` if unknown. */
   readonly run: RunId | undefined
 }
 
-/** What a board says of a block that lasts. */
+/** Explains why the event loop is blocked. */
 export const explain = (board: SharedArrayBuffer): Explained => {
   const header = numbersOf(board)
   const bytes = bytesOf(board)
@@ -108,7 +106,7 @@ export const explain = (board: SharedArrayBuffer): Explained => {
   const last = Array.from({ length: places }, (_, index) => index + 1)
     .filter((place) => lengthOf(place) > 0)
     .toSorted((a, b) => header[firstOrder + b - 1]! - header[firstOrder + a - 1]!)
-    .slice(0, named)
+    .slice(0, namesShown)
   const more = count > last.length ? `, and ${count - last.length} more` : ""
   const names = last.map((place) => lineOf(place)[1]).join(", ")
   return { run: undefined, clause: `in progress are ${names}${more}` }

@@ -1,8 +1,8 @@
 /**
- * The names of starts: what a commit remembers beside a new run, so that a repeated start finds it.
+ * Idempotency keys. The commit of a new run stores its key, so a repeated start finds the run.
  *
- * Guarantees: a name holds by the database's clock, and exactly as long as its commit said. Leaves
- * out: taking a name, which is part of the statement that writes the run.
+ * Guarantees: a key expires by the database's clock, at the time that its commit has set. Leaves
+ * out: storing a key, which is part of the statement that writes the run.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { KnownStart } from "@millrace/core/domain/Idempotency"
@@ -12,13 +12,13 @@ import type { SqlError } from "effect/sql/SqlError"
 import { millisOf } from "./DatabaseClock.ts"
 import * as Rows from "./Rows.ts"
 
-/** The database's clock. A statement that waited for another one sees how late it is. */
+/** The database's clock: the time now, even if the statement has waited for a lock. */
 export const nowMillis = millisOf("clock_timestamp()")
 
-/** How many names that no longer hold one statement removes at most. */
+/** How many expired keys one statement removes at most. */
 const removedAtOnce = 10_000
 
-/** The run that an account has started under a name that still holds. */
+/** The run that an account has started with this key, unless the key has expired. */
 export const find = (
   sql: SqlClient,
   account: AccountId,
@@ -32,7 +32,7 @@ export const find = (
     (rows) => Option.fromUndefinedOr(rows[0]),
   )
 
-/** Removes names that no longer hold, some at a time. */
+/** Removes some expired keys, and returns how many. */
 const removeSome = (sql: SqlClient): Effect.Effect<number, SqlError> =>
   Effect.map(
     sql.unsafe(`
@@ -43,11 +43,11 @@ const removeSome = (sql: SqlClient): Effect.Effect<number, SqlError> =>
     (rows) => rows.length,
   )
 
-/** Removes, now and then, what no longer holds. */
+/** Removes expired keys every ten minutes, until the scope closes. */
 export const keepTidy = (sql: SqlClient): Effect.Effect<void, never, Scope.Scope> =>
   removeSome(sql).pipe(
     Effect.repeat({ while: (count) => count === removedAtOnce }),
-    Effect.catch((error) => Effect.logWarning("could not remove old names of starts", error)),
+    Effect.catch((error) => Effect.logWarning("could not remove expired idempotency keys", error)),
     Effect.delay("10 minutes"),
     Effect.repeat(Schedule.forever),
     Effect.forkScoped,

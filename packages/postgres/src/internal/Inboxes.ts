@@ -1,9 +1,9 @@
 /**
- * The inboxes of runs: messages are appended under the lock of the run's row, which numbers them
- * without gaps and has a commit that parks the run come before or after, never between.
+ * The inboxes of runs. A message is appended while the run's row is locked. So numbers have no
+ * gaps, and a commit that parks the run comes either before the message or after it.
  *
- * Guarantees: a message and the waking of its run are one atomic step; by the database's clock.
- * Leaves out: taking messages, which is the commit's.
+ * Guarantees: storing a message and waking its run are one atomic step. Times come from the
+ * database's clock. Leaves out: taking messages; commits do that.
  */
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import { messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
@@ -23,16 +23,16 @@ const find = `
 SELECT number::float8 AS number, status FROM runs
 WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} FOR UPDATE`
 
-/** A run's own row, locked. */
+/** The locked row of a run. */
 interface Target {
   readonly number: number
   readonly status: RunStatus
 }
 
 /**
- * Parameters: $1 the number of the run, whose row the caller has locked before; $2 the id of the
- * message, $3 its name, $4 its payload; $5 whether it comes from outside; $6 whether the run is
- * open. Answers with no row where there is no room.
+ * Parameters: $1 the number of the run, whose row the caller has locked; $2 the id of the message,
+ * $3 its name, $4 its payload; $5 true if no run has sent it; $6 true if the run is open. Returns
+ * no row if the inbox is full.
  */
 const appendStatement = `
 WITH known AS MATERIALIZED (
@@ -61,7 +61,7 @@ interface Appended {
   readonly replay: boolean
 }
 
-/** Appends a message to the inbox of a run. Within a transaction, so that its lock holds. */
+/** Appends a message to the inbox of a run. Needs a transaction, which keeps the row locked. */
 const append = Effect.fnUntraced(function* (
   sql: SqlClient,
   account: AccountId,
@@ -73,7 +73,7 @@ const append = Effect.fnUntraced(function* (
   if (target === undefined) return { _tag: "NotFound" }
   const { number: run, status } = target
   const isOpen = !isTerminal(status)
-  // A statement of its own: its snapshot has to be later than the lock.
+  // A second statement, because its snapshot must be later than the lock.
   const [appended] = yield* sql.unsafe<Appended>(appendStatement, [
     run,
     Rows.text(message.id),
@@ -97,7 +97,7 @@ export const send = (
 ): Effect.Effect<SendResult, SqlError> =>
   sql.withTransaction(append(sql, account, id, message, true))
 
-/** Appends a message of another run; one that no inbox takes is dropped. */
+/** Appends a message that another run sends. It is dropped if the run is unknown or has ended. */
 export const sendWithin = (
   sql: SqlClient,
   account: AccountId,
@@ -123,7 +123,7 @@ FROM wanted w CROSS JOIN LATERAL (
   ) OFFSET 0
 ) m ORDER BY m.run, m.number`
 
-/** Messages of several runs, read by one statement. */
+/** Reads the messages of several runs in one statement. */
 export const read = (
   sql: SqlClient,
   requests: ReadonlyArray<InboxRequest>,

@@ -1,10 +1,10 @@
 /**
- * Leases that outlive a blocked event loop: a thread with a connection of its own renews them, as
- * long as the block does not last too long.
+ * Keeps leases while the event loop is blocked. A thread with its own connection renews them until
+ * the block has lasted too long.
  *
- * Guarantees: the event loop still asks what it owns, so that a run which went to somebody else is
- * stopped here; the thread does not keep the process alive. A thread that ends is started again.
- * Leaves out: PGlite, whose database is blocked with its process.
+ * Guarantees: the event loop still asks which runs it owns, and stops those that another process
+ * has taken over. The thread does not keep the process alive. If the thread ends, it is started
+ * again. Leaves out: PGlite, whose database is blocked with its process.
  */
 import type { RunnerId } from "@millrace/core/domain/Id"
 import type { RunStore } from "@millrace/core/ports/RunStore"
@@ -16,28 +16,28 @@ import * as HandlerBoard from "./HandlerBoard.ts"
 import type { LeaseOrder, LeaseThreadData } from "./LeaseThread.ts"
 import type { Options } from "../Postgres.ts"
 
-/** What a keeper goes by. */
+/** The settings of a keeper. */
 export interface KeeperOptions {
   readonly connection: Options
-  /** How many milliseconds the event loop may be blocked before its leases are let go. */
+  /** How many milliseconds the event loop may be blocked before its leases end. */
   readonly blockedMillis: number
-  /** True: the process ends when they are. */
+  /** True if the process ends then. */
   readonly endsProcess: boolean
 }
 
 /** What a runner does through its keeper. */
 export interface LeaseKeeper extends Pick<RunStore["Service"], "heartbeat" | "endLease"> {
-  /** Hears of handlers, so that a block can be told with their names. */
+  /** Records handlers, so a message about a block can name them. */
   readonly watchdog: Watchdog
 }
 
-/** How often the event loop says that it turns. */
+/** How often the event loop records that it runs. */
 const beatMillis = 250
 
-/** How long a thread is waited for that was told to stop. */
+/** How long a thread may take to stop. */
 const stopMillis = 3_000
 
-/** How long a keeper waits before it starts a thread again. */
+/** How long a keeper waits before it starts the thread again. */
 const againMillis = 5_000
 
 const isSource = import.meta.url.endsWith(".ts")
@@ -46,10 +46,10 @@ const entry = new URL(isSource ? "./LeaseThread.ts" : "./LeaseThread.js", import
 
 const condition = "--conditions=@millrace/source"
 
-/** What a thread needs that renews rows now and then; without a bound it takes a quarter more. */
+/** Enough for the thread. Without limits it would use a quarter more memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 96 }
 
-/** A thread runs with the flags of its process; where a test runs sources, one may be missing. */
+/** A thread has the flags of its process. In tests, which run the sources, one may be missing. */
 const flags = isSource && !process.execArgv.includes(condition) ? { execArgv: [condition] } : {}
 
 const start = (data: LeaseThreadData): Worker => {
@@ -83,7 +83,7 @@ export const make = Effect.fnUntraced(function* (
     started.once("exit", (code) => resume(Effect.succeed(`it ended with ${code}`)))
     const stopped = Effect.callback<void>((done) => {
       started.removeAllListeners()
-      // What still goes wrong in it is nobody's concern, and without a listener it would be thrown.
+      // An error no longer matters. Without a listener, it would be thrown.
       started.on("error", () => undefined)
       started.once("exit", () => done(Effect.void))
       tell({ _tag: "Stop" })

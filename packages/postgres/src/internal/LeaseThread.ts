@@ -1,14 +1,14 @@
 /**
- * The thread that keeps the leases of a process's runners while the event loop is blocked, over a
- * connection of its own. Loaded by `LeaseKeeper` as a worker; nobody imports it.
+ * The thread that keeps the leases of a process's runners while the event loop is blocked. It has
+ * its own connection. `LeaseKeeper` loads it as a worker; no module imports it.
  *
- * It tells of a block on standard error while it lasts, since the log needs the event loop. When
- * the block has lasted too long it lets the leases go, so that others take the runs over, and ends
- * the process where it was told to.
+ * The thread reports a block on standard error while the block lasts, because the log needs the
+ * event loop. After `blockedMillis` it ends the leases, so other processes take over the runs. Then
+ * it ends the process if the settings say so.
  *
- * Guarantees: a lease that was let go does not come back: no renewal is on its way then, and later
- * ones renew only rows that are there; a thread that stops leaves nothing open. Leaves out: what a
- * runner still owns; the event loop asks that, and begins its leases.
+ * Guarantees: a lease that the thread has ended does not come back. The thread waits for renewals
+ * in progress first, and later renewals only change rows that exist. A thread that stops closes its
+ * connection. Leaves out: starting leases, and which runs a runner owns; the event loop does both.
  */
 import { inSeconds } from "@millrace/core/domain/CalledNode"
 import type { RunnerId } from "@millrace/core/domain/Id"
@@ -25,27 +25,27 @@ import { Renewals, within } from "./Renewals.ts"
 import * as Rows from "./Rows.ts"
 import * as RunClaims from "./RunClaims.ts"
 
-/** What the thread is given. */
+/** The settings of the thread. */
 export interface LeaseThreadData {
   readonly board: SharedArrayBuffer
   readonly url: string
   readonly prepare: boolean | undefined
-  /** How long a block may last before leases are let go. */
+  /** How many milliseconds a block may last before the leases end. */
   readonly blockedMillis: number
-  /** Whether the process ends then. */
+  /** True if the process ends then. */
   readonly endsProcess: boolean
 }
 
-/** What the thread is told. */
+/** What the event loop tells the thread. */
 export type LeaseOrder =
   | { readonly _tag: "Keep"; readonly runner: RunnerId; readonly leaseMillis: number }
   | { readonly _tag: "Forget"; readonly runner: RunnerId }
   | { readonly _tag: "Stop" }
 
-/** How often the thread looks. */
+/** How often the thread looks at the board. */
 const tickMillis = 250
 
-/** A block that lasts as long is told. */
+/** A block that lasts this long is reported. */
 const tellMillis = 1_000
 
 /** How long the thread waits for the database before it ends the process. */
@@ -55,13 +55,13 @@ const say = (sentence: string): void => {
   try {
     writeSync(2, `${sentence}\n`)
   } catch {
-    // Nobody listens on standard error.
+    // Standard error is closed.
   }
 }
 
 const monotonicMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1_000_000)
 
-/** A lease, and when it is to be renewed. */
+/** A lease, and when to renew it. */
 interface Kept {
   readonly leaseMillis: number
   renewAt: number
@@ -70,8 +70,8 @@ interface Kept {
 const expiry = `UPDATE runners SET lease_until = ${nowMillis} WHERE id = $1`
 
 /**
- * Lets leases go. Where it is known which run is to blame, that is recorded; else each lease just
- * runs out, so that runs with nodes in progress are suspects, as after a death.
+ * Ends leases. If the run that blocks the loop is known, it gets a loss. Otherwise the leases
+ * expire, and every run with a node in progress becomes a suspect, as after a death.
  */
 const letGo = (sql: SqlClient, runners: Iterable<RunnerId>, known: Blocked | undefined) =>
   Effect.forEach(
@@ -144,7 +144,7 @@ const watching = (
     return yield* Effect.forever(Effect.andThen(look, Effect.sleep(tickMillis)))
   })
 
-/** Listens to orders until told to stop. */
+/** Follows orders until the order to stop. */
 const obey = (kept: Map<RunnerId, Kept>) =>
   Effect.callback<void>((resume) => {
     parentPort?.on("message", (order: LeaseOrder) => {

@@ -11,32 +11,22 @@ import type { RunFacts } from "@millrace/core/domain/LedgerCheck"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import * as Rows from "./Rows.ts"
 
-const bools = Rows.columns("bool")
-const int4s = Rows.columns("int4")
-const int8s = Rows.columns("int8")
-const texts = Rows.columns("text")
-
 export const accounts: Rows.Table<CreditAccount> = [
-  ...texts<CreditAccount>({ accountId: "account_id" }),
-  ...bools<CreditAccount>({ metered: "metered" }),
-  ...int8s<CreditAccount>({ posted: "posted", reserved: "reserved", dueAt: "due_at" }),
+  ...Rows.texts<CreditAccount>("accountId"),
+  ...Rows.columns("bool")<CreditAccount>("metered"),
+  ...Rows.int8s<CreditAccount>("posted", "reserved", "dueAt"),
 ]
 
 export const grants: Rows.Table<Grant> = [
-  ...texts<Grant>({ accountId: "account_id", id: "id", actor: "actor", reason: "reason" }),
-  ...int8s<Grant>({
-    amount: "amount",
-    remaining: "remaining",
-    expiresAt: "expires_at",
-    at: "at",
-  }),
-  ...int4s<Grant>({ priority: "priority" }),
+  ...Rows.texts<Grant>("accountId", "id", "actor", "reason"),
+  ...Rows.int8s<Grant>("amount", "remaining", "expiresAt", "at"),
+  ...Rows.int4s<Grant>("priority"),
 ]
 
 /** What of an entry is a column of its own; whose it is stands in numbers beside it. */
 export const entries: Rows.Table<Entry> = [
-  ...int8s<Entry>({ posted: "posted", reserved: "reserved", at: "at" }),
-  ...texts<Entry>({ kind: "kind", part: "part", actor: "actor", reason: "reason" }),
+  ...Rows.int8s<Entry>("posted", "reserved", "at"),
+  ...Rows.texts<Entry>("kind", "part", "actor", "reason"),
 ]
 
 /** An entry as it is read: its key follows from the rest. */
@@ -57,8 +47,8 @@ export const entryOf = (
 })
 
 export const facts: Rows.Table<RunFacts> = [
-  ...texts<RunFacts>({ id: "id", status: "status" }),
-  ...int8s<RunFacts>({ estimatedCredits: "estimated_credits", actualCredits: "actual_credits" }),
+  ...Rows.texts<RunFacts>("id", "status"),
+  ...Rows.int8s<RunFacts>("estimatedCredits", "actualCredits"),
 ]
 
 /** A commit that moves credits, at its place among those that came together. */

@@ -1,9 +1,9 @@
 /**
- * Commits that start runs, or send messages to other runs: several statements in one transaction.
+ * Commits that start runs or send messages to other runs: several statements in one transaction.
  *
- * Guarantees: all of it is written, or nothing. The rows of all runs that it touches are locked in
- * one order, behind the account whose credits it moves, so that two of them never wait for each
- * other in a circle. Leaves out: commits without any of this, which pay nothing for it.
+ * Guarantees: all of a commit is written, or nothing. A commit locks the credit account first, then
+ * the rows of all its runs in the order of their ids, so two commits cannot deadlock. Leaves out:
+ * other commits.
  */
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit, StartedRun } from "@millrace/core/ports/RunStore"
@@ -16,7 +16,7 @@ import * as Rows from "./Rows.ts"
 import * as RunCommits from "./RunCommits.ts"
 import * as RunCredits from "./RunCredits.ts"
 
-/** True for a commit that needs more than its own statement. */
+/** True for a commit that needs more than one statement. */
 export const hasOutbox = ({ messages = [], starts = [] }: RunCommit): boolean =>
   messages.length > 0 || starts.length > 0
 
@@ -44,7 +44,7 @@ const lock = Effect.fnUntraced(function* (
     ON r.id = w.id ORDER BY r.id FOR UPDATE OF r`
 })
 
-/** Applies a commit with all that it starts and sends. */
+/** Applies a commit, starts its runs and sends its messages. */
 export const write = (
   sql: SqlClient,
   commit: RunCommit,

@@ -1,9 +1,10 @@
 /**
- * The losses of runs, as parts of statements: what a claim appends, what a runner that lives takes
- * back, and what operators see of it and may forgive.
+ * The losses of runs, as parts of statements. A claim adds a loss; a runner that is alive removes
+ * the losses that were put down to its death; an operator lists the runs with losses and clears
+ * them.
  *
- * How many losses a run has stands in `open_runs`, too, and changes in the same statement. Leaves
- * out: which suspects a claim takes, see ClaimStatement.
+ * `open_runs` repeats how many losses a run has; the same statement changes both. Leaves out: which
+ * suspects a claim takes; see ClaimStatement.
  */
 import { lossesPerRun } from "@millrace/core/domain/Limits"
 import type { RunId, RunnerId } from "@millrace/core/domain/Id"
@@ -16,19 +17,19 @@ import * as Rows from "./Rows.ts"
 const nowMillis = millisOf("statement_timestamp()")
 
 /**
- * The condition that an open run has losses. Said as a list of what there can be, because the
- * planner expects few rows of that, and reads them by their index.
+ * The condition that an open run has losses. It lists every possible number, because the planner
+ * then expects few rows and uses the index.
  */
 export const isSuspect = (losses: string): string =>
   `${losses} IN (${Array.from({ length: lossesPerRun }, (_, n) => n + 1).join(", ")})`
 
-/** How long a runner looks for its losses after it was heard of again. */
+/** How long a runner that is back looks for losses that name it. */
 const returnedMillis = 3_600_000
 
 /**
- * The places of the nodes in progress. What handlers left behind stands beside them and may hold
- * what `json` keeps and Postgres cannot read: U+0000 and lone surrogates. Replacing their escapes
- * leaves it valid, also behind a backslash.
+ * The ordinals of the nodes in progress. The same JSON has data of handlers, which may contain
+ * U+0000 and lone surrogates: Postgres stores them in `json`, but fails to read them. So their
+ * escapes are replaced first; the JSON stays valid, even after a backslash.
  */
 const nodesOf = (run: string): string => `(
   SELECT coalesce(jsonb_agg((a->>'ordinal')::int4), '[]') FROM json_array_elements(
@@ -36,16 +37,17 @@ const nodesOf = (run: string): string => `(
   ) AS a
 )`
 
-/** The losses of a run with one more, of which some properties are given, if there is room. */
+/** The losses of a run and one more with these properties; unchanged if the list is full. */
 export const withLoss = (run: string, owner: string, ...properties: ReadonlyArray<string>) => `
   CASE WHEN jsonb_array_length(${run}.losses) >= ${lossesPerRun} THEN ${run}.losses
   ELSE ${run}.losses || jsonb_build_object('runner', ${owner}, 'nodes', ${nodesOf(run)},
     ${properties.join(", ")}) END`
 
 /**
- * Takes back the deaths of a runner that lives; that of the run that blocked it becomes a block.
- * Only a runner whose lease has run out has any. It looks for a while: a claim that began before it
- * was back may be stored later. A count between two bounds tells the planner to expect few.
+ * Removes the losses that were put down to the death of a runner that is alive. In the run that
+ * blocked the runner, the cause becomes `blocked` instead. Only a runner whose lease has expired
+ * has such losses. It looks for a while, because a claim that began earlier may be stored late. The
+ * constant columns make the planner expect few rows.
  *
  * Parameters: $1 runner, $3 the run that blocked it, $4 for how many milliseconds.
  */
@@ -90,8 +92,8 @@ const blockAdded = withLoss(
 )
 
 /**
- * Has a run remember that it blocked the owner that lets go of it now. Parameters: $1 runner, $2
- * the run, $3 for how many milliseconds.
+ * Adds a loss to a run that has blocked its owner. Parameters: $1 the owner, which gives up its
+ * runs now, $2 the run, $3 for how many milliseconds it has blocked.
  */
 export const block = `
 WITH mine AS MATERIALIZED (
@@ -105,13 +107,13 @@ WITH mine AS MATERIALIZED (
 )
 UPDATE runs r SET losses = m.losses FROM mine m WHERE r.number = m.run AND m.few = 'mine'`
 
-/** A suspect, and who holds it. */
+/** A run with losses, and the runner that executes it. */
 interface Found {
   readonly id: RunId
   readonly holder: RunnerId | null
 }
 
-/** Open runs with losses, oldest first, and the runners with a lease that hold them. */
+/** Open runs with losses, oldest first. The holder is `null` unless it has a lease. */
 export const suspects = (
   sql: SqlClient,
   limit: number,
@@ -127,7 +129,7 @@ export const suspects = (
       WHERE u.id = o.owner AND u.lease_until > ${sql.literal(nowMillis)} OFFSET 0
     ) u ON true ORDER BY o.created_at, o.run`
 
-/** Forgets what an open run has lost; false where there is nothing to forget. */
+/** Removes the losses of an open run. False if it has none. */
 export const clearLosses = (sql: SqlClient, id: RunId): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     sql`WITH suspect AS MATERIALIZED (

@@ -53,18 +53,28 @@ const encode = (kind: Kind, value: unknown): unknown => {
   return typeof value === "string" ? text(value) : value
 }
 
-/** Columns of one kind: the property of a row, and the name of its column. */
+const snakeCase = (property: string): string =>
+  property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** A property whose column has the same name in snake case, or properties and their columns. */
+type Kept<Row> = (keyof Row & string) | { readonly [P in keyof Row & string]?: string }
+
+/** Columns of one kind. */
 export const columns =
   (kind: Kind) =>
-  <Row extends object>(names: Partial<Record<keyof Row & string, string>>): Table<Row> =>
-    Object.entries<string | undefined>(names as Record<string, string>).map(
-      ([property, name]): Column<Row> => ({
-        name: name ?? property,
+  <Row extends object>(...kept: ReadonlyArray<Kept<Row>>): Table<Row> =>
+    kept
+      .flatMap((each): ReadonlyArray<[string, string]> =>
+        typeof each === "string"
+          ? [[each, snakeCase(each)]]
+          : Object.entries(each as Record<string, string>),
+      )
+      .map(([property, name]) => ({
+        name,
         kind,
         property,
         of: (row) => (row as Record<string, unknown>)[property],
-      }),
-    )
+      }))
 
 /** A column that is written and searched, but not read back. */
 export const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown): Column<Row> => ({
@@ -74,16 +84,15 @@ export const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown
   of,
 })
 
-/** Columns by kind: which property of a row is kept under which name. */
 export const texts = columns("text")
 const jsons = columns("json")
 export const int4s = columns("int4")
 export const int8s = columns("int8")
 
 export const accounts: Table<Account> = [
-  ...texts<Account>({ id: "id", name: "name" }),
-  ...int8s<Account>({ createdAt: "created_at" }),
-  ...int4s<Account>({ runsAtOnce: "runs_at_once" }),
+  ...texts<Account>("id", "name"),
+  ...int8s<Account>("createdAt"),
+  ...int4s<Account>("runsAtOnce"),
 ]
 
 /** A key together with its hash, which only its row knows. */
@@ -92,31 +101,21 @@ export interface HashedKey extends ApiKey {
 }
 
 export const keys: Table<HashedKey> = [
-  ...texts<HashedKey>({ id: "id", accountId: "account_id", label: "label", prefix: "prefix" }),
-  ...int4s<HashedKey>({ perMinute: "per_minute", perDay: "per_day" }),
-  ...int8s<HashedKey>({
-    expiresAt: "expires_at",
-    revokedAt: "revoked_at",
-    createdAt: "created_at",
-  }),
+  ...texts<HashedKey>("id", "accountId", "label", "prefix"),
+  ...int4s<HashedKey>("perMinute", "perDay"),
+  ...int8s<HashedKey>("expiresAt", "revokedAt", "createdAt"),
   derived("hash", "bytea", (key) => key.hash),
 ]
 
 const workflowHead: Table<Workflow> = [
-  ...texts<Workflow>({
-    id: "id",
-    accountId: "account_id",
-    name: "name",
-    description: "description",
-    thumbnailUrl: "thumbnail_url",
-  }),
-  ...int4s<Workflow>({ revision: "revision" }),
-  ...int8s<Workflow>({ createdAt: "created_at", updatedAt: "updated_at" }),
+  ...texts<Workflow>("id", "accountId", "name", "description", "thumbnailUrl"),
+  ...int4s<Workflow>("revision"),
+  ...int8s<Workflow>("createdAt", "updatedAt"),
 ]
 
 export const workflows: Table<Workflow> = [
   ...workflowHead,
-  ...jsons<Workflow>({ nodes: "nodes", edges: "edges", settings: "settings" }),
+  ...jsons<Workflow>("nodes", "edges", "settings"),
   derived("node_count", "int4", ({ nodes }) => nodes.length),
   derived("name_folded", "text", ({ name }) => folded(name)),
 ]

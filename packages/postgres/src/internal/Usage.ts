@@ -1,12 +1,13 @@
 /**
- * Usage on Postgres: one reading of the runs in question, summed up in three ways at once.
+ * Usage on Postgres. One statement reads the runs once and sums them by day, workflow and key.
  *
- * Guarantees: reads the runs of the account that were created in time, and no others. Leaves out:
- * what is told of the sums; that is the domain's.
+ * Guarantees: it reads only the account's runs that were created in the period. Leaves out: which
+ * sums are shown; the domain decides that.
  */
 import type { KeyId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Usage, UsageQuery, UsageSums } from "@millrace/core/domain/Usage"
-import { dayMillis, dearest } from "@millrace/core/domain/Usage"
+import { dayMillis } from "@millrace/core/domain/Timestamp"
+import { dearest } from "@millrace/core/domain/Usage"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -60,7 +61,7 @@ const namesOf = Effect.fnUntraced(function* (
   return new Map(rows.map(({ workflowId, workflowName }) => [workflowId, workflowName]))
 })
 
-/** What these runs were expected to cost and did cost. */
+/** How many runs there were, and their estimated and actual credits. */
 export const usage = Effect.fnUntraced(function* (
   sql: SqlClient,
   query: UsageQuery,

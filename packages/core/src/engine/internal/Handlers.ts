@@ -9,6 +9,7 @@
 import type { CalledNode } from "../../domain/CalledNode.ts"
 import { describeNode, inSeconds } from "../../domain/CalledNode.ts"
 import type { RunId } from "../../domain/Id.ts"
+import { namesShown } from "../../domain/Limits.ts"
 import type { Blocked } from "../../domain/Loss.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Watchdog } from "../../ports/Watchdog.ts"
@@ -30,9 +31,6 @@ interface Longest extends CalledNode {
 
 /** A block of the event loop that lasted as long is told. */
 export const blockMillis = 1_000
-
-/** Handlers that a sentence names at most. */
-const named = 5
 
 /** Handlers that have ended a moment ago and are remembered. */
 const remembered = 20
@@ -137,7 +135,7 @@ export class Handlers {
     const ended = [...this.#ended.slice(latest), ...this.#ended.slice(0, latest)]
     const all = [...this.#current, ...ended].toReversed()
     if (all.length === 0) return "no node was in progress"
-    const more = all.length > named ? `, and ${all.length - named} more` : ""
-    return `in progress were ${all.slice(0, named).map(describeNode).join(", ")}${more}`
+    const more = all.length > namesShown ? `, and ${all.length - namesShown} more` : ""
+    return `in progress were ${all.slice(0, namesShown).map(describeNode).join(", ")}${more}`
   }
 }

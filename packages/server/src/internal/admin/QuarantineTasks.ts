@@ -3,6 +3,7 @@
  */
 import type { QuarantinedRun } from "@millrace/api/AdminQuarantineWire"
 import { EndedRun, QuarantinedRuns, ReleasedRun } from "@millrace/api/AdminQuarantineWire"
+import { namesShown } from "@millrace/core/domain/Limits"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect } from "effect"
 import type { Admin, Session } from "./Session.ts"
@@ -51,19 +52,16 @@ export const end = Effect.fnUntraced(function* (session: Session, id: string) {
   })
 })
 
-/** How many runs are named. Further ones are only counted. */
-const named = 5
-
 /** Prints which runs are in quarantine, if any. */
 export const tell = Effect.fnUntraced(function* ({ quarantine }: Admin) {
   const { items } = yield* quarantine.list()
-  for (const run of items.slice(0, named)) {
+  for (const run of items.slice(0, namesShown)) {
     const { holder, losses, runId, workflowName } = run
     const owners = losses.length === 1 ? "one owner" : `${losses.length} owners`
     const where = holder === null ? "waits for a runner" : `is held by ${holder}`
     const what = `Run ${runId} of ${JSON.stringify(workflowName)}`
     yield* Console.error(`${what} is in quarantine: it has lost ${owners} and ${where}`)
   }
-  const more = items.length - named
+  const more = items.length - namesShown
   if (more > 0) yield* Console.error(`${more} more are in quarantine: millrace quarantine list`)
 })
