@@ -5,7 +5,7 @@ import { dispatchSimulation } from "@millrace/simulation/DispatchSuite"
 import { Stores } from "@millrace/memory"
 
 dispatchSimulation("the stores in memory", Stores.layer, {
-  seeds: 10_000,
+  seeds: 4_000,
   crashed: 30,
   timeoutMillis: 1_200_000,
 })

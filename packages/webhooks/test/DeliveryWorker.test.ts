@@ -3,12 +3,15 @@
  * that is away for a while.
  */
 import { assert, describe, it } from "@effect/vitest"
+import type { Delivery } from "@millrace/core/domain/Delivery"
+import { CurrentVault, VaultClosed } from "@millrace/core/ports/Vault"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import * as MasterVault from "../src/MasterVault.ts"
 import type { Receive } from "./Harness.ts"
-import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
+import { account, answer, delivery, dispatcher, masterKey, receiver, services } from "./Harness.ts"
 
 /** The store that is there, but it cannot record anything before a time; and when it was asked. */
 const awayUntil = (back: number, asked: Array<number>) =>
@@ -51,6 +54,65 @@ const send = Effect.fnUntraced(function* (back: number, seconds: number, status 
   yield* pass(seconds)
   const { items } = yield* store.list({ account: null, limit: 1 })
   return { asked, calls: seen.calls, state: items[0]!.state }
+})
+
+/** The vault that is there, but it can open nothing before a time; and what it was asked to open. */
+const sealedUntil = (back: number, opened: Array<string>) =>
+  Layer.effect(
+    CurrentVault,
+    Effect.map(CurrentVault, (vault) => ({
+      ...vault,
+      open: (purpose: string, sealed: string) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          opened.push(sealed)
+          const closed = new VaultClosed({ message: "closed" })
+          return now < back ? Effect.fail(closed) : vault.open(purpose, sealed)
+        }),
+    })),
+  )
+
+describe("DeliveryWorker.send", () => {
+  /** Sends one delivery after the other, with this vault. */
+  const sendAll = Effect.fnUntraced(function* (
+    all: ReadonlyArray<Delivery>,
+    vault: Layer.Layer<never>,
+  ) {
+    const calls: Array<number> = []
+    const receive: Receive = () =>
+      Effect.map(Clock.currentTimeMillis, (now) => (calls.push(now), answer(204)))
+    const store = yield* WebhookStore
+    yield* Layer.build(dispatcher(receiver(receive), {}, vault))
+    for (const each of all) {
+      yield* store.insert(each)
+      yield* pass(2)
+    }
+    return calls
+  })
+
+  it.effect("makes a secret for an account that has none, and opens it once", () =>
+    Effect.gen(function* () {
+      const opened: Array<string> = []
+      const calls = yield* sendAll(
+        [1, 2, 3].map(() => delivery()),
+        sealedUntil(0, opened),
+      )
+      assert.strictEqual(calls.length, 3)
+      const [secret] = yield* WebhookStore.use((store) => store.secrets(account))
+      assert.deepStrictEqual(opened, [secret!.sealed])
+    }).pipe(Effect.provide(services), Effect.provide(MasterVault.layer(masterKey))),
+  )
+
+  it.effect("sends nothing unsigned, and tries again after a minute, with its first attempt", () =>
+    Effect.gen(function* () {
+      const calls = yield* sendAll([delivery()], sealedUntil(30_000, []))
+      yield* pass(56)
+      assert.deepStrictEqual(calls, [])
+      yield* pass(10)
+      assert.strictEqual(calls.length, 1)
+      const { items } = yield* WebhookStore.use((store) => store.list({ account: null, limit: 1 }))
+      assert.deepStrictEqual([items[0]!.state, items[0]!.attempts], ["DELIVERED", 1])
+    }).pipe(Effect.provide(services), Effect.provide(MasterVault.layer(masterKey))),
+  )
 })
 
 describe("DeliveryWorker.record", () => {

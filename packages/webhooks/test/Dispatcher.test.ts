@@ -6,6 +6,7 @@ import type { Delivery } from "@millrace/core/domain/Delivery"
 import { AccountId, RunId } from "@millrace/core/domain/Id"
 import { headersPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
 import { CurrentVault } from "@millrace/core/ports/Vault"
+import { StorageError } from "@millrace/core/ports/StorageError"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Call } from "@millrace/egress/Egress"
 import { EgressFailed, EgressRefused } from "@millrace/egress/Egress"
@@ -368,6 +369,92 @@ describe("Dispatcher.layer", () => {
       yield* webhooks.rotate(account, 0)
       assert.strictEqual(yield* send, 1)
     }).pipe(Effect.provide(services)),
+  )
+
+  it.effect("claims on once the store is back, and hands nothing out twice", () =>
+    Effect.gen(function* () {
+      const { calls, receive } = recorder(good)
+      const away = new StorageError({ operation: "claim", cause: "away" })
+      const awayUntil = Effect.fnUntraced(function* <A, E>(call: Effect.Effect<A, E>) {
+        const now = yield* Clock.currentTimeMillis
+        if (now < 1_500) return yield* Effect.fail(away)
+        return now < 2_500 ? yield* Effect.die("a fault of ours") : yield* call
+      })
+      const broken = Layer.effect(
+        WebhookStore,
+        WebhookStore.useSync((store) =>
+          WebhookStore.of({
+            ...store,
+            claim: (...args) => awayUntil(Effect.orDie(store.claim(...args))),
+            claimDue: (...args) => awayUntil(Effect.orDie(store.claimDue(...args))),
+          }),
+        ),
+      )
+      const [store, queue] = [yield* WebhookStore, yield* LocalQueue]
+      yield* Layer.build(Layer.provide(dispatcher(receiver(receive)), broken))
+      for (const at of [0, 1_800]) {
+        const one = delivery()
+        yield* store.insert(one)
+        yield* TestClock.setTime(at)
+        queue.put([one])
+        yield* recorded
+      }
+      for (const at of [2_000, 3_000, 4_000]) {
+        yield* TestClock.setTime(at)
+        yield* recorded
+      }
+      assert.deepStrictEqual(
+        calls.map(({ at }) => at),
+        [3_000, 3_000],
+      )
+    }).pipe(Effect.provide(services)),
+  )
+
+  it.effect("leaves to the next dispatcher what is stored after it was told to stop", () =>
+    Effect.gen(function* () {
+      const { calls, receive } = recorder(good)
+      const [store, queue] = [yield* WebhookStore, yield* LocalQueue]
+      yield* Effect.scoped(start(receiver(receive), rarely))
+      const one = delivery()
+      yield* store.insert(one)
+      queue.put([one])
+      yield* recorded
+      assert.strictEqual(calls.length, 0)
+      yield* start(receiver(receive), rarely)
+      assert.strictEqual(calls.length, 1)
+    }).pipe(Effect.provide(services)),
+  )
+
+  it.effect(
+    "removes old deliveries in portions of 1,000, every ten minutes, also after a failure",
+    () =>
+      Effect.gen(function* () {
+        const counts = [1_000, 1_000, 999, 5]
+        const asked: Array<readonly [number, number, number]> = []
+        const counted = Layer.effect(
+          WebhookStore,
+          WebhookStore.useSync((store) =>
+            WebhookStore.of({
+              ...store,
+              forget: (endedMillis, limit) =>
+                Effect.flatMap(Clock.currentTimeMillis, (at) => {
+                  asked.push([at, endedMillis, limit])
+                  return asked.length === 4
+                    ? Effect.fail(new StorageError({ operation: "forget", cause: "away" }))
+                    : Effect.succeed(counts.shift() ?? 0)
+                }),
+            }),
+          ),
+        )
+        const { receive } = recorder(good)
+        yield* Layer.build(Layer.provide(dispatcher(receiver(receive), rarely), counted))
+        yield* TestClock.adjust("25 minutes")
+        const minute = 60_000
+        assert.deepStrictEqual(
+          asked,
+          [0, 0, 0, 10, 20].map((at) => [at * minute, 72 * 60 * minute, 1_000] as const),
+        )
+      }).pipe(Effect.provide(services)),
   )
 
   it.effect("forgets what ended three days ago", () =>

@@ -42,12 +42,13 @@ export const services = Webhooks.layer.pipe(
 export const dispatcher = (
   egress: Layer.Layer<Egress>,
   options: Partial<DispatcherOptions> = {},
+  vault: Layer.Layer<never> = Layer.empty,
 ): Layer.Layer<never, never, WebhookStore | Webhooks | LocalQueue> =>
   Dispatcher.layer.pipe(
     Layer.provide(egress),
     Layer.provide(Layer.succeed(CurrentDispatcherOptions, { ...defaultOptions, ...options })),
     // As the services have it: a reference is not part of what a layer requires.
-    Layer.provide(MasterVault.layer(masterKey)),
+    Layer.provide(Layer.provideMerge(vault, MasterVault.layer(masterKey))),
   )
 
 export const account = AccountId.make("acc_1")

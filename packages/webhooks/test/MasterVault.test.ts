@@ -54,10 +54,51 @@ describe("MasterVault.make", () => {
   )
 })
 
+describe("MasterVault.make, of what it cannot use", () => {
+  it.effect("says of a seal whether its key is missing or it was broken", () =>
+    Effect.gen(function* () {
+      const vault = vaultOf(keyText(1))
+      const sealed = yield* vault.seal("p", "secret")
+      const messageOf = (text: string) =>
+        Effect.map(Effect.flip(vault.open("p", text)), ({ message }) => message)
+      const broken = "A seal was broken, or made for another purpose"
+      expect(yield* messageOf(sealed.slice(0, -4))).toBe(broken)
+      expect(yield* messageOf(sealed.split(".").slice(0, 2).join("."))).toBe(broken)
+      expect(yield* messageOf(sealed.replace(/^v1/, "v2"))).toMatch(/^No master key "/)
+      expect(yield* messageOf("")).toBe('No master key "undefined" is configured')
+    }),
+  )
+
+  it("is a defect where a text is no key", () => {
+    const form = "A master key is 32 bytes as base64 or as 64 hexadecimal digits"
+    expect(() => vaultOf("secret")).toThrow(form)
+  })
+})
+
 describe("MasterKey.isMasterKey", () => {
   it("takes 32 bytes, as base64 or hexadecimal, and nothing else", () => {
-    const good = [keyText(1), keyText(255), "0f".repeat(32), `${keyText(1)},${keyText(2)}`]
-    const bad = ["", "secret", "0f".repeat(31), Buffer.alloc(31).toString("base64"), "A".repeat(44)]
+    const good = [
+      keyText(1),
+      keyText(255),
+      keyText(1).slice(0, -1),
+      "0f".repeat(32),
+      "0F".repeat(32),
+      `${keyText(1)},${keyText(2)}`,
+      ` ${keyText(1)} , ${keyText(2)} `,
+    ]
+    const bad = [
+      "",
+      "secret",
+      "0f".repeat(31),
+      `${"0f".repeat(32)}0`,
+      `x${"0f".repeat(32)}`,
+      Buffer.alloc(31).toString("base64"),
+      "A".repeat(44),
+      `${keyText(1)}=`,
+      `x${keyText(1)}`,
+      `${keyText(1)},`,
+      `secret,${keyText(1)}`,
+    ]
     expect(good.map(isMasterKey)).toEqual(good.map(() => true))
     expect(bad.map(isMasterKey)).toEqual(bad.map(() => false))
   })

@@ -21,6 +21,10 @@ describe("Signature.sign", () => {
     expect(sign(message, [keyOf(secret)])).toBe(theirs)
   })
 
+  it("takes a secret with its prefix and without it", () => {
+    expect(keyOf(secret.slice("whsec_".length))).toEqual(keyOf(secret))
+  })
+
   it("has one signature for each key, in their order", () => {
     const other = keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`)
     const both = sign(message, [other, keyOf(secret)]).split(" ")

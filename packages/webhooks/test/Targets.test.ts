@@ -105,8 +105,9 @@ describe("Targets.accept", () => {
 
   it.effect("refuses a longer address than a run keeps", () =>
     Effect.gen(function* () {
-      const url = `https://receiver.example/${"a".repeat(2_100)}`
-      expect(yield* accept(url)).toBe("webhook.url: is longer than 2048 characters")
+      const longest = "https://receiver.example/".padEnd(2_048, "a")
+      expect(yield* accept(longest)).toHaveProperty("url", longest)
+      expect(yield* accept(`${longest}a`)).toBe("webhook.url: is longer than 2048 characters")
     }),
   )
 
@@ -157,6 +158,13 @@ describe("Targets.accept", () => {
       }
       const good = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`x-${n}`, "y"]))
       expect(yield* accept(url, { ...good, "x-0": "Bearer \u00fc" })).toHaveProperty("url", url)
+      // Names count, too.
+      expect(yield* accept(url, { "X-A": "x".repeat(4_093) })).toHaveProperty("url", url)
+      const tooLarge = { "X-A": "x".repeat(4_094) }
+      expect(yield* accept(url, tooLarge)).toBe("webhook.headers: they have more than 4096 bytes")
+      expect(yield* accept(url, { ...good, more: "y" })).toBe(
+        "webhook.headers: there are more than 20",
+      )
     }),
   )
 })
