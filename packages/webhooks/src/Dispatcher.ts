@@ -137,12 +137,12 @@ const run = Effect.gen(function* () {
   yield* every(forgetMillis, Effect.asVoid(forget))
   // A scope closes in the opposite order: no more claims, then attempts in progress may end.
   const end = Effect.timeout(FiberSet.awaitEmpty(fibers), options.graceMillis)
+  const ignore = queue.listen((deliveries) => tell({ _tag: "Arrived", deliveries }))
   const stop = Effect.sync(() => {
-    queue.listen(undefined)
+    ignore()
     tell({ _tag: "Stopped" })
   })
   yield* Effect.addFinalizer(() => Effect.andThen(stop, Effect.ignore(end)))
-  queue.listen((deliveries) => tell({ _tag: "Arrived", deliveries }))
   yield* Effect.forkScoped(Effect.forever(turn))
 })
 

@@ -19,12 +19,17 @@ export class DeliveryQueue {
   #characters = 0
   #listener: Listener | undefined
 
-  /** Calls the listener with the deliveries that were kept, and with all that are put in later. */
-  listen(listener: Listener | undefined): void {
+  /**
+   * Calls the listener with the deliveries that were kept, and with all that are put in later,
+   * until there is another listener or the returned function is called.
+   */
+  listen(listener: Listener): () => void {
     this.#listener = listener
-    if (listener === undefined) return
     this.#characters = 0
     listener(this.#kept.splice(0))
+    return () => {
+      if (this.#listener === listener) this.#listener = undefined
+    }
   }
 
   /** Deliveries that a full queue does not take are found by a poll. */

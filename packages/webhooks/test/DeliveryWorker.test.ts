@@ -56,7 +56,7 @@ const send = Effect.fnUntraced(function* (back: number, seconds: number, status 
   return { asked, calls: seen.calls, state: items[0]!.state }
 })
 
-/** The vault that is there, but it can open nothing before a time; and what it was asked to open. */
+/** A vault that can open nothing before a time, and what it was asked to open. */
 const sealedUntil = (back: number, opened: Array<string>) =>
   Layer.effect(
     CurrentVault,

@@ -8,11 +8,10 @@ import { delivery } from "./Harness.ts"
 
 const many = (count: number) => Array.from({ length: count }, () => delivery())
 
-/** Listens, and gives what was handed over until now. */
-const heardBy = (queue: DeliveryQueue): ReadonlyArray<Delivery> => {
+/** Listens, and gives what is handed over. */
+const listen = (queue: DeliveryQueue) => {
   const heard: Array<Delivery> = []
-  queue.listen((deliveries) => heard.push(...deliveries))
-  return heard
+  return { heard, ignore: queue.listen((deliveries) => heard.push(...deliveries)) }
 }
 
 describe("DeliveryQueue.listen", () => {
@@ -21,14 +20,24 @@ describe("DeliveryQueue.listen", () => {
     const [first, second, third] = [many(3), many(2), many(2)]
     queue.put(first)
     queue.put(second)
-    const heard = heardBy(queue)
+    const { heard, ignore } = listen(queue)
     expect(heard).toEqual([...first, ...second])
     queue.put(third)
     expect(heard).toEqual([...first, ...second, ...third])
-    queue.listen(undefined)
+    ignore()
     const later = many(1)
     queue.put(later)
-    expect(heardBy(queue)).toEqual(later)
+    expect(listen(queue).heard).toEqual(later)
+    expect(heard).toHaveLength(7)
+  })
+
+  it("hands over to the last listener, also after an earlier one has ended", () => {
+    const queue = new DeliveryQueue()
+    const [one, other] = [listen(queue), listen(queue)]
+    one.ignore()
+    const all = many(2)
+    queue.put(all)
+    expect([one.heard, other.heard]).toEqual([[], all])
   })
 })
 
@@ -36,13 +45,15 @@ describe("DeliveryQueue.put", () => {
   it("keeps 10,000, or 16 Mi characters of bodies, while nobody listens", () => {
     const queue = new DeliveryQueue()
     queue.put(many(10_001))
-    expect(heardBy(queue)).toHaveLength(10_000)
-    queue.listen(undefined)
+    const first = listen(queue)
+    expect(first.heard).toHaveLength(10_000)
+    first.ignore()
     const large = { ...delivery(), body: "x".repeat(4_194_304) }
     queue.put(Array.from({ length: 6 }, () => large))
-    expect(heardBy(queue)).toHaveLength(4)
-    queue.listen(undefined)
+    const second = listen(queue)
+    expect(second.heard).toHaveLength(4)
+    second.ignore()
     queue.put([large])
-    expect(heardBy(queue)).toHaveLength(1)
+    expect(listen(queue).heard).toHaveLength(1)
   })
 })
