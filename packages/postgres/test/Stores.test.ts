@@ -283,8 +283,11 @@ const plans = (test: Tests): void => {
         const workflow = samples.workflow()
         yield* workflows.insert(workflow)
         const drawn = samples.run({ workflowId: workflow.id, workflowRevision: 1 })
-        const guarded = { ...expected, idempotencyKey: undefined, isCurrent: true }
-        yield* runs.commit(Samples.newRun(drawn, { expected: guarded }))
+        const guarded = { _tag: "New", definition: Samples.definitionFor(drawn) } as const
+        for (const one of [drawn, { ...samples.run(), definitionId: drawn.definitionId }]) {
+          const isCurrent = one === drawn
+          yield* runs.commit(Samples.newRun(one, { expected: { ...guarded, isCurrent } }))
+        }
         yield* workflows.replace(workflow, 1)
         yield* keys.admit(hash, workflow.id)
         yield* workflows.list({ account, limit: 5 })

@@ -87,4 +87,38 @@ layer(layerBoth)("Commits of a run", (test) => {
       assert.deepStrictEqual(found.run, last.run)
     }),
   )
+
+  test.effect("bring a definition once, and again where the database has lost it", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [sql, runs] = [yield* SqlClient, yield* RunStore]
+      yield* sql`CREATE TABLE brought (definition_id int)`
+      yield* sql`CREATE FUNCTION note_definitions() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN INSERT INTO brought VALUES (1); RETURN NULL; END'`
+      yield* sql`CREATE TRIGGER noted BEFORE INSERT ON definitions
+        FOR EACH STATEMENT EXECUTE FUNCTION note_definitions()`
+      const brought = Effect.map(sql`SELECT FROM brought`, (rows) => rows.length)
+      const definition = samples.definition()
+      const start = Effect.fnUntraced(function* (more: object = {}) {
+        const run = samples.run({ definitionId: definition.id })
+        const expected = { _tag: "New", definition, ...more } as const
+        yield* Effect.exit(runs.commit(Samples.newRun(run, { expected })))
+        const found = yield* runs.find(samples.account, run.id)
+        return Option.map(found, (record) => record.definition)
+      })
+      const stored = Option.some(definition)
+      assert.deepStrictEqual([yield* start(), yield* brought], [stored, 1])
+      assert.deepStrictEqual([yield* start(), yield* brought], [stored, 1])
+      const own = samples.run()
+      yield* runs.commit(Samples.newRun({ ...own, definitionId: own.id }))
+      assert.deepStrictEqual([yield* start(), yield* brought], [stored, 2])
+      const named = { idempotencyKey: { key: "lost", bodyHash: "hash" } }
+      yield* sql`DELETE FROM definitions WHERE id = ${definition.id}`
+      assert.deepStrictEqual([yield* start(named), yield* brought], [stored, 3])
+      assert.deepStrictEqual([yield* start(), yield* brought], [stored, 3])
+      assert.deepStrictEqual(yield* start(named), Option.none())
+      yield* sql`DROP TRIGGER noted ON definitions`
+      yield* sql`DROP FUNCTION note_definitions`
+    }),
+  )
 })

@@ -268,6 +268,9 @@ export const workflowsCached = 256
 /** Compiled graphs that one process keeps in memory. */
 export const graphsCached = 256
 
+/** Definitions of which a process remembers that they are stored. */
+export const definitionsKnown = 10_000
+
 /** Runs in progress of which a process remembers what it has written. */
 export const writtenRunsKnown = 20_000
 

@@ -27,6 +27,8 @@ export interface PlacedCommit {
   readonly number: number | null
   /** True where the run's row has all that this commit says, but for what every step changes. */
   readonly isPlain: boolean
+  /** True for a new run whose definition is not sent, because it should be stored. */
+  readonly isDefined: boolean
 }
 
 type Commits = ReadonlyArray<PlacedCommit>
@@ -43,8 +45,10 @@ const runsThat = (commits: Commits, expected: RunCommit["expected"]["_tag"]): Co
 
 const definitionsOf = (commits: Commits) => {
   const byId = new Map(
-    commits.flatMap(({ commit: { expected } }) =>
-      expected._tag === "New" ? [[expected.definition.id, expected.definition] as const] : [],
+    commits.flatMap(({ commit: { expected }, isDefined }) =>
+      expected._tag === "New" && !isDefined
+        ? [[expected.definition.id, expected.definition] as const]
+        : [],
     ),
   )
   return ordered(byId.values(), ({ id }) => id)
@@ -74,6 +78,12 @@ const clearsLosses = (commit: RunCommit): boolean =>
 
 const placeOf = Rows.derived<PlacedCommit>("place", "int4", ({ place }) => place)
 const ofCommit = Rows.within(({ commit }: PlacedCommit) => commit)
+
+const newRuns: Rows.Table<PlacedCommit> = [
+  placeOf,
+  Rows.derived("is_defined", "bool", ({ isDefined }) => isDefined),
+  ...ofCommit(Rows.newRuns),
+]
 
 /** The runs that exist: which, how they are expected to be, and what every commit changes. */
 const steps: Rows.Table<PlacedCommit> = [
@@ -123,7 +133,7 @@ const rowSets = {
   preconditions: rowSet(CurrentWorkflows.preconditions, (commits) =>
     commits.flatMap(({ commit }) => (CurrentWorkflows.hasPrecondition(commit) ? [commit.run] : [])),
   ),
-  newRuns: rowSet([placeOf, ...ofCommit(Rows.newRuns)], (commits) => runsThat(commits, "New")),
+  newRuns: rowSet(newRuns, (commits) => runsThat(commits, "New")),
   definitions: rowSet(Rows.definitions, definitionsOf),
   steps: rowSet(steps, (commits) => runsThat(commits, "Existing")),
   changes: rowSet(changes, (commits) =>
@@ -149,7 +159,15 @@ type RowSet = keyof typeof rowSets
 const kinds = Object.keys(rowSets) as ReadonlyArray<RowSet>
 
 /** What makes one statement differ from another. */
-type Fragment = RowSet | "names" | "credits" | "ends" | "parks" | "clears" | "unnumbered"
+type Fragment =
+  | RowSet
+  | "names"
+  | "credits"
+  | "ends"
+  | "parks"
+  | "clears"
+  | "unnumbered"
+  | "defined"
 
 /** A shape of statement: what it has, and where the rows of each kind come from. */
 class Shape {
@@ -185,7 +203,11 @@ class Shape {
   /** The condition that the new run of this alias may be, as far as its name is not concerned. */
   mayBe(alias: string): string {
     const isMet = this.has("preconditions") ? CurrentWorkflows.isMet(`${alias}.id`) : "true"
-    return `${this.isFree(alias)} AND ${isMet}`
+    // What a process knows of may be lost, if a database was set back.
+    const isDefined = `(NOT ${alias}.is_defined OR (
+      SELECT d.id FROM definitions d WHERE d.id = ${alias}.definition_id
+    ) IS NOT NULL)`
+    return [this.isFree(alias), isMet, ...(this.has("defined") ? [isDefined] : [])].join(" AND ")
   }
 }
 
@@ -222,7 +244,9 @@ const runsCreated = (shape: Shape): string => `created AS (
   INSERT INTO open_runs (run, owner, due_at, created_at, account_id, workflow_id)
   SELECT number, owner, due_at, created_at, account_id, workflow_id
   FROM created WHERE status IN ('QUEUED', 'RUNNING')
-), defined AS (
+)`
+
+const definitionsCreated = (shape: Shape): string => `defined AS (
   INSERT INTO definitions (${Rows.names(Rows.definitions)})
   SELECT ${Rows.names(Rows.definitions, "d")} FROM ${shape.from("definitions", "d")}
   WHERE d.id IN (SELECT definition_id FROM created)
@@ -350,6 +374,7 @@ const textOf = (shape: Shape): string => {
     ...(hasCredits ? [RunCredits.before(shape.firstCredit, hasPreconditions)] : []),
     ...(shape.has("names") ? [idempotencyKeysTaken(shape)] : []),
     ...(shape.has("newRuns") ? [runsCreated(shape)] : []),
+    ...(shape.has("definitions") ? [definitionsCreated(shape)] : []),
     ...(shape.has("steps") ? [runsAdvanced(shape)] : []),
     ...(shape.has("clears") ? [lossesCleared] : []),
     ...(shape.has("parks") ? [runsParked(shape)] : []),
@@ -391,6 +416,7 @@ const flags: ReadonlyArray<readonly [Fragment, (placed: PlacedCommit) => boolean
     "unnumbered",
     ({ commit: { expected }, number }) => expected._tag === "Existing" && number === null,
   ],
+  ["defined", ({ isDefined }) => isDefined],
   ["clears", ({ commit }) => clearsLosses(commit)],
   // Whether a run has an owner only its row says, not what a commit believes.
   [

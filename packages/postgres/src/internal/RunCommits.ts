@@ -65,6 +65,7 @@ const placed = (
     place,
     number: written?.numberOf(commit.run) ?? null,
     isPlain: written?.isPlain(commit) ?? false,
+    isDefined: written?.isDefined(commit) ?? false,
   }))
 
 const writePlain = Effect.fnUntraced(function* (
@@ -78,7 +79,7 @@ const writePlain = Effect.fnUntraced(function* (
   for (const { number, owned, place } of rows) {
     const { commit } = sent[place]!
     applied.add(commit)
-    written?.note(commit.run, number, owned)
+    written?.note(commit, number, owned)
   }
   return commits.map((commit) => (applied.has(commit) ? "applied" : "stale"))
 })
@@ -90,7 +91,7 @@ const answerOf = (
 ): Answer => {
   if (row === undefined) return "stale"
   if (row.outcome === "refused") return RunCredits.refusalOf(commit, row.rest)
-  if (row.outcome === "applied") written?.note(commit.run, row.number, row.owned)
+  if (row.outcome === "applied") written?.note(commit, row.number, row.owned)
   return row.outcome
 }
 
@@ -131,11 +132,12 @@ const refusedForOthers = (commits: ReadonlyArray<RunCommit>, answers: ReadonlyAr
   )
 }
 
-/** Applies commits of different runs, each as a whole or not at all. */
-export const write: (
+type Write = (
   to: Connection,
   commits: ReadonlyArray<RunCommit>,
-) => Effect.Effect<ReadonlyArray<Outcome>, SqlError> = Effect.fnUntraced(function* (to, commits) {
+) => Effect.Effect<ReadonlyArray<Outcome>, SqlError>
+
+const writeOnce: Write = Effect.fnUntraced(function* (to, commits) {
   if (!commits.some(RunCredits.movesCredits)) return yield* writePlain(to, commits)
   const answers = yield* writeCredits(to, commits, false)
   const unready = commits.filter((_, index) => answers[index] === "unready")
@@ -144,7 +146,23 @@ export const write: (
   for (const [index, { run }] of unready.entries()) byRun.set(run.id, settled[index]!)
   const reached = commits.map(({ run }, index) => byRun.get(run.id) ?? answers[index]!)
   const again = refusedForOthers(commits, reached)
-  const last = again.length === 0 ? [] : yield* write(to, again)
+  const last = again.length === 0 ? [] : yield* writeOnce(to, again)
   for (const [index, { run }] of again.entries()) byRun.set(run.id, last[index]!)
   return commits.map(({ run }, index) => byRun.get(run.id) ?? answers[index]) as Array<Outcome>
+})
+
+/**
+ * Applies commits of different runs, each as a whole or not at all. A start that was refused
+ * without its definition is written once more, with that.
+ */
+export const write: Write = Effect.fnUntraced(function* (to, commits) {
+  const { written } = to
+  const isDefined = commits.map((commit) => written?.isDefined(commit) === true)
+  const outcomes = yield* writeOnce(to, commits)
+  const refused = commits.filter((_, index) => isDefined[index] && outcomes[index] === "stale")
+  if (refused.length === 0) return outcomes
+  for (const commit of refused) written?.forgetDefinition(commit)
+  const last = yield* writeOnce(to, refused)
+  const byCommit = new Map(refused.map((commit, index) => [commit, last[index]!]))
+  return commits.map((commit, index) => byCommit.get(commit) ?? outcomes[index]!)
 })

@@ -3,12 +3,14 @@
  *
  * Fence and revision tell one state of a run from every other. So if a commit expects those that
  * were written last, the row still has what was written with them, whoever else was there
- * meanwhile. Guarantees: what is not known, or forgotten, is only dearer. Leaves out: commits
- * within a transaction of a caller, which may come to nothing.
+ * meanwhile. And a definition that was written need not be sent with the next start of it.
+ *
+ * Guarantees: what is not known, or forgotten, is only dearer. Leaves out: commits within a
+ * transaction of a caller, which may come to nothing.
  */
 import { BoundedMap } from "@millrace/core/engine/BoundedMap"
 import type { RunId } from "@millrace/core/domain/Id"
-import { writtenRunsKnown } from "@millrace/core/domain/Limits"
+import { definitionsKnown, writtenRunsKnown } from "@millrace/core/domain/Limits"
 import type { Run } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
@@ -36,6 +38,7 @@ const isEmpty = ({ waiting }: Run): boolean => waiting.length === 0
 /** Runs that have an owner, as they were written. */
 export class WrittenRuns {
   readonly #runs = new BoundedMap<RunId, WrittenRun>(writtenRunsKnown)
+  readonly #definitions = new BoundedMap<string, true>(definitionsKnown)
 
   /** The number of the row of a run, if it is known. */
   numberOf({ accountId, id }: Run): number | null {
@@ -52,8 +55,22 @@ export class WrittenRuns {
     return rarely.every((field) => written[field] === run[field])
   }
 
+  /** True if a commit starts a run whose definition was written before. */
+  isDefined({ expected }: RunCommit): boolean {
+    return expected._tag === "New" && this.#definitions.has(expected.definition.id)
+  }
+
+  /** The database may have lost the definition of this commit. */
+  forgetDefinition({ expected }: RunCommit): void {
+    if (expected._tag === "New") this.#definitions.delete(expected.definition.id)
+  }
+
   /** Takes note of a run that was written. */
-  note(run: Run, number: number, isOwned: boolean): void {
+  note({ expected, run }: RunCommit, number: number, isOwned: boolean): void {
+    // A definition of the run's own is needed once.
+    if (expected._tag === "New" && expected.definition.id !== run.id) {
+      this.#definitions.set(expected.definition.id, true)
+    }
     if (isOwned && !isTerminal(run.status)) this.#runs.set(run.id, { number, run })
     else this.#runs.delete(run.id)
   }
