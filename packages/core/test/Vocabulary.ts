@@ -7,10 +7,13 @@ export const known: ReadonlyArray<string> = `
   about accepted acquire active add address adjacency adjust adjustment admission admit after ahead
   all allowed alone ambient amount answer app applied apply argument ask asked assemble at audit
   auth authenticator authorization available back bad balance banner bare base batch beat before
+  begin
   behind below between beyond bill bindings block board body bookmark books boolean bounded bounds
   bracketed builder builtin busy by bytes cache call caller cancel canonical cap carried case cause
   change characters charge check cidr clauses clear client clock closed closing code colors
-  coloured columns combination command compare compile complete compose compressed concurrency
+  coloured columns combination command compare compile complete compose compressed computable
+  compute
+  computed concurrency
   condition config conflict connect connection constant content context copy count covers create
   credit csv current cursor custom cycles damaged data database day deadline dearest decide
   decision declaration deepest default define delay delivering depth derived describe description
@@ -27,7 +30,8 @@ export const known: ReadonlyArray<string> = `
   level limit limiter line list listener listening live local lock log logger longest look lookup
   lost main make many map max media memory merge message met metadata meter method micro middleware
   migrate migration millis millrace minute mismatch mode module monotonic most mount move name
-  narrowed nearest needed network never new next no not note notifier notifying now number object
+  narrowed nearest needed network never new next no not note nothing
+  notifier notifying now number object
   of on once one only open openapi optional options or order origin original otherwise out outbound
   outbox outcome outdated outgoing output overfetch overlap overlay own page paginate parameters
   params parse part path payload payment peer per permits pglite place placement plain plan

@@ -110,6 +110,12 @@ export interface NodeOptions<
    */
   readonly delivery?: "at-least-once" | "at-most-once"
   /**
+   * `none`: the handler only computes its outputs from its inputs, without a promise. Many such
+   * nodes are then stored by one commit. After a crash the handler is called again with the same
+   * inputs. `some` by default.
+   */
+  readonly effects?: "none" | "some"
+  /**
    * Runs the attempts on threads, for a handler that computes for long. The value is
    * `import.meta.url` of the module that exports this node type, a `file:` URL.
    *

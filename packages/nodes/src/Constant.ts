@@ -8,6 +8,7 @@ import { Effect } from "effect"
 /** `constant`: puts out the value it was given. */
 export const constant = define({
   key: "constant",
+  effects: "none",
   name: "Constant",
   description: "Puts out a fixed value.",
   category: "data",

@@ -57,12 +57,11 @@ const current = (type: string, { mode = "", resumed, values = {} }: Setting) =>
   })
 
 /** The outputs of one execution. */
-export const run = <R>(executable: Executable<R>, inputs: JsonObject, setting: Setting = {}) =>
-  Effect.provideService(
-    executable.run(inputs, settings(inputs, setting.mode)),
-    CurrentNode,
-    current(executable.type.key, setting),
-  )
+export const run = <R>(executable: Executable<R>, inputs: JsonObject, setting: Setting = {}) => {
+  const node = current(executable.type.key, setting)
+  const outputs = executable.run(inputs, settings(inputs, setting.mode), node)
+  return Effect.provideService(outputs, CurrentNode, node)
+}
 
 /** The sentence with which one execution fails. */
 export const failing = <R>(executable: Executable<R>, inputs: JsonObject, setting: Setting = {}) =>

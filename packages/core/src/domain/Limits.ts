@@ -60,6 +60,16 @@ export const limits = {
     meaning: "How often a change of a workflow is retried because another process was faster.",
   },
   nodesAtOnce: { usual: 10, meaning: "Nodes of one run that execute at the same time." },
+  nodesPerStep: {
+    usual: 1_000,
+    meaning: "Nodes without effects that one run computes before it stores what they put out.",
+  },
+  millisPerStep: {
+    usual: 50,
+    meaning:
+      "Milliseconds for which one run computes nodes without effects before it stores what they " +
+      "put out, and other runs follow.",
+  },
   bodyBytes: { usual: 1_048_576, meaning: "Bytes of a request body." },
   bodyDepth: { usual: 64, meaning: "Levels of arrays and objects in a request body." },
   bodyValues: { usual: 100_000, meaning: "Values in a request body; arrays and objects count." },

@@ -74,6 +74,11 @@ export interface NodeType {
    * its policy has no attempt left. `at-most-once`: it fails, because its outcome is unknown.
    */
   readonly delivery: "at-least-once" | "at-most-once"
+  /**
+   * `none`: a node only computes its outputs from its inputs, so it may be computed again. Such
+   * nodes need not wait until what they depend on is stored.
+   */
+  readonly effects: "none" | "some"
   /** The retries and the timeout of nodes whose `data` has none. */
   readonly policy: TypePolicy
   /**

@@ -56,6 +56,11 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly role?: NodeType["role"]
   /** What follows a crash during an attempt; `at-least-once` by default. */
   readonly delivery?: NodeType["delivery"]
+  /**
+   * `none`: the handler only computes. It is then called before what it depends on is stored, and
+   * again after a crash. `some` by default.
+   */
+  readonly effects?: NodeType["effects"]
   /** The retries of nodes whose `data` has none. Without it, such a node has one attempt. */
   readonly retry?: Partial<RetryPolicy>
   /** How long one attempt of a node may take, if the node's `data` does not say it. */
@@ -217,6 +222,7 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
     join: declaration.join ?? "any",
     role: declaration.role ?? "step",
     delivery: declaration.delivery ?? "at-least-once",
+    effects: declaration.effects ?? "some",
     policy,
     portsOf: dynamic === undefined ? () => fixed : (node) => withDynamic(fixed, dynamic(node)),
     estimate: (settings) =>

@@ -16,13 +16,15 @@ import { nodeLogger } from "./internal/NodeLog.ts"
  * A node type and its handler, as the engine executes it: from JSON to JSON. `run` decodes the
  * inputs, calls the handler and encodes its result. A port that is absent from the result was not
  * taken. The engine calls `run` once for each attempt, and `run` calls the handler at once. If the
- * handler has then ended, `run` returns an `Exit`, and there is nothing left to run.
+ * handler has then ended, `run` returns an `Exit`, and there is nothing left to run. The returned
+ * effect finds `node` in its context, too.
  */
 export interface Executable<R = never> {
   readonly type: NodeType
   readonly run: (
     inputs: JsonObject,
     settings: NodeSettings,
+    node: CurrentNode["Service"],
   ) => Effect.Effect<JsonObject, NodeError, R | CurrentNode>
 }
 

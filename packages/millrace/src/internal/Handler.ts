@@ -14,11 +14,11 @@ import { problemsOfType } from "@millrace/core/domain/NodePolicy"
 import * as Core from "@millrace/core/engine/CurrentNode"
 import { sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Exit } from "effect"
 import { isModule, onThread } from "./Blocking.ts"
 import type { NodeContext, NodeLog, NodeOptions, Time } from "../Declaration.ts"
 import { NodeError } from "../NodeError.ts"
-import type { Port, PortSchema, PortSchemas } from "../Port.ts"
+import type { Port, PortSchema, PortSchemas, SchemaResult } from "../Port.ts"
 import { check, clausesOf, make } from "../Port.ts"
 
 type PortMap = ReadonlyMap<string, Port>
@@ -58,36 +58,80 @@ const portsOf = (
   ),
 })
 
-/**
- * Validates values with the schemas of their ports. A port whose value is `undefined` is dropped.
- */
-const through = async (
+type Awaitable<A> = A | PromiseLike<A>
+
+const isPromise = <A>(value: Awaitable<A>): value is PromiseLike<A> =>
+  typeof (value as Partial<PromiseLike<A>> | undefined)?.then === "function"
+
+/** Goes on with a value: at once, or when its promise is fulfilled. */
+const andThen = <A, B>(value: Awaitable<A>, next: (value: A) => Awaitable<B>): Awaitable<B> =>
+  isPromise(value) ? value.then(next) : next(value)
+
+/** The validated values, or a failure with the problems of all ports. */
+const valuesOf = (
   ports: PortMap,
-  values: JsonObject,
-  direction: "read" | "write",
-): Promise<JsonObject> => {
+  results: ReadonlyArray<SchemaResult>,
+  side: "input" | "output",
+): JsonObject => {
   const entries: Array<readonly [string, unknown]> = []
   const problems: Array<string> = []
-  for (const [name, port] of ports) {
-    const verdict = await port[direction](Object.hasOwn(values, name) ? values[name] : undefined)
-    const clauses = clausesOf(verdict)
-    const side = direction === "read" ? "input" : "output"
+  for (const [index, name] of [...ports.keys()].entries()) {
+    const result = results[index]!
+    const clauses = clausesOf(result)
     if (clauses.length > 0) problems.push(`${side} "${name}": ${clauses.join(", ")}`)
-    else if (verdict.issues === undefined && verdict.value !== undefined) {
-      entries.push([name, verdict.value])
+    else if (result.issues === undefined && result.value !== undefined) {
+      entries.push([name, result.value])
     }
   }
   if (problems.length > 0) throw new NodeError(problems.join("; "), { retryable: false })
   return Object.fromEntries(entries) as JsonObject
 }
 
+/**
+ * Validates values with the schemas of their ports. A port whose value is `undefined` is dropped.
+ */
+const through = (
+  ports: PortMap,
+  values: JsonObject,
+  direction: "read" | "write",
+): Awaitable<JsonObject> => {
+  const results: Array<SchemaResult> = []
+  const pending: Array<PromiseLike<unknown>> = []
+  for (const [index, [name, port]] of [...ports].entries()) {
+    const result = port[direction](Object.hasOwn(values, name) ? values[name] : undefined)
+    const keep = (each: SchemaResult) => void (results[index] = each)
+    if (isPromise(result)) pending.push(result.then(keep))
+    else keep(result)
+  }
+  const side = direction === "read" ? "input" : "output"
+  const all = pending.length === 0 ? undefined : Promise.all(pending)
+  return andThen<unknown, JsonObject>(all, () => valuesOf(ports, results, side))
+}
+
 /** The validated outputs. Returns anything but declared ports as it is: the engine refuses that. */
-const written = async (ports: PortMap, returned: unknown): Promise<JsonObject> => {
+const written = (ports: PortMap, returned: unknown): Awaitable<JsonObject> => {
   const values = returned ?? {}
   if (!isJsonObject(values)) return values as JsonObject
   const undeclared = Object.entries(values).filter(([name]) => !ports.has(name))
   if (undeclared.length > 0) return Object.fromEntries(undeclared)
   return through(ports, values, "write")
+}
+
+/** A signal that is made when the handler asks for it, because few do. */
+class Cancelation {
+  #controller: AbortController | undefined
+  #isAborted = false
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#isAborted) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  abort(): void {
+    this.#isAborted = true
+    this.#controller?.abort()
+  }
 }
 
 const logOf = ({ log }: Core.CurrentNode["Service"]): NodeLog => {
@@ -99,14 +143,16 @@ const logOf = ({ log }: Core.CurrentNode["Service"]): NodeLog => {
 const contextOf = (
   current: Core.CurrentNode["Service"],
   inputs: JsonObject,
-  signal: AbortSignal,
+  cancelation: Cancelation,
 ): NodeContext<PortSchemas, string> => ({
   inputs,
   mode: current.mode,
   runId: current.runId,
   nodeId: current.nodeId,
   attempt: current.attempt,
-  signal,
+  get signal() {
+    return cancelation.signal
+  },
   idempotencyKey: current.idempotencyKey,
   log: logOf(current),
   credits: { add: (amount: number) => Effect.runSync(current.charge(amount)) },
@@ -156,6 +202,7 @@ const typeOf = (options: AnyOptions, ports: Ports): NodeType => {
     join: "any",
     role: "step",
     delivery: options.delivery ?? "at-least-once",
+    effects: options.effects ?? "some",
     policy: policyOf(options),
     portsOf: () => ports,
     estimate: ({ inputs, mode }) =>
@@ -191,16 +238,31 @@ const localExecutable = (options: AnyOptions): Executable => {
   const outputs = portMap(options.type, options.outputs)
   return {
     type: typeOf(options, portsOf(inputs, outputs, options)),
-    run: (given) =>
-      Core.CurrentNode.use((current) =>
-        Effect.tryPromise({
-          try: async (signal) => {
-            const read = await through(inputs, given, "read")
-            const context = contextOf(current, read, signal)
-            return written(outputs, await current.watched(() => options.run(context)))
-          },
-          catch: (error) => failureOf(current, error),
-        }),
-      ),
+    run: (given, _, current) => {
+      const cancelation = new Cancelation()
+      const call = (read: JsonObject) =>
+        current.watched(() => options.run(contextOf(current, read, cancelation)))
+      try {
+        const returned = andThen(through(inputs, given, "read"), call)
+        const output = andThen(returned, (values) => written(outputs, values))
+        return isPromise(output) ? settled(output, current, cancelation) : Exit.succeed(output)
+      } catch (error) {
+        return Exit.fail(failureOf(current, error))
+      }
+    },
   }
 }
+
+/** What becomes of a promise. Its interruption aborts the handler's signal. */
+const settled = (
+  output: PromiseLike<JsonObject>,
+  current: Core.CurrentNode["Service"],
+  cancelation: Cancelation,
+): Effect.Effect<JsonObject, Core.NodeError> =>
+  Effect.callback((resume) => {
+    output.then(
+      (values) => resume(Effect.succeed(values)),
+      (error: unknown) => resume(Effect.fail(failureOf(current, error))),
+    )
+    return Effect.sync(() => cancelation.abort())
+  })

@@ -78,10 +78,9 @@ const perform = async (
     label: undefined,
     disabled: false,
   }
-  const effect = local.run(call.inputs, settings)
-  const exit = await Effect.runPromiseExit(
-    Effect.provideService(effect, CurrentNode, currentOf(call)),
-  )
+  const node = currentOf(call)
+  const effect = local.run(call.inputs, settings, node)
+  const exit = await Effect.runPromiseExit(Effect.provideService(effect, CurrentNode, node))
   if (Exit.isSuccess(exit)) return exit.value
   throw Cause.squash(exit.cause)
 }

@@ -20,6 +20,7 @@ interface Ways {
 /** `condition`: the input leaves on `true` or on `false`. */
 export const condition = define({
   key: "condition",
+  effects: "none",
   name: "Condition",
   description: "Lets its input out on true or on false, as a rule says.",
   category: "flow",

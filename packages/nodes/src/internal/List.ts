@@ -12,6 +12,7 @@ import { carriedOut } from "./Work.ts"
 /** `list`: carries out steps over an array. */
 export const list = define({
   key: "list",
+  effects: "none",
   name: "List",
   description: "Filters, sorts, groups, cuts, counts or sums an array.",
   category: "data",

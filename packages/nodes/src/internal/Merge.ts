@@ -37,6 +37,7 @@ const combine = (values: Values, mode: "array" | "first" | "object") => {
 /** `merge`: all values that arrive, as an array, as one object, or only the first. */
 export const merge = define({
   key: "merge",
+  effects: "none",
   name: "Merge",
   description:
     "Brings several edges together: all values as an array, the first of them, or one object " +

@@ -46,6 +46,7 @@ const FieldsInput = checked<Json>(
 /** `request`: where a run's values enter the graph. At most one in a workflow. */
 export const request = define({
   key: "request",
+  effects: "none",
   name: "Request",
   description: "Hands the values that a run was started with to the graph.",
   category: "flow",

@@ -12,6 +12,7 @@ import { Effect, Schema } from "effect"
 /** `response`: its input becomes the run's output. */
 export const response = define({
   key: "response",
+  effects: "none",
   name: "Response",
   description: "Makes its input the output of the run.",
   category: "flow",

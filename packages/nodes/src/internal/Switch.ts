@@ -87,6 +87,7 @@ type Ways = { readonly [name: string]: JsonValue }
 /** `switch`: the input leaves on the port of the first case that matches, else on `default`. */
 export const switchNode = define({
   key: "switch",
+  effects: "none",
   name: "Switch",
   description: "Lets its input out on the port of the first case whose rule holds.",
   category: "flow",

@@ -13,6 +13,7 @@ import { carriedOut } from "./Work.ts"
 /** `transform`: fills a template. */
 export const transform = define({
   key: "transform",
+  effects: "none",
   name: "Transform",
   description: "Makes a new value by filling {{ paths }} into a template.",
   category: "data",

@@ -192,6 +192,7 @@ export class Attempt {
   readonly #request: AttemptRequest
   readonly #now: () => Timestamp
   readonly #log: NodeLog
+  readonly #current: CurrentNode["Service"]
   #charged: MicroCredits | null = null
 
   constructor(request: AttemptRequest, clock: Clock.Clock) {
@@ -199,6 +200,7 @@ export class Attempt {
     this.#request = request
     this.#now = () => clock.currentTimeMillisUnsafe()
     this.#log = new NodeLog(request.limits, request.attempt, this.#now, request.earlier)
+    this.#current = this.#currentOf(request)
   }
 
   /** What the handler has charged so far. */
@@ -213,7 +215,7 @@ export class Attempt {
   call(): Effect.Effect<JsonObject, unknown, unknown> {
     const { executable, inputs, node } = this.#request
     try {
-      return executable.run(inputs, node.settings)
+      return executable.run(inputs, node.settings, this.#current)
     } catch (error) {
       return Exit.die(error)
     }
@@ -221,8 +223,11 @@ export class Attempt {
 
   /** What the handler runs in. */
   within(outer: Context.Context<unknown>): Context.Context<unknown> {
-    const { attempt, node, run, state, watched } = this.#request
-    const current = CurrentNode.of({
+    return Context.add(outer, CurrentNode, this.#current)
+  }
+
+  #currentOf({ attempt, message, node, run, state, watched }: AttemptRequest) {
+    return CurrentNode.of({
       accountId: run.accountId,
       workflowId: run.workflowId,
       runId: run.id,
@@ -233,16 +238,15 @@ export class Attempt {
       idempotencyKey: `${run.id}:${node.id}`,
       values: run.values,
       resumed: state,
-      message: this.#request.message,
+      message,
       suspend,
       watched,
       charge: (credits) =>
         Effect.sync(() => {
           this.#charged = added(this.#charged, credits)
         }),
-      log: (level, message, data) => this.#log.add(level, message, data),
+      log: (level, text, data) => this.#log.add(level, text, data),
     })
-    return Context.add(outer, CurrentNode, current)
   }
 
   /** What the handler's end means. */

@@ -34,7 +34,7 @@ const portsOf = ({ inputs }: GraphNode["ports"], input: JsonObject): InputPorts 
 /** Gathers one commit of a run on top of its last committed row. */
 export class CommitBuilder {
   readonly #before: Run
-  readonly #now: Timestamp
+  #now: Timestamp
   readonly #rows: Array<NodeRun> = []
   readonly #rewritten: Array<NodeRun> = []
   readonly #implied = new Map<string, InputPorts>()
@@ -89,6 +89,11 @@ export class CommitBuilder {
   /** Makes the commit stale if the inbox has a message with a larger number than `seen`. */
   see(seen: number): void {
     this.#seen = seen
+  }
+
+  /** Time has passed since the step began. */
+  passTo(now: Timestamp): void {
+    this.#now = now
   }
 
   /** The run leaves the queue. */

@@ -16,6 +16,7 @@ import type { NodeTypes } from "../NodeTypes.ts"
 import { monotonicMillis } from "../StoreClock.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
 import { Attempt } from "./Attempt.ts"
+import type { Compute } from "./ComputedNodes.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
 import type { RunState, Started } from "./RunState.ts"
 import { isListening } from "./RunState.ts"
@@ -26,6 +27,17 @@ export interface Shared {
   readonly types: NodeTypes["Service"]
   readonly handlers: Handlers
   readonly clock: Clock.Clock
+}
+
+type HandlerExit = Exit.Exit<JsonObject, unknown>
+type HandlerFiber = Fiber.Fiber<JsonObject, unknown>
+
+/** What came of calling a handler. */
+interface Called {
+  /** When it gave control back. */
+  readonly leftAt: Timestamp
+  /** None if it goes on. */
+  readonly outcome: AttemptOutcome | undefined
 }
 
 /** An attempt whose outcome is not stored yet. Mutable. */
@@ -113,9 +125,18 @@ export class RunExecution {
     for (const each of started) {
       if (this.#isClosed) return
       if (each.message !== undefined) this.#forgetWait(each.index)
-      now = this.#start(each, now)
+      const { leftAt, outcome } = this.#start(each, now)
+      if (outcome !== undefined) this.#tell(outcome)
+      now = leftAt
     }
     if (this.progress.run.dueAt === null && !this.#isClosed) this.#setTimers()
+  }
+
+  /** Calls a handler within a step. Its outcome, if it has ended as soon as it was called. */
+  readonly compute: Compute = (started, now) => {
+    const { outcome } = this.#start(started, now)
+    if (outcome !== undefined) this.#running.delete(started.index)
+    return outcome
   }
 
   /** Interrupts every handler and every timer, without waiting for any. */
@@ -213,11 +234,8 @@ export class RunExecution {
     }
   }
 
-  /**
-   * Calls a handler at once: one that does not wait has then ended before anybody looks. It gets
-   * control at `now`; answers when it has given it back.
-   */
-  #start({ attempt: number, index, inputs, message, state }: Started, now: Timestamp): Timestamp {
+  /** Calls a handler at once: one that does not wait has then ended. It gets control at `now`. */
+  #start({ attempt: number, index, inputs, message, state }: Started, now: Timestamp): Called {
     const { graph, held, priorAttempts, limits, run } = this.progress
     const { clock, handlers, types } = this.#shared
     const node = graph.nodes[index]!
@@ -240,47 +258,36 @@ export class RunExecution {
     this.#running.set(index, running)
     handlers.enter(handler, now)
     const called = attempt.call()
-    return Exit.isExit(called)
-      ? this.#ended(running, handler, called as Exit.Exit<JsonObject, unknown>)
-      : this.#goOn(running, handler, index, called)
-  }
-
-  /** The handler has ended as soon as it was called. */
-  #ended(running: Running, handler: Handler, exit: Exit.Exit<JsonObject, unknown>): Timestamp {
-    const outcome = running.attempt.end(exit)
-    this.#shared.handlers.leave(handler, outcome.at)
-    this.#shared.handlers.end(handler)
-    running.isOver = true
-    this.#tell(outcome)
-    return outcome.at
+    const rest = Exit.isExit(called)
+      ? undefined
+      : Effect.runForkWith(attempt.within(types.context))(called)
+    const exit = rest === undefined ? (called as HandlerExit) : rest.pollUnsafe()
+    const outcome = exit === undefined ? undefined : attempt.end(exit)
+    const leftAt = outcome?.at ?? clock.currentTimeMillisUnsafe()
+    handlers.leave(handler, leftAt)
+    if (outcome === undefined) this.#goOn(running, handler, index, rest!)
+    else {
+      handlers.end(handler)
+      running.isOver = true
+    }
+    return { leftAt, outcome }
   }
 
   /** The rest of the handler goes on in a fiber of its own. */
-  #goOn(
-    running: Running,
-    handler: Handler,
-    index: number,
-    rest: Effect.Effect<JsonObject, unknown, unknown>,
-  ): Timestamp {
-    const { clock, handlers, types } = this.#shared
+  #goOn(running: Running, handler: Handler, index: number, fiber: HandlerFiber): void {
     const { attempt } = running
-    const fiber = Effect.runForkWith(attempt.within(types.context))(rest)
-    const left = clock.currentTimeMillisUnsafe()
-    handlers.leave(handler, left)
     running.fiber = fiber
-    const millis = this.progress.graph.nodes[index]!.policy.timeoutMillis
-    if (this.#isClosed) fiber.interruptUnsafe()
-    else if (millis !== undefined && fiber.pollUnsafe() === undefined) {
-      const late = `timed out after ${Duration.format(Duration.millis(millis))}`
-      running.timer = this.#after(millis, () =>
-        this.#over(running, index, () => attempt.giveUp(late)),
-      )
-    }
     fiber.addObserver((exit) => {
-      handlers.end(handler)
+      this.#shared.handlers.end(handler)
       this.#over(running, index, () => attempt.end(exit))
     })
-    return left
+    if (this.#isClosed) return fiber.interruptUnsafe()
+    const millis = this.progress.graph.nodes[index]!.policy.timeoutMillis
+    if (millis === undefined) return
+    const late = `timed out after ${Duration.format(Duration.millis(millis))}`
+    running.timer = this.#after(millis, () =>
+      this.#over(running, index, () => attempt.giveUp(late)),
+    )
   }
 
   /** The attempt is over, unless it was before. What is left of its handler is interrupted. */

@@ -15,6 +15,7 @@ import type { Fiber } from "effect"
 import { Cause, Clock, Context, Effect, Exit, Option, Scheduler } from "effect"
 import type { AccountId, RunId, RunnerId } from "../../domain/Id.ts"
 import type { Run, RunRecord } from "../../domain/Run.ts"
+import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Inbox, InboxRequest, StaleRun } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { GraphCache } from "../GraphCache.ts"
@@ -55,8 +56,9 @@ export interface LiveRun {
   readonly listeners: Set<(result: RunResult) => void>
 }
 
-/** So many steps are taken before the event loop gets control. */
+/** So many steps are taken, and so long, before the event loop gets control. */
 const stepsPerPass = 32
+const millisPerPass = 20
 
 /**
  * Logs that a run which this process executed has another owner now. A run that has ended, for
@@ -244,15 +246,24 @@ export class RunScheduler {
   #pass(): void {
     if (this.#isPassing) return
     this.#isPassing = true
-    let left = stepsPerPass
-    while (this.#line.length > 0 && left > 0) {
+    const until = this.#now() + millisPerPass
+    for (let left = stepsPerPass; left > 0 && this.#line.length > 0;) {
       const line = this.#line
       this.#line = []
-      left -= line.length
-      for (const live of line) this.#guard(live, () => this.#step(live))
+      let taken = 0
+      while (taken < line.length && (taken === 0 || this.#now() < until)) {
+        const live = line[taken++]!
+        this.#guard(live, () => this.#step(live))
+      }
+      if (taken < line.length) this.#line = [...line.slice(taken), ...this.#line]
+      left -= this.#now() < until ? taken : left
     }
     this.#isPassing = false
     if (this.#line.length > 0) this.#schedule()
+  }
+
+  #now(): Timestamp {
+    return this.#shared.clock.currentTimeMillisUnsafe()
   }
 
   #step(live: LiveRun): void {
@@ -262,9 +273,10 @@ export class RunScheduler {
     const signals = execution.take()
     if (signals.length === 0 && !live.isDue) return
     live.isDue = false
-    const now = this.#shared.clock.currentTimeMillisUnsafe()
-    const options = { draining: this.#isDraining, parkAfterMillis }
-    const decided = decideStep(execution.progress, signals, now, options)
+    const now = this.#now()
+    const { compute, progress } = execution
+    const options = { draining: this.#isDraining, parkAfterMillis, compute }
+    const decided = decideStep(progress, signals, now, options)
     const commit = commitStep(this.#store, clearing(decided, this.handlers))
     this.#await(live, commit, (step) => this.#goOn(live, execution, step))
   }

@@ -57,6 +57,8 @@ export interface RunState {
   /** Nodes waiting for a slot, from `nextReady` on; a cursor, because shifting would be O(n). */
   readonly ready: Array<Ready>
   nextReady: number
+  /** Ready nodes without effects, which a step may compute. */
+  computable: Array<Ready>
   readonly running: Map<number, Started>
   readonly waiting: Map<number, WaitingNode>
   /** How the next attempt of a node begins that has begun before. */
@@ -125,6 +127,7 @@ export const resume = (
     deadline: deadlineOf(definition, run.startedAt ?? now),
     ready: [],
     nextReady: 0,
+    computable: [],
     running: new Map(),
     waiting: new Map(),
     again: new Map(),

@@ -16,6 +16,8 @@ import type { RunCommit } from "../../ports/RunStore.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
 import { expectedOf, sentenceOfLimit, sentenceOfRefusal } from "./Billing.ts"
 import { CommitBuilder } from "./CommitBuilder.ts"
+import type { Compute, Computed } from "./ComputedNodes.ts"
+import { beginOf, computeNodes, isComputable, nothingComputed } from "./ComputedNodes.ts"
 import type { RunState, Started } from "./RunState.ts"
 import { activeOf, isHalted, isListening, nextDue, receive } from "./RunState.ts"
 import { finishNode, cancelAttempt, applyOutcome } from "./NodeOutcome.ts"
@@ -36,6 +38,8 @@ export interface StepOptions {
   readonly draining: boolean
   /** A run that has nothing to do for longer than this is parked. */
   readonly parkAfterMillis: number
+  /** Calls nodes without effects within the step. Absent: they are started like all others. */
+  readonly compute?: Compute
 }
 
 /** What one step asks for: a commit, and what to do once that is stored. */
@@ -58,6 +62,7 @@ interface StepDecision extends Pick<Step, "started" | "stopped"> {
   readonly aborted: boolean
   /** Waits for a message that were ended by their time. */
   readonly missed: ReadonlyArray<WaitingNode>
+  readonly computed: Computed
 }
 
 /** The error of a failed run: the first failure, and how many more. */
@@ -73,7 +78,9 @@ const errorOf = (failures: RunState["failures"]): string | null => {
 const bind = (progress: RunState, change: CommitBuilder, index: number, now: Timestamp): void => {
   const inputs = inputsOf(progress.graph, progress.frontier, index)
   if (Result.isSuccess(inputs)) {
-    progress.ready.push({ index, inputs: inputs.success })
+    const ready = { index, inputs: inputs.success }
+    if (isComputable(progress, index)) progress.computable.push(ready)
+    else progress.ready.push(ready)
     return
   }
   finishNode(progress, change, progress.graph.nodes[index]!, {
@@ -175,17 +182,17 @@ const release = (progress: RunState, change: CommitBuilder, now: Timestamp): voi
   }
 }
 
-/** Takes ready nodes into the free slots. */
+/**
+ * Takes ready nodes into the free slots. A node without effects that could not be computed gets a
+ * slot, too: a crash of the process counts only where an attempt is on record.
+ */
 const fill = (progress: RunState, now: Timestamp): ReadonlyArray<Started> => {
-  const free = progress.limits.nodesAtOnce - progress.running.size
-  const from = progress.nextReady
-  progress.nextReady = Math.min(progress.ready.length, from + free)
-  const next = progress.ready.slice(from, progress.nextReady).map((ready): Started => {
-    const { index, inputs } = ready
-    const again = progress.again.get(index)
-    if (again !== undefined) return { ...ready, ...again }
-    return { index, inputs, attempt: 1, startedAt: now, ordinal: index }
-  })
+  const free = Math.max(0, progress.limits.nodesAtOnce - progress.running.size)
+  const { computable, ready, nextReady: from } = progress
+  const left = free - (ready.length - from)
+  if (left > 0 && computable.length > 0) ready.push(...computable.splice(0, left))
+  progress.nextReady = Math.min(ready.length, from + free)
+  const next = ready.slice(from, progress.nextReady).map((each) => beginOf(progress, each, now))
   for (const started of next) progress.running.set(started.index, started)
   return next
 }
@@ -195,6 +202,7 @@ const recordAttempts = (
   progress: RunState,
   change: CommitBuilder,
   started: ReadonlyArray<Started>,
+  computed: Computed,
 ): void => {
   const { again, rows, running, waiting } = progress
   // A suspended attempt goes on where its row says it stopped; any other number is a new attempt.
@@ -204,7 +212,11 @@ const recordAttempts = (
   })
   const nodes = started.filter(({ index }) => !again.has(index))
   for (const { index } of started) again.delete(index)
-  change.setActive([...running.values()].map(activeOf), attempts.length, nodes.length)
+  change.setActive(
+    [...running.values()].map(activeOf),
+    attempts.length + computed.attempts,
+    nodes.length + computed.nodes,
+  )
   // What found no slot is kept as a wait that is over, or the next owner would begin it anew.
   const overdue = Array.from(again.values(), (next) => ({ ...next, due: next.startedAt }))
   change.setWaiting([...waiting.values(), ...overdue].toSorted(byOrdinal))
@@ -231,7 +243,8 @@ const parkOrKeep = (
   now: Timestamp,
   { draining, parkAfterMillis }: StepOptions,
 ): void => {
-  const idle = progress.running.size === 0 && progress.nextReady === progress.ready.length
+  const { computable, nextReady, ready, running } = progress
+  const idle = running.size === 0 && nextReady === ready.length && computable.length === 0
   // A run in which nothing is in progress or ready waits, or it would have ended.
   const due = nextDue(progress)!
   if (!idle || (!draining && due - now <= parkAfterMillis)) return change.keep()
@@ -305,7 +318,7 @@ const finishStep = (
 ): Step => {
   const { halted, started, stopped, timedOut } = decided
   const unseen = whenUnseen(progress, change, now, options, decided)
-  recordAttempts(progress, change, started)
+  recordAttempts(progress, change, started, decided.computed)
   for (const index of stopped) progress.running.delete(index)
   if (progress.frontier.finished || (halted && progress.running.size === 0)) {
     finish(progress, change, timedOut)
@@ -370,10 +383,10 @@ const conclude = (
 export const decideStep = (
   progress: RunState,
   signals: ReadonlyArray<Signal>,
-  now: Timestamp,
+  at: Timestamp,
   options: StepOptions,
 ): Step => {
-  const change = new CommitBuilder(progress.run, now)
+  const change = new CommitBuilder(progress.run, at)
   if (progress.run.status === "QUEUED") change.begin()
   let expired = false
   for (const signal of signals) {
@@ -381,9 +394,14 @@ export const decideStep = (
     else if (signal._tag === "Received") receive(progress, signal.messages)
     else if (signal._tag !== "Due") applyOutcome(progress, change, signal)
   }
-  release(progress, change, now)
-  const missed = endWaits(progress, change, signals, now)
+  release(progress, change, at)
+  const missed = endWaits(progress, change, signals, at)
   const timedOut = expired && !progress.frontier.finished
+  const mayCompute = !timedOut && !options.draining
+  const computed = mayCompute
+    ? computeNodes(progress, change, at, options.compute, release)
+    : nothingComputed(at)
+  const now = computed.until
   const halted = timedOut || isHalted(progress)
   const aborted = timedOut || (halted && progress.definition.settings.onFailure === "abort")
   const stopped = aborted ? [...progress.running.keys()] : []
@@ -396,6 +414,7 @@ export const decideStep = (
     timedOut,
     missed,
     aborted,
+    computed,
   })
 }
 
