@@ -2,6 +2,7 @@
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { Node, NodeSettings } from "@millrace/core/domain/Workflow"
 import { settingsOf } from "@millrace/core/domain/Workflow"
+import type { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
 import { define, sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import { assert, describe, it } from "@effect/vitest"
@@ -28,9 +29,12 @@ const sample = define({
     Effect.succeed({ at: new Date(text), sum: list.length + count }),
 })
 
+/** The handlers here do not ask about the node that they execute. */
+const unused = {} as CurrentNode["Service"]
+
 /** Runs a handler, which needs nothing. */
 const call = (type: typeof sample, inputs: JsonObject, settings = plain) =>
-  Effect.exit(type.run(inputs, settings) as Effect.Effect<JsonObject, NodeError>)
+  Effect.exit(type.run(inputs, settings, unused) as Effect.Effect<JsonObject, NodeError>)
 
 const failureOf = (exit: Exit.Exit<unknown, NodeError>) =>
   Option.getOrThrow(Exit.findErrorOption(exit))
@@ -54,6 +58,7 @@ describe("a declared node type", () => {
       join: "any",
       role: "step",
       delivery: "at-least-once",
+      effects: "some",
       policy: { retry: undefined, timeoutMillis: undefined },
     })
     assert.strictEqual(estimate(plain), 0)
@@ -276,15 +281,15 @@ describe("a declared handler", () => {
 
   it("is over at once where it needs no fiber, and else goes on", () => {
     const text = "2026-01-31"
-    assert.isTrue(Exit.isExit(sample.run({ text }, plain)))
-    assert.isTrue(Exit.isExit(sample.run({}, plain)))
+    assert.isTrue(Exit.isExit(sample.run({ text }, plain, unused)))
+    assert.isTrue(Exit.isExit(sample.run({}, plain, unused)))
     const later = define({
       key: "later",
       inputs: {},
       outputs: {},
       run: () => Effect.as(Effect.yieldNow, {}),
     })
-    assert.isFalse(Exit.isExit(later.run({}, plain)))
+    assert.isFalse(Exit.isExit(later.run({}, plain, unused)))
   })
 
   it.effect("fails with a sentence, whatever it failed with", () =>
