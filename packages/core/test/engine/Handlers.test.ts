@@ -149,7 +149,7 @@ const computing = Effect.fnUntraced(function* (millis: number) {
 
 const account = AccountId.make("acc_test")
 
-describe("NodeExecutor.begin", () => {
+describe("RunExecution.begin", () => {
   it.effect("measures a handler that has ended as soon as it was called", () =>
     Effect.gen(function* () {
       const { layer, told } = yield* computing(3_000)

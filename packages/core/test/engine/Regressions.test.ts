@@ -82,7 +82,7 @@ describe("RunState.resume", () => {
   )
 })
 
-describe("Step.turn", () => {
+describe("Step.decideStep", () => {
   it.effect("keeps what a node left behind while it waits for a slot after its wait", () =>
     Effect.gen(function* () {
       const gates = yield* Gates

@@ -55,13 +55,6 @@ describe("Runs.start", () => {
     }).pipe(at),
   )
 
-  it.effect("refuses a node whose type gives no valid estimate, by name", () =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(start([node("dear", "pricey")]))
-      assert.match((error as Error).message, /"dear".*pricey.*estimate/)
-    }).pipe(at),
-  )
-
   it.effect("does not know another account's workflow", () =>
     Effect.gen(function* () {
       const runs = yield* Runs
