@@ -88,7 +88,7 @@ const memoryRound = (samples: Samples) =>
 
 /** The engine over these stores. */
 export const engineOn = <S, E, R>(stores: Layer.Layer<Engine.Stores | S, E, R>) =>
-  Engine.layer.pipe(
+  Engine.layerWithoutWebhooks.pipe(
     Layer.provide(types),
     Layer.provideMerge(stores),
     Layer.provideMerge(limits),

@@ -8,6 +8,7 @@ import { WorkflowId } from "@millrace/core/domain/Id"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Postgres, Stores } from "@millrace/postgres"
 import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Digest } from "effect/crypto"
 import { SqlClient } from "effect/sql/SqlClient"
 import { fileURLToPath } from "node:url"
 import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
@@ -86,7 +87,7 @@ const seed = Effect.gen(function* () {
 
 const services = (url: Redacted.Redacted) =>
   Keys.layer.pipe(
-    Layer.provide(Ids.Ids.layer),
+    Layer.provide([Ids.Ids.layer, Digest.layerWebCrypto]),
     Layer.provideMerge(Stores.layer),
     Layer.provideMerge(Postgres.layer({ url, maxConnections: 2 })),
   )

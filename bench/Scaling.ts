@@ -39,7 +39,7 @@ const draw = (shape: Shape, size: number): { nodes: Array<Node>; edges: Array<Ed
 
 const limits = { ...defaultLimits, nodesPerWorkflow: 20_000, edgesPerWorkflow: 40_000 }
 
-const environment = Engine.layer.pipe(
+const environment = Engine.layerWithoutWebhooks.pipe(
   Layer.provide(NodeTypes.layer(step)),
   Layer.provide(Memory.layer),
   Layer.provideMerge(Layer.succeed(CurrentLimits, limits)),

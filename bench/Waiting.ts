@@ -44,7 +44,7 @@ const services = (url: Redacted.Redacted) =>
     Layer.provideMerge(Layer.succeed(CurrentLimits, defaultLimits)),
   )
 
-const engine = Engine.layer.pipe(Layer.provide(NodeTypes.layer(constant, delay)))
+const engine = Engine.layerWithoutWebhooks.pipe(Layer.provide(NodeTypes.layer(constant, delay)))
 
 /** One run that waits for a year, parked. */
 const parkOne = Effect.gen(function* () {

@@ -19,6 +19,7 @@ import * as MasterVault from "@millrace/webhooks/MasterVault"
 import { keyOf, sign } from "@millrace/webhooks/Signature"
 import * as Targets from "@millrace/webhooks/Targets"
 import { Effect, Layer, Redacted, type Scope } from "effect"
+import { Digest } from "effect/crypto"
 import { SqlClient } from "effect/sql/SqlClient"
 import { spawn } from "node:child_process"
 import { createServer } from "node:http"
@@ -44,8 +45,7 @@ const egress = Egress.layer({
 const vault = MasterVault.layer(Redacted.make(Buffer.alloc(32, 7).toString("base64")))
 
 const engine = Engine.layer.pipe(
-  Layer.provide(Targets.layer),
-  Layer.provide(vault),
+  Layer.provide([Targets.layer, vault, Digest.layerWebCrypto]),
   Layer.provide(egress),
   Layer.provide(NodeTypes.layer(Workloads.step)),
   Layer.provideMerge(layerRunStore),

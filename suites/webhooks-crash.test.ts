@@ -9,6 +9,7 @@ import { AccountId, DeliveryId } from "@millrace/core/domain/Id"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import * as MasterVault from "@millrace/webhooks/MasterVault"
 import { Effect, Layer, Redacted } from "effect"
 import { createHash } from "node:crypto"
@@ -141,6 +142,7 @@ const within = <A, E>(url: string, work: Effect.Effect<A, E, Webhooks | WebhookS
       Webhooks.layer.pipe(
         Layer.provideMerge(Layer.merge(Stores.layer, Ids.layer)),
         Layer.provide(MasterVault.layer(Redacted.make(masterKey))),
+        Layer.provide(WebhookTargets.layerRefusing("webhook: not here")),
         Layer.provide(Postgres.layer({ url: Redacted.make(url), maxConnections: 8 })),
       ),
     ),

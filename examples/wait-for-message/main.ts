@@ -52,5 +52,7 @@ const program = Effect.gen(function* () {
   console.log(run.status, nodeRuns[0]?.output)
 })
 
-const layer = Engine.layer.pipe(Layer.provide(Layer.merge(Memory.layer, NodeTypes.layer(approval))))
+const layer = Engine.layerWithoutWebhooks.pipe(
+  Layer.provide(Layer.merge(Memory.layer, NodeTypes.layer(approval))),
+)
 await Effect.runPromise(Effect.provide(program, layer))

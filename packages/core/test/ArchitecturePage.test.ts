@@ -31,20 +31,17 @@ const drawn = [...page.matchAll(/^ {2}(\w+) (?:-->|-\.->)(?:\|[^|]*\|)? (.+)$/gm
 const reachableFrom = (from: string): ReadonlyArray<string> =>
   drawn.filter(([one]) => one === from).flatMap(([, to]) => [to, ...reachableFrom(to)])
 
-/** The methods of a port: what the interface at its service or reference has at its own depth. */
-const methodsOf = (code: string): ReadonlyArray<string> => {
-  const service = /Context\.Service<\s+\w+,\s+\{(.*?)\n {2}\}\n>/s.exec(code)?.[1]
-  const name = /Context\.Reference<(\w+)/.exec(code)?.[1] ?? ""
-  const reference = new RegExp(`^export interface ${name} \\{(.*?)^\\}`, "ms").exec(code)?.[1]
-  return service === undefined
-    ? Array.from((reference ?? "").matchAll(/^ {2}readonly (\w+):/gm), ([, method]) => method!)
-    : Array.from(service.matchAll(/^ {4}readonly (\w+):/gm), ([, method]) => method!)
+/** The methods of a port, whose service or interface is named like its file. */
+const methodsOf = (name: string, code: string): ReadonlyArray<string> => {
+  const service = /Context\.Service<\s+\w+,\s+\{(.*?)\n {2}\}\n>/s
+  const alone = new RegExp(`^export interface ${name} \\{(.*?)^\\}`, "ms")
+  const methods = service.exec(code)?.[1] ?? alone.exec(code)?.[1] ?? ""
+  return Array.from(methods.matchAll(/^(?: {2}){1,2}readonly (\w+):/gm), ([, method]) => method!)
 }
 
 const ports = sources.flatMap(({ code, path }) => {
   const name = /^packages\/core\/src\/ports\/(\w+)\.ts$/.exec(path)?.[1]
-  const methods = methodsOf(code)
-  return name === undefined ? [] : methods.map((method) => `${name}.${method}`)
+  return name === undefined ? [] : methodsOf(name, code).map((method) => `${name}.${method}`)
 })
 
 /** The rows of the table of ports; one without a name goes on with the port before it. */

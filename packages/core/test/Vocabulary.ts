@@ -34,8 +34,9 @@ export const known: ReadonlyArray<string> = `
   notifier notifying now number object
   of on once one only open openapi optional options or order origin original otherwise out outbound
   outbox outcome outdated outgoing output overfetch overlap overlay own page paginate parameters
-  params parse part path payload payment peer per permits pglite place placement plain plan
+  params parse part path payload payment peer per permit permits pglite place placement plain plan
   platform policy position postgres precondition prefetch prefix prepare price print prior priority
+  pool
   proceed progress promise protocol proxy public purpose query queue quick quote rate reached read
   reader ready reason receive record redeliver reference refusal refuse release remote renewal
   replaced report request required requirements resend resolve resolver response rest result resume

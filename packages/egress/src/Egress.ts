@@ -21,7 +21,7 @@ import { problemOfHeaders } from "./Headers.ts"
 import type { CallTarget, Policy, Protocol } from "./Policy.ts"
 import { httpsOnly, narrowed, notPublic, permits, rulesOf, targetOf } from "./Policy.ts"
 import type { Resolver } from "./Resolve.ts"
-import { Resolve } from "./Resolve.ts"
+import { system } from "./Resolve.ts"
 import { Turns } from "./internal/Turns.ts"
 
 export { EgressFailed, EgressRefused } from "./internal/Failure.ts"
@@ -66,10 +66,13 @@ export class Egress extends Context.Service<
   }
 >()("@millrace/egress/Egress") {
   /**
-   * The guard with a policy; what is left out is as in `httpsOnly`. `Resolve` resolves names. An
-   * exception whose network is not in CIDR notation is a defect at start.
+   * The guard with a policy; what is left out is as in `httpsOnly`. An exception whose network is
+   * not in CIDR notation is a defect at start.
    */
-  static readonly layer = (policy: Partial<Policy> = {}): Layer.Layer<Egress> =>
+  static readonly layer = (
+    policy: Partial<Policy> = {},
+    resolve: Resolver = system,
+  ): Layer.Layer<Egress> =>
     Layer.effect(
       Egress,
       Effect.gen(function* () {
@@ -80,7 +83,7 @@ export class Egress extends Context.Service<
         )
         const deadlines = yield* Deadlines.make
         const turns = all.calls === null ? undefined : new Turns(all.calls)
-        return Egress.of(guard(all, yield* Resolve, connections, deadlines, turns))
+        return Egress.of(guard(all, resolve, connections, deadlines, turns))
       }),
     )
 }

@@ -5,7 +5,7 @@
  * out: judging them, and caching.
  */
 import { promises as dns } from "node:dns"
-import { Context, Data, Effect } from "effect"
+import { Data, Effect } from "effect"
 
 /** The name has no address, or nobody could be asked. */
 export class Unresolvable extends Data.TaggedError("Unresolvable")<{
@@ -31,8 +31,3 @@ export const system: Resolver = (hostname) =>
     },
     catch: (error) => new Unresolvable({ isTemporary: !isDefinite(error) }),
   })
-
-/** The resolver in force, read when the guard is built. Override with `Layer.succeed`. */
-export const Resolve = Context.Reference<Resolver>("@millrace/egress/Resolve", {
-  defaultValue: () => system,
-})

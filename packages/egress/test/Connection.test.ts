@@ -2,19 +2,17 @@
  * Connections that are kept for the next call, with a server that counts them.
  */
 import { describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber } from "effect"
 import { expect } from "vitest"
 import { Egress } from "../src/Egress.ts"
 import { httpsOnly, openWeb } from "../src/Policy.ts"
 import type { Resolver } from "../src/Resolve.ts"
-import { Resolve, Unresolvable } from "../src/Resolve.ts"
+import { Unresolvable } from "../src/Resolve.ts"
 import * as LocalServer from "./LocalServer.ts"
 
 /** A guard that permits loopback and keeps its connections. */
 const keeping = (resolve: Resolver, idleMillis = 10_000) =>
-  Egress.layer({ ...openWeb, allow: [{ cidr: "127.0.0.0/8" }], idleMillis }).pipe(
-    Layer.provide(Layer.succeed(Resolve, resolve)),
-  )
+  Egress.layer({ ...openWeb, allow: [{ cidr: "127.0.0.0/8" }], idleMillis }, resolve)
 
 const loopback: Resolver = () => Effect.succeed(["127.0.0.1"])
 
@@ -110,7 +108,7 @@ describe("Egress.judge", () => {
   const judge = (url: string, resolve: Resolver) =>
     Effect.provide(
       Effect.result(Egress.use((egress) => egress.judge(url))),
-      Egress.layer(httpsOnly).pipe(Layer.provide(Layer.succeed(Resolve, resolve))),
+      Egress.layer(httpsOnly, resolve),
     )
   const failing =
     (isTemporary: boolean): Resolver =>

@@ -3,13 +3,12 @@
  * counts who sleeps by it.
  */
 import { describe, it } from "@effect/vitest"
-import { Clock, Duration, Effect, Fiber, Layer } from "effect"
+import { Clock, Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { Deadlines } from "../src/internal/Deadlines.ts"
 import { Egress } from "../src/Egress.ts"
 import { openWeb } from "../src/Policy.ts"
-import { Resolve } from "../src/Resolve.ts"
 import * as LocalServer from "./LocalServer.ts"
 
 /** The test's clock, whose sleepers are counted, and wake some milliseconds early if told to. */
@@ -168,9 +167,7 @@ describe("Egress.request, by its deadline", () => {
     const arrival = new Promise<void>((resolve) => (arrived = resolve))
     const server = yield* LocalServer.tcp((socket) => socket.once("data", () => arrived()))
     const slowly = () => Effect.delay(Effect.succeed(["127.0.0.1"]), 150)
-    const guard = Egress.layer({ ...openWeb, allow: [{ cidr: "127.0.0.0/8" }] }).pipe(
-      Layer.provide(Layer.succeed(Resolve, slowly)),
-    )
+    const guard = Egress.layer({ ...openWeb, allow: [{ cidr: "127.0.0.0/8" }] }, slowly)
     const url = `http://${host}:${server.port}/`
     const fiber = yield* Egress.use((egress) =>
       egress.request({ method: "GET", url, timeoutMillis: 200 }),

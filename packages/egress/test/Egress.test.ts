@@ -3,7 +3,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import type { Call } from "../src/Egress.ts"
@@ -11,7 +11,7 @@ import { Egress } from "../src/Egress.ts"
 import type { Policy } from "../src/Policy.ts"
 import { openWeb } from "../src/Policy.ts"
 import type { Resolver } from "../src/Resolve.ts"
-import { Resolve, Unresolvable } from "../src/Resolve.ts"
+import { Unresolvable } from "../src/Resolve.ts"
 import * as LocalServer from "./LocalServer.ts"
 
 const loopback: Resolver = () => Effect.succeed(["127.0.0.1"])
@@ -23,9 +23,8 @@ const call = (
   resolve: Resolver = loopback,
 ) => {
   const allowed = { ...openWeb, allow: [{ cidr: "127.0.0.0/8" }], ...policy }
-  const guard = Egress.layer(allowed).pipe(Layer.provide(Layer.succeed(Resolve, resolve)))
   return Egress.use((egress) => egress.request({ method: "GET", ...request })).pipe(
-    Effect.provide(guard),
+    Effect.provide(Egress.layer(allowed, resolve)),
   )
 }
 
@@ -343,9 +342,7 @@ describe("Egress.request, when no answer comes", () => {
 
 describe("Egress.request beyond the bounds of calls", () => {
   const calls = { atOnce: 1, perOrigin: 1, perAccount: 1, waitingPerAccount: 1 }
-  const guard = Egress.layer({ ...openWeb, calls }).pipe(
-    Layer.provide(Layer.succeed(Resolve, () => Effect.never)),
-  )
+  const guard = Egress.layer({ ...openWeb, calls }, () => Effect.never)
 
   it.effect("counts a call's time from when its turn comes", () =>
     Effect.gen(function* () {

@@ -1,9 +1,9 @@
 import { describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { expect } from "vitest"
 import { Egress } from "../src/Egress.ts"
 import { openWeb } from "../src/Policy.ts"
-import { Resolve } from "../src/Resolve.ts"
+import type { Resolver } from "../src/Resolve.ts"
 import * as LocalServer from "./LocalServer.ts"
 
 /** Hosts that lead to this machine or into a private network, however they are spelled. */
@@ -81,9 +81,8 @@ const names: { readonly [name: string]: ReadonlyArray<string> } = {
   "not-an-address.example": ["loopback.example"],
 }
 
-const resolver = Layer.succeed(Resolve, (hostname) =>
-  Effect.succeed(names[hostname] ?? names[`${hostname}.`] ?? []),
-)
+const resolve: Resolver = (hostname) =>
+  Effect.succeed(names[hostname] ?? names[`${hostname}.`] ?? [])
 
 /** URLs that are refused for what they are, not for where they lead. */
 const forms = (port: number) => [
@@ -111,7 +110,7 @@ const forms = (port: number) => [
 const attempt = (url: (port: number) => string) =>
   Effect.gen(function* () {
     const canary = yield* LocalServer.http((_request, response) => response.end("reached"))
-    const guard = Egress.layer({ ...openWeb, ports: [canary.port] }).pipe(Layer.provide(resolver))
+    const guard = Egress.layer({ ...openWeb, ports: [canary.port] }, resolve)
     const request = Egress.use((egress) => egress.request({ method: "GET", url: url(canary.port) }))
     const error = yield* Effect.flip(Effect.provide(request, guard))
     expect(error._tag).toBe("EgressRefused")

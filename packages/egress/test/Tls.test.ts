@@ -1,10 +1,9 @@
 import { createServer } from "node:https"
 import * as tls from "node:tls"
 import { describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { afterAll, beforeAll, expect } from "vitest"
 import { Egress } from "../src/Egress.ts"
-import { Resolve } from "../src/Resolve.ts"
 import { certificateFor } from "./Certificate.ts"
 import * as LocalServer from "./LocalServer.ts"
 
@@ -15,8 +14,8 @@ const before = tls.getCACertificates("default")
 beforeAll(() => tls.setDefaultCACertificates([...before, trusted.cert]))
 afterAll(() => tls.setDefaultCACertificates(before))
 
-const guard = Egress.layer({ allow: [{ cidr: "127.0.0.1/32" }] }).pipe(
-  Layer.provide(Layer.succeed(Resolve, () => Effect.succeed(["127.0.0.1"]))),
+const guard = Egress.layer({ allow: [{ cidr: "127.0.0.1/32" }] }, () =>
+  Effect.succeed(["127.0.0.1"]),
 )
 
 const get = (url: string) =>

@@ -17,7 +17,7 @@ import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { StoreManifest, Unsupported } from "@millrace/core/ports/StoreManifest"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
+import type { Vault } from "@millrace/core/ports/Vault"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Egress } from "@millrace/egress/Egress"
 import type { Exception } from "@millrace/egress/Policy"
@@ -29,7 +29,6 @@ import { layerRunStore, LocalQueue } from "@millrace/webhooks/LocalQueue"
 import * as MasterVault from "@millrace/webhooks/MasterVault"
 import * as Targets from "@millrace/webhooks/Targets"
 import { Effect, Exit, Layer, type Redacted, Scope } from "effect"
-import type { Digest } from "effect/crypto"
 import * as NodeDigest from "./internal/NodeDigest.ts"
 
 /** How webhooks are delivered. */
@@ -63,7 +62,7 @@ export interface HostOptions<E = never> {
 }
 
 /** The services of an engine on its stores. */
-export type Services = Engine.Engine | Engine.Stores | NodeTypes | Digest.Digest
+export type Services = Engine.Engine | Engine.Stores | NodeTypes
 
 /** How long a connection to a receiver waits for the next delivery. */
 const idleMillis = 4_000
@@ -105,20 +104,20 @@ type Parts = Pick<HostOptions, "egress" | "nodes">
 /** What engine and dispatcher have in common where webhooks are delivered. */
 interface Delivery extends Pick<WebhookOptions, "dispatcher"> {
   readonly guard: Layer.Layer<Egress>
-  readonly vault: Layer.Layer<never>
+  readonly vault: Layer.Layer<Vault>
 }
-
-/** Accepts no address. */
-const refusing = (sentence: string) =>
-  Layer.succeed(CurrentWebhookTargets, { accept: () => Effect.fail(sentence) })
 
 /** The engine without a dispatcher, over stores that are open. */
 const engineLayer = ({ egress, nodes }: Parts, delivery: Delivery | string) => {
-  const executing = Layer.provideMerge(Engine.layer, Layer.provide(nodes, egress))
-  if (typeof delivery === "string") return Layer.provide(executing, refusing(delivery))
+  const executing = Engine.layer.pipe(
+    Layer.provideMerge(Layer.provide(nodes, egress)),
+    Layer.provide(NodeDigest.layer),
+  )
+  if (typeof delivery === "string") {
+    return Layer.provide(executing, Engine.withoutWebhooks(delivery))
+  }
   return executing.pipe(
-    Layer.provide(Layer.provide(Targets.layer, delivery.guard)),
-    Layer.provide(delivery.vault),
+    Layer.provide([Layer.provide(Targets.layer, delivery.guard), delivery.vault]),
     Layer.provideMerge(layerRunStore),
   )
 }
@@ -177,6 +176,5 @@ export const layer = <E = never>(
     Layer.provideMerge(LocalQueue.layer),
     Layer.provideMerge(OptionalPorts.layer),
     Layer.provideMerge(options.stores),
-    Layer.provideMerge(NodeDigest.layer),
     Layer.provideMerge(settingsLayer(options)),
   )

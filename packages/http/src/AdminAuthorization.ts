@@ -5,9 +5,8 @@
  * against their address as bad API keys do, and the right one passes whatever came before it.
  */
 import { AdminAuthorization } from "@millrace/api/AdminAuthorization"
-import { makeHashOf } from "@millrace/core/engine/AmbientDigest"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { Mac } from "effect/crypto"
+import { Digest, Mac } from "effect/crypto"
 import { HttpServerRequest } from "effect/http"
 import { FailedAuthLimiter } from "./internal/FailedAuthLimiter.ts"
 import { refuse, TokenRefused, TooManyBadTokens } from "./Errors.ts"
@@ -22,7 +21,9 @@ export const AdminToken = Context.Reference<Redacted.Redacted | undefined>(
 )
 
 const make = Effect.fnUntraced(function* (token: Redacted.Redacted) {
-  const hashOf = yield* makeHashOf
+  const { digest } = yield* Digest.Digest
+  const encoder = new TextEncoder()
+  const hashOf = (text: string) => digest(Digest.sha256, encoder.encode(text))
   const badTokens = yield* FailedAuthLimiter
   const expected = yield* hashOf(Redacted.value(token))
   return AdminAuthorization.of({
@@ -43,4 +44,4 @@ const make = Effect.fnUntraced(function* (token: Redacted.Redacted) {
 export const layer = (
   token: Redacted.Redacted,
 ): Layer.Layer<AdminAuthorization, never, FailedAuthLimiter> =>
-  Layer.effect(AdminAuthorization, make(token))
+  Layer.provide(Layer.effect(AdminAuthorization, make(token)), Digest.layerWebCrypto)

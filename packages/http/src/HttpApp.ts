@@ -9,6 +9,7 @@ import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Quarantine } from "@millrace/core/engine/Quarantine"
+import type { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import type { Runs } from "@millrace/core/engine/Runs"
 import type { StoreClock } from "@millrace/core/engine/StoreClock"
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
@@ -40,6 +41,7 @@ export { BasePath, routerConfig } from "./Addresses.ts"
 export type Services =
   | Workflows
   | Runs
+  | RunNotifier
   | Webhooks
   | Quarantine
   | Keys

@@ -3,19 +3,19 @@
  */
 import { assert, describe, layer } from "@effect/vitest"
 import type { DeliveryId } from "@millrace/core/domain/Id"
-import { CurrentVault, VaultClosed } from "@millrace/core/ports/Vault"
+import { Vault, VaultClosed } from "@millrace/core/ports/Vault"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import { AdminToken } from "@millrace/http/AdminAuthorization"
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import type { Parts } from "./Harness.ts"
-import { Harness, services } from "./Harness.ts"
+import { Harness, servicesWith } from "./Harness.ts"
 
 const token = "an operator token that nobody guesses"
 
 /** A vault that locks nothing; how one does is not the interface's business. */
-const vault = Layer.succeed(CurrentVault, {
+const vault = Layer.succeed(Vault, {
   seal: (purpose, text) => Effect.succeed(`${purpose}|${text}`),
   open: (purpose, sealed) =>
     sealed.startsWith(`${purpose}|`)
@@ -23,7 +23,7 @@ const vault = Layer.succeed(CurrentVault, {
       : Effect.fail(new VaultClosed({ message: "not for this" })),
 })
 
-const targets = Layer.succeed(CurrentWebhookTargets, {
+const targets = Layer.succeed(WebhookTargets, {
   accept: ({ url }) =>
     url.startsWith("https:")
       ? Effect.succeed({ url, origin: new URL(url).origin })
@@ -31,7 +31,7 @@ const targets = Layer.succeed(CurrentWebhookTargets, {
 })
 
 const mounted = Harness.layerNoDeps.pipe(
-  Layer.provideMerge(Layer.provide(services, [vault, targets])),
+  Layer.provideMerge(servicesWith(Layer.merge(vault, targets))),
   Layer.provide(Layer.succeed(AdminToken, Redacted.make(token))),
 )
 

@@ -38,7 +38,7 @@ const over = (
   change: Layer.Layer<Changed, never, Changed> | Layer.Layer<KeyStore, never, KeyStore>,
 ) =>
   Harness.layerNoDeps.pipe(
-    Layer.provideMerge(Engine.layer),
+    Layer.provideMerge(Engine.layerWithoutWebhooks),
     Layer.provideMerge(change),
     Layer.provideMerge(Layer.merge(Stores.layer, types)),
   )

@@ -4,17 +4,11 @@
 import { assert, describe, layer } from "@effect/vitest"
 import type { DeliveryId } from "@millrace/core/domain/Id"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import { Effect, Layer } from "effect"
-import { Harness, services } from "./Harness.ts"
+import { anyTarget, Harness, servicesWith } from "./Harness.ts"
 import { create, hello } from "./Samples.ts"
 
-/** Every address is as good as any other; nobody sends anything. */
-const targets = Layer.succeed(CurrentWebhookTargets, {
-  accept: ({ url }) => Effect.succeed({ url, origin: new URL(url).origin }),
-})
-
-const harness = Harness.layerNoDeps.pipe(Layer.provideMerge(Layer.provide(services, targets)))
+const harness = Harness.layerNoDeps.pipe(Layer.provideMerge(servicesWith(anyTarget)))
 
 /** A run that has ended, with a webhook. */
 const begin = Effect.fnUntraced(function* (webhook: object = {}) {

@@ -3,17 +3,11 @@
  * there, objects that are still empty, pictures in the address, names in any script.
  */
 import { assert, describe, layer } from "@effect/vitest"
-import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import { Effect, Layer } from "effect"
-import { Harness } from "./Harness.ts"
+import { anyTarget, Harness, servicesWith } from "./Harness.ts"
 import { chain, create, finish, hello } from "./Samples.ts"
 
-/** Every address may be called, whoever is behind it. */
-const targets = Layer.succeed(CurrentWebhookTargets, {
-  accept: ({ url }) => Effect.succeed({ url, origin: new URL(url).origin }),
-})
-
-const mounted = Layer.provide(Harness.layer, targets)
+const mounted = Harness.layerNoDeps.pipe(Layer.provideMerge(servicesWith(anyTarget)))
 
 const begin = Effect.fnUntraced(function* (content: object = hello) {
   const { send, tenant } = yield* Harness

@@ -379,7 +379,7 @@ const brokenStores = Layer.mergeAll(
   ),
 ).pipe(Layer.provideMerge(services))
 
-const brokenKeys = Engine.layer.pipe(
+const brokenKeys = Engine.layerWithoutWebhooks.pipe(
   Layer.provideMerge(
     Layer.effect(
       KeyStore,

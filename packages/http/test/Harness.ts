@@ -8,9 +8,12 @@ import * as Engine from "@millrace/core/engine/Engine"
 import { Keys } from "@millrace/core/engine/Keys"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { Vault } from "@millrace/core/ports/Vault"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import * as WebHandler from "@millrace/http/WebHandler"
 import * as Stores from "@millrace/memory/Stores"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Digest } from "effect/crypto"
 
 /** Hands its input on. */
 const echo = define({
@@ -48,8 +51,22 @@ const broken = define({
 /** The node types of the tests. */
 export const types = NodeTypes.layer(echo, measure, hang, broken)
 
-/** Engine and stores. */
-export const services = Engine.layer.pipe(Layer.provideMerge(Layer.mergeAll(Stores.layer, types)))
+/** Engine and stores, with what judges webhooks and seals secrets. */
+export const servicesWith = (webhooks: ReturnType<typeof Engine.withoutWebhooks>) =>
+  Engine.layer.pipe(
+    Layer.provide([webhooks, Digest.layerWebCrypto]),
+    Layer.provideMerge(Layer.mergeAll(Stores.layer, types)),
+  )
+
+export const services = servicesWith(Engine.withoutWebhooks())
+
+/** Accepts every address; nobody sends anything. */
+export const anyTarget = Layer.merge(
+  Vault.layerClosed,
+  Layer.succeed(WebhookTargets, {
+    accept: ({ url }) => Effect.succeed({ url, origin: new URL(url).origin }),
+  }),
+)
 
 /** An answer, read. */
 export interface Answer {

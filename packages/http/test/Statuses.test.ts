@@ -190,7 +190,7 @@ const failure = new StorageError({ operation: "test", cause: new Error("hunter2"
 const overKeys = (admit: Effect.Effect<never, StorageError>) =>
   Harness.layerNoDeps.pipe(
     Layer.provideMerge(
-      Engine.layer.pipe(
+      Engine.layerWithoutWebhooks.pipe(
         Layer.provideMerge(
           Layer.effect(
             KeyStore,

@@ -23,7 +23,7 @@ import * as Host from "@millrace/host/Host"
 import * as DirectTransport from "@millrace/http/DirectTransport"
 import type { Handler } from "@millrace/http/WebHandler"
 import { make as makeHandler } from "@millrace/http/WebHandler"
-import { builtin } from "@millrace/nodes/Builtin"
+import * as Builtin from "@millrace/nodes/Builtin"
 import * as Outbound from "@millrace/nodes/Outbound"
 import { Context, Effect, Layer, Logger, LogLevel } from "effect"
 import type { Credits } from "./Credit.ts"
@@ -179,13 +179,13 @@ const warnings: Logger.Logger<unknown, void> = Logger.make((entry) => {
 
 const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
   const own = (options.nodes ?? []).map((type) => type.executable)
-  const types = NodeTypes.layer(...(options.builtin === false ? [] : builtin), ...own)
+  const types = NodeTypes.layer(...(options.builtin === false ? [] : Builtin.builtin), ...own)
   const { egress: { allow = [] } = {}, grace, lease, limits: bounds = {}, webhooks } = options
   const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
   const store = options.store ?? memory()
   const host = Host.layer<Refusal>({
     stores: store.layer,
-    nodes: Layer.provideMerge(types, Threads.layer),
+    nodes: Layer.provide(types, [Threads.layer, Builtin.layerServices]),
     egress: Outbound.layer(allow),
     webhooks: Webhook.deliveryOf(webhooks, store, allow) ?? Webhook.sentenceWithout(webhooks),
     limits: Object.fromEntries(set),

@@ -8,6 +8,7 @@
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import type { NodeOptions } from "./Declaration.ts"
 import { executableOf } from "./internal/Handler.ts"
+import type { EngineThreads } from "./internal/Threads.ts"
 import type { PortSchemas } from "./Port.ts"
 
 /** A node type, to pass to `createEngine`. */
@@ -22,7 +23,7 @@ export interface NodeType<
   readonly outputs: O
   readonly modes: ReadonlyArray<M>
   /** The form in which the engine executes it. */
-  readonly executable: Executable
+  readonly executable: Executable<EngineThreads>
 }
 
 /**

@@ -3,9 +3,11 @@
  *
  * Guarantees: only a store that an engine opens is loaded.
  */
+import { invalid } from "@millrace/api/MillraceError"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import * as Memory from "@millrace/memory/Stores"
+import type { ClientPool } from "@millrace/postgres/Postgres"
 import { Effect, Layer, Redacted } from "effect"
 import type { Refusal } from "./internal/Refusal.ts"
 
@@ -45,16 +47,29 @@ const openPglite = async (folder: string): Promise<Store["layer"]> => {
 }
 
 /** Which Postgres to use, and how. */
-export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url: string
-  /** Connections at most; 10 by default. Up to five more keep the lease. */
+export type PostgresOptions = PostgresSource & {
+  /**
+   * Connections at most. With a `url`: 10 by default, and up to five more keep the lease. With a
+   * `pool`: by default so many that the product keeps half; three more keep the lease and listen.
+   */
   readonly connections?: number
   /** Set it to false behind a pooler that does not support prepared statements. */
   readonly prepare?: boolean
   /** False: the engine does not change the tables. */
   readonly migrate?: boolean
 }
+
+/** Where connections to Postgres come from. */
+export type PostgresSource =
+  /** `postgres://user:password@host:port/database`. */
+  | { readonly url: string; readonly pool?: never }
+  /**
+   * A `Pool` of the package `pg`, with room for five clients at least. The engine takes clients
+   * when it needs them, and holds one for notifications as long as it is open. It never ends the
+   * pool, and the pool closes each client that the engine gives back. No thread keeps the lease
+   * here: if the event loop is blocked for longer than `lease`, other processes take the runs over.
+   */
+  | { readonly pool: ClientPool; readonly url?: never }
 
 /**
  * A Postgres server, which any number of engines and servers may share. If a process dies, another
@@ -69,13 +84,31 @@ export const postgres = (database: string | PostgresOptions): Store => ({
   masterKey: "given",
 })
 
+/** Room in the product's pool for the engine's work, beside what the lease takes. */
+const roomIn = ({ options: { max = 10 } }: ClientPool, lease: number, wanted?: number): number => {
+  const room = wanted ?? Math.max(1, Math.floor((max - lease) / 2))
+  if (room + lease < max) return room
+  throw invalid(
+    `postgres: the pool has at most ${max} clients; the engine needs ${room + lease}, and the ` +
+      `product needs some, too: raise the pool's max or lower connections`,
+  )
+}
+
 const openPostgres = async ({
   connections,
+  pool,
   url,
   ...options
 }: PostgresOptions): Promise<Store["layer"]> => {
   const SharedStores = await import("@millrace/postgres/SharedStores")
-  const database = { ...options, url: Redacted.make(url), maxConnections: connections }
+  const database =
+    pool === undefined
+      ? { ...options, url: Redacted.make(url), maxConnections: connections }
+      : {
+          ...options,
+          pool,
+          maxConnections: roomIn(pool, SharedStores.leaseConnections, connections),
+        }
   return Layer.catchTag(SharedStores.layer(database, false), "SchemaMismatch", (cause) =>
     Layer.effectContext<Stores, StorageError, never>(
       Effect.fail(new StorageError({ operation: "postgres", cause })),

@@ -1,11 +1,12 @@
 /**
  * The node types that come with the engine, all together.
  *
- * Leaves out: an embedder's own types; register both with `NodeTypes.layer(...builtin, ...own)`.
+ * Leaves out: an embedder's own types; register both with `NodeTypes.layer(...builtin, ...own)` and
+ * provide `layerServices`.
  */
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
-import type { Layer } from "effect"
+import { Layer } from "effect"
 import { condition } from "./internal/Condition.ts"
 import { constant } from "./Constant.ts"
 import { delay } from "./Delay.ts"
@@ -17,6 +18,7 @@ import { request } from "./internal/Request.ts"
 import { response } from "./internal/Response.ts"
 import { switchNode } from "./internal/Switch.ts"
 import { transform } from "./internal/Transform.ts"
+import { ComputePermit } from "./internal/Work.ts"
 
 /** Every built-in node type, in the order a palette shows them. */
 export const builtin = [
@@ -33,5 +35,11 @@ export const builtin = [
   httpRequest,
 ] as const
 
+/** What the built-in node types need besides `Egress`. */
+export const layerServices: Layer.Layer<ComputePermit> = ComputePermit.layer
+
 /** Registers the built-in node types and no others. */
-export const layer: Layer.Layer<NodeTypes, never, Egress> = NodeTypes.layer(...builtin)
+export const layer: Layer.Layer<NodeTypes, never, Egress> = Layer.provide(
+  NodeTypes.layer(...builtin),
+  layerServices,
+)

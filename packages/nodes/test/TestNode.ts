@@ -7,9 +7,9 @@ import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import type { NodeSettings } from "@millrace/core/domain/Workflow"
 import { CurrentNode, Suspension } from "@millrace/core/engine/CurrentNode"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
-import { Effect } from "effect"
+import { Effect, Semaphore } from "effect"
 import type { Job } from "../src/internal/Work.ts"
-import { Work } from "../src/internal/Work.ts"
+import { ComputePermit, Work } from "../src/internal/Work.ts"
 
 export interface Setting {
   readonly mode?: string
@@ -56,11 +56,16 @@ const current = (type: string, { mode = "", resumed, values = {} }: Setting) =>
     log: () => {},
   })
 
+const permit = Semaphore.makeUnsafe(1)
+
 /** The outputs of one execution. */
 export const run = <R>(executable: Executable<R>, inputs: JsonObject, setting: Setting = {}) => {
   const node = current(executable.type.key, setting)
   const outputs = executable.run(inputs, settings(inputs, setting.mode), node)
-  return Effect.provideService(outputs, CurrentNode, node)
+  return outputs.pipe(
+    Effect.provideService(CurrentNode, node),
+    Effect.provideService(ComputePermit, permit),
+  )
 }
 
 /** The sentence with which one execution fails. */

@@ -1,5 +1,5 @@
 /**
- * A pool of connections to a Postgres server.
+ * Connections to a Postgres server: a pool of its own, or clients of the caller's pool.
  *
  * Guarantees: a server that cannot be reached is told at start-up, not at the first request.
  * Leaves out: session settings, because connection poolers refuse them.
@@ -9,20 +9,34 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect, type Layer, type Redacted } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { orStorageError } from "./internal/DatabaseError.ts"
+import type { ClientPool } from "./internal/PoolStream.ts"
+import * as PoolStream from "./internal/PoolStream.ts"
+
+export type { ClientPool, PoolClient } from "./internal/PoolStream.ts"
+
+/** Where connections come from. */
+export type Source =
+  /** `postgres://user:password@host:port/database`. */
+  | { readonly url: Redacted.Redacted }
+  /** A `Pool` of the package `pg`. It stays open. Clients that are given back to it are closed. */
+  | { readonly pool: ClientPool }
 
 /** How to connect. */
-export interface Options {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url: Redacted.Redacted
+export type Options = Source & {
   /** Connections at most, by default 10. */
   readonly maxConnections?: number | undefined
   /** False behind a pooler that cannot keep prepared statements; by default true. */
   readonly prepare?: boolean | undefined
 }
 
-const connect = Effect.fnUntraced(function* ({ maxConnections, prepare, url }: Options) {
+const addressOf = (source: Source) =>
+  "url" in source
+    ? { url: source.url }
+    : { stream: () => PoolStream.connect(source.pool), username: "pool" }
+
+const connect = Effect.fnUntraced(function* ({ maxConnections, prepare, ...source }: Options) {
   const client = yield* PgClient.make({
-    url,
+    ...addressOf(source),
     maxConnections: maxConnections ?? 10,
     prepare: prepare ?? true,
     applicationName: "millrace",

@@ -2,17 +2,17 @@
  * The stores in a Postgres that several processes may use at the same time.
  *
  * The lease is kept over connections of its own, so that it does not wait behind the work that it
- * is for, and by a thread while the event loop is blocked. Guarantees: a database that cannot be
- * used, or whose tables do not fit, is refused at the start; a runner does not wait for a database
- * that is silent. Leaves out: PGlite.
+ * is for. While the event loop is blocked, a thread keeps it, unless the connections come from the
+ * caller's pool, which a thread cannot use. Guarantees: a database that cannot be used, or whose
+ * tables do not fit, is refused at the start; a runner does not wait for a database that is silent.
+ * Leaves out: PGlite.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Stores as Kept } from "@millrace/core/engine/Engine"
 import { limitedRuns } from "@millrace/core/engine/StoreDeadline"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import { CurrentWatchdog } from "@millrace/core/ports/Watchdog"
-import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import { Context, Effect, Layer } from "effect"
 import * as LeaseKeeper from "./internal/LeaseKeeper.ts"
 import type { SchemaMismatch } from "./Migrations.ts"
@@ -23,7 +23,7 @@ import * as Stores from "./Stores.ts"
 import * as Wakeups from "./Wakeups.ts"
 
 /** Which database, and what is done to it when it is opened. */
-export interface Options extends Postgres.Options {
+export type Options = Postgres.Options & {
   /** False: the tables are brought up to date by somebody else. */
   readonly migrate?: boolean | undefined
 }
@@ -39,17 +39,22 @@ export const layerStorage = ({ migrate: mayMigrate = true, ...connection }: Opti
   ) satisfies Layer.Layer<Kept, Problem>
 
 /**
- * The runs, over connections of their own: one for the lease, one for when that hangs, and one that
+ * Connections beside those for the work: one for the lease, one for when that hangs, and one that
  * hears of runs for anybody.
  */
-const openBeat = Effect.fnUntraced(function* (connection: Postgres.Options, endsProcess: boolean) {
-  const client = yield* Layer.build(Postgres.layer({ ...connection, maxConnections: 3 }))
+export const leaseConnections = 3
+
+const openLease = Effect.fnUntraced(function* (connection: Postgres.Options, endsProcess: boolean) {
+  const maxConnections = leaseConnections
+  const client = yield* Layer.build(Postgres.layer({ ...connection, maxConnections }))
   // Fresh, or it would be the one over the main connections.
-  const beat = Layer.provide(Layer.fresh(Runs.layer), Layer.succeedContext(client))
+  const layerRuns = Layer.provide(Layer.fresh(Runs.layer), Layer.succeedContext(client))
   const { blockedMillis } = yield* CurrentLimits
-  const runs = Context.get(yield* Layer.build(beat), RunStore)
-  const keeper = yield* LeaseKeeper.make({ connection, blockedMillis, endsProcess }, runs)
-  return { ...keeper, wakeups: yield* Effect.provideContext(Wakeups.make, client) }
+  const runs = Context.get(yield* Layer.build(layerRuns), RunStore)
+  const wakeups = yield* Effect.provideContext(Wakeups.make, client)
+  if ("pool" in connection) return { runs, more: { wakeups } }
+  const kept = yield* LeaseKeeper.make({ connection, blockedMillis, endsProcess }, runs)
+  return { runs: kept, more: { wakeups, watchdog: kept.watchdog } }
 })
 
 /**
@@ -60,11 +65,11 @@ export const layer = (options: Options, endsProcess: boolean): Layer.Layer<Kept,
   Layer.effectContext(
     Effect.gen(function* () {
       const stores = yield* Layer.build(layerStorage(options))
-      const { endLease, heartbeat, wakeups, watchdog } = yield* openBeat(options, endsProcess)
+      const { more, runs: kept } = yield* openLease(options, endsProcess)
+      const { endLease, heartbeat } = kept
       const runs = limitedRuns({ ...Context.get(stores, RunStore), heartbeat, endLease })
       return Context.add(stores, RunStore, runs).pipe(
-        Context.add(CurrentWakeups, wakeups),
-        Context.add(CurrentWatchdog, watchdog),
+        Context.add(StoreManifest, { ...Stores.manifest, ...more }),
       )
     }),
   )

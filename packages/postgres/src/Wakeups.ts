@@ -10,7 +10,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import type { Wakeups } from "@millrace/core/ports/Wakeups"
-import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import type { SqlError } from "effect/sql/SqlError"
 import { Duration, Effect, Fiber, Latch, Layer, Queue, Random, Schedule, type Scope } from "effect"
 
@@ -75,8 +75,9 @@ export const make: Effect.Effect<Wakeups, never, PgClient.PgClient | Scope.Scope
   },
 )
 
-/** The channel as the one in force. */
-export const layer: Layer.Layer<never, never, PgClient.PgClient> = Layer.effect(
-  CurrentWakeups,
-  make,
-)
+/** Adds the channel to the manifest of a store. */
+export const layer: Layer.Layer<StoreManifest, never, StoreManifest | PgClient.PgClient> =
+  Layer.effect(
+    StoreManifest,
+    Effect.zipWith(StoreManifest, make, (manifest, wakeups) => ({ ...manifest, wakeups })),
+  )

@@ -47,7 +47,7 @@ const slow = (progress: Progress) =>
 const engine = (url: Redacted.Redacted, progress: Progress) =>
   Layer.build(
     Layer.fresh(
-      Engine.layer.pipe(
+      Engine.layerWithoutWebhooks.pipe(
         Layer.provide(NodeTypes.layer(slow(progress))),
         Layer.provideMerge(Layer.provide(Stores.layer, Postgres.layer({ url, maxConnections: 4 }))),
       ),

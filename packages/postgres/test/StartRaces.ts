@@ -28,7 +28,7 @@ const paid = define({
 export const engine = (url: Redacted.Redacted) =>
   Layer.build(
     Layer.fresh(
-      Engine.layer.pipe(
+      Engine.layerWithoutWebhooks.pipe(
         Layer.provide(NodeTypes.layer(paid)),
         Layer.provideMerge(Layer.provide(Stores.layer, Postgres.layer({ url, maxConnections: 4 }))),
       ),

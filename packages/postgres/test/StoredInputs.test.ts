@@ -25,7 +25,7 @@ const step = define({
   run: () => Effect.succeed({ output: large }),
 })
 
-const layerEngine = Engine.layer.pipe(
+const layerEngine = Engine.layerWithoutWebhooks.pipe(
   Layer.provide(NodeTypes.layer(step)),
   Layer.provideMerge(Stores.layer),
   Layer.provideMerge(Layer.unwrap(Effect.map(TestPostgres.url, (url) => Postgres.layer({ url })))),

@@ -43,10 +43,10 @@ const server = Effect.fnUntraced(function* (url: Redacted.Redacted, runsAtOnce: 
   const client = yield* connect(url)
   const options = { ...(yield* CurrentRunnerOptions), pollMillis: hourMillis }
   return yield* Layer.build(
-    Layer.fresh(Engine.layer).pipe(
+    Layer.fresh(Engine.layerWithoutWebhooks).pipe(
       Layer.provide(NodeTypes.layer(rest)),
-      Layer.provide(Layer.fresh(Stores.layer)),
       Layer.provide(Layer.fresh(Wakeups.layer)),
+      Layer.provide(Layer.fresh(Stores.layer)),
       Layer.provide(Layer.succeed(CurrentRunnerOptions, options)),
       Layer.provide(Layer.succeed(CurrentLimits, { ...defaultLimits, runsAtOnce })),
       Layer.provide(Layer.succeedContext(client)),

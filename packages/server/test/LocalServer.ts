@@ -16,7 +16,7 @@ import * as Listener from "../src/internal/serve/Listener.ts"
 import { originOf } from "../src/internal/serve/OwnAddress.ts"
 import * as ServerRoutes from "../src/internal/serve/ServerRoutes.ts"
 
-const engine = Engine.layer.pipe(
+const engine = Engine.layerWithoutWebhooks.pipe(
   Layer.provideMerge(Builtin.layer),
   Layer.provide(Egress.layer(openWeb)),
 )

@@ -9,7 +9,10 @@ import * as StartupReport from "../src/internal/dev/StartupReport.ts"
 import { hello } from "../src/internal/demo/Hello.ts"
 import * as Seed from "../src/internal/dev/Seed.ts"
 
-const Live = Engine.layer.pipe(Layer.provide(NodeTypes.layer()), Layer.provideMerge(Stores.layer))
+const Live = Engine.layerWithoutWebhooks.pipe(
+  Layer.provide(NodeTypes.layer()),
+  Layer.provideMerge(Stores.layer),
+)
 
 layer(Live)("Seed", (it) => {
   it.effect("makes nothing twice when a first start is taken up again", () =>

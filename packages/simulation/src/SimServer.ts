@@ -4,6 +4,7 @@
  * Leaves out: keys, which no run depends on, and the editing of workflows, which the play does.
  */
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import { withoutWebhooks } from "@millrace/core/engine/Engine"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { Ids } from "@millrace/core/engine/Ids"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
@@ -12,6 +13,7 @@ import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { Runs } from "@millrace/core/engine/Runs"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import {
   Clock,
@@ -58,6 +60,7 @@ const clockOn = (machine: Machine) =>
 
 const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
   Runs.layer.pipe(
+    Layer.provide(withoutWebhooks()),
     Layer.provideMerge(Runner.layer),
     Layer.provide(GraphCache.layer),
     Layer.provide(clockOn(machine)),
@@ -67,6 +70,7 @@ const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
       Layer.mergeAll(
         Layer.succeed(RunStore, wire.runsOf(machine)),
         Layer.succeed(WorkflowStore, wire.workflowsOf(machine)),
+        Layer.succeed(StoreManifest, { name: "simulation", ports: [] }),
         Layer.succeed(Ids, ids),
         Layer.succeed(Stage, journal.stageOn(machine)),
       ),

@@ -9,6 +9,7 @@
  * decision.
  */
 import type { Webhooks } from "@millrace/core/engine/Webhooks"
+import type { Vault } from "@millrace/core/ports/Vault"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Egress } from "@millrace/egress/Egress"
 import { Clock, Duration, Effect, type Fiber, FiberSet, Latch, Layer, Random } from "effect"
@@ -147,5 +148,8 @@ const run = Effect.gen(function* () {
 })
 
 /** A dispatcher that works as long as the layer's scope is open. */
-export const layer: Layer.Layer<never, never, WebhookStore | Webhooks | Egress | LocalQueue> =
-  Layer.effectDiscard(run)
+export const layer: Layer.Layer<
+  never,
+  never,
+  WebhookStore | Webhooks | Vault | Egress | LocalQueue
+> = Layer.effectDiscard(run)

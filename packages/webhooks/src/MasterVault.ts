@@ -5,7 +5,7 @@
  * and for the purpose for which it was sealed. Leaves out: keeping the master key safe, and sealing
  * again after the key has changed. An older key opens its texts as long as it is configured.
  */
-import { CurrentVault, type Vault, VaultClosed } from "@millrace/core/ports/Vault"
+import { Vault, VaultClosed } from "@millrace/core/ports/Vault"
 import { Effect, Layer, Redacted } from "effect"
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import type { MasterKey } from "./MasterKey.ts"
@@ -50,7 +50,7 @@ const broken = (error: unknown): VaultClosed =>
  * A vault with these keys, separated by commas. The first key seals; every key opens the texts that
  * it has sealed. A text that is no key is a defect; check it with `MasterKey.isMasterKey` first.
  */
-export const make = (masterKey: Redacted.Redacted): Vault => {
+export const make = (masterKey: Redacted.Redacted): Vault["Service"] => {
   const keys = keysOf(Redacted.value(masterKey))
   const current = keys?.[0]
   if (keys === undefined || current === undefined) {
@@ -63,6 +63,6 @@ export const make = (masterKey: Redacted.Redacted): Vault => {
   }
 }
 
-/** Makes this the current vault. */
-export const layer = (masterKey: Redacted.Redacted): Layer.Layer<never> =>
-  Layer.sync(CurrentVault, () => make(masterKey))
+/** The same as a layer. */
+export const layer = (masterKey: Redacted.Redacted): Layer.Layer<Vault> =>
+  Layer.sync(Vault, () => make(masterKey))

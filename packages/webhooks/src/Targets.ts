@@ -6,7 +6,7 @@
  * the reverse, because the address of a host name may change before the delivery.
  */
 import { webhookUrlLength } from "@millrace/core/domain/Limits"
-import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import { Egress } from "@millrace/egress/Egress"
 import { Effect, Layer } from "effect"
 import * as CustomHeaders from "./internal/CustomHeaders.ts"
@@ -14,8 +14,8 @@ import * as CustomHeaders from "./internal/CustomHeaders.ts"
 const clause = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1)
 
 /** The check, by the egress guard that sends deliveries. */
-export const layer: Layer.Layer<never, never, Egress> = Layer.effect(
-  CurrentWebhookTargets,
+export const layer: Layer.Layer<WebhookTargets, never, Egress> = Layer.effect(
+  WebhookTargets,
   Effect.map(Egress, (egress) => ({
     accept: Effect.fnUntraced(function* ({ headers, url }) {
       if (url.length > webhookUrlLength) {

@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Delivery } from "@millrace/core/domain/Delivery"
-import { CurrentVault, VaultClosed } from "@millrace/core/ports/Vault"
+import { Vault, VaultClosed } from "@millrace/core/ports/Vault"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Clock, Effect, Layer } from "effect"
@@ -59,8 +59,8 @@ const send = Effect.fnUntraced(function* (back: number, seconds: number, status 
 /** A vault that can open nothing before a time, and what it was asked to open. */
 const sealedUntil = (back: number, opened: Array<string>) =>
   Layer.effect(
-    CurrentVault,
-    Effect.map(CurrentVault, (vault) => ({
+    Vault,
+    Effect.map(Vault, (vault) => ({
       ...vault,
       open: (purpose: string, sealed: string) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -69,13 +69,13 @@ const sealedUntil = (back: number, opened: Array<string>) =>
           return now < back ? Effect.fail(closed) : vault.open(purpose, sealed)
         }),
     })),
-  )
+  ).pipe(Layer.provide(MasterVault.layer(masterKey)))
 
 describe("DeliveryWorker.send", () => {
   /** Sends one delivery after the other, with this vault. */
   const sendAll = Effect.fnUntraced(function* (
     all: ReadonlyArray<Delivery>,
-    vault: Layer.Layer<never>,
+    vault: Layer.Layer<Vault>,
   ) {
     const calls: Array<number> = []
     const receive: Receive = () =>

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import { AccountId, RunId } from "@millrace/core/domain/Id"
 import { headersPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
-import { CurrentVault } from "@millrace/core/ports/Vault"
+import { Vault } from "@millrace/core/ports/Vault"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Call } from "@millrace/egress/Egress"
@@ -81,7 +81,7 @@ describe("Dispatcher.layer", () => {
   it.effect("sends the same bytes under the same identifier each time, freshly signed", () =>
     Effect.gen(function* () {
       const { calls, receive } = recorder(busy, busy, good)
-      const vault = yield* CurrentVault
+      const vault = yield* Vault
       const custom = { authorization: "Bearer custom", "webhook-id": "forged", host: "forged" }
       const headers = yield* vault.seal(headersPurpose(account), JSON.stringify(custom))
       const one = delivery({ headers, createdAt: 1_700_000_000_000 })

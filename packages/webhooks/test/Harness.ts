@@ -5,7 +5,9 @@ import type { Delivery } from "@millrace/core/domain/Delivery"
 import { AccountId, DeliveryId, RunId } from "@millrace/core/domain/Id"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
+import type { Vault } from "@millrace/core/ports/Vault"
 import type { ClaimedDelivery, WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import type { Answer, Call, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
 import { Egress } from "@millrace/egress/Egress"
 import * as Stores from "@millrace/memory/Stores"
@@ -34,6 +36,7 @@ export const answer = (status: number, headers: Record<string, string> = {}): An
 
 /** Everything but a dispatcher. */
 export const services = Webhooks.layer.pipe(
+  Layer.provide(WebhookTargets.layerRefusing("webhook: not here")),
   Layer.provideMerge(Layer.mergeAll(Stores.layer, Ids.layerSequential, LocalQueue.layer)),
   Layer.provideMerge(MasterVault.layer(masterKey)),
 )
@@ -42,13 +45,11 @@ export const services = Webhooks.layer.pipe(
 export const dispatcher = (
   egress: Layer.Layer<Egress>,
   options: Partial<DispatcherOptions> = {},
-  vault: Layer.Layer<never> = Layer.empty,
+  vault: Layer.Layer<Vault> = MasterVault.layer(masterKey),
 ): Layer.Layer<never, never, WebhookStore | Webhooks | LocalQueue> =>
   Dispatcher.layer.pipe(
-    Layer.provide(egress),
+    Layer.provide([egress, vault]),
     Layer.provide(Layer.succeed(CurrentDispatcherOptions, { ...defaultOptions, ...options })),
-    // As the services have it: a reference is not part of what a layer requires.
-    Layer.provide(Layer.provideMerge(vault, MasterVault.layer(masterKey))),
   )
 
 export const account = AccountId.make("acc_1")

@@ -7,7 +7,6 @@ import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Egress } from "@millrace/egress/Egress"
 import { httpsOnly } from "@millrace/egress/Policy"
 import type { Resolver } from "@millrace/egress/Resolve"
-import { Resolve } from "@millrace/egress/Resolve"
 import { Effect, Layer, Option, type Scope } from "effect"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
@@ -222,7 +221,7 @@ describe("Dispatcher.layer, given addresses that lead inside", () => {
         protocols: ["http:", "https:"] as const,
         ports: [canary.port],
       }
-      const guard = Egress.layer(policy).pipe(Layer.provide(Layer.succeed(Resolve, rebinding)))
+      const guard = Egress.layer(policy, rebinding)
       const origins = [...hosts, "rebinding.example", "rebinding.example"].flatMap((host) =>
         ["http", "https"].map((scheme) => `${scheme}://${host}:${canary.port}`),
       )

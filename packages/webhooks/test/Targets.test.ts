@@ -1,8 +1,9 @@
 import { describe, it } from "@effect/vitest"
-import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import { Egress } from "@millrace/egress/Egress"
 import { httpsOnly } from "@millrace/egress/Policy"
-import { Resolve, Unresolvable } from "@millrace/egress/Resolve"
+import type { Resolver } from "@millrace/egress/Resolve"
+import { Unresolvable } from "@millrace/egress/Resolve"
 import { Effect, Layer, Result } from "effect"
 import { expect } from "vitest"
 import * as Targets from "../src/Targets.ts"
@@ -12,17 +13,16 @@ const names: { readonly [name: string]: ReadonlyArray<string> } = {
   "inside.example": ["93.184.216.34", "10.0.0.1"],
 }
 
-const resolver = Layer.succeed(Resolve, (name) =>
+const resolve: Resolver = (name) =>
   name in names
     ? Effect.succeed(names[name] ?? [])
-    : Effect.fail(new Unresolvable({ isTemporary: false })),
-)
+    : Effect.fail(new Unresolvable({ isTemporary: false }))
 
-const guard = Egress.layer(httpsOnly).pipe(Layer.provide(resolver))
+const guard = Egress.layer(httpsOnly, resolve)
 
 const accept = (url: string, headers: Record<string, string> = {}) =>
   Effect.gen(function* () {
-    const targets = yield* CurrentWebhookTargets
+    const targets = yield* WebhookTargets
     const result = yield* Effect.result(targets.accept({ url, headers }))
     return Result.isSuccess(result) ? result.success : result.failure
   }).pipe(Effect.provide(Targets.layer.pipe(Layer.provide(guard))))

@@ -14,6 +14,7 @@ import { Egress } from "@millrace/egress/Egress"
 import { httpsOnly } from "@millrace/egress/Policy"
 import * as Stores from "@millrace/memory/Stores"
 import { Effect, Layer, Redacted, Schema } from "effect"
+import { Digest } from "effect/crypto"
 import { Webhook } from "standardwebhooks"
 import * as Dispatcher from "../src/Dispatcher.ts"
 import { layerRunStore, LocalQueue } from "../src/LocalQueue.ts"
@@ -46,8 +47,7 @@ const stores = layerRunStore.pipe(
 /** An engine that delivers, in memory. */
 const layer = Dispatcher.layer.pipe(
   Layer.provideMerge(Engine.layer),
-  Layer.provide(Targets.layer),
-  Layer.provide(MasterVault.layer(masterKey)),
+  Layer.provide([Targets.layer, MasterVault.layer(masterKey), Digest.layerWebCrypto]),
   Layer.provide(egress),
   Layer.provideMerge(Layer.mergeAll(NodeTypes.layer(echo, broken), stores)),
 )

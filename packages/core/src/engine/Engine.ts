@@ -2,12 +2,15 @@
  * The engine as one layer. An embedder or a server provides its stores and node types.
  */
 import { Layer } from "effect"
+import { Digest } from "effect/crypto"
 import type { KeyStore } from "../ports/KeyStore.ts"
 import type { LedgerStore } from "../ports/LedgerStore.ts"
 import type { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { StoreManifest } from "../ports/StoreManifest.ts"
+import { Vault } from "../ports/Vault.ts"
 import type { WebhookStore } from "../ports/WebhookStore.ts"
+import { WebhookTargets } from "../ports/WebhookTargets.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Accounting } from "./Accounting.ts"
 import { GraphCache } from "./GraphCache.ts"
@@ -16,6 +19,7 @@ import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import { Quarantine } from "./Quarantine.ts"
 import { Runner } from "./Runner.ts"
+import type { RunNotifier } from "./RunNotifier.ts"
 import { Runs } from "./Runs.ts"
 import { StoreClock } from "./StoreClock.ts"
 import { Webhooks } from "./Webhooks.ts"
@@ -30,6 +34,7 @@ export type Engine =
   | Webhooks
   | Quarantine
   | Runner
+  | RunNotifier
   | Ids
   | StoreClock
 
@@ -46,7 +51,11 @@ export type Stores =
  * The engine with random identifiers, on the store's clock. It starts to execute the store's open
  * runs when it is built.
  */
-export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Layer.mergeAll(
+export const layer: Layer.Layer<
+  Engine,
+  StorageError,
+  Stores | NodeTypes | WebhookTargets | Vault | Digest.Digest
+> = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
   Keys.layer,
@@ -60,3 +69,13 @@ export const layer: Layer.Layer<Engine, StorageError, Stores | NodeTypes> = Laye
   Layer.provide(StoreClock.layerClock),
   Layer.provideMerge(StoreClock.layer),
 )
+
+/** For an engine that delivers no webhooks. A start with a webhook is refused with the sentence. */
+export const withoutWebhooks = (
+  sentence = "webhook: this engine delivers no webhooks; start without one",
+): Layer.Layer<WebhookTargets | Vault> =>
+  Layer.merge(WebhookTargets.layerRefusing(sentence), Vault.layerClosed)
+
+/** An engine that delivers no webhooks and hashes with WebCrypto, so it runs on any platform. */
+export const layerWithoutWebhooks: Layer.Layer<Engine, StorageError, Stores | NodeTypes> =
+  Layer.provide(layer, [withoutWebhooks(), Digest.layerWebCrypto])

@@ -5,6 +5,7 @@
  * refused without a read of the store. Leaves out: HTTP.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted, Result, Schema } from "effect"
+import { Digest } from "effect/crypto"
 import type { Account } from "../domain/Account.ts"
 import type { ApiKey } from "../domain/ApiKey.ts"
 import {
@@ -28,7 +29,6 @@ import type {
 } from "../ports/KeyStore.ts"
 import { AccountNotFound, KeyStore } from "../ports/KeyStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
-import { makeHashOf } from "./AmbientDigest.ts"
 import { Ids } from "./Ids.ts"
 
 /** The fields of a new key. Absent limits have their defaults (specification 2.8). */
@@ -104,7 +104,7 @@ export class Keys extends Context.Service<
   /**
    * Needs the key store and `Ids`. Provide the platform's `Digest` to make requests fast.
    */
-  static readonly layer: Layer.Layer<Keys, never, KeyStore | Ids> = Layer.effect(
+  static readonly layer: Layer.Layer<Keys, never, KeyStore | Ids | Digest.Digest> = Layer.effect(
     Keys,
     Effect.suspend(() => make),
   )
@@ -134,10 +134,12 @@ const check = <K extends KeyChange & Pick<Partial<NewKey>, "expiresAt">>(
 const refused: Admission = { _tag: "Refused" }
 
 const makeSecrets = Effect.gen(function* () {
+  const { digest } = yield* Digest.Digest
+  const encoder = new TextEncoder()
   const ids = yield* Ids
   const prefix = yield* CurrentSecretPrefix
   return {
-    hashOf: yield* makeHashOf,
+    hashOf: (text: string) => digest(Digest.sha256, encoder.encode(text)),
     next: Effect.map(ids.bytes(32), (random) => secretOf(random, prefix)),
   }
 })

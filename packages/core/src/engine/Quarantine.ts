@@ -17,6 +17,7 @@ import type { StorageError } from "../ports/StorageError.ts"
 import { commitDurably } from "./internal/Commit.ts"
 import { Ids } from "./Ids.ts"
 import { NotInQuarantine } from "./Refusals.ts"
+import { RunNotifier } from "./RunNotifier.ts"
 import { giveUp } from "./internal/Step.ts"
 
 type Refusal = NotInQuarantine | StorageError
@@ -33,16 +34,18 @@ export class Quarantine extends Context.Service<
   }
 >()("@millrace/core/engine/Quarantine") {
   /** Needs no runner, so a command can use it without a server. */
-  static readonly layer: Layer.Layer<Quarantine, never, RunStore | Ids> = Layer.effect(
-    Quarantine,
-    Effect.suspend(() => make),
-  )
+  static readonly layer: Layer.Layer<Quarantine, never, RunStore | RunNotifier | Ids> =
+    Layer.effect(
+      Quarantine,
+      Effect.suspend(() => make),
+    )
 }
 
 const make = Effect.gen(function* () {
   const runs = yield* RunStore
   const ids = yield* Ids
   const clock = yield* Clock.Clock
+  const notifier = yield* RunNotifier
   // This owner has no lease, so if the process dies, any runner may claim the run at once.
   const self = Effect.map(ids.make("execution"), (id) => RunnerId.make(id))
 
@@ -59,7 +62,8 @@ const make = Effect.gen(function* () {
       const story = sentenceOf(run.losses, definition.nodes)
       const error = `The run was ended by an operator: ${story}`
       const commit = giveUp(taken.value, error, clock.currentTimeMillisUnsafe())
-      const stored = yield* Effect.result(commitDurably(runs, commit))
+      const committed = Effect.provideService(commitDurably(runs, commit), RunNotifier, notifier)
+      const stored = yield* Effect.result(committed)
       if (Result.isSuccess(stored)) return commit.run
     }
   }, Effect.uninterruptible)

@@ -15,8 +15,7 @@ import { CurrentLimits } from "../domain/Limits.ts"
 import type { Run } from "../domain/Run.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
-import { CurrentWatchdog } from "../ports/Watchdog.ts"
-import { CurrentWakeups } from "../ports/Wakeups.ts"
+import { StoreManifest } from "../ports/StoreManifest.ts"
 import { Caps } from "./internal/Caps.ts"
 import { claiming } from "./internal/Claiming.ts"
 import type { Prepared } from "./internal/FirstStep.ts"
@@ -26,6 +25,7 @@ import type { GraphCache } from "./GraphCache.ts"
 import { Handlers } from "./internal/Handlers.ts"
 import { Ids } from "./Ids.ts"
 import { NodeTypes } from "./NodeTypes.ts"
+import { RunNotifier } from "./RunNotifier.ts"
 import type { RunnerOptions } from "./RunnerOptions.ts"
 import { CurrentRunnerOptions } from "./RunnerOptions.ts"
 import { monotonicMillis } from "./StoreClock.ts"
@@ -61,13 +61,13 @@ export class Runner extends Context.Service<
 >()("@millrace/core/engine/Runner") {
   /** Starts with a heartbeat and a claim, and keeps both up until its scope closes. */
   static readonly layer: Layer.Layer<
-    Runner,
+    Runner | RunNotifier,
     StorageError,
-    RunStore | NodeTypes | GraphCache | Ids
+    RunStore | StoreManifest | NodeTypes | GraphCache | Ids
   > = Layer.effect(
     Runner,
     Effect.suspend(() => make),
-  )
+  ).pipe(Layer.provideMerge(RunNotifier.layer))
 }
 
 /** Renews the lease, and stops executing runs that the store says this runner does not own. */
@@ -137,16 +137,15 @@ const make = Effect.gen(function* () {
   const options = yield* CurrentRunnerOptions
   const limits = yield* CurrentLimits
   const clock = yield* Clock.Clock
-  const wakeups = yield* CurrentWakeups
+  const { wakeups, watchdog } = yield* StoreManifest
+  const announce = wakeups?.announce ?? Effect.void
   const id = RunnerId.make(yield* Effect.flatMap(Ids, (ids) => ids.make("execution")))
 
   const caps = new Caps(limits)
   yield* caps.learn(store)
   yield* store.heartbeat(id, options.leaseMillis)
-  yield* Effect.addFinalizer(() =>
-    Effect.andThen(Effect.ignore(store.endLease(id)), wakeups.announce),
-  )
-  const handlers = new Handlers(yield* CurrentWatchdog)
+  yield* Effect.addFinalizer(() => Effect.andThen(Effect.ignore(store.endLease(id)), announce))
+  const handlers = new Handlers(watchdog)
   const slots = new Slots(limits)
   // Handlers use the engine's clock, too.
   const inTime = { ...types, context: Context.add(types.context, Clock.Clock, clock) }
@@ -170,7 +169,7 @@ const make = Effect.gen(function* () {
   yield* Effect.forkScoped(Effect.forever(watching(scheduler, clock)))
   const needs = { id, store, types, scheduler, clock, options, caps, room }
   yield* Effect.forkScoped(claiming(needs, notifications))
-  yield* wakeups.listen(notify)
+  if (wakeups !== undefined) yield* wakeups.listen(notify)
 
   return Runner.of({
     id,
@@ -181,7 +180,7 @@ const make = Effect.gen(function* () {
       return hasRoom
     },
     giveSlot: (account) => slots.give(account),
-    look: Effect.andThen(Effect.sync(notify), wakeups.announce),
+    look: Effect.andThen(Effect.sync(notify), announce),
     launch: (run, prepared) => Effect.sync(() => scheduler.proceed(run, prepared)),
     spentOf: (runId) => scheduler.spentOf(runId),
     stop: (runId) =>

@@ -20,6 +20,8 @@ import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
+import type { Vault } from "../ports/Vault.ts"
+import type { WebhookTargets } from "../ports/WebhookTargets.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { CommitBuilder } from "./internal/CommitBuilder.ts"
 import { commitDurably } from "./internal/Commit.ts"
@@ -40,6 +42,7 @@ import {
   WorkflowNotFound,
 } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
+import { RunNotifier } from "./RunNotifier.ts"
 import { send } from "./internal/Sending.ts"
 import { cancel as cancelation } from "./internal/Step.ts"
 import type { Validation } from "./internal/Validation.ts"
@@ -148,7 +151,7 @@ export class Runs extends Context.Service<
   static readonly layer: Layer.Layer<
     Runs,
     never,
-    RunStore | WorkflowStore | GraphCache | Runner | Ids
+    RunStore | WorkflowStore | GraphCache | Runner | RunNotifier | WebhookTargets | Vault | Ids
   > = Layer.effect(
     Runs,
     Effect.suspend(() => make),
@@ -165,6 +168,7 @@ interface Services {
   readonly kept: WorkflowCache
   readonly graphs: GraphCache["Service"]
   readonly runner: Runner["Service"]
+  readonly notifier: RunNotifier["Service"]
   readonly ids: Ids["Service"]
   readonly clock: Clock.Clock
   readonly admit: Admit
@@ -370,7 +374,7 @@ const validate = (services: Services): Runs["Service"]["validate"] =>
     return validationOf(yield* planOf(services, { account, request }, found.value, nobody))
   })
 
-const cancel = ({ clock, runner, runs }: Services): Runs["Service"]["cancel"] =>
+const cancel = ({ clock, notifier, runner, runs }: Services): Runs["Service"]["cancel"] =>
   Effect.fn("Runs.cancel")(function* (account, id) {
     while (true) {
       // From here on no other process can write the run, so the next commit is not refused.
@@ -385,7 +389,8 @@ const cancel = ({ clock, runner, runs }: Services): Runs["Service"]["cancel"] =>
       if (isTerminal(run.status)) return yield* new RunEnded({ runId: id, status: run.status })
       const now = clock.currentTimeMillisUnsafe()
       const commit = cancelation(taken.value, now, runner.spentOf(id))
-      const stored = yield* Effect.result(commitDurably(runs, commit))
+      const committed = Effect.provideService(commitDurably(runs, commit), RunNotifier, notifier)
+      const stored = yield* Effect.result(committed)
       if (Result.isFailure(stored)) continue
       yield* runner.stop(id)
       return commit.run
@@ -412,6 +417,7 @@ const make = Effect.gen(function* () {
     kept: new WorkflowCache(),
     graphs: yield* GraphCache,
     runner: yield* Runner,
+    notifier: yield* RunNotifier,
     ids: yield* Ids,
     clock: yield* Clock.Clock,
     admit: yield* makeAdmit,

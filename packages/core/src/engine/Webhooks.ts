@@ -15,11 +15,11 @@ import { DeliveryId, RunId, WorkflowId } from "../domain/Id.ts"
 import { payloadOf } from "../domain/Payload.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
-import type { Vault, VaultClosed } from "../ports/Vault.ts"
-import { CurrentVault } from "../ports/Vault.ts"
+import type { VaultClosed } from "../ports/Vault.ts"
+import { Vault } from "../ports/Vault.ts"
 import type { Scope, StoredSecret } from "../ports/WebhookStore.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
-import { CurrentWebhookTargets } from "../ports/WebhookTargets.ts"
+import { WebhookTargets } from "../ports/WebhookTargets.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import { Ids } from "./Ids.ts"
 import { DeliveryNotFound, InvalidWebhook } from "./Refusals.ts"
@@ -52,29 +52,34 @@ export type Admit = (
   config: WebhookConfig,
 ) => Effect.Effect<Webhook, InvalidWebhook>
 
-const sealHeaders = (vault: Vault, account: AccountId, { headers = {} }: WebhookConfig) =>
+const sealHeaders = (
+  vault: Vault["Service"],
+  account: AccountId,
+  { headers = {} }: WebhookConfig,
+) =>
   Object.keys(headers).length === 0
     ? Effect.succeed(null)
     : vault.seal(headersPurpose(account), JSON.stringify(headers))
 
-/** Admits webhooks with the judge and the vault that are in force where this effect runs. */
-export const makeAdmit: Effect.Effect<Admit> = Effect.gen(function* () {
-  const targets = yield* CurrentWebhookTargets
-  const vault = yield* CurrentVault
-  return Effect.fnUntraced(
-    function* (account, config) {
-      const { events, headers = {}, metadata, url } = config
-      const accepted = yield* targets.accept({ url, headers })
-      return {
-        ...accepted,
-        events: events === undefined ? null : [...new Set(events)],
-        metadata: metadata ?? null,
-        headers: yield* Effect.orDie(sealHeaders(vault, account, config)),
-      }
-    },
-    Effect.mapError((message) => new InvalidWebhook({ message })),
-  )
-})
+export const makeAdmit: Effect.Effect<Admit, never, WebhookTargets | Vault> = Effect.gen(
+  function* () {
+    const targets = yield* WebhookTargets
+    const vault = yield* Vault
+    return Effect.fnUntraced(
+      function* (account, config) {
+        const { events, headers = {}, metadata, url } = config
+        const accepted = yield* targets.accept({ url, headers })
+        return {
+          ...accepted,
+          events: events === undefined ? null : [...new Set(events)],
+          metadata: metadata ?? null,
+          headers: yield* Effect.orDie(sealHeaders(vault, account, config)),
+        }
+      },
+      Effect.mapError((message) => new InvalidWebhook({ message })),
+    )
+  },
+)
 
 export class Webhooks extends Context.Service<
   Webhooks,
@@ -104,11 +109,11 @@ export class Webhooks extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<SigningSecret>, VaultClosed | StorageError>
   }
 >()("@millrace/core/engine/Webhooks") {
-  /** Needs the store and `Ids`. The vault in force seals the secrets. */
-  static readonly layer: Layer.Layer<Webhooks, never, WebhookStore | Ids> = Layer.effect(
-    Webhooks,
-    Effect.suspend(() => make),
-  )
+  static readonly layer: Layer.Layer<Webhooks, never, WebhookStore | WebhookTargets | Vault | Ids> =
+    Layer.effect(
+      Webhooks,
+      Effect.suspend(() => make),
+    )
 }
 
 /** The body of a test event. It has the form of any event, and names a run that does not exist. */
@@ -130,7 +135,7 @@ interface Services {
   readonly store: WebhookStore["Service"]
   readonly ids: Ids["Service"]
   readonly clock: Clock.Clock
-  readonly vault: Vault
+  readonly vault: Vault["Service"]
   readonly admit: Admit
 }
 
@@ -204,7 +209,7 @@ const make = Effect.gen(function* () {
     store: yield* WebhookStore,
     ids: yield* Ids,
     clock: yield* Clock.Clock,
-    vault: yield* CurrentVault,
+    vault: yield* Vault,
     admit: yield* makeAdmit,
   }
   const ensure = ensureSecrets(services)

@@ -1,11 +1,13 @@
 /**
- * What a store says of itself: its name, and its optional ports. Workflows and runs are not
- * optional.
+ * What a store says of itself: its name, its optional ports, and what it does for processes that
+ * share it. Workflows and runs are not optional.
  *
- * Guarantees: a plain value that does not change while the store is open. Leaves out: what happens
- * if a port is missing.
+ * Guarantees: the value does not change while the store is open. Leaves out: what happens if a port
+ * is missing.
  */
 import { Context, Schema } from "effect"
+import type { Wakeups } from "./Wakeups.ts"
+import type { Watchdog } from "./Watchdog.ts"
 
 /** The ports that a store may leave out, and what each of them keeps. */
 export const optionalPorts = {
@@ -23,6 +25,10 @@ export interface Manifest {
   readonly name: string
   /** The optional ports that its layer provides. */
   readonly ports: ReadonlyArray<OptionalPort>
+  /** Absent: no process tells another one of a run, so each finds it at its next poll. */
+  readonly wakeups?: Wakeups
+  /** Absent: a block of the event loop is reported only after it has ended. */
+  readonly watchdog?: Watchdog
 }
 
 /** The manifest of the store in use; the layer of every store provides it. */

@@ -4,25 +4,29 @@
  * Guarantees: a sealed text reveals nothing about the secret, and it opens only with the purpose
  * that it was sealed with. Leaves out: the cipher and its key; `@millrace/webhooks` has both.
  */
-import { Context, Effect, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 
 /** There is no key, or it is not the key that sealed this text. */
 export class VaultClosed extends Schema.TaggedError<VaultClosed>()("VaultClosed", {
   message: Schema.String,
 }) {}
 
+const closed = Effect.fail(new VaultClosed({ message: "There is no key to keep secrets with" }))
+
 /**
  * Seals and opens texts. A text opens only with the `purpose` that sealed it. The part of a sealed
  * text before its last dot names the key, so a store can tell which keys are still needed.
  */
-export interface Vault {
-  readonly seal: (purpose: string, text: string) => Effect.Effect<string, VaultClosed>
-  readonly open: (purpose: string, sealed: string) => Effect.Effect<string, VaultClosed>
+export class Vault extends Context.Service<
+  Vault,
+  {
+    readonly seal: (purpose: string, text: string) => Effect.Effect<string, VaultClosed>
+    readonly open: (purpose: string, sealed: string) => Effect.Effect<string, VaultClosed>
+  }
+>()("@millrace/core/ports/Vault") {
+  /** A vault without a key. Both methods fail. */
+  static readonly layerClosed: Layer.Layer<Vault> = Layer.succeed(Vault, {
+    seal: () => closed,
+    open: () => closed,
+  })
 }
-
-const closed = new VaultClosed({ message: "There is no key to keep secrets with" })
-
-/** The vault in force. By default it has no key and fails. */
-export const CurrentVault = Context.Reference<Vault>("@millrace/core/ports/Vault", {
-  defaultValue: () => ({ seal: () => Effect.fail(closed), open: () => Effect.fail(closed) }),
-})

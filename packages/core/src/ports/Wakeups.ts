@@ -5,7 +5,7 @@
  * Guarantees: nothing; a wakeup is a hint. A lost one delays a run until the next poll. A needless
  * one costs a claim. Leaves out: the channel, which the store's package provides.
  */
-import { Context, Effect, type Scope } from "effect"
+import type { Effect, Scope } from "effect"
 
 /** A channel between the processes that share a store. */
 export interface Wakeups {
@@ -14,8 +14,3 @@ export interface Wakeups {
   /** Calls `listener` whenever another process may have announced a run, until the scope closes. */
   readonly listen: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
 }
-
-/** The channel in force. The default tells nobody, and every process polls. */
-export const CurrentWakeups = Context.Reference<Wakeups>("@millrace/core/ports/Wakeups", {
-  defaultValue: () => ({ announce: Effect.void, listen: () => Effect.void }),
-})

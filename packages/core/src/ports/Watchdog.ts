@@ -5,7 +5,6 @@
  * Guarantees: every method is one synchronous step that never fails. Leaves out: what the watchdog
  * does about a block.
  */
-import { Context } from "effect"
 import type { CalledNode } from "../domain/CalledNode.ts"
 
 /** Hears of handlers. */
@@ -19,9 +18,3 @@ export interface Watchdog {
   /** The handler has ended. */
   readonly ended: (handler: number) => void
 }
-
-/** The watchdog in force. Without one, a block is reported only after it has ended. */
-export const CurrentWatchdog = Context.Reference<Watchdog | undefined>(
-  "@millrace/core/ports/Watchdog",
-  { defaultValue: () => undefined },
-)

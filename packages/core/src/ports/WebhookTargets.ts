@@ -4,7 +4,7 @@
  * Guarantees: none about the future. A host name may resolve to another address later, so each
  * delivery is judged again. Leaves out: the rules, which are those of the egress guard.
  */
-import { Context, Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 
 /** The address and the headers that a start asks for. */
 export interface WebhookTarget {
@@ -20,17 +20,14 @@ export interface Accepted {
   readonly origin: string
 }
 
-/** Accepts a target, or fails with one sentence that begins with the field's name. */
-export interface WebhookTargets {
-  readonly accept: (target: WebhookTarget) => Effect.Effect<Accepted, string>
-}
-
-/** The judge in force. The default accepts nothing, because nothing delivers. */
-export const CurrentWebhookTargets = Context.Reference<WebhookTargets>(
-  "@millrace/core/ports/WebhookTargets",
+export class WebhookTargets extends Context.Service<
+  WebhookTargets,
   {
-    defaultValue: () => ({
-      accept: () => Effect.fail("webhook: this engine delivers no webhooks; start without one"),
-    }),
-  },
-)
+    /** Accepts a target, or fails with one sentence that begins with the field's name. */
+    readonly accept: (target: WebhookTarget) => Effect.Effect<Accepted, string>
+  }
+>()("@millrace/core/ports/WebhookTargets") {
+  /** Accepts nothing. The sentence says why, and what to do. */
+  static readonly layerRefusing = (sentence: string): Layer.Layer<WebhookTargets> =>
+    Layer.succeed(WebhookTargets, { accept: () => Effect.fail(sentence) })
+}

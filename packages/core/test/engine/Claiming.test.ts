@@ -10,7 +10,8 @@ import { Runs } from "@millrace/core/engine/Runs"
 import type { ClaimRequest } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
-import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
+import { manifest } from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -184,7 +185,10 @@ describe("a claim", () => {
         announce: Effect.sync(() => void (announced += 1)),
         listen: (listener: () => void) => Effect.sync(() => void heard.push(listener)),
       }
-      const { process, seen } = yield* Effect.provideService(observed(), CurrentWakeups, wakeups)
+      const { process, seen } = yield* Effect.provideService(observed(), StoreManifest, {
+        ...manifest,
+        wakeups,
+      })
       const before = seen.claims.length
       heard[0]?.()
       yield* TestClock.adjust(1)
@@ -311,9 +315,9 @@ describe("messages to a run", () => {
     Effect.gen(function* () {
       let announced = 0
       const announce = Effect.sync(() => void (announced += 1))
-      const { context } = yield* Effect.provideService(boot([...types, wait]), CurrentWakeups, {
-        announce,
-        listen: () => Effect.void,
+      const { context } = yield* Effect.provideService(boot([...types, wait]), StoreManifest, {
+        ...manifest,
+        wakeups: { announce, listen: () => Effect.void },
       })
       const runs = Context.get(context, Runs)
       const { id } = yield* Effect.provideContext(start([node("w", "wait")]), context)

@@ -1,10 +1,11 @@
 // A commit whose answer is lost: who finds it stored must be sure that it is its own.
 import { RunnerId } from "@millrace/core/domain/Id"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
+import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Option } from "effect"
+import { Effect, Exit, Layer, Option } from "effect"
 import { commitDurably } from "../../src/engine/internal/Commit.ts"
 import { account, boot, Gates, node, shared, start } from "./TestEngine.ts"
 
@@ -53,7 +54,7 @@ describe("Commit.commitDurably", () => {
       yield* commitDurably(unsure, commit)
       assert.strictEqual((yield* stored).revision, commit.run.revision)
       yield* server.stop
-    }).pipe(Effect.provide(shared())),
+    }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
   )
 
   it.effect("is refused when the answer is lost and another owner has written as many times", () =>
@@ -73,7 +74,7 @@ describe("Commit.commitDurably", () => {
       assert.strictEqual((yield* stored).owner, "exe_b")
       assert.isTrue(Exit.isFailure(exit))
       yield* server.stop
-    }).pipe(Effect.provide(shared())),
+    }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
   )
 
   it.effect("is refused when the answer is lost and a later owner has written nothing yet", () =>
@@ -89,6 +90,6 @@ describe("Commit.commitDurably", () => {
       assert.isTrue(Exit.isFailure(exit))
       assert.strictEqual((yield* stored).revision, commit.run.revision - 1)
       yield* server.stop
-    }).pipe(Effect.provide(shared())),
+    }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
   )
 })

@@ -5,7 +5,8 @@ import { RunnerId } from "@millrace/core/domain/Id"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import { CurrentWakeups } from "@millrace/core/ports/Wakeups"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
+import { manifest } from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -100,9 +101,12 @@ describe("a process that stops", () => {
     Effect.gen(function* () {
       const gates = yield* Gates
       let announced = 0
-      const server = yield* Effect.provideService(boot(), CurrentWakeups, {
-        announce: Effect.sync(() => void (announced += 1)),
-        listen: () => Effect.void,
+      const server = yield* Effect.provideService(boot(), StoreManifest, {
+        ...manifest,
+        wakeups: {
+          announce: Effect.sync(() => void (announced += 1)),
+          listen: () => Effect.void,
+        },
       })
       const [runs, runner] = [
         Context.get(server.context, Runs),

@@ -139,7 +139,7 @@ const computing = Effect.fnUntraced(function* (millis: number) {
     }),
   )
   const stores = Layer.provideMerge(Layer.effect(RunStore, hearing), Memory.layer)
-  const layer = Engine.layer.pipe(
+  const layer = Engine.layerWithoutWebhooks.pipe(
     Layer.provide(NodeTypes.layer(compute)),
     Layer.provide(stores),
     Layer.provide(Layer.succeed(Clock.Clock, clock)),

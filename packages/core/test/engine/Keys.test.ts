@@ -7,9 +7,12 @@ import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Memory from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
+import { Digest } from "effect/crypto"
 import { TestClock } from "effect/testing"
 
-const keys = Keys.layer.pipe(Layer.provideMerge(Layer.mergeAll(Memory.layer, Ids.layer)))
+const keys = Keys.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, Ids.layer, Digest.layerWebCrypto)),
+)
 
 describe("Keys.create", () => {
   it.effect("gives the secret once and stores neither it nor a part beyond the prefix", () =>

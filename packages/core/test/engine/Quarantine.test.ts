@@ -1,6 +1,7 @@
 // Runs that have lost owners, in the hands of an operator: listed, released, ended.
 import { RunId, RunnerId } from "@millrace/core/domain/Id"
 import { Quarantine } from "@millrace/core/engine/Quarantine"
+import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,7 +12,9 @@ import { account, boot, Gates, node, shared, start } from "./TestEngine.ts"
 const dead = RunnerId.make("exe_dead")
 const claimer = RunnerId.make("exe_claimer")
 
-const at = Effect.provide(Layer.provideMerge(Quarantine.layer, shared()))
+const at = Effect.provide(
+  Layer.provideMerge(Quarantine.layer, Layer.merge(RunNotifier.layer, shared())),
+)
 
 /** A run with one loss: its owner died while its node was in progress, and another one has it. */
 const suspect = Effect.gen(function* () {

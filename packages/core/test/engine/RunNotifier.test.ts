@@ -17,7 +17,7 @@ const isOpen = (latch: Latch.Latch) =>
 describe("RunNotifier", () => {
   it.effect("opens the latch of every listener of the run, and of no other one", () =>
     Effect.gen(function* () {
-      const notifier = new RunNotifier()
+      const notifier = yield* RunNotifier
       notifier.tell(one)
       const latches = [
         yield* notifier.listen(one),
@@ -28,40 +28,40 @@ describe("RunNotifier", () => {
       notifier.tell(RunId.make("run_3"))
       notifier.tell(one)
       assert.deepStrictEqual(yield* Effect.forEach(latches, isOpen), [true, true, false])
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.provide(RunNotifier.layer)),
   )
 
   it.effect("tells a listener again that has closed its latch", () =>
     Effect.gen(function* () {
-      const notifier = new RunNotifier()
+      const notifier = yield* RunNotifier
       const latch = yield* notifier.listen(one)
       notifier.tell(one)
       Latch.closeUnsafe(latch)
       assert.isFalse(yield* isOpen(latch))
       notifier.tell(one)
       assert.isTrue(yield* isOpen(latch))
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.provide(RunNotifier.layer)),
   )
 
   it.effect("forgets a listener with its scope, and tells the others", () =>
     Effect.gen(function* () {
-      const notifier = new RunNotifier()
+      const notifier = yield* RunNotifier
       const scope = yield* Scope.make()
       const gone = yield* Effect.provideService(notifier.listen(one), Scope.Scope, scope)
       const here = yield* notifier.listen(one)
       yield* Scope.close(scope, Exit.void)
       notifier.tell(one)
       assert.deepStrictEqual(yield* Effect.forEach([gone, here], isOpen), [false, true])
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.provide(RunNotifier.layer)),
   )
 
   it.effect("hears anew after all have gone", () =>
     Effect.gen(function* () {
-      const notifier = new RunNotifier()
+      const notifier = yield* RunNotifier
       yield* Effect.scoped(notifier.listen(one))
       const latch = yield* notifier.listen(one)
       notifier.tell(one)
       assert.isTrue(yield* isOpen(latch))
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.provide(RunNotifier.layer)),
   )
 })

@@ -9,6 +9,7 @@ import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { takeUp } from "../../src/engine/internal/FirstStep.ts"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
@@ -360,6 +361,7 @@ describe("FirstStep.takeUp under two owners", () => {
       yield* gates.open("two")
       const error = yield* Effect.flip(takeUp(stale)).pipe(
         Effect.provide(Layer.provideMerge(GraphCache.layer, NodeTypes.layer(...types))),
+        Effect.provide(RunNotifier.layer),
       )
       assert.strictEqual(error._tag, "StaleRun")
       const now = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)

@@ -52,7 +52,7 @@ const bootShiftedBy = (millis: number) =>
   })
 
 describe("Engine.layer on a machine whose clock is an hour behind the store's", () => {
-  const engine = Engine.layer.pipe(
+  const engine = Engine.layerWithoutWebhooks.pipe(
     Layer.provide(NodeTypes.layer(...types)),
     Layer.provideMerge(storeShiftedBy(() => hour)),
     Layer.provideMerge(Memory.layer),
@@ -136,7 +136,7 @@ describe("a process whose clock is behind", () => {
 
 describe("Engine.layer on a store whose clock is set", () => {
   let ahead = 0
-  const engine = Engine.layer.pipe(
+  const engine = Engine.layerWithoutWebhooks.pipe(
     Layer.provide(NodeTypes.layer(...types)),
     Layer.provideMerge(storeShiftedBy(() => ahead)),
     Layer.provideMerge(Memory.layer),

@@ -1,6 +1,7 @@
 /**
  * What can go wrong around one commit of a run, for tests that try every commit.
  */
+import { withoutWebhooks } from "@millrace/core/engine/Engine"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
@@ -39,6 +40,7 @@ export const withFault = Effect.fnUntraced(function* <A, E, R>(
   const commit: Commit = (given) =>
     ++count === index ? fault(good.commit(given)) : good.commit(given)
   const engine = Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
+    Layer.provide(withoutWebhooks()),
     Layer.provideMerge(Runner.layer),
     Layer.provide(GraphCache.layer),
     Layer.provide(NodeTypes.layer(...known)),

@@ -5,6 +5,7 @@ import { AccountId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
 import type { Edge, Node, Workflow, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
+import { withoutWebhooks } from "@millrace/core/engine/Engine"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
@@ -17,6 +18,7 @@ import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import * as Memory from "@millrace/memory/Stores"
 import { Clock, Context, Deferred, Effect, Exit, Layer, Schema, Scope } from "effect"
+import { Digest } from "effect/crypto"
 
 export const account = AccountId.make("acc_test")
 
@@ -312,6 +314,7 @@ export const types: ReadonlyArray<Executable<Gates>> = [
 /** Everything the engine is made of, on one in-memory store. A new one per call. */
 export const engine = (known = types) =>
   Layer.mergeAll(Workflows.layer, Runs.layer, Keys.layer).pipe(
+    Layer.provide([withoutWebhooks(), Digest.layerWebCrypto]),
     Layer.provideMerge(Runner.layer),
     Layer.provide(GraphCache.layer),
     Layer.provideMerge(NodeTypes.layer(...known)),
@@ -321,18 +324,21 @@ export const engine = (known = types) =>
 /** What several processes share: the store, the identities and the gates of the test. */
 export const shared = () => Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)
 
+const refusing = withoutWebhooks()
+
 /** One process: an engine of its own over the shared store, with these node types. */
-const processOf = (known: ReadonlyArray<Executable<Gates>>) =>
+const processOf = (known: ReadonlyArray<Executable<Gates>>, targets: typeof refusing) =>
   Layer.mergeAll(Workflows.layer, Runs.layer).pipe(
+    Layer.provide(targets),
     Layer.provideMerge(Runner.layer),
     Layer.provide(GraphCache.layer),
     Layer.provide(NodeTypes.layer(...known)),
   )
 
 /** Starts a process over the shared store. It runs until it is stopped. */
-export const boot = Effect.fnUntraced(function* (known = types) {
+export const boot = Effect.fnUntraced(function* (known = types, targets = refusing) {
   const scope = yield* Scope.make()
-  const context = yield* Layer.buildWithScope(Layer.fresh(processOf(known)), scope)
+  const context = yield* Layer.buildWithScope(Layer.fresh(processOf(known, targets)), scope)
   return { context, stop: Scope.close(scope, Exit.void) }
 })
 

@@ -1,5 +1,6 @@
 // Webhooks in the engine: what a start may ask for, what is sealed, and which secrets sign.
 import { AccountId, DeliveryId } from "@millrace/core/domain/Id"
+import { withoutWebhooks } from "@millrace/core/engine/Engine"
 import { Ids } from "@millrace/core/engine/Ids"
 import {
   headersPurpose,
@@ -8,10 +9,9 @@ import {
   secretPurpose,
   Webhooks,
 } from "@millrace/core/engine/Webhooks"
-import type { Vault } from "@millrace/core/ports/Vault"
-import { CurrentVault, VaultClosed } from "@millrace/core/ports/Vault"
+import { Vault, VaultClosed } from "@millrace/core/ports/Vault"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import * as Memory from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
@@ -22,7 +22,7 @@ const url = "https://receiver.example/hook"
 const origin = "https://receiver.example"
 
 /** Keeps secrets readable, and opens them for the purpose that sealed them. */
-const vault: Vault = {
+const vault: Vault["Service"] = {
   seal: (purpose, text) => Effect.succeed(`key.${JSON.stringify([purpose, text])}`),
   open: (purpose, sealed) => {
     const [known, text] = JSON.parse(sealed.slice(4)) as [string, string]
@@ -33,7 +33,7 @@ const vault: Vault = {
 }
 
 /** Has no key. */
-const closed: Vault = {
+const closed: Vault["Service"] = {
   seal: () => Effect.fail(new VaultClosed({ message: "no key" })),
   open: () => Effect.fail(new VaultClosed({ message: "no key" })),
 }
@@ -46,10 +46,7 @@ const targets = {
       : Effect.fail("webhook.url: not there"),
 }
 
-const judged = Layer.mergeAll(
-  Layer.succeed(CurrentVault, vault),
-  Layer.succeed(CurrentWebhookTargets, targets),
-)
+const judged = Layer.mergeAll(Layer.succeed(Vault, vault), Layer.succeed(WebhookTargets, targets))
 const stores = Layer.mergeAll(Memory.layer, Ids.layerSequential)
 const at = Effect.provide(
   Webhooks.layer.pipe(Layer.provideMerge(stores), Layer.provideMerge(judged)),
@@ -97,7 +94,7 @@ describe("the webhook of a start", () => {
         error.message,
         "webhook: this engine delivers no webhooks; start without one",
       )
-    }),
+    }).pipe(Effect.provide(withoutWebhooks())),
   )
 })
 
@@ -190,7 +187,7 @@ describe("the signing secrets of an account", () => {
       )
       const again = Effect.provide(
         Effect.flatMap(Webhooks, (webhooks) => webhooks.ensureSecrets(account)),
-        Layer.fresh(Webhooks.layer).pipe(Layer.provide(Layer.succeed(CurrentVault, closed))),
+        Layer.fresh(Webhooks.layer).pipe(Layer.provide(Layer.succeed(Vault, closed))),
       )
       assert.deepStrictEqual(yield* again, stored)
     }).pipe(Effect.provide(Layer.provideMerge(stores, judged))),
@@ -229,6 +226,10 @@ describe("the signing secrets of an account", () => {
       }
       const store = yield* WebhookStore
       assert.deepStrictEqual(yield* store.secrets(account), [])
-    }).pipe(Effect.provide(Webhooks.layer.pipe(Layer.provideMerge(stores)))),
+    }).pipe(
+      Effect.provide(
+        Webhooks.layer.pipe(Layer.provide(withoutWebhooks()), Layer.provideMerge(stores)),
+      ),
+    ),
   )
 })

@@ -9,9 +9,10 @@ import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
-import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
+import { Vault } from "@millrace/core/ports/Vault"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
-import { Context, Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { fund, known, spends } from "./TestCredits.ts"
 import { account, boot, node, save, shared } from "./TestEngine.ts"
 
@@ -223,22 +224,24 @@ describe("Runs.start of a workflow that was started before", () => {
   it.effect("admits a webhook once, also where the workflow has changed", () => {
     const url = "https://receiver.example/hook"
     const asked: Array<string> = []
-    const accept = (target: { readonly url: string }) =>
-      Effect.sync(() => {
-        asked.push(target.url)
-        return { url: target.url, origin: "https://receiver.example" }
-      })
+    const targets = Layer.succeed(WebhookTargets, {
+      accept: (target) =>
+        Effect.sync(() => {
+          asked.push(target.url)
+          return { url: target.url, origin: "https://receiver.example" }
+        }),
+    })
     return Effect.gen(function* () {
-      const { here, id, there } = yield* two([node("a", "pass")])
+      const here = yield* boot(known, Layer.merge(Vault.layerClosed, targets))
+      const there = yield* boot(known)
+      const id = yield* saveOn(here, node("a", "pass"))
+      yield* startOn(here, id)
       yield* changeOn(there, id, node("b", "pass"))
       const run = yield* startOn(here, id, { webhook: { url } })
       assert.strictEqual(run.workflowRevision, 2)
       assert.strictEqual(run.webhook?.url, url)
       assert.deepStrictEqual(asked, [url])
-    }).pipe(
-      Effect.updateService(CurrentWebhookTargets, (targets) => ({ ...targets, accept })),
-      Effect.provide(shared()),
-    )
+    }).pipe(Effect.provide(shared()))
   })
 
   it.effect("tells of a store that failed, and starts nothing for a second time", () =>

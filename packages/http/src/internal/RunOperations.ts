@@ -8,6 +8,7 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
+import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
@@ -112,7 +113,7 @@ const makeWrites = Effect.gen(function* () {
 })
 
 /** Finds what a stream of events is of; `undefined` where there is nothing more to come. */
-const makeFollow = Effect.map(RunStore, (store) =>
+const makeFollow = Effect.zipWith(RunStore, RunNotifier, (store, notifier) =>
   Effect.fnUntraced(function* ({ account, headers, params }: Input<"runs", "events">) {
     const id = RunId.make(params.id)
     const found = yield* store.find(account, id)
@@ -126,7 +127,7 @@ const makeFollow = Effect.map(RunStore, (store) =>
     const value: Source | undefined =
       isTerminal(run.status) && after > 0 && after === run.sequence
         ? undefined
-        : { store, account, record: found.value, run: readOf(found.value), after }
+        : { store, notifier, account, record: found.value, run: readOf(found.value), after }
     return { value } satisfies OperationAnswer<Source | undefined>
   }),
 )

@@ -15,7 +15,7 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
-import { CurrentRunNotifier } from "@millrace/core/engine/RunNotifier"
+import type { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { limited } from "@millrace/core/engine/StoreDeadline"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { Latch, Scope } from "effect"
@@ -58,6 +58,7 @@ export type Item = SnapshotBody | EventBody | "silence"
 /** What a stream is of. */
 export interface Source {
   readonly store: RunStore["Service"]
+  readonly notifier: RunNotifier["Service"]
   readonly account: AccountId
   readonly record: RunRecord
   /** How the run is shown. */
@@ -107,7 +108,7 @@ export const items = Effect.fnUntraced(function* (
   source: Source,
 ): Effect.fn.Return<Stream.Stream<Item>, never, Scope.Scope> {
   const { run } = source.record
-  const latch = yield* (yield* CurrentRunNotifier).listen(run.id)
+  const latch = yield* source.notifier.listen(run.id)
   const isDraining = yield* IsDraining
   const { streamMillis } = yield* CurrentLimits
   const begin = yield* Clock.currentTimeMillis

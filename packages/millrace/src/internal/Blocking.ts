@@ -10,11 +10,11 @@ import type { NodeType } from "@millrace/core/domain/NodeType"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { Effect } from "effect"
-import { CurrentThreads } from "./Threads.ts"
+import { EngineThreads } from "./Threads.ts"
 import type { ThreadCall } from "./ThreadWire.ts"
 
 /** An executable that calls its handler on a thread. `local` calls the handler where it is. */
-interface Threaded extends Executable {
+interface Threaded extends Executable<EngineThreads> {
   readonly local: Executable
 }
 
@@ -43,7 +43,7 @@ export const onThread = (local: Executable, module: string): Threaded => ({
   run: (given) =>
     Effect.gen(function* () {
       const current = yield* CurrentNode
-      const threads = yield* CurrentThreads
+      const threads = yield* EngineThreads
       const { logLinesPerNode } = yield* CurrentLimits
       const call = callOf(local.type, given, current, logLinesPerNode)
       return yield* threads.call(module, call, current)

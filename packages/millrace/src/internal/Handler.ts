@@ -16,6 +16,7 @@ import { sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { Duration, Effect, Exit } from "effect"
 import { isModule, onThread } from "./Blocking.ts"
+import type { EngineThreads } from "./Threads.ts"
 import type { NodeContext, NodeLog, NodeOptions, Time } from "../Declaration.ts"
 import { NodeError } from "../NodeError.ts"
 import type { Port, PortSchema, PortSchemas, SchemaResult } from "../Port.ts"
@@ -223,7 +224,7 @@ export const executableOf = <
   M extends string,
 >(
   declaration: NodeOptions<T, I, O, M>,
-): Executable => {
+): Executable<EngineThreads> => {
   const options = declaration as unknown as AnyOptions
   const { blocking, type } = options
   const local = localExecutable(options)

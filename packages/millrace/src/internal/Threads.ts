@@ -12,7 +12,7 @@
  * Leaves out: isolation. A thread is no sandbox.
  */
 import type { Limits } from "@millrace/core/domain/Limits"
-import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
@@ -218,14 +218,12 @@ const listen = (
   }
 }
 
-/** The threads in force: those of the engine; by default those of the process. */
-export const CurrentThreads = Context.Reference<Threads>("millrace/Threads", {
-  defaultValue: () => new Threads(defaultLimits),
-})
+/** The threads of an engine. */
+export class EngineThreads extends Context.Service<EngineThreads, Threads>()("millrace/Threads") {}
 
 /** Threads that end with the engine. */
 export const layer = Layer.effect(
-  CurrentThreads,
+  EngineThreads,
   Effect.flatMap(CurrentLimits, (limits) =>
     Effect.acquireRelease(
       Effect.sync(() => new Threads(limits)),

@@ -2,15 +2,15 @@
  * How much a built-in node computes: its work is counted, done in slices between which the process
  * turns to its other tasks, and refused beyond a bound.
  *
- * Guarantees: of all nodes that need more than a first small slice, one slice is done per turn of
- * the event loop, so that timers and sockets wait for one slice however many nodes compute; an
+ * Guarantees: of all nodes of an engine that need more than a first small slice, one slice is done
+ * per turn of the event loop, so timers and sockets wait for one slice however many compute; an
  * attempt that is interrupted does no further slice. Leaves out: how fast the machine is; slices
  * are counted, not timed.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
 import { sentenceOf } from "@millrace/core/engine/NodeDefinition"
-import { Context, Effect, Semaphore } from "effect"
+import { Context, Effect, Layer, Semaphore } from "effect"
 
 /** Operations of a first slice, which is done at once: enough for almost every node. */
 export const firstSlice = 1_000
@@ -62,15 +62,19 @@ export class Work {
   }
 }
 
-/** Whose turn it is among the nodes that compute in this process. */
-export const CurrentTurns = Context.Reference<Semaphore.Semaphore>("@millrace/nodes/Work/Turns", {
-  defaultValue: () => Semaphore.makeUnsafe(1),
-})
+/** The permit to compute, which one node of an engine has at a time. */
+export class ComputePermit extends Context.Service<ComputePermit, Semaphore.Semaphore>()(
+  "@millrace/nodes/ComputePermit",
+) {
+  static readonly layer: Layer.Layer<ComputePermit> = Layer.effect(ComputePermit, Semaphore.make(1))
+}
 
 const refusal = (error: unknown) => new NodeError({ message: sentenceOf(error), retryable: false })
 
 /** Carries out a job in slices. What it throws fails the node, and no other attempt is made. */
-export const carriedOut = <A>(begin: (work: Work) => Job<A>): Effect.Effect<A, NodeError> =>
+export const carriedOut = <A>(
+  begin: (work: Work) => Job<A>,
+): Effect.Effect<A, NodeError, ComputePermit> =>
   Effect.gen(function* () {
     const { workPerNode } = yield* CurrentLimits
     const work = new Work(workPerNode)
@@ -78,9 +82,9 @@ export const carriedOut = <A>(begin: (work: Work) => Job<A>): Effect.Effect<A, N
     const advance = Effect.try({ try: () => job.next(), catch: refusal })
     let step = yield* advance
     if (step.done === true) return step.value
-    const turns = yield* CurrentTurns
-    // Yielding while it is our turn lets sockets and timers in before the slice, not only fibers.
-    const next = turns.withPermit(
+    const permit = yield* ComputePermit
+    // Yielding under the permit lets sockets and timers in before the slice, not only fibers.
+    const next = permit.withPermit(
       Effect.andThen(
         Effect.yieldNow,
         Effect.suspend(() => {

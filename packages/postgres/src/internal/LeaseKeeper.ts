@@ -18,7 +18,7 @@ import type { Options } from "../Postgres.ts"
 
 /** The settings of a keeper. */
 export interface KeeperOptions {
-  readonly connection: Options
+  readonly connection: Extract<Options, { readonly url: unknown }>
   /** How many milliseconds the event loop may be blocked before its leases end. */
   readonly blockedMillis: number
   /** True if the process ends then. */

@@ -54,7 +54,7 @@ export const layer = Layer.unwrap(
     yield* listener.ready
     return HttpRouter.serve(Orders.layer, { disableLogger: true, disableListenLog: true }).pipe(
       Layer.provideMerge(Layer.effect(Stage, make)),
-      Layer.provideMerge(Engine.layer),
+      Layer.provideMerge(Engine.layerWithoutWebhooks),
       Layer.provide(Builtin.layer),
       Layer.provide(OwnAddress.layer(listener.address, [])),
       Layer.provideMerge(Stores.layer),

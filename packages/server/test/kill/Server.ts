@@ -3,9 +3,9 @@
  * same wiring, told everything by variables.
  */
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
-import { builtin } from "@millrace/nodes/Builtin"
+import { builtin, layerServices } from "@millrace/nodes/Builtin"
 import type { DispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { resolveServe } from "../../src/Config.ts"
 import { launch } from "../../src/internal/command/Launch.ts"
 import { serve } from "../../src/Serve.ts"
@@ -19,7 +19,7 @@ const deliveries = JSON.parse(process.env["KILL_DELIVERIES"] ?? "{}") as Partial
 
 const journal = process.env["KILL_JOURNAL"] ?? ""
 const own = [work(journal), compute(journal), poison(journal), ...trials(journal)] as const
-const nodeTypes = NodeTypes.layer(...builtin, ...own)
+const nodeTypes = Layer.provide(NodeTypes.layer(...builtin, ...own), layerServices)
 
 launch(
   Effect.flatMap(resolveServe({}), (settings) =>

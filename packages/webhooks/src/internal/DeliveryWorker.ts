@@ -8,7 +8,7 @@ import type { DeliveryOutcome } from "@millrace/core/domain/DeliveryStep"
 import { signingKeysKept } from "@millrace/core/domain/Limits"
 import { BoundedMap } from "@millrace/core/engine/BoundedMap"
 import { headersPurpose, secretPurpose, Webhooks } from "@millrace/core/engine/Webhooks"
-import { CurrentVault } from "@millrace/core/ports/Vault"
+import { Vault } from "@millrace/core/ports/Vault"
 import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Egress } from "@millrace/egress/Egress"
@@ -43,7 +43,7 @@ const pauses = (isDelivered: boolean) =>
 type Opened = Pick<DeliveryAttempt.Sending, "headers" | "keys">
 
 const makeSeals = Effect.gen(function* () {
-  const vault = yield* CurrentVault
+  const vault = yield* Vault
   const webhooks = yield* Webhooks
   const known = new BoundedMap<string, KeyObject>(signingKeysKept)
 
@@ -83,8 +83,8 @@ const makeSeals = Effect.gen(function* () {
 /** A worker with this timeout for one attempt. */
 export const make: (
   timeoutMillis: number,
-) => Effect.Effect<DeliveryWorker, never, WebhookStore | Webhooks | Egress> = Effect.fnUntraced(
-  function* (timeoutMillis) {
+) => Effect.Effect<DeliveryWorker, never, WebhookStore | Webhooks | Vault | Egress> =
+  Effect.fnUntraced(function* (timeoutMillis) {
     const store = yield* WebhookStore
     const egress = yield* Egress
     const seals = yield* makeSeals
@@ -134,5 +134,4 @@ export const make: (
       },
       record,
     }
-  },
-)
+  })

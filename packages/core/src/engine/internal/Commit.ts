@@ -7,7 +7,7 @@ import { Duration, Effect, Option, Schedule } from "effect"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
 import type { Message } from "../../domain/Message.ts"
 import type { InboxRequest, RunCommit, RunStore, StaleRun } from "../../ports/RunStore.ts"
-import { CurrentRunNotifier } from "../RunNotifier.ts"
+import { RunNotifier } from "../RunNotifier.ts"
 import type { Step } from "./Step.ts"
 
 /** Pauses between tries: from 50 ms, doubling to 5 s, with jitter, without an end. */
@@ -49,10 +49,10 @@ const persist = (store: RunStore["Service"], commit: RunCommit): Effect.Effect<v
 export const commitDurably = (
   store: RunStore["Service"],
   commit: RunCommit,
-): Effect.Effect<void, Refusal> =>
+): Effect.Effect<void, Refusal, RunNotifier> =>
   Effect.flatMap(
     Effect.catchTag(store.commit(commit), "StorageError", () => persist(store, commit)),
-    () => Effect.map(CurrentRunNotifier, (signals) => signals.tell(commit.run.id)),
+    () => Effect.map(RunNotifier, (notifier) => notifier.tell(commit.run.id)),
   )
 
 /** Reads the messages of a run, with as many tries as that takes. */
@@ -83,7 +83,10 @@ const unseenBy = Effect.fnUntraced(function* (store: RunStore["Service"], commit
  * Commits a step. If credits do not cover it, or the run has messages that the step did not see,
  * commits the step's alternative.
  */
-export const commitStep = (store: RunStore["Service"], step: Step): Effect.Effect<Step, StaleRun> =>
+export const commitStep = (
+  store: RunStore["Service"],
+  step: Step,
+): Effect.Effect<Step, StaleRun, RunNotifier> =>
   commitDurably(store, step.commit).pipe(
     Effect.as(step),
     Effect.catchTags({

@@ -13,6 +13,7 @@ import type { StaleRun } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { Compiled } from "../GraphCache.ts"
 import { GraphCache } from "../GraphCache.ts"
+import type { RunNotifier } from "../RunNotifier.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
 import { commitStep, readInbox } from "./Commit.ts"
 import type { Environment, RunState } from "./RunState.ts"
@@ -94,7 +95,7 @@ export const environmentOf: Effect.Effect<Environment> = Effect.gen(function* ()
 /** Decides and stores the first step of a run that was claimed. */
 export const takeUp: (
   record: RunRecord,
-) => Effect.Effect<Prepared, StaleRun, RunStore | GraphCache> = Effect.fnUntraced(
+) => Effect.Effect<Prepared, StaleRun, RunStore | RunNotifier | GraphCache> = Effect.fnUntraced(
   function* (record) {
     const graphs = yield* GraphCache
     const store = yield* RunStore

@@ -20,6 +20,7 @@ import type { Inbox, InboxRequest, StaleRun } from "../../ports/RunStore.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { NodeTypes } from "../NodeTypes.ts"
+import type { RunNotifier } from "../RunNotifier.ts"
 import { commitStep } from "./Commit.ts"
 import type { Prepared } from "./FirstStep.ts"
 import { parkAfterMillis, takeUp } from "./FirstStep.ts"
@@ -32,7 +33,7 @@ import type { ChargedSoFar, Step } from "./Step.ts"
 import { decideStep, goesOn } from "./Step.ts"
 
 /** The services that executions need. */
-export type Requirements = RunStore | NodeTypes | GraphCache
+export type Requirements = RunStore | NodeTypes | GraphCache | RunNotifier
 
 /**
  * The run as it is stored when its execution is over, if it has ended. `undefined`: it is parked,

@@ -10,14 +10,16 @@ import { Accounting } from "@millrace/core/engine/Accounting"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
 import { Quarantine } from "@millrace/core/engine/Quarantine"
+import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
-import { CurrentVault, VaultClosed } from "@millrace/core/ports/Vault"
-import type { WebhookTarget as Wanted } from "@millrace/core/ports/WebhookTargets"
-import { CurrentWebhookTargets } from "@millrace/core/ports/WebhookTargets"
+import { Vault, VaultClosed } from "@millrace/core/ports/Vault"
+import type { WebhookTarget } from "@millrace/core/ports/WebhookTargets"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import * as AdminHandler from "@millrace/http/AdminHandler"
 import type { Context, Redacted, Scope } from "effect"
 import { Effect, Layer } from "effect"
+import { Digest } from "effect/crypto"
 import { existsSync } from "node:fs"
 import { CommandFailed } from "../../CommandFailed.ts"
 import type { LocalTarget } from "../config/ConfigTarget.ts"
@@ -70,7 +72,7 @@ const openVault = Effect.fnUntraced(
 /** The vault, opened when the first secret is sealed or opened. */
 const layerVault = (target: LocalTarget) =>
   Layer.effect(
-    CurrentVault,
+    Vault,
     Effect.map(Effect.cached(openVault(target)), (vault) => ({
       seal: (purpose, text) => Effect.flatMap(vault, (open) => open.seal(purpose, text)),
       open: (purpose, sealed) => Effect.flatMap(vault, (open) => open.open(purpose, sealed)),
@@ -79,12 +81,12 @@ const layerVault = (target: LocalTarget) =>
 
 /** Judges addresses as the servers do. The judge is loaded at its first use. */
 const layerTargets = ({ hooks }: LocalTarget) =>
-  Layer.succeed(CurrentWebhookTargets, {
-    accept: Effect.fnUntraced(function* (wanted: Wanted) {
+  Layer.succeed(WebhookTargets, {
+    accept: Effect.fnUntraced(function* (wanted: WebhookTarget) {
       const [targets, { webhookGuard }] = yield* Effect.promise(() =>
         Promise.all([import("@millrace/webhooks/Targets"), import("@millrace/host/Host")]),
       )
-      const accepted = Effect.flatMap(CurrentWebhookTargets, ({ accept }) => accept(wanted))
+      const accepted = Effect.flatMap(WebhookTargets, ({ accept }) => accept(wanted))
       return yield* Effect.provide(
         accepted,
         Layer.provide(targets.layer, webhookGuard(hooks.egressAllow)),
@@ -95,7 +97,8 @@ const layerTargets = ({ hooks }: LocalTarget) =>
 /** The services of the operations, on the store's clock. None of them executes a run. */
 const servicesOver = (stores: Context.Context<Stores>, target: LocalTarget) =>
   Layer.mergeAll(Keys.layer, Accounting.layer, Quarantine.layer, Webhooks.layer).pipe(
-    Layer.provide([Ids.layer, StoreClock.layerClock, layerVault(target), layerTargets(target)]),
+    Layer.provide([layerVault(target), layerTargets(target), Digest.layerWebCrypto]),
+    Layer.provide([Ids.layer, RunNotifier.layer, StoreClock.layerClock]),
     Layer.provideMerge(StoreClock.layer),
     Layer.provideMerge(Layer.succeedContext(stores)),
     Layer.provide(KeySettings.layer(target._tag === "Folder" ? target : target.settings)),

@@ -1,0 +1,58 @@
+/**
+ * What code finds without asking for it: services with a default, and what a process shares.
+ *
+ * A port is a required service, an argument, or a part of the manifest of a store, so that nobody
+ * gets one that does nothing without saying so. Reads the sources as text. Leaves out: services
+ * that the layers require; the compiler holds those.
+ */
+import { describe, expect, it } from "vitest"
+import { offences, sources } from "./Sources.ts"
+
+const setting = "a setting: its default is written down, and nothing acts behind it"
+const request = "belongs to one request"
+
+/** Every service with a default, and why it has one. */
+const references: Readonly<Record<string, string>> = {
+  "packages/core/src/domain/ApiKey.ts CurrentSecretPrefix": setting,
+  "packages/core/src/domain/Limits.ts CurrentLimits": setting,
+  "packages/core/src/engine/RunnerOptions.ts CurrentRunnerOptions": setting,
+  "packages/http/src/Addresses.ts BasePath": setting,
+  "packages/http/src/AdminAuthorization.ts AdminToken": setting,
+  "packages/http/src/Health.ts IsDraining":
+    "a setting: only a server that listens is ever stopping",
+  "packages/http/src/internal/Authorization.ts WorkflowAhead": request,
+  "packages/http/src/internal/RequestId.ts CurrentRequestId": request,
+  "packages/webhooks/src/DispatcherOptions.ts CurrentDispatcherOptions": setting,
+}
+
+/** What fills up as a process runs, and why every engine in the process may share it. */
+const shared: Readonly<Record<string, string>> = {
+  "packages/http/src/DirectTransport.ts codecs": "compiled schemas, the same for every engine",
+  "packages/postgres/src/internal/CommitStatement.ts texts": "texts of statements, the same, too",
+}
+
+const named = (pattern: RegExp) =>
+  sources.flatMap(({ code, path }) =>
+    Array.from(code.matchAll(pattern), ([, name]) => `${path} ${name}`),
+  )
+
+describe("A service with a default", () => {
+  it("is a setting or belongs to a request, and none stands for a port", () => {
+    const found = named(/^(?:export )?const (\w+)[^=\n]*= Context\.Reference\b/gm)
+    expect(found.toSorted()).toEqual(Object.keys(references))
+    expect(offences(sources, /Context\.Reference\b/g, (text) => text).length).toBe(found.length)
+  })
+
+  it("is not made up by whoever looks whether there is one", () => {
+    expect(offences(sources, /Effect\.serviceOption\b/g, (text) => text)).toEqual([])
+  })
+})
+
+describe("A process", () => {
+  it("shares nothing between its engines that changes what they do", () => {
+    const empty = String.raw`new (?:Weak)?(?:Map|Set)(?:<[^\n]*>)?\(\)|.*\bmakeUnsafe\(`
+    const filling = named(new RegExp(`^(?:export )?const (\\w+)[^=\\n]* = (?:${empty})`, "gm"))
+    const changing = named(/^(?:export )?let (\w+)/gm)
+    expect([...filling, ...changing].toSorted()).toEqual(Object.keys(shared))
+  })
+})
