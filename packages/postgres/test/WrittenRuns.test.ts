@@ -53,6 +53,58 @@ layer(layerBoth)("Commits of a run", (test) => {
     }),
   )
 
+  test.effect("store whatever changes alone", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const runs = yield* RunStore
+      let run = samples.run({ status: "QUEUED", owner: samples.runner() })
+      yield* runs.commit(Samples.newRun(run))
+      const waiting = [{ ordinal: 0, attempt: 1, startedAt: 1, due: 5 }]
+      const changes: ReadonlyArray<Partial<Run>> = [
+        { nodeRunCount: 1 },
+        { status: "RUNNING" },
+        { startedAt: 5 },
+        { heldCredits: 5 },
+        { actualCredits: 5 },
+        { attempts: 1 },
+        { active: [{ ordinal: 0, attempt: 1, startedAt: 1 }] },
+        { waiting },
+        { waiting: [{ ...waiting[0]!, due: 6 }] },
+        { waiting: [] },
+        { error: "An error", output: ["early"] },
+        { error: "Another", output: ["earlier"] },
+        { error: null, output: null },
+        { sequence: 1 },
+        { finishedAt: 9, status: "COMPLETED" },
+      ]
+      for (const change of changes) {
+        const commit = Samples.step(run, change)
+        yield* runs.commit(commit)
+        run = commit.run
+        const found = Option.getOrThrow(yield* runs.find(samples.account, run.id))
+        assert.deepStrictEqual(found.run, run)
+      }
+    }),
+  )
+
+  test.effect("see messages and forget losses that came between two of them", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [runs, owner] = [yield* RunStore, samples.runner()]
+      const active = [{ ordinal: 0, attempt: 1, startedAt: 1 }]
+      const run = samples.run({ status: "RUNNING", owner, active })
+      yield* runs.commit(Samples.newRun(run))
+      yield* runs.endLease(owner, { run: run.id, millis: 5 })
+      yield* runs.send(samples.account, run.id, { id: "m", name: "n", payload: null })
+      const find = Effect.map(runs.find(samples.account, run.id), Option.getOrThrow)
+      assert.strictEqual((yield* find).run.losses.length, 1)
+      const blind = Samples.step(run, { sequence: 1 }, { seen: 0 })
+      assert.strictEqual((yield* Effect.flip(runs.commit(blind)))._tag, "StaleRun")
+      yield* runs.commit(Samples.step(run, { sequence: 1 }, { clearsLosses: true }))
+      assert.deepStrictEqual((yield* find).run.losses, [])
+    }),
+  )
+
   test.effect("are stale once another process has taken the run over", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make

@@ -15,25 +15,19 @@ import type { Run } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 
-/** A run as it was written last, and the number of its row. */
-interface WrittenRun {
+/** What is remembered of a run: nothing large, because others may own the run meanwhile. */
+interface WrittenRun extends Pick<
+  Run,
+  "accountId" | "fence" | "revision" | "status" | "startedAt" | "heldCredits" | "actualCredits"
+> {
+  /** The number of its row. */
   readonly number: number
-  readonly run: Run
+  readonly isUsual: boolean
 }
 
-/** The fields that most steps leave as they are. */
-const rarely = [
-  "status",
-  "startedAt",
-  "finishedAt",
-  "heldCredits",
-  "actualCredits",
-  "dueAt",
-  "error",
-  "output",
-] as const satisfies ReadonlyArray<keyof Run>
-
-const isEmpty = ({ waiting }: Run): boolean => waiting.length === 0
+/** True for a run of which nothing is set that only waits, parking or its end set. */
+const isUsual = ({ dueAt, error, finishedAt, output, waiting }: Run): boolean =>
+  [dueAt, error, finishedAt, output].every((value) => value === null) && waiting.length === 0
 
 /** Runs that have an owner, as they were written. */
 export class WrittenRuns {
@@ -43,16 +37,26 @@ export class WrittenRuns {
   /** The number of the row of a run, if it is known. */
   numberOf({ accountId, id }: Run): number | null {
     const known = this.#runs.get(id)
-    return known?.run.accountId === accountId ? known.number : null
+    return known?.accountId === accountId ? known.number : null
   }
 
   /** True if a commit changes nothing of its run's row but what every step changes. */
   isPlain({ clearsLosses, expected, run, seen }: RunCommit): boolean {
-    const written = this.#runs.get(run.id)?.run
-    if (expected._tag === "New" || clearsLosses === true || seen !== undefined) return false
-    if (written?.fence !== expected.fence || written.revision !== expected.revision) return false
-    if (!isEmpty(written) || !isEmpty(run)) return false
-    return rarely.every((field) => written[field] === run[field])
+    const known = this.#runs.get(run.id)
+    return (
+      known !== undefined &&
+      expected._tag === "Existing" &&
+      known.fence === expected.fence &&
+      known.revision === expected.revision &&
+      known.isUsual &&
+      isUsual(run) &&
+      known.status === run.status &&
+      known.startedAt === run.startedAt &&
+      known.heldCredits === run.heldCredits &&
+      known.actualCredits === run.actualCredits &&
+      clearsLosses !== true &&
+      seen === undefined
+    )
   }
 
   /** True if a commit starts a run whose definition was written before. */
@@ -71,7 +75,10 @@ export class WrittenRuns {
     if (expected._tag === "New" && expected.definition.id !== run.id) {
       this.#definitions.set(expected.definition.id, true)
     }
-    if (isOwned && !isTerminal(run.status)) this.#runs.set(run.id, { number, run })
-    else this.#runs.delete(run.id)
+    if (!isOwned || isTerminal(run.status)) return void this.#runs.delete(run.id)
+    const { accountId, actualCredits, fence, heldCredits, revision, startedAt, status } = run
+    const credits = { heldCredits, actualCredits }
+    const known = { number, accountId, fence, revision, status, startedAt, ...credits }
+    this.#runs.set(run.id, { ...known, isUsual: isUsual(run) })
   }
 }
