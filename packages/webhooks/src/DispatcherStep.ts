@@ -114,29 +114,25 @@ const wake = (state: DispatcherState, { elapsed }: DispatcherContext): void => {
   state.roundAt = Math.min(state.roundAt, isFew ? elapsed + gatherMillis : elapsed)
 }
 
-const withoutAttempt = (
-  { options: { schedule } }: DispatcherState,
-  { claimed }: Job,
-  { now, random }: DispatcherContext,
-): DeliveryOutcome | undefined => outcomeWithoutAttempt(schedule, claimed, now, random())
-
-/** Gives a claim back without an attempt. A claim for recording a lost attempt records it. */
-const giveBack = (
-  state: DispatcherState,
-  job: Job,
-  context: DispatcherContext,
-): DispatcherCommand => {
-  const lost = job.claimed.lostAt === null ? undefined : withoutAttempt(state, job, context)
-  return { _tag: "Record", job, outcome: lost ?? givenBack(0) }
-}
-
 const isStale = (state: DispatcherState, job: Job, { elapsed }: DispatcherContext): boolean =>
   elapsed - job.claimedAt > state.options.freshMillis
 
-const begin = (state: DispatcherState, job: Job, context: DispatcherContext): DispatcherCommand => {
-  if (isStale(state, job, context)) return giveBack(state, job, context)
-  const outcome = withoutAttempt(state, job, context)
-  return outcome === undefined ? { _tag: "Send", job } : { _tag: "Record", job, outcome }
+/**
+ * The command for a job: `Record` if it needs no attempt, such as a lost one, else `Send`. A job
+ * that may not be sent, or is too old for that, is given back.
+ */
+const begin = (
+  state: DispatcherState,
+  job: Job,
+  context: DispatcherContext,
+  maySend: boolean,
+): DispatcherCommand => {
+  const { now, random } = context
+  const outcome = outcomeWithoutAttempt(state.options.schedule, job.claimed, now, random())
+  if (outcome !== undefined) return { _tag: "Record", job, outcome }
+  return maySend && !isStale(state, job, context)
+    ? { _tag: "Send", job }
+    : { _tag: "Record", job, outcome: givenBack(0) }
 }
 
 /** Begins the jobs that have slots now. A dispatcher that stops gives all waiting jobs back. */
@@ -144,9 +140,9 @@ const fill = (state: DispatcherState, context: DispatcherContext): Commands =>
   state.isStopped
     ? Array.from(
         state.partitions.take(() => true),
-        (job) => giveBack(state, job, context),
+        (job) => begin(state, job, context, false),
       )
-    : Array.from(state.partitions.begin(), (job) => begin(state, job, context))
+    : Array.from(state.partitions.begin(), (job) => begin(state, job, context, true))
 
 /** Polls for deliveries that are due, such as retries and those of dead processes. */
 const poll = (state: DispatcherState, { elapsed }: DispatcherContext): Commands => {
@@ -177,7 +173,7 @@ const round = (state: DispatcherState, context: DispatcherContext): Commands => 
     (job) => {
       // The origin is slower than it was.
       partitions.learn(job.partition.origin, options.freshMillis)
-      return giveBack(state, job, context)
+      return begin(state, job, context, false)
     },
   )
   const reserved = partitions.reserve(claimLimit)
@@ -201,8 +197,9 @@ const claimed = (
   const isWanted = state.roundAt < Number.POSITIVE_INFINITY
   state.roundAt = Number.POSITIVE_INFINITY
   if (call.limit !== null) partitions.found(call.limit, claims)
-  if (isWanted || (call.limit !== null && partitions.mayFindMore())) wake(state, context)
-  return call.limit === null ? [...begun, ...poll(state, context)] : begun
+  const following = call.limit === null ? poll(state, context) : []
+  if (isWanted || partitions.mayFindMore()) wake(state, context)
+  return [...begun, ...following]
 }
 
 /** Frees the slot of a job. A slot is for the attempt, and not for the record that follows. */

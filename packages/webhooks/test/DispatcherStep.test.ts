@@ -199,8 +199,8 @@ describe("DispatcherStep.next, of slots that come free", () => {
     const one = dispatcher()
     const [job] = send(one, 10, 2)
     one.at(20, answered(job!))
-    one.at(21, { _tag: "Over", job: job! })
-    one.at(22, { _tag: "Over", job: job! })
+    expect(one.at(21, { _tag: "Over", job: job! })).toEqual([])
+    expect(one.at(22, { _tag: "Over", job: job! })).toEqual([])
     expect(one.state.partitions.sending).toBe(1)
   })
 })
@@ -229,6 +229,26 @@ describe("DispatcherStep.next, of polls", () => {
     one.at(1_001, answered(job!, 100))
     one.at(1_002, { _tag: "Claimed", claims: claims(1) })
     expect(one.due()).toBe(1_007)
+  })
+
+  it("polls again at once where a poll brought as many as it asked for", () => {
+    const one = dispatcher({ perOrigin: 200, perAccount: 200 })
+    poll(one, 1_000, claims(128))
+    expect(one.due()).toBe(1_000)
+  })
+
+  it("polls once after a claim, where it may find more", () => {
+    const one = dispatcher({ perOrigin: 2 })
+    const found = poll(one, 1_000, claims(2))
+    const stored = arrive(one, 1_020, 1)
+    one.at(1_020, answered(found[0]!, 100))
+    one.at(1_020, { _tag: "Woke" })
+    one.at(1_021, answered(found[1]!, 100))
+    const commands = one.at(1_022, { _tag: "Claimed", claims: stored })
+    expect(tags(commands)).toEqual(["Send", "Poll"])
+    one.at(1_023, { _tag: "Claimed", claims: [] })
+    one.at(1_030, { _tag: "Woke" })
+    expect(one.due()).toBe(2_022)
   })
 
   it("puts a poll off until there is a slot", () => {
@@ -276,6 +296,26 @@ describe("DispatcherStep.next, of claims", () => {
     const commands = one.at(20, { _tag: "Sent", job: job!, sent: undefined })
     expect(commands).toEqual([{ _tag: "Record", job, outcome: givenBack(60_000) }])
     expect(one.state.partitions.sending).toBe(0)
+  })
+
+  it("learns nothing of a receiver to which nothing was sent", () => {
+    const one = dispatcher({ perOrigin: 1 })
+    const [job] = send(one, 10, 1)
+    one.at(20, { _tag: "Sent", job: job!, sent: undefined })
+    arrive(one, 30, 3)
+    const [claim] = one.at(30, { _tag: "Woke" })
+    // It is not quick, so nothing is claimed ahead of its slot.
+    expect(claim?._tag === "Claim" && claim.deliveries.length).toBe(1)
+  })
+
+  it("ends a delivery whose receiver is gone, also where it would give it back", () => {
+    const one = dispatcher()
+    one.at(1_000, { _tag: "Woke" })
+    one.at(1_001, { _tag: "Stopped" })
+    const gone = { ...claimFor(account, origin), isGone: true }
+    expect(one.at(1_002, { _tag: "Claimed", claims: [gone] })).toMatchObject([
+      { _tag: "Record", outcome: { attempt: null, next: { _tag: "Failed" } } },
+    ])
   })
 
   it("gives back what came later than five seconds after its claim", () => {

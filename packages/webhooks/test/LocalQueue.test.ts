@@ -2,9 +2,13 @@
  * What a process keeps of its own deliveries while no dispatcher listens.
  */
 import type { Delivery } from "@millrace/core/domain/Delivery"
-import { describe, expect, it } from "vitest"
-import { DeliveryQueue } from "../src/LocalQueue.ts"
-import { delivery } from "./Harness.ts"
+import { describe, expect, it } from "@effect/vitest"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import { Effect } from "effect"
+import { DeliveryQueue, watched } from "../src/LocalQueue.ts"
+import { delivery, services } from "./Harness.ts"
 
 const many = (count: number) => Array.from({ length: count }, () => delivery())
 
@@ -56,4 +60,28 @@ describe("DeliveryQueue.put", () => {
     queue.put([large])
     expect(listen(queue).heard).toHaveLength(1)
   })
+})
+
+describe("LocalQueue.watched", () => {
+  it.effect("puts in what a commit has stored, and nothing of one that fails", () =>
+    Effect.gen(function* () {
+      const away = new StorageError({ operation: "commit", cause: "away" })
+      const given: Array<unknown> = []
+      const store = yield* RunStore
+      const queue = new DeliveryQueue()
+      const { heard } = listen(queue)
+      const commitOf = (deliveries: ReadonlyArray<Delivery>) => ({ deliveries }) as RunCommit
+      const good = watched(
+        RunStore.of({ ...store, commit: (commit) => Effect.sync(() => void given.push(commit)) }),
+        queue,
+      )
+      const all = many(2)
+      yield* good.commit(commitOf(all))
+      yield* good.commit(commitOf([]))
+      expect([heard, given.length]).toEqual([all, 2])
+      const bad = watched(RunStore.of({ ...store, commit: () => Effect.fail(away) }), queue)
+      yield* Effect.flip(bad.commit(commitOf(many(1))))
+      expect(heard).toEqual(all)
+    }).pipe(Effect.provide(services)),
+  )
 })

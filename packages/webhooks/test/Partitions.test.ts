@@ -233,6 +233,16 @@ describe("Partitions.mayFindMore", () => {
     expect(partitions.mayFindMore()).toBe(false)
   })
 
+  it("is true of nobody while there is no slot, whatever room an origin has", () => {
+    const partitions = make({ atOnce: 3, perOrigin: 2 })
+    const [job] = find(partitions, 10)
+    partitions.end(job!)
+    keep(partitions, other, b, b)
+    begun(partitions)
+    expect(partitions.free).toBe(0)
+    expect(partitions.mayFindMore()).toBe(false)
+  })
+
   it("is true of everybody once the limit was reached, while there is a slot", () => {
     const partitions = make({ atOnce: 3 })
     find(partitions, 2)
