@@ -27,7 +27,7 @@ export const textOf = (fields: TextFields = {}): Readonly<Record<string, string>
   )
 
 /** A call of an operation. Its body is a copy as JSON; nothing else is checked. */
-export interface Call {
+export interface TransportCall {
   readonly operation: OperationName
   readonly id?: string | undefined
   readonly query?: TextFields | undefined
@@ -57,7 +57,7 @@ export type WireEvent =
 
 /** Calls operations. A refused call rejects with a `MillraceError`. */
 export interface Transport {
-  readonly call: (call: Call) => Promise<Answer>
+  readonly call: (call: TransportCall) => Promise<Answer>
   /**
    * One stream of events behind the one of this number; it may break off before the run ends.
    * `undefined` where there is nothing more to come.

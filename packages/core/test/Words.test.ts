@@ -77,6 +77,16 @@ const shared: { readonly [name: string]: string } = {
   WorkflowStore: "The port of workflows, and each store's own of it.",
 }
 
+/**
+ * The form in which a file has a thing: as the engine knows it, as the wire carries it, or as the
+ * promise interface gives it. Any other file is a form of its own.
+ */
+const formOf = (path: string): string => {
+  if (/^packages\/(?:core|host)\//.test(path)) return "engine"
+  if (path.endsWith("/PromiseClient.ts") || path.startsWith("packages/millrace/")) return "promise"
+  return path.startsWith("packages/api/") ? "wire" : path
+}
+
 describe("Words", () => {
   it("of exported names and of files are in the vocabulary or the glossary", () => {
     const words = new Set([...known, ...explained])
@@ -99,6 +109,20 @@ describe("Words", () => {
     expect([...new Set(repeated)].toSorted()).toEqual(Object.keys(shared))
     const placed = published.map(({ path }) => `${path.split("/")[1]} ${basename(path)}`)
     expect(placed.filter((place, at) => placed.indexOf(place) !== at)).toEqual([])
+  })
+
+  it("of a public type mean one thing, once in each form that it has", () => {
+    const types = exported.filter(({ name, path }) => /^[A-Z]/.test(name) && !/internal/.test(path))
+    const files = Map.groupBy(
+      new Set(types.map(({ name, path }) => `${name} ${path}`)),
+      (each) => each.split(" ")[0]!,
+    )
+    const unclear = [...files.values()].filter((places) => {
+      const forms = places.map((each) => formOf(each.split(" ")[1]!))
+      const isForm = forms.every((form) => ["engine", "wire", "promise"].includes(form))
+      return places.length > 1 && (!isForm || new Set(forms).size < forms.length)
+    })
+    expect(unclear).toEqual([])
   })
 
   it("that strangers stumbled over are in no name of a file and no exported name", () => {

@@ -62,7 +62,7 @@ export interface HostOptions<E = never> {
 }
 
 /** The services of an engine on its stores. */
-export type Services = Engine.Engine | Engine.Stores | NodeTypes
+export type EngineServices = Engine.Engine | Engine.Stores | NodeTypes
 
 /** How long a connection to a receiver waits for the next delivery. */
 const idleMillis = 4_000
@@ -171,7 +171,7 @@ const build = Effect.fnUntraced(function* <E>({ webhooks, ...parts }: HostOption
  */
 export const layer = <E = never>(
   options: HostOptions<E>,
-): Layer.Layer<Services, E | StorageError> =>
+): Layer.Layer<EngineServices, E | StorageError> =>
   Layer.effectContext(build(options)).pipe(
     Layer.provideMerge(LocalQueue.layer),
     Layer.provideMerge(OptionalPorts.layer),

@@ -21,7 +21,7 @@ import * as Health from "./Health.ts"
 import type { Handler } from "./WebHandler.ts"
 
 /** What the interface for operators, and the health of its process, are made of. */
-export type Services =
+export type AdminServices =
   | Exclude<AdminApp.Services, FailedAuthLimiter>
   | Keys
   | StoreClock
@@ -39,7 +39,7 @@ type PerRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
 /** Makes the handler, which works as long as the scope is open and lets pass who has the token. */
 export const make = (
   token: Redacted.Redacted,
-): Effect.Effect<Handler, never, Services | Scope.Scope> =>
+): Effect.Effect<Handler, never, AdminServices | Scope.Scope> =>
   Effect.gen(function* () {
     const app = yield* HttpRouter.toHttpEffect(routesFor(token)).pipe(
       Effect.provideService(HttpRouter.RouterConfig, routerConfig),

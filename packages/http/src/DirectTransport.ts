@@ -10,7 +10,7 @@ import { Api } from "@millrace/api/Api"
 import { plainJson } from "@millrace/api/PlainJson"
 import { RunEvent, RunSnapshot } from "@millrace/api/RunEventWire"
 import { RunRead } from "@millrace/api/RunWire"
-import type { Call, OperationName, Transport, WireEvent } from "@millrace/api/Transport"
+import type { TransportCall, OperationName, Transport, WireEvent } from "@millrace/api/Transport"
 import { textOf } from "@millrace/api/Transport"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { RunId } from "@millrace/core/domain/Id"
@@ -41,20 +41,20 @@ const writerOf = (schema: Schema.Top) => {
 
 /** How what a call brings is read, and what it answers is written. */
 interface Codec {
-  readonly read: (account: AccountId, call: Call) => Effect.Effect<never, Refusal>
+  readonly read: (account: AccountId, call: TransportCall) => Effect.Effect<never, Refusal>
   readonly write: (value: unknown) => unknown
 }
 
 const partsOf = ({ headers, params, payload, query }: HttpApiEndpoint.Top) => {
   const parts = [
-    ["params", "path", params, ({ id }: Call) => ({ id })],
-    ["query", "query", query, (call: Call) => textOf(call.query)],
-    ["headers", "headers", headers, (call: Call) => textOf(call.headers)],
+    ["params", "path", params, ({ id }: TransportCall) => ({ id })],
+    ["query", "query", query, (call: TransportCall) => textOf(call.query)],
+    ["headers", "headers", headers, (call: TransportCall) => textOf(call.headers)],
     [
       "payload",
       "body",
       payload.get("application/json")?.schemas[0],
-      ({ body }: Call) => body ?? {},
+      ({ body }: TransportCall) => body ?? {},
     ],
   ] as const
   return parts.flatMap(([part, root, schema, of]) =>

@@ -38,7 +38,7 @@ import * as RequestForm from "./internal/RequestForm.ts"
 export { BasePath, routerConfig } from "./Addresses.ts"
 
 /** What the interface is made of. Limits are read from `CurrentLimits`. */
-export type Services =
+export type HttpServices =
   | Workflows
   | Runs
   | RunNotifier
@@ -67,7 +67,7 @@ const operations = HttpApiBuilder.layer(Api).pipe(
 )
 
 /** Every route: the interface, its documents, health, and the error middleware around them. */
-export const layer: Layer.Layer<never, never, Services | Platform> = Layer.mergeAll(
+export const layer: Layer.Layer<never, never, HttpServices | Platform> = Layer.mergeAll(
   operations,
   AdminApp.layer,
   Docs.layer,

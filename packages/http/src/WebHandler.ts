@@ -7,7 +7,7 @@ import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
 import { HttpEffect, HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
 import { BasePath, routerConfig } from "./Addresses.ts"
-import type { Services } from "./HttpApp.ts"
+import type { HttpServices } from "./HttpApp.ts"
 import * as HttpApp from "./HttpApp.ts"
 
 /** How the interface is mounted. */
@@ -38,7 +38,7 @@ const below = (basePath: string, request: HttpServerRequest.HttpServerRequest) =
  */
 export const make = (
   options: MountOptions = {},
-): Effect.Effect<Handler, never, Services | Scope.Scope> =>
+): Effect.Effect<Handler, never, HttpServices | Scope.Scope> =>
   Effect.gen(function* () {
     const basePath = normalize(options.basePath ?? "")
     const app = yield* HttpRouter.toHttpEffect(routes).pipe(

@@ -168,7 +168,7 @@ export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeTy
 
 class Mount extends Context.Service<Mount, Handler>()("millrace/Mount") {}
 
-type Services = Host.Services | DirectTransport.Operations | Mount
+type Services = Host.EngineServices | DirectTransport.Operations | Mount
 
 const stderr = Logger.withConsoleError(Logger.formatLogFmt)
 

@@ -15,26 +15,30 @@ import * as PoolStream from "./internal/PoolStream.ts"
 export type { ClientPool, PoolClient } from "./internal/PoolStream.ts"
 
 /** Where connections come from. */
-export type Source =
+export type ConnectionSource =
   /** `postgres://user:password@host:port/database`. */
   | { readonly url: Redacted.Redacted }
   /** A `Pool` of the package `pg`. It stays open. Clients that are given back to it are closed. */
   | { readonly pool: ClientPool }
 
 /** How to connect. */
-export type Options = Source & {
+export type ConnectionOptions = ConnectionSource & {
   /** Connections at most, by default 10. */
   readonly maxConnections?: number | undefined
   /** False behind a pooler that cannot keep prepared statements; by default true. */
   readonly prepare?: boolean | undefined
 }
 
-const addressOf = (source: Source) =>
+const addressOf = (source: ConnectionSource) =>
   "url" in source
     ? { url: source.url }
     : { stream: () => PoolStream.connect(source.pool), username: "pool" }
 
-const connect = Effect.fnUntraced(function* ({ maxConnections, prepare, ...source }: Options) {
+const connect = Effect.fnUntraced(function* ({
+  maxConnections,
+  prepare,
+  ...source
+}: ConnectionOptions) {
   const client = yield* PgClient.make({
     ...addressOf(source),
     maxConnections: maxConnections ?? 10,
@@ -49,5 +53,7 @@ const connect = Effect.fnUntraced(function* ({ maxConnections, prepare, ...sourc
 })
 
 /** A client of the server; fails where it cannot connect. */
-export const layer = (options: Options): Layer.Layer<PgClient.PgClient | SqlClient, StorageError> =>
+export const layer = (
+  options: ConnectionOptions,
+): Layer.Layer<PgClient.PgClient | SqlClient, StorageError> =>
   PgClient.layerFrom(orStorageError("Postgres.connect")(connect(options)))

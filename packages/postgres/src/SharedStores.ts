@@ -23,20 +23,20 @@ import * as Stores from "./Stores.ts"
 import * as Wakeups from "./Wakeups.ts"
 
 /** Which database, and what is done to it when it is opened. */
-export type Options = Postgres.Options & {
+export type SharedOptions = Postgres.ConnectionOptions & {
   /** False: the tables are brought up to date by somebody else. */
   readonly migrate?: boolean | undefined
 }
 
 /** Why the stores cannot be opened. */
-export type Problem = StorageError | SchemaMismatch
+export type OpenError = StorageError | SchemaMismatch
 
 /** The stores for whoever executes nothing, with tables that fit. */
-export const layerStorage = ({ migrate: mayMigrate = true, ...connection }: Options) =>
+export const layerStorage = ({ migrate: mayMigrate = true, ...connection }: SharedOptions) =>
   Stores.layerStorage.pipe(
     Layer.provide(Layer.effectDiscard(mayMigrate ? migrate : check)),
     Layer.provide(Postgres.layer(connection)),
-  ) satisfies Layer.Layer<Kept, Problem>
+  ) satisfies Layer.Layer<Kept, OpenError>
 
 /**
  * Connections beside those for the work: one for the lease, one for when that hangs, and one that
@@ -44,7 +44,10 @@ export const layerStorage = ({ migrate: mayMigrate = true, ...connection }: Opti
  */
 export const leaseConnections = 3
 
-const openLease = Effect.fnUntraced(function* (connection: Postgres.Options, endsProcess: boolean) {
+const openLease = Effect.fnUntraced(function* (
+  connection: Postgres.ConnectionOptions,
+  endsProcess: boolean,
+) {
   const maxConnections = leaseConnections
   const client = yield* Layer.build(Postgres.layer({ ...connection, maxConnections }))
   // Fresh, or it would be the one over the main connections.
@@ -61,7 +64,7 @@ const openLease = Effect.fnUntraced(function* (connection: Postgres.Options, end
  * The stores for an engine. `endsProcess`: whether a process whose event loop is blocked for longer
  * than the limit `blockedMillis` ends; it has lost its runs to others by then.
  */
-export const layer = (options: Options, endsProcess: boolean): Layer.Layer<Kept, Problem> =>
+export const layer = (options: SharedOptions, endsProcess: boolean): Layer.Layer<Kept, OpenError> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const stores = yield* Layer.build(layerStorage(options))

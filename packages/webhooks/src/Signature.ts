@@ -20,7 +20,7 @@ export const keyOf = (secret: string): Uint8Array =>
 export type SigningKey = Uint8Array | KeyObject
 
 /** The parts of a request that are signed. */
-export interface Message {
+export interface SignedMessage {
   readonly id: string
   /** Seconds since the epoch. */
   readonly timestampSeconds: number
@@ -29,7 +29,7 @@ export interface Message {
 
 /** The value of `webhook-signature`: one signature for each key, in the order of the keys. */
 export const sign = (
-  { body, id, timestampSeconds }: Message,
+  { body, id, timestampSeconds }: SignedMessage,
   keys: ReadonlyArray<SigningKey>,
 ): string =>
   keys

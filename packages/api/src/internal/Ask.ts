@@ -4,7 +4,7 @@
  */
 import { unknownFields } from "@millrace/core/domain/Nearest"
 import { invalid } from "../MillraceError.ts"
-import type { Answer, Call, OperationName, Transport } from "../Transport.ts"
+import type { Answer, TransportCall, OperationName, Transport } from "../Transport.ts"
 import { plainJson } from "../PlainJson.ts"
 
 /** What every call may be given. */
@@ -28,7 +28,7 @@ export const checkId = (id: string): void => {
 }
 
 /** The parts of a call, and the options that it was given. */
-export interface Parts extends Omit<Call, "operation" | "signal"> {
+export interface Parts extends Omit<TransportCall, "operation" | "signal"> {
   readonly options?: CallOptions | undefined
   /** The names of options beside `signal`. */
   readonly known?: ReadonlyArray<string>

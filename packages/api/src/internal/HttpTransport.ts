@@ -6,7 +6,7 @@
  */
 import type { ErrorCode } from "../MillraceError.ts"
 import { MillraceError } from "../MillraceError.ts"
-import type { Call, Transport, WireEvent } from "../Transport.ts"
+import type { TransportCall, Transport, WireEvent } from "../Transport.ts"
 import { textOf } from "../Transport.ts"
 import { eventsOf } from "./EventStream.ts"
 import { routes } from "./Routes.ts"
@@ -49,7 +49,7 @@ const errorOf = async (response: Response): Promise<MillraceError> => {
 }
 
 /** Makes the request of a call, to a server at this address. */
-const requestOf = (base: string, apiKey: string, call: Call): Request => {
+const requestOf = (base: string, apiKey: string, call: TransportCall): Request => {
   const { body, headers, id = "", operation, query, signal } = call
   const [method = "", path = ""] = routes[operation].split(" ")
   const search = new URLSearchParams(textOf(query)).toString()
@@ -74,7 +74,7 @@ export const httpTransport = (options: ClientOptions): Transport => {
   const base = `${String(options.url).replace(/\/+$/, "")}/api/v1`
   const send = options.fetch ?? ((request: Request) => fetch(request))
 
-  const ask = async (call: Call): Promise<Response> => {
+  const ask = async (call: TransportCall): Promise<Response> => {
     for (let left = retries; ; left--) {
       const response = await send(requestOf(base, apiKey, call))
       call.signal?.throwIfAborted()

@@ -25,7 +25,7 @@ export type Quota = typeof Quota.Type
 export const defaultQuota: Quota = { perMinute: 60, perDay: 1_000 }
 
 /** Requests taken so far in the window with this number (epoch divided by the window's length). */
-export interface Usage {
+export interface QuotaUsage {
   readonly minute: number
   readonly minuteUsed: number
   readonly day: number
@@ -41,18 +41,18 @@ export interface Window {
 /** The outcome of asking for one request. `window` is the tighter one, or the exceeded one. */
 export interface Taken {
   readonly admitted: boolean
-  readonly usage: Usage
+  readonly usage: QuotaUsage
   readonly window: Window
 }
 
 /** The usage of a key that was never used. */
-export const unused: Usage = { minute: 0, minuteUsed: 0, day: 0, dayUsed: 0 }
+export const unused: QuotaUsage = { minute: 0, minuteUsed: 0, day: 0, dayUsed: 0 }
 
 /**
  * The window to report. For a refused request, the exceeded one; the day if both are. For an
  * admitted request, the window with less left; if they are equal, the one that resets later.
  */
-export const windowOf = (quota: Quota, usage: Usage, admitted: boolean): Window => {
+export const windowOf = (quota: Quota, usage: QuotaUsage, admitted: boolean): Window => {
   const minute = {
     remaining: Math.max(0, quota.perMinute - usage.minuteUsed),
     resetAt: (usage.minute + 1) * minuteMillis,
@@ -65,14 +65,14 @@ export const windowOf = (quota: Quota, usage: Usage, admitted: boolean): Window 
   return day.remaining <= minute.remaining ? day : minute
 }
 
-const plus = (usage: Usage, count: number): Usage => ({
+const plus = (usage: QuotaUsage, count: number): QuotaUsage => ({
   ...usage,
   minuteUsed: usage.minuteUsed + count,
   dayUsed: usage.dayUsed + count,
 })
 
 /** The usage in the windows of this time. If the clock goes back, the window stays. */
-export const usageAt = (usage: Usage, now: Timestamp): Usage => {
+export const usageAt = (usage: QuotaUsage, now: Timestamp): QuotaUsage => {
   const minute = Math.max(usage.minute, Math.floor(now / minuteMillis))
   const day = Math.max(usage.day, Math.floor(now / dayMillis))
   return {
@@ -84,7 +84,7 @@ export const usageAt = (usage: Usage, now: Timestamp): Usage => {
 }
 
 /** Counts one request in both windows, or in neither. */
-export const take = (quota: Quota, usage: Usage, now: Timestamp): Taken => {
+export const take = (quota: Quota, usage: QuotaUsage, now: Timestamp): Taken => {
   const before = usageAt(usage, now)
   const admitted = before.minuteUsed < quota.perMinute && before.dayUsed < quota.perDay
   const next = plus(before, admitted ? 1 : 0)
@@ -97,7 +97,7 @@ export const take = (quota: Quota, usage: Usage, now: Timestamp): Taken => {
  */
 export const answerAt = (
   quota: Quota,
-  usage: Usage,
+  usage: QuotaUsage,
   granted: number,
   position: number,
 ): Pick<Taken, "admitted" | "window"> => {

@@ -9,7 +9,7 @@ import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import { isLive } from "@millrace/core/domain/ApiKey"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
 import { liveKeysPerAccount } from "@millrace/core/domain/Limits"
-import type { Usage } from "@millrace/core/domain/Quota"
+import type { QuotaUsage } from "@millrace/core/domain/Quota"
 import * as Quota from "@millrace/core/domain/Quota"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Admission, KeyChange } from "@millrace/core/ports/KeyStore"
@@ -21,7 +21,7 @@ import { compare } from "./Timeline.ts"
 
 interface Entry {
   key: ApiKey
-  usage: Usage
+  usage: QuotaUsage
 }
 
 const failure = (operation: string, message: string): StorageError =>

@@ -9,7 +9,7 @@
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { AccountId, KeyId, WorkflowId } from "@millrace/core/domain/Id"
-import type { Quota, Usage } from "@millrace/core/domain/Quota"
+import type { Quota, QuotaUsage } from "@millrace/core/domain/Quota"
 import { answerAt } from "@millrace/core/domain/Quota"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Workflow } from "@millrace/core/domain/Workflow"
@@ -107,7 +107,7 @@ interface Answer {
   readonly now: Timestamp
   readonly granted: number
   readonly quota: Quota
-  readonly usage: Usage
+  readonly usage: QuotaUsage
 }
 
 /** The answer for a key, or a workflow. Places start at 1. */

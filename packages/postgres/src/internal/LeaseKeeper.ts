@@ -14,11 +14,11 @@ import { Effect, Redacted } from "effect"
 import { Worker } from "node:worker_threads"
 import * as HandlerBoard from "./HandlerBoard.ts"
 import type { LeaseOrder, LeaseThreadData } from "./LeaseThread.ts"
-import type { Options } from "../Postgres.ts"
+import type { ConnectionOptions } from "../Postgres.ts"
 
 /** The settings of a keeper. */
 export interface KeeperOptions {
-  readonly connection: Extract<Options, { readonly url: unknown }>
+  readonly connection: Extract<ConnectionOptions, { readonly url: unknown }>
   /** How many milliseconds the event loop may be blocked before its leases end. */
   readonly blockedMillis: number
   /** True if the process ends then. */

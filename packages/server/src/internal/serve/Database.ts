@@ -13,7 +13,7 @@ import { CommandFailed } from "../../CommandFailed.ts"
 
 const refused = (message: string) => new CommandFailed({ message, reason: "failed" })
 
-const explain = (problem: SharedStores.Problem): CommandFailed => {
+const explain = (problem: SharedStores.OpenError): CommandFailed => {
   if (problem._tag === "SchemaMismatch") {
     const { isNewer, message } = problem
     return refused(isNewer ? message : `${message}: leave out --no-migrate`)
@@ -24,7 +24,7 @@ const explain = (problem: SharedStores.Problem): CommandFailed => {
   )
 }
 
-const optionsOf = (settings: DatabaseSettings): SharedStores.Options => ({
+const optionsOf = (settings: DatabaseSettings): SharedStores.SharedOptions => ({
   url: settings.databaseUrl,
   maxConnections: settings.connections,
   migrate: settings.migrate,

@@ -35,7 +35,7 @@ export const layer = (
   { server }: Listener,
   more: Layer.Layer<never, never, HttpRouter.HttpRouter>,
   trustedProxies: ReadonlyArray<string> = [],
-): Layer.Layer<never, never, HttpApp.Services> =>
+): Layer.Layer<never, never, HttpApp.HttpServices> =>
   HttpRouter.serve(
     more.pipe(Layer.provideMerge(common), Layer.provideMerge(proxies(trustedProxies))),
     {
