@@ -406,7 +406,7 @@ const wait = ({ runner, runs }: Services): Runs["Service"]["wait"] =>
       const found = yield* runs.find(account, id)
       if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
       if (isTerminal(found.value.run.status)) return found.value
-      if (Option.isNone(here)) yield* Effect.sleep(lookAgain)
+      yield* Effect.sleep(lookAgain)
     }
   })
 

@@ -70,8 +70,7 @@ class Estimate {
   }
 
   now(): number {
-    if (this.#offset === undefined) return this.#machine.currentTimeMillisUnsafe()
-    const time = Math.floor(this.monotonic() + this.#offset)
+    const time = Math.floor(this.monotonic() + this.#offset!)
     if (time < this.#told && this.#told - time < standstillMillis) return this.#told
     this.#told = time
     return time

@@ -2,9 +2,11 @@
 import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { Runs } from "@millrace/core/engine/Runs"
-import { RunStore } from "@millrace/core/ports/RunStore"
+import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber } from "effect"
+import { Context, Effect, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { at as credits, fund, spends } from "./TestCredits.ts"
 import { account, boot, byNode, engine, Gates, node, save, shared, start } from "./TestEngine.ts"
@@ -125,6 +127,55 @@ describe("a start", () => {
   )
 })
 
+describe("a start whose store does something else meanwhile", () => {
+  it.effect("is one of the workflow as it was read, though it has changed since", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkflowStore
+      const find: typeof store.find = (...of) =>
+        Effect.tap(store.find(...of), (found) =>
+          Option.match(found, {
+            onNone: () => Effect.void,
+            onSome: (stored) => store.replace({ ...stored, revision: 2 }, 1),
+          }),
+        )
+      const server = yield* Effect.provideService(boot(), WorkflowStore, { ...store, find })
+      const run = yield* start([node("a", "pass")]).pipe(Effect.provideContext(server.context))
+      assert.strictEqual(run.workflowRevision, 1)
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  /** A process whose first commit of a run goes otherwise, and a start in it with a key. */
+  const onceWith = Effect.fnUntraced(function* (
+    first: (commit: ReturnType<RunStore["Service"]["commit"]>) => typeof commit,
+  ) {
+    const store = yield* RunStore
+    let count = 0
+    const commit: typeof store.commit = (given) =>
+      count++ === 0 ? first(store.commit(given)) : store.commit(given)
+    const server = yield* Effect.provideService(boot(), RunStore, { ...store, commit })
+    const runs = Context.get(server.context, Runs)
+    const { id } = yield* save([node("a", "pass")]).pipe(Effect.provideContext(server.context))
+    return runs.startOnce(account, { workflowId: id }, { key: "k", bodyHash: "same" })
+  })
+
+  it.effect("is made again where its key was taken by a run that nobody finds any more", () =>
+    Effect.gen(function* () {
+      const once = yield* onceWith(() => Effect.fail(new StaleRun({ runId: "run_gone" })))
+      assert.isFalse((yield* once).isReplay)
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("tells of a store that failed; with its key it is repeated, and starts one run", () =>
+    Effect.gen(function* () {
+      const lost = new StorageError({ operation: "commit", cause: new Error("lost") })
+      const once = yield* onceWith((commit) => Effect.andThen(commit, Effect.fail(lost)))
+      assert.strictEqual((yield* Effect.flip(once))._tag, "StorageError")
+      assert.isTrue((yield* once).isReplay)
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
 describe("Runs.cancel", () => {
   it.effect("cancels a run although another process takes it at that very moment", () =>
     Effect.gen(function* () {
@@ -169,6 +220,26 @@ describe("Runs.wait", () => {
       yield* gates.open("g")
       yield* TestClock.adjust(1)
     }).pipe(at),
+  )
+
+  it.effect("is handed a run that has ended here, and asks no store for it", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      let reads = 0
+      const find: typeof store.find = (...of) =>
+        Effect.suspend(() => {
+          reads += 1
+          return store.find(...of)
+        })
+      const server = yield* Effect.provideService(boot(), RunStore, { ...store, find })
+      const { id } = yield* start([node("g", "gate")]).pipe(Effect.provideContext(server.context))
+      const waiting = yield* Effect.forkChild(Context.get(server.context, Runs).wait(account, id))
+      yield* gates.untilArrived("g")
+      yield* gates.open("g")
+      const record = yield* Fiber.join(waiting)
+      assert.deepStrictEqual([record, reads], [yield* found(id), 0])
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
   )
 
   it.effect("hears of the end of a run elsewhere within a tenth of a second, and not before", () =>

@@ -3,7 +3,7 @@ import { problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import * as Memory from "@millrace/memory/Stores"
-import { Clock, Context, Effect, Fiber, Layer, Logger } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { shifted } from "./ShiftedClock.ts"
 
@@ -18,6 +18,8 @@ interface World {
   thereMillis: number
   backMillis: number
   isAway: boolean
+  /** How often the store was asked. */
+  asked: number
 }
 
 const scene = Effect.fnUntraced(function* (given: Partial<World>) {
@@ -28,6 +30,7 @@ const scene = Effect.fnUntraced(function* (given: Partial<World>) {
     thereMillis: 0,
     backMillis: 0,
     isAway: false,
+    asked: 0,
     ...given,
   }
   const clock = yield* Clock.Clock
@@ -39,6 +42,7 @@ const scene = Effect.fnUntraced(function* (given: Partial<World>) {
         ...store,
         now: Effect.suspend(() => {
           const { backMillis, isAway, thereMillis } = world
+          world.asked += 1
           const storeClock = shifted(clock, () => world.storeMillis)
           const told = Effect.provideService(store.now, Clock.Clock, storeClock)
           const answer = isAway ? Effect.fail(away) : told
@@ -128,11 +132,53 @@ describe("StoreClock", () => {
     }),
   )
 
+  it.effect("is wrong by half of what the first answer took at most, whichever way was slow", () =>
+    Effect.gen(function* () {
+      const { error } = yield* scene({ backMillis: 300 })
+      assert.isAtMost(Math.abs(error()), 151)
+    }),
+  )
+
+  it.effect("asks again at the start as long as an answer takes long, a few times", () =>
+    Effect.gen(function* () {
+      const counts: Array<number> = []
+      for (const backMillis of [0, 20, 21]) {
+        const { world } = yield* scene({ backMillis })
+        counts.push(world.asked)
+      }
+      assert.deepStrictEqual(counts, [3, 2, 6])
+    }),
+  )
+
+  it.effect("has the machine's timers and monotonic time, and its own in nanoseconds", () =>
+    Effect.gen(function* () {
+      const { told } = yield* scene({ storeMillis: minute })
+      const machine = yield* Clock.Clock
+      assert.strictEqual(told.monotonicTimeNanosUnsafe(), machine.monotonicTimeNanosUnsafe())
+      assert.strictEqual(yield* told.monotonicTimeNanos, yield* machine.monotonicTimeNanos)
+      const nanos = BigInt(told.currentTimeMillisUnsafe()) * 1_000_000n
+      assert.deepStrictEqual(
+        [told.currentTimeNanosUnsafe(), yield* told.currentTimeNanos],
+        [nanos, nanos],
+      )
+      assert.strictEqual(yield* told.currentTimeMillis, told.currentTimeMillisUnsafe())
+      const sleeping = yield* Effect.forkChild(told.sleep(Duration.millis(700)))
+      yield* TestClock.adjust(699)
+      assert.isUndefined(sleeping.pollUnsafe())
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(sleeping)
+    }),
+  )
+
   it.effect("goes on while the store is away", () =>
     Effect.gen(function* () {
       const { error, world } = yield* scene({ machineMillis: -minute })
       world.isAway = true
       yield* TestClock.adjust(60 * minute)
+      assert.strictEqual(error(), 0)
+      world.isAway = false
+      world.storeMillis = 2 * minute
+      yield* TestClock.adjust(5_000)
       assert.strictEqual(error(), 0)
     }),
   )
@@ -147,6 +193,8 @@ describe("StoreClock", () => {
       world.machineMillis = -120_000
       yield* TestClock.adjust(minute)
       assert.deepStrictEqual(lines, [problemOfClock(-120_000)])
+      yield* scene({ machineMillis: 5_000 })
+      assert.strictEqual(lines.length, 2)
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
 })

@@ -86,6 +86,7 @@ describe("StoreDeadline.limitedRuns", () => {
           yield* TestClock.adjust(1)
           return [(yield* Fiber.join(fiber))._tag, asked]
         })
+      yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(yield* beat(250), ["Failure", 1])
       assert.deepStrictEqual(yield* beat(251), ["Success", 2])
     }).pipe(Effect.provide(Stores.layer)),
