@@ -116,5 +116,8 @@ describe("the first step of a new owner", () => {
     const { commit, started } = first(run, 90, { run: { dueAt: null } }).first
     assert.deepStrictEqual(started, [])
     assert.strictEqual(commit.run.dueAt, 60_000)
+    // It keeps one that is due within a second.
+    const soon = first(run, 59_000, { run: { dueAt: null } }).first
+    assert.strictEqual(soon.commit.run.dueAt, null)
   })
 })
