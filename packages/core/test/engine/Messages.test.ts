@@ -90,7 +90,7 @@ describe("CurrentNode.suspend for a message", () => {
   it.effect("parks the run for as long as it takes, and goes on with the message at once", () =>
     Effect.gen(function* () {
       const id = yield* waiting()
-      yield* TestClock.adjust("1 hour")
+      yield* TestClock.adjust("2 minutes")
       const { run } = yield* recordOf(id)
       assert.deepStrictEqual([run.owner, run.status, run.fence], [null, "RUNNING", 1])
       yield* send(id, "go", { by: "ada" })

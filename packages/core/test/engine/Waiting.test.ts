@@ -17,7 +17,7 @@ const recordOf = (id: Parameters<RunStore["Service"]["find"]>[1]) =>
   })
 
 /** The end of a run, after so much time. */
-const endOf = (id: Parameters<RunStore["Service"]["find"]>[1], time: "1 second" | "1 hour") =>
+const endOf = (id: Parameters<RunStore["Service"]["find"]>[1], time: "1 second" | "1 minute") =>
   Effect.gen(function* () {
     const waiting = yield* Effect.forkChild(Effect.flatMap(Runs, (runs) => runs.wait(account, id)))
     yield* TestClock.adjust(time)
@@ -53,15 +53,15 @@ describe("CurrentNode.suspend", () => {
     Effect.gen(function* () {
       const store = yield* RunStore
       // No poll falls on this time.
-      const { id } = yield* start([node("n", "nap", { millis: 3_600_123 })])
+      const { id } = yield* start([node("n", "nap", { millis: 60_123 })])
       yield* TestClock.adjust(1)
       const { run } = yield* recordOf(id)
       assert.strictEqual(run.status, "RUNNING")
       assert.strictEqual(run.owner, null)
       assert.strictEqual(run.dueAt, run.waiting[0]?.due)
-      yield* TestClock.adjust("59 minutes")
+      yield* TestClock.adjust("59 seconds")
       assert.strictEqual((yield* recordOf(id)).run.fence, run.fence)
-      const ended = yield* endOf(id, "1 hour")
+      const ended = yield* endOf(id, "1 minute")
       assert.strictEqual(ended.run.status, "COMPLETED")
       assert.strictEqual(ended.run.dueAt, null)
       const due = byNode(ended)["n"]!.finishedAt! - run.dueAt!
@@ -121,7 +121,7 @@ describe("CurrentNode.suspend", () => {
       const { run } = yield* recordOf(id)
       assert.strictEqual(byNode(yield* recordOf(id))["short"]?.status, "COMPLETED")
       assert.strictEqual(run.dueAt, run.waiting[0]?.due)
-      assert.strictEqual((yield* endOf(id, "1 hour")).run.status, "COMPLETED")
+      assert.strictEqual((yield* endOf(id, "1 minute")).run.status, "COMPLETED")
     }).pipe(at),
   )
 
@@ -132,7 +132,7 @@ describe("CurrentNode.suspend", () => {
       const { id } = yield* start([node("n", "nap", { millis: 60_000 })])
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual((yield* runs.cancel(account, id)).status, "CANCELED")
-      yield* TestClock.adjust("1 hour")
+      yield* TestClock.adjust("2 minutes")
       const record = yield* recordOf(id)
       assert.strictEqual(byNode(record)["n"]?.status, "CANCELED")
       assert.strictEqual(byNode(record)["n"]?.credits, 1_000_000)
@@ -177,7 +177,7 @@ describe("Claiming", () => {
       ).pipe(Effect.provideContext(knowing.context))
       yield* TestClock.adjust("2 seconds")
       yield* knowing.stop
-      yield* TestClock.adjust("1 hour")
+      yield* TestClock.adjust("2 minutes")
       const waiting = yield* recordOf(id)
       assert.strictEqual(waiting.run.status, "RUNNING")
       assert.strictEqual(waiting.run.owner, null)
