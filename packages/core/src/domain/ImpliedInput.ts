@@ -40,46 +40,50 @@ const outputsOf = ({ nodeRuns }: RecordByPorts): ReadonlyMap<string, JsonObject>
   return outputs
 }
 
-/** Edges by the node and the input at which they end, in the order of the definition. */
-const edgesByInput = (edges: ReadonlyArray<Edge>) => {
-  const all = new Map<string, Map<string, Array<Edge>>>()
+/** Edges by the node at which they end, in the order of the definition. */
+const edgesInto = (edges: ReadonlyArray<Edge>): ReadonlyMap<string, ReadonlyArray<Edge>> => {
+  const into = new Map<string, Array<Edge>>()
   for (const edge of edges) {
-    let ofNode = all.get(edge.target)
-    if (ofNode === undefined) all.set(edge.target, (ofNode = new Map<string, Array<Edge>>()))
-    const port = edge.targetHandle || defaultInput
-    const known = ofNode.get(port)
-    if (known === undefined) ofNode.set(port, [edge])
+    const known = into.get(edge.target)
+    if (known === undefined) into.set(edge.target, [edge])
     else known.push(edge)
   }
-  return all
+  return into
 }
 
 /**
  * The record with all of its inputs: those of rows with `ports` are restored, and the ports are
- * left out. Time and space are linear in nodes and edges; values are shared, not copied.
+ * left out. Time and space are linear in nodes and edges, for nodes of few ports; values are
+ * shared, not copied.
  */
 export const withInputs = (record: RecordByPorts): RunRecord => {
   const { definition, nodeRuns, run } = record
   if (nodeRuns.every(({ ports }) => ports === undefined)) return record
   const outputs = outputsOf(record)
-  const edges = edgesByInput(definition.edges)
-  const nodes = new Map(definition.nodes.map((node) => [node.id, node]))
-  const valueOf = (nodeId: string, name: string, isMultiple: boolean): Json => {
+  const into = edgesInto(definition.edges)
+  /** What edges bring to an input. */
+  const arrivals = (nodeId: string, name: string): ReadonlyArray<Json> => {
+    const values: Array<Json> = []
+    for (const { source, sourceHandle, targetHandle } of into.get(nodeId) ?? []) {
+      if ((targetHandle || defaultInput) !== name) continue
+      const value = own(outputs.get(source), sourceHandle || defaultOutput)
+      if (value !== undefined) values.push(value)
+    }
+    return values
+  }
+  const valueOf = ({ nodeId, ordinal }: NodeRun, name: string, isMultiple: boolean): Json => {
     const override = own(own(run.inputOverrides, nodeId), name)
     if (override !== undefined) return override
-    const values = (edges.get(nodeId)?.get(name) ?? []).flatMap((edge) => {
-      const value = own(outputs.get(edge.source), edge.sourceHandle || defaultOutput)
-      return value === undefined ? [] : [[value] as const]
-    })
-    if (values.length > 0) return isMultiple ? values.map(([value]) => value) : values[0]![0]
-    return own(settingsOf(nodes.get(nodeId)!).inputs, name)!
+    const values = arrivals(nodeId, name)
+    if (values.length > 0) return isMultiple ? values : values[0]!
+    return own(settingsOf(definition.nodes[ordinal]!).inputs, name)!
   }
   const restored = nodeRuns.map(({ ports, ...row }): NodeRun => {
     if (ports === undefined) return row
     const entries = ports.map((port): readonly [string, Json] =>
       typeof port === "string"
-        ? [port, valueOf(row.nodeId, port, false)]
-        : [port[0], valueOf(row.nodeId, port[0], true)],
+        ? [port, valueOf(row, port, false)]
+        : [port[0], valueOf(row, port[0], true)],
     )
     return { ...row, input: Object.fromEntries(entries) }
   })
