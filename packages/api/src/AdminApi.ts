@@ -8,10 +8,10 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminAuditApi, AdminCreditsApi } from "./internal/AdminCreditsApi.ts"
 import { AdminAccountsApi } from "./internal/AdminAccountsApi.ts"
 import { AdminAuthorization } from "./AdminAuthorization.ts"
-import { completeAdminDocument } from "./internal/AdminDocument.ts"
 import { AdminKeysApi } from "./internal/AdminKeysApi.ts"
 import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
 import { AdminWebhooksApi } from "./internal/AdminWebhooksApi.ts"
+import { completeDocument } from "./internal/Document.ts"
 import { RequestForm } from "./Authorization.ts"
 
 /** The interface for operators. Checks run in this order: token, form. */
@@ -32,6 +32,6 @@ export class AdminApi extends HttpApi.make("millrace-admin")
       description:
         "Accounts, their API keys, their credits, their webhooks, and runs in quarantine.",
       license: { name: "MIT", identifier: "MIT" },
-      transform: completeAdminDocument,
+      transform: (document) => completeDocument(document, true),
     }),
   ) {}

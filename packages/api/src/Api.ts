@@ -29,6 +29,6 @@ export class Api extends HttpApi.make("millrace")
       version: "1",
       description: "Draw workflows, run them, read what happened.",
       license: { name: "MIT", identifier: "MIT" },
-      transform: completeDocument,
+      transform: (document) => completeDocument(document, false),
     }),
   ) {}

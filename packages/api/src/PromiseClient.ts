@@ -26,41 +26,9 @@ export type { ErrorCode } from "./MillraceError.ts"
 export type { CallOptions } from "./internal/Ask.ts"
 export type { ClientOptions } from "./internal/HttpTransport.ts"
 export type { Listing, Page, PageQuery } from "./internal/Pages.ts"
-export type {
-  Deliveries,
-  Delivery,
-  DeliveryItem,
-  DeliveryQuery,
-} from "./internal/PromiseDeliveries.ts"
-export type {
-  FollowOptions,
-  NodeRun,
-  Run,
-  RunDetail,
-  RunEstimate,
-  RunHandle,
-  RunItem,
-  RunQuery,
-  Runs,
-  StartOptions,
-  StartRequest,
-  StreamedEvent,
-  WaitOptions,
-} from "./internal/PromiseRuns.ts"
-export type {
-  AddedNode,
-  NewNode,
-  TaggedWorkflow,
-  UpdateOptions,
-  Workflow,
-  WorkflowChange,
-  WorkflowDocument,
-  WorkflowItem,
-  WorkflowOverlay,
-  WorkflowQuery,
-  Workflows,
-  WorkflowValidation,
-} from "./internal/PromiseWorkflows.ts"
+export type * from "./internal/PromiseDeliveries.ts"
+export type * from "./internal/PromiseRuns.ts"
+export type * from "./internal/PromiseWorkflows.ts"
 
 /** A node type that can be executed. */
 export type NodeTypeItem = (typeof NodeTypeList.Encoded)["items"][number]

@@ -1,8 +1,8 @@
 /**
- * All stores in memory, as one layer: for test suites and demonstrations.
+ * All stores in memory, as one layer. For tests and demonstrations.
  *
- * Guarantees: each build of the layer is empty and shares nothing with another one; the stores
- * behave as the durable ones do. Leaves out: durability and sharing between processes.
+ * Guarantees: each build of the layer has its own empty stores. They behave like the durable ones.
+ * Leaves out: durability, and sharing between processes.
  */
 import type { Stores } from "@millrace/core/engine/Engine"
 import type { Manifest } from "@millrace/core/ports/StoreManifest"
@@ -16,7 +16,7 @@ import * as Webhooks from "./internal/WebhookStore.ts"
 import { StoredWorkflows } from "./internal/StoredWorkflows.ts"
 import * as WorkflowsStore from "./internal/WorkflowStore.ts"
 
-/** What is there beside workflows and runs: everything. */
+/** The stores in memory have every optional port. */
 export const manifest: Manifest = { name: "memory", ports: ["keys", "ledger", "webhooks"] }
 
 /** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */

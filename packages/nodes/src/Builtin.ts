@@ -1,5 +1,5 @@
 /**
- * The node types that come with the engine, all together.
+ * All built-in node types.
  *
  * Leaves out: an embedder's own types; register both with `NodeTypes.layer(...builtin, ...own)` and
  * provide `layerServices`.
@@ -20,7 +20,7 @@ import { switchNode } from "./internal/Switch.ts"
 import { transform } from "./internal/Transform.ts"
 import { ComputePermit } from "./internal/Work.ts"
 
-/** Every built-in node type, in the order a palette shows them. */
+/** Every built-in node type, in the order in which a palette shows them. */
 export const builtin = [
   request,
   response,

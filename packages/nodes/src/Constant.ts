@@ -1,11 +1,11 @@
 /**
- * The constant node: a value that was drawn into the workflow.
+ * The constant node: a value that is part of the workflow.
  */
 import { Json } from "@millrace/core/domain/Json"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Effect } from "effect"
 
-/** `constant`: puts out the value it was given. */
+/** `constant`: its output is its configured value. */
 export const constant = define({
   key: "constant",
   effects: "none",

@@ -1,8 +1,9 @@
 /**
- * The delay node: lets its input out later, after seconds or after months.
+ * The delay node: passes its input on later, after seconds or after months.
  *
- * Guarantees: goes on once, at its time or as soon as a process is there, however often processes
- * stopped meanwhile; while it waits it holds no slot and no memory. Leaves out: repeating.
+ * Guarantees: it passes its input on once, at its time or when a process runs again, even if
+ * processes stopped meanwhile. While it waits, it uses no slot and no memory. Leaves out:
+ * repeating.
  */
 import { Json } from "@millrace/core/domain/Json"
 import { durationProblem, millisOf } from "@millrace/core/domain/NodePolicy"
@@ -55,7 +56,7 @@ export const delay = define({
     Effect.gen(function* () {
       const node = yield* CurrentNode
       const now = yield* Clock.currentTimeMillis
-      // What was decided once stays decided: a restart does not make the wait any longer.
+      // The time is decided once. A restart does not make the wait longer.
       const due = typeof node.resumed === "number" ? node.resumed : dueOf(given, until, now)
       if (due === undefined) {
         const message = "a delay needs either for or until, and not both"

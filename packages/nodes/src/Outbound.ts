@@ -1,9 +1,9 @@
 /**
- * The guard for calls that nodes make: the open web, within the limits in force.
+ * The guard for the calls of nodes: public addresses only, within the current limits.
  *
- * Guarantees: at most `callsAtOnce`, `callsPerOrigin` and `callsPerAccount` calls are under way in
- * one process; more of them wait in turn. Leaves out: deliveries of webhooks, which have a guard
- * and bounds of their own, so that neither waits for the other.
+ * Guarantees: a process has at most `callsAtOnce`, `callsPerOrigin` and `callsPerAccount` calls in
+ * progress; further calls wait in turn. Leaves out: deliveries of webhooks. They have their own
+ * guard and limits, so calls and deliveries do not wait for each other.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { Egress } from "@millrace/egress/Egress"
@@ -11,7 +11,7 @@ import type { Exception } from "@millrace/egress/Policy"
 import { openWeb } from "@millrace/egress/Policy"
 import { Effect, Layer } from "effect"
 
-/** The guard with these exceptions for what is not public. */
+/** The guard, with exceptions for addresses that are not public. */
 export const layer = (allow: ReadonlyArray<Exception> = []): Layer.Layer<Egress> =>
   Layer.unwrap(
     Effect.map(CurrentLimits, (limits) =>

@@ -1,22 +1,21 @@
 /**
  * Paths into JSON: `user.name`, `items[0].id`, `headers["x.y"]`.
  *
- * Guarantees: a path reads own properties of objects and elements of arrays and nothing else: no
- * prototype, no `length`, no characters of a text. Reading and parsing take linear time. Leaves
- * out: writing.
+ * Guarantees: a path reads only own properties of objects and elements of arrays: no prototype, no
+ * `length`, no characters of a text. Reading and parsing take linear time. Leaves out: writing.
  */
 import type { Json } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
 import { pathLength } from "@millrace/core/domain/Limits"
 
-/** The keys and indexes to follow, from the outside in. */
+/** The keys and indexes to follow, outermost first. */
 export type Path = ReadonlyArray<string>
 
 const whole = /^(?:[^.[\]]+|\[\d+\]|\["[^"]*"\])(?:\.[^.[\]]+|\[\d+\]|\["[^"]*"\])*$/
 const step = /\["([^"]*)"\]|\[(\d+)\]|([^.[\]]+)/g
 const index = /^(?:0|[1-9]\d*)$/
 
-/** Reads a path's text; `undefined` when it is not one. */
+/** Parses a path; `undefined` if the text is not a path. */
 export const parsePath = (text: string): Path | undefined =>
   text.length <= pathLength && whole.test(text)
     ? Array.from(text.matchAll(step), (match) => match[1] ?? match[2] ?? match[3] ?? "")
@@ -29,7 +28,7 @@ const child = (value: Json, key: string): Json | undefined => {
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-/** The value at a path, `undefined` when there is none. The empty path is the value itself. */
+/** The value at a path; `undefined` if there is none. The empty path is the value itself. */
 export const valueAt = (root: Json, path: Path): Json | undefined => {
   let value: Json | undefined = root
   for (const key of path) {

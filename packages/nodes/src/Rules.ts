@@ -1,11 +1,11 @@
 /**
- * Rules: conditions over a JSON value, as data. A test compares what is found at a path with a
+ * Rules: conditions over a JSON value, as data. A test compares the value at a path with another
  * value; `all`, `any` and `not` combine rules.
  *
- * Guarantees: a rule that passes {@link problemsOfRule} can be compiled, and judging a value takes
- * time linear in rule and value, in slices (see `Work.ts`): there are no patterns, and no code. A
- * path that leads nowhere makes a test false, `notEquals` and `isEmpty` excepted. Leaves out:
- * referring to other values.
+ * Guarantees: a rule that passes {@link problemsOfRule} can be compiled. Judging a value takes time
+ * linear in rule and value, in slices (see `Work.ts`); there are no patterns and no code. If there
+ * is no value at the path, a test is false, except `notEquals` and `isEmpty`. Leaves out: comparing
+ * with other values of the run.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
@@ -18,11 +18,11 @@ import { parsePath, valueAt } from "./Path.ts"
 import type { Job, Work } from "./internal/Work.ts"
 import { itemsPerOperation, operationsOf } from "./internal/Work.ts"
 
-/** Judges what was found at the path; `undefined` when nothing was. */
+/** Judges the value at the path; `undefined` if there is none. */
 type Verdict = (actual: Json | undefined, work: Work) => boolean
 
 interface Meaning {
-  /** Why a test may not have this value, `undefined` meaning that it has none. */
+  /** Why a test may not have this value. The value is `undefined` if the test has none. */
   readonly problemOf: (value: Json | undefined) => string | undefined
   readonly compile: (value: Json) => Verdict
 }
@@ -41,7 +41,7 @@ const scalars = (value: Json | undefined) =>
     ? undefined
     : "expected an array of strings, numbers, booleans or nulls"
 
-/** Numbers with numbers, texts with texts by code unit; nothing else has an order. */
+/** Compares two numbers, or two texts by code unit. False for everything else. */
 const ordered =
   (holds: (left: number | string, right: number | string) => boolean) =>
   (expected: Json): Verdict =>
@@ -102,20 +102,20 @@ const meanings = {
   isEmpty: { problemOf: noValue, compile: () => isEmpty },
 } satisfies { readonly [op: string]: Meaning }
 
-/** What a test can ask. */
+/** The operator of a test. */
 export type Operator = keyof typeof meanings
 
-/** Every operator, in the order the documentation shows them. */
+/** Every operator, in the order of the documentation. */
 export const operators = Object.keys(meanings) as ReadonlyArray<Operator>
 
-/** Asks one thing of the value at `path`; without a path, of the whole value. */
+/** A condition on the value at `path`; without a path, on the whole value. */
 export interface Test {
   readonly path?: string
   readonly op: Operator
   readonly value?: Json
 }
 
-/** Holds when every part that is there holds: all of `all`, one of `any`, not `not`. */
+/** True if each given part is true: all rules of `all`, one of `any`, and not `not`. */
 export interface Combination {
   readonly all?: ReadonlyArray<Rule>
   readonly any?: ReadonlyArray<Rule>
@@ -166,7 +166,7 @@ const problemsOfCombination = (rule: JsonObject): ReadonlyArray<Issue> => {
   ]
 }
 
-/** The problems of one rule without those inside it, and what is inside it. */
+/** The problems of a rule itself, and its inner rules. */
 const inspect = (rule: unknown): [ReadonlyArray<Issue>, ReadonlyArray<Pending>] => {
   if (!isJsonObject(rule)) return [issue(`expected an object with ${oneOf([...parts, "op"])}`), []]
   if (rule["op"] !== undefined) return [problemsOfTest(rule), []]
@@ -174,7 +174,7 @@ const inspect = (rule: unknown): [ReadonlyArray<Issue>, ReadonlyArray<Pending>] 
   return [problemsOfCombination(rule), [...arms(rule, "all"), ...arms(rule, "any"), ...not]]
 }
 
-/** Everything that is wrong with a rule; nothing when it is one. */
+/** The problems of a value that should be a rule; none if it is one. */
 export const problemsOfRule = (rule: unknown): ReadonlyArray<Issue> => {
   const pending: Array<Pending> = [{ rule, path: [] }]
   const issues: Array<Issue> = []
@@ -189,7 +189,7 @@ export const problemsOfRule = (rule: unknown): ReadonlyArray<Issue> => {
   return issues
 }
 
-/** One test of a compiled rule, and where to go on when it holds and when it does not. */
+/** A test of a compiled rule, and the next instruction if it is true or false. */
 interface Instruction {
   readonly path: Path
   readonly verdict: Verdict
@@ -200,13 +200,15 @@ interface Instruction {
 const holds = -1
 const fails = -2
 
-/** A rule as a list of tests that are judged one by one, so that judging can pause at each. */
+/** A rule as a list of instructions. Judging can pause before each. */
 export interface CompiledRule {
   readonly start: number
   readonly instructions: ReadonlyArray<Instruction>
 }
 
-/** Puts a rule's tests behind what comes after them, last one first; answers the first one. */
+/**
+ * Adds a rule's tests to the instructions, last test first. Returns the place of the first test.
+ */
 const place = (
   rule: Rule,
   onTrue: number,
@@ -230,17 +232,17 @@ const place = (
   return next
 }
 
-/** Makes a rule that nothing is wrong with ready to judge values. */
+/** Compiles a rule that has no problems. */
 export const compileRule = (rule: Rule): CompiledRule => {
   const instructions: Array<Instruction> = []
   return { start: place(rule, holds, fails, instructions), instructions }
 }
 
-/** What it takes to judge a value, save comparing what is inside it. */
+/** The work of judging a value, without comparing its inner values. */
 const workOf = ({ path }: Instruction, actual: Json | undefined): number =>
   path.length + (typeof actual === "string" ? operationsOf(actual) : 1)
 
-/** Those of the items for which the rule holds. */
+/** The items for which the rule is true. */
 export function* holding(
   { instructions, start }: CompiledRule,
   items: ReadonlyArray<Json>,
@@ -260,7 +262,7 @@ export function* holding(
   return kept
 }
 
-/** True when the rule holds for the value. */
+/** True if the rule is true for the value. */
 export function* isHeldBy(rule: CompiledRule, value: Json, work: Work): Job<boolean> {
   const kept = yield* holding(rule, [value], work)
   return kept.length > 0
@@ -273,7 +275,7 @@ const explanation =
 
 const rules: JsonObject = { type: "array", items: { type: "object" } }
 
-/** What JSON Schema can say of a rule. */
+/** The part of a rule's form that JSON Schema can express. */
 export const ruleJsonSchema: JsonObject = {
   type: "object",
   properties: {

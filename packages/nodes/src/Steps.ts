@@ -1,9 +1,8 @@
 /**
  * Steps over an array, as data: filter, sort, group, take, count, sum.
  *
- * Guarantees: steps that pass {@link problemsOfSteps} can be carried out on any array, in time
- * n log n and in slices (see `Work.ts`); sorting is stable and nothing is changed in place. Leaves
- * out: joining two arrays.
+ * Guarantees: steps that pass {@link problemsOfSteps} work on any array, in time n log n and in
+ * slices (see `Work.ts`). Sorting is stable, and no input is changed. Leaves out: joining arrays.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
@@ -18,13 +17,13 @@ import { sumOf } from "./internal/Sum.ts"
 import type { Job, Work } from "./internal/Work.ts"
 import { charactersPerOperation, itemsPerOperation, operationsOf } from "./internal/Work.ts"
 
-/** Keeps the items for which the rule holds. */
+/** Keeps the items for which the rule is true. */
 export interface FilterStep {
   readonly op: "filter"
   readonly rule: Rule
 }
 
-/** Orders by what is at the path, ascending where nothing is said; items without it come last. */
+/** Sorts by the value at the path, ascending by default. Items without a value come last. */
 export interface SortStep {
   readonly op: "sort"
   readonly by?: string
@@ -32,8 +31,8 @@ export interface SortStep {
 }
 
 /**
- * Makes one item per value found at the path, in order of first appearance: its `key`, the `count`
- * of its items unless that is false, and their `sums` by path if any are asked for.
+ * Makes an item for each value at the path, in order of first appearance. The item has its `key`,
+ * the `count` of its items unless `count` is false, and the `sums` by path if `sum` is given.
  */
 export interface GroupStep {
   readonly op: "group"
@@ -48,12 +47,12 @@ export interface TakeStep {
   readonly n: number
 }
 
-/** Makes a number of the array: how many items it has. Nothing can follow. */
+/** Replaces the array by the number of its items. No step can follow. */
 export interface CountStep {
   readonly op: "count"
 }
 
-/** Makes a number of the array: what its items, or the values at the path, add up to. */
+/** Replaces the array by the sum of its items, or of their values at the path. */
 export interface SumStep {
   readonly op: "sum"
   readonly path?: string
@@ -122,7 +121,7 @@ const problemsOfStep = (step: unknown): ReadonlyArray<Issue> => {
   ]
 }
 
-/** True for a step after which there is no array any more. */
+/** True for a step whose result is not an array. */
 const isLast = (step: unknown): boolean =>
   isJsonObject(step) && (step["op"] === "count" || step["op"] === "sum")
 
@@ -132,7 +131,7 @@ const problemsOfOrder = (steps: ReadonlyArray<unknown>): ReadonlyArray<Issue> =>
   return below(issue("expected no step after count or sum: there is no array any more"), last + 1)
 }
 
-/** Everything that is wrong with the steps of a list; nothing when they can be carried out. */
+/** The problems of a value that should be steps; none if it is an array of steps. */
 export const problemsOfSteps = (steps: unknown): ReadonlyArray<Issue> => {
   if (!Array.isArray(steps)) return issue("expected an array of steps")
   if (steps.length > stepsPerTransform) return issue(`expected at most ${stepsPerTransform} steps`)
@@ -145,7 +144,7 @@ const reader = (text: string | undefined): ((item: Json) => Json | undefined) =>
   return (item) => valueAt(item, steps)
 }
 
-/** The order of types; `undefined` for what has no place in an order and so comes last. */
+/** The order of the types of values. */
 const ranks: { readonly [type: string]: number } = { number: 0, string: 1, boolean: 2, object: 3 }
 
 const compare = (left: Json, right: Json): number => {
@@ -161,7 +160,7 @@ interface Keyed {
 
 const textLength = (value: Json) => (typeof value === "string" ? value.length : 0)
 
-/** Merges two neighbours, each sorted, from one array into another; the left one wins a tie. */
+/** Merges two sorted neighbors from one array into another. In a tie, the left one comes first. */
 function* mergeInto(
   target: Array<Keyed>,
   source: ReadonlyArray<Keyed>,
@@ -184,7 +183,7 @@ function* mergeInto(
   }
 }
 
-/** Sorts by merging from the bottom up, which can pause anywhere; the array's own sort cannot. */
+/** A bottom-up merge sort, because it can pause anywhere. The array's own sort cannot. */
 function* mergeSorted(items: ReadonlyArray<Keyed>, sign: 1 | -1, work: Work) {
   let source = [...items]
   let target = [...items]
@@ -294,15 +293,15 @@ function* perform(
   }
 }
 
-/** What came of the steps, and how many items the last array had. */
+/** The result of the steps, and how many items the last array had. */
 export interface Listed {
   readonly output: ReadonlyArray<Json> | number
   readonly count: number
 }
 
 /**
- * Carries out steps that nothing is wrong with. Throws an `Error` whose message is one clause when
- * a sum meets something that is not a number; missing values and nulls are left out of sums.
+ * Performs steps that have no problems. Throws an `Error`, whose message is a clause, if a sum
+ * finds a value that is not a number. Sums skip missing values and nulls.
  */
 export function* carryOut(
   items: ReadonlyArray<Json>,

@@ -1,11 +1,11 @@
 /**
- * Templates: JSON with `{{ path }}` in its texts, filled from a node's input and the run's values,
- * and `{{ "text" }}`, which stands for the text in quotes.
+ * Templates: JSON whose texts have `{{ path }}` for a value of the node's input or the run's
+ * values, and `{{ "text" }}` for the quoted text.
  *
- * Guarantees: a text that is nothing but one expression becomes the value itself, of whatever
- * type; elsewhere strings are put in as they are, other values as JSON, and a missing value as
- * nothing. What was put in is never read as a template again. Time is linear, in slices (see
- * `Work.ts`), and the result is bounded. Leaves out: keys of objects, and any computation.
+ * Guarantees: a text that is only one expression becomes the value itself, of any type. In other
+ * texts, strings are inserted as they are, other values as JSON, and missing values as nothing.
+ * Inserted text is not read as a template. Time is linear, in slices (see `Work.ts`), and the size
+ * of the result is bounded. Leaves out: keys of objects, and computation.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { problemOf } from "@millrace/core/domain/Json"
@@ -23,21 +23,21 @@ import { parsePath, valueAt } from "./Path.ts"
 import type { Job, Work } from "./internal/Work.ts"
 import { operationsOf } from "./internal/Work.ts"
 
-/** What the first part of a path can be. */
+/** The possible first parts of a path. */
 const roots = ["input", "values"]
 
 interface Expression {
   readonly text: string
-  /** Undefined where the text is not a path that begins with a root. */
+  /** Undefined if the text is not a path that begins with a root. */
   readonly path: Path | undefined
-  /** What stands there in quotes: the way to write `{{` itself. */
+  /** The quoted text. A template needs one to contain `{{`. */
   readonly literal?: string
 }
 
-/** A text in quotes, written as in JSON. */
+/** A quoted text in the syntax of JSON. */
 const quotedText = /\{\{\s*("(?:[^"\\]|\\.)*")\s*\}\}/y
 
-/** The text in quotes that begins at a place, and where it ends. */
+/** The quoted text that begins at a place, and where it ends. */
 const literalAt = (text: string, open: number) => {
   quotedText.lastIndex = open
   const [whole, inQuotes] = quotedText.exec(text) ?? []
@@ -54,7 +54,7 @@ const expressionOf = (text: string): Expression => {
   return { text, path: path !== undefined && roots.includes(path[0] ?? "") ? path : undefined }
 }
 
-/** Plain texts and expressions in turn; braces that are never closed are plain. */
+/** The plain texts and expressions of a text. Braces that are not closed are plain text. */
 function* partsOf(text: string): Generator<string | Expression, void, void> {
   let from = 0
   for (;;) {
@@ -89,7 +89,7 @@ const clause = (text: string): string =>
   `expected a path that begins with input or values, like {{ input.user.name }}, ` +
   `not ${quoted(text)}`
 
-/** Everything that is wrong with a template; nothing when it can be filled. */
+/** The problems of a value that should be a template; none if it can be filled. */
 export const problemsOfTemplate = (template: unknown): ReadonlyArray<Issue> => {
   const problem = problemOf(template, templateDepth)
   if (problem !== undefined) return issue(problem)
@@ -116,7 +116,7 @@ export const problemsOfTemplate = (template: unknown): ReadonlyArray<Issue> => {
 const inBrackets = /\["[^"]*"\]|\[\d+\]/g
 const bareKeys = /^[\p{L}\p{M}\p{N}_$.-]*$/u
 
-/** True for a path whose keys outside of brackets are words: no blanks, no operators. */
+/** True if the keys of a path outside of brackets are words, without blanks or operators. */
 const isOfWords = (text: string): boolean => bareKeys.test(text.replace(inBrackets, ""))
 
 const computing = (text: string): string =>
@@ -126,8 +126,8 @@ const computing = (text: string): string =>
 const neverClosed = 'holds {{ that is never closed; write {{ "{{" }} for the two braces'
 
 /**
- * What a start refuses of a template that can be filled: placeholders that look as if they computed
- * something, and would come out as null, and braces that are never closed.
+ * The problems for which a start refuses a template, although it can be filled: expressions that
+ * look like computations, whose value would be null, and braces that are not closed.
  */
 export const problemsOfLiteral = (template: Json): ReadonlyArray<string> => {
   if (problemOf(template, templateDepth) !== undefined) return []
@@ -156,7 +156,7 @@ interface Found {
   readonly text: string
 }
 
-/** Finds what expressions stand for, and counts what is put into the result. */
+/** Finds the values of expressions, and counts the inserted characters. */
 const finder = (scope: JsonObject) => {
   const found = new Map<string, Found>()
   let room = templateInsertedLength
@@ -210,8 +210,8 @@ function* fillValue(value: Json, find: Find, work: Work): Job<Json> {
 }
 
 /**
- * Fills a template that nothing is wrong with. The scope has `values`, and `input` if there is one.
- * Throws an `Error` whose message is one clause when the result would be too large.
+ * Fills a template that has no problems. The scope has `values`, and `input` if there is one.
+ * Throws an `Error`, whose message is a clause, if the result would be too large.
  */
 export const fill = (template: Json, scope: JsonObject, work: Work): Job<Json> =>
   fillValue(template, finder(scope), work)

@@ -1,12 +1,12 @@
 /**
  * The folder of an embedded database (by default `.millrace/`): who may use it, and what is in it.
  *
- * It holds `millrace.json`, which says that the folder is ours and in which format; `.gitignore`,
- * so that nobody commits it; `lock`, while a process uses it; and `database/`.
+ * The folder has `millrace.json`, which marks it as Millrace's and gives its format; `.gitignore`,
+ * so nobody commits it; `lock`, while a process uses it; and `database/`.
  *
- * Guarantees: one process at a time; a folder that is not ours is not touched, nor is one whose
- * database does not open. Leaves out: opening the database, and processes on other machines: the
- * lock tells only whether a process of this machine is alive.
+ * Guarantees: one process at a time uses the folder. A foreign folder is not changed, nor is one
+ * whose database does not open. Leaves out: opening the database, and processes on other machines,
+ * which the lock does not see.
  */
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { Clock, Effect, Schema, type Scope } from "effect"
@@ -28,7 +28,7 @@ export class DataFolderLocked extends Schema.TaggedError<DataFolderLocked>()("Da
   }
 }
 
-/** The folder holds something else. It was not touched. */
+/** The folder has other files. Nothing in it was changed. */
 export class DataFolderForeign extends Schema.TaggedError<DataFolderForeign>()(
   "DataFolderForeign",
   { folder: Schema.String },
@@ -41,7 +41,7 @@ export class DataFolderForeign extends Schema.TaggedError<DataFolderForeign>()(
   }
 }
 
-/** The folder is ours, but it cannot be used. Nothing in it was changed. */
+/** The folder is Millrace's, but cannot be used. Nothing in it was changed. */
 export class DataFolderDamaged extends Schema.TaggedError<DataFolderDamaged>()(
   "DataFolderDamaged",
   { folder: Schema.String, problem: Schema.String },
@@ -60,14 +60,14 @@ const format = 1
 const marker = "millrace.json"
 const ignore = ".gitignore"
 const database = "database"
-/** There only while the database is being made for the first time. */
+/** This file exists only while the database is made for the first time. */
 const beginning = "beginning"
 
-/** A folder that is ours until the scope closes. */
+/** A folder that this process holds until the scope closes. */
 export interface DataFolder {
-  /** Where the database is, or is to be made. */
+  /** Where the database is or will be. */
   readonly database: string
-  /** Says that the database is there: to be run once it has been opened. */
+  /** Marks the folder as complete. To be run when the database has been opened. */
   readonly complete: Effect.Effect<void, StorageError>
 }
 
@@ -82,7 +82,7 @@ const attempt = <A>(run: () => A): Effect.Effect<A, StorageError> =>
 const isOurs = (name: string): boolean =>
   name === ignore || name === beginning || FolderLock.isLockFile(name)
 
-/** True when the folder is new: not there, empty, or with nothing but traces of an early end. */
+/** True if the folder is missing or empty, or has only what an interrupted first start left. */
 const isUnused = (folder: string): boolean => {
   if (!existsSync(folder)) return true
   if (!statSync(folder).isDirectory()) return false
@@ -107,7 +107,7 @@ const check = Effect.fnUntraced(function* (
   if (found.format > format) {
     return yield* damaged(folder, `it was written by a newer version, in format ${found.format}`)
   }
-  // Without this file PGlite would begin a new database on top of the old one.
+  // Without this file, PGlite would make a new database over the old one.
   if (!existsSync(join(folder, database, "PG_VERSION"))) {
     return yield* damaged(folder, `there is no database in ${database}`)
   }
@@ -119,7 +119,7 @@ const prepare = (folder: string): void => {
   rmSync(join(folder, database), { recursive: true, force: true })
 }
 
-/** Writes the marker whole or not at all. */
+/** Writes the marker in one atomic step. */
 const writeMarker = (folder: string, createdAt: string): void => {
   if (existsSync(join(folder, marker))) return
   const draft = join(folder, beginning)
@@ -139,7 +139,7 @@ export const open = Effect.fnUntraced(function* (
   yield* attempt(() => mkdirSync(folder, { recursive: true }))
   const holder = yield* FolderLock.acquire(folder)
   if (holder !== undefined) return yield* new DataFolderLocked({ folder, pid: holder.pid })
-  // Only now nobody else can be about to fill it.
+  // Checked again, because only now no other process can be using the folder.
   if (yield* attempt(isNew)) yield* attempt(() => prepare(folder))
   else yield* check(folder)
   return {

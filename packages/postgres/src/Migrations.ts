@@ -1,14 +1,14 @@
 /**
- * The tables, as migrations that a server brings up to date when it starts.
+ * The migrations of the tables. A server applies them when it starts.
  *
- * Guarantees: all pending migrations are applied in one transaction, or none; servers that start
- * at the same time wait for each other, and those of the version before go on meanwhile, save for
- * a moment. Leaves out: anything that cannot run in a transaction.
+ * Guarantees: all pending migrations are applied in one transaction, or none. Servers that start at
+ * the same time wait for each other. Servers of the previous version continue, with a short pause.
+ * Leaves out: changes that cannot run in a transaction.
  *
- * Identifiers compare byte by byte, as in JavaScript. Opaque JSON is `json`: `jsonb` refuses
- * U+0000 and lone surrogates and forgets the order of keys. Times are milliseconds since the
- * epoch. Rows of a run refer to it without a foreign key: they are only ever written by the
- * statement that writes the run, and a key would be checked for each of them.
+ * Identifiers are compared byte by byte, as in JavaScript. Opaque JSON has the type `json`, because
+ * `jsonb` refuses U+0000 and lone surrogates and loses the order of keys. Times are milliseconds
+ * since the epoch. The rows of a run have no foreign key to it: the statement that writes the run
+ * also writes them, and Postgres would check a key for each row.
  */
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { StorageError as Failure } from "@millrace/core/ports/StorageError"
@@ -46,7 +46,7 @@ const keyTables = [
     created_at int8 NOT NULL
   )`,
   `CREATE INDEX api_keys_account ON api_keys (account_id)`,
-  // No further index: an update that touches none stays within its page.
+  // No further index: an update that changes no indexed column stays within its page.
   `CREATE TABLE key_usage (
     key_id ${id} PRIMARY KEY REFERENCES api_keys (id),
     minute int8 NOT NULL,
@@ -84,8 +84,9 @@ const runTables = [
     edges json NOT NULL,
     settings json NOT NULL
   )`,
-  // What changes with every commit stands together at the end, in no index: such an update stays in
-  // its page, and its log record holds what lies between the first byte that changed and the last.
+  // The columns that every commit changes are together at the end, and no index has them. So an
+  // update stays in its page, and its log record has only the bytes from the first to the last
+  // change.
   `CREATE TABLE runs (
     number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id ${id} NOT NULL UNIQUE,
@@ -132,7 +133,7 @@ const runTables = [
   `CREATE INDEX runs_by_workflow ON runs (account_id, workflow_id, created_at, id)`,
   `CREATE INDEX runs_in_trouble ON runs (account_id, trouble, created_at, id)
     WHERE trouble IS NOT NULL`,
-  // Names that starts were given. One is taken in the statement that writes the run.
+  // The idempotency keys of starts. The statement that writes the run also writes its key.
   `CREATE TABLE start_keys (
     account_id ${id} NOT NULL,
     key ${id} NOT NULL,
@@ -142,8 +143,8 @@ const runTables = [
     PRIMARY KEY (account_id, key)
   )`,
   `CREATE INDEX start_keys_by_expiry ON start_keys (expires_at)`,
-  // The runs that are to be worked on, and by whom. A run leaves it when it ends. It has an owner,
-  // or is parked until it is due, or is queued. Whose it is stands here once it has had no owner.
+  // The runs that have not ended. A run has an owner, or is parked until it is due, or is queued.
+  // Its account and workflow are set once it has had no owner.
   `CREATE TABLE open_runs (
     run int8 PRIMARY KEY,
     owner ${id},
@@ -195,7 +196,7 @@ const historyTables = [
 ]
 
 const creditTables = [
-  // No further index, as for the usage of keys: every commit that moves credits changes a row here.
+  // No further index, as for `key_usage`: every commit that moves credits changes a row.
   `CREATE TABLE credit_accounts (
     number int8 GENERATED ALWAYS AS IDENTITY,
     account_id ${id} PRIMARY KEY,
@@ -217,7 +218,7 @@ const creditTables = [
     PRIMARY KEY (account_id, id)
   )`,
   `CREATE INDEX credit_grants_left ON credit_grants (account_id) WHERE remaining > 0`,
-  // Numbers are given under the lock of the account, so they tell the order of its entries.
+  // A number is assigned while the account is locked, so numbers give the order of its entries.
   `CREATE TABLE credit_entries (
     number int8 GENERATED ALWAYS AS IDENTITY,
     account int8 NOT NULL,
@@ -261,7 +262,7 @@ const migrations = {
 
 const table = "millrace_migrations"
 
-/** How long others may use the tables before a migration that gave way is tried again. */
+/** How long to wait before a migration is tried again that could not get a lock. */
 const againMillis = 500
 
 /** The tables are missing, or older or newer than this version of the software. */
@@ -280,7 +281,7 @@ export class SchemaMismatch extends Schema.TaggedError<SchemaMismatch>()("Schema
     return `${state}; ${next}`
   }
 
-  /** True: a later version of the software has been here, and migrating leads nowhere. */
+  /** True if a later version has made the tables. Then migrating cannot help. */
   get isNewer(): boolean {
     return this.found > this.expected
   }
@@ -288,7 +289,7 @@ export class SchemaMismatch extends Schema.TaggedError<SchemaMismatch>()("Schema
 
 const expected = Math.max(...Object.keys(migrations).map((key) => Number.parseInt(key, 10)))
 
-/** The number of the schema in the connection's database; 0 where there is none. */
+/** The version of the tables in the connection's schema; 0 if there are none. */
 const schemaOf = Effect.fnUntraced(function* (sql: SqlClient) {
   const present = yield* sql`SELECT FROM pg_tables
     WHERE tablename = ${table} AND schemaname = current_schema()`
@@ -298,7 +299,7 @@ const schemaOf = Effect.fnUntraced(function* (sql: SqlClient) {
   return rows[0]?.id ?? 0
 })
 
-/** Fails unless the connection's schema is exactly what this version needs. Sends no DDL. */
+/** Fails unless the tables have exactly the version that this software needs. Sends no DDL. */
 export const check: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> = SqlClient.use(
   (sql) =>
     Effect.gen(function* () {
@@ -307,17 +308,17 @@ export const check: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient
     }),
 ).pipe(orStorageError("Migrations.check"))
 
-/** How a migration goes about locks that servers of the version before hold. */
+/** How a migration waits for locks of servers of the previous version. */
 export interface MigrationOptions {
   /** The number of the last migration to apply. */
   readonly to: number
-  /** How long a migration waits for one lock; whoever uses the table waits behind it. */
+  /** How long a migration waits for a lock. Others that need the table wait, too. */
   readonly lockMillis: number
-  /** How often all of it is tried. */
+  /** How often the migration is tried. */
   readonly attempts: number
 }
 
-/** A migration that was in the way of others, or they in its: nothing of it was written. */
+/** True if a migration could not get a lock or had a deadlock. It has written nothing. */
 const isLocked = ({ cause, kind }: Migrator.MigrationError): boolean =>
   kind === "Failed" &&
   isSqlError(cause) &&
@@ -337,7 +338,7 @@ const orFailure = (attempts: number) => (error: Migrator.MigrationError) => {
   )
 }
 
-/** Applies pending migrations as {@link migrate} does. */
+/** Applies pending migrations; see {@link migrate}. */
 export const migrateWith = ({
   attempts,
   lockMillis,
@@ -352,7 +353,7 @@ export const migrateWith = ({
       yield* alone
       const mismatch = new SchemaMismatch({ found: yield* schemaOf(sql), expected })
       if (mismatch.isNewer) return yield* mismatch
-      // Only now: another server's migration may take long, and is worth waiting for.
+      // Set only now, because it is right to wait long for another server's migration.
       yield* sql`SELECT set_config('lock_timeout', ${String(lockMillis)}, true)`
       yield* Migrator.make({})({ loader, table })
     })
@@ -369,9 +370,9 @@ export const migrateWith = ({
 }
 
 /**
- * Brings the tables in the connection's schema up to date. Where servers of the version before use
- * the tables meanwhile, it lets them pass and tries again for about a minute. Fails, and changes
- * nothing, where that was not enough, and where the tables are those of a later version.
+ * Migrates the tables in the connection's schema. If servers of the previous version use the
+ * tables, it tries again for about a minute. Fails, and changes nothing, if that was not enough, or
+ * if the tables are of a later version.
  */
 export const migrate: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> = migrateWith({
   to: expected,

@@ -1,9 +1,9 @@
 /**
- * An embedded database: PGlite in a folder or in memory, through the driver of Postgres itself.
+ * An embedded database: PGlite in a folder or in memory, used with the Postgres driver.
  *
- * Guarantees: what was acknowledged survives the death of the process. Leaves out: surviving a
- * power failure (PGlite does not wait for the disk), more than one process, and statements that
- * run beside each other: there is one session, and a statement holds up the whole process.
+ * Guarantees: a committed transaction survives the death of the process. Leaves out: power failures
+ * (PGlite does not wait for the disk), several processes, and parallel statements: there is one
+ * session, and a statement blocks the whole process.
  */
 import { PgClient } from "@effect/sql-pg"
 import { StorageError } from "@millrace/core/ports/StorageError"
@@ -20,18 +20,18 @@ const operation = "Pglite.open"
 
 const millisToOpen = 120_000
 
-/** Loaded only when it is used, so that nobody has to install it for a Postgres server. */
+/** Loads PGlite when it is used, so users of a Postgres server need not install it. */
 const loadPglite = Effect.tryPromise({
   try: () => import("@electric-sql/pglite"),
   catch: (cause) => new StorageError({ operation, cause }),
 })
 
-/** What PGlite wrote last about a failure; its own error says only that there was one. */
+/** True for a line that explains a failure. PGlite's error does not explain it. */
 const isTelling = (line: string): boolean => /\b(?:FATAL|PANIC|ERROR):|could not/.test(line)
 
 const withoutTimestamp = (line: string): string => line.replace(/^.*?(?=FATAL|PANIC|ERROR)/, "")
 
-/** Opens a database; fails with the reason in one line. */
+/** Opens a database. An error has the reason in one line. */
 const open = Effect.fnUntraced(function* (
   dataDir: string | undefined,
 ): Effect.fn.Return<PgliteStream.Session, StorageError, Scope.Scope> {
@@ -63,7 +63,7 @@ const open = Effect.fnUntraced(function* (
   )
 })
 
-/** The driver's client over the one session that a database has. */
+/** The driver's client over the only session of the database. */
 const clientOf = Effect.fnUntraced(function* (session: PgliteStream.Session) {
   const client = yield* orStorageError(operation)(
     PgClient.make({
@@ -79,7 +79,7 @@ const clientOf = Effect.fnUntraced(function* (session: PgliteStream.Session) {
   return Object.assign(client, { driver: "pglite" })
 })
 
-/** An empty database in memory, for tests and for trying things out. */
+/** An empty database in memory, for tests and experiments. */
 export const layerMemory: Layer.Layer<PgClient.PgClient | SqlClient, StorageError> =
   PgClient.layerFrom(Effect.flatMap(open(undefined), clientOf))
 
@@ -100,8 +100,8 @@ const openFolder = Effect.fnUntraced(function* (path: string) {
 })
 
 /**
- * The database in a folder, which is made where there is none and belongs to this process until
- * the scope closes.
+ * The database in a folder, which is made if missing. No other process can use it until the scope
+ * closes.
  */
 export const layer = (
   folder: string,

@@ -1,7 +1,7 @@
 /**
  * Connections to a Postgres server: a pool of its own, or clients of the caller's pool.
  *
- * Guarantees: a server that cannot be reached is told at start-up, not at the first request.
+ * Guarantees: the layer fails if the server cannot be reached, not only the first statement.
  * Leaves out: session settings, because connection poolers refuse them.
  */
 import { PgClient } from "@effect/sql-pg"
@@ -23,9 +23,9 @@ export type ConnectionSource =
 
 /** How to connect. */
 export type ConnectionOptions = ConnectionSource & {
-  /** Connections at most, by default 10. */
+  /** How many connections at most; 10 by default. */
   readonly maxConnections?: number | undefined
-  /** False behind a pooler that cannot keep prepared statements; by default true. */
+  /** False behind a pooler without prepared statements; true by default. */
   readonly prepare?: boolean | undefined
 }
 
@@ -44,7 +44,7 @@ const connect = Effect.fnUntraced(function* ({
     maxConnections: maxConnections ?? 10,
     prepare: prepare ?? true,
     applicationName: "millrace",
-    // A dead peer is noticed although nothing is being sent to it.
+    // Without this, a dead server is noticed only when a statement is sent.
     keepAlive: "10 seconds",
     maxMessageSize: 256 * 1_024 * 1_024,
   })
@@ -52,7 +52,7 @@ const connect = Effect.fnUntraced(function* ({
   return client
 })
 
-/** A client of the server; fails where it cannot connect. */
+/** A client of the server. */
 export const layer = (
   options: ConnectionOptions,
 ): Layer.Layer<PgClient.PgClient | SqlClient, StorageError> =>

@@ -1,11 +1,10 @@
 /**
  * The stores in a Postgres that several processes may use at the same time.
  *
- * The lease is kept over connections of its own, so that it does not wait behind the work that it
- * is for. While the event loop is blocked, a thread keeps it, unless the connections come from the
- * caller's pool, which a thread cannot use. Guarantees: a database that cannot be used, or whose
- * tables do not fit, is refused at the start; a runner does not wait for a database that is silent.
- * Leaves out: PGlite.
+ * Leases have their own connections, so a renewal does not wait for other statements. While the
+ * event loop is blocked, a thread renews them. A thread cannot use the caller's pool, so with a
+ * pool there is none. Guarantees: the layer fails at once if the database cannot be used or has the
+ * wrong tables. A runner does not wait for a database that does not answer. Leaves out: PGlite.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Stores as Kept } from "@millrace/core/engine/Engine"
@@ -24,24 +23,21 @@ import * as Wakeups from "./Wakeups.ts"
 
 /** Which database, and what is done to it when it is opened. */
 export type SharedOptions = Postgres.ConnectionOptions & {
-  /** False: the tables are brought up to date by somebody else. */
+  /** False if the tables were migrated before. True by default. */
   readonly migrate?: boolean | undefined
 }
 
 /** Why the stores cannot be opened. */
 export type OpenError = StorageError | SchemaMismatch
 
-/** The stores for whoever executes nothing, with tables that fit. */
+/** The stores for a process that executes no runs. Migrates or checks the tables first. */
 export const layerStorage = ({ migrate: mayMigrate = true, ...connection }: SharedOptions) =>
   Stores.layerStorage.pipe(
     Layer.provide(Layer.effectDiscard(mayMigrate ? migrate : check)),
     Layer.provide(Postgres.layer(connection)),
   ) satisfies Layer.Layer<Kept, OpenError>
 
-/**
- * Connections beside those for the work: one for the lease, one for when that hangs, and one that
- * hears of runs for anybody.
- */
+/** One connection for the lease, one in case the first hangs, and one that listens for wake-ups. */
 export const leaseConnections = 3
 
 const openLease = Effect.fnUntraced(function* (
@@ -50,7 +46,7 @@ const openLease = Effect.fnUntraced(function* (
 ) {
   const maxConnections = leaseConnections
   const client = yield* Layer.build(Postgres.layer({ ...connection, maxConnections }))
-  // Fresh, or it would be the one over the main connections.
+  // Without `fresh`, this would be the store with the main connections.
   const layerRuns = Layer.provide(Layer.fresh(Runs.layer), Layer.succeedContext(client))
   const { blockedMillis } = yield* CurrentLimits
   const runs = Context.get(yield* Layer.build(layerRuns), RunStore)
@@ -61,8 +57,8 @@ const openLease = Effect.fnUntraced(function* (
 })
 
 /**
- * The stores for an engine. `endsProcess`: whether a process whose event loop is blocked for longer
- * than the limit `blockedMillis` ends; it has lost its runs to others by then.
+ * The stores for an engine. With `endsProcess`, the process ends when its event loop is blocked for
+ * longer than the limit `blockedMillis`; other processes can take over its runs by then.
  */
 export const layer = (options: SharedOptions, endsProcess: boolean): Layer.Layer<Kept, OpenError> =>
   Layer.effectContext(

@@ -1,8 +1,8 @@
 /**
  * All stores on Postgres, as layers over the ambient SQL client.
  *
- * Guarantees: who works within a transaction of that client has the stores take part in it. Leaves
- * out: connecting; see `Postgres` and `Pglite`.
+ * Guarantees: in a transaction of that client, the stores take part in the transaction. Leaves out:
+ * connecting; see `Postgres` and `Pglite`.
  */
 import type { Stores as Kept } from "@millrace/core/engine/Engine"
 import { StorageError } from "@millrace/core/ports/StorageError"
@@ -18,10 +18,10 @@ import * as Runs from "./internal/RunStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import * as Workflows from "./internal/WorkflowStore.ts"
 
-/** What is there beside workflows and runs: everything. */
+/** The stores on Postgres have every optional port. */
 export const manifest: Manifest = { name: "postgres", ports: ["keys", "ledger", "webhooks"] }
 
-/** The stores over tables that are there already; sends no DDL. */
+/** The stores. The tables must exist; this layer sends no DDL. */
 export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
@@ -31,23 +31,22 @@ export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Layer.succeed(StoreManifest, manifest),
 )
 
-/** A schema of a later version is one more reason why the store cannot be opened. */
 const migrateOrFail = Effect.catchTag(migrate, "SchemaMismatch", (cause) =>
   Effect.fail(new StorageError({ operation: "Migrations.migrate", cause })),
 )
 
-/** Brings the tables up to date; servers that start together wait for each other. */
+/** Migrates the tables. Servers that start at the same time wait for each other. */
 export const layerMigrations: Layer.Layer<never, StorageError, SqlClient> =
   Layer.effectDiscard(migrateOrFail)
 
-/** Brings the tables up to date, then provides the stores. */
+/** Migrates the tables, then provides the stores. */
 export const layer: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pipe(
   Layer.provide(layerMigrations),
 )
 
 /**
- * The same for a database that belongs to this process alone, as one in a folder does: whoever had
- * a lease has died, so every lease ends now, and what it was for goes on at once.
+ * As {@link layer}, for a database that only this process uses, such as one in a folder. Every
+ * process that had a lease has died, so all leases end at once and its runs continue.
  */
 export const layerAlone: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pipe(
   Layer.provide(Layer.effectDiscard(Effect.andThen(migrateOrFail, endLeases))),

@@ -1,12 +1,12 @@
 /**
  * Wake-ups over LISTEN and NOTIFY.
  *
- * A notification is a statement of its own, never part of one that writes: those would have to
- * commit one after the other. Many announcements in a short time are one notification.
+ * A notification is a separate statement: transactions with a notification would have to commit one
+ * after the other. Several announcements within a short time become one notification.
  *
- * Guarantees: announcing neither fails nor waits; a listener that loses its connection gets another
- * one, and a look for what it may have missed. Leaves out: safety and completeness, which looking
- * from time to time has; behind a pooler that shares sessions nobody hears anything.
+ * Guarantees: announcing neither fails nor waits. A listener that loses its connection gets a new
+ * one, and is called once because it may have missed a notification. Leaves out: certain delivery.
+ * Servers also poll, and behind a pooler that shares sessions there are no wake-ups at all.
  */
 import { PgClient } from "@effect/sql-pg"
 import type { Wakeups } from "@millrace/core/ports/Wakeups"
@@ -16,7 +16,7 @@ import { Duration, Effect, Fiber, Latch, Layer, Queue, Random, Schedule, type Sc
 
 const channel = "millrace_runs"
 
-/** Between two notifications of one process there is at least this time. */
+/** The least time between two notifications of a process. */
 const pauseMillis = 50
 
 /** How long a notification may take. */
@@ -25,16 +25,16 @@ const patienceMillis = 1_000
 /** How soon a lost connection is replaced. */
 const again = Schedule.spaced("1 second")
 
-/** A frozen database holds up nobody: what it does not answer in time is left to itself. */
+/** Notifies, but no longer waits for the answer after a second. */
 const inTime = (notify: Effect.Effect<void, SqlError>): Effect.Effect<void> =>
   notify.pipe(
-    Effect.catch((error) => Effect.logDebug("other servers could not be told of a run", error)),
+    Effect.catch((error) => Effect.logDebug("other servers could not be notified of a run", error)),
     Effect.forkDetach,
     Effect.flatMap((fiber) => Effect.raceFirst(Fiber.await(fiber), Effect.sleep(patienceMillis))),
     Effect.asVoid,
   )
 
-/** Listens until the connection is lost. What was said before it was there counts as heard. */
+/** Listens until the connection is lost. Calls the listener once when the connection is open. */
 const hear = (client: PgClient.PgClient, self: string, listener: () => void) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -47,7 +47,7 @@ const hear = (client: PgClient.PgClient, self: string, listener: () => void) =>
     }),
   )
 
-/** A channel over this client, which keeps one more connection for each listener. */
+/** Wake-ups over this client. Each listener needs one more connection. */
 export const make: Effect.Effect<Wakeups, never, PgClient.PgClient | Scope.Scope> = Effect.gen(
   function* () {
     const client = yield* PgClient.PgClient
@@ -58,14 +58,14 @@ export const make: Effect.Effect<Wakeups, never, PgClient.PgClient | Scope.Scope
       Effect.andThen(notify),
       Effect.andThen(Effect.sleep(Duration.millis(pauseMillis))),
     )
-    // A process that stops has just let go of its runs.
+    // A process that stops has just given up its runs.
     yield* Effect.addFinalizer(() => Effect.suspend(() => (isDue.isOpen() ? notify : Effect.void)))
     yield* Effect.forkScoped(Effect.forever(keepNotifying))
     return {
       announce: Effect.asVoid(isDue.open),
       listen: (listener) =>
         hear(client, self, listener).pipe(
-          Effect.tapError((error) => Effect.logDebug("nothing is heard of other servers", error)),
+          Effect.tapError((error) => Effect.logDebug("lost the connection that listens", error)),
           Effect.retry(again),
           Effect.ignore,
           Effect.forkScoped,

@@ -1,5 +1,5 @@
 /**
- * The operations of operators on accounts.
+ * The admin operations on accounts.
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { described, titled } from "./Words.ts"

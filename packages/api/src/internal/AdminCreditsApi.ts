@@ -1,5 +1,5 @@
 /**
- * The operations of operators on the credits of accounts, and the audit of all of them.
+ * The admin operations on the credits of accounts, and the audit of all ledgers.
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { described, titled } from "./Words.ts"

@@ -1,5 +1,5 @@
 /**
- * The operations of operators on an account's API keys (specification 2.8 and part 5).
+ * The admin operations on an account's API keys (specification 2.8 and part 5).
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { described, titled } from "./Words.ts"

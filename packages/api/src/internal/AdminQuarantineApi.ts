@@ -1,5 +1,5 @@
 /**
- * The operations of operators on runs in quarantine: those that have lost owners.
+ * The admin operations on runs in quarantine, which are runs that have lost owners.
  */
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { described, titled } from "./Words.ts"

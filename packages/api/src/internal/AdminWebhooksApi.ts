@@ -1,6 +1,5 @@
 /**
- * The operations of operators on webhooks: all deliveries, and the secrets that they are signed
- * with.
+ * The admin operations on webhooks: the deliveries of all accounts, and the signing secrets.
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { described, titled } from "./Words.ts"

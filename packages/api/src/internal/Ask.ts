@@ -1,19 +1,19 @@
 /**
- * What holds for every call of the promise interface, whatever transport it takes: names that there
- * are not are refused, an id is a text, and a body is copied.
+ * Checks every call of the promise interface, whatever its transport: options with unknown names
+ * are refused, an id must be an identifier, and a body is copied.
  */
 import { unknownFields } from "@millrace/core/domain/Nearest"
 import { invalid } from "../MillraceError.ts"
 import type { Answer, TransportCall, OperationName, Transport } from "../Transport.ts"
 import { plainJson } from "../PlainJson.ts"
 
-/** What every call may be given. */
+/** The options of every call. */
 export interface CallOptions {
-  /** Aborting it gives the call up, which then rejects with the signal's reason. */
+  /** When it is aborted, the call ends and rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-/** Refuses fields that there are not, with the nearest name. */
+/** Throws if there are unknown fields. The message has the nearest known name. */
 export const checkFields = (of: string, given: object, known: ReadonlyArray<string>): void => {
   const clauses = unknownFields(
     Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name])),
@@ -22,19 +22,19 @@ export const checkFields = (of: string, given: object, known: ReadonlyArray<stri
   if (clauses.length > 0) throw invalid(`${of}: ${clauses.join("; ")}`)
 }
 
-/** Refuses what cannot be a part of an address. */
+/** Throws if an id cannot be a part of a URL. */
 export const checkId = (id: string): void => {
   if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw invalid("id: expected an identifier")
 }
 
-/** The parts of a call, and the options that it was given. */
+/** The parts of a call and its options. */
 export interface Parts extends Omit<TransportCall, "operation" | "signal"> {
   readonly options?: CallOptions | undefined
-  /** The names of options beside `signal`. */
+  /** The names of further options. */
   readonly known?: ReadonlyArray<string>
 }
 
-/** Makes what calls operations. */
+/** Makes the function that calls operations. */
 export const makeAsk =
   ({ call }: Transport) =>
   async (operation: OperationName, parts: Parts = {}): Promise<Answer> => {
@@ -47,5 +47,5 @@ export const makeAsk =
     return call({ ...rest, operation, body, signal })
   }
 
-/** Calls operations of a transport. */
+/** Calls an operation. */
 export type Ask = ReturnType<typeof makeAsk>

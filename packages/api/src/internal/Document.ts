@@ -1,9 +1,8 @@
 /**
- * Finishing touches to the OpenAPI document: what cannot be said where an operation is declared.
+ * Completes the OpenAPI documents with what an endpoint's declaration cannot say.
  *
- * One schema for all errors, parameters as the integers and patterns they are, the headers that
- * answers have, an example of every body, streams in the words of the standard; and no promise that
- * an answer never gains a field.
+ * That is: one schema for all errors, the types of parameters, the headers of answers, an example
+ * of every body, and event streams. Objects may gain fields, so no schema excludes further ones.
  */
 import { idempotencyKeyLength, itemsPerPage } from "@millrace/core/domain/Limits"
 import type { OpenApi } from "effect/http-api"
@@ -18,7 +17,7 @@ type Response = Responses[number]
 
 const schemaReference = (name: string) => `#/components/schemas/${name}`
 
-/** Parameters that cannot say of themselves what they are, in the spelling of the header. */
+/** The types of parameters whose declaration does not show them, and the spelling of headers. */
 const parameters: Readonly<Record<string, { readonly name?: string; readonly schema?: object }>> = {
   limit: {
     schema: { type: "integer", minimum: 1, maximum: itemsPerPage, default: defaultPageSize },
@@ -38,7 +37,7 @@ const parameters: Readonly<Record<string, { readonly name?: string; readonly sch
 
 const text = { type: "string" }
 
-/** Every header of an answer, once. */
+/** The headers of all answers. */
 const headers = {
   "X-Request-Id": { description: "The name of the request, for the operator's log.", schema: text },
   "X-Error-Code": { description: "What went wrong, for machines.", schema: text },
@@ -72,17 +71,23 @@ const headers = {
 }
 type Header = keyof typeof headers
 
-const everywhere: ReadonlyArray<Header> = ["X-Request-Id"]
-const admitted: ReadonlyArray<Header> = ["X-RateLimit-Remaining", "X-RateLimit-Reset"]
+const rateLimits: ReadonlyArray<string> = ["X-RateLimit-Remaining", "X-RateLimit-Reset"]
 
-/** Headers of certain errors. */
+/** The interface for operators has no rate limits, and other words for some errors. */
+const adminErrors: Readonly<Record<string, string>> = {
+  "401": "The admin token is missing or wrong.",
+  "404": "There is no such account, key or delivery.",
+  "429": "Too many wrong tokens came from this address; see the header Retry-After.",
+}
+
+/** The additional headers of some errors, by status. */
 const ofError: Readonly<Record<string, ReadonlyArray<Header>>> = {
   "401": ["WWW-Authenticate"],
   "415": ["Accept-Encoding"],
   "429": ["Retry-After"],
 }
 
-/** Headers of certain successes. */
+/** The additional headers of some successes, by operation. */
 const ofSuccess: Readonly<Record<string, ReadonlyArray<Header>>> = {
   "workflows.create": ["Location", "ETag"],
   "workflows.get": ["ETag"],
@@ -94,10 +99,10 @@ const ofSuccess: Readonly<Record<string, ReadonlyArray<Header>>> = {
 
 const isStream = (response: Response): boolean => "text/event-stream" in (response.content ?? {})
 
-const headersOf = (operationId: string, status: string, response: Response) => {
+const headersOf = (operationId: string, status: string, response: Response, isAdmin: boolean) => {
   const names = [
-    ...everywhere,
-    ...(status === "401" ? [] : admitted),
+    "X-Request-Id",
+    ...(status === "401" || isAdmin ? [] : rateLimits),
     ...(status >= "400" ? ["X-Error-Code", ...(ofError[status] ?? [])] : []),
     ...(status < "300" ? (ofSuccess[operationId] ?? []) : []),
     ...(isStream(response) ? ["Cache-Control"] : []),
@@ -107,7 +112,7 @@ const headersOf = (operationId: string, status: string, response: Response) => {
   )
 }
 
-/** What the `data` of the events of a stream holds. */
+/** The `data` of the events of a stream. */
 const streamSchema = {
   type: "string",
   description: "Server-sent events. `data` of `snapshot` is a RunSnapshot, of others a RunEvent.",
@@ -128,9 +133,16 @@ const contentOf = (operationId: string, status: string, response: Response) => {
   return { content: { "application/json": json } }
 }
 
-const completeResponse = (operationId: string, status: string, response: Response) => ({
-  description: response.description.replace(/^<No Content>$/, "Nothing."),
-  headers: headersOf(operationId, status, response),
+const completeResponse = (
+  operationId: string,
+  status: string,
+  response: Response,
+  isAdmin: boolean,
+) => ({
+  description:
+    (isAdmin ? adminErrors[status] : undefined) ??
+    response.description.replace(/^<No Content>$/, "Nothing."),
+  headers: headersOf(operationId, status, response, isAdmin),
   ...contentOf(operationId, status, response),
 })
 
@@ -141,7 +153,7 @@ const completeBody = (operationId: string, { requestBody }: Operation) => {
   return { requestBody: { required: true, content: { "application/json": { ...json, example } } } }
 }
 
-const completeOperation = (operation: Operation): Operation =>
+const completeOperation = (operation: Operation, isAdmin: boolean): Operation =>
   ({
     ...operation,
     parameters: operation.parameters.map((parameter) => {
@@ -158,7 +170,7 @@ const completeOperation = (operation: Operation): Operation =>
     responses: Object.fromEntries(
       Object.entries(operation.responses).map(([status, response]) => [
         status,
-        completeResponse(operation.operationId, status, response),
+        completeResponse(operation.operationId, status, response, isAdmin),
       ]),
     ),
   }) as unknown as Operation
@@ -172,8 +184,8 @@ const isAnything = (schema: unknown): boolean =>
   typeof schema === "object" && schema !== null && Object.keys(schema).length === 0
 
 /**
- * Points every error at the one schema, lets objects gain fields, and leaves out what says nothing:
- * that an integer is one that JavaScript can count to, and alternatives to a value of any kind.
+ * Uses one schema for all errors, lets objects have further fields, and removes what says nothing:
+ * the bounds of JavaScript's integers, and alternatives if one of them accepts any value.
  */
 const simplify = (spec: Spec): Spec =>
   JSON.parse(JSON.stringify(spec), (key, value: unknown) => {
@@ -187,8 +199,11 @@ const simplify = (spec: Spec): Spec =>
     return value
   }) as Spec
 
-/** Completes the document that was derived from the definition. */
-export const completeDocument = (document: Record<string, unknown>): Record<string, unknown> => {
+/** Completes the document that was derived from the definition of the API or the admin API. */
+export const completeDocument = (
+  document: Record<string, unknown>,
+  isAdmin: boolean,
+): Record<string, unknown> => {
   const spec = simplify(document as unknown as Spec)
   const schemas = Object.entries(spec.components.schemas).filter(([name]) => !isErrorSchema(name))
   const Error = {
@@ -198,11 +213,15 @@ export const completeDocument = (document: Record<string, unknown>): Record<stri
   }
   return {
     ...spec,
-    paths: mapValues(spec.paths as Paths, (path) => mapValues(path, completeOperation)),
+    paths: mapValues(spec.paths as Paths, (path) =>
+      mapValues(path, (operation) => completeOperation(operation, isAdmin)),
+    ),
     components: {
       ...spec.components,
       schemas: { ...Object.fromEntries(schemas), Error },
-      headers,
+      headers: Object.fromEntries(
+        Object.entries(headers).filter(([name]) => !isAdmin || !rateLimits.includes(name)),
+      ),
     },
   }
 }

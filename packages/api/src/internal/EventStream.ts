@@ -1,11 +1,11 @@
 /**
- * Server-sent events out of the body of an answer.
+ * Reads server-sent events from the body of an answer.
  *
- * Guarantees: an event is given once its last byte is there; comments are passed over. Leaves out:
- * going on where a stream broke off, and pauses that a server asks for.
+ * Guarantees: an event is yielded when its last byte has arrived. Comments are skipped. Leaves out:
+ * reconnecting, and the pauses that a server asks for.
  */
 
-/** One event as it came. */
+/** An event with its raw data. */
 export interface ServerSentEvent {
   readonly id: string | undefined
   readonly event: string
@@ -27,7 +27,7 @@ const parse = (block: string): ServerSentEvent | undefined => {
   return data.length === 0 ? undefined : { id, event, data: data.join("\n") }
 }
 
-/** The events of a body. Whoever stops reading closes the connection. */
+/** The events of a body. The connection is closed when the caller stops reading. */
 export const eventsOf = async function* (
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<ServerSentEvent> {

@@ -1,8 +1,7 @@
 /**
- * One example of every body, for whoever reads the OpenAPI document.
+ * An example of every body, for the readers of the OpenAPI document.
  *
- * Guarantees: tests hold each against its schema. Leaves out: errors, of which one per status is
- * enough.
+ * Guarantees: tests check each against its schema. Errors have one example per status.
  */
 
 /** The bodies of one operation. */
@@ -212,7 +211,7 @@ export const examples: Readonly<Record<string, Example>> = {
   "nodeTypes.list": { response: { items: [nodeType] } },
 }
 
-/** What a stream of events looks like. */
+/** An example of an event stream. */
 export const streamExample =
   `event: snapshot\ndata: ${JSON.stringify({ sequence: 1, run: { id: runId } })}\n\n` +
   `id: 1\nevent: run.started\ndata: ${JSON.stringify({
@@ -226,7 +225,7 @@ export const streamExample =
     createdAt: at,
   })}\n\n`
 
-/** One sentence and one code for machines, by status. */
+/** A sentence and a machine code, by status. */
 export const errorExamples: Readonly<Record<string, readonly [error: string, code: string]>> = {
   "400": ["nodes[3].position.x: expected a number", "invalid_request"],
   "401": ["API key is missing, invalid or expired", "key_refused"],

@@ -1,10 +1,10 @@
 /**
- * What callers may give: as it travels, but that any value may stand where JSON is opaque. Whether
- * it is JSON is seen when it is copied.
+ * The type of a caller's input: as on the wire, but with any value where JSON is opaque. When the
+ * input is copied, a value that is not JSON is refused.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 
-/** A form with opaque JSON opened for any value. */
+/** A type with `unknown` in place of opaque JSON. */
 export type Given<T> = Json extends T
   ? unknown
   : JsonObject extends T

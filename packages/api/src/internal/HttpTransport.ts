@@ -1,8 +1,8 @@
 /**
- * Calls over HTTP: addresses, the key, patience, and streams of server-sent events.
+ * Calls a server over HTTP, and reads its event streams.
  *
- * Guarantees: a request that was refused because the key has no requests left is repeated when the
- * server says so; nothing else is. An answer that is an error rejects with a `MillraceError`.
+ * Guarantees: only a request with the answer 429 is repeated, after the time that the server says.
+ * An error answer rejects with a `MillraceError`.
  */
 import type { ErrorCode } from "../MillraceError.ts"
 import { MillraceError } from "../MillraceError.ts"
@@ -12,16 +12,16 @@ import { eventsOf } from "./EventStream.ts"
 import { routes } from "./Routes.ts"
 import { sleep } from "./Sleep.ts"
 
-/** Where the server is, who calls, and how patient the caller is. */
+/** Which server to call, with which key, and how often to repeat. */
 export interface ClientOptions {
   /** Address of the server, without `/api/v1`. */
   readonly url: string | URL
   readonly apiKey: string
-  /** How often a request is sent again after 429; 3 where nothing is said. */
+  /** How often a request is repeated after 429; 3 by default. */
   readonly retries?: number
-  /** A longer `Retry-After` rejects with the 429; 60 where nothing is said. */
+  /** With a longer `Retry-After`, the call rejects with the 429; 60 by default. */
   readonly longestWaitSeconds?: number
-  /** Sends requests; the platform's `fetch` where nothing is said. */
+  /** Sends requests; the platform's `fetch` by default. */
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
@@ -34,7 +34,7 @@ const sentenceOf = (text: string): string | undefined => {
   }
 }
 
-/** The error for an answer; also for one that does not come from a server of ours. */
+/** The error for an answer, even if the answer does not come from Millrace. */
 const errorOf = async (response: Response): Promise<MillraceError> => {
   const { headers, status } = response
   const message = sentenceOf(await response.text()) ?? `The answer was ${status}`
@@ -48,7 +48,7 @@ const errorOf = async (response: Response): Promise<MillraceError> => {
   })
 }
 
-/** Makes the request of a call, to a server at this address. */
+/** The request of a call. */
 const requestOf = (base: string, apiKey: string, call: TransportCall): Request => {
   const { body, headers, id = "", operation, query, signal } = call
   const [method = "", path = ""] = routes[operation].split(" ")

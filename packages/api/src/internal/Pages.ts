@@ -1,24 +1,24 @@
 /**
- * Pages of a listing, newest first: awaited they give one page, iterated they give every item.
+ * Listings, newest items first. Awaiting a listing gives a page; iterating over it gives all items.
  */
 import type { OperationName } from "../Transport.ts"
 import type { Ask, CallOptions } from "./Ask.ts"
 import { checkFields } from "./Ask.ts"
 
-/** One page; `nextCursor` is `null` at the end. */
+/** A page. `nextCursor` is `null` on the last page. */
 export interface Page<A> {
   readonly items: ReadonlyArray<A>
   readonly nextCursor: string | null
 }
 
-/** A page when awaited, every item of this and all further pages when iterated. */
+/** Await it for one page. Iterate over it for the items of this and all further pages. */
 export interface Listing<A> extends Promise<Page<A>>, AsyncIterable<A> {}
 
-/** Which page of a listing is wanted: by cursor, or by number, never both. */
+/** Which page of a listing to read: by cursor or by number, not both. */
 export interface PageQuery {
-  /** `nextCursor` of the page before; it goes on with that page's filter. */
+  /** The `nextCursor` of the previous page. It keeps that page's filter. */
   readonly cursor?: string
-  /** Items of a page, 1 to 50; 20 where nothing is said. */
+  /** Items of a page, 1 to 50; 20 by default. */
   readonly limit?: number
   /** From 1. */
   readonly page?: number
@@ -28,7 +28,7 @@ export interface PageQuery {
 
 const pageFields = ["cursor", "limit", "page", "pageSize"]
 
-/** Makes what reads a listing by its query. The first page is asked for at once. */
+/** Makes a function that reads a listing. It requests the first page at once. */
 export const makeListing =
   <A, Q extends PageQuery>(ask: Ask, operation: OperationName, filter: ReadonlyArray<keyof Q>) =>
   (query: Q, options: CallOptions | undefined, id?: string): Listing<A> => {

@@ -9,7 +9,7 @@ import { makeAsk } from "./Ask.ts"
 import type { Listing, PageQuery } from "./Pages.ts"
 import { makeListing } from "./Pages.ts"
 
-/** A delivery with what is sent and every attempt. */
+/** A delivery with its body and every attempt. */
 export type Delivery = typeof Wire.DeliveryDetail.Encoded
 
 /** A delivery in a listing. */
@@ -22,10 +22,10 @@ export interface DeliveryQuery extends PageQuery {
 
 /** The deliveries of the account. An unknown id rejects with `DELIVERY_NOT_FOUND`. */
 export interface Deliveries {
-  /** Those of a run, newest first. Rejects with `RUN_NOT_FOUND`. */
+  /** The deliveries of a run, newest first. Rejects with `RUN_NOT_FOUND`. */
   list(runId: string, query?: DeliveryQuery, options?: CallOptions): Listing<DeliveryItem>
   get(id: string, options?: CallOptions): Promise<Delivery>
-  /** Sends it again, whatever became of it. */
+  /** Sends a delivery again, whatever its state. */
   redeliver(id: string, options?: CallOptions): Promise<DeliveryItem>
 }
 

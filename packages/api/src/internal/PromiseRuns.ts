@@ -1,8 +1,8 @@
 /**
- * Runs, as promises, and their events to iterate over.
+ * Runs as promises, and their events as async iterables.
  *
- * Guarantees: a stream of events that breaks off is asked for again where it broke off, so that no
- * event is lost and none comes twice. Leaves out: waiting for ever for a server that is gone.
+ * Guarantees: if an event stream breaks, a new one starts after the last event, so no event is lost
+ * or comes twice. Leaves out: waiting without limit for a server that is gone.
  */
 import type { Json } from "@millrace/core/domain/Json"
 import type { RunStatus } from "@millrace/core/domain/Run"
@@ -24,70 +24,70 @@ export type RunItem = typeof Wire.RunItem.Encoded
 /** What happened to one node (specification 2.6). */
 export type NodeRun = typeof Wire.NodeRun.Encoded
 
-/** What is handier in a run than on the wire. */
+/** The fields of a run that differ from the wire. */
 interface Handy {
-  /** What arrived at the response node; `null` without one. */
+  /** The input of the response node; `null` without one. */
   readonly output: Json
-  /** By node id, in the order of the workflow; also nodes that were skipped or not reached. */
+  /** All nodes by id, in the order of the workflow. Also the skipped and not reached ones. */
   readonly nodes: { readonly [id: string]: NodeRun }
 }
 
-/** How a run stands or ended (specification 2.5), and what a listing shows of it. */
+/** A run with its current state or its result (specification 2.5). */
 export type Run = Omit<typeof Wire.RunRead.Encoded, "nodeRuns"> & Handy
 
-/** A run of a batch; `omitted` where its data would have made the answer too large. */
+/** A run of a batch. `omitted` if its data would have made the answer too large. */
 export type RunDetail = Omit<typeof Wire.RunDetail.Encoded, "nodeRuns"> & Handy
 
 /** What to start (specification 4.5). */
 export type StartRequest = Given<typeof Wire.StartRun.Encoded>
 
-/** What a start would cost, and what stands against it. */
+/** What a start would cost, and why it would be refused. */
 export type RunEstimate = typeof Wire.RunEstimate.Encoded
 
 /** Which runs to list. */
 export interface RunQuery extends PageQuery {
   readonly workflowId?: string
   readonly status?: RunStatus
-  /** A part of the workflow's name or of the error in any case, or the beginning of a run id. */
+  /** A part of the workflow's name or the error, in any case, or the beginning of a run id. */
   readonly search?: string
 }
 
-/** What comes while a run is followed: the run as it is, then its events, each with its number. */
+/** An item of a followed run: first a snapshot of the run, then its events with their numbers. */
 export type StreamedEvent =
   | {
       readonly event: "snapshot"
-      /** `sequence` is the number of the last event that the run takes into account. */
+      /** `sequence` is the number of the last event before the snapshot. */
       readonly data: { readonly sequence: number; readonly run: Run }
     }
   | Exclude<WireEvent, { readonly event: "snapshot" }>
 
 /** How to start a run. */
 export interface StartOptions extends CallOptions {
-  /** A name for this start: repeated under it within 24 hours, the same request starts one run. */
+  /** A key for this start. Repeating the request with it within 24 hours starts no second run. */
   readonly idempotencyKey?: string
 }
 
-/** How long to wait; without a timeout as long as it takes. */
+/** How long to wait; without a timeout, until the run has ended. */
 export interface WaitOptions extends CallOptions {
   readonly timeout?: Duration
 }
 
-/** From where to follow a run. */
+/** Which events of a run to follow. */
 export interface FollowOptions extends CallOptions {
-  /** The number of the last event that is known; 0 where nothing is said. */
+  /** The number of the last known event; 0 by default. */
   readonly after?: number
 }
 
 /** A started run. */
 export interface RunHandle {
   readonly id: string
-  /** True where an earlier start under the same idempotency key has started it. */
+  /** True if an earlier start with the same idempotency key has started it. */
   readonly isReplay: boolean
-  /** Resolves when the run has ended, however; rejects with `TIMEOUT` while the run goes on. */
+  /** Resolves when the run has ended. Rejects with `TIMEOUT`; the run continues then. */
   wait(options?: WaitOptions): Promise<Run>
-  /** Ends the run at once. Of a canceled run a no-op, of one that ended otherwise `RUN_ENDED`. */
+  /** Ends the run at once. Rejects with `RUN_ENDED` if it has completed or failed. */
   cancel(options?: CallOptions): Promise<RunItem>
-  /** A snapshot, then every event behind `after`, to the end of the run. */
+  /** A snapshot, then every event after the number `after`, until the run ends. */
   events(options?: FollowOptions): AsyncIterable<StreamedEvent>
 }
 
@@ -96,28 +96,28 @@ export interface Runs {
   /** Newest first. */
   list(query?: RunQuery, options?: CallOptions): Listing<RunItem>
   /**
-   * Freezes the workflow as it is now and runs it. Rejects with `WORKFLOW_NOT_FOUND`, or with
-   * `INVALID_GRAPH` and every problem of the graph and the values, or where credits do not cover
-   * it with `INSUFFICIENT_CREDITS` or `BEYOND_MAX_CREDITS`; then nothing was started.
+   * Runs the workflow as it is now. Later changes do not affect the run. Rejects with
+   * `WORKFLOW_NOT_FOUND`, with `INVALID_GRAPH` and every problem of the graph and the values, or,
+   * if credits do not cover the run, with `INSUFFICIENT_CREDITS` or `BEYOND_MAX_CREDITS`.
    */
   start(request: StartRequest, options?: StartOptions): Promise<RunHandle>
-  /** What a start would cost, node by node, or everything that stands against it. */
+  /** What a start would cost, node by node, or all reasons why it would be refused. */
   estimate(request: StartRequest, options?: CallOptions): Promise<RunEstimate>
   get(id: string, options?: CallOptions): Promise<Run>
-  /** Known runs, in the order in which they were first asked for; at most 50 ids. */
+  /** The known runs of at most 50 ids, in the order of the ids. */
   batch(ids: ReadonlyArray<string>, options?: CallOptions): Promise<ReadonlyArray<RunDetail>>
-  /** As on a handle, for a run that is known by its id only. */
+  /** As on a handle, by id. */
   cancel(id: string, options?: CallOptions): Promise<RunItem>
-  /** As on a handle, for a run that is known by its id only. */
+  /** As on a handle, by id. */
   events(id: string, options?: FollowOptions): AsyncIterable<StreamedEvent>
-  /** As on a handle, for a run that is known by its id only. */
+  /** As on a handle, by id. */
   wait(id: string, options?: WaitOptions): Promise<Run>
 }
 
-/** How long to wait before a stream that broke off is asked for again. */
+/** How long to wait before a broken stream is replaced. */
 const pauseMillis = 1_000
 
-/** After so many tries without any event the last failure is the caller's. */
+/** After so many tries without an event, the last error is thrown. */
 const triesInARow = 30
 
 /** The longest time that a timer can be set to. */
@@ -166,7 +166,7 @@ const follow = async function* (
   }
 }
 
-/** Calls with a signal that is aborted after so long, too. */
+/** Calls with a signal that is also aborted after the timeout. */
 const within = async <A>(
   id: string,
   { signal, timeout }: WaitOptions,
@@ -193,7 +193,7 @@ const within = async <A>(
   }
 }
 
-/** What takes time: following a run, and waiting for its end. */
+/** Following a run, and waiting for its end. */
 const makeFollowing = (transport: Transport, get: Runs["get"]): Pick<Runs, "events" | "wait"> => ({
   events: async function* (id, options = {}) {
     checkId(id)

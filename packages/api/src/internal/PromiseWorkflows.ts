@@ -1,5 +1,5 @@
 /**
- * Workflows, as promises.
+ * Workflows as promises.
  */
 import type { Transport } from "../Transport.ts"
 import type { ValidateWorkflow, Validation } from "../ValidationWire.ts"
@@ -13,41 +13,41 @@ import { makeListing } from "./Pages.ts"
 /** A workflow (specification 2.1). Times are ISO 8601 in UTC. */
 export type Workflow = typeof Wire.Workflow.Encoded
 
-/** A workflow in a listing: how many nodes it has instead of nodes and edges. */
+/** A workflow in a listing. It has the number of nodes in place of nodes and edges. */
 export type WorkflowItem = typeof Wire.WorkflowItem.Encoded
 
-/** The content of a workflow, of which only a name is needed. A builder makes one of these. */
+/** The content of a workflow. Only the name is required. A builder makes such a document. */
 export type WorkflowDocument = Given<typeof Wire.CreateWorkflow.Encoded>
 
-/** What to set of a workflow; `nodes` and `edges` replace the whole array. */
+/** The fields to set of a workflow. `nodes` and `edges` replace the whole array. */
 export type WorkflowChange = Given<typeof Wire.UpdateWorkflow.Encoded>
 
-/** What to add with `addNode` (specification 4.4). */
+/** The node to add with `addNode` (specification 4.4). */
 export type NewNode = Given<typeof Wire.AddNode.Encoded>
 
-/** What was added by `addNode` (specification 2.7). */
+/** The node that `addNode` has added (specification 2.7). */
 export type AddedNode = typeof Wire.AddedNode.Encoded
 
-/** What a validation lays over the workflow, as a start would. */
+/** The changes that a validation applies to the workflow, as a start would. */
 export type WorkflowOverlay = Given<typeof ValidateWorkflow.Encoded>
 
-/** What a start would say, problem by problem. */
+/** The problems that a start would report. */
 export type WorkflowValidation = typeof Validation.Encoded
 
-/** A workflow and its revision, to give as `ifMatch` with a change. */
+/** A workflow and its revision, for the `ifMatch` of a change. */
 export interface TaggedWorkflow {
   readonly workflow: Workflow
   readonly etag: string
 }
 
-/** Which workflows to list; `search` is a part of the name, in any case. */
+/** Which workflows to list. `search` is a part of the name, in any case. */
 export interface WorkflowQuery extends PageQuery {
   readonly search?: string
 }
 
 /** How to change a workflow. */
 export interface UpdateOptions extends CallOptions {
-  /** The revision that the change is based on; any where nothing is said. */
+  /** The revision that the change is based on; any by default. */
   readonly ifMatch?: string
 }
 
@@ -55,20 +55,20 @@ export interface UpdateOptions extends CallOptions {
 export interface Workflows {
   /** Newest first. */
   list(query?: WorkflowQuery, options?: CallOptions): Listing<WorkflowItem>
-  /** Stores a new workflow. Drafts are welcome; what cannot be a graph is `INVALID_GRAPH`. */
+  /** Stores a new workflow, also a draft. Rejects with `INVALID_GRAPH` if it cannot be a graph. */
   create(document: WorkflowDocument, options?: CallOptions): Promise<Workflow>
   get(id: string, options?: CallOptions): Promise<Workflow>
   /** As {@link get}, with the revision. */
   getTagged(id: string, options?: CallOptions): Promise<TaggedWorkflow>
-  /** Sets the given fields. Rejects with `REVISION_MISMATCH` where `ifMatch` is outdated. */
+  /** Sets the given fields. Rejects with `REVISION_MISMATCH` if `ifMatch` is outdated. */
   update(id: string, change: WorkflowChange, options?: UpdateOptions): Promise<Workflow>
-  /** Its runs stay and go on. */
+  /** Deletes a workflow. Its runs stay and continue. */
   remove(id: string, options?: CallOptions): Promise<void>
   /** A new workflow with the same content, called `<name> (copy)`. */
   duplicate(id: string, options?: CallOptions): Promise<Workflow>
   /** Adds one node, placed by `position`, or by `column` and `row`, or after the last column. */
   addNode(id: string, node: NewNode, options?: CallOptions): Promise<AddedNode>
-  /** What a start would say, without starting. */
+  /** Reports the problems that a start would report, and starts nothing. */
   validate(
     id: string,
     overlay?: WorkflowOverlay,

@@ -1,6 +1,6 @@
 /**
- * Where the operations are, for whoever must not load their definition: method and path below
- * `/api/v1`. The compiler compares it with the definition.
+ * Method and path of the operations below `/api/v1`, for code that must not load the definition of
+ * the API. The compiler compares them with the definition.
  */
 import type { Api } from "../Api.ts"
 import type { OperationName } from "../Transport.ts"

@@ -1,8 +1,8 @@
 /**
- * Letting time pass, until somebody does not want to wait any longer.
+ * Waiting, with a signal that ends the wait.
  */
 
-/** Resolves after so long; rejects as soon as the signal is aborted. */
+/** Resolves after a time. Rejects when the signal is aborted. */
 export const sleep = (millis: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted()

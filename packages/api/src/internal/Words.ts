@@ -1,10 +1,10 @@
 /**
- * The words of operations and of their groups in the OpenAPI document.
+ * The titles and descriptions of operations and groups in the OpenAPI document.
  */
 import type { HttpApiEndpoint } from "effect/http-api"
 import { OpenApi } from "effect/http-api"
 
-/** An operation with its words: a title, and what a caller should know. */
+/** An operation with a title and a description. */
 export const described = <E extends HttpApiEndpoint.Constraint>(
   summary: string,
   description: string | undefined,
@@ -15,6 +15,6 @@ export const described = <E extends HttpApiEndpoint.Constraint>(
   return any.annotateMerge(OpenApi.annotations(words)) as unknown as E
 }
 
-/** The words of a group. */
+/** The title and description of a group. */
 export const titled = (title: string, description: string) =>
   OpenApi.annotations({ title, description })

@@ -1,6 +1,6 @@
 /**
- * All deliveries of the stores in memory: the run store puts them in with its commits, the webhook
- * store takes them out.
+ * All deliveries of the stores in memory. Commits of the run store add them; the webhook store has
+ * all other operations.
  *
  * Guarantees: every method is one synchronous step. Leaves out: signing secrets.
  */
@@ -29,10 +29,10 @@ interface Entry {
   readonly id: DeliveryId
   readonly createdAt: Timestamp
   readonly delivery: Delivery
-  /** Attempts that are over, in order. */
+  /** The finished attempts, in order. */
   log: ReadonlyArray<DeliveryAttempt>
   standing: DeliveryStanding
-  /** Its place among those that are due; `undefined` once it has ended. */
+  /** Its place among the due deliveries; `undefined` once it has ended. */
   due: Due | undefined
 }
 
@@ -43,7 +43,7 @@ interface Due {
   readonly entry: Entry
 }
 
-/** A claim and its delivery, without the account's secrets, which are kept elsewhere. */
+/** A claim and its delivery, without the account's secrets. */
 export interface Taken extends Omit<Claim, "secrets"> {
   readonly delivery: Delivery
 }
@@ -56,7 +56,7 @@ const itemOf = ({ delivery, standing }: Entry): DeliveryItem => {
   return { ...head, state, attempts, nextAttemptAt, settledAt }
 }
 
-/** Counts against a bound, beginning with what is in hand already. */
+/** Counts deliveries by a key, up to a bound. */
 class Room {
   readonly #counts = new Map<string, number>()
   readonly #bound: number
@@ -77,7 +77,6 @@ class Room {
 export class Deliveries extends Context.Service<Deliveries, Outbox>()(
   "@millrace/memory/Deliveries",
 ) {
-  /** None yet. */
   static readonly layer: Layer.Layer<Deliveries> = Layer.sync(Deliveries, () => new Outbox())
 }
 
@@ -88,7 +87,7 @@ export class Outbox {
   readonly #due = Timeline.make<Due>()
   readonly #byRun = new Map<string, Array<Entry>>()
 
-  /** Puts new deliveries in; one that is there already stays as it is. */
+  /** Adds deliveries. One that exists stays unchanged. */
   insert(deliveries: ReadonlyArray<Delivery>, now: Timestamp): void {
     for (const delivery of deliveries) {
       const { createdAt, id, runId } = delivery

@@ -1,7 +1,7 @@
 /**
- * The names of starts, for as long as they hold.
+ * The idempotency keys of starts, until they expire.
  *
- * Guarantees: holds no more names than were taken within that time. Leaves out: the runs.
+ * Guarantees: expired keys are removed. Leaves out: the runs.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { KnownStart, IdempotencyKey } from "@millrace/core/domain/Idempotency"
@@ -15,9 +15,9 @@ interface Entry extends KnownStart {
 
 const nameOf = (account: AccountId, key: string): string => JSON.stringify([account, key])
 
-/** Names of starts. Mutable; every method is one synchronous step. */
+/** Idempotency keys. Mutable; every method is one synchronous step. */
 export class IdempotencyKeys {
-  /** In the order in which they were taken, which is that in which they expire. */
+  /** In the order in which they were stored, which is the order in which they expire. */
   readonly #entries = new Map<string, Entry>()
 
   find(account: AccountId, key: string, now: Timestamp): KnownStart | undefined {
@@ -26,7 +26,7 @@ export class IdempotencyKeys {
     return { runId: entry.runId, bodyHash: entry.bodyHash }
   }
 
-  /** False when the name is taken. */
+  /** Stores a key. False if it is in use. */
   take({ accountId, id }: Run, { bodyHash, key }: IdempotencyKey, now: Timestamp): boolean {
     if (this.find(accountId, key, now) !== undefined) return false
     for (const [name, { expiresAt }] of this.#entries) {

@@ -1,7 +1,7 @@
 /**
  * The messages of the runs in memory.
  *
- * Guarantees: numbers without gaps, an id once. Leaves out: waking the run.
+ * Guarantees: numbers have no gaps; each id is stored once. Leaves out: waking the run.
  */
 import type { RunId } from "@millrace/core/domain/Id"
 import { messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
@@ -22,8 +22,8 @@ export class Inboxes {
   readonly #inboxes = new Map<RunId, Array<Entry>>()
 
   /**
-   * Appends a message and gives its number; `undefined` where there is no room. One from outside
-   * counts, and is kept for a while only.
+   * Appends a message and returns its number; `undefined` if the inbox is full. Only messages from
+   * outside count, and only they expire.
    */
   append(run: RunId, draft: NewMessage, now: Timestamp, isOutside: boolean): number | undefined {
     const entries = this.#inboxes.get(run) ?? []
@@ -38,7 +38,7 @@ export class Inboxes {
     return number
   }
 
-  /** The message of this id, if there is one. */
+  /** The number of the message with this id, if there is one. */
   numberOf(run: RunId, id: string): number | undefined {
     return this.#inboxes.get(run)?.find((entry) => entry.id === id)?.message.number
   }

@@ -2,7 +2,7 @@
  * The key store in memory.
  *
  * Guarantees: every method is one synchronous step; windows and expiry follow Effect's clock.
- * Leaves out: durability; what it holds ends with the process.
+ * Leaves out: durability.
  */
 import type { Account } from "@millrace/core/domain/Account"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
@@ -77,7 +77,7 @@ class Keys {
     return { _tag: "Admitted", accountId: entry.key.accountId, keyId: entry.key.id, window }
   }
 
-  /** Why a key cannot be stored, or `undefined` when it can. */
+  /** Why a key cannot be stored; `undefined` if it can. */
   problemOf(key: ApiKey, hash: Uint8Array, now: Timestamp) {
     const { accountId, id, label } = key
     if (!this.accounts.has(accountId)) return new AccountNotFound({ accountId })
@@ -159,7 +159,7 @@ const make = (accounts: Map<AccountId, Account>) => {
   })
 }
 
-/** A key store that keeps its accounts where the run store finds them. */
+/** A key store. The run store reads the same accounts. */
 export const layer: Layer.Layer<KeyStore, never, Accounts> = Layer.effect(
   KeyStore,
   Effect.map(Accounts, make),

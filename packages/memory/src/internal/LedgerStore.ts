@@ -1,8 +1,8 @@
 /**
- * The ledger store in memory, and the books that the run store moves credits in.
+ * The ledger store in memory, and the books in which the run store moves credits.
  *
- * Guarantees: every method is one synchronous step; grants end by Effect's clock. Leaves out:
- * durability; what it holds ends with the process.
+ * Guarantees: every method is one synchronous step; grants expire by Effect's clock. Leaves out:
+ * durability.
  */
 import type { AdminOperation, Grant, CreditBalance, Settled } from "@millrace/core/domain/Grant"
 import * as Grants from "@millrace/core/domain/Grant"
@@ -50,14 +50,14 @@ export class Books {
     return this.#books.get(account) ?? emptyBook(account)
   }
 
-  /** An account as it is now, with what is over taken back. */
+  /** An account as it is now. Takes back its expired grants. */
   settled(account: AccountId, now: Timestamp): Book {
     const book = this.bookOf(account)
     this.#take(book, Grants.settle(book.balance, now))
     return book
   }
 
-  /** Why runs cannot have this, one after the other, or `undefined` when they can. */
+  /** Why an account cannot cover these moves, one after the other; `undefined` if it can. */
   problemOf(
     account: AccountId,
     moves: ReadonlyArray<ReadonlyArray<RunEntry>>,
@@ -76,7 +76,7 @@ export class Books {
     return undefined
   }
 
-  /** Moves what a run moves. */
+  /** Applies the entries of a run. */
   move(account: AccountId, run: RunId, moved: ReadonlyArray<RunEntry>): void {
     if (moved.length === 0) return
     const book = this.#kept(this.bookOf(account))
@@ -84,7 +84,7 @@ export class Books {
     for (const entry of moved) this.#append(book, Ledger.entryOf(account, run, entry))
   }
 
-  /** Does what is done by hand, unless it was done; the first time's entry is the answer. */
+  /** Performs an operator's operation, unless its id was used before. Returns the first entry. */
   once(
     { accountId, id }: AdminOperation,
     kind: Ledger.HandEntryKind,
@@ -115,7 +115,7 @@ export class Books {
   }
 }
 
-/** Runs that an audit looks at. */
+/** The runs that an audit reads. */
 interface RunSource {
   readonly ofAccount: (account: AccountId) => ReadonlyArray<Run>
   readonly all: () => ReadonlyArray<Run>

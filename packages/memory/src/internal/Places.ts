@@ -1,7 +1,7 @@
 /**
- * The open runs of the run store in memory, by who is to work on them.
+ * The open runs of the run store in memory: owned, parked or queued.
  *
- * Guarantees: a run is in one place, and in none once it is terminal. Leaves out: whose turn it is.
+ * Guarantees: an open run is in one place, an ended run in none. Leaves out: whose turn it is.
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { PagePosition } from "@millrace/core/domain/Page"
@@ -11,7 +11,7 @@ import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import * as Timeline from "./Timeline.ts"
 
-/** A run and everything that belongs to it. */
+/** A run with its definition, node runs and events. */
 export interface Entry {
   readonly id: RunId
   readonly createdAt: Timestamp
@@ -19,11 +19,11 @@ export interface Entry {
   readonly nodeRuns: Map<string, NodeRun>
   readonly events: Array<RunEvent>
   run: Run
-  /** Since when a run that was woken may be taken. */
+  /** Since when a woken run may be claimed. */
   readyAt?: Timestamp | undefined
 }
 
-/** A run without an owner, at the time since which it may be taken. */
+/** A run without an owner, at the time since which it may be claimed. */
 interface Waiting extends PagePosition {
   readonly entry: Entry
 }
@@ -35,12 +35,11 @@ const waitingOf = (entry: Entry): Waiting => ({
 })
 
 /**
- * The open runs by who is to work on them: per owner, parked until their time, or queued in the
- * line of their account. A run is in exactly one place, and in none once it is terminal; suspects
- * that nobody owns are in none but their own.
+ * The open runs: by owner, parked until their time, or in the queue of their account. Suspects
+ * without an owner are only among the suspects.
  */
 export class Places {
-  /** The open runs with losses, wherever else they are. */
+  /** The open runs with losses. They may also be in another place. */
   readonly suspects = new Set<Entry>()
   readonly queued = new Map<AccountId, Timeline.Timeline<Waiting>>()
   readonly parked = Timeline.make<Waiting>()
@@ -69,7 +68,7 @@ export class Places {
       if (entries?.size === 0) this.owned.delete(owner)
       return
     }
-    // One that is due may be in either place.
+    // A due run may be parked or queued.
     this.parked.remove(waitingOf(entry))
     const line = this.queued.get(accountId)
     line?.remove(waitingOf(entry))
@@ -107,7 +106,7 @@ export class Places {
     this.add(entry)
   }
 
-  /** Gives an entry its next run, and its place where that moves it. */
+  /** Changes the run of an entry, and moves the entry to its new place. */
   update(entry: Entry, run: Run): void {
     const { dueAt, losses, owner } = entry.run
     const moves =
@@ -120,7 +119,7 @@ export class Places {
     const isOthers = run.owner !== owner || run.revision !== entry.run.revision
     entry.run = run
     if (!moves) return
-    // How long it has been ready does not count once somebody has had it.
+    // A run that had an owner no longer counts as woken.
     if (isOthers) entry.readyAt = undefined
     this.add(entry)
   }

@@ -2,7 +2,7 @@
  * The run store in memory.
  *
  * Guarantees: every method is one synchronous step, so a commit is applied as a whole or not at
- * all; leases follow Effect's clock. Leaves out: durability; what it holds ends with the process.
+ * all; leases follow Effect's clock. Leaves out: durability.
  */
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { JsonObject } from "@millrace/core/domain/Json"
@@ -39,7 +39,7 @@ import { lineGate, lossesWith, lossesWithBlock, takenBack } from "./Suspects.ts"
 import * as Timeline from "./Timeline.ts"
 import { type Drawings, StoredWorkflows } from "./StoredWorkflows.ts"
 
-/** What a commit changes of a run; the rest is as its insert wrote it. */
+/** The run after a commit. The commit cannot change the fields that are taken from `run`. */
 const advance = (run: Run, next: Run, clearsLosses: boolean): Run => ({
   ...run,
   status: next.status,
@@ -80,7 +80,7 @@ const matcher = (query: RunQuery): ((run: Run) => boolean) => {
     found(run)
 }
 
-/** Lets runs pass as long as fewer of their kind than its limit have an owner or have passed. */
+/** A cap: open while fewer runs of a kind than the limit are owned or were added. */
 const gate = (
   limitOf: (run: Run) => number,
   kindOf: (run: Run) => string,
@@ -92,7 +92,7 @@ const gate = (
   return { isOpen: (run: Run) => (counts.get(kindOf(run)) ?? 0) < limitOf(run), add }
 }
 
-/** One item of each sequence, then the next of each, as long as there are any. */
+/** The first item of each sequence, then the second of each, and so on. */
 function* byTurns<A>(sequences: Iterable<Iterable<A>>): Iterable<A> {
   let going = [...sequences].map((each) => each[Symbol.iterator]())
   while (going.length > 0) {
@@ -138,7 +138,7 @@ class Runs {
     return timeline
   }
 
-  /** The one copy of a definition that all its runs share. */
+  /** The copy of a definition that all its runs share. */
   shared(definition: Definition): Definition {
     const known = this.definitions.get(definition.id)
     if (known === undefined) this.definitions.set(definition.id, definition)
@@ -161,12 +161,12 @@ class Runs {
     return entry
   }
 
-  /** True when the account of a run has its workflow, as the run was decided on it. */
+  /** True if the run's workflow is stored in the revision that the run names. */
   isCurrent({ accountId, workflowId, workflowRevision }: Run): boolean {
     return this.#workflows.find(accountId, workflowId)?.revision === workflowRevision
   }
 
-  /** False when the run is not as the commit expects it. */
+  /** False if the run is not in the state that the commit expects. */
   fits({ expected, run, seen = Infinity }: RunCommit, now: Timestamp): boolean {
     if (expected._tag === "New") {
       const { isCurrent, idempotencyKey } = expected
@@ -186,7 +186,7 @@ class Runs {
     )
   }
 
-  /** Applies a commit, or says why not. */
+  /** Applies a commit, or returns why not. */
   commit(commit: RunCommit, now: Timestamp): StaleRun | InsufficientCredits | undefined {
     const { credits = [], events, expected, messages = [], nodeRuns, rewritten, run } = commit
     const { starts = [], taken = [] } = commit
@@ -262,7 +262,7 @@ class Runs {
     return lossesWith(run, claimer, run.owner === null ? undefined : this.leases.get(run.owner))
   }
 
-  /** Open runs whose owner's lease has run out, and suspects, oldest first, that may be taken. */
+  /** The open runs with an expired lease, and the claimable suspects, oldest first. */
   *expired({ except, runner }: ClaimRequest, now: Timestamp): Iterable<Entry> {
     const { owned, suspects } = this.places
     const found = [...suspects].filter(({ run }) => run.owner === null && (run.dueAt ?? 0) <= now)
@@ -278,7 +278,7 @@ class Runs {
     }
   }
 
-  /** Queued runs turn by turn, as room and caps allow. What was taken before counts as owned. */
+  /** The queued runs in turn, as room and caps allow. Runs in `taken` count as owned. */
   queued(request: ClaimRequest, taken: ReadonlyArray<Entry>): Iterable<Entry> {
     const { after = "", except, roomPerAccount = Infinity } = request
     const { rooms, runsPerAccount, runsPerWorkflow } = request
@@ -341,7 +341,7 @@ class Runs {
       : this.take(entry, runner, { dueAt: null })
   }
 
-  /** A runner that lives has not died, whatever was taken from it. */
+  /** Removes the losses that were put down to the death of a runner that is alive. */
   takeBack(runner: RunnerId, blocked: Blocked | undefined): void {
     for (const entry of this.places.suspects) {
       const losses = takenBack(entry.run, runner, blocked)
@@ -481,8 +481,8 @@ const make = Effect.gen(function* () {
 })
 
 /**
- * An empty run store and the ledger that its commits move credits in. It sees the workflows of the
- * workflow store, and its deliveries go where the webhook store finds them.
+ * An empty run store, and the ledger in which its commits move credits. The workflow store and the
+ * webhook store share its workflows and deliveries.
  */
 export const layer: Layer.Layer<
   RunStore | LedgerStore,

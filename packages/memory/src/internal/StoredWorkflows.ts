@@ -1,6 +1,6 @@
 /**
- * All workflows of the stores in memory: the workflow store changes them, the run store sees which
- * are current.
+ * All workflows of the stores in memory. The workflow store changes them; the run store reads their
+ * revisions.
  *
  * Guarantees: every method is one synchronous step.
  */
@@ -37,7 +37,6 @@ const matcher = (search: string | undefined): ((workflow: Workflow) => boolean) 
 export class StoredWorkflows extends Context.Service<StoredWorkflows, Drawings>()(
   "@millrace/memory/StoredWorkflows",
 ) {
-  /** None yet. */
   static readonly layer: Layer.Layer<StoredWorkflows> = Layer.sync(
     StoredWorkflows,
     () => new Drawings(),
@@ -53,7 +52,7 @@ export class Drawings {
     return this.#own(account, id)?.workflow
   }
 
-  /** False when there is one of this identifier already. */
+  /** False if there is a workflow with this identifier. */
   insert(workflow: Workflow): boolean {
     if (this.#entries.has(workflow.id)) return false
     const entry = { id: workflow.id, createdAt: workflow.createdAt, workflow }

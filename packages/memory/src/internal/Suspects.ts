@@ -1,6 +1,6 @@
 /**
- * Runs that have lost owners: which losses a claim records, which suspects it may take, and which
- * losses are taken back. Pure; the rules are those of the port, see `RunStore.claim`.
+ * Runs that have lost owners: the losses that a claim adds, the suspects that it may take, and the
+ * losses that are removed again. Pure. `RunStore.claim` of the ports has the rules.
  */
 import type { RunnerId } from "@millrace/core/domain/Id"
 import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
@@ -10,11 +10,11 @@ import type { Timestamp } from "@millrace/core/domain/Timestamp"
 
 const nodesOf = ({ active }: Run): ReadonlyArray<number> => active.map(({ ordinal }) => ordinal)
 
-/** Losses with one more, if there is room for it. */
+/** The losses and one more; unchanged if the list is full. */
 const withLoss = (losses: ReadonlyArray<Loss>, loss: Loss): ReadonlyArray<Loss> =>
   losses.length < lossesPerRun ? [...losses, loss] : losses
 
-/** The losses of a run once this runner has claimed it. `lostAt`: when its owner's lease ended. */
+/** The losses of a run after this runner has claimed it. `lostAt`: when its owner's lease ended. */
 export const lossesWith = (
   run: Run,
   claimer: RunnerId,
@@ -26,7 +26,7 @@ export const lossesWith = (
   return withLoss(losses, { runner: owner, lostAt, nodes: nodesOf(run), cause: "died" })
 }
 
-/** Decides over the line of suspects, one after the other, for one claim of one runner. */
+/** Decides for the suspects, one after the other, whether a claim of a runner may take them. */
 export const lineGate = (owned: Iterable<Run>) => {
   let single = 0
   let several = 0
@@ -36,7 +36,7 @@ export const lineGate = (owned: Iterable<Run>) => {
     if (losses > 1) several += 1
   }
   for (const { losses } of owned) add(losses.length)
-  /** True where the next in line, with so many losses, may be taken; it is counted by that. */
+  /** True if the next suspect, with so many losses, may be taken. Then it counts as taken. */
   return (losses: number): boolean => {
     const isFree = losses > 1 ? single + several === 0 : several === 0 && single < suspectsAtOnce
     isOver ||= !isFree
@@ -45,7 +45,7 @@ export const lineGate = (owned: Iterable<Run>) => {
   }
 }
 
-/** The losses of a run without the deaths of a runner that lives. */
+/** The losses of a run without the deaths of a runner that is alive. */
 export const takenBack = (
   { id, losses }: Run,
   runner: RunnerId,
@@ -56,7 +56,7 @@ export const takenBack = (
     return blocked?.run === id ? [{ ...loss, cause: "blocked", millis: blocked.millis }] : []
   })
 
-/** The losses of a run whose owner lets go of its lease because the run is blocking it. */
+/** The losses of a run whose owner ends its lease because the run blocks it. */
 export const lossesWithBlock = (
   run: Run,
   owner: RunnerId,

@@ -1,13 +1,13 @@
 /**
- * Items in order of creation, then of identifier: the order of every listing and of every claim.
+ * Items sorted by creation, then by identifier: the order of every listing and every claim.
  *
- * Guarantees: adding the newest item costs nothing much, any other change a binary search and a
- * move of what follows. Leaves out: whose items these are; an account has its own timeline.
+ * Guarantees: adding the newest item is cheap. Any other change needs a binary search and moves the
+ * later items. Leaves out: accounts; each has its own timeline.
  */
 import type { Page, PagePosition, PageRequest } from "@millrace/core/domain/Page"
 import { fromOverfetch } from "@millrace/core/domain/Page"
 
-/** Negative when `a` was created before `b`. */
+/** Negative if `a` was created before `b`. */
 export const compare = (a: PagePosition, b: PagePosition): number =>
   a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
@@ -16,7 +16,7 @@ export interface Timeline<A extends PagePosition> {
   readonly items: ReadonlyArray<A>
   readonly add: (item: A) => void
   readonly remove: (position: PagePosition) => void
-  /** A page of what `view` shows, newest first; items for which it has nothing are left out. */
+  /** A page of what `view` returns, newest first. Leaves out items for which it returns nothing. */
   readonly page: <B extends PagePosition>(
     request: PageRequest,
     view: (item: A) => B | undefined,
@@ -27,7 +27,7 @@ export interface Timeline<A extends PagePosition> {
 export const make = <A extends PagePosition>(): Timeline<A> => {
   const items: Array<A> = []
 
-  /** How many items lie before this position. */
+  /** How many items come before this position. */
   const indexOf = (position: PagePosition): number => {
     let low = 0
     let high = items.length

@@ -1,8 +1,8 @@
 /**
  * The webhook store in memory.
  *
- * Guarantees: every method is one synchronous step; what is due and what has expired follow
- * Effect's clock. Leaves out: durability; what it holds ends with the process.
+ * Guarantees: every method is one synchronous step; due times and expiry follow Effect's clock.
+ * Leaves out: durability.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
@@ -13,7 +13,7 @@ import type { Taken } from "./Deliveries.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { compare } from "./Timeline.ts"
 
-/** What a secret was sealed with. */
+/** The name of the key that sealed a secret. */
 const keyOf = ({ sealed }: StoredSecret): string => sealed.replace(/\.[^.]*$/, "")
 
 /** All signing secrets of one store. Mutable. */
@@ -90,5 +90,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** A webhook store over the deliveries that a run store fills. */
+/** A webhook store. The run store adds to the same deliveries. */
 export const layer: Layer.Layer<WebhookStore, never, Deliveries> = Layer.effect(WebhookStore, make)

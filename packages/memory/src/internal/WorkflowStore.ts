@@ -1,8 +1,7 @@
 /**
  * The workflow store in memory.
  *
- * Guarantees: every method is one synchronous step, so nothing comes between. Leaves out:
- * durability; what it holds ends with the process.
+ * Guarantees: every method is one synchronous step. Leaves out: durability.
  */
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
@@ -28,7 +27,7 @@ const make = Effect.map(StoredWorkflows, (workflows) =>
   }),
 )
 
-/** The workflow store over workflows that the run store sees, too. */
+/** A workflow store. The run store reads the same workflows. */
 export const layer: Layer.Layer<WorkflowStore, never, StoredWorkflows> = Layer.effect(
   WorkflowStore,
   make,

@@ -1,27 +1,27 @@
 /**
- * Port schemas for small languages (rules, steps, templates) whose shape is checked by hand:
- * recursive, with bounds, and with clauses that a user can act on.
+ * Port schemas for rules, steps and templates. Their form is checked by functions, because it is
+ * recursive and bounded, and because the messages should tell a user what to change.
  *
- * Guarantees: a value that decodes passed the check. Leaves out: transforming it.
+ * Guarantees: a decoded value has passed the check. Leaves out: transforming values.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { issuesPerValue } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 
-/** One thing wrong with a value, and where in it. */
+/** A problem of a value, and its place in the value. */
 export interface Issue {
   readonly path: ReadonlyArray<string | number>
   readonly issue: string
 }
 
-/** What people and forms are told about a port. */
+/** The description of a port, for people and for forms. */
 export interface About {
   readonly description: string
-  /** An approximation: what JSON Schema cannot say stays with the check. */
+  /** An approximation. Only the check is exact. */
   readonly jsonSchema: JsonObject
 }
 
-/** A schema that accepts what `problemsOf` finds nothing against. */
+/** A schema that accepts the values without problems. */
 export const checked = <A>(
   problemsOf: (value: unknown) => ReadonlyArray<Issue>,
   { description, jsonSchema }: About,
@@ -32,7 +32,7 @@ export const checked = <A>(
   return Schema.Any.check(filter).annotate({ description })
 }
 
-/** Moves issues below a key or an index. */
+/** Puts a key or an index before the path of each issue. */
 export const below = (
   issues: ReadonlyArray<Issue>,
   ...path: ReadonlyArray<string | number>
@@ -42,7 +42,7 @@ export const below = (
 /** An issue with the value as a whole. */
 export const issue = (text: string): ReadonlyArray<Issue> => [{ path: [], issue: text }]
 
-/** Names the keys of an object that mean nothing. */
+/** An issue for each unknown key of an object. */
 export const unknownKeys = (
   object: JsonObject,
   known: ReadonlyArray<string>,

@@ -1,8 +1,8 @@
 /**
- * The condition node: lets its input out on one of two ports.
+ * The condition node: passes its input on at one of two ports.
  *
- * Guarantees: exactly one of `true` and `false` is taken. Leaves out: more than two ways; see the
- * switch node.
+ * Guarantees: exactly one of `true` and `false` is taken. Leaves out: more than two ports; see
+ * the switch node.
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
@@ -17,7 +17,7 @@ interface Ways {
   readonly false?: JsonValue
 }
 
-/** `condition`: the input leaves on `true` or on `false`. */
+/** `condition`: passes the input on at `true` or at `false`. */
 export const condition = define({
   key: "condition",
   effects: "none",

@@ -2,7 +2,7 @@
  * When two JSON values are the same value.
  *
  * Guarantees: the order of an object's keys does not matter, the order of an array's elements
- * does; `1` and `"1"` differ. Walks with a worklist, so a deep value cannot overflow the stack.
+ * does; `1` and `"1"` differ. It does not recurse, so a deep value cannot overflow the stack.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import type { Work } from "./Work.ts"
@@ -21,7 +21,7 @@ const pairsOfObjects = (left: JsonObject, right: JsonObject, work: Work) => {
     : undefined
 }
 
-/** The values that have to be the same inside; `undefined` when the two differ already. */
+/** The inner pairs that must be equal; `undefined` if the two values differ anyway. */
 const pairsWithin = (
   left: Json,
   right: Json,
@@ -36,7 +36,7 @@ const pairsWithin = (
     : pairsOfObjects(left as JsonObject, right as JsonObject, work)
 }
 
-/** True when both are the same JSON value; every comparison is counted. */
+/** True if both are the same JSON value. Counts every comparison as work. */
 export const isSame = (left: Json, right: Json, work: Work): boolean => {
   const pending: Array<[Json, Json]> = [[left, right]]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {

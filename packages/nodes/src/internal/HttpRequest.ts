@@ -1,9 +1,9 @@
 /**
- * The http_request node: calls a URL and puts out the answer.
+ * The http_request node: calls a URL. Its output is the answer.
  *
- * Guarantees: goes through the egress guard, so a URL that leads inside is never called; redirects
- * are not followed; one timeout bounds the whole exchange, from when it is the call's turn; every
- * attempt of a node that changes something says the same `Idempotency-Key`. Leaves out: binary
+ * Guarantees: calls go through the egress guard, so a URL of an internal network is never called.
+ * Redirects are not followed. The timeout includes the whole exchange, but not the wait for a turn.
+ * All attempts of a node that changes something have the same `Idempotency-Key`. Leaves out: binary
  * answers, which are read as text, and signing in.
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
@@ -51,7 +51,7 @@ const withDefault = (headers: Headers, name: string, value: string): Headers =>
     ? headers
     : { ...headers, [name]: value }
 
-/** The body's text and its type: texts as they are, everything else as JSON. */
+/** The text of a body and its type. Texts are sent as they are, other values as JSON. */
 const encoded = (body: JsonValue): readonly [text: string, type: string] =>
   typeof body === "string"
     ? [body, "text/plain; charset=utf-8"]
@@ -63,7 +63,7 @@ const failure = (message: string, retryable: boolean) =>
 const ofEgress = (error: EgressRefused | EgressFailed): NodeError =>
   failure(error.message, error._tag === "EgressFailed" && error.reason !== "too-large")
 
-/** Statuses that another attempt may well not meet. */
+/** True for a status that another attempt may not get. */
 const passing = (status: number): boolean => status >= 500 || [408, 425, 429].includes(status)
 
 const problemOfStatus = (status: number, url: string): NodeError | undefined => {
@@ -88,7 +88,7 @@ const decoderFor = (type: string) => {
   }
 }
 
-/** What the answer's body says: JSON parsed, everything else as text, nothing as `null`. */
+/** The body of an answer: parsed JSON, or text, or `null` if it is empty. */
 const decoded = ({ body, headers }: Answer): JsonValue => {
   const coding = headers["content-encoding"] ?? "identity"
   if (coding !== "identity" && body.byteLength > 0) {
@@ -113,7 +113,7 @@ interface Inputs {
   readonly timeoutSeconds?: number
 }
 
-/** Methods whose repetition changes nothing by definition. */
+/** True for a method that changes nothing. */
 const isRead = (method: string): boolean => method === "GET" || method === "HEAD"
 
 const callOf = (inputs: Inputs, node: CurrentNode["Service"]): Call => {

@@ -9,7 +9,7 @@ import { Schema } from "effect"
 import { carryOut, StepsInput } from "../Steps.ts"
 import { carriedOut } from "./Work.ts"
 
-/** `list`: carries out steps over an array. */
+/** `list`: performs steps over an array. */
 export const list = define({
   key: "list",
   effects: "none",

@@ -1,8 +1,8 @@
 /**
- * The merge node: brings arms of a graph together again.
+ * The merge node: joins branches of a graph.
  *
- * Guarantees: values come in the order of the workflow's edges, never in order of arrival; arms
- * that were not taken are left out. Leaves out: merging below the first level of objects.
+ * Guarantees: the values have the order of the workflow's edges, not of their arrival. Branches
+ * that were not taken are left out. Leaves out: merging inner objects.
  */
 import type { Json as JsonValue, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject, Json } from "@millrace/core/domain/Json"
@@ -12,7 +12,7 @@ import { Effect, Schema } from "effect"
 
 type Values = ReadonlyArray<JsonValue>
 
-/** One object with the keys of all; a later value wins. */
+/** An object with the keys of all. A later value replaces an earlier one. */
 const merged = (values: Values): Effect.Effect<JsonObject, NodeError> => {
   const odd = values.findIndex((each) => !isJsonObject(each))
   if (odd < 0) {

@@ -1,9 +1,9 @@
 /**
- * The request node: hands a run's values to the graph (specification 4.4, "the Request node").
+ * The request node: gives a run's values to the graph (specification 4.4, "the Request node").
  *
- * Guarantees: one output for each field that the node declares, taken when the run has a value for
- * it, and `values` with all of them. Leaves out: checking the values; a run that starts has checked
- * them, and applied the fields' defaults.
+ * Guarantees: each declared field has an output, which is taken if the run has a value for it. The
+ * output `values` has all of them. Leaves out: checking values and applying defaults; the start of
+ * a run does both.
  */
 import type { Json } from "@millrace/core/domain/Json"
 import { JsonObject } from "@millrace/core/domain/Json"

@@ -1,8 +1,8 @@
 /**
- * The response node: what arrives at it becomes the run's output.
+ * The response node: its input becomes the run's output.
  *
- * Guarantees: nothing goes on from here. Leaves out: putting the run's output together; that is
- * read from what the response nodes were given.
+ * Guarantees: it has no output port. Leaves out: building the run's output from several response
+ * nodes; the engine does that.
  */
 import { Json } from "@millrace/core/domain/Json"
 import { outputNameLength } from "@millrace/core/domain/Limits"

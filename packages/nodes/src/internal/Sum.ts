@@ -1,13 +1,13 @@
 /**
- * Adding numbers that people wrote in decimal: 0.1 + 0.2 is 0.3.
+ * Adds decimal numbers: 0.1 + 0.2 is 0.3.
  *
- * Guarantees: numbers of at most six decimals add up exactly, in any order, as long as the amounts
- * stay below nine billion; beyond that the result is as close as compensated addition gets.
+ * Guarantees: the sum of numbers with at most six decimals is exact, in any order, as long as the
+ * amounts are below nine billion. Other sums have the precision of compensated addition.
  */
 
 const scale = 1_000_000
 
-/** Millionths, if that is exactly what the number is. */
+/** A number in millionths, if it is a whole number of them. */
 const millionths = (value: number): number | undefined => {
   const scaled = Math.round(value * scale)
   return Number.isSafeInteger(scaled) && scaled / scale === value ? scaled : undefined
@@ -24,7 +24,7 @@ const exactly = (values: ReadonlyArray<number>): number | undefined => {
   return total / scale
 }
 
-/** Neumaier's sum: what each addition rounds away is kept and added at the end. */
+/** Neumaier's sum: collects the rounding errors and adds them at the end. */
 const compensated = (values: ReadonlyArray<number>): number => {
   let total = 0
   let lost = 0
@@ -36,6 +36,6 @@ const compensated = (values: ReadonlyArray<number>): number => {
   return Number.isFinite(total) ? total + lost : total
 }
 
-/** The sum of finite numbers; infinite when it is beyond what a number can hold. */
+/** The sum of finite numbers; infinite if it is too large for a number. */
 export const sumOf = (values: ReadonlyArray<number>): number =>
   exactly(values) ?? compensated(values)

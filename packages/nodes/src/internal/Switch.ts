@@ -1,5 +1,5 @@
 /**
- * The switch node: lets its input out on the port of the first case that matches.
+ * The switch node: passes its input on at the port of the first case that matches.
  *
  * Guarantees: exactly one port is taken; `default` when no case matches. Leaves out: several
  * matches at once.
@@ -19,14 +19,14 @@ import { compileRule, isHeldBy, problemsOfRule, ruleJsonSchema } from "../Rules.
 import type { Job } from "./Work.ts"
 import { carriedOut } from "./Work.ts"
 
-/** A way out of a switch node. */
+/** A case of a switch node. */
 export interface Case {
-  /** The output port, of the same shape as a node's id. */
+  /** The output port, in the form of a node's id. */
   readonly name: string
   readonly rule: Rule
 }
 
-/** The output that is taken when no case matches. */
+/** The output that is taken if no case matches. */
 export const otherwise = "default"
 
 const problemOfName = (name: unknown): string | undefined => {
@@ -56,7 +56,7 @@ const namesOf = (cases: unknown): ReadonlyArray<string> =>
       })
     : []
 
-/** Everything that is wrong with the cases of a switch node. */
+/** The problems of the cases of a switch node. */
 export const problemsOfCases = (cases: unknown): ReadonlyArray<Issue> => {
   if (!Array.isArray(cases)) return issue("expected an array of cases")
   if (cases.length > casesPerSwitch) return issue(`expected at most ${casesPerSwitch} cases`)
@@ -84,7 +84,7 @@ const CasesInput = checked<ReadonlyArray<Case>>(problemsOfCases, {
 
 type Ways = { readonly [name: string]: JsonValue }
 
-/** `switch`: the input leaves on the port of the first case that matches, else on `default`. */
+/** `switch`: passes the input on at the port of the first case that matches, else at `default`. */
 export const switchNode = define({
   key: "switch",
   effects: "none",

@@ -1,7 +1,7 @@
 /**
- * The transform node: makes a new value out of its input and the run's values, by a template.
+ * The transform node: makes a value from its input and the run's values by a template.
  *
- * Guarantees: see `Template.ts`. Leaves out: computing; there are nodes for that.
+ * Guarantees: see `Template.ts`. Leaves out: computing; other nodes do that.
  */
 import { Json } from "@millrace/core/domain/Json"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"

@@ -12,25 +12,25 @@ import { NodeError } from "@millrace/core/engine/CurrentNode"
 import { sentenceOf } from "@millrace/core/engine/NodeDefinition"
 import { Context, Effect, Layer, Semaphore } from "effect"
 
-/** Operations of a first slice, which is done at once: enough for almost every node. */
+/** Operations of the first slice, which is done at once. Enough for almost every node. */
 export const firstSlice = 1_000
 
-/** Operations of every further slice: one to three milliseconds. */
+/** Operations of every further slice, which takes one to three milliseconds. */
 export const slice = 50_000
 
-/** Characters that are read, compared or copied within one operation. */
+/** How many characters one operation reads, compares or copies. */
 export const charactersPerOperation = 64
 
-/** Elements or keys that are only copied or counted within one operation. */
+/** How many elements or keys one operation copies or counts. */
 export const itemsPerOperation = 4
 
-/** Operations that it takes to go through a text once. */
+/** The operations of reading a text once. */
 export const operationsOf = (text: string): number => 1 + text.length / charactersPerOperation
 
-/** Work that can be left and gone on with: each `yield` is a place for that. */
+/** Work that can pause at each `yield`. */
 export type Job<A> = Generator<void, A, void>
 
-/** Counts the operations of one attempt. An operation is a step of a path, a comparison, a copy. */
+/** Counts the operations of an attempt. An operation is a step of a path, a comparison, a copy. */
 export class Work {
   /** Operations so far. */
   done = 0
@@ -42,8 +42,8 @@ export class Work {
   }
 
   /**
-   * Counts operations. True when the slice is used up and the job should yield. Throws an `Error`
-   * whose message is one clause when the attempt has done more than it may.
+   * Counts operations. True if the slice is used up and the job should yield. Throws an `Error`,
+   * whose message is a clause, if the attempt has done more than it may.
    */
   spend(operations: number): boolean {
     this.done += operations
@@ -56,7 +56,7 @@ export class Work {
     return this.done >= this.#sliceEnd
   }
 
-  /** Begins another slice. */
+  /** Begins a slice. */
   goOn(): void {
     this.#sliceEnd = this.done + slice
   }
@@ -71,7 +71,7 @@ export class ComputePermit extends Context.Service<ComputePermit, Semaphore.Sema
 
 const refusal = (error: unknown) => new NodeError({ message: sentenceOf(error), retryable: false })
 
-/** Carries out a job in slices. What it throws fails the node, and no other attempt is made. */
+/** Does a job in slices. If it throws, the node fails without another attempt. */
 export const carriedOut = <A>(
   begin: (work: Work) => Job<A>,
 ): Effect.Effect<A, NodeError, ComputePermit> =>

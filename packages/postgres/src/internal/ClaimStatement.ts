@@ -1,42 +1,41 @@
 /**
- * The statement of a claim: whose turn it is, decided where the rows are.
+ * The statement of a claim. The database decides whose turn it is.
  *
- * It is written to be read from its end: a run is only looked for, and only locked, when those
- * before it were too few. That is how Postgres evaluates recursive queries, unions and limits.
+ * Read the statement from its end. Postgres evaluates recursive queries, unions and limits lazily,
+ * so a run is looked for and locked only if the earlier parts gave too few runs.
  *
- * Guarantees: a claim reads what it takes, what somebody else is taking, and one row for each
- * owner; under caps also what has an owner, of the accounts that it looks at; never a whole table,
- * also not with a plan that was made when it was empty. Claims that happen at once share what
- * there is, and nobody waits for anybody. Leaves out: who asks, and what becomes of the runs.
+ * Guarantees: a claim reads the runs that it takes, the runs that other claims are taking, and one
+ * row for each owner. Under caps it also reads the owned runs of the accounts that it considers. It
+ * never reads a whole table, even with a plan from when the table was empty. Claims at the same
+ * time share the runs and do not wait for each other. Leaves out: what happens to the runs.
  *
- * Parameters: $1 runner, $2 milliseconds of its lease, $3 limit, $4 identifiers of runs that the
- * runner cannot execute, $5 the account whose turn was last, $6 an object of how many runs of some
- * accounts to take at most and $7 how many of every other; $8 how many parked runs that are due to
- * look for, which is none when they were put into the queue before; $9 and $10 the caps per
- * account and per workflow, where there are any.
+ * Parameters: $1 the runner, $2 its lease in milliseconds, $3 the limit, $4 the ids of runs that
+ * the runner cannot execute, $5 the account that had the last turn, $6 an object with the room of
+ * some accounts, $7 the room of every other account, $8 how many due parked runs to look for (0 if
+ * they are in the queue), $9 and $10 the caps per account and per workflow, if there are any.
  */
 import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
 import { millisOf } from "./DatabaseClock.ts"
 import { isSuspect, withLoss } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 
-/** How many parked runs that are due one statement puts into the queue at most. */
+/** How many due parked runs one statement puts into the queue at most. */
 export const dueAtOnce = 1_000
 
 /** The database's clock, in milliseconds since the epoch. */
 export const nowMillis = millisOf("statement_timestamp()")
 
-/** Notes of a row of `runners` that its runner is heard of again, where its lease had run out. */
+/** Records in a row of `runners` that the runner is back, if its lease had expired. */
 export const noteReturn = (row: string): string => `returned_at =
   CASE WHEN ${row}.lease_until <= ${nowMillis} THEN ${nowMillis} ELSE ${row}.returned_at END`
 
-/** Renews the lease of a runner, or begins it: for each row of a source, or at once. */
+/** Begins or renews the lease of a runner, for each row of `source` if that is given. */
 export const renewal = (runner: string, leaseMillis: string, source = ""): string => `
   INSERT INTO runners AS r (id, lease_until)
   SELECT ${runner}::text, ${nowMillis} + ${leaseMillis}::int8 ${source}
   ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, ${noteReturn("r")}`
 
-/** Locks the run of each open one, and leaves out those that somebody is about to write. */
+/** Locks the run of each row of `open_runs`. Leaves out runs that are locked already. */
 export const lockRun = `CROSS JOIN LATERAL (
     SELECT r.due_at, r.account_id, r.workflow_id FROM runs r
     WHERE r.number = o.run FOR UPDATE SKIP LOCKED
@@ -44,7 +43,7 @@ export const lockRun = `CROSS JOIN LATERAL (
 
 const isQueued = "o.state = 'queued' AND o.losses = 0"
 
-/** Since when a queued run may be taken. The index of the queue has this very expression. */
+/** Since when a queued run may be claimed. The index of the queue has the same expression. */
 export const readyAt = "coalesce(o.ready_at, o.created_at)"
 
 const isDue = `o.state = 'parked' AND o.due_at <= ${nowMillis} AND o.losses = 0`
@@ -53,9 +52,9 @@ const isDue = `o.state = 'parked' AND o.due_at <= ${nowMillis} AND o.losses = 0`
 const isWanted = "o.run NOT IN (SELECT number FROM excepted)"
 
 /**
- * Where every walk through identifiers begins: in front of the first one. Comparing a text, such as
- * the name of a step, tells the planner to expect few rows: else it reads whole tables, or takes
- * its time to compile a statement that is over before.
+ * The start of every walk through identifiers, before the first one. Comparing a text, such as the
+ * name of a step, makes the planner expect few rows. Otherwise it reads whole tables, or spends
+ * more time on compiling the statement than the statement takes.
  */
 const front = `''::text COLLATE "C"`
 
@@ -63,15 +62,15 @@ const oneMore = (losses: string): string => `least(${losses} + 1, ${lossesPerRun
 
 const lossAdded = withLoss("r", "r.owner", "'lostAt', t.lost_at", "'cause', 'died'")
 
-/** Beside which suspects one may be taken, and behind which in line. */
+/** The condition that a suspect may be taken, given the suspects that the runner has. */
 const mayPass = `c.losses = 0 OR c.is_own
   OR (c.losses = 1 AND c.several = 0 AND o.several = 0 AND o.single + c.place <= ${suspectsAtOnce})
   OR (c.losses > 1 AND c.place = 1 AND o.single + o.several = 0)`
 
 /**
- * Runs of owners that are gone, and suspects that nobody owns, as far as the line of suspects goes.
- * Those of an owner whose lease ran out are read, to see whether it had attempts in progress: only
- * then has the run lost it. Whether it still has is seen once more when the run is locked.
+ * The runs of owners whose lease has expired, and the claimable suspects without an owner. A run of
+ * such an owner is read to see if it had attempts in progress; only then it gets a loss. This is
+ * checked again when the run is locked.
  */
 const expired = `held AS MATERIALIZED (
   SELECT count(*) FILTER (WHERE losses = 1) AS single, count(*) FILTER (WHERE losses > 1) AS several
@@ -113,8 +112,8 @@ const expired = `held AS MATERIALIZED (
 )`
 
 /**
- * Owners whose lease has run out. Owners are read by jumping from one to the next in their index:
- * there are few, also where runs are many.
+ * The owners whose lease has expired. The statement jumps from owner to owner in the index, because
+ * there are few owners even if there are many runs.
  */
 const ownersGone = `
 owner (id, step) AS (
@@ -129,18 +128,18 @@ owner (id, step) AS (
   ) u ON true WHERE w.step = 'next' AND (u.lease_until > ${nowMillis}) IS NOT TRUE
 )`
 
-/** Runs that have been out of the queue before. */
+/** The runs to claim that are not in the queue. */
 const comingBack = `${ownersGone}, excepted AS MATERIALIZED (
   SELECT r.number FROM unnest($4::text[]) AS e (id) CROSS JOIN LATERAL (
     SELECT number FROM runs r WHERE r.id = e.id OFFSET 0
   ) r
 ), ${expired}`
 
-/** How many runs of an account this claim may take, as far as its runner is concerned. */
+/** How many runs of an account this claim may take, by the room of its runner. */
 const roomHere = (account: string): string =>
   `coalesce(($6::jsonb ->> ${account})::float8, $7::float8)`
 
-/** The accounts in the queue behind one, as far as a bound. */
+/** The accounts in the queue after one, up to a bound. */
 const accountsInQueue = (name: string, from: string, bound: string): string => `
 ${name} (step, account_id) AS (
   SELECT 'start', ${from}
@@ -151,7 +150,7 @@ ${name} (step, account_id) AS (
   ) o
 )`
 
-/** All accounts in the queue in the order of their turns, each with its room. */
+/** The accounts in the queue in the order of their turns, with their room. */
 const accounts = (room: string, beside = ""): string => `
 ${accountsInQueue("behind", `$5::text COLLATE "C"`, "true")},
 ${accountsInQueue("before", front, "o.account_id <= $5")},
@@ -164,9 +163,9 @@ roomy AS (
 )`
 
 /**
- * What is due, where nothing else is to be taken and this claim may take all of it: it is taken as
- * it is. In every other case it has to be put into the queue first, so that one rule of turns
- * holds for all: then this claim says so, and takes nothing.
+ * The due parked runs, if there is nothing else to take and this claim may take all of them. In
+ * every other case they must be put into the queue first, so that the same rule of turns applies to
+ * all runs. Then this claim takes nothing and says so.
  */
 const takenWhereDue = `
 seen AS MATERIALIZED (
@@ -179,7 +178,7 @@ seen AS MATERIALIZED (
   ) taken
 )`
 
-/** Whether what is due holds a claim up. */
+/** The condition that due runs must be put into the queue first. */
 const isHeldByDue = `EXISTS (SELECT FROM seen) AND (
     (
       SELECT o.run FROM open_runs o WHERE ${isQueued}
@@ -187,13 +186,13 @@ const isHeldByDue = `EXISTS (SELECT FROM seen) AND (
     ) IS NOT NULL OR EXISTS (SELECT FROM expired) OR (SELECT count(*) FROM seen) = $8::int8
   )`
 
-/** The first queued run of an account that nobody is taking, or the first behind one. */
+/** The first queued run of an account that no other claim is taking, after a bound. */
 const nextOf = (account: string, bound: string): string => `
   SELECT ${readyAt} AS ready_at, o.run FROM open_runs o ${lockRun}
   WHERE ${isQueued} AND ${isWanted} AND o.account_id = ${account} AND ${bound}
   ORDER BY ${readyAt}, o.run LIMIT 1 FOR UPDATE OF o SKIP LOCKED`
 
-/** All turns: the working table of the recursion holds one run of each account. */
+/** All turns. The working table of the recursion has one run of each account. */
 const turns = `
 ${takenWhereDue},
 ${accounts(roomHere("a.account_id"))},
@@ -210,9 +209,9 @@ queued (account_id, room, turn, ready_at, run) AS (
 const hasCapByWorkflow = "$10::float8 < 'Infinity'"
 
 /**
- * How many runs of an account have an owner or come back without one, of those that a condition
- * holds of; those with one are counted no further than a cap, owner by owner. A range of one
- * account, in order, is what tells the planner to walk the index.
+ * How many runs of an account that meet a condition have an owner, or are claimed by this claim
+ * outside of the queue. Owned runs are counted by owner, up to a cap. The sorted range of a single
+ * account makes the planner walk the index.
  */
 const busy = (account: string, condition: string, cap: string): string => `((
     SELECT count(*) FROM (
@@ -224,14 +223,14 @@ const busy = (account: string, condition: string, cap: string): string => `((
     ) b
   ) + (SELECT count(*) FROM adopted b WHERE b.account_id = ${account} AND ${condition}))`
 
-/** The cap of an account: its own where it has one. */
+/** The cap of an account: its own, or the general one. */
 const cap = `CROSS JOIN LATERAL (
       SELECT coalesce(
         (SELECT own.runs_at_once FROM accounts own WHERE own.id = a.account_id), $9::float8
       ) AS runs OFFSET 0
     ) cap`
 
-/** How many more runs of an account this claim may take. */
+/** How many more runs of an account this claim may take, by room and cap. */
 const roomAnywhere = `least(${roomHere("a.account_id")},
     CASE WHEN cap.runs = 'Infinity' THEN cap.runs
       ELSE cap.runs - ${busy("a.account_id", "true", "cap.runs")} END)`
@@ -240,8 +239,8 @@ const roomOfWorkflow = (account: string): string =>
   `$10::float8 - ${busy(account, "b.workflow_id = l.workflow_id", "$10::float8")}`
 
 /**
- * The queued runs of an account that its workflows have room for. Where those are capped, workflow
- * by workflow, so that the runs of a full one are not read, however many there are.
+ * The queued runs of an account for which its workflows have room. If workflows are capped, they
+ * are read one by one, so the runs of a full workflow are not read.
  */
 const runsOf = (account: string): string => `
   WITH RECURSIVE line (workflow_id) AS (
@@ -268,9 +267,8 @@ const runsOf = (account: string): string => `
   ) o`
 
 /**
- * The same turns under caps, for whoever counts alone. Accounts are looked at, and what they have
- * in hand is counted, as far as there are enough with room. Here, all that is due goes through the
- * queue.
+ * The turns under caps. Only one claim at a time may count. It considers accounts, and counts their
+ * owned runs, until enough accounts have room. Under caps, all due runs go through the queue.
  */
 const cappedTurns = `
 back AS MATERIALIZED (
@@ -300,13 +298,13 @@ account AS MATERIALIZED (
   ) taken
 )`
 
-/** Fills in what servers of the version before leave out of the open runs that they insert. */
+/** A column of `open_runs` that servers of the previous version do not write. */
 const ofRun = (column: string): string =>
   `${column} = coalesce(o.${column}, (SELECT r.${column} FROM runs r WHERE r.number = o.run))`
 
 /**
- * Takes what the parts find. A claim that is held up by runs that are due does not renew the lease
- * either: it is made again, and what its runner has lost is to be found then, too.
+ * Takes the runs of the parts. A claim that is held up by due runs does not renew the lease: it is
+ * repeated, and must then find the runner's losses.
  */
 const statement = (queue: string, parts: string): string => `
 WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
@@ -333,14 +331,14 @@ WITH RECURSIVE ${comingBack}, ${queue}, verdict AS MATERIALIZED (
 )
 SELECT run, part FROM answer ORDER BY place`
 
-/** Takes as many runs as are asked for. */
+/** Takes runs without caps. */
 export const uncapped: string = statement(
   turns,
   `SELECT run, lost_at, 'expired' AS part FROM expired
     UNION ALL SELECT run, NULL, 'due' FROM due UNION ALL SELECT run, NULL, 'queued' FROM queued`,
 )
 
-/** Takes no more than the caps leave; right only while nobody else takes runs under caps. */
+/** Takes runs under caps. Correct only if no other claim under caps runs at the same time. */
 export const capped: string = statement(
   cappedTurns,
   `SELECT run, lost_at, 'expired' AS part FROM back
@@ -348,8 +346,8 @@ export const capped: string = statement(
 )
 
 /**
- * Looks whether there is anything to claim, and renews the lease where there is not: a fraction of
- * what a claim costs that finds nothing. Parameters: $1 runner, $2 milliseconds of its lease.
+ * Says whether there is anything to claim, and renews the lease if there is not. It is much cheaper
+ * than a claim that finds nothing. Parameters: $1 the runner, $2 its lease in milliseconds.
  */
 export const look: string = `
 WITH RECURSIVE ${ownersGone}, found AS MATERIALIZED (
@@ -363,7 +361,7 @@ WITH RECURSIVE ${ownersGone}, found AS MATERIALIZED (
 ), lease AS (${renewal("$1", "$2", "FROM found f WHERE NOT f.anything")})
 SELECT anything FROM found`
 
-/** Puts parked runs that are due into the queue, the longest due first: `dueAtOnce` at most. */
+/** Puts due parked runs into the queue, the longest due first, at most `dueAtOnce`. */
 export const queueDue: string = `
 WITH due AS MATERIALIZED (
   SELECT o.run, 'due' AS few FROM open_runs o WHERE ${isDue}

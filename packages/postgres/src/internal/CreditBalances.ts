@@ -62,8 +62,7 @@ const saveAccount = `UPDATE credit_accounts c
   SET metered = s.metered, posted = s.posted, reserved = s.reserved, due_at = s.due_at
   FROM ${Rows.source(LedgerRows.accounts, "s", 1)} WHERE c.account_id = s.account_id`
 
-const saveGrants = `INSERT INTO credit_grants (${Rows.names(LedgerRows.grants)})
-  SELECT ${Rows.names(LedgerRows.grants)} FROM ${Rows.source(LedgerRows.grants, "g", 1)}
+const saveGrants = `${Rows.insert("credit_grants", LedgerRows.grants)}
   ON CONFLICT (account_id, id) DO UPDATE SET remaining = excluded.remaining`
 
 const saveEntries = `INSERT INTO credit_entries (account, ${Rows.names(LedgerRows.entries)})

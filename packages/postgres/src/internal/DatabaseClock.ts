@@ -1,7 +1,6 @@
 /**
- * The database's clocks in SQL, which differ in when they stand still: `now()` is when the
- * transaction began, `statement_timestamp()` when the statement did, and `clock_timestamp()` goes
- * on while a statement waits for a lock.
+ * The database's clocks in SQL. `now()` is the start of the transaction, `statement_timestamp()` is
+ * the start of the statement. Only `clock_timestamp()` is right after a wait for a lock.
  */
 
 export type DatabaseClock = "now()" | "statement_timestamp()" | "clock_timestamp()"

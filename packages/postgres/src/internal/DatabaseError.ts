@@ -1,22 +1,22 @@
 /**
- * The one place where errors of the database become the `StorageError` of the ports.
+ * Turns errors of the database into the `StorageError` of the ports. No other module does.
  *
- * Guarantees: the message an operator reads is the server's own. Leaves out: retrying.
+ * Guarantees: an operator sees the message of the database. Leaves out: retrying.
  */
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSqlError } from "effect/sql/SqlError"
 
-/** The error beneath a driver's error, whose own message says only that a query failed. */
+/** The cause of a driver's error. The driver's message says only that a query failed. */
 export const causeOf = (error: SqlError): unknown =>
   error.reason.cause instanceof Error ? error.reason.cause : error
 
-/** The ports' error for an error of the database, with the name of what was attempted. */
+/** The ports' error for an error of the database. `operation` names what was tried. */
 export const storageError = (operation: string, error: SqlError): StorageError =>
   new StorageError({ operation, cause: causeOf(error) })
 
-/** Turns every error of the database that an effect fails with into the ports' error. */
+/** Turns the database's errors of an effect into the ports' error. */
 export const orStorageError =
   (operation: string) =>
   <A, E, R>(
@@ -26,7 +26,7 @@ export const orStorageError =
       isSqlError(error) ? storageError(operation, error) : (error as Exclude<E, SqlError>),
     )
 
-/** The methods of a port, which may also fail with errors of the database. */
+/** The methods of a port. They may also fail with errors of the database. */
 export type DatabasePort<Port> = {
   readonly [M in keyof Port]: Port[M] extends (...given: infer G) => Effect.Effect<infer A, infer E>
     ? (...given: G) => Effect.Effect<A, E | SqlError>
@@ -37,7 +37,7 @@ export type DatabasePort<Port> = {
 
 type Method = (...given: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
 
-/** The port over such methods. A `StorageError` names the port and the method. */
+/** Makes a port of such methods. A `StorageError` names the port and the method. */
 export const databasePort = <Port extends object>(name: string, port: DatabasePort<Port>): Port => {
   const methods = Object.entries<Method | Effect.Effect<unknown, unknown>>(port)
   const named = methods.map(([method, call]) => {

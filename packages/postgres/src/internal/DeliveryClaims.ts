@@ -1,8 +1,9 @@
 /**
- * How deliveries are handed out and recorded, all by the database's clock.
+ * Claims deliveries and records their attempts, by the database's clock.
  *
- * Guarantees: each is one statement; a delivery is in at most one hand, because whoever looks skips
- * what another one is taking, and nobody can record without the fence. Leaves out: gathering.
+ * Guarantees: each operation is one statement. Only one claim holds a delivery: a claim skips the
+ * deliveries that another one is taking, and a record needs the fence of its claim. Leaves out:
+ * gathering records into statements.
  */
 import { PgTypes } from "@effect/sql-pg"
 import type {
@@ -21,12 +22,12 @@ import * as LateDeliveries from "./LateDeliveries.ts"
 import * as Rows from "./Rows.ts"
 import { values } from "./Statements.ts"
 
-/** True of a secret that still signs. */
+/** The condition that a secret still signs. */
 export const isLive = `(expires_at IS NULL OR expires_at > ${nowMillis})`
 
 /**
- * Takes what the part `chosen` names (`id`, `claimed_at`, and `few`, a text that tells the planner
- * to expect few rows), for so long as the first parameter says.
+ * Claims the deliveries of the part `chosen`, for as long as the first parameter says. That part
+ * has `id`, `claimed_at`, and `few`, a text that makes the planner expect few rows.
  */
 const taken = `
 taken AS MATERIALIZED (
@@ -43,7 +44,7 @@ taken AS MATERIALIZED (
   FROM (SELECT DISTINCT account_id FROM taken) a
 )`
 
-/** What is said of each claim. */
+/** The properties of a claim. */
 const said = `
   'id', t.id, 'fence', t.fence, 'attempt', t.begun, 'earlier', t.earlier, 'lostAt', t.lost_at,
   'isGone', EXISTS (SELECT FROM deliveries g WHERE g.run_id = t.run_id AND g.is_gone),
@@ -51,8 +52,8 @@ const said = `
 
 const source = "FROM taken t JOIN secret s USING (account_id)"
 
-// Partitions (an account and an origin) are read by jumping from one to the next in their index, so
-// that a long partition costs no more than a short one and hides nothing behind it.
+// A partition is an account and an origin. The statement jumps from one partition to the next in
+// the index, so a long partition costs as much as a short one and does not delay the others.
 const claimDueStatement = `
 WITH RECURSIVE partition (account_id, origin) AS (
   (SELECT account_id, origin FROM due_deliveries ORDER BY account_id, origin LIMIT 1)
@@ -102,7 +103,7 @@ SELECT coalesce(json_agg(json_build_object(${said}) ORDER BY t.delivery), '[]') 
 
 const attemptColumns = "at, duration_millis, status, error, answer"
 
-// It answers with those that it could not record, because there is hardly ever one.
+// Returns the records that it could not write: there are hardly any.
 const recordStatement = `
 WITH said AS MATERIALIZED (
   SELECT * FROM ${Rows.source(DeliveryRows.attemptRecords, "s", 1)}
@@ -144,7 +145,7 @@ WITH said AS MATERIALIZED (
 )
 SELECT id FROM said WHERE id NOT IN (SELECT id FROM held)`
 
-/** Records what came of claims; true for those that were still held, or that still count. */
+/** Records attempts. False for an attempt that came too late to count. */
 export const record = Effect.fnUntraced(function* (
   sql: SqlClient,
   records: ReadonlyArray<AttemptRecord>,
@@ -160,7 +161,7 @@ export const record = Effect.fnUntraced(function* (
 /** The methods of the port that claim deliveries. */
 export const make = (sql: SqlClient) =>
   ({
-    // Each claim is a row of its own, because bodies may be large.
+    // One row for each claim, because bodies may be large.
     claimDue: ({ busy, limit, perAccount, perOrigin, visibilityMillis }) =>
       values<ClaimedDelivery>(sql, claimDueStatement, [
         PgTypes.float8(visibilityMillis),
@@ -169,7 +170,7 @@ export const make = (sql: SqlClient) =>
         perAccount,
         ...Rows.parameters(DeliveryRows.busy, busy),
       ]),
-    // All claims are one row, because they are small.
+    // One row for all claims, because they are small.
     claim: (ids, visibilityMillis) => {
       const parameters = [PgTypes.float8(visibilityMillis), ids.map(Rows.text)]
       const claims = values<ReadonlyArray<Claim>>(sql, claimStatement, parameters)

@@ -16,21 +16,19 @@ import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
 import { optional, values } from "./Statements.ts"
 
-/** The parts of a commit's statement that queue what the part `sent` has stored. */
+/** The part of a commit's statement that queues the deliveries of the part `sent`. */
 export const queued = `queued AS (
   INSERT INTO due_deliveries
     (id, delivery, account_id, run_id, origin, due_at, fence, begun, earlier)
   SELECT id, number, account_id, run_id, origin, ${nowMillis}, 0, 0, 0 FROM sent
 )`
 
-/** What a part that stores deliveries returns for {@link queued}. */
+/** The columns that {@link queued} needs of the part `sent`. */
 export const sentColumns = "id, number, account_id, run_id, origin"
 
 const insertStatement = `
 WITH sent AS (
-  INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
-  SELECT ${Rows.names(DeliveryRows.deliveries)}
-  FROM ${Rows.source(DeliveryRows.deliveries, "d", 1)}
+  ${Rows.insert("deliveries", DeliveryRows.deliveries)}
   RETURNING ${sentColumns}
 ), ${queued}
 SELECT FROM sent`
@@ -46,7 +44,10 @@ SELECT json_build_object('item', ${item}, 'body', i.body, 'attempts', coalesce((
 ), '[]')) AS value
 FROM (${DeliveryRows.itemSource(own)}) i`
 
-/** Opens what the part `wanted` reads, unless it is in somebody's hand; its run has a receiver. */
+/**
+ * Makes the deliveries of the part `wanted` due, except those in progress. Their runs no longer
+ * count as having a receiver that is gone.
+ */
 const reopened = `
 calm AS (
   UPDATE deliveries d SET is_gone = false FROM wanted w
@@ -61,9 +62,9 @@ calm AS (
   FROM wanted w WHERE d.number = w.number AND (d.trouble IS NOT NULL OR d.is_gone)
 )`
 
-// Whoever records or sends again waits for these locks, or is waited for: first what is on its way,
-// then what may be written beside the bodies, one after the other in the order of their numbers.
-const lockOnItsWay = `SELECT FROM due_deliveries
+// A record and a redelivery take the same locks in the same order: first the due delivery, then the
+// rows with the bodies, in the order of their numbers.
+const lockDue = `SELECT FROM due_deliveries
 WHERE id = $1 AND ($2::text IS NULL OR account_id = $2) FOR UPDATE`
 const lockStatement = `
 WITH own AS MATERIALIZED (
@@ -128,7 +129,7 @@ const list = (sql: SqlClient, query: DeliveryQuery) => {
   return PageClauses.page<DeliveryItem>(sql, item, source, conditions, query)
 }
 
-/** The methods of the port that read, send again and remove deliveries. */
+/** The methods of the port that read, redeliver and remove deliveries. */
 export const make = (sql: SqlClient) => {
   const find = (account: Scope, id: DeliveryId) =>
     optional<DeliveryRecord>(sql, findStatement, [Rows.text(id), account])
@@ -145,11 +146,10 @@ export const make = (sql: SqlClient) => {
     redeliver: Effect.fnUntraced(function* (account, id) {
       const parameters = [Rows.text(id), account]
       const steps = [
-        // In the order in which a record takes them; then the first lock once more, because the
-        // delivery may have been sent again meanwhile.
-        sql.unsafe(lockOnItsWay, parameters),
+        // The first lock twice, because another redelivery may have made the row meanwhile.
+        sql.unsafe(lockDue, parameters),
         sql.unsafe(lockStatement, parameters),
-        sql.unsafe(lockOnItsWay, parameters),
+        sql.unsafe(lockDue, parameters),
         sql.unsafe(redeliverStatement, parameters),
       ]
       const results = yield* sql.withTransaction(Effect.all(steps))
@@ -161,7 +161,7 @@ export const make = (sql: SqlClient) => {
     forget: (endedMillis, limit) => {
       const ended = PgTypes.float8(endedMillis)
       const old = values<string>(sql, lockOldStatement, [ended, limit])
-      // Read once more under the locks: what was sent again meanwhile stays.
+      // Read again under the locks: a delivery that was redelivered meanwhile stays.
       const gone = ([numbers = "{}"]: ReadonlyArray<string>) =>
         count(forgetStatement, [ended, numbers])
       return sql.withTransaction(Effect.flatMap(old, gone))

@@ -8,14 +8,14 @@ import type { Busy, AttemptRecord, StoredSecret } from "@millrace/core/ports/Web
 import type { Table } from "./Rows.ts"
 import * as Rows from "./Rows.ts"
 
-/** What never changes of a delivery. */
+/** The part of a delivery that never changes. */
 export const deliveries: Table<Delivery> = [
   ...Rows.texts<Delivery>("id", "accountId", "runId", "type", "url", "origin", "headers", "body"),
   ...Rows.int4s<Delivery>("sequence"),
   ...Rows.int8s<Delivery>("createdAt"),
 ]
 
-/** How far a delivery is, over {@link itemSource}. */
+/** A delivery with its state, read from {@link itemSource}. */
 export const items: Table<DeliveryItem> = [
   ...Rows.texts<DeliveryItem>("id", "accountId", "runId", "type", "url", "state"),
   ...Rows.int4s<DeliveryItem>("sequence", "attempts"),
@@ -23,8 +23,8 @@ export const items: Table<DeliveryItem> = [
 ]
 
 /**
- * What is in force of deliveries `d`, be they on their way, failed, or delivered: `due_at` (or
- * none), `state`, `begun`, `fence`, and `settled_at`; of those on their way `q` has the rest.
+ * The current state `s` of deliveries `d`: `due_at`, `state`, `begun`, `fence`, and `settled_at`.
+ * For a pending delivery, `q` has more.
  */
 export const standing = `LEFT JOIN LATERAL (
     SELECT coalesce(held_until, due_at) AS due_at, begun, fence, earlier, claimed_at
@@ -40,40 +40,40 @@ export const standing = `LEFT JOIN LATERAL (
       CASE WHEN q.due_at IS NULL THEN coalesce(d.settled_at, a.delivered_at) END AS settled_at
   ) s`
 
-/** Deliveries with what is in force of them. */
+/** Deliveries with their current state. */
 export const itemSource = (conditions: string): string => `
   SELECT d.id, d.number, d.account_id, d.run_id, d.type, d.url, d.sequence, d.created_at, d.body,
     d.trouble, s.due_at, s.state, s.settled_at, s.begun AS attempts
   FROM deliveries d ${standing} WHERE ${conditions}`
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 const attemptResult: Table<Attempted> = [
   ...Rows.int8s<Attempted>("at"),
   ...Rows.int4s<Attempted>("durationMillis", "status"),
   ...Rows.texts<Attempted>("error", "answer"),
 ]
 
-/** Rows of the log. */
+/** The attempts of a delivery. */
 export const attempts: Table<DeliveryAttempt> = [
   ...Rows.int4s<DeliveryAttempt>("number"),
   ...Rows.int8s<DeliveryAttempt>("nextAt"),
   ...attemptResult,
 ]
 
-/** What a dispatcher has in hand. */
+/** How many deliveries a dispatcher is sending. */
 export const busy: Table<Busy> = [
   ...Rows.texts<Busy>("accountId", "origin"),
   ...Rows.int4s<Busy>("count"),
 ]
 
-/** What came of claims, and what that writes. */
+/** The results of claimed deliveries, and what they change. */
 export const attemptRecords: Table<AttemptRecord> = [
   ...Rows.texts<AttemptRecord>("id"),
   ...Rows.int4s<AttemptRecord>("fence", "number"),
   Rows.derived("state", "text", (record) => changeOf(record).state),
   Rows.derived("begun", "int4", (record) => changeOf(record).attempts),
   Rows.derived("delay", "int8", (record) => changeOf(record).delayMillis),
-  // A text, of which the planner expects few.
+  // A text, because the planner then expects few rows.
   Rows.derived("gone", "text", (record) => (changeOf(record).isGone ? "gone" : null)),
   ...attemptResult.map((column) => ({
     ...column,
@@ -81,7 +81,7 @@ export const attemptRecords: Table<AttemptRecord> = [
   })),
 ]
 
-/** Signing secrets, sealed. */
+/** Sealed signing secrets. */
 export const secrets: Table<StoredSecret> = [
   ...Rows.texts<StoredSecret>("id", "accountId", "sealed"),
   ...Rows.int8s<StoredSecret>("createdAt", "expiresAt"),

@@ -1,25 +1,25 @@
 /**
- * Steps that SQL takes for many deliveries in one statement: what `DeliveryStep` says of one, as
- * conditions and values over `due_deliveries q`.
+ * The functions of `DeliveryStep` in SQL, as conditions and values over `due_deliveries q`. With
+ * them, one statement changes many deliveries.
  *
- * Guarantees: each stands here and nowhere else; the model of the stores compares them with
- * `DeliveryStep`. Leaves out: records, whose values a statement is given.
+ * Guarantees: a test compares them with `DeliveryStep`. Leaves out: recording attempts; a statement
+ * gets the new values as parameters.
  */
 import { millisOf } from "./DatabaseClock.ts"
 
 export const nowMillis = millisOf("now()")
 
-/** `isFree`. The first half is for the index. */
+/** `isFree`. The first condition makes Postgres use the index. */
 export const isFree = `due_at <= ${nowMillis} AND coalesce(held_until, due_at) <= ${nowMillis}`
 
-/** `claimed`, for so long as the first parameter says. */
+/** `claimed`, for as long as the first parameter says. */
 export const claimed = `fence = q.fence + 1, begun = q.begun + (q.claimed_at IS NULL)::int4,
     claimed_at = coalesce(q.claimed_at, ${nowMillis}), held_until = ${nowMillis} + $1::int8`
 
 /** The condition of `redelivered` and `dueNow`. */
 export const isNotClaimed = "q.claimed_at IS NULL"
 
-/** `redelivered`, of one that has not ended. */
+/** `redelivered`, for a delivery that has not ended. */
 export const redelivered = `due_at = ${nowMillis}, earlier = q.begun`
 
 /** `dueNow`. */

@@ -1,18 +1,17 @@
 /**
  * The tables of deliveries, as statements for the migration.
  *
- * What is sent is written once. What changes while a delivery is on its way stands in a narrow
- * table of its own, which it leaves when it has ended: claims and retries never rewrite a body, and
- * a look for due deliveries reads nothing that has ended. That a delivery was delivered stands with
- * the attempt that did it; only what went wrong is noted beside the body. Like the rows of a run,
- * these are written by the statement that writes the run, and refer to each other without foreign
- * keys.
+ * A body is written once. The part of a pending delivery that changes is in a narrow table of its
+ * own, and is deleted when the delivery has ended. So claims and retries never rewrite a body, and
+ * a search for due deliveries reads no ended ones. The attempt that delivered says so in its row;
+ * only a failure is written beside the body. The statement that writes a run also writes its
+ * deliveries, so there are no foreign keys.
  */
 
 const id = `text COLLATE "C"`
 
 export const deliveryTables: ReadonlyArray<string> = [
-  // From `begun` on: how it ended, if it failed.
+  // The columns from `begun` to `settled_at` say how the delivery ended, if it failed.
   `CREATE TABLE deliveries (
     number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id ${id} NOT NULL UNIQUE,
@@ -35,8 +34,8 @@ export const deliveryTables: ReadonlyArray<string> = [
   `CREATE INDEX deliveries_of_run ON deliveries (run_id)`,
   `CREATE INDEX deliveries_in_trouble ON deliveries (created_at, id) WHERE trouble IS NOT NULL`,
   `CREATE INDEX deliveries_gone ON deliveries (run_id) WHERE is_gone`,
-  // While it is in somebody's hand, `claimed_at` and `held_until` say since when and for how long.
-  // A claim changes no column that an index has, so that it writes nothing but the row.
+  // `claimed_at` and `held_until` say since when and until when a claim holds the delivery. A claim
+  // changes no indexed column, so it writes only the row.
   `CREATE TABLE due_deliveries (
     id ${id} PRIMARY KEY,
     delivery int8 NOT NULL,

@@ -1,14 +1,13 @@
 /**
- * The third migration: one queue for what is queued and what is due.
+ * The third migration: one queue for queued runs and due runs.
  *
- * Guarantees: whatever is open stays where it is; what has no owner is claimed as before. Leaves
- * out: anything that cannot run in a transaction.
+ * Guarantees: open runs keep their state, and runs without an owner are claimed as before.
  */
 
 /**
- * A parked run that is due is put into the queue: its time goes from `due_at` to `ready_at`, which
- * tells its place there. Other runs have none; theirs is the time of their creation. Whose a run is
- * stands here from its insert on, so that what has an owner is counted without its run.
+ * When a due parked run is put into the queue, its time moves from `due_at` to `ready_at`, which
+ * gives its place in the queue. Without `ready_at`, the time of creation gives the place. A row has
+ * its account and workflow from its insert on, so owned runs are counted without reading `runs`.
  */
 export const fairQueue: ReadonlyArray<string> = [
   `ALTER TABLE open_runs ADD COLUMN ready_at int8`,

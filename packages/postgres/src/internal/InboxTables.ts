@@ -1,18 +1,18 @@
 /**
- * The sixth migration: inboxes, and the state of an open run by name.
+ * The sixth migration: inboxes, and a column for the state of an open run.
  *
- * Guarantees: open runs go on where they are. Servers of the version before go on beside it and
- * neither send nor read messages: the state follows from the columns that they write. Leaves out:
- * how messages are sent and taken, see Inboxes.
+ * Guarantees: open runs continue. Servers of the previous version continue, and neither send nor
+ * read messages; the state is computed from the columns that they write. Leaves out: sending and
+ * taking messages; see Inboxes.
  */
 
 const id = `text COLLATE "C"`
 
 export const inboxTables: ReadonlyArray<string> = [
-  // The number of a run's last message. It stands where the revision does, so that one condition on
-  // one row says whether a commit has seen it.
+  // The number of the run's last message. It is in `runs`, like the revision, so one condition on
+  // one row says if a commit has seen all messages.
   `ALTER TABLE runs ADD COLUMN messages int4 NOT NULL DEFAULT 0`,
-  // A message from outside is kept until a time, one from another run until it is taken.
+  // A message from outside expires. A message of another run is kept until it is taken.
   `CREATE TABLE run_messages (
     run int8 NOT NULL,
     number int4 NOT NULL,
@@ -25,7 +25,7 @@ export const inboxTables: ReadonlyArray<string> = [
     PRIMARY KEY (run, number)
   )`,
   `CREATE UNIQUE INDEX run_messages_by_id ON run_messages (run, id)`,
-  // Whoever writes a run need not say its state a second time, and cannot say another one.
+  // A generated column, so no statement has to set the state, and none can set a wrong one.
   `ALTER TABLE open_runs ADD COLUMN state text NOT NULL GENERATED ALWAYS AS (
     CASE WHEN owner IS NOT NULL THEN 'owned' WHEN due_at IS NOT NULL THEN 'parked' ELSE 'queued' END
   ) STORED`,

@@ -1,8 +1,8 @@
 /**
  * The key store on Postgres. Windows and expiry follow the database's clock.
  *
- * Guarantees: what depends on an account's other keys happens in a transaction that holds the
- * account's row. Leaves out: secrets, and how requests are admitted; that is `Admission`.
+ * Guarantees: a change that depends on the account's other keys is a transaction that locks the
+ * account's row. Leaves out: secrets, and admitting requests; see `Admission`.
  */
 import type { Account } from "@millrace/core/domain/Account"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
@@ -34,9 +34,7 @@ const liveKeysStatement = `
 SELECT ${keyObject} AS value FROM api_keys k
 WHERE k.account_id = $1 AND ${isLive("clock_timestamp()")}`
 
-const insertStatement = `
-INSERT INTO api_keys (${Rows.names(Rows.keys)})
-SELECT ${Rows.names(Rows.keys)} FROM ${Rows.source(Rows.keys, "k", 1)}`
+const insertStatement = Rows.insert("api_keys", Rows.keys)
 
 const updateStatement = `
 UPDATE api_keys k SET label = coalesce($3, label),
@@ -50,9 +48,7 @@ WHERE k.id = $1 AND k.account_id = $2 RETURNING ${keyObject} AS value`
 const listStatement = `
 SELECT ${keyObject} AS value FROM api_keys k WHERE k.account_id = $1 ORDER BY k.created_at, k.id`
 
-const insertAccountStatement = `
-INSERT INTO accounts (${Rows.names(Rows.accounts)})
-SELECT ${Rows.names(Rows.accounts)} FROM ${Rows.source(Rows.accounts, "a", 1)}`
+const insertAccountStatement = Rows.insert("accounts", Rows.accounts)
 
 const findAccountStatement = `SELECT ${accountObject} AS value FROM accounts a WHERE a.id = $1`
 
@@ -62,7 +58,7 @@ UPDATE accounts a SET runs_at_once = $2::int4 WHERE a.id = $1 RETURNING ${accoun
 const listAccountsStatement = `
 SELECT ${accountObject} AS value FROM accounts a ORDER BY a.created_at, a.id`
 
-/** The account's live keys, in a transaction in which nobody else changes them. */
+/** Locks the account, and reads its live keys. `undefined` if there is no account. */
 const lockedKeys = Effect.fnUntraced(function* (sql: SqlClient, account: AccountId) {
   const accounts = yield* sql`SELECT 1 FROM accounts WHERE id = ${account} FOR UPDATE`
   return accounts.length === 0
@@ -115,5 +111,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The key store over an existing client; the tables must be there. */
+/** The key store over an existing client. The tables must exist. */
 export const layer: Layer.Layer<KeyStore, never, SqlClient> = Layer.effect(KeyStore, make)

@@ -1,10 +1,10 @@
 /**
- * Records that come when their claim has run out: whoever sends them was paused, or the database
- * was away.
+ * Records that arrive after their claim has expired, because the process was paused or the database
+ * could not be reached.
  *
- * Guarantees: one transaction for each, under the locks that a record in time takes and in their
- * order; `DeliveryStep` decides what it writes. Such a record is rare, so the statement for those
- * in time knows nothing of it.
+ * Guarantees: each record is one transaction, which takes the same locks in the same order as a
+ * record in time. `DeliveryStep` decides what is written. Late records are rare, so they have
+ * their own statements.
  */
 import type { AttemptError } from "@millrace/core/domain/Delivery"
 import type { DeliveryStanding, LateChange } from "@millrace/core/domain/DeliveryStep"
@@ -18,10 +18,10 @@ import { millisOf } from "./DatabaseClock.ts"
 import * as DeliveryRows from "./DeliveryRows.ts"
 import * as Rows from "./Rows.ts"
 
-const lockOnItsWay = "SELECT FROM due_deliveries WHERE id = $1 FOR UPDATE"
+const lockDue = "SELECT FROM due_deliveries WHERE id = $1 FOR UPDATE"
 const lockDelivery = "SELECT FROM deliveries WHERE id = $1 FOR UPDATE"
 
-/** A delivery, and what its log says of one attempt. */
+/** A delivery, and the log's entry of one attempt. */
 interface Found {
   readonly delivery: string
   readonly now: number
@@ -67,14 +67,14 @@ const write = (
     : logged
 }
 
-/** Records what still counts of an outcome; false when nothing does. */
+/** Records a late attempt, if it still counts. False if it does not. */
 export const record = (sql: SqlClient, late: AttemptRecord): Effect.Effect<boolean, SqlError> => {
-  // Most that come late say nothing that could count, whatever is stored.
+  // A late attempt counts only if it delivered.
   if (late.next._tag !== "Delivered") return Effect.succeed(false)
   const id = Rows.text(late.id)
   return sql.withTransaction(
     Effect.gen(function* () {
-      yield* sql.unsafe(lockOnItsWay, [id])
+      yield* sql.unsafe(lockDue, [id])
       yield* sql.unsafe(lockDelivery, [id])
       const [found] = yield* sql.unsafe<Found>(findStatement, [id, late.number])
       if (found === undefined) return false

@@ -1,7 +1,5 @@
 /**
- * The tables of the ledger as data: what `Rows` is for the rest.
- *
- * Leaves out: any query.
+ * The tables of the ledger as data; see `Rows`.
  */
 import type { Grant } from "@millrace/core/domain/Grant"
 import type { CreditAccount, Entry, NumberedEntry } from "@millrace/core/domain/Ledger"
@@ -23,18 +21,18 @@ export const grants: Rows.Table<Grant> = [
   ...Rows.int4s<Grant>("priority"),
 ]
 
-/** What of an entry is a column of its own; whose it is stands in numbers beside it. */
+/** The columns of an entry. Its account and its run are stored as numbers. */
 export const entries: Rows.Table<Entry> = [
   ...Rows.int8s<Entry>("posted", "reserved", "at"),
   ...Rows.texts<Entry>("kind", "part", "actor", "reason"),
 ]
 
-/** An entry as it is read: its key follows from the rest. */
+/** A stored entry. Its key is computed. */
 export interface StoredEntry extends Omit<NumberedEntry, "key" | "accountId" | "runId"> {
   readonly number: number
 }
 
-/** The entry of an account and, where it has one, of a run. */
+/** The entry of an account and, if it has one, of a run. */
 export const entryOf = (
   stored: StoredEntry,
   accountId: Entry["accountId"],
@@ -51,13 +49,13 @@ export const facts: Rows.Table<RunFacts> = [
   ...Rows.int8s<RunFacts>("estimatedCredits", "actualCredits"),
 ]
 
-/** A commit that moves credits, at its place among those that came together. */
+/** A commit that moves credits, and its place among the commits of the statement. */
 export interface CreditCommit {
   readonly commit: RunCommit
   readonly place: number
 }
 
-/** Who moves credits, how much has to be available for it, and what the run has to be like. */
+/** The run of each commit, the credits that it needs, and the state in which the run must be. */
 export const creditCommits: Rows.Table<CreditCommit> = [
   Rows.derived("run_id", "text", ({ commit }) => commit.run.id),
   Rows.derived("account_id", "text", ({ commit }) => commit.run.accountId),
@@ -71,7 +69,7 @@ export const creditCommits: Rows.Table<CreditCommit> = [
   ),
 ]
 
-/** An entry that a commit appends, at its place among those of all commits. */
+/** An entry of a commit, and its place among the entries of the statement. */
 export interface Move {
   readonly commit: RunCommit
   readonly entry: NonNullable<RunCommit["credits"]>[number]

@@ -1,8 +1,8 @@
 /**
- * The ledger store on Postgres. Grants end by the database's clock.
+ * The ledger store on Postgres. Grants expire by the database's clock.
  *
- * Guarantees: what is done by hand happens in a transaction that holds the account's row, as every
- * commit does that moves credits on it; an audit reads one moment. Leaves out: what runs do.
+ * Guarantees: an operator's operation is a transaction that locks the account's row, as a commit
+ * that moves credits does. An audit reads one snapshot. Leaves out: what runs do.
  */
 import type { AdminOperation, Grant, CreditBalance, Settled } from "@millrace/core/domain/Grant"
 import * as Grants from "@millrace/core/domain/Grant"
@@ -43,7 +43,7 @@ const peekStatement = `
     floor(extract(epoch FROM now()) * 1000)::float8 AS now
   FROM credit_accounts c WHERE c.account_id = $1`
 
-/** An account as it would be settled now, without settling it. */
+/** An account as if it were settled now. Changes nothing. */
 const peek = Effect.fnUntraced(function* (sql: SqlClient, account: AccountId) {
   const rows = yield* sql.unsafe<PurseRow>(peekStatement, [Rows.text(account)])
   const row = rows[0]
@@ -52,7 +52,7 @@ const peek = Effect.fnUntraced(function* (sql: SqlClient, account: AccountId) {
   return { row, settled: Grants.settle({ account: row.account, grants }, row.now) }
 })
 
-/** Settles an account, so that what is told of it is what is stored. */
+/** Settles an account, and stores that. */
 const settled = Effect.fnUntraced(function* (sql: SqlClient, account: AccountId) {
   const locked = yield* CreditBalances.lock(sql, Rows.text(account))
   const next = Grants.settle(locked.balance, locked.now)
@@ -78,7 +78,7 @@ interface EntryRow {
   readonly run: RunId | null
 }
 
-/** Does what is done by hand, unless it was done; the first time's entry is the answer. */
+/** Performs an operator's operation, unless its id was used before. Returns the first entry. */
 const once = Effect.fnUntraced(function* (
   sql: SqlClient,
   { accountId, id }: AdminOperation,
@@ -125,7 +125,7 @@ const statement = Effect.fnUntraced(function* (
 const accountsStatement = `SELECT account_id AS value FROM credit_accounts
   UNION SELECT account_id FROM runs WHERE estimated_credits > 0 OR actual_credits > 0`
 
-/** How many lines an audit reads at once. */
+/** How many lines one statement of an audit reads. */
 const linesPerPage = 2_000
 
 interface LineRow extends EntryRow {
@@ -134,7 +134,7 @@ interface LineRow extends EntryRow {
 
 const runFacts = `CASE WHEN r.id IS NULL THEN NULL ELSE ${Rows.object(LedgerRows.facts, "r")} END`
 
-/** Of an entry whose run is gone, what there is of its name. */
+/** If the run of an entry does not exist, its number replaces its id. */
 const linesStatement = `
   SELECT ${entryObject} AS entry, ${runFacts} AS facts,
     coalesce(r.id, 'number ' || e.run) AS run
@@ -203,5 +203,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The ledger store over an existing client; the tables must be there. */
+/** The ledger store over an existing client. The tables must exist. */
 export const layer: Layer.Layer<LedgerStore, never, SqlClient> = Layer.effect(LedgerStore, make)

@@ -1,14 +1,13 @@
 /**
  * The fifth migration: one index for the runs that have an owner.
  *
- * Guarantees: rows are not rewritten, and servers of the version before go on beside it. Leaves
- * out: who reads the index, see ClaimStatement.
+ * Guarantees: no rows are rewritten, and servers of the previous version continue.
  */
 
 /**
- * It finds the runs of an owner, and how many of them an account or a workflow has. There are as
- * many owners as servers, so the second costs a few looks more than an index by account would, and
- * a start writes one entry instead of two.
+ * The index finds the runs of an owner, and counts them by account or workflow. Counting reads the
+ * index once for each owner, but there are only as many owners as servers. In return, a start
+ * writes one index entry instead of two.
  */
 export const ownedRuns: ReadonlyArray<string> = [
   `DROP INDEX open_runs_owned, open_runs_busy`,

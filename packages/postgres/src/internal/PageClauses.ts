@@ -1,7 +1,7 @@
 /**
- * The parts of a query that every listing shares: newest first, from a position on, cut to a page.
+ * The parts of a query that all listings share: newest rows first, from a position, one page.
  *
- * Guarantees: a page costs its own size plus what it skips. Leaves out: what is listed.
+ * Guarantees: a page reads its own rows and the skipped rows. Leaves out: what is listed.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Page, PagePosition, PageRequest } from "@millrace/core/domain/Page"
@@ -13,23 +13,23 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import * as Rows from "./Rows.ts"
 
-/** The condition that a page begins behind a position, if there is one. */
+/** The condition that a page begins after a position. None without a position. */
 export const behind = (sql: SqlClient, after: PageRequest["after"]): ReadonlyArray<Fragment> => {
   if (after === undefined) return []
-  // The cast keeps the number in the index's own type; a float would rule the index out.
+  // The cast gives the number the type of the index. Postgres cannot use the index with a float.
   const position = sql`(${PgTypes.float8(after.createdAt)}::int8, ${Rows.text(after.id)})`
   return [sql`(created_at, id) < ${position}`]
 }
 
-/** The conditions of a page, to which a listing adds its own. */
+/** The conditions of every page. A listing adds its own. */
 export const conditions = (
   sql: SqlClient,
   { account, after }: PageRequest & { readonly account: AccountId },
 ): Array<Fragment> => [sql`account_id = ${account}`, ...behind(sql, after)]
 
 /**
- * One page: `object` builds an item out of a row of `source`. One row more than asked for tells
- * whether there is a next page.
+ * Reads a page. `object` builds an item from a row of `source`. The statement reads one more row,
+ * which shows whether there is a next page.
  */
 export const page = <A extends PagePosition>(
   sql: SqlClient,

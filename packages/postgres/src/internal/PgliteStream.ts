@@ -1,14 +1,14 @@
 /**
- * A connection to an embedded PGlite as a byte stream, so that the driver that talks to a Postgres
- * server talks to PGlite too: the same types, errors and prepared statements.
+ * A connection to an embedded PGlite as a byte stream. So the driver for Postgres servers works
+ * with PGlite, with the same types, errors and prepared statements.
  *
- * Guarantees: only whole messages are handed over, one batch at a time; a new connection finds the
- * one session as a server's would be, without what an earlier connection left in it. Leaves out:
- * cancelling a statement, which PGlite cannot, and encryption.
+ * Guarantees: PGlite gets only whole messages, one batch at a time. A new connection finds a clean
+ * session, although PGlite has only one. Leaves out: encryption, and canceling a statement, which
+ * PGlite cannot do.
  */
 import { Duplex } from "node:stream"
 
-/** What is needed of a PGlite database. */
+/** The used part of a PGlite database. */
 export interface Session {
   readonly runExclusive: <A>(run: () => Promise<A>) => Promise<A>
   readonly execProtocolRawStream: (
@@ -24,7 +24,7 @@ const cancelRequest = 80_877_102
 const run = async (session: Session, messages: Uint8Array): Promise<Buffer> => {
   const chunks: Array<Buffer> = []
   await session.execProtocolRawStream(messages, {
-    // The data lies in PGlite's own memory, which its next statement overwrites.
+    // A copy, because the next statement overwrites PGlite's memory.
     onRawData: (data) => void chunks.push(Buffer.from(data)),
     syncToFs: true,
   })
@@ -40,7 +40,7 @@ const query = (sql: string): Buffer => {
   return message
 }
 
-/** Ends what an earlier connection may have left: a transaction, prepared statements, settings. */
+/** Removes an earlier connection's transaction, prepared statements and settings. */
 const reset = async (session: Session): Promise<void> => {
   await run(session, query("ROLLBACK"))
   await run(session, query("DISCARD ALL"))
@@ -51,12 +51,12 @@ class Messages {
   #pending: Buffer = Buffer.alloc(0)
   #started = false
 
-  /** True until the first message, which alone has no type. */
+  /** True until the first message, the only one without a type. */
   get isStarting(): boolean {
     return !this.#started
   }
 
-  /** The whole messages that the bytes so far make up, without a farewell. */
+  /** The whole messages so far, without the message that ends the connection. */
   take(chunk: Buffer): Buffer {
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
     let end = 0
@@ -71,7 +71,7 @@ class Messages {
       }
       end += size
       if (this.#started) continue
-      // The first message goes out alone.
+      // The first message is a batch of its own.
       this.#started = true
       break
     }
@@ -85,7 +85,7 @@ export const connect = (session: Session): Duplex => {
   const messages = new Messages()
 
   const answer = async (isFirst: boolean, batch: Buffer): Promise<void> => {
-    // A request to cancel comes over a connection of its own and gets no answer.
+    // A request to cancel has its own connection and gets no answer.
     if (isFirst && batch.readInt32BE(4) === cancelRequest) return void duplex.push(null)
     await session.runExclusive(async () => {
       if (duplex.destroyed) return

@@ -1,9 +1,9 @@
 /**
- * An empty database, as PGlite makes it: files in one compressed archive that this package brings
- * along, because making them takes several seconds and half a gigabyte of memory.
+ * An empty PGlite database as a compressed archive, which is part of this package: without it,
+ * PGlite needs several seconds and half a gigabyte of memory to make one.
  *
  * `scripts/prepare-database.ts` makes the archive, and a test compares it with a database that
- * PGlite makes itself. Leaves out: our tables; the migrations make those.
+ * PGlite has made. Leaves out: Millrace's tables; the migrations make them.
  */
 import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"

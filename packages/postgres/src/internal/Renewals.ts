@@ -1,12 +1,11 @@
 /**
- * Renewals of leases that are on their way, so that no lease is let go while one may still come.
+ * The renewals in progress. A thread waits for them before it ends a lease.
  *
- * Guarantees: after `over` no renewal that was begun before it is sent any more. Leaves out: when
- * to renew.
+ * Guarantees: after `over`, no renewal that began before is sent. Leaves out: when to renew.
  */
 import { Effect, Fiber } from "effect"
 
-/** Does something for so long at most, also where the database does not even answer to a cancel. */
+/** Runs an effect, and stops waiting after a time even if the effect ignores interrupts. */
 export const within = <A, E>(millis: number, effect: Effect.Effect<A, E>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkDetach(effect)
@@ -20,7 +19,7 @@ export const within = <A, E>(millis: number, effect: Effect.Effect<A, E>): Effec
 export class Renewals {
   readonly #current = new Set<Fiber.Fiber<void>>()
 
-  /** Begins a renewal, which may take so long at most. */
+  /** Begins a renewal, which may take `millis` at most. */
   begin<A, E>(millis: number, renewal: Effect.Effect<A, E>): Effect.Effect<void> {
     return Effect.map(Effect.forkDetach(within(millis, renewal)), (fiber) => {
       this.#current.add(fiber)
@@ -28,7 +27,7 @@ export class Renewals {
     })
   }
 
-  /** Waits until all have ended, and breaks off those that take longer than so long. */
+  /** Waits until all have ended, and interrupts them after `millis`. */
   over(millis: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       const all = [...this.#current]

@@ -1,12 +1,11 @@
 /**
- * The tables as data: which part of a stored thing is kept in which column, and how.
+ * The tables as data: which property of an object is stored in which column, and how.
  *
- * Rows are encoded here, as one array parameter per column, and decoded here: a query builds a
- * JSON object per row in the shape of the domain, so that 64-bit numbers arrive as numbers and
- * opaque JSON arrives untouched.
+ * A statement gets rows as one array parameter per column. It returns a JSON object per row in the
+ * shape of the domain, so 64-bit numbers arrive as numbers and opaque JSON arrives unchanged.
  *
- * Guarantees: whatever is in a row, it can be encoded; text without U+0000, which Postgres cannot
- * store (it becomes U+FFFD; what must come back exactly is kept as JSON). Leaves out: any query.
+ * Guarantees: every row can be encoded. Postgres cannot store U+0000 in text, so it becomes U+FFFD;
+ * a text that must not change is stored as JSON. Leaves out: statements.
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { Account } from "@millrace/core/domain/Account"
@@ -19,7 +18,7 @@ import { Result } from "effect"
 
 type Kind = "text" | "bytea" | "bool" | "int4" | "int8" | "json"
 
-/** One column. Without a `property` it is written and searched, but not read back. */
+/** A column. Without a `property` it is written and searched, but not read. */
 interface Column<Row> {
   readonly name: string
   readonly kind: Kind
@@ -34,7 +33,7 @@ export type Table<Row> = ReadonlyArray<Column<Row>>
 export const text = (value: string): string =>
   value.includes("\u0000") ? value.replaceAll("\u0000", "\ufffd") : value
 
-/** Text in the form in which it is searched: any case is the same, whatever the locale. */
+/** Text for searching: without differences of case, in any locale. */
 export const folded = (value: string): string => text(value.toLowerCase())
 
 const wireTypes: Record<Kind, number> = {
@@ -42,7 +41,7 @@ const wireTypes: Record<Kind, number> = {
   bytea: PgTypes.OID.bytea,
   bool: PgTypes.OID.bool,
   int4: PgTypes.OID.int4,
-  // A float carries every safe integer exactly, without a detour through BigInt.
+  // A float has every safe integer exactly. An int8 would need a BigInt.
   int8: PgTypes.OID.float8,
   json: PgTypes.OID.text,
 }
@@ -76,7 +75,7 @@ export const columns =
         of: (row) => (row as Record<string, unknown>)[property],
       }))
 
-/** A column that is written and searched, but not read back. */
+/** A column that is written and searched, but not read. */
 export const derived = <Row>(name: string, kind: Kind, of: (row: Row) => unknown): Column<Row> => ({
   name,
   kind,
@@ -95,7 +94,7 @@ export const accounts: Table<Account> = [
   ...int4s<Account>("runsAtOnce"),
 ]
 
-/** A key together with its hash, which only its row knows. */
+/** A key with its hash, which is only stored. */
 export interface HashedKey extends ApiKey {
   readonly hash: Uint8Array
 }
@@ -120,78 +119,60 @@ export const workflows: Table<Workflow> = [
   derived("name_folded", "text", ({ name }) => folded(name)),
 ]
 
-/** What a listing reads of a workflow. */
+/** The part of a workflow that a listing reads. */
 export const workflowSummaries: Table<Workflow> = [
   ...workflowHead,
   { ...derived("node_count", "int4", () => null), property: "nodeCount" },
 ]
 
 export const definitions: Table<Definition> = [
-  ...texts<Definition>({ id: "id" }),
-  ...jsons<Definition>({ nodes: "nodes", edges: "edges", settings: "settings" }),
+  ...texts<Definition>("id"),
+  ...jsons<Definition>("nodes", "edges", "settings"),
 ]
 
-/** What a run's insert writes: written once, and left out of every later commit. */
+/** The part of a run that never changes. */
 const immutable: Table<Run> = [
-  ...texts<Run>({
-    workflowId: "workflow_id",
-    workflowName: "workflow_name",
-    definitionId: "definition_id",
-    executionId: "execution_id",
-    mode: "mode",
-    source: "source",
-    singleNodeId: "single_node_id",
-    keyId: "key_id",
-  }),
-  ...int4s<Run>({ workflowRevision: "workflow_revision" }),
-  ...int8s<Run>({
-    createdAt: "created_at",
-    estimatedCredits: "estimated_credits",
-    maxCredits: "max_credits",
-  }),
-  ...jsons<Run>({
-    values: "input_values",
-    inputOverrides: "input_overrides",
-    viewport: "viewport",
-    webhook: "webhook",
-  }),
+  ...texts<Run>(
+    "workflowId",
+    "workflowName",
+    "definitionId",
+    "executionId",
+    "mode",
+    "source",
+    "singleNodeId",
+    "keyId",
+  ),
+  ...int4s<Run>("workflowRevision"),
+  ...int8s<Run>("createdAt", "estimatedCredits", "maxCredits"),
+  ...jsons<Run>("inputOverrides", "viewport", "webhook", { values: "input_values" }),
   derived("workflow_name_folded", "text", ({ workflowName }) => folded(workflowName)),
 ]
 
-/** What every commit changes of a run, besides its revision. */
+/** The part of a run that every commit changes, besides its revision. */
 export const steps: Table<Run> = [
-  ...int4s<Run>({ nodeRunCount: "node_run_count", attempts: "attempts", sequence: "sequence" }),
-  ...jsons<Run>({ active: "active" }),
+  ...int4s<Run>("nodeRunCount", "attempts", "sequence"),
+  ...jsons<Run>("active"),
 ]
 
-/** What only some commits change of a run. */
+/** The part of a run that only some commits change. */
 export const changes: Table<Run> = [
-  ...texts<Run>({ status: "status" }),
-  ...int8s<Run>({
-    startedAt: "started_at",
-    finishedAt: "finished_at",
-    heldCredits: "held_credits",
-    actualCredits: "actual_credits",
-    dueAt: "due_at",
-  }),
-  ...jsons<Run>({ waiting: "waiting", error: "error", output: "output" }),
+  ...texts<Run>("status"),
+  ...int8s<Run>("startedAt", "finishedAt", "heldCredits", "actualCredits", "dueAt"),
+  ...jsons<Run>("waiting", "error", "output"),
   derived("error_folded", "text", ({ error }) => (error === null ? null : folded(error))),
   derived("trouble", "text", ({ status }) =>
     status === "FAILED" || status === "CANCELED" ? status : null,
   ),
 ]
 
-const revisions: Table<Run> = int4s<Run>({ revision: "revision" })
+const revisions: Table<Run> = int4s<Run>("revision")
 
-/** Who may write a run: changed by those who take runs over, not by commits. */
-const ownership: Table<Run> = [
-  ...texts<Run>({ owner: "owner" }),
-  ...int4s<Run>({ fence: "fencing_token" }),
-]
+/** The owner of a run and its fence. Claims and takeovers change them; commits do not. */
+const ownership: Table<Run> = [...texts<Run>("owner"), ...int4s<Run>({ fence: "fencing_token" })]
 
-export const runIds: Table<Run> = texts<Run>({ id: "id", accountId: "account_id" })
+export const runIds: Table<Run> = texts<Run>("id", "accountId")
 
-/** What a new run is written with: it has lost nobody yet, and nobody has sent it anything. */
+/** The part of a run that its insert writes. A new run has no losses and no messages. */
 export const newRunColumns: Table<Run> = [
   ...runIds,
   ...immutable,
@@ -203,14 +184,14 @@ export const newRunColumns: Table<Run> = [
 
 export const runs: Table<Run> = [
   ...newRunColumns,
-  ...jsons<Run>({ losses: "losses" }),
-  ...int4s<Run>({ messages: "messages" }),
+  ...jsons<Run>("losses"),
+  ...int4s<Run>("messages"),
 ]
 
 const idempotencyKeyOf = ({ expected }: RunCommit) =>
   expected._tag === "New" ? expected.idempotencyKey : undefined
 
-/** The columns of a part of a row, for the whole of it. */
+/** The columns of a part of a row, as columns of the row. */
 export const within =
   <Whole, Part>(partOf: (whole: Whole) => Part) =>
   (table: Table<Part>): Table<Whole> =>
@@ -218,7 +199,7 @@ export const within =
 
 export const ofRun = within(({ run }: RunCommit) => run)
 
-/** The rows of new runs, and the names that their starts were given. */
+/** New runs with their idempotency keys. */
 export const newRuns: Table<RunCommit> = [
   ...ofRun(newRunColumns),
   derived("start_key", "text", (commit) => idempotencyKeyOf(commit)?.key ?? null),
@@ -226,32 +207,28 @@ export const newRuns: Table<RunCommit> = [
 ]
 
 export const nodeRuns: Table<NodeRun> = [
-  ...int4s<NodeRun>({ ordinal: "ordinal", attempt: "attempt", sequence: "sequence" }),
-  ...int8s<NodeRun>({
-    credits: "credits",
-    startedAt: "started_at",
-    finishedAt: "finished_at",
-  }),
-  ...texts<NodeRun>({ nodeId: "node_id", nodeType: "node_type", status: "status" }),
-  ...jsons<NodeRun>({ input: "input_or_ports", output: "output", logs: "logs", error: "error" }),
+  ...int4s<NodeRun>("ordinal", "attempt", "sequence"),
+  ...int8s<NodeRun>("credits", "startedAt", "finishedAt"),
+  ...texts<NodeRun>("nodeId", "nodeType", "status"),
+  ...jsons<NodeRun>("output", "logs", "error", { input: "input_or_ports" }),
 ]
 
-/** A node run that completed in its first attempt, for nothing and without a log. */
+/** A node run that completed in its first attempt, without cost and without a log. */
 export const plainNodeRuns: Table<NodeRun> = nodeRuns.filter(
   ({ name }) => !["status", "attempt", "credits", "logs", "error"].includes(name),
 )
 
-/** What the event of a node's end tells. */
+/** The part of a node run that the event of its end has. */
 export const nodeEnds: Table<NodeRun> = nodeRuns.filter(
   ({ kind, name }) => kind !== "json" || name === "error",
 )
 
-/** An event without what its run knows: it is read together with that. */
+/** An event, without the ids that it shares with its run. */
 export const events: Table<RunEvent> = [
-  ...int4s<RunEvent>({ sequence: "sequence" }),
-  ...int8s<RunEvent>({ at: "at" }),
-  ...texts<RunEvent>({ type: "type" }),
-  ...jsons<RunEvent>({ error: "error", data: "data" }),
+  ...int4s<RunEvent>("sequence"),
+  ...int8s<RunEvent>("at"),
+  ...texts<RunEvent>("type"),
+  ...jsons<RunEvent>("error", "data"),
 ]
 
 /** A row, and the place of its commit among those of the statement. */
@@ -260,17 +237,17 @@ export interface Placed<Row> {
   readonly row: Row
 }
 
-/** The columns of rows that travel with a commit, behind the place of that. */
+/** The columns of a commit's rows, after the place of the commit. */
 export const placed = <Row>(table: Table<Row>): Table<Placed<Row>> => [
   derived("place", "int4", ({ place }) => place),
   ...within(({ row }: Placed<Row>) => row)(table),
 ]
 
-/** The names of a table's columns, each behind an alias where one is given. */
+/** The names of a table's columns, each with the alias if there is one. */
 export const names = <Row>(table: Table<Row>, alias?: string): string =>
   table.map(({ name }) => (alias === undefined ? name : `${alias}.${name}`)).join(", ")
 
-/** An expression that builds the domain's object out of a row, and of `more` properties. */
+/** An expression that builds the domain's object from a row and `more` properties. */
 export const object = <Row>(
   table: Table<Row>,
   alias: string,
@@ -283,21 +260,21 @@ export const object = <Row>(
 }
 
 /**
- * A condition that a row is an account's, for a row that is looked up by its own key: written so
- * that no index can serve it. Else a plan that was made for a small table may prefer an index of
- * listings, which begins with the account, and read everything that the account has.
+ * The condition that a row belongs to an account, for a row that is looked up by its key. No index
+ * can serve this form. Otherwise a plan from when the table was small may use an index of listings,
+ * which starts with the account, and read all rows of the account.
  */
 export const isOf = (column: string, account: string): string => `(${column} = ${account}) IS TRUE`
 
 /**
- * A parameter of which the planner does not see how many it holds. If it saw that there are few,
- * it would plan the statement anew for each call, which takes longer than the call.
+ * An array parameter whose length the planner does not see. If it saw a short one, it would plan
+ * the statement again for each call, which takes longer than the call.
  */
 export const unseen = (parameter: string): string => `(SELECT ${parameter})`
 
 /**
- * A source of rows in a FROM, whose first parameter has the given number. One `unnest` of several
- * arrays would do the same; but Postgres stores what that yields before it reads it.
+ * The rows of the parameters, for a FROM clause. `first` is the number of the first parameter. One
+ * `unnest` of several arrays would do the same, but Postgres would store its rows first.
  */
 export const source = <Row>(table: Table<Row>, alias: string, first: number): string => {
   const all = table.map(({ kind, name }, index) => {
@@ -306,6 +283,10 @@ export const source = <Row>(table: Table<Row>, alias: string, first: number): st
   })
   return `(SELECT ${all.join(", ")}) AS ${alias}`
 }
+
+/** A statement that inserts rows. Its parameters are those of a {@link source}. */
+export const insert = <Row>(name: string, table: Table<Row>): string =>
+  `INSERT INTO ${name} (${names(table)}) SELECT ${names(table)} FROM ${source(table, "new", 1)}`
 
 /** The parameters of a {@link source}. */
 export const parameters = <Row>(

@@ -1,8 +1,8 @@
 /**
- * How several runs are read of which some may be large: within a bound of bytes.
+ * Reads several runs, whose payloads together are within a bound of bytes.
  *
- * Guarantees: one statement; payloads that are beyond the bound are measured by the database and do
- * not leave it. Leaves out: what counts as a payload, which `core/domain/RunPayload` says.
+ * Guarantees: one statement. The database measures payloads and does not send those beyond the
+ * bound. Leaves out: what is a payload; see `core/domain/RunPayload`.
  */
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import type { RunRecord } from "@millrace/core/domain/Run"
@@ -17,7 +17,7 @@ import { assemble } from "./RunRecords.ts"
 const ofRuns = ["input_values", "output"]
 const ofNodes = [StoredInputs.name, "output", "logs"]
 
-/** Bytes of these columns as JSON text, as they are read. */
+/** The bytes of columns as JSON text. */
 const bytesOf = (alias: string, columns: ReadonlyArray<string>): string =>
   columns
     .map((name) =>
@@ -27,7 +27,7 @@ const bytesOf = (alias: string, columns: ReadonlyArray<string>): string =>
     )
     .join(" + ")
 
-/** The domain's object of a row, without the values of these columns where they do not fit. */
+/** The domain's object of a row. Leaves out the payloads if they do not fit. */
 const objectOf = <Row>(table: Rows.Table<Row>, alias: string, payloads: ReadonlyArray<string>) => {
   const isPayload = ({ name }: Rows.Table<Row>[number]) => payloads.includes(name)
   const fitting = table
@@ -37,7 +37,7 @@ const objectOf = <Row>(table: Rows.Table<Row>, alias: string, payloads: Readonly
   return Rows.object(rest, alias, ...fitting)
 }
 
-// OFFSET 0 keeps each look-up by key as it is, as in RunRecords.
+// OFFSET 0 makes Postgres look up rows by key, as in RunRecords.
 const parts = `
 WITH chosen AS MATERIALIZED (
   SELECT r.*, wanted.place FROM unnest(${Rows.unseen("$1::text[]")}) WITH ORDINALITY
@@ -72,7 +72,7 @@ interface Bounded extends Part {
   readonly omitted: boolean
 }
 
-/** The records of an account's runs, each once, with payloads of at most so many bytes together. */
+/** The records of an account's runs, each once, with payloads up to a number of bytes. */
 export const read = (
   sql: SqlClient,
   account: AccountId,

@@ -1,8 +1,8 @@
 /**
- * How runs change hands: claims, takeovers, and the leases of runners, all by the database's clock.
+ * Claims, takeovers, and the leases of runners, by the database's clock.
  *
- * Guarantees: each method is one statement; a run is never handed out twice, because whoever looks
- * for runs skips those that another one is taking. Leaves out: reading what belongs to a run.
+ * Guarantees: each run goes to one claim only, because a claim skips the runs that another one is
+ * taking. Leaves out: reading the records of runs.
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Blocked } from "@millrace/core/domain/Loss"
@@ -21,10 +21,10 @@ import { orStorageError } from "./DatabaseError.ts"
 import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 
-/** How long the row of a lease that has run out is kept at least. */
+/** How long the row of an expired lease is kept at least. */
 const keptMillis = 86_400_000
 
-/** A claim that counts alone is broken off when its process is not heard of for so long. */
+/** A claim under caps ends if its process does not continue for this time. */
 const frozenMillis = 2_000
 
 const takeOverStatement = `
@@ -62,7 +62,7 @@ SELECT r.id, r.fence FROM open_runs o CROSS JOIN LATERAL (
   SELECT id, fencing_token AS fence FROM runs r WHERE r.number = o.run OFFSET 0
 ) r WHERE o.owner = $1`
 
-/** Ends a lease, and clears away what others left behind long ago: no row means no lease, too. */
+/** Ends a lease, and removes leases that expired long ago. No row also means no lease. */
 const endLeaseStatement = `
 WITH ${takingBack}
 DELETE FROM runners WHERE id = $1 OR lease_until < ${nowMillis} - $2::int8`
@@ -71,20 +71,20 @@ interface Found {
   readonly run: Run
 }
 
-/** A row of the answer to a claim: a run, or that it was held up by runs that are due. */
+/** A row of a claim's result: a run, or that due runs have held up the claim. */
 type Answer = { readonly part: null } | (Found & { readonly part: "expired" | "due" | "queued" })
 
-/** What the last claim has found, so that the next one goes about it in the right way at once. */
+/** What the last claim has found. It decides how the next one starts. */
 export interface LastClaim {
-  /** The last claim took nothing: the next one looks first whether there is anything to claim. */
+  /** True if the last claim took nothing. The next one first asks if there is anything to claim. */
   isIdle: boolean
-  /** Runs were due beside others, or more than one claim sees. */
+  /** True if due runs must be put into the queue before the claim. */
   isQueueing: boolean
-  /** Called when there are more runs due than one statement puts into the queue. */
+  /** Called if more runs are due than one statement puts into the queue. */
   readonly onCrowd: () => void
 }
 
-/** Puts parked runs that are due into the queue, so many at most; says how many. */
+/** Puts due parked runs into the queue, and returns how many. */
 export const queueDue = (sql: SqlClient): Effect.Effect<number, SqlError> =>
   Effect.map(
     sql.unsafe<{ readonly count: number }>(ClaimStatement.queueDue),
@@ -92,13 +92,13 @@ export const queueDue = (sql: SqlClient): Effect.Effect<number, SqlError> =>
   )
 
 /**
- * How many parked runs that are due a claim looks for: one more than it may take as they are, none
- * when they are in the queue.
+ * How many due parked runs a claim looks for: one more than it may take directly; none if they are
+ * in the queue.
  */
 const lookedFor = (request: ClaimRequest, isQueueing: boolean): number => {
   const { limit, roomPerAccount, rooms, runsPerAccount, runsPerWorkflow } = request
   if (isQueueing) return 0
-  // Under caps all that is due goes through the queue, so one is reason enough.
+  // Under caps, all due runs go through the queue, so it is enough to know if there is one.
   if (runsPerAccount !== undefined || runsPerWorkflow !== undefined) return 1
   const hasRoomForAll = rooms === undefined || rooms.size === 0
   return hasRoomForAll ? Math.max(0, Math.min(limit, roomPerAccount ?? limit)) + 1 : 1
@@ -134,7 +134,7 @@ const inTurn = (runs: ReadonlyArray<Run>, after: string): ReadonlyArray<Run> => 
   return placed.toSorted(compare).map(({ run }) => run)
 }
 
-/** What was taken, in order. What was taken as it was due is still to be put in turn. */
+/** The claimed runs, in order. Runs that were taken directly are not yet in the order of turns. */
 const runsOf = (answers: ReadonlyArray<Answer>, after: string): ReadonlyArray<Run> => {
   const found = answers.flatMap((answer) => (answer.part === null ? [] : [answer]))
   const runs = found.map(({ run }) => run)
@@ -142,8 +142,8 @@ const runsOf = (answers: ReadonlyArray<Answer>, after: string): ReadonlyArray<Ru
 }
 
 /**
- * Claims in one way. Whoever heeds caps counts alone, after everybody before has committed: the
- * lock has to be there before the statement's snapshot is.
+ * Claims once. Under caps, only one claim at a time counts. It takes a lock before the statement,
+ * so the statement sees what earlier claims have committed.
  */
 const take = (
   sql: SqlClient,
@@ -157,7 +157,7 @@ const take = (
   const caps = [request.runsPerAccount, request.runsPerWorkflow].map((cap) =>
     PgTypes.float8(cap ?? Number.POSITIVE_INFINITY),
   )
-  // A process that freezes in here must not keep all others from claiming.
+  // A process that is suspended here must not stop all other claims.
   const alone = sql`SELECT
     set_config('idle_in_transaction_session_timeout', ${String(frozenMillis)}, true),
     pg_advisory_xact_lock(hashtext('millrace_claims'), hashtext(current_schema()))`
@@ -166,7 +166,7 @@ const take = (
   )
 }
 
-/** True where there is something to claim; else the runner's lease is renewed. */
+/** True if there is something to claim. Otherwise the runner's lease is renewed. */
 const look = (sql: SqlClient, { leaseMillis, runner }: ClaimRequest) =>
   Effect.map(
     sql.unsafe<{ readonly anything: boolean }>(ClaimStatement.look, [
@@ -177,8 +177,8 @@ const look = (sql: SqlClient, { leaseMillis, runner }: ClaimRequest) =>
   )
 
 /**
- * Takes runs over; they come back in the order of the claim. A claim that is held up has taken
- * nothing, and is made once more when what is due is queued.
+ * Claims runs, and returns them in the order of the claim. A claim that due runs have held up is
+ * repeated after they are put into the queue.
  */
 export const claim = Effect.fnUntraced(function* (
   sql: SqlClient,
@@ -200,7 +200,7 @@ export const claim = Effect.fnUntraced(function* (
   }
 })
 
-/** Takes one open run over; `undefined` when the account has no such open run. */
+/** Takes over an open run. `undefined` if the account has no such open run. */
 export const takeOver = (
   sql: SqlClient,
   account: AccountId,
@@ -212,7 +212,7 @@ export const takeOver = (
     (rows) => rows[0]?.run,
   )
 
-/** The runner, a time, and what {@link takingBack} asks for. */
+/** The runner, a time, and the parameters of {@link takingBack}. */
 const leaseParameters = (
   runner: RunnerId,
   millis: number,
@@ -240,8 +240,8 @@ export const heartbeat = (
   )
 
 /**
- * Ends all leases, for who knows that their owners are dead: as if they had run out, so that runs
- * which were at work have lost an owner.
+ * Lets all leases expire, if their owners are known to be dead. So runs with nodes in progress get
+ * a loss.
  */
 export const endLeases: Effect.Effect<void, StorageError, SqlClient> = SqlClient.use((sql) =>
   sql.unsafe(`UPDATE runners SET lease_until = ${nowMillis} WHERE lease_until > ${nowMillis}`),
@@ -250,7 +250,7 @@ export const endLeases: Effect.Effect<void, StorageError, SqlClient> = SqlClient
 const keepStatement = `
 UPDATE runners AS r SET lease_until = ${nowMillis} + $2::int8, ${noteReturn("r")} WHERE id = $1`
 
-/** Renews a lease that is there, and nothing else: what others took is asked with a heartbeat. */
+/** Renews an existing lease. Only a heartbeat tells which runs the runner still owns. */
 export const keep = (
   sql: SqlClient,
   runner: RunnerId,

@@ -1,15 +1,15 @@
 /**
- * How commits move credits: the parts of the commit's statement that are only there when one of its
- * commits does.
+ * The parts of the commit's statement that move credits. A statement has them only if one of its
+ * commits moves credits.
  *
- * The accounts are locked first, in one order on every server, and before any run. Under the lock
- * it is decided who is covered: where all of an account's commits fit together nobody is asked
- * singly, else they are taken one after the other as they came. Then each account is changed once,
- * by the sum of what was applied.
+ * The statement locks the accounts first, before any run and in the same order on every server.
+ * Then it decides which commits are covered: all commits of an account if they fit together,
+ * otherwise one after the other in their order. At the end it changes each account once, by the sum
+ * of the applied commits.
  *
- * Guarantees: a refused commit writes nothing; what a run moves is moved if and only if its commit
- * is applied. An account that is not there yet, or on which a grant has run out, is left alone:
- * the caller has to settle it first. Leaves out: settling.
+ * Guarantees: a refused commit writes nothing. Credits are moved if and only if the commit is
+ * applied. If an account is missing or one of its grants has expired, its commits are `unready`:
+ * the caller must settle the account first. Leaves out: settling.
  */
 import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
@@ -26,7 +26,7 @@ export const movesCredits = ({ credits }: RunCommit): boolean =>
 
 const nowMillis = millisOf("now()")
 
-// Looking runs up behind an OFFSET keeps the look-up by key, instead of as a table of all runs.
+// OFFSET makes Postgres look up runs by key. Otherwise it may read all runs.
 const fits = (hasPreconditions: boolean): string => `CASE WHEN m.expected_fence IS NULL
     THEN NOT EXISTS (SELECT FROM runs r WHERE r.id = m.run_id OFFSET 0)
       AND ${hasPreconditions ? CurrentWorkflows.isMet("m.run_id") : "true"}
@@ -37,8 +37,8 @@ const fits = (hasPreconditions: boolean): string => `CASE WHEN m.expected_fence 
     ) END`
 
 /**
- * What comes before any run is written; its parameters begin with this number. Who is `outdated`
- * asks for nothing, so that nobody is refused on its account.
+ * The parts before any run is written. `first` is the number of their first parameter. An
+ * `outdated` commit needs no credits, so no other commit is refused because of it.
  */
 export const before = (
   first: number,
@@ -72,10 +72,10 @@ export const before = (
   SELECT run_id, NULL FROM charge WHERE is_unready
 )`
 
-/** The condition on a run that is to be written. */
+/** The condition that a commit is covered. */
 export const isFree = (alias: string): string => `${alias}.id NOT IN (SELECT run_id FROM refused)`
 
-/** What comes once it is known which commits were applied. */
+/** The parts after the runs are written. */
 export const after = (first: number): string => `move AS MATERIALIZED (
   SELECT e.*, a.number AS run
   FROM ${Rows.source(LedgerRows.moves, "e", first + 2 + LedgerRows.creditCommits.length)}
@@ -93,7 +93,7 @@ export const after = (first: number): string => `move AS MATERIALIZED (
   FROM move m JOIN balance p ON p.account_id = m.account_id ORDER BY m.place
 )`
 
-/** The statement's answer: a row per commit that was applied or refused. */
+/** The result: a row for each commit that was applied or refused. */
 export const answer = `
 SELECT id, 'applied' AS outcome, NULL::float8 AS rest, number::float8 AS number,
   owner IS NOT NULL AS owned FROM applied
@@ -101,20 +101,20 @@ UNION ALL
 SELECT run_id, CASE WHEN rest IS NULL THEN 'unready' ELSE 'refused' END, rest::float8, NULL, NULL
 FROM refused`
 
-/** One row of the answer. */
+/** A row of the result. */
 export type Answered = { readonly id: string } & (
   | { readonly outcome: "applied"; readonly number: number; readonly owned: boolean }
   | { readonly outcome: "refused"; readonly rest: number }
   | { readonly outcome: "unready" }
 )
 
-/** The accounts on which these commits move credits, in the order in which they are locked. */
+/** The accounts whose credits these commits move, in the order of locking. */
 export const accountsOf = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<string> => {
   const moving = commits.filter(movesCredits)
   return [...new Set(moving.map(({ run }) => Rows.text(run.accountId)))].toSorted()
 }
 
-/** What is set aside comes before the rest: that is what was decided on. */
+/** Reservations come before other entries, because they were decided first. */
 const movesOf = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<LedgerRows.Move> => {
   const all = commits.flatMap((commit) =>
     (commit.credits ?? []).map((entry) => ({
@@ -128,9 +128,7 @@ const movesOf = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<LedgerRows.Mo
   )
 }
 
-/**
- * The parameters of both parts. Accounts that the caller holds settled are not looked at again.
- */
+/** The parameters of both parts. With `areSettled`, expired grants are not checked again. */
 export const parametersOf = (
   commits: ReadonlyArray<RunCommit>,
   areSettled: boolean,
@@ -144,6 +142,6 @@ export const parametersOf = (
   ...Rows.parameters(LedgerRows.moves, movesOf(commits)),
 ]
 
-/** Why a commit was refused that left so much to the others. */
+/** The refusal of a commit for which so many credits were available. */
 export const refusalOf = (commit: RunCommit, available: number): InsufficientCredits =>
   new InsufficientCredits({ required: amountToReserve(commit.credits ?? []), available })

@@ -1,8 +1,8 @@
 /**
- * How runs are read: whole records, pages of runs, and events.
+ * Reads runs: records, pages of runs, and events.
  *
- * Guarantees: a record is read by one statement, so its parts fit together. Leaves out: who may
- * write what was read.
+ * Guarantees: one statement reads a record, so its parts are of the same moment. Leaves out:
+ * writing.
  */
 import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { runsSearched } from "@millrace/core/domain/Limits"
@@ -23,7 +23,7 @@ import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
 import * as StoredInputs from "./StoredInputs.ts"
 
-/** One part of a record: exactly one of the three is there. */
+/** A part of a record: a run, a definition or a node run. */
 export interface Part {
   readonly id: string
   readonly run: Run | null
@@ -31,7 +31,7 @@ export interface Part {
   readonly node: NodeRun | null
 }
 
-// OFFSET 0 keeps each look-up by key as it is, instead of as a join that might read whole tables.
+// OFFSET 0 makes Postgres look up rows by key. A join might read whole tables.
 const parts = `
 WITH chosen AS MATERIALIZED (
   SELECT r.* FROM unnest(${Rows.unseen("$1::text[]")}) AS wanted (id) CROSS JOIN LATERAL (
@@ -52,7 +52,7 @@ FROM chosen r CROSS JOIN LATERAL (
   SELECT * FROM node_runs n WHERE n.run = r.number OFFSET 0
 ) n`
 
-/** Puts the records together that were read in parts. */
+/** Makes records of their parts. */
 export const assemble = (rows: ReadonlyArray<Part>): ReadonlyArray<RunRecord> => {
   const definitions = new Map<string, Definition>()
   const nodeRuns = new Map<string, Array<NodeRunByPorts>>()
@@ -74,7 +74,7 @@ export const assemble = (rows: ReadonlyArray<Part>): ReadonlyArray<RunRecord> =>
   )
 }
 
-/** The records of runs, each once; of one account, or of those that the caller has just claimed. */
+/** The records of an account's runs, each once. Of any account if `account` is `null`. */
 export const read = (
   sql: SqlClient,
   account: AccountId | null,
@@ -109,10 +109,7 @@ export const latestOutputs = (
     (rows) => new Map(rows.map(({ id, output }) => [id, output])),
   )
 
-/**
- * Most runs are COMPLETED, so those are found in the listing as it is; the others have an index or
- * a table of their own.
- */
+/** Conditions for a status. Runs that are not COMPLETED are few and have their own indexes. */
 const statusIs = (sql: SqlClient, status: RunStatus) => {
   const same = sql`status = ${status}`
   if (status === "COMPLETED") return [same]
@@ -134,7 +131,7 @@ export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, 
   return PageClauses.page(sql, Rows.object(Rows.runs, "r"), sql`runs r`, conditions, query)
 }
 
-/** One event of a run: its own, or the row of a node that tells of one. */
+/** An event of a run, or a node run from which the event is built. */
 interface Told {
   readonly workflow: WorkflowId
   readonly event: Omit<RunEvent, "runId" | "workflowId"> | null

@@ -1,8 +1,8 @@
 /**
  * The run store on Postgres.
  *
- * Guarantees: commits that arrive together go out together, and a commit that is made within a
- * transaction of the caller takes part in it. Leaves out: the statements, which are next door.
+ * Guarantees: commits that arrive at the same time share a statement. A commit in a transaction of
+ * the caller takes part in it. Leaves out: the statements; other modules of this folder have them.
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
@@ -55,7 +55,7 @@ const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
   }
 })
 
-/** Records of runs as they were claimed, whatever has happened to their rows since. */
+/** The records of claimed runs. Each run is as it was claimed, even if its row has changed. */
 const recordsOf = Effect.fnUntraced(function* (sql: SqlClient, claimed: ReadonlyArray<Run>) {
   if (claimed.length === 0) return []
   const ids = claimed.map(({ id }) => id)
@@ -68,8 +68,8 @@ const recordsOf = Effect.fnUntraced(function* (sql: SqlClient, claimed: Readonly
 })
 
 /**
- * Puts all that is due into the queue, some at a time, whenever there is more of it than a claim
- * sees: else an account with few such runs would wait for one with many.
+ * Puts all due runs into the queue, some at a time, whenever more runs are due than a claim sees.
+ * Otherwise an account with few due runs would wait for an account with many.
  */
 const queueing = (sql: SqlClient, isCrowded: Latch.Latch): Effect.Effect<never> =>
   isCrowded.await.pipe(
@@ -77,7 +77,7 @@ const queueing = (sql: SqlClient, isCrowded: Latch.Latch): Effect.Effect<never> 
     Effect.andThen(
       Effect.repeat(RunClaims.queueDue(sql), { while: (count) => count === dueAtOnce }),
     ),
-    Effect.catch((error) => Effect.logWarning("could not put runs that are due in line", error)),
+    Effect.catch((error) => Effect.logWarning("could not put due runs into the queue", error)),
     Effect.forever,
   )
 
@@ -107,7 +107,7 @@ const takeOver = Effect.fnUntraced(function* (
   return Option.fromUndefinedOr((yield* recordsOf(sql, [run]))[0])
 })
 
-/** Who holds a suspect is told as it was found; the run as it is when it is read. */
+/** Reads the suspects, then their records. A record may be newer than its holder. */
 const suspects = Effect.fnUntraced(function* (sql: SqlClient, limit: number) {
   const found = yield* Quarantine.suspects(sql, limit)
   const ids = found.map(({ id }) => id)
@@ -149,5 +149,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The run store over an existing client; the tables must be there. */
+/** The run store over an existing client. The tables must exist. */
 export const layer: Layer.Layer<RunStore, never, SqlClient> = Layer.effect(RunStore, make)

@@ -1,8 +1,8 @@
 /**
  * The signing secrets of accounts, sealed.
  *
- * Guarantees: a change that depends on the other secrets of an account happens in a transaction,
- * and no other such change of that account happens meanwhile. Leaves out: sealing.
+ * Guarantees: a change that depends on the account's other secrets is a transaction, and an account
+ * has only one such transaction at a time. Leaves out: sealing.
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -32,9 +32,7 @@ SELECT ${secret} AS value FROM (
   SELECT DISTINCT ON (${keyName}) * FROM webhook_secrets WHERE ${isLive} ORDER BY ${keyName}
 ) s`
 
-const insertStatement = `
-INSERT INTO webhook_secrets (${Rows.names(DeliveryRows.secrets)})
-SELECT ${Rows.names(DeliveryRows.secrets)} FROM ${Rows.source(DeliveryRows.secrets, "s", 1)}`
+const insertStatement = Rows.insert("webhook_secrets", DeliveryRows.secrets)
 
 const expireStatement = `
 UPDATE webhook_secrets
@@ -50,7 +48,7 @@ export const make = (sql: SqlClient) => {
       live(added.accountId),
     )
 
-  /** Makes a change alone among all changes of the account's secrets. */
+  /** Makes a change while no other transaction changes the account's secrets. */
   const alone = <A>({ accountId }: StoredSecret, change: Effect.Effect<A, SqlError>) => {
     const lock = sql`SELECT
       pg_advisory_xact_lock(hashtext('millrace_webhook_secrets'), hashtext(${accountId}))`

@@ -1,25 +1,25 @@
 /**
- * Statements that serve many callers at once: what arrives while one is under way goes out as the
- * next one.
+ * Runs statements, also one statement for many callers: the calls that arrive while a statement
+ * runs share the next one.
  *
- * Guarantees: within a transaction of the caller a statement goes out alone and takes part in it; a
- * database that does not answer holds nobody up for ever. Leaves out: the statements themselves.
+ * Guarantees: a call in a transaction of the caller has its own statement and takes part in the
+ * transaction. A call fails if the database does not answer. Leaves out: the statements' texts.
  */
 import { Context, Effect, Option, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
 import * as GroupCommit from "./GroupCommit.ts"
 
-/** How long one statement for many callers may take; then its connection counts as broken. */
+/** How long a statement for many callers may take. Then its connection counts as broken. */
 const millisPerFlush = 10_000
 
 const broken = (message: string): SqlError =>
   new SqlError({ reason: new ConnectionError({ cause: new Error(message), operation: "flush" }) })
 
-/** Two, so that the database works for one half of the callers while the other half goes on. */
+/** With two, the database works for one half of the callers while the other half continues. */
 const usualFlushes = 2
 
-/** The server has answered with an error, so nothing was written, and one member may be why. */
+/** True for an answer of the database: then nothing was written, and one member may be why. */
 const isOneMembers = ({ reason }: SqlError): boolean =>
   reason._tag !== "ConnectionError" && reason._tag !== "StatementTimeoutError"
 
@@ -27,12 +27,12 @@ const isOneMembers = ({ reason }: SqlError): boolean =>
 export const isWithin = (sql: SqlClient, context: Context.Context<never>): boolean =>
   Option.isSome(Context.getOption(context, sql.transactionService))
 
-/** What a statement serves: see `GroupCommit`. */
+/** How to gather calls; see `GroupCommit`. */
 export type Options<Member, Outcome> = Pick<
   GroupCommit.Options<Member, Outcome, SqlError>,
   "keyOf" | "exclusivityKeyOf" | "flush" | "maxMembers"
 > & {
-  /** How many statements may be on their way; two where nothing is said. */
+  /** How many statements may run at once; two by default. */
   readonly flushesAtOnce?: number
 }
 

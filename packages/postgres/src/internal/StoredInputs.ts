@@ -1,24 +1,25 @@
 /**
- * Inputs of nodes as they are stored: an implied one as the bytes of its JSON text and its ports,
- * any other one as it is. The bytes are there for reads that are bounded by bytes.
+ * The stored form of nodes' inputs. An implied input is stored as an array: the length of its JSON
+ * text in bytes, for reads that are bounded by bytes, and its ports. Other inputs are stored as
+ * they are.
  *
- * Guarantees: an object is an input, an array stands for one; rows of earlier versions have objects
- * only. Leaves out: how an implied input is restored, which `core/domain/ImpliedInput` says.
+ * Guarantees: an object is an input; an array is an implied input. Rows of earlier versions have
+ * only objects. Leaves out: restoring implied inputs; see `core/domain/ImpliedInput`.
  */
 import type { InputPorts, NodeRunByPorts } from "@millrace/core/domain/ImpliedInput"
 import type { NodeRun } from "@millrace/core/domain/Run"
 import * as Rows from "./Rows.ts"
 
-/** Where inputs are stored. */
+/** The column of inputs. */
 export const name = "input_or_ports"
 
-/** A node run as a commit brings it, and the ports of its input if that is implied. */
+/** A node run of a commit, and the ports of its input if the input is implied. */
 export interface SentNodeRun {
   readonly row: NodeRun
   readonly ports: InputPorts | undefined
 }
 
-/** An input whose text is shorter is stored as it is: its ports would take as much room. */
+/** A shorter input is stored as it is, because its ports would take as much space. */
 const leastBytes = 32
 
 const storedOf = ({ ports, row: { input } }: SentNodeRun): unknown => {
@@ -29,16 +30,16 @@ const storedOf = ({ ports, row: { input } }: SentNodeRun): unknown => {
 
 const ofRow = Rows.within(({ row }: SentNodeRun) => row)
 
-/** Node runs with their inputs as they are stored. */
+/** Node runs with the stored form of their inputs. */
 export const sent = (table: Rows.Table<NodeRun>): Rows.Table<SentNodeRun> =>
   ofRow(table).map((each) => (each.name === name ? { ...each, of: storedOf } : each))
 
-/** A node run as it was read. */
+/** A node run from its row. */
 export const read = (row: NodeRun): NodeRunByPorts => {
   const stored: unknown = row.input
   return Array.isArray(stored) ? { ...row, input: null, ports: stored.slice(1) } : row
 }
 
-/** An expression for the bytes of the text of a stored input. */
+/** An expression for the bytes of an input's JSON text. */
 export const bytesOf = (stored: string): string =>
   `coalesce(substring(${stored}::text FROM '^\\[(\\d+)')::int8, octet_length(${stored}::text), 0)`

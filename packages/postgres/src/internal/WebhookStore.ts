@@ -1,8 +1,8 @@
 /**
  * The webhook store on Postgres.
  *
- * Guarantees: records that arrive together go out together. Leaves out: the statements, which
- * are next door, and storing the deliveries of runs, which the commit of a run does.
+ * Guarantees: records that arrive at the same time share a statement. Leaves out: the statements,
+ * which other modules of this folder have, and storing a run's deliveries, which its commit does.
  */
 import type { AttemptRecord } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
@@ -34,5 +34,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The webhook store over an existing client; the tables must be there. */
+/** The webhook store over an existing client. The tables must exist. */
 export const layer: Layer.Layer<WebhookStore, never, SqlClient> = Layer.effect(WebhookStore, make)

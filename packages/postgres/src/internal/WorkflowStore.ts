@@ -1,8 +1,8 @@
 /**
  * The workflow store on Postgres.
  *
- * Guarantees: every method is one statement; look-ups that arrive together share one. Leaves out:
- * any rule about what is stored.
+ * Guarantees: every method is one statement. Look-ups that arrive at the same time share a
+ * statement. Leaves out: checking workflows.
  */
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Workflow, WorkflowSummary } from "@millrace/core/domain/Workflow"
@@ -19,9 +19,7 @@ import { values } from "./Statements.ts"
 
 const kept = new Set(["id", "account_id", "created_at"])
 
-const insertStatement = `
-INSERT INTO workflows (${Rows.names(Rows.workflows)})
-SELECT ${Rows.names(Rows.workflows)} FROM ${Rows.source(Rows.workflows, "w", 1)}`
+const insertStatement = Rows.insert("workflows", Rows.workflows)
 
 const replaceStatement = `
 UPDATE workflows w
@@ -33,7 +31,7 @@ FROM ${Rows.source(Rows.workflows, "n", 4)}
 WHERE w.id = $1 AND ${Rows.isOf("w.account_id", "$2")} AND w.revision = $3
 RETURNING w.id`
 
-/** What a look-up asks for. */
+/** The workflow to look up. */
 interface Wanted {
   readonly account: AccountId
   readonly id: WorkflowId
@@ -50,7 +48,7 @@ SELECT found.value FROM unnest($1::text[], $2::text[]) AS w (account, id) CROSS 
 
 const placeOf = (account: string, id: string): string => `${account}\n${id}`
 
-/** Looks up many at once; each is read once, however many ask for it. */
+/** Looks up many workflows in one statement, which reads each once. */
 const findAll = (
   sql: SqlClient,
   wanted: ReadonlyArray<Wanted>,
@@ -107,5 +105,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The workflow store over an existing client; the tables must be there. */
+/** The workflow store over an existing client. The tables must exist. */
 export const layer: Layer.Layer<WorkflowStore, never, SqlClient> = Layer.effect(WorkflowStore, make)
