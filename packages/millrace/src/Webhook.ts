@@ -2,6 +2,7 @@
  * The webhooks of an engine: its master key, and the signing secrets with which receivers verify
  * deliveries.
  */
+import * as Wire from "@millrace/api/AdminWebhookWire"
 import type { Duration } from "@millrace/api/Duration"
 import { millisOf } from "@millrace/api/Duration"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -15,6 +16,7 @@ import * as MasterKey from "@millrace/host/MasterKey"
 import { InvalidRequest } from "@millrace/http/Errors"
 import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import { Effect, Redacted } from "effect"
+import { writer } from "./internal/JsonCopy.ts"
 import type { Runtime } from "./internal/Runtime.ts"
 import type { Store } from "./Store.ts"
 
@@ -28,15 +30,11 @@ export interface WebhookOptions {
   readonly masterKey?: string
 }
 
-/** A secret that signs deliveries. Times are ISO 8601 in UTC. */
-export interface SigningSecret {
-  readonly id: string
-  /** `whsec_` and base64, for a library of Standard Webhooks. */
-  readonly secret: string
-  readonly createdAt: string
-  /** `null` for the newest secret, which does not expire. */
-  readonly expiresAt: string | null
-}
+/**
+ * A secret that signs deliveries: `whsec_` and base64, for a library of Standard Webhooks. Times are
+ * ISO 8601 in UTC. The newest secret does not expire: its `expiresAt` is `null`.
+ */
+export type SigningSecret = typeof Wire.SigningSecret.Encoded
 
 /** The signing secrets of the engine's account. Both calls reject if the engine has no webhooks. */
 export interface Webhooks {
@@ -46,15 +44,10 @@ export interface Webhooks {
   rotateSecret(options?: { readonly overlap?: Duration }): Promise<ReadonlyArray<SigningSecret>>
 }
 
-const isoOf = (millis: number): string => new Date(millis).toISOString()
+const writeSecret = writer(Wire.SigningSecret)
 
 const written = (secrets: ReadonlyArray<Stored>): ReadonlyArray<SigningSecret> =>
-  secrets.map(({ createdAt, expiresAt, id, secret }) => ({
-    id,
-    secret: Redacted.value(secret),
-    createdAt: isoOf(createdAt),
-    expiresAt: expiresAt === null ? null : isoOf(expiresAt),
-  }))
+  secrets.map((each) => writeSecret({ ...each, secret: Redacted.value(each.secret) }))
 
 const refused = ({ message }: { readonly message: string }) =>
   Effect.fail(new InvalidRequest({ message }))

@@ -1,11 +1,11 @@
 /**
- * How much a built-in node computes: its work is counted, done in slices between which the process
- * turns to its other tasks, and refused beyond a bound.
+ * Counts and bounds the work of built-in nodes. Work is done in slices; between them the process
+ * does its other tasks.
  *
- * Guarantees: of all nodes of an engine that need more than a first small slice, one slice is done
- * per turn of the event loop, so timers and sockets wait for one slice however many compute; an
- * attempt that is interrupted does no further slice. Leaves out: how fast the machine is; slices
- * are counted, not timed.
+ * Guarantees: among all nodes of an engine that need more than a small first slice, one slice is
+ * done per turn of the event loop. So timers and sockets wait for one slice at most, however many
+ * nodes compute. An interrupted attempt does no further slice. Leaves out: time; a slice is a number
+ * of operations.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
@@ -83,7 +83,7 @@ export const carriedOut = <A>(
     let step = yield* advance
     if (step.done === true) return step.value
     const permit = yield* ComputePermit
-    // Yielding under the permit lets sockets and timers in before the slice, not only fibers.
+    // Yields while it has the permit, so sockets and timers run before the slice, not only fibers.
     const next = permit.withPermit(
       Effect.andThen(
         Effect.yieldNow,

@@ -4,12 +4,13 @@
  * Guarantees: a key expires by the database's clock, at the time that its commit has set. Leaves
  * out: storing a key, which is part of the statement that writes the run.
  */
-import type { AccountId } from "@millrace/core/domain/Id"
 import type { KnownStart } from "@millrace/core/domain/Idempotency"
+import type { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option, Schedule, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { millisOf } from "./DatabaseClock.ts"
+import type { DatabasePort } from "./DatabaseError.ts"
 import * as Rows from "./Rows.ts"
 
 /** The database's clock: the time now, even if the statement has waited for a lock. */
@@ -18,19 +19,18 @@ export const nowMillis = millisOf("clock_timestamp()")
 /** How many expired keys one statement removes at most. */
 const removedAtOnce = 10_000
 
-/** The run that an account has started with this key, unless the key has expired. */
-export const find = (
-  sql: SqlClient,
-  account: AccountId,
-  key: string,
-): Effect.Effect<Option.Option<KnownStart>, SqlError> =>
-  Effect.map(
-    sql<KnownStart>`
-      SELECT run_id AS "runId", body_hash AS "bodyHash" FROM start_keys
-      WHERE account_id = ${account} AND key = ${Rows.text(key)}
-        AND expires_at > ${sql.literal(nowMillis)}`,
-    (rows) => Option.fromUndefinedOr(rows[0]),
-  )
+/** The method of the port that finds the run of a key, unless the key has expired. */
+export const make = (sql: SqlClient) =>
+  ({
+    findStart: (account, key) =>
+      Effect.map(
+        sql<KnownStart>`
+          SELECT run_id AS "runId", body_hash AS "bodyHash" FROM start_keys
+          WHERE account_id = ${account} AND key = ${Rows.text(key)}
+            AND expires_at > ${sql.literal(nowMillis)}`,
+        (rows) => Option.fromUndefinedOr(rows[0]),
+      ),
+  }) satisfies Partial<DatabasePort<RunStore["Service"]>>
 
 /** Removes some expired keys, and returns how many. */
 const removeSome = (sql: SqlClient): Effect.Effect<number, SqlError> =>

@@ -10,11 +10,12 @@ import { messageMillis, messagesPerRun } from "@millrace/core/domain/Limits"
 import type { Message, NewMessage } from "@millrace/core/domain/Message"
 import type { RunStatus } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
-import type { Inbox, InboxRequest, SendResult } from "@millrace/core/ports/RunStore"
+import type { RunStore, SendResult } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { millisOf } from "./DatabaseClock.ts"
+import type { DatabasePort } from "./DatabaseError.ts"
 import * as Rows from "./Rows.ts"
 
 const nowMillis = millisOf("statement_timestamp()")
@@ -88,15 +89,6 @@ const append = Effect.fnUntraced(function* (
   return isOpen ? { _tag: "Full" } : { _tag: "Ended", status }
 })
 
-/** Appends a message from outside to the inbox of a run, and wakes the run. */
-export const send = (
-  sql: SqlClient,
-  account: AccountId,
-  id: RunId,
-  message: NewMessage,
-): Effect.Effect<SendResult, SqlError> =>
-  sql.withTransaction(append(sql, account, id, message, true))
-
 /** Appends a message that another run sends. It is dropped if the run is unknown or has ended. */
 export const sendWithin = (
   sql: SqlClient,
@@ -123,22 +115,24 @@ FROM wanted w CROSS JOIN LATERAL (
   ) OFFSET 0
 ) m ORDER BY m.run, m.number`
 
-/** Reads the messages of several runs in one statement. */
-export const read = (
-  sql: SqlClient,
-  requests: ReadonlyArray<InboxRequest>,
-): Effect.Effect<ReadonlyArray<Inbox>, SqlError> => {
-  const wanted = requests.map(({ runId, ...rest }) => ({ runId: Rows.text(runId), ...rest }))
-  const found = sql.unsafe<{ readonly runId: RunId; readonly message: Message }>(readStatement, [
-    JSON.stringify(wanted),
-  ])
-  return Effect.map(found, (rows) => {
-    const inboxes = new Map<RunId, Array<Message>>()
-    for (const { message, runId } of rows) {
-      const known = inboxes.get(runId)
-      if (known === undefined) inboxes.set(runId, [message])
-      else known.push(message)
-    }
-    return Array.from(inboxes, ([runId, messages]) => ({ runId, messages }))
-  })
-}
+/** The methods of the port that send and read messages. */
+export const make = (sql: SqlClient) =>
+  ({
+    send: (account, id, message) => sql.withTransaction(append(sql, account, id, message, true)),
+    inboxes: (requests) => {
+      const wanted = requests.map(({ runId, ...rest }) => ({ runId: Rows.text(runId), ...rest }))
+      const found = sql.unsafe<{ readonly runId: RunId; readonly message: Message }>(
+        readStatement,
+        [JSON.stringify(wanted)],
+      )
+      return Effect.map(found, (rows) => {
+        const inboxes = new Map<RunId, Array<Message>>()
+        for (const { message, runId } of rows) {
+          const known = inboxes.get(runId)
+          if (known === undefined) inboxes.set(runId, [message])
+          else known.push(message)
+        }
+        return Array.from(inboxes, ([runId, messages]) => ({ runId, messages }))
+      })
+    },
+  }) satisfies Partial<DatabasePort<RunStore["Service"]>>

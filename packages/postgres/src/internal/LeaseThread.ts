@@ -79,7 +79,7 @@ const letGo = (sql: SqlClient, runners: Iterable<RunnerId>, known: Blocked | und
     (runner) =>
       known === undefined
         ? Effect.asVoid(sql.unsafe(expiry, [Rows.text(runner)]))
-        : RunClaims.endLease(sql, runner, known),
+        : RunClaims.make(sql).endLease(runner, known),
     { discard: true },
   )
 

@@ -8,7 +8,7 @@ import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Blocked } from "@millrace/core/domain/Loss"
 import type { Run } from "@millrace/core/domain/Run"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
-import type { ClaimRequest } from "@millrace/core/ports/RunStore"
+import type { ClaimRequest, RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
@@ -17,9 +17,10 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as ClaimStatement from "./ClaimStatement.ts"
 import { lockRun, noteReturn, nowMillis, renewal } from "./ClaimStatement.ts"
 import { millisOf } from "./DatabaseClock.ts"
-import { orStorageError } from "./DatabaseError.ts"
+import { type DatabasePort, orStorageError } from "./DatabaseError.ts"
 import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
+import { values } from "./Statements.ts"
 
 /** How long the row of an expired lease is kept at least. */
 const keptMillis = 86_400_000
@@ -224,21 +225,6 @@ const leaseParameters = (
   blocked === undefined ? null : Math.round(blocked.millis),
 ]
 
-/** Renews a lease, and returns the fences of the open runs that the runner owns. */
-export const heartbeat = (
-  sql: SqlClient,
-  runner: RunnerId,
-  leaseMillis: number,
-  blocked: Blocked | undefined,
-): Effect.Effect<ReadonlyMap<RunId, number>, SqlError> =>
-  Effect.map(
-    sql.unsafe<{ readonly id: RunId; readonly fence: number }>(
-      heartbeatStatement,
-      leaseParameters(runner, leaseMillis, blocked),
-    ),
-    (rows) => new Map(rows.map(({ fence, id }) => [id, fence])),
-  )
-
 /**
  * Lets all leases expire, if their owners are known to be dead. So runs with nodes in progress get
  * a loss.
@@ -258,48 +244,33 @@ export const keep = (
 ): Effect.Effect<void, SqlError> =>
   Effect.asVoid(sql.unsafe(keepStatement, [Rows.text(runner), PgTypes.float8(leaseMillis)]))
 
-/** Accounts with caps of their own, so many at most. */
-export const cappedAccounts = (
-  sql: SqlClient,
-  limit: number,
-): Effect.Effect<ReadonlySet<AccountId>, SqlError> =>
-  Effect.map(
-    sql<{ readonly id: AccountId }>`
-      SELECT id FROM accounts WHERE runs_at_once IS NOT NULL ORDER BY id LIMIT ${limit}::int8`,
-    (rows) => new Set(rows.map(({ id }) => id)),
-  )
+const cappedStatement =
+  "SELECT id AS value FROM accounts WHERE runs_at_once IS NOT NULL ORDER BY id LIMIT $1::int8"
 
-/** Gives runs back that the runner owns. */
-export const requeue = (
-  sql: SqlClient,
-  runner: RunnerId,
-  ids: ReadonlyArray<RunId>,
-): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(sql.unsafe(requeueStatement, [Rows.text(runner), ids.map(Rows.text)]))
+const nowStatement = `SELECT ${millisOf("clock_timestamp()")}::float8 AS value`
 
-/** The time. */
-export const now = (sql: SqlClient): Effect.Effect<Timestamp, SqlError> =>
-  Effect.map(
-    sql<{
-      readonly now: Timestamp
-    }>`SELECT ${sql.literal(millisOf("clock_timestamp()"))}::float8 AS now`,
-    (rows) => rows[0]!.now,
-  )
-
-/** Ends a lease, and says of the run that is blocking its owner that it does. */
-export const endLease = (
-  sql: SqlClient,
-  runner: RunnerId,
-  blocked: Blocked | undefined,
-): Effect.Effect<void, SqlError> => {
-  const end = Effect.asVoid(
-    sql.unsafe(endLeaseStatement, leaseParameters(runner, keptMillis, blocked)),
-  )
-  if (blocked === undefined) return end
-  const note = sql.unsafe(block, [
-    Rows.text(runner),
-    Rows.text(blocked.run),
-    Math.round(blocked.millis),
-  ])
-  return sql.withTransaction(Effect.andThen(note, end))
-}
+/** The methods of the port for leases, caps and the time. */
+export const make = (sql: SqlClient) =>
+  ({
+    heartbeat: (runner, leaseMillis, blocked) =>
+      Effect.map(
+        sql.unsafe<{ readonly id: RunId; readonly fence: number }>(
+          heartbeatStatement,
+          leaseParameters(runner, leaseMillis, blocked),
+        ),
+        (rows) => new Map(rows.map(({ fence, id }) => [id, fence])),
+      ),
+    requeue: (runner, ids) =>
+      Effect.asVoid(sql.unsafe(requeueStatement, [Rows.text(runner), ids.map(Rows.text)])),
+    // The run that blocks its owner gets a loss first.
+    endLease: (runner, blocked) => {
+      const parameters = leaseParameters(runner, keptMillis, blocked)
+      const end = Effect.asVoid(sql.unsafe(endLeaseStatement, parameters))
+      if (blocked === undefined) return end
+      const noted = [Rows.text(runner), Rows.text(blocked.run), Math.round(blocked.millis)]
+      return sql.withTransaction(Effect.andThen(sql.unsafe(block, noted), end))
+    },
+    cappedAccounts: (limit) =>
+      Effect.map(values<AccountId>(sql, cappedStatement, [limit]), (ids) => new Set(ids)),
+    now: Effect.map(values<Timestamp>(sql, nowStatement), ([time]) => time!),
+  }) satisfies Partial<DatabasePort<RunStore["Service"]>>

@@ -14,11 +14,11 @@ import { merged } from "@millrace/core/domain/RunEvent"
 import type { NodeRunByPorts } from "@millrace/core/domain/ImpliedInput"
 import { withInputs } from "@millrace/core/domain/ImpliedInput"
 import type { JsonObject } from "@millrace/core/domain/Json"
-import type { Page } from "@millrace/core/domain/Page"
-import type { RunQuery } from "@millrace/core/ports/RunStore"
+import type { RunQuery, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { DatabasePort } from "./DatabaseError.ts"
 import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
 import * as StoredInputs from "./StoredInputs.ts"
@@ -84,30 +84,20 @@ export const read = (
   return Effect.map(sql.unsafe<Part>(parts, [unique, account]), assemble)
 }
 
-/** The latest output of each of these nodes in any run of the workflow. */
-export const latestOutputs = (
-  sql: SqlClient,
-  account: AccountId,
-  workflowId: WorkflowId,
-  nodeIds: ReadonlyArray<string>,
-): Effect.Effect<ReadonlyMap<string, JsonObject>, SqlError> =>
-  Effect.map(
-    sql<{ readonly id: string; readonly output: JsonObject }>`
-      SELECT wanted.id, latest.output
-      FROM unnest((SELECT ${nodeIds.map(Rows.text)}::text[])) AS wanted (id) CROSS JOIN LATERAL (
-        SELECT n.output FROM (
-          SELECT number, created_at, id FROM runs
-          WHERE account_id = ${account} AND workflow_id = ${Rows.text(workflowId)}
-          ORDER BY created_at DESC, id DESC LIMIT ${runsSearched}
-        ) r CROSS JOIN LATERAL (
-          SELECT n.output FROM node_runs n
-          WHERE n.run = r.number AND n.node_id = wanted.id AND n.status = 'COMPLETED'
-            AND n.output IS NOT NULL OFFSET 0
-        ) n
-        ORDER BY r.created_at DESC, r.id DESC LIMIT 1
-      ) latest`,
-    (rows) => new Map(rows.map(({ id, output }) => [id, output])),
-  )
+const latestStatement = `
+SELECT wanted.id, latest.output
+FROM unnest((SELECT $1::text[])) AS wanted (id) CROSS JOIN LATERAL (
+  SELECT n.output FROM (
+    SELECT number, created_at, id FROM runs
+    WHERE account_id = $2 AND workflow_id = $3
+    ORDER BY created_at DESC, id DESC LIMIT ${runsSearched}
+  ) r CROSS JOIN LATERAL (
+    SELECT n.output FROM node_runs n
+    WHERE n.run = r.number AND n.node_id = wanted.id AND n.status = 'COMPLETED'
+      AND n.output IS NOT NULL OFFSET 0
+  ) n
+  ORDER BY r.created_at DESC, r.id DESC LIMIT 1
+) latest`
 
 /** Conditions for a status. Runs that are not COMPLETED are few and have their own indexes. */
 const statusIs = (sql: SqlClient, status: RunStatus) => {
@@ -118,7 +108,7 @@ const statusIs = (sql: SqlClient, status: RunStatus) => {
 }
 
 /** A page of an account's runs. */
-export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, SqlError> => {
+const list = (sql: SqlClient, query: RunQuery) => {
   const { search, status, workflowId } = query
   const conditions = PageClauses.conditions(sql, query)
   if (workflowId !== undefined) conditions.push(sql`workflow_id = ${Rows.text(workflowId)}`)
@@ -128,7 +118,7 @@ export const list = (sql: SqlClient, query: RunQuery): Effect.Effect<Page<Run>, 
     conditions.push(sql`(strpos(workflow_name_folded, ${part}) > 0
       OR strpos(error_folded, ${part}) > 0 OR starts_with(id, ${Rows.text(search)}))`)
   }
-  return PageClauses.page(sql, Rows.object(Rows.runs, "r"), sql`runs r`, conditions, query)
+  return PageClauses.page<Run>(sql, Rows.object(Rows.runs, "r"), sql`runs r`, conditions, query)
 }
 
 /** An event of a run, or a node run from which the event is built. */
@@ -138,36 +128,41 @@ interface Told {
   readonly node: NodeEnd | null
 }
 
-/** The events of a run behind a sequence, in order. */
-export const events = (
-  sql: SqlClient,
-  account: AccountId,
-  id: RunId,
-  after: number,
-): Effect.Effect<ReadonlyArray<RunEvent>, SqlError> =>
-  Effect.map(
-    sql<Told>`
-      WITH chosen AS MATERIALIZED (
-        SELECT number, workflow_id FROM runs
-        WHERE id = ${Rows.text(id)} AND (account_id = ${account}) IS TRUE
-      )
-      SELECT c.workflow_id AS workflow,
-        ${sql.literal(Rows.object(Rows.events, "e"))} AS event, NULL::json AS node
-      FROM chosen c CROSS JOIN LATERAL (
-        SELECT * FROM run_events e WHERE e.run = c.number AND e.sequence > ${after} OFFSET 0
-      ) e
-      UNION ALL
-      SELECT c.workflow_id, NULL, ${sql.literal(Rows.object(Rows.nodeEnds, "n"))}
-      FROM chosen c CROSS JOIN LATERAL (
-        SELECT * FROM node_runs n WHERE n.run = c.number AND n.sequence > ${after} OFFSET 0
-      ) n`,
-    (rows) => {
-      if (rows.length === 0) return []
-      const run = { id, workflowId: rows[0]!.workflow }
-      const own = rows.flatMap(({ event }) =>
-        event === null ? [] : [{ ...event, runId: id, workflowId: run.workflowId }],
-      )
-      const nodes = rows.flatMap(({ node }) => node ?? [])
-      return merged(run, own, nodes, after)
-    },
-  )
+const eventsStatement = `
+WITH chosen AS MATERIALIZED (
+  SELECT number, workflow_id FROM runs WHERE id = $1 AND ${Rows.isOf("account_id", "$2")}
+)
+SELECT c.workflow_id AS workflow, ${Rows.object(Rows.events, "e")} AS event, NULL::json AS node
+FROM chosen c CROSS JOIN LATERAL (
+  SELECT * FROM run_events e WHERE e.run = c.number AND e.sequence > $3 OFFSET 0
+) e
+UNION ALL
+SELECT c.workflow_id, NULL, ${Rows.object(Rows.nodeEnds, "n")}
+FROM chosen c CROSS JOIN LATERAL (
+  SELECT * FROM node_runs n WHERE n.run = c.number AND n.sequence > $3 OFFSET 0
+) n`
+
+/** The methods of the port that read runs and their events. */
+export const make = (sql: SqlClient) =>
+  ({
+    latestOutputs: (account, workflowId, nodeIds) =>
+      Effect.map(
+        sql.unsafe<{ readonly id: string; readonly output: JsonObject }>(latestStatement, [
+          nodeIds.map(Rows.text),
+          account,
+          Rows.text(workflowId),
+        ]),
+        (rows) => new Map(rows.map(({ id, output }) => [id, output])),
+      ),
+    list: (query) => list(sql, query),
+    events: (account, id, after) =>
+      Effect.map(sql.unsafe<Told>(eventsStatement, [Rows.text(id), account, after]), (rows) => {
+        if (rows.length === 0) return []
+        const run = { id, workflowId: rows[0]!.workflow }
+        const own = rows.flatMap(({ event }) =>
+          event === null ? [] : [{ ...event, runId: id, workflowId: run.workflowId }],
+        )
+        const nodes = rows.flatMap(({ node }) => node ?? [])
+        return merged(run, own, nodes, after)
+      }),
+  }) satisfies Partial<DatabasePort<RunStore["Service"]>>

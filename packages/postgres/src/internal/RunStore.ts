@@ -123,17 +123,13 @@ const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
   yield* IdempotencyKeys.keepTidy(sql)
   return databasePort<RunStore["Service"]>("RunStore", {
+    ...RunClaims.make(sql),
+    ...RunRecords.make(sql),
+    ...Inboxes.make(sql),
+    ...IdempotencyKeys.make(sql),
     commit: yield* makeCommit(sql),
     claim: yield* makeClaim(sql),
     takeOver: (account, id, runner) => takeOver(sql, account, id, runner),
-    heartbeat: (runner, leaseMillis, blocked) =>
-      RunClaims.heartbeat(sql, runner, leaseMillis, blocked),
-    requeue: (runner, ids) => RunClaims.requeue(sql, runner, ids),
-    send: (account, id, message) => Inboxes.send(sql, account, id, message),
-    inboxes: (requests) => Inboxes.read(sql, requests),
-    now: RunClaims.now(sql),
-    endLease: (runner, blocked) => RunClaims.endLease(sql, runner, blocked),
-    cappedAccounts: (limit) => RunClaims.cappedAccounts(sql, limit),
     suspects: (limit) => suspects(sql, limit),
     clearLosses: (id) => Quarantine.clearLosses(sql, id),
     find: (account, id) => find(sql, account, id),
@@ -141,11 +137,6 @@ const make = Effect.gen(function* () {
       mostBytes === undefined
         ? RunRecords.read(sql, account, ids)
         : RunBatches.read(sql, account, ids, mostBytes),
-    latestOutputs: (account, workflowId, nodeIds) =>
-      RunRecords.latestOutputs(sql, account, workflowId, nodeIds),
-    findStart: (account, key) => IdempotencyKeys.find(sql, account, key),
-    list: (query) => RunRecords.list(sql, query),
-    events: (account, id, after) => RunRecords.events(sql, account, id, after),
   })
 })
 
