@@ -31,8 +31,8 @@ export interface WebhookOptions {
 }
 
 /**
- * A secret that signs deliveries: `whsec_` and base64, for a library of Standard Webhooks. Times are
- * ISO 8601 in UTC. The newest secret does not expire: its `expiresAt` is `null`.
+ * A secret that signs deliveries: `whsec_` and base64, for a library of Standard Webhooks. Times
+ * are ISO 8601 in UTC. The newest secret does not expire: its `expiresAt` is `null`.
  */
 export type SigningSecret = typeof Wire.SigningSecret.Encoded
 

@@ -1,6 +1,6 @@
 /**
- * The operations on deliveries of webhooks. They extend the specification, which leaves the log to a
- * delivery provider (specification 6.2, rule 5).
+ * The operations on deliveries of webhooks. They extend the specification, which leaves the log to
+ * a delivery provider (specification 6.2, rule 5).
  */
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { described, titled } from "./Words.ts"

@@ -4,8 +4,8 @@
  *
  * Guarantees: among all nodes of an engine that need more than a small first slice, one slice is
  * done per turn of the event loop. So timers and sockets wait for one slice at most, however many
- * nodes compute. An interrupted attempt does no further slice. Leaves out: time; a slice is a number
- * of operations.
+ * nodes compute. An interrupted attempt does no further slice. Leaves out: time; a slice is a
+ * number of operations.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
