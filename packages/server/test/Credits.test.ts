@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { query } from "./kill/Sql.ts"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
+import { outcomeOf } from "./LocalCommand.ts"
 import { Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()
@@ -26,11 +27,8 @@ afterAll(() => postgres.remove())
 type Env = Readonly<Record<string, string>>
 
 /** Runs a command that ends by itself. */
-const outcome = async (env: Env, ...args: ReadonlyArray<string>) => {
-  const command = workshop.start(args, { USER: "ada", ...env })
-  const { code } = await command.ended
-  return { code, out: command.stdout.trimEnd(), err: command.stderr.trimEnd() }
-}
+const outcome = (env: Env, ...args: ReadonlyArray<string>) =>
+  outcomeOf(args, { USER: "ada", ...env })
 
 const places: ReadonlyArray<readonly [string, () => Env]> = [
   ["database", () => ({ DATABASE_URL: postgres.url })],
@@ -123,15 +121,5 @@ describe("millrace doctor", () => {
       const { accounts } = JSON.parse(json.out) as { accounts: number }
       expect([json.code, accounts]).toEqual([1, 3])
     }
-  })
-
-  it("checks a folder of a development server", async () => {
-    const folder = `${workshop.folder()}/data`
-    const server = workshop.start(["dev", "--port", "0", "--no-seed", "--data", folder])
-    await server.waitFor(/Ctrl-C stops the server/)
-    await server.end("SIGINT")
-    const { code, err } = await outcome({}, "doctor", "--data", folder)
-    // Its account has no ledger, because nothing ever moved on it.
-    expect([code, err]).toEqual([0, "All credits add up: read the credits of 1 account"])
   })
 })

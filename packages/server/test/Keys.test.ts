@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
+import { outcomeOf } from "./LocalCommand.ts"
 import { Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()
@@ -27,11 +28,7 @@ afterAll(() => postgres.remove())
 type Env = Readonly<Record<string, string>>
 
 /** Runs a command that ends by itself. */
-const outcome = async (env: Env, ...args: ReadonlyArray<string>) => {
-  const command = workshop.start(args, env)
-  const { code } = await command.ended
-  return { code, out: command.stdout.trimEnd(), err: command.stderr.trimEnd() }
-}
+const outcome = (env: Env, ...args: ReadonlyArray<string>) => outcomeOf(args, env)
 
 /** The answer to a key. */
 const ask = async (secret: string, headers: Env = {}) => {

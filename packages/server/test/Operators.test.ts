@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
+import { outcomeOf } from "./LocalCommand.ts"
 import { Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()
@@ -36,11 +37,7 @@ const places: ReadonlyArray<() => Env> = [
 /** What a command comes to in every place. */
 const outcomes = async (...args: ReadonlyArray<string>) => {
   const all = []
-  for (const env of places) {
-    const command = workshop.start(args, env())
-    const { code } = await command.ended
-    all.push({ code, out: command.stdout.trimEnd(), err: command.stderr.trimEnd() })
-  }
+  for (const env of places) all.push(await outcomeOf(args, env()))
   return all
 }
 
@@ -62,6 +59,20 @@ describe("commands for operators", () => {
   it("show no run in quarantine in the same words everywhere", async () => {
     const none = { code: 0, out: "", err: "No run is in quarantine" }
     expect(await outcomes("quarantine", "list")).toEqual([none, none, none])
+  })
+
+  it("find that all credits add up, everywhere", async () => {
+    for (const { code, err, out } of await outcomes("doctor")) {
+      expect([code, out]).toEqual([0, ""])
+      expect(err).toMatch(/^All credits add up: read the credits of \d accounts?$/)
+    }
+  })
+
+  it("do as a process of their own what they do here", async () => {
+    const [here] = await outcomes("accounts", "list")
+    const command = workshop.start(["accounts", "list"], places[0]!())
+    const { code } = await command.ended
+    expect({ code, out: command.stdout.trimEnd(), err: command.stderr.trimEnd() }).toEqual(here)
   })
 
   it("guess no account where several are called the same", async () => {

@@ -11,6 +11,7 @@ import { Hook } from "./Hook.ts"
 import { createKey } from "./kill/Arena.ts"
 import { query } from "./kill/Sql.ts"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
+import { outcomeOf } from "./LocalCommand.ts"
 import { ready, Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()
@@ -43,11 +44,7 @@ let origin = ""
 type Env = Readonly<Record<string, string>>
 
 /** Runs a command that ends by itself. */
-const outcome = async (env: Env, ...args: ReadonlyArray<string>) => {
-  const command = workshop.start(["webhooks", ...args], env)
-  const { code } = await command.ended
-  return { code, out: command.stdout.trimEnd(), err: command.stderr.trimEnd() }
-}
+const outcome = (env: Env, ...args: ReadonlyArray<string>) => outcomeOf(["webhooks", ...args], env)
 
 /** What the standard says that a signature is, in its own words. */
 const isSigned = ({ body, headers }: Received, secret: string): boolean => {
