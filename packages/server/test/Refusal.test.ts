@@ -5,17 +5,15 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { networkInterfaces } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
+import { outcomeOf } from "./LocalCommand.ts"
 import { ready, Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()
 
-const lines = (text: string): ReadonlyArray<string> => text.trimEnd().split("\n")
-
 /** Runs a command that ends by itself. */
 const outcome = async (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>) => {
-  const command = workshop.start(args, env)
-  const { code } = await command.ended
-  return { code, out: command.stdout, err: lines(command.stderr) }
+  const { err, ...rest } = await outcomeOf(args, env ?? {})
+  return { ...rest, err: err.split("\n") }
 }
 
 /** Every file of a folder with its content, to see that nothing was touched. */
@@ -36,7 +34,7 @@ describe("dev on the command line", () => {
     const { version } = JSON.parse(
       readFileSync(new URL("../package.json", import.meta.url), "utf8"),
     ) as { readonly version: string }
-    expect(await outcome(["--version"])).toEqual({ code: 0, out: `${version}\n`, err: [""] })
+    expect(await outcome(["--version"])).toEqual({ code: 0, out: version, err: [""] })
   })
 
   it.each([

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ApiClient, hasEnded } from "./ApiClient.ts"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 import { query } from "./kill/Sql.ts"
+import { outcomeOf } from "./LocalCommand.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 import { Workshop } from "./ServerProcess.ts"
 
@@ -21,11 +22,8 @@ afterAll(() => postgres.remove())
 const MILLRACE_MASTER_KEY = Buffer.alloc(32, 7).toString("base64")
 
 /** Runs a command that ends by itself. */
-const outcome = async (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>) => {
-  const command = workshop.start(args, { DATABASE_URL: postgres.url, MILLRACE_MASTER_KEY, ...env })
-  const { code } = await command.ended
-  return { code, out: command.stdout, err: command.stderr.trimEnd() }
-}
+const outcome = (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>) =>
+  outcomeOf(args, { DATABASE_URL: postgres.url, MILLRACE_MASTER_KEY, ...env })
 
 /** A database of its own on the same server. */
 const database = async (name: string): Promise<string> => {
@@ -63,8 +61,9 @@ describe("serve on the command line", () => {
       2,
       "MILLRACE_LIMIT_NODES_AT_ONCE: expected a whole number from 1",
     ])
-    const unknown = await outcome(["serve"], { MILLRACE_LIMIT_NODE_AT_ONCE: "5" })
-    expect([unknown.code, unknown.err]).toEqual([
+    // The names of variables are those of the process.
+    const unknown = workshop.start(["serve"], { MILLRACE_LIMIT_NODE_AT_ONCE: "5" })
+    expect([(await unknown.ended).code, unknown.stderr.trimEnd()]).toEqual([
       2,
       "MILLRACE_LIMIT_NODE_AT_ONCE is not read by anything; " +
         "did you mean MILLRACE_LIMIT_NODES_AT_ONCE?",
