@@ -15,15 +15,8 @@ import { manifest } from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { account, boot, byNode, Gates, node, nodeWith, shared, start, types } from "./TestEngine.ts"
-
-const options = {
-  leaseMillis: 30_000,
-  pollMillis: 500,
-  claimLimit: 100,
-  graceMillis: 10_000,
-  lagMillis: 250,
-}
+import { account, boot, byNode, Gates, node, nodeWith, runnerOptions } from "./TestEngine.ts"
+import { shared, start, types } from "./TestEngine.ts"
 
 const other = RunnerId.make("exe_other")
 
@@ -96,7 +89,7 @@ describe("a claim", () => {
       yield* TestClock.adjust("1 minute")
     }).pipe(
       Effect.provide(shared()),
-      Effect.provideService(CurrentRunnerOptions, { ...options, claimLimit: 2 }),
+      Effect.provideService(CurrentRunnerOptions, { ...runnerOptions, claimLimit: 2 }),
     ),
   )
 
@@ -123,7 +116,7 @@ describe("a claim", () => {
       )
     }).pipe(
       Effect.provide(shared()),
-      Effect.provideService(CurrentRunnerOptions, { ...options, claimLimit: 2 }),
+      Effect.provideService(CurrentRunnerOptions, { ...runnerOptions, claimLimit: 2 }),
       Effect.provideService(CurrentLimits, {
         ...defaultLimits,
         runsAtOnce: 3,

@@ -13,6 +13,7 @@ import { define } from "@millrace/core/engine/NodeDefinition"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
+import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import type { StartRequest } from "@millrace/core/engine/Runs"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
@@ -311,11 +312,24 @@ export const types: ReadonlyArray<Executable<Gates>> = [
   response,
 ]
 
-/** Everything the engine is made of, on one in-memory store. A new one per call. */
+/** The usual timing of a runner. */
+export const runnerOptions = {
+  leaseMillis: 30_000,
+  pollMillis: 500,
+  claimLimit: 100,
+  graceMillis: 10_000,
+  lagMillis: 250,
+}
+
+/**
+ * Everything the engine is made of, on one in-memory store. A new one per call. At its end it waits
+ * for no handler: a test that fails would wait for ever.
+ */
 export const engine = (known = types) =>
   Layer.mergeAll(Workflows.layer, Runs.layer, Keys.layer).pipe(
     Layer.provide([withoutWebhooks(), Digest.layerWebCrypto]),
     Layer.provideMerge(Runner.layer),
+    Layer.provide(Layer.succeed(CurrentRunnerOptions, { ...runnerOptions, graceMillis: 0 })),
     Layer.provide(GraphCache.layer),
     Layer.provideMerge(NodeTypes.layer(...known)),
     Layer.provideMerge(Layer.mergeAll(Memory.layer, Ids.layerSequential, Gates.layer)),
