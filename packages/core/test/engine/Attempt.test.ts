@@ -129,7 +129,55 @@ describe("a handler", () => {
       assert.match(byNode(most)["n"]?.error ?? "", /^charged 0.000001 credits; a charge is/)
       // What it had charged before stays charged.
       assert.strictEqual(most.run.actualCredits, 1e15)
+      const back = yield* run([node("n", "charging", { charges: [2, -1] })])
+      assert.match(byNode(back)["n"]?.error ?? "", /^charged -1 credits; a charge is/)
     }).pipe(Effect.provide(engine([...types, charging]))),
+  )
+})
+
+/** Ends in an odd way. */
+const odd = (run: () => Effect.Effect<{ readonly output: Json }>) =>
+  define({ key: "odd", inputs: {}, outputs: { output: Json }, run })
+
+describe("an attempt", () => {
+  const attempts = 3
+  const last = (type: ReturnType<typeof odd>) =>
+    Effect.gen(function* () {
+      const retry = { attempts, initial: 1, jitter: 0 }
+      const { id } = yield* start([nodeWith("n", "odd", {}, { retry })])
+      yield* TestClock.adjust("1 second")
+      const record = yield* Effect.flatMap(
+        RunStore.use((store) => store.find(account, id)),
+        Effect.fromOption,
+      )
+      const { attempt, error, status } = byNode(record)["n"]!
+      return { attempt, error, status }
+    }).pipe(Effect.provide(engine([type])))
+
+  it.effect("of a handler that throws is made again, and fails with what it threw", () =>
+    Effect.gen(function* () {
+      const thrown = odd(() => {
+        throw new TypeError("oops")
+      })
+      const expected = { attempt: attempts, error: "oops", status: "FAILED" } as const
+      assert.deepStrictEqual(yield* last(thrown), expected)
+    }),
+  )
+
+  it.effect("of a handler that interrupts itself is made again, and says so", () =>
+    Effect.gen(function* () {
+      const error = "the handler interrupted itself"
+      const expected = { attempt: attempts, error, status: "FAILED" } as const
+      assert.deepStrictEqual(yield* last(odd(() => Effect.interrupt)), expected)
+    }),
+  )
+
+  it.effect("whose output is refused is not made again: it would be the same", () =>
+    Effect.gen(function* () {
+      const wrong = odd(() => Effect.succeed({ output: Number.NaN }))
+      const error = 'output "output" is not JSON: NaN is not a JSON number'
+      assert.deepStrictEqual(yield* last(wrong), { attempt: 1, error, status: "FAILED" } as const)
+    }),
   )
 })
 

@@ -2,15 +2,28 @@
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import type { RunId } from "@millrace/core/domain/Id"
 import { RunnerId } from "@millrace/core/domain/Id"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import { manifest } from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Fiber } from "effect"
+import { Clock, Context, Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { account, boot, edge, Gates, node, nodeWith, save, shared, start } from "./TestEngine.ts"
+import {
+  account,
+  boot,
+  edge,
+  Gates,
+  node,
+  nodeWith,
+  save,
+  shared,
+  start,
+  types,
+} from "./TestEngine.ts"
 
 const runOf = (id: RunId) =>
   Effect.map(
@@ -20,6 +33,17 @@ const runOf = (id: RunId) =>
     ),
     ({ run }) => run,
   )
+
+/** Waits for a message, for as long as it takes. */
+const listen = define({
+  key: "listen",
+  inputs: {},
+  outputs: {},
+  run: Effect.fnUntraced(function* () {
+    const { suspend } = yield* CurrentNode
+    return yield* suspend({ for: "go" }, null)
+  }),
+})
 
 describe("a process that stops", () => {
   it.effect("gives a run back as soon as its nodes have ended, while others are in progress", () =>
@@ -210,22 +234,53 @@ describe("the slots of a process", () => {
   )
 })
 
+describe("a handler that cancels its own run", () => {
+  it.effect("is interrupted when it gives control back, and no other one is called", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      let cancel: (id: RunId) => Effect.Effect<unknown, unknown> = () => Effect.void
+      const ends = define({
+        key: "ends",
+        inputs: {},
+        outputs: {},
+        run: Effect.fnUntraced(function* () {
+          const { nodeId, runId } = yield* CurrentNode
+          yield* cancel(runId)
+          yield* Effect.flatMap(Gates, (all) => all.pass(nodeId))
+          return {}
+        }),
+      })
+      const server = yield* boot([...types, ends])
+      cancel = (id) => Context.get(server.context, Runs).cancel(account, id)
+      const drawn = [node("a", "ends"), node("b", "gate"), node("c", "nap", { millis: 500 })]
+      const { id } = yield* start(drawn).pipe(Effect.provideContext(server.context))
+      yield* TestClock.adjust("1 second")
+      const { attempts, status } = yield* runOf(id)
+      assert.deepStrictEqual([status, attempts], ["CANCELED", 3])
+      assert.deepStrictEqual(gates.arrived, [])
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
 describe("the timers of runs that have ended", () => {
   it.effect("do not stay", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
       const clock = yield* Clock.Clock
       let sleeping = 0
+      let longest = 0
       const sleep: typeof clock.sleep = (duration) =>
         Effect.suspend(() => {
           sleeping += 1
+          longest = Math.max(longest, Duration.toMillis(duration))
           return Effect.ensuring(
             clock.sleep(duration),
             Effect.sync(() => void (sleeping -= 1)),
           )
         })
       const counting = Object.assign({}, clock, { sleep })
-      const server = yield* Effect.provideService(boot(), Clock.Clock, counting)
+      const server = yield* Effect.provideService(boot([...types, listen]), Clock.Clock, counting)
       yield* TestClock.adjust("1 second")
       const idle = sleeping
       const runs = Context.get(server.context, Runs)
@@ -245,6 +300,14 @@ describe("the timers of runs that have ended", () => {
         yield* TestClock.adjust("1 second")
         assert.isNotNull((yield* runOf(run.id)).finishedAt)
       }
+      // A wait that only a message ends has no timer.
+      const waiting = yield* start([node("w", "listen"), node("v", "gate")]).pipe(
+        Effect.provideContext(server.context),
+      )
+      yield* gates.untilArrived("v")
+      yield* TestClock.adjust(1)
+      yield* runs.cancel(account, waiting.id)
+      assert.isAtMost(longest, 7_200_000)
       // One timer for all of them may be left.
       assert.isAtMost(sleeping, idle + 1)
       yield* server.stop

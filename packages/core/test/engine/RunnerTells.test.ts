@@ -141,6 +141,31 @@ describe("a process that has lost a run", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("executes it anew where it gets it back, in place of the execution before", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      const { server } = yield* listening()
+      const runner = Context.get(server.context, Runner)
+      const { id } = yield* start([node("n", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("n")
+      yield* store.requeue(runner.id, [id])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([gates.arrived, gates.interrupted], [["n", "n"], ["n"]])
+      assert.isFalse(runner.takeSlot(account))
+      yield* gates.open("n")
+      yield* TestClock.adjust(1)
+      const { run } = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
+      assert.deepStrictEqual([run.status, run.attempts], ["COMPLETED", 2])
+      assert.isTrue(runner.takeSlot(account))
+      assert.isFalse(runner.takeSlot(account))
+      runner.giveSlot(account)
+      yield* server.stop
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentLimits, { ...defaultLimits, runsAtOnce: 1 }),
+    ),
+  )
+
   it.effect("tells of a run whose execution broke off, and goes on with the others", () =>
     Effect.gen(function* () {
       const gates = yield* Gates

@@ -135,12 +135,19 @@ describe("a process whose clock is behind", () => {
 })
 
 describe("Engine.layer on a store whose clock is set", () => {
-  let ahead = 0
+  const world = { ahead: 0 }
   const engine = Engine.layerWithoutWebhooks.pipe(
     Layer.provide(NodeTypes.layer(...types)),
-    Layer.provideMerge(storeShiftedBy(() => ahead)),
+    Layer.provideMerge(storeShiftedBy(() => world.ahead)),
     Layer.provideMerge(Memory.layer),
     Layer.provideMerge(Gates.layer),
+  )
+  /** The engine on a clock that nobody has set yet. */
+  const unset = Layer.unwrap(
+    Effect.sync(() => {
+      world.ahead = 0
+      return Layer.fresh(engine)
+    }),
   )
 
   it.effect("goes on with a wait that is over by the new time, once other work has ended", () =>
@@ -149,7 +156,7 @@ describe("Engine.layer on a store whose clock is set", () => {
       const runs = yield* Runs
       const { id } = yield* start([node("n", "nap", { millis: hour }), node("g", "gate")])
       yield* gates.untilArrived("g")
-      ahead = 2 * hour
+      world.ahead = 2 * hour
       // Until the process has asked for the store's time again.
       yield* TestClock.adjust(10 * second)
       yield* gates.open("g")
@@ -157,7 +164,26 @@ describe("Engine.layer on a store whose clock is set", () => {
       yield* TestClock.adjust(second)
       const { run } = yield* Fiber.join(waiting)
       assert.strictEqual(run.status, "COMPLETED")
-    }).pipe(Effect.provide(engine)),
+    }).pipe(Effect.provide(unset)),
+  )
+
+  it.effect("ends a run whose time is up by the new time, once one of its nodes has ended", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const runs = yield* Runs
+      const settings = { timeoutMillis: hour }
+      const { id } = yield* start([node("g", "gate"), node("h", "gate")], [], { settings })
+      yield* Effect.forEach(["g", "h"], gates.untilArrived)
+      world.ahead = 2 * hour
+      yield* TestClock.adjust(10 * second)
+      assert.deepStrictEqual(gates.interrupted, [])
+      yield* gates.open("g")
+      const waiting = yield* Effect.forkChild(runs.wait(account, id))
+      yield* TestClock.adjust(second)
+      const { run } = yield* Fiber.join(waiting)
+      assert.strictEqual(run.error, "The run timed out after 1h")
+      assert.deepStrictEqual(gates.interrupted, ["h"])
+    }).pipe(Effect.provide(unset)),
   )
 })
 
