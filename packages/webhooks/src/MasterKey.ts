@@ -19,8 +19,7 @@ export const masterKeyForm = "32 bytes as base64 or as 64 hexadecimal digits"
 const bytesOf = (text: string): Buffer | undefined => {
   const isHex = /^[\da-f]{64}$/i.test(text)
   if (!isHex && !/^[\w+/-]{43}=?$/.test(text)) return undefined
-  const bytes = Buffer.from(text, isHex ? "hex" : "base64")
-  return bytes.length === keyBytes ? bytes : undefined
+  return Buffer.from(text, isHex ? "hex" : "base64")
 }
 
 /** The keys in a text, separated by commas, newest first; `undefined` if one of them is no key. */

@@ -52,12 +52,9 @@ const broken = (error: unknown): VaultClosed =>
  */
 export const make = (masterKey: Redacted.Redacted): Vault["Service"] => {
   const keys = keysOf(Redacted.value(masterKey))
-  const current = keys?.[0]
-  if (keys === undefined || current === undefined) {
-    throw new Error(`A master key is ${masterKeyForm}`)
-  }
+  if (keys === undefined) throw new Error(`A master key is ${masterKeyForm}`)
   return {
-    seal: (purpose, text) => Effect.sync(() => seal(current, purpose, text)),
+    seal: (purpose, text) => Effect.sync(() => seal(keys[0]!, purpose, text)),
     open: (purpose, sealed) =>
       Effect.try({ try: () => unseal(keys, purpose, sealed), catch: broken }),
   }

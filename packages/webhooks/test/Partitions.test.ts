@@ -160,6 +160,33 @@ describe("Partitions.begin", () => {
   })
 })
 
+describe("Partitions.leave", () => {
+  /** A delivery with a place; its partition is a new one if none was known. */
+  const reserved = (partitions: Partitions) => {
+    partitions.queue(delivery({ origin: a }))
+    const [one] = partitions.reserve(1)
+    return one!
+  }
+
+  it("forgets a partition once nothing of it is queued, claimed or being sent", () => {
+    const partitions = make({ perOrigin: 1, prefetchPerOrigin: 2 })
+    partitions.learn(a, 1)
+    const first = reserved(partitions)
+    const second = reserved(partitions)
+    expect(second.partition).toBe(first.partition)
+    partitions.leave([first])
+    expect(reserved(partitions).partition).toBe(first.partition)
+    const others = make()
+    const one = reserved(others)
+    others.leave([one])
+    const two = reserved(others)
+    expect(two.partition).not.toBe(one.partition)
+    others.queue(delivery({ origin: a }))
+    others.leave([two])
+    expect(others.reserve(1)[0]!.partition).toBe(two.partition)
+  })
+})
+
 describe("Partitions.take", () => {
   it("takes those that are first in their partition while this is true of them", () => {
     const partitions = make()

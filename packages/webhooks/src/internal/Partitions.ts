@@ -254,10 +254,10 @@ export class Partitions {
   }
 
   /** Frees a place, and forgets a partition without deliveries. */
-  #release({ ahead, groups, queued }: Partition, places: Places): void {
+  #release({ groups, queued }: Partition, places: Places): void {
     for (const group of groups) add(places.counts, group, -1)
     const held = this.#slots.of(groups[3]) + this.#placesAhead.of(groups[3])
-    if (held + queued.length + ahead.length === 0) this.#known.delete(groups[3])
+    if (held + queued.length === 0) this.#known.delete(groups[3])
   }
 }
 
