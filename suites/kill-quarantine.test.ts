@@ -29,8 +29,8 @@ const endsOf = ({ postgres }: Arena) =>
 const sentence = 'The run was given up: its process died 5 times while node "boom" was in progress'
 
 /** Stores what one node of ends its process after so long. */
-const guiltyOf = async ({ traffic }: Arena, millis: number): Promise<Stored> => {
-  const drawing = deadly("guilty", millis)
+const guiltyOf = async ({ traffic }: Arena, story: Story): Promise<Stored> => {
+  const drawing = deadly("guilty", story.guiltyMillis, story.way ?? "kill")
   return [await traffic.store(drawing), drawing]
 }
 
@@ -43,16 +43,20 @@ interface Story {
   readonly nodes: number
   readonly nodeMillis: number
   readonly guiltyMillis: number
+  /** A signal, unless said. */
+  readonly way?: "kill" | "block"
   readonly withinMillis: number
 }
 
 /** Starts healthy runs and a guilty one among them, and waits for the end of all. */
 const play = async (story: Story) => {
   const begun = Date.now()
-  arena = await Arena.open({ seed: seedOf(), size: 2, env: { MILLRACE_LEASE: story.lease } })
+  // A server whose event loop is blocked for so long ends itself.
+  const env = { MILLRACE_LEASE: story.lease, MILLRACE_LIMIT_BLOCKED_MILLIS: "3000" }
+  arena = await Arena.open({ seed: seedOf(), size: 2, env })
   const { traffic } = arena
   const workflow = await arena.line("healthy", story.nodes, story.nodeMillis)
-  const guilty = await guiltyOf(arena, story.guiltyMillis)
+  const guilty = await guiltyOf(arena, story)
   const started: Array<Promise<string>> = []
   let guiltyRun: Promise<string> | undefined
   for (let n = 0; n < story.healthy; n++) {
@@ -90,6 +94,14 @@ describe("runs beside one that ends its process", () => {
   it("are not given up for it: 200 with quick nodes", async () => {
     const times = { nodeMillis: 60, guiltyMillis: 60, withinMillis: 200_000 }
     expect(await play({ lease: "2s", healthy: 200, nodes: 20, ...times })).toEqual(expected)
+  })
+})
+
+describe("runs beside one that blocks the event loop", () => {
+  it("are not given up for it: 200 that are in progress all the while", async () => {
+    const times = { nodeMillis: 2_000, guiltyMillis: 500, withinMillis: 240_000 }
+    const story = { lease: "5s", healthy: 200, nodes: 8, ...times, way: "block" } as const
+    expect(await play(story)).toEqual(expected)
   })
 })
 
