@@ -9,19 +9,7 @@ import type { ErrorCode } from "@millrace/api/MillraceError"
 import { MillraceError } from "@millrace/api/MillraceError"
 import * as Wire from "@millrace/api/WireError"
 import { plain } from "@millrace/core/domain/Quote"
-import type {
-  BeyondMaxCredits,
-  DeliveryNotFound,
-  InvalidGraph,
-  InvalidWebhook,
-  RevisionMismatch,
-  RunEnded,
-  NotInQuarantine,
-  RunNotFound,
-  IdempotencyKeyTaken,
-  TooManyChanges,
-  WorkflowNotFound,
-} from "@millrace/core/engine/Refusals"
+import type * as Refusals from "@millrace/core/engine/Refusals"
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
 import type { VaultClosed } from "@millrace/core/ports/Vault"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
@@ -32,6 +20,10 @@ import { Data, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
 import { CurrentRequestId } from "./internal/RequestId.ts"
+
+interface Retry {
+  readonly retryAfterSeconds: number
+}
 
 /** The request has the wrong form; the sentence names the place. */
 export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
@@ -45,14 +37,10 @@ export class KeyRefused extends Data.TaggedError("KeyRefused") {}
 export class TokenRefused extends Data.TaggedError("TokenRefused") {}
 
 /** The key has used up a rate limit. */
-export class LimitExceeded extends Data.TaggedError("LimitExceeded")<{
-  readonly retryAfterSeconds: number
-}> {}
+export class LimitExceeded extends Data.TaggedError("LimitExceeded")<Retry> {}
 
 /** Too many bad API keys or tokens came from the request's address. */
-export class TooManyBadTokens extends Data.TaggedError("TooManyBadTokens")<{
-  readonly retryAfterSeconds: number
-}> {}
+export class TooManyBadTokens extends Data.TaggedError("TooManyBadTokens")<Retry> {}
 
 /** The key, or all keys together, have as many open streams as allowed. */
 export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
@@ -85,18 +73,18 @@ export class Fault extends Data.TaggedError("Fault") {}
 
 /** Every error that a request can get. */
 export type Refusal =
-  | WorkflowNotFound
-  | RunNotFound
-  | NotInQuarantine
-  | DeliveryNotFound
-  | InvalidGraph
-  | InvalidWebhook
-  | RevisionMismatch
-  | TooManyChanges
-  | RunEnded
+  | Refusals.WorkflowNotFound
+  | Refusals.RunNotFound
+  | Refusals.NotInQuarantine
+  | Refusals.DeliveryNotFound
+  | Refusals.InvalidGraph
+  | Refusals.InvalidWebhook
+  | Refusals.RevisionMismatch
+  | Refusals.TooManyChanges
+  | Refusals.RunEnded
   | InsufficientCredits
-  | BeyondMaxCredits
-  | IdempotencyKeyTaken
+  | Refusals.BeyondMaxCredits
+  | Refusals.IdempotencyKeyTaken
   | StorageError
   | VaultClosed
   | InvalidRequest
@@ -147,8 +135,12 @@ const says = <E extends Wire.WireError>(
   headers: Headers = {},
 ) => ({ code, error: () => new Class({ error }), headers: () => headers })
 
-const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }) => ({
-  "retry-after": String(retryAfterSeconds),
+/** A refusal that says when to try again. */
+const retried = (code: Code, sentence: string) => ({
+  code,
+  error: ({ retryAfterSeconds }: Retry) =>
+    new Wire.TooManyRequests({ error: `${sentence}; retry in ${retryAfterSeconds} s` }),
+  headers: ({ retryAfterSeconds }: Retry) => ({ "retry-after": String(retryAfterSeconds) }),
 })
 
 const bearer = { "www-authenticate": "Bearer" }
@@ -197,22 +189,8 @@ const forms = {
   InvalidKey: told("invalid_key", Wire.BadRequest),
   LabelTaken: told("label_taken", Wire.Conflict),
   TooManyKeys: told("too_many_keys", Wire.Conflict),
-  LimitExceeded: {
-    code: "limit_exceeded",
-    error: ({ retryAfterSeconds }) =>
-      new Wire.TooManyRequests({
-        error: `The rate limit of the API key is exceeded; retry in ${retryAfterSeconds} s`,
-      }),
-    headers: retryAfter,
-  },
-  TooManyBadTokens: {
-    code: "too_many_bad_tokens",
-    error: ({ retryAfterSeconds }) =>
-      new Wire.TooManyRequests({
-        error: `Too many bad API keys came from this address; retry in ${retryAfterSeconds} s`,
-      }),
-    headers: retryAfter,
-  },
+  LimitExceeded: retried("limit_exceeded", "The rate limit of the API key is exceeded"),
+  TooManyBadTokens: retried("too_many_bad_tokens", "Too many bad API keys came from this address"),
   TooManyStreams: {
     code: "too_many_streams",
     error: ({ of }) =>

@@ -49,11 +49,11 @@ const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const bodyLength = 43
 const checkLength = 6
 
-/** 43 digits of a number of 256 bits. */
-const base62 = (value: bigint): string => {
+/** The last digits of a number in base 62. */
+const base62 = (value: bigint, length: number): string => {
   let rest = value
   let text = ""
-  while (text.length < bodyLength) {
+  while (text.length < length) {
     text = digits.charAt(Number(rest % 62n)) + text
     rest /= 62n
   }
@@ -75,21 +75,13 @@ const crc32 = (text: string): number => {
   return (crc ^ 0xffffffff) >>> 0
 }
 
-const checksum = (checked: string): string => {
-  let rest = crc32(checked)
-  let text = ""
-  while (text.length < checkLength) {
-    text = digits.charAt(rest % 62) + text
-    rest = Math.floor(rest / 62)
-  }
-  return text
-}
+const checksum = (checked: string): string => base62(BigInt(crc32(checked)), checkLength)
 
 /** The secret made of 32 random bytes, behind a prefix. */
 export const secretOf = (random: Uint8Array, prefix: string): string => {
   let value = 0n
   for (const byte of random) value = (value << 8n) | BigInt(byte)
-  const text = prefix + base62(value)
+  const text = prefix + base62(value, bodyLength)
   return text + checksum(text)
 }
 

@@ -63,16 +63,12 @@ export const keyOf = (kind: Entry["kind"], runId: RunId | null, part: string): s
 
 /** An entry of a run, as the ledger has it. */
 export const entryOf = (accountId: AccountId, runId: RunId, entry: RunEntry): Entry => ({
+  ...entry,
   key: keyOf(entry.kind, runId, entry.part),
   accountId,
-  kind: entry.kind,
-  posted: entry.posted,
-  reserved: entry.reserved,
   runId,
-  part: entry.part,
   actor: null,
   reason: null,
-  at: entry.at,
 })
 
 /** The credits of an account. */

@@ -58,11 +58,7 @@ export interface UsageQuery {
 }
 
 /** The sums of a group of runs. */
-export interface UsageSums {
-  readonly runs: number
-  readonly estimatedCredits: MicroCredits
-  readonly actualCredits: MicroCredits
-}
+export type UsageSums = Schema.Struct.Type<typeof sums>
 
 /** Sorts by cost, the highest first; then by the number of runs, then by name. */
 export const dearest = <A extends UsageSums>(

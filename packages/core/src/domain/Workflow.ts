@@ -158,18 +158,10 @@ export interface NodeSettings {
 }
 
 const noInputs: JsonObject = {}
-const noSettings: NodeSettings = {
-  inputs: noInputs,
-  mode: undefined,
-  version: undefined,
-  label: undefined,
-  disabled: false,
-}
 
 /** Reads a node's settings from its opaque `data`. A key of the wrong type counts as absent. */
 export const settingsOf = (node: Node): NodeSettings => {
-  const data = node.data
-  if (!isJsonObject(data)) return noSettings
+  const data = isJsonObject(node.data) ? node.data : noInputs
   return {
     inputs: isJsonObject(data["inputs"]) ? data["inputs"] : noInputs,
     mode: typeof data["mode"] === "string" ? data["mode"] : undefined,

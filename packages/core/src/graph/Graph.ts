@@ -16,7 +16,7 @@ import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
 import type { NodePlan, Wiring } from "./internal/NodePlan.ts"
 import { planOf, problemOfInput, problemOfOutput } from "./internal/NodePlan.ts"
-import type { Problem } from "./internal/Problem.ts"
+import { type Problem, problemOfNode } from "./internal/Problem.ts"
 
 /** A node of a compiled graph. */
 export interface GraphNode extends NodePlan {
@@ -149,7 +149,7 @@ const addProblemsOfRequests = (
   const ids = plans.flatMap((plan) => (plan?.type.role === "request" ? [plan.node.id] : []))
   for (const nodeId of ids.slice(1)) {
     const rule = `a workflow has one request node, and ${quoted(ids[0]!)} is one already`
-    problems.push({ message: `Node ${quoted(nodeId)}: ${rule}`, nodeId })
+    problems.push(problemOfNode(nodeId, rule))
   }
 }
 

@@ -11,7 +11,7 @@ import { listed, quoted } from "../domain/Quote.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
 import { isReserved } from "./GraphId.ts"
 import type { Graph, GraphNode } from "./Graph.ts"
-import type { Problem } from "./internal/Problem.ts"
+import { type Problem, problemOfNode } from "./internal/Problem.ts"
 
 const fieldTypes = ["string", "number", "boolean", "object", "array", "any"] as const
 
@@ -81,11 +81,8 @@ export const resolveValues = (
   return Result.succeed(Object.fromEntries(resolved))
 }
 
-const problemAt = ({ id }: GraphNode, port: string, reason: string): Problem => ({
-  message: `Node ${quoted(id)}: ${reason}`,
-  nodeId: id,
-  port,
-})
+const problemAt = ({ id }: GraphNode, port: string, reason: string): Problem =>
+  problemOfNode(id, reason, { port })
 
 /** The field's name and value as an entry; none for an optional field without either. */
 const resolve = (

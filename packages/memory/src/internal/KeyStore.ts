@@ -45,7 +45,6 @@ class Keys {
   readonly accounts: Map<AccountId, Account>
   readonly entries = new Map<KeyId, Entry>()
   readonly byHash = new Map<string, Entry>()
-  readonly byAccount = new Map<AccountId, Array<Entry>>()
 
   constructor(accounts: Map<AccountId, Account>) {
     this.accounts = accounts
@@ -57,8 +56,8 @@ class Keys {
   }
 
   list(account: AccountId): ReadonlyArray<ApiKey> {
-    const keys = this.byAccount.get(account)?.map(({ key }) => key) ?? []
-    return keys.toSorted(compare)
+    const keys = Array.from(this.entries.values(), ({ key }) => key)
+    return keys.filter(({ accountId }) => accountId === account).toSorted(compare)
   }
 
   live(account: AccountId, now: Timestamp): ReadonlyArray<ApiKey> {
@@ -93,9 +92,6 @@ class Keys {
     const entry = { key, usage: Quota.unused }
     this.entries.set(key.id, entry)
     this.byHash.set(textOf(hash), entry)
-    const siblings = this.byAccount.get(key.accountId)
-    if (siblings === undefined) this.byAccount.set(key.accountId, [entry])
-    else siblings.push(entry)
   }
 
   update(account: AccountId, id: KeyId, change: KeyChange, now: Timestamp) {

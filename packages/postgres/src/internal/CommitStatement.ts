@@ -1,11 +1,10 @@
 /**
- * The statement that writes the commits of many runs, put together of the parts that they need: a
- * group without new runs, names, preconditions, credits or deliveries pays nothing for those that
- * have them.
+ * The statement that writes the commits of many runs. It has only the parts that these commits
+ * need: for new runs, idempotency keys, preconditions, credits and deliveries.
  *
- * Guarantees: a commit is applied as a whole or not at all; the guard is part of the statement, so
- * whoever was fenced off writes nothing. Leaves out: which commits go together, and what becomes of
- * those that were not applied.
+ * Guarantees: a commit is applied as a whole or not at all. The statement itself checks fence and
+ * revision, so an outdated owner writes nothing. Leaves out: choosing the commits of a statement,
+ * and handling commits that were not applied.
  */
 import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
 import type { NodeRun } from "@millrace/core/domain/Run"
@@ -19,21 +18,21 @@ import * as RunCredits from "./RunCredits.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as StoredInputs from "./StoredInputs.ts"
 
-/** A commit at its place among those of the statement, and what is known of its run. */
+/** A commit, its place among the commits of the statement, and what is known of its run. */
 export interface PlacedCommit {
   readonly place: number
   readonly commit: RunCommit
-  /** The number of the run's row; `null` for a new run, and where it has to be looked up. */
+  /** The number of the run's row; `null` for a new run, or if it must be looked up. */
   readonly number: number | null
-  /** True where the run's row has all that this commit says, but for what every step changes. */
+  /** True if the commit changes only the columns that every step changes. */
   readonly isPlain: boolean
-  /** True for a new run whose definition is not sent, because it should be stored. */
+  /** True for a new run whose definition is not sent, because it is probably stored. */
   readonly isDefined: boolean
 }
 
 type Commits = ReadonlyArray<PlacedCommit>
 
-/** In one order for every server, so that two of them never wait for each other in a circle. */
+/** Rows sorted by id. All servers use the same order, so they do not deadlock. */
 const ordered = <A>(rows: Iterable<A>, idOf: (row: A) => string): ReadonlyArray<A> =>
   [...rows].toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
 
@@ -54,7 +53,7 @@ const definitionsOf = (commits: Commits) => {
   return ordered(byId.values(), ({ id }) => id)
 }
 
-/** Rows of one kind that commits bring along. */
+/** The rows of one kind of all commits. */
 const rowSet = <Row>(table: Rows.Table<Row>, rowsOf: (commits: Commits) => ReadonlyArray<Row>) => ({
   width: table.length,
   source: (alias: string, first: number) => Rows.source(table, alias, first),
@@ -64,7 +63,7 @@ const rowSet = <Row>(table: Rows.Table<Row>, rowsOf: (commits: Commits) => Reado
   },
 })
 
-/** Rows of which a commit brings any number, each behind the place of its commit. */
+/** The rows of a kind of which a commit has any number, each with the place of its commit. */
 const placedSet = <Row>(
   table: Rows.Table<Row>,
   rowsOf: (commit: RunCommit) => ReadonlyArray<Row>,
@@ -85,7 +84,9 @@ const newRuns: Rows.Table<PlacedCommit> = [
   ...ofCommit(Rows.newRuns),
 ]
 
-/** The runs that exist: which, how they are expected to be, and what every commit changes. */
+/**
+ * The existing runs: their ids, their expected state, and the columns that every commit changes.
+ */
 const steps: Rows.Table<PlacedCommit> = [
   placeOf,
   Rows.derived("number", "int8", ({ number }) => number),
@@ -101,7 +102,7 @@ const steps: Rows.Table<PlacedCommit> = [
   ]),
 ]
 
-/** What else a commit changes of its run, and the last message that it has seen. */
+/** The other columns that a commit changes, and the last message that it has seen. */
 const changes: Rows.Table<PlacedCommit> = [
   placeOf,
   ...ofCommit([
@@ -128,7 +129,7 @@ const isPlainRow = (row: NodeRun): boolean =>
   row.logs === null &&
   row.error === null
 
-/** The sets of rows that commits bring along, in the order of the parameters. */
+/** The sets of rows of commits, in the order of the parameters. */
 const rowSets = {
   preconditions: rowSet(CurrentWorkflows.preconditions, (commits) =>
     commits.flatMap(({ commit }) => (CurrentWorkflows.hasPrecondition(commit) ? [commit.run] : [])),
@@ -158,7 +159,7 @@ const rowSets = {
 type RowSet = keyof typeof rowSets
 const kinds = Object.keys(rowSets) as ReadonlyArray<RowSet>
 
-/** What makes one statement differ from another. */
+/** A part that only some statements have. */
 type Fragment =
   | RowSet
   | "names"
@@ -169,7 +170,7 @@ type Fragment =
   | "unnumbered"
   | "defined"
 
-/** A shape of statement: what it has, and where the rows of each kind come from. */
+/** The shape of a statement: its parts, and the sources of its rows. */
 class Shape {
   readonly #fragments: ReadonlySet<Fragment>
   readonly #firsts = new Map<RowSet, number>()
@@ -190,20 +191,20 @@ class Shape {
     return this.#fragments.has(fragment)
   }
 
-  /** A source of rows in a FROM. */
+  /** The rows of a kind, for a FROM clause. */
   from(kind: RowSet, alias: string): string {
     return rowSets[kind].source(alias, this.#firsts.get(kind)!)
   }
 
-  /** The condition that an account covers the run of this alias. */
+  /** The condition that the account covers the commit of the run with this alias. */
   isFree(alias: string): string {
     return this.has("credits") ? RunCredits.isFree(alias) : "true"
   }
 
-  /** The condition that the new run of this alias may be, as far as its name is not concerned. */
+  /** The condition that the new run with this alias may be inserted, apart from its key. */
   mayBe(alias: string): string {
     const isMet = this.has("preconditions") ? CurrentWorkflows.isMet(`${alias}.id`) : "true"
-    // What a process knows of may be lost, if a database was set back.
+    // A definition that was stored may be missing, if the database was restored from a backup.
     const isDefined = `(NOT ${alias}.is_defined OR (
       SELECT d.id FROM definitions d WHERE d.id = ${alias}.definition_id
     ) IS NOT NULL)`
@@ -214,10 +215,10 @@ class Shape {
 const copied = <Row>(table: Rows.Table<Row>, alias: string): string =>
   table.map(({ name }) => `${name} = ${alias}.${name}`).join(", ")
 
-// A subquery that gives one value is looked up by key, where NOT EXISTS might read the whole table.
+// Postgres looks up a subquery for one value by key. For NOT EXISTS it might read the whole table.
 /**
- * Takes names that are free or no longer hold, in one order for every server, each for one of those
- * that ask for it. Who is refused takes none, and accounts are locked before names are.
+ * Stores the idempotency keys that are free or expired, each for one new run, in the same order on
+ * every server. A refused commit stores no key. Accounts are locked before keys.
  */
 const idempotencyKeysTaken = (shape: Shape): string => `named AS (
   INSERT INTO start_keys AS k (account_id, key, run_id, body_hash, expires_at)
@@ -253,7 +254,7 @@ const definitionsCreated = (shape: Shape): string => `defined AS (
   ON CONFLICT (id) DO NOTHING
 )`
 
-/** A column of `changes`, for a run that has any; else as it is. */
+/** The new value of a column of `changes`; the old one if the commit has no changes. */
 const changed = (name: string, value = `c.${name}`): string =>
   `${name} = CASE WHEN c.place IS NULL THEN r.${name} ELSE ${value} END`
 
@@ -269,17 +270,16 @@ const changesMade = (shape: Shape): string => {
 }
 
 /**
- * The condition that `r` is the row of a run: looked up by its number if all are known. Then its
- * identifier is seen, too, because what a database forgot in an accident has numbers that it gives
- * away once more.
+ * The condition that `r` is the row of a run, by number if all numbers are known. The id is
+ * compared as well: a database that was restored from a backup assigns the same numbers again.
  */
 const isRun = (shape: Shape): string =>
   shape.has("unnumbered")
     ? `r.id = s.id AND ${Rows.isOf("r.account_id", "s.account_id")}`
     : `r.number = s.number AND ${Rows.isOf("r.id", "s.id")}`
 
-// Comparing `place` with a sum, or `few` with a text, tells the planner to expect few rows, so that
-// it looks rows up by their key, also in a plan that was made when the table was empty.
+// Comparing `place` with a sum, or `few` with a text, makes the planner expect few rows. So it
+// looks up rows by key, even in a plan from when the table was empty.
 const runsAdvanced = (shape: Shape): string => `advanced AS (
   UPDATE runs r
   SET ${copied(Rows.steps, "s")}, revision = r.revision + 1${changesMade(shape)}
@@ -292,7 +292,7 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
     ${shape.has("clears") ? ", c.clears_losses" : ""}
 )`
 
-/** The open runs whose losses are forgotten; those that end are none any more. */
+/** Removes the losses of runs that do not end. */
 const lossesCleared = `losses_cleared AS (
   UPDATE open_runs o SET losses = 0
   FROM advanced a
@@ -300,7 +300,7 @@ const lossesCleared = `losses_cleared AS (
     AND a.clears_losses
 )`
 
-/** Nothing else may change these rows: a statement changes a row once. */
+/** No other part may change these rows, because a statement can change a row only once. */
 const runsParked = (shape: Shape): string => {
   const losses = ", losses = CASE WHEN a.clears_losses THEN 0 ELSE o.losses END"
   return `parked AS (
@@ -326,7 +326,7 @@ const applied = (shape: Shape): string => {
   return `applied (number, id, place, owner, few) AS (${all.join(" UNION ALL ")})`
 }
 
-/** What plain rows have in common, and its columns. */
+/** The columns that are the same in all plain rows, and their values. */
 const common = { names: "status, attempt, credits", values: "'COMPLETED', 1, 0" }
 
 const nodeRunsInserted = (kind: "nodeRuns" | "plainNodeRuns", shape: Shape): string => {
@@ -358,7 +358,7 @@ const messagesTaken = (shape: Shape): string => `taken_messages AS (
   WHERE m.run = a.number AND m.number = t.number AND a.few = 'applied'
 )`
 
-/** Puts deliveries on their way with the change that they tell of. */
+/** Stores deliveries with the change that they report. */
 const deliveriesInserted = (shape: Shape): string => `sent AS (
   INSERT INTO deliveries (${Rows.names(DeliveryRows.deliveries)})
   SELECT ${Rows.names(DeliveryRows.deliveries, "d")}
@@ -394,7 +394,7 @@ const textOf = (shape: Shape): string => {
   return `WITH ${hasCredits ? "RECURSIVE " : ""}${parts.join(", ")} ${answer}`
 }
 
-/** Each text is put together once. */
+/** The texts of statements. Each is built once. */
 const texts = new Map<string, string>()
 
 const textFor = (fragments: ReadonlySet<Fragment>): string => {
@@ -406,7 +406,7 @@ const textFor = (fragments: ReadonlySet<Fragment>): string => {
   return text
 }
 
-/** The fragments that are no rows of their own, in one order. */
+/** The parts without rows of their own, in a fixed order. */
 const flags: ReadonlyArray<readonly [Fragment, (placed: PlacedCommit) => boolean]> = [
   [
     "names",
@@ -418,7 +418,7 @@ const flags: ReadonlyArray<readonly [Fragment, (placed: PlacedCommit) => boolean
   ],
   ["defined", ({ isDefined }) => isDefined],
   ["clears", ({ commit }) => clearsLosses(commit)],
-  // Whether a run has an owner only its row says, not what a commit believes.
+  // Only the row of a run says if it has an owner.
   [
     "parks",
     ({ commit: { expected, run }, isPlain }) =>
@@ -435,13 +435,13 @@ export interface Applied {
   readonly place: number
   /** The number of the run's row. */
   readonly number: number
-  /** Whether the run has an owner now. */
+  /** True if the run has an owner now. */
   readonly owned: boolean
 }
 
 /**
- * A statement for these commits, and its parameters. With credits it answers as
- * {@link RunCredits.Answered}, else as {@link Applied}.
+ * A statement for these commits, and its parameters. Its rows are {@link RunCredits.Answered} if
+ * commits move credits, otherwise {@link Applied}.
  */
 export const compose = (
   commits: Commits,

@@ -126,13 +126,11 @@ export const make = (sql: SqlClient) =>
         [JSON.stringify(wanted)],
       )
       return Effect.map(found, (rows) => {
-        const inboxes = new Map<RunId, Array<Message>>()
-        for (const { message, runId } of rows) {
-          const known = inboxes.get(runId)
-          if (known === undefined) inboxes.set(runId, [message])
-          else known.push(message)
-        }
-        return Array.from(inboxes, ([runId, messages]) => ({ runId, messages }))
+        const inboxes = Map.groupBy(rows, ({ runId }) => runId)
+        return Array.from(inboxes, ([runId, own]) => ({
+          runId,
+          messages: own.map(({ message }) => message),
+        }))
       })
     },
   }) satisfies Partial<DatabasePort<RunStore["Service"]>>

@@ -1,8 +1,8 @@
 /**
- * How runs are written: the commits of many runs as one statement, each with its own outcome.
+ * Writes the commits of many runs in one statement. Each commit has its own outcome.
  *
  * Guarantees: a commit is applied as a whole or not at all. Leaves out: gathering commits, and the
- * statement itself.
+ * statement's text.
  */
 import { amountToReserve } from "@millrace/core/domain/Ledger"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
@@ -17,7 +17,7 @@ import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 import type { WrittenRuns } from "./WrittenRuns.ts"
 
-/** The name of a start, and what else decides whether it gets that. */
+/** The idempotency key of a start, and its precondition. */
 const claimOf = (commit: RunCommit): string | undefined => {
   const { expected, run } = commit
   return expected._tag === "New" && expected.idempotencyKey !== undefined
@@ -30,8 +30,8 @@ const claimOf = (commit: RunCommit): string | undefined => {
 }
 
 /**
- * Without the new runs whose name an earlier one of the same group takes if anyone can. Those that
- * demand something else stay: what they demand may be met where that of the earlier one is not.
+ * The commits without new runs whose idempotency key an earlier commit of the group also has. A
+ * commit with another precondition stays, because it may be met if the earlier one is not.
  */
 const withoutDuplicates = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<RunCommit> => {
   const taken = new Set<string>()
@@ -44,13 +44,13 @@ const withoutDuplicates = (commits: ReadonlyArray<RunCommit>): ReadonlyArray<Run
   })
 }
 
-/** What became of a commit; an account that is `unready` has to be settled first. */
+/** The result of a commit. `unready`: its account must be settled first. */
 type Answer = "applied" | "stale" | "unready" | InsufficientCredits
 
-/** What became of a commit. */
+/** The result of a commit for its caller. */
 export type Outcome = Exclude<Answer, "unready">
 
-/** The connection, and what was written over it; that is absent within a caller's transaction. */
+/** The connection, and what was written with it; that is absent in a caller's transaction. */
 export interface Connection {
   readonly sql: SqlClient
   readonly written: WrittenRuns | undefined
@@ -106,7 +106,7 @@ const writeCredits = Effect.fnUntraced(function* (
   return commits.map((commit) => answerOf(answers.get(Rows.text(commit.run.id)), commit, written))
 })
 
-/** Settles the accounts that these commits move credits on, and writes them in the same step. */
+/** Settles the accounts of these commits, and writes the commits in the same transaction. */
 const writeSettled = ({ sql, written }: Connection, commits: ReadonlyArray<RunCommit>) =>
   sql.withTransaction(
     Effect.andThen(
@@ -116,8 +116,8 @@ const writeSettled = ({ sql, written }: Connection, commits: ReadonlyArray<RunCo
   )
 
 /**
- * Those that were refused although a commit before them did not take what it was given: it turned
- * out to be stale, or to have a name that was taken meanwhile.
+ * The commits that were refused because of an earlier commit that did not use its credits: it was
+ * stale, or its idempotency key was in use.
  */
 const refusedForOthers = (commits: ReadonlyArray<RunCommit>, answers: ReadonlyArray<Answer>) => {
   const left = new Set(

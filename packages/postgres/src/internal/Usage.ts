@@ -9,7 +9,7 @@ import type { Usage, UsageQuery, UsageSums } from "@millrace/core/domain/Usage"
 import { dayMillis } from "@millrace/core/domain/Timestamp"
 import { dearest } from "@millrace/core/domain/Usage"
 import { PgTypes } from "@effect/sql-pg"
-import { Effect } from "effect"
+import { Effect, Struct } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Rows from "./Rows.ts"
@@ -45,11 +45,8 @@ interface NameRow {
   readonly workflowName: string
 }
 
-const sumsOf = ({ actualCredits, estimatedCredits, runs }: UsageSums): UsageSums => ({
-  runs,
-  estimatedCredits,
-  actualCredits,
-})
+const sumsOf = (row: UsageSums): UsageSums =>
+  Struct.pick(row, ["runs", "estimatedCredits", "actualCredits"])
 
 const namesOf = Effect.fnUntraced(function* (
   sql: SqlClient,

@@ -29,7 +29,7 @@ interface WrittenRun extends Pick<
 const isUsual = ({ dueAt, error, finishedAt, output, waiting }: Run): boolean =>
   [dueAt, error, finishedAt, output].every((value) => value === null) && waiting.length === 0
 
-/** Runs that have an owner, as they were written. */
+/** The last written states of the runs with an owner. */
 export class WrittenRuns {
   readonly #runs = new BoundedMap<RunId, WrittenRun>(writtenRunsKnown)
   readonly #definitions = new BoundedMap<string, true>(definitionsKnown)
@@ -40,7 +40,7 @@ export class WrittenRuns {
     return known?.accountId === accountId ? known.number : null
   }
 
-  /** True if a commit changes nothing of its run's row but what every step changes. */
+  /** True if a commit changes only the columns that every step changes. */
   isPlain({ clearsLosses, expected, run, seen }: RunCommit): boolean {
     const known = this.#runs.get(run.id)
     return (
@@ -69,7 +69,7 @@ export class WrittenRuns {
     if (expected._tag === "New") this.#definitions.delete(expected.definition.id)
   }
 
-  /** Takes note of a run that was written. */
+  /** Remembers a written run. */
   note({ expected, run }: RunCommit, number: number, isOwned: boolean): void {
     // A definition of the run's own is needed once.
     if (expected._tag === "New" && expected.definition.id !== run.id) {

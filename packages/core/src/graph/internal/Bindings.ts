@@ -102,16 +102,9 @@ const liveEdgesByInput = (
   outputs: Outputs,
   index: number,
 ): ReadonlyMap<string, ReadonlyArray<number>> => {
-  const carrying = new Map<string, Array<number>>()
-  for (let at = graph.inStart[index]!; at < graph.inStart[index + 1]!; at++) {
-    const edge = graph.inEdges[at]!
-    if (!isLive(graph, outputs, edge)) continue
-    const input = graph.edgeInput[edge]!
-    const edges = carrying.get(input)
-    if (edges === undefined) carrying.set(input, [edge])
-    else edges.push(edge)
-  }
-  return carrying
+  const incoming = graph.inEdges.subarray(graph.inStart[index], graph.inStart[index + 1])
+  const live = Array.from(incoming).filter((edge) => isLive(graph, outputs, edge))
+  return Map.groupBy(live, (edge) => graph.edgeInput[edge]!)
 }
 
 const conflict = (

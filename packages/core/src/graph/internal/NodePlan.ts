@@ -14,7 +14,7 @@ import type { InputOverrides } from "../../domain/Run.ts"
 import type { Node, NodeSettings } from "../../domain/Workflow.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
 import { problemsOfTexts } from "./Expressions.ts"
-import type { Problem } from "./Problem.ts"
+import { type Problem, problemOfNode } from "./Problem.ts"
 
 /** What a run knows of a node before it executes. */
 export interface NodePlan {
@@ -73,8 +73,8 @@ export const planOf = (
   const draft = wiring.edgeless && !settings.disabled && missing.length > 0
   if (!settings.disabled && !draft) {
     for (const port of missing) {
-      const what = `required input ${quoted(port)} has neither a value nor an edge`
-      problems.push({ message: `Node ${quoted(node.id)}: ${what}`, nodeId: node.id, port })
+      const reason = `required input ${quoted(port)} has neither a value nor an edge`
+      problems.push(problemOfNode(node.id, reason, { port }))
     }
   }
   // Nothing reads a leftover's literals, so only what this start asked for can be wrong with it.
@@ -96,8 +96,8 @@ const textsOf = (
   const texts: Array<Problem> = []
   const add = (what: string, port: string, clauses: ReadonlyArray<string>) => {
     for (const clause of clauses) {
-      const message = `Node ${quoted(nodeId)}: ${what} ${quoted(port)}: ${clause}`
-      texts.push({ message, nodeId, port, isText: true })
+      const reason = `${what} ${quoted(port)}: ${clause}`
+      texts.push(problemOfNode(nodeId, reason, { port, isText: true }))
     }
   }
   for (const [name, literal] of Object.entries(literals)) {
@@ -119,15 +119,12 @@ const policyOf = (
   problems: Array<Problem>,
 ): NodePolicy => {
   const read = readPolicy(node.data, type.policy, routesErrors)
-  const subject = `Node ${quoted(node.id)}:`
-  for (const reason of read.problems) {
-    problems.push({ message: `${subject} ${reason}`, nodeId: node.id })
-  }
+  for (const reason of read.problems) problems.push(problemOfNode(node.id, reason))
   for (const port of Object.keys(read.policy.fallback ?? {})) {
     if (port === errorOutput || outputs.has(port)) continue
     const known = listed(outputs.keys())
-    const message = `${subject} default: has no output ${quoted(port)}; it has ${known}`
-    problems.push({ message, nodeId: node.id, port })
+    const reason = `default: has no output ${quoted(port)}; it has ${known}`
+    problems.push(problemOfNode(node.id, reason, { port }))
   }
   return read.policy
 }
@@ -139,8 +136,7 @@ const typeOf = (
   lookup: NodeTypeLookup,
   problems: Array<Problem>,
 ): NodeType | undefined => {
-  const refuse = (why: string) =>
-    problems.push({ message: `Node ${quoted(node.id)}: ${why}`, nodeId: node.id })
+  const refuse = (reason: string) => problems.push(problemOfNode(node.id, reason))
   const key = quoted(node.type)
   const type = lookup(node.type)
   if (type === undefined) {
@@ -176,30 +172,21 @@ const addProblemsOfValues = (
   values: JsonObject,
   problems: Array<Problem>,
 ): void => {
-  const subject = `Node ${quoted(nodeId)}:`
   for (const [name, value] of Object.entries(values)) {
     const port = inputs.get(name)
     if (port === undefined) {
-      problems.push(unknownInput(subject, nodeId, name, inputs))
+      problems.push(problemOfNode(nodeId, unknownInput(name, inputs), { port: name }))
       continue
     }
-    for (const reason of port.check(value)) {
-      const message = `${subject} input ${quoted(name)}: ${reason}`
-      problems.push({ message, nodeId, port: name })
+    for (const clause of port.check(value)) {
+      const reason = `input ${quoted(name)}: ${clause}`
+      problems.push(problemOfNode(nodeId, reason, { port: name }))
     }
   }
 }
 
-const unknownInput = (
-  subject: string,
-  nodeId: string,
-  port: string,
-  inputs: Ports["inputs"],
-): Problem => ({
-  message: `${subject} has no input ${quoted(port)}; it has ${listed(inputs.keys())}`,
-  nodeId,
-  port,
-})
+const unknownInput = (port: string, inputs: Ports["inputs"]): string =>
+  `has no input ${quoted(port)}; it has ${listed(inputs.keys())}`
 
 /**
  * The problem of an edge that ends at an input which the node does not have; `undefined` when it
@@ -211,7 +198,8 @@ export const problemOfInput = (
   edgeId: string,
 ): Problem | undefined => {
   if (inputs.has(name)) return undefined
-  return { ...unknownInput(endOf(edgeId, node), node.id, name, inputs), edgeId }
+  const message = `${endOf(edgeId, node)} ${unknownInput(name, inputs)}`
+  return { message, nodeId: node.id, edgeId, port: name }
 }
 
 /**
