@@ -1,10 +1,10 @@
 /**
- * The interface for programs without Effect: every operation as a promise, listings and events to
- * iterate over. An engine in the same process and a server far away have the same one. What it
- * gives is JSON as it travels, with times as ISO 8601 text, and belongs to the caller.
+ * The client for programs without Effect. Operations are promises; listings and events are async
+ * iterables. An engine in the same process and a remote server have the same client. Its results
+ * are JSON as on the wire, with times as ISO 8601 text, and the caller may change them.
  *
- * Guarantees: runs wherever there is `fetch`; loads nothing of Effect. Leaves out: checking what
- * is answered; the types say what the OpenAPI document says.
+ * Guarantees: runs wherever there is `fetch`, and does not load Effect. Leaves out: checking
+ * answers; the types are those of the OpenAPI document.
  */
 import type { CallOptions } from "./internal/Ask.ts"
 import { checkFields, makeAsk } from "./internal/Ask.ts"
@@ -38,19 +38,19 @@ export interface NodeTypes {
   list(options?: CallOptions): Promise<ReadonlyArray<NodeTypeItem>>
 }
 
-/** Which days are asked about, both included: `2026-01-31`. */
+/** The first and the last day, such as `2026-01-31`. */
 export type UsageQuery = typeof Usage.UsageQuery.Encoded
 
-/** What the account has, and what its runs have used. */
+/** The balance of the account, and what its runs have used. */
 export type UsageReport = typeof Usage.UsageReport.Encoded
 
 /** Balance and usage of the account. */
 export interface AccountUsage {
-  /** At most 92 days, the last 30 where nothing is said. */
+  /** At most 92 days; the last 30 by default. */
   read(query?: UsageQuery, options?: CallOptions): Promise<UsageReport>
 }
 
-/** Everything that can be asked of an engine or a server, for one account. */
+/** All operations of an engine or a server, for one account. */
 export interface Client {
   readonly workflows: Workflows
   readonly runs: Runs
@@ -59,7 +59,7 @@ export interface Client {
   readonly usage: AccountUsage
 }
 
-/** The interface over a transport. */
+/** The client over a transport. */
 export const clientOver = (transport: Transport): Client => {
   const ask = makeAsk(transport)
   return {
@@ -80,8 +80,8 @@ export const clientOver = (transport: Transport): Client => {
 }
 
 /**
- * Makes a client of a server. Calls reject with a {@link MillraceError} when the server refuses,
- * and with the error of `fetch` when there is no answer.
+ * Makes a client of a server. A call rejects with a {@link MillraceError} if the server refuses it,
+ * and with the error of `fetch` if there is no answer.
  *
  * ```ts
  * const client = createClient({ url: "http://127.0.0.1:7411", apiKey })

@@ -1,9 +1,9 @@
 /**
- * The interface for operators as one function from `Request` to `Response`, for a process that has
- * the stores open and listens to nobody, such as a command beside the servers.
+ * The interface for operators as one function from `Request` to `Response`. A process that opens
+ * the stores but does not listen can use it, such as a command.
  *
- * Guarantees: the same operations, checks and sentences as on a server, and the same token before
- * them; the function never rejects. Leaves out: the interface of keys, and the OpenAPI documents.
+ * Guarantees: the operations, checks and messages are those of a server, and they need the token.
+ * The function never rejects. Leaves out: the interface for API keys, and the OpenAPI documents.
  */
 import type { Keys } from "@millrace/core/engine/Keys"
 import type { StoreClock } from "@millrace/core/engine/StoreClock"
@@ -20,7 +20,7 @@ import * as ErrorMiddleware from "./ErrorMiddleware.ts"
 import * as Health from "./Health.ts"
 import type { Handler } from "./WebHandler.ts"
 
-/** What the interface for operators, and the health of its process, are made of. */
+/** The services that the interface for operators and the health of its process need. */
 export type AdminServices =
   | Exclude<AdminApp.Services, FailedAuthLimiter>
   | Keys
@@ -36,7 +36,7 @@ const routesFor = (token: Redacted.Redacted) =>
 
 type PerRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
 
-/** Makes the handler, which works as long as the scope is open and lets pass who has the token. */
+/** Makes the handler. It works until the scope closes, and accepts requests with the token. */
 export const make = (
   token: Redacted.Redacted,
 ): Effect.Effect<Handler, never, AdminServices | Scope.Scope> =>

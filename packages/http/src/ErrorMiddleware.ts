@@ -1,11 +1,10 @@
 /**
- * What holds for every request and every answer of the server, whatever route it took: the one
- * outermost place.
+ * The outermost middleware. It handles every request and every answer of the server.
  *
- * Guarantees: an address that is not exactly one of ours answers 404, and one with another method
- * 405 with `Allow`; an error without a body gets one, `{ "error": "..." }`; every answer has an
- * `X-Request-Id`; what broke is in the log under that id and nowhere in the answer. Leaves out:
- * errors of operations; those have their form.
+ * Guarantees: an unknown address gets 404, and a known one with another method gets 405 with
+ * `Allow`. An error without a body gets the body `{ "error": "..." }`. Every answer has an
+ * `X-Request-Id`. The log has the cause of a fault under that id; the answer does not have it.
+ * Leaves out: errors of operations, which have their own form.
  */
 import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
@@ -39,7 +38,7 @@ import {
 } from "./Errors.ts"
 import { CurrentRequestId, makeSource } from "./internal/RequestId.ts"
 
-/** The methods of every address, in order of declaration; those for operators where there are. */
+/** The methods of every address, in order of declaration. */
 const methodsByPath = (forOperators: boolean): ReadonlyMap<string, ReadonlyArray<string>> => {
   const methods = new Map<string, Array<string>>()
   const add = (path: string, ...names: ReadonlyArray<string>) =>
@@ -58,7 +57,7 @@ const methodsByPath = (forOperators: boolean): ReadonlyMap<string, ReadonlyArray
 
 const anyMethod = "ANY"
 
-/** Finds the methods of an address; none for an address that is not ours. */
+/** Makes a function that finds the methods of an address; `undefined` if it is unknown. */
 const makeMethodsOf = (forOperators: boolean) => {
   const router = FindMyWay.make<ReadonlyArray<string>>(routerConfig)
   for (const [path, methods] of methodsByPath(forOperators)) {
@@ -67,16 +66,16 @@ const makeMethodsOf = (forOperators: boolean) => {
   return (url: string) => router.find(anyMethod, url)?.handler
 }
 
-/** Empty segments, and what the router would cut a path at. */
+/** Empty segments, and characters at which the router would cut a path. */
 const misspelt = /[;#]|\/\/|.\/$/
 
-/** An address that the router would take for one of ours, though it is written otherwise. */
+/** True for an address that differs from a known one, although the router would accept it. */
 const isMisspelt = (url: string): boolean => {
   const end = url.indexOf("?")
   return misspelt.test(end < 0 ? url : url.slice(0, end))
 }
 
-/** The answer in place of an error without a body; none where it is not ours to say. */
+/** The answer in place of an error without a body; `undefined` for other statuses. */
 const bodyOf = (status: number): HttpServerResponse.HttpServerResponse | undefined => {
   switch (status) {
     case 400:
@@ -103,7 +102,7 @@ const isDefect = (reason: Cause.Reason<unknown>): boolean =>
 const logDefects = (id: string) => (cause: Cause.Cause<unknown>) =>
   cause.reasons.some(isDefect) ? Effect.logError(`Request ${id} broke`, cause) : Effect.void
 
-/** A source of the names of requests, for what is answered before there is a request. */
+/** A source of request ids, for requests that are answered before the middleware runs. */
 export const requestNames: Effect.Effect<() => string> = Effect.provide(
   makeSource,
   SecureRandom.layerWebCrypto,
@@ -137,7 +136,7 @@ const make = Effect.gen(function* () {
     })
 })
 
-/** Puts every route of the router behind the error middleware, those of others too. */
+/** Puts every route of the router behind the error middleware, also routes of other modules. */
 export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.middleware(make, {
   global: true,
 })

@@ -1,9 +1,8 @@
 /**
- * The whole HTTP interface as a layer of routes: for a server of one's own, or to serve it beside
- * other routes.
+ * The whole HTTP interface as a layer of routes, alone or beside other routes.
  *
  * Leaves out: listening, and the services behind it. Serve it with {@link routerConfig}, and with
- * `disableLogger` unless a line per request is wanted: it costs a third of the throughput.
+ * `disableLogger` unless you want a log line per request: these cost a third of the throughput.
  */
 import type { Accounting } from "@millrace/core/engine/Accounting"
 import type { Keys } from "@millrace/core/engine/Keys"
@@ -37,7 +36,7 @@ import * as RequestForm from "./internal/RequestForm.ts"
 
 export { BasePath, routerConfig } from "./Addresses.ts"
 
-/** What the interface is made of. Limits are read from `CurrentLimits`. */
+/** The services that the interface needs. It reads limits from `CurrentLimits`. */
 export type HttpServices =
   | Workflows
   | Runs
@@ -53,7 +52,7 @@ export type HttpServices =
   | WebhookStore
   | StoreClock
 
-/** What any server of routes brings along. */
+/** The services that every HTTP server provides. */
 export type Platform =
   | Etag.Generator
   | FileSystem.FileSystem

@@ -12,7 +12,7 @@ import * as HttpApp from "./HttpApp.ts"
 
 /** How the interface is mounted. */
 export interface MountOptions {
-  /** What stands before `/api/v1` in the addresses that arrive, for example `/automation`. */
+  /** The part of the addresses before `/api/v1`, for example `/automation`. */
   readonly basePath?: string | undefined
 }
 
@@ -26,16 +26,13 @@ const routes = Layer.provide(HttpApp.layer, HttpServer.layerServices)
 /** Without a slash at the end. */
 const normalize = (basePath: string): string => basePath.replace(/\/+$/, "")
 
-/** Cuts the base path off; an address outside of it stays as it is, and is unknown. */
+/** Removes the base path. An address outside of it becomes unknown. */
 const below = (basePath: string, request: HttpServerRequest.HttpServerRequest) =>
   request.url.startsWith(`${basePath}/`)
     ? request.modify({ url: request.url.slice(basePath.length) })
     : request.modify({ url: "/" })
 
-/**
- * Makes the handler. It works as long as the scope is open. A request whose signal is aborted is
- * given up.
- */
+/** Makes the handler. It works until the scope closes. An aborted signal ends its request. */
 export const make = (
   options: MountOptions = {},
 ): Effect.Effect<Handler, never, HttpServices | Scope.Scope> =>

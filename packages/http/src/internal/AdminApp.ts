@@ -1,8 +1,8 @@
 /**
- * The HTTP interface for operators as a layer of routes: there where an admin token is, and
- * nowhere else.
+ * The HTTP interface for operators as a layer of routes. Without an admin token there are no
+ * routes.
  *
- * Leaves out: the error middleware, which is around all routes.
+ * Leaves out: the error middleware, which handles all routes.
  */
 import { AdminApi } from "@millrace/api/AdminApi"
 import type { Accounting } from "@millrace/core/engine/Accounting"
@@ -24,13 +24,13 @@ import * as RequestForm from "./RequestForm.ts"
 
 const document = layerDocument(AdminApi, adminOpenapiPath)
 
-/** The operations, behind whoever lets operators pass. */
+/** The operations. They need an `AdminAuthorization`. */
 export const layerOperations = HttpApiBuilder.layer(AdminApi).pipe(
   Layer.provide(ApiHandlers.layerAdmin),
   Layer.provide([RequestForm.layer, Cursors.layer]),
 )
 
-/** What the interface for operators is made of. */
+/** The services that the interface for operators needs. */
 export type Services = Accounting | Keys | Webhooks | WebhookStore | Quarantine | FailedAuthLimiter
 
 /** The routes; none without an admin token. */

@@ -1,6 +1,6 @@
 /**
- * What the operations of operators do: on accounts and their keys, on credits, on deliveries and
- * signing secrets, and on runs in quarantine.
+ * The admin operations: on accounts and their keys, on credits, on deliveries and signing secrets,
+ * and on runs in quarantine.
  */
 import type { QuarantinedRun } from "@millrace/api/AdminQuarantineWire"
 import type { Delivery, DeliveryItem } from "@millrace/core/domain/Delivery"
@@ -74,7 +74,7 @@ const makeCredits = Effect.map(Accounting, (accounting): OperationsOf<"credits">
     const lines = Stream.map(accounting.entries(accountOf(call)), csvLineOf)
     const text = Stream.concat(Stream.succeed(csvHead), lines).pipe(
       Stream.encodeText,
-      // The answer has begun: all that can be done is to break it off.
+      // The answer has begun, so an error can only end the connection.
       Stream.tapError(logStorage),
       Stream.orDie,
     )
@@ -82,10 +82,10 @@ const makeCredits = Effect.map(Accounting, (accounting): OperationsOf<"credits">
   },
 }))
 
-/** Cursors belong to somebody; these belong to operators. */
+/** The owner of the operators' cursors. */
 const operators = AccountId.make("operators")
 
-/** A delivery of which nothing has been attempted yet. */
+/** A delivery without an attempt. */
 const itemOf = ({ body: _, headers: __, origin: ___, ...head }: Delivery): DeliveryItem => ({
   ...head,
   state: "PENDING",
@@ -127,7 +127,7 @@ const makeWebhooks = Effect.gen(function* () {
   const store = yield* WebhookStore
   const webhooks = yield* Webhooks
 
-  /** The account, once it is known that there is one. */
+  /** The account. Fails if there is none. */
   const existing = (account: AccountId) => Effect.as(keys.list(account), account)
 
   return {
@@ -151,7 +151,7 @@ const makeWebhooks = Effect.gen(function* () {
   } satisfies OperationsOf<"webhooks">
 })
 
-/** A run in quarantine as it is shown. */
+/** A run in quarantine on the wire. */
 const shownRun = ({ holder, record }: Suspect): QuarantinedRun => {
   const { accountId, createdAt, id, losses, status, workflowId, workflowName } = record.run
   const head = { runId: id, accountId, workflowId, workflowName, status, createdAt, holder }
@@ -179,7 +179,7 @@ const makeQuarantine = Effect.map(Quarantine, (quarantine): OperationsOf<"quaran
     ),
 }))
 
-/** The operations of operators, by group and name. */
+/** The admin operations, by group and name. */
 export const make = Effect.gen(function* () {
   const accounting = yield* Accounting
   const groups: { readonly [G in AdminGroupName]: OperationsOf<G> } = {
