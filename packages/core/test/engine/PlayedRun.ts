@@ -35,6 +35,7 @@ const known: ReadonlyArray<NodeType> = [
   type("priced", ["input", "price"], ["output"], {
     estimate: ({ inputs }) => priceOf(inputs["price"]),
   }),
+  type("pure", ["input"], ["output"], { effects: "none" }),
   type("once", ["input"], ["output"], { delivery: "at-most-once" }),
   type("need", ["input!"], ["output"]),
   type("response", ["input!", "name"], [], { role: "response" }),

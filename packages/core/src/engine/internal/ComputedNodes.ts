@@ -3,9 +3,9 @@
  * all of them. They need not wait until what they depend on is stored, because after a crash they
  * are computed again.
  *
- * Guarantees: no more nodes and no more time than the limits say; no node that the credits set
- * aside do not cover; each node gets its row, its times and its cost as if it had waited. Leaves
- * out: calling handlers.
+ * Guarantees: no more nodes and no more time than the limits say, and no node without a free slot;
+ * no node that the credits set aside do not cover; each node gets its row, its times and its cost as
+ * if it had waited. Leaves out: calling handlers.
  */
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
@@ -59,8 +59,12 @@ export const computeNodes = (
   if (compute === undefined || progress.computable.length === 0) return nothingComputed(begunAt)
   const { again, limits, running } = progress
   let [attempts, nodes, now] = [0, 0, begunAt]
+  // A node needs a slot, because its handler may go on.
   const hasRoom = () =>
-    attempts < limits.nodesPerStep && now - begunAt < limits.millisPerStep && !isHalted(progress)
+    attempts < limits.nodesPerStep &&
+    now - begunAt < limits.millisPerStep &&
+    running.size < limits.nodesAtOnce &&
+    !isHalted(progress)
   while (progress.computable.length > 0 && hasRoom()) {
     const line = progress.computable
     progress.computable = []

@@ -402,6 +402,8 @@ export const decideStep = (
     ? computeNodes(progress, change, at, options.compute, release)
     : nothingComputed(at)
   const now = computed.until
+  // What was computed may wait for a message that is there already.
+  if (computed.attempts > 0 && !isHalted(progress)) deliver(progress, change, now)
   const halted = timedOut || isHalted(progress)
   const aborted = timedOut || (halted && progress.definition.settings.onFailure === "abort")
   const stopped = aborted ? [...progress.running.keys()] : []
