@@ -2,7 +2,8 @@
  * What the handlers of a simulation do: a seed says it for every attempt of every node.
  *
  * Guarantees: it depends on the seed, the run's number, the node, the attempt and how often that
- * one has been suspended, and on nothing else; so it stays what it is when a scenario is shortened.
+ * one has been suspended, of a node without effects also on its inputs, and on nothing else; so it
+ * stays what it is when a scenario is shortened.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
 import * as Dice from "./ModelDice.ts"
@@ -37,6 +38,8 @@ export interface Part {
   readonly attempt: number
   /** How often this attempt was suspended. */
   readonly stage: number
+  /** What it was given, where that says what it does. */
+  readonly given?: string
 }
 
 /** How handlers are in general, in percent. */
@@ -98,8 +101,8 @@ export const behaviorOf = (
   part: Part,
   ports: ReadonlyArray<string>,
 ): Behavior => {
-  const { attempt, nodeId, run, stage } = part
-  const dice = diceFor(seed, `${run}/${nodeId}/${attempt}/${stage}`)
+  const { attempt, given = "", nodeId, run, stage } = part
+  const dice = diceFor(seed, `${run}/${nodeId}/${attempt}/${stage}${given}`)
   const waits = diceFor(seed, `${run}/${nodeId}/${attempt}/${stage} waits`)
   const isListening = waits.chance(mood.listen)
   return {

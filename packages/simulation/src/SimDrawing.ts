@@ -22,6 +22,9 @@ export interface Drawing {
 const steps = ["step", "step", "step", "need", "need", "many", "all", "once", "hasty", "switch"]
 const kinds = [...steps, "once", "rare"]
 
+/** Types without effects. */
+const computed = ["pure", "pure", "pure", "paid", "slow"]
+
 const cases = ["one", "two"]
 
 const nodeOf = (id: string, type: string, dice: Dice): Node => ({
@@ -163,7 +166,10 @@ const settingsFor = (dice: Dice): WorkflowSettings => ({
 /** A workflow of a few nodes. */
 export const drawingOf = (dice: Dice): Drawing => {
   const count = 1 + dice.below(8)
-  const nodes = Array.from({ length: count }, (_, at) => nodeOf(`n${at}`, dice.of(kinds), dice))
+  const share = dice.of([0, 40, 40, 75, 75, 100])
+  const nodes = Array.from({ length: count }, (_, at) =>
+    nodeOf(`n${at}`, dice.of(dice.chance(share) ? computed : kinds), dice),
+  )
   const edges: Array<Edge> = []
   for (const [from, to] of shapeOf(count, dice)) {
     edges.push(...edgeOf(nodes[from]!, nodes[to]!, dice, edges.length))

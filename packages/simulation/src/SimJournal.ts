@@ -4,7 +4,8 @@
  *
  * A call needs a permit: a start that is stored, by the machine that calls. Each permit is good for
  * one call. So no handler is called for a node that had ended, that waits for others or that is
- * over for want of attempts, as long as no such start is stored.
+ * over for want of attempts, as long as no such start is stored. Only a node without effects may be
+ * called without one: it is computed, and the next commit of its owner has to account for it.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
@@ -15,7 +16,7 @@ import type { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
 import { Cause, Effect, Exit } from "effect"
 import { type Behavior, behaviorOf, type Mood } from "./SimBehavior.ts"
-import type { Stage } from "./SimNodes.ts"
+import { instantTypes, type Stage, typeOf } from "./SimNodes.ts"
 import type { Machine, Time } from "./SimTime.ts"
 
 /** One call of a handler. */
@@ -28,6 +29,10 @@ export interface Call {
   readonly behavior: Behavior
   readonly inputs: JsonObject
   readonly startedAt: number
+  /** By what its machine took for the time. */
+  readonly startedLocally: number
+  /** Of a call without a permit: the fence of its machine's last commit of the run. */
+  readonly tenure: number | undefined
   /** Micro-credits so far. */
   charged: number | null
   /** By its machine's wall clock; {@link never} where no time ends its wait. */
@@ -55,6 +60,8 @@ export class Journal {
   /** Each with the message that the call is to be told of. */
   readonly #permits = new Map<string, Message | undefined>()
   readonly #permittedAt = new Map<string, number>()
+  /** Calls without a permit since the last commit, by machine and run. */
+  readonly #computed = new Map<string, ReadonlyArray<Call>>()
   readonly #forbidden = new Set<string>()
   readonly #time: Time
   readonly #seed: number
@@ -63,6 +70,8 @@ export class Journal {
   readonly #portsOf: (runId: string, nodeId: string) => ReadonlyArray<string>
   /** Whether a machine has had the time to notice all that happens to a run. */
   readonly #isAwake: (machine: Machine, runId: string) => boolean
+  /** The fence of a machine's last commit of a run. */
+  readonly #tenureOf: (machine: Machine, runId: string) => number | undefined
   /** Told of every call before it begins. */
   readonly #onCall: (call: Call) => void
 
@@ -74,6 +83,7 @@ export class Journal {
       readonly report: Report
       readonly portsOf: (runId: string, nodeId: string) => ReadonlyArray<string>
       readonly isAwake: (machine: Machine, runId: string) => boolean
+      readonly tenureOf: (machine: Machine, runId: string) => number | undefined
       readonly onCall: (call: Call) => void
     },
   ) {
@@ -83,6 +93,7 @@ export class Journal {
     this.#report = options.report
     this.#portsOf = options.portsOf
     this.#isAwake = options.isAwake
+    this.#tenureOf = options.tenureOf
     this.#onCall = options.onCall
   }
 
@@ -90,6 +101,19 @@ export class Journal {
   permit(machine: Machine, key: string, message: Message | undefined): void {
     this.#permits.set(`${machine.name} ${key}`, message)
     this.#permittedAt.set(key, this.#time.now)
+  }
+
+  /** What a machine has computed of a run since its last commit, in order; each is told once. */
+  takeComputed(machine: Machine, runId: string): ReadonlyArray<Call> {
+    const key = `${machine.name} ${runId}`
+    const calls = this.#computed.get(key) ?? []
+    this.#computed.delete(key)
+    return calls
+  }
+
+  /** A call without a permit has been stored: its time runs from when it began. */
+  accept({ attempt, nodeId, runId, stage, startedAt }: Call): void {
+    this.#permittedAt.set(callKey(runId, nodeId, attempt, stage), startedAt)
   }
 
   /** When the start of a call was stored. */
@@ -110,9 +134,9 @@ export class Journal {
     }
   }
 
-  /** The call of this key that a machine made, if it did. */
+  /** The last call of this key that a machine made, if it did. */
   by(machine: Machine, key: string): Call | undefined {
-    return this.calls.get(key)?.find((call) => call.machine === machine)
+    return this.calls.get(key)?.findLast((call) => call.machine === machine)
   }
 
   /** Where the handlers of a machine play. */
@@ -129,12 +153,15 @@ export class Journal {
   }
 
   #enter(machine: Machine, current: CurrentNode["Service"], inputs: JsonObject): Call {
-    const { attempt, nodeId, resumed, runId } = current
+    const { attempt, nodeId, nodeType, resumed, runId } = current
     const stage = stageOf(resumed)
     const key = callKey(runId, nodeId, attempt, stage)
     const permit = `${machine.name} ${key}`
     const expected = this.#permits.get(permit)
-    if (!this.#permits.delete(permit)) {
+    const isPure = typeOf(nodeType).effects === "none"
+    const isPermitted = this.#permits.delete(permit)
+    const tenure = isPermitted ? undefined : this.#tenureOf(machine, runId)
+    if (!isPermitted && (!isPure || tenure === undefined || resumed !== undefined)) {
       this.#report("no call without a stored start", `${machine.name} calls ${key}`)
     }
     if (this.#forbidden.has(`${machine.name} ${runId}`)) {
@@ -150,7 +177,8 @@ export class Journal {
     }
     this.#checkAlone(machine, runId)
     const run = Number(current.values["run"])
-    const part = { run, nodeId, attempt, stage }
+    const given = isPure ? JSON.stringify(inputs) : ""
+    const part = { run, nodeId, attempt, stage, given }
     const ports = this.#portsOf(runId, nodeId)
     const call: Call = {
       machine,
@@ -161,6 +189,8 @@ export class Journal {
       behavior: calm(current, behaviorOf(this.#seed, this.#mood, part, ports), ports),
       inputs,
       startedAt: this.#time.now,
+      startedLocally: machine.now,
+      tenure,
       charged: null,
       suspendedUntil: 0,
       endedAt: undefined,
@@ -171,6 +201,10 @@ export class Journal {
     if (known === undefined) this.calls.set(key, [call])
     else known.push(call)
     this.open.add(call)
+    if (!isPermitted) {
+      const computed = `${machine.name} ${runId}`
+      this.#computed.set(computed, [...(this.#computed.get(computed) ?? []), call])
+    }
     this.#onCall(call)
     return call
   }
@@ -226,12 +260,16 @@ export const lineOf = ({ attempt, nodeId, stage }: Call, line: number): string =
 export const messageOf = ({ attempt, nodeId, stage }: Pick<Call, "attempt" | "nodeId" | "stage">) =>
   `${nodeId} #${attempt}.${stage} has had enough`
 
-/** The ends of a workflow do nothing but their part. */
+/** The ends of a workflow do nothing but their part; some types never wait for anything. */
 const calm = (
   { nodeType, values }: CurrentNode["Service"],
   behavior: Behavior,
   ports: ReadonlyArray<string>,
 ): Behavior => {
+  if (instantTypes.has(nodeType)) {
+    const isOther = behavior.end === "hang" || (behavior.end === "suspend" && nodeType === "pure")
+    return { ...behavior, millis: 0, end: isOther ? "return" : behavior.end }
+  }
   if (nodeType !== "request" && nodeType !== "response") return behavior
   const output = Object.entries({ values, ...values }).filter(([port]) => ports.includes(port))
   return { ...behavior, end: "return", output: Object.fromEntries(output) }

@@ -67,9 +67,13 @@ const checkTake = (bench: Bench, { watched }: Turned, node: Open, asked: Asked):
   entry.takenBy = watched.record.definition.nodes[node.ordinal]!.id
 }
 
-/** What the handler of an attempt in progress asked for when it suspended itself. */
-const askedBy = ({ journal }: Bench, { machine, watched }: Turned, active: Open): Asked => {
-  const call = journal.by(machine, watched.keyOf(active))
+/** What the handler of an attempt asked for when it suspended itself. */
+const askedBy = (
+  { journal }: Bench,
+  { computed, machine, watched }: Turned,
+  active: Open,
+): Asked => {
+  const call = computed.get(active.ordinal) ?? journal.by(machine, watched.keyOf(active))
   return { due: call?.suspendedUntil ?? 0, for: call?.behavior.waitsFor ?? "" }
 }
 
@@ -93,7 +97,7 @@ const checkTakes = (bench: Bench, turned: Turned): ReadonlyArray<WaitingNode> =>
         bench.report("a node keeps its message", `${watched.keyOf(node)}: ${shown(node)}`)
       }
     } else if (node.message !== undefined) {
-      const isWaiting = earlier.due !== undefined
+      const isWaiting = earlier.due !== undefined && !turned.computed.has(earlier.ordinal)
       const asked = { due: earlier.due ?? 0, for: earlier.for ?? "" }
       taking.push({ node, asked: isWaiting ? asked : askedBy(bench, turned, earlier) })
     } else if (earlier.due !== undefined && earlier.for !== undefined && node.for === undefined) {
@@ -101,7 +105,7 @@ const checkTakes = (bench: Bench, turned: Turned): ReadonlyArray<WaitingNode> =>
     }
   }
   for (const node of next.values()) {
-    if (node.message !== undefined) taking.push({ node, asked: { due: 0, for: "" } })
+    if (node.message !== undefined) taking.push({ node, asked: askedBy(bench, turned, node) })
   }
   if (taking.length > 0 && isHalted(after)) {
     bench.report("a run that starts nothing more takes no message", after.run.id)

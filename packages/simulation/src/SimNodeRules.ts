@@ -5,7 +5,7 @@
  * From there the node's policy says whether it waits, is done in spite of it, or has failed.
  */
 import { toNumber } from "@millrace/core/domain/Credits"
-import type { NodeRun } from "@millrace/core/domain/Run"
+import type { ActiveNode, NodeRun } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { Call } from "./SimJournal.ts"
 import { lineOf, messageOf, stageOf } from "./SimJournal.ts"
@@ -70,14 +70,26 @@ const ownEnding = (call: Call): Ending => {
   }
 }
 
+/** The attempt that a row is about: one that was in progress, or one that was computed. */
+const attemptIn = (
+  { before, computed, watched }: Turned,
+  nodeId: string,
+): ActiveNode | undefined => {
+  const ordinal = watched.reference.ordinals.get(nodeId)!
+  const call = computed.get(ordinal)
+  return call === undefined
+    ? before.run.active.find((each) => each.ordinal === ordinal)
+    : { ordinal, attempt: call.attempt, startedAt: watched.first.get(ordinal)! }
+}
+
 /** Every way in which the attempt may have ended, as far as anybody knows. */
 const endingsOf = (
   { byStore, journal, quietSince, time }: Bench,
-  { before, machine, watched }: Turned,
+  turned: Turned,
   place: Place,
 ): ReadonlyArray<Ending> => {
-  const ordinal = watched.reference.ordinals.get(place.node.id)!
-  const active = before.run.active.find((each) => each.ordinal === ordinal)
+  const { before, machine, watched } = turned
+  const active = attemptIn(turned, place.node.id)
   if (active === undefined) return []
   const key = watched.keyOf(active)
   if (watched.fences.get(key) !== before.run.fence) {
@@ -157,11 +169,6 @@ const checkMessage = (ending: Extract<Ending, { _tag: "Failed" }>, message: stri
   return isRight ? undefined : `it says ${shown(message)}, not ${shown(ending.message)}`
 }
 
-const activeBefore = ({ before, watched }: Turned, place: Place) => {
-  const ordinal = watched.reference.ordinals.get(place.node.id)!
-  return before.run.active.find((each) => each.ordinal === ordinal)
-}
-
 const waitOf = ({ after, watched }: Turned, place: Place) => {
   const ordinal = watched.reference.ordinals.get(place.node.id)!
   return after.run.waiting.find((each) => each.ordinal === ordinal)
@@ -206,7 +213,7 @@ const checkRetry = (
   const slack = ending.isAfter ? slackMillis : 0
   const isTimely = wait.due >= ending.at + least - slack && wait.due <= latest + most + slack
   // Who has taken a message keeps it, and goes on from there.
-  const active = activeBefore(turned, place)
+  const active = attemptIn(turned, place.node.id)
   const stage = active?.message === undefined ? 0 : stageOf(active.state)
   return all(
     expect("the next attempt", wait.attempt, row.attempt + 1),
@@ -323,8 +330,7 @@ const checkUnattempted = (row: NodeRun, turned: Turned, place: Place): Clause =>
 /** A row of an attempt that the end of its run breaks off: it pays for what was charged so far. */
 const checkBroken = ({ journal }: Bench, turned: Turned, row: NodeRun): Clause => {
   const { after, before, machine, watched } = turned
-  const ordinal = watched.reference.ordinals.get(row.nodeId)!
-  const active = before.run.active.find((each) => each.ordinal === ordinal)
+  const active = attemptIn(turned, row.nodeId)
   const call = active === undefined ? undefined : journal.by(machine, watched.keyOf(active))
   if (call === undefined) return "nothing of it was in progress"
   const earlier = rowsOf(before).get(row.nodeId)?.credits ?? 0
@@ -346,9 +352,9 @@ const checkBroken = ({ journal }: Bench, turned: Turned, row: NodeRun): Clause =
 const checkRow = (bench: Bench, turned: Turned, place: Place, row: NodeRun): Clause => {
   if (row.status === "CANCELED") return checkBroken(bench, turned, row)
   if (row.attempt === 0) return checkUnattempted(row, turned, place)
-  const { after, before, watched } = turned
+  const { after, watched } = turned
   const ordinal = watched.reference.ordinals.get(row.nodeId)!
-  const active = before.run.active.find((each) => each.ordinal === ordinal)
+  const active = attemptIn(turned, row.nodeId)
   const fate = watched.reference.fateOf(ordinal, rowsOf(after))
   const endings = endingsOf(bench, turned, place)
   if (endings.length === 0) return "nothing that happened explains it"

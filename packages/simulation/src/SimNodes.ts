@@ -99,8 +99,28 @@ export const types: ReadonlyArray<Executable<Stage>> = [
     ports: (settings) => ({ outputs: casesOf(settings) }),
     run: play,
   }),
+  define({
+    key: "pure",
+    effects: "none",
+    inputs: { input: optional, other: optional },
+    outputs,
+    run: play,
+  }),
+  define({ key: "paid", effects: "none", inputs: { input: Json }, outputs, credits: 2, run: play }),
+  define({
+    key: "slow",
+    effects: "none",
+    inputs: { input: optional },
+    outputs,
+    credits: 1,
+    timeoutMillis: 20_000,
+    run: play,
+  }),
   define({ key: "rare", inputs: { input: optional }, outputs, run: play }),
 ]
+
+/** Types whose handlers end as soon as they are called. */
+export const instantTypes: ReadonlySet<string> = new Set(["pure", "paid"])
 
 /** Types that not every server knows. */
 export const rareTypes: ReadonlySet<string> = new Set(["rare"])

@@ -100,6 +100,7 @@ export interface Setup {
   readonly graceMillis: number
   readonly claimLimit: number
   readonly nodesAtOnce: number
+  readonly nodesPerStep: number
   readonly attemptsPerRun: number
   readonly runsAtOnce: number
   readonly runsPerAccount: number
@@ -139,6 +140,7 @@ const setupOf = (dice: Dice.Dice, isCalm: boolean): Setup => {
     graceMillis: dice.of([500, 3_000]),
     claimLimit: dice.of([1, 2, 100]),
     nodesAtOnce: dice.of([1, 2, 3, 10]),
+    nodesPerStep: dice.of([1, 2, 3, 1_000, 1_000]),
     attemptsPerRun: dice.chance(10) ? 4 : 1_000,
     runsAtOnce: dice.chance(20) ? 1 : 100,
     runsPerAccount: dice.chance(10) ? 1 + dice.below(2) : Infinity,

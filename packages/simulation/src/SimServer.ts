@@ -77,11 +77,12 @@ const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
     ),
   )
 
-const limitsOf = ({ attemptsPerRun, nodesAtOnce, runsAtOnce, ...setup }: Setup) => ({
+const limitsOf = ({ attemptsPerRun, nodesAtOnce, nodesPerStep, ...setup }: Setup) => ({
   ...defaultLimits,
   attemptsPerRun,
   nodesAtOnce,
-  runsAtOnce,
+  nodesPerStep,
+  runsAtOnce: setup.runsAtOnce,
   runsPerAccount: setup.runsPerAccount,
   runsPerWorkflow: setup.runsPerWorkflow,
 })

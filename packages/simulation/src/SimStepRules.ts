@@ -9,7 +9,7 @@ import { isCrowded } from "./SimScenario.ts"
 import type { ActiveNode, RunRecord, WaitingNode } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import { withInputs } from "@millrace/core/domain/ImpliedInput"
-import { stageOf } from "./SimJournal.ts"
+import { callKey, stageOf } from "./SimJournal.ts"
 import { isOver } from "./SimReference.ts"
 import type { Bench, Turned } from "./SimWatched.ts"
 import { isSame, rowsOf, shown } from "./SimWatched.ts"
@@ -82,6 +82,13 @@ export const checkInputs = (
   }
 }
 
+/** True for an attempt that its owner had computed, and that goes on. */
+const isComputed = ({ computed, watched }: Turned, active: ActiveNode): boolean => {
+  const call = computed.get(active.ordinal)
+  if (call === undefined) return false
+  return watched.keyOf(active) === callKey(call.runId, call.nodeId, call.attempt, call.stage)
+}
+
 const find = <A extends { readonly ordinal: number }>(
   items: ReadonlyArray<A>,
   ordinal: number,
@@ -100,39 +107,58 @@ const isResumed = (suspended: ActiveNode, next: ActiveNode): boolean =>
   next.attempt === suspended.attempt &&
   stageOf(next.state) === stageOf(suspended.state) + 1
 
-/** A start is new, of a node whose time has come, and of the attempt that comes next. */
-const checkStart = (bench: Bench, turned: Turned, active: ActiveNode): void => {
-  const { journal, report } = bench
-  const { after, before, machine, watched } = turned
-  const { ordinal, startedAt } = active
+/** An attempt is new, of a node whose time has come, and its process is not about to stop. */
+export const noteAttempt = (bench: Bench, turned: Turned, active: ActiveNode): void => {
+  const { after, machine, watched } = turned
+  const { ordinal } = active
   const key = watched.keyOf(active)
-  const rows = rowsOf(after)
-  if (watched.fences.has(key)) report("no attempt starts twice", key)
+  if (watched.fences.has(key)) bench.report("no attempt starts twice", key)
   watched.fences.set(key, after.run.fence)
   watched.started.add(`${ordinal}/${active.attempt}`)
   watched.overdue.delete(ordinal)
-  journal.permit(machine, key, watched.messageOf(active))
-  const fate = watched.reference.fateOf(ordinal, rows)
-  if (fate._tag !== "Run") report("no node starts before its turn", `${key}: ${fate._tag}`)
-  if (isOver(rows.get(after.definition.nodes[ordinal]!.id))) {
-    report("no settled node starts", key)
-  }
+  const fate = watched.reference.fateOf(ordinal, rowsOf(after))
+  if (fate._tag !== "Run") bench.report("no node starts before its turn", `${key}: ${fate._tag}`)
   // A second, because its claims come to rest before it looks.
   const stoppingAt = Math.max(
     machine.drainedAt ?? Infinity,
     bench.byStore(Math.max(machine.wokenAt, bench.time.leaptAt)),
   )
   if (turned.decidedAt > stoppingAt + 1_000 && !bench.isSkewed) {
-    report("a server that stops starts nothing", `${machine.name}: ${key}`)
+    bench.report("a server that stops starts nothing", `${machine.name}: ${key}`)
+  }
+}
+
+/** A start is new, of a node whose time has come, and of the attempt that comes next. */
+const checkStart = (bench: Bench, turned: Turned, active: ActiveNode): void => {
+  const { journal, report } = bench
+  const { after, before, machine, watched } = turned
+  const { ordinal } = active
+  const key = watched.keyOf(active)
+  noteAttempt(bench, turned, active)
+  journal.permit(machine, key, watched.messageOf(active))
+  if (isOver(rowsOf(after).get(after.definition.nodes[ordinal]!.id))) {
+    report("no settled node starts", key)
   }
   const lost = find(before.run.active, ordinal)
   const waited = find(before.run.waiting, ordinal)
   if (lost === undefined && waited === undefined) {
     const isFirst = active.attempt === 1 && active.state === undefined
-    if (!isFirst || watched.first.has(ordinal)) {
+    const call = turned.computed.get(ordinal)
+    const isNext =
+      call === undefined
+        ? isFirst && !watched.first.has(ordinal)
+        : isResumed({ ...active, attempt: call.attempt, state: { stage: call.stage } }, active)
+    if (!isNext) {
       report("attempts are counted on", `${key} is not what comes next`)
     }
   }
+  noteBegin(bench, turned, active)
+}
+
+/** A node begins once, however many attempts it makes. */
+export const noteBegin = ({ report }: Bench, { watched }: Turned, active: ActiveNode): void => {
+  const { ordinal, startedAt } = active
+  const key = watched.keyOf(active)
   const first = watched.first.get(ordinal)
   watched.first.set(ordinal, first ?? startedAt)
   if (first !== undefined && first !== startedAt) {
@@ -166,9 +192,9 @@ const boundOf = ({ setup }: Bench): number =>
   setup.leaseMillis + 2 * setup.pollMillis + 8 * setup.latencyMillis + 1_500
 
 /** A wait is over at its time, or when its message comes: not before, and soon after. */
-const checkWake = (
+export const checkWake = (
   bench: Bench,
-  { after, machine, watched }: Turned,
+  { machine, watched }: Turned,
   wait: WaitingNode,
   active: ActiveNode,
 ): void => {
@@ -191,7 +217,6 @@ const checkWake = (
   if (message !== undefined && byStore(time.now) > asked) {
     report("an owner asks for messages", `${key}: ${now - due} ms late`)
   }
-  if (after.run.finishedAt !== null) report("nothing starts in a run that ends", key)
 }
 
 /** Whatever waits still does, or starts as it was announced. */
@@ -199,6 +224,7 @@ const checkWaits = (bench: Bench, turned: Turned): void => {
   const { after, before, watched } = turned
   const rows = rowsOf(after)
   for (const wait of before.run.waiting) {
+    if (turned.computed.has(wait.ordinal)) continue
     if (isOver(rows.get(after.definition.nodes[wait.ordinal]!.id))) continue
     const still = find(after.run.waiting, wait.ordinal)
     const active = find(after.run.active, wait.ordinal)
@@ -216,12 +242,14 @@ const checkWaits = (bench: Bench, turned: Turned): void => {
  * once does not know yet that a wait is over, the one after it does.
  */
 const mayWait = (bench: Bench, turned: Turned, ordinal: number): boolean => {
-  const { after, before, decidedAt, watched } = turned
+  const { after, before, decidedAt, machine, watched } = turned
   const wait = find(after.run.waiting, ordinal)
   if (wait === undefined) return false
-  const isNew = find(before.run.waiting, ordinal) === undefined
+  const isNew = find(before.run.waiting, ordinal)?.attempt !== wait.attempt
   const isKnown = watched.overdue.has(ordinal)
-  if (isNew || wait.due >= decidedAt) watched.overdue.delete(ordinal)
+  // The first step of an owner is decided by the time before its inbox was read.
+  const isFirst = watched.tenures.get(machine) !== after.run.fence
+  if (isNew || isFirst || wait.due >= decidedAt) watched.overdue.delete(ordinal)
   else watched.overdue.add(ordinal)
   if (isNew || !isKnown || after.run.dueAt !== null || bench.isSkewed) return true
   const quiet = bench.quietSince()
@@ -258,7 +286,8 @@ export const checkWork = (bench: Bench, turned: Turned): void => {
   const rows = rowsOf(after)
   for (const each of active) {
     const known = find(before.run.active, each.ordinal)
-    if (known === undefined || !isSameCall(known, each)) checkStart(bench, turned, each)
+    const isNew = known === undefined || !isSameCall(known, each)
+    if (isNew && !isComputed(turned, each)) checkStart(bench, turned, each)
   }
   if (active.length > setup.nodesAtOnce) report("no more nodes at once than allowed", shown(active))
   if (active.length >= setup.nodesAtOnce) watched.crowdedAt = time.now

@@ -8,7 +8,7 @@ import type { ActiveNode, NodeRun, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import type { Editions } from "./SimEditions.ts"
-import type { Report, Journal } from "./SimJournal.ts"
+import type { Call, Report, Journal } from "./SimJournal.ts"
 import { callKey, stageOf } from "./SimJournal.ts"
 import { Reference, type Rows } from "./SimReference.ts"
 import type { Setup } from "./SimScenario.ts"
@@ -47,6 +47,8 @@ export interface Turned {
   readonly machine: Machine
   /** The ports of inputs that it says are implied, by node. */
   readonly implied: RunCommit["implied"]
+  /** What its owner has computed for it, by ordinal, in order. */
+  readonly computed: ReadonlyMap<number, Call>
   /** When it was sent for the first time, by what its sender took for the time. */
   readonly decidedAt: number
   /** True when it was written by somebody who wanted the run to be canceled. */
@@ -71,6 +73,8 @@ export class Watched {
   readonly fences = new Map<string, number>()
   /** When each node first started, by ordinal. */
   readonly first = new Map<number, number>()
+  /** The fence of each machine's last commit. */
+  readonly tenures = new Map<Machine, number>()
   /** Machines that were told to cancel it. */
   readonly cancelers = new Set<Machine>()
   /** Machines that canceled it before its start was through. */

@@ -14,6 +14,7 @@ import type {
   RunStore,
 } from "@millrace/core/ports/RunStore"
 import { Cause, Clock, Effect, Exit, Option } from "effect"
+import { checkComputed, computedOf } from "./SimComputedRules.ts"
 import { checkStart } from "./SimStartRules.ts"
 import { checkEnd, checkEvents } from "./SimEndRules.ts"
 import { answerOf, checkInbox, checkMessages } from "./SimMessageRules.ts"
@@ -172,16 +173,20 @@ export class Witness {
     const watched = this.runs.get(id) ?? new Watched(beforeFirstCommit(after))
     this.runs.set(id, watched)
     watched.record = after
+    const isCancel = watched.cancelers.has(machine) && commit.run.status === "CANCELED"
+    const computed = isCancel ? new Map() : computedOf(this.#bench, watched, machine)
     this.#check({
       watched,
       before: before ?? beforeFirstCommit(after),
       after,
+      computed,
       events: Effect.runSync(this.#store.events(after.run.accountId, id, 0)),
       machine,
       implied: commit.implied,
       decidedAt: this.#decided.get(commit)!,
-      isCancel: watched.cancelers.has(machine) && commit.run.status === "CANCELED",
+      isCancel,
     })
+    watched.tenures.set(machine, after.run.fence)
     return exit
   }
 
@@ -234,6 +239,7 @@ export class Witness {
     checkIdentity(bench, turned)
     checkRows(bench, turned)
     checkInputs(bench, turned)
+    checkComputed(bench, turned)
     checkNodes(bench, turned)
     checkMessages(bench, turned)
     this.#checkInbox(turned.watched)

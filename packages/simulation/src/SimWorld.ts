@@ -100,6 +100,7 @@ export class World {
       report,
       portsOf: (runId, nodeId) => this.#portsOf(runId, nodeId),
       isAwake: (machine, runId) => this.#isAwake(machine, runId),
+      tenureOf: (machine, id) => this.witness.runs.get(id as RunId)?.tenures.get(machine),
       onCall: ({ attempt, machine, nodeId, runId, stage }) => {
         this.say(() => `${machine.name} calls ${runId}/${nodeId} #${attempt}.${stage}`)
         this.#strike(machine, "call", "landed", runId as RunId)
