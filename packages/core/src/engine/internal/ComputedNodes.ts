@@ -4,8 +4,8 @@
  * are computed again.
  *
  * Guarantees: no more nodes and no more time than the limits say, and no node without a free slot;
- * no node that the credits set aside do not cover; each node gets its row, its times and its cost as
- * if it had waited. Leaves out: calling handlers.
+ * no node that the credits set aside do not cover; each node gets its row, its times and its cost
+ * as if it had waited. Leaves out: calling handlers.
  */
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
