@@ -105,6 +105,38 @@ const checkCall = (bench: Bench, turned: Turned, ordinal: number, call: Call): v
   if (own !== undefined) checkOrder(bench, turned, call, own)
 }
 
+/** What an attempt of a node is expected to cost yet, and what it has cost with a commit. */
+const costsOf = ({ after, before, watched }: Turned, ordinal: number) => {
+  const { id } = after.definition.nodes[ordinal]!
+  const earlier = rowsOf(before).get(id)?.credits ?? 0
+  const row = rowsOf(after).get(id)
+  const { estimate } = watched.reference.places[ordinal]!
+  return {
+    expected: before.run.estimatedCredits === 0 ? 0 : Math.max(0, estimate - earlier),
+    // What the end of its run breaks off was in progress until then.
+    cost: row === undefined || row.status === "CANCELED" ? 0 : row.credits - earlier,
+  }
+}
+
+/** Each node is computed out of what its run had set aside. */
+const checkCovered = ({ report }: Bench, turned: Turned): void => {
+  const { after, before, computed } = turned
+  let needed = 0
+  const add = (ordinal: number): void => {
+    const { cost, expected } = costsOf(turned, ordinal)
+    needed += after.run.active.some((each) => each.ordinal === ordinal) ? expected : cost
+  }
+  for (const { ordinal } of before.run.active) add(ordinal)
+  for (const [ordinal, call] of computed) {
+    const { expected } = costsOf(turned, ordinal)
+    if (needed + expected > before.run.heldCredits) {
+      const what = `${titleOf(call)}: ${needed + expected} of ${before.run.heldCredits}`
+      report("a node is computed out of what is set aside", what)
+    }
+    add(ordinal)
+  }
+}
+
 /** All that an owner has computed for a commit. */
 export const checkComputed = (bench: Bench, turned: Turned): void => {
   const { after, computed } = turned
@@ -117,5 +149,6 @@ export const checkComputed = (bench: Bench, turned: Turned): void => {
   if (computed.size > 0 && after.run.error?.startsWith("The run timed out") === true) {
     bench.report("nothing is computed when time is up", after.run.id)
   }
+  if (computed.size > 0) checkCovered(bench, turned)
   for (const [ordinal, call] of computed) checkCall(bench, turned, ordinal, call)
 }
