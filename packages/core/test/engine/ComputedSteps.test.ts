@@ -56,4 +56,64 @@ describe("a step that computes", () => {
     )
     assert.deepStrictEqual([commit.run.attempts, commit.run.nodeRunCount], [2, 2])
   })
+
+  it("calls nothing in a process that is about to stop", () => {
+    const run = behindGate(2)
+    const compute: Compute = () => assert.fail("it was called")
+    const { commit, started } = run.step(2, [run.completes("gate", 2)], {
+      compute,
+      draining: true,
+    })
+    assert.deepStrictEqual([started, commit.run.active, commit.run.attempts], [[], [], 1])
+  })
+})
+
+describe("a step that computes, in time", () => {
+  /** Handlers that take so long. */
+  const lasting =
+    (millis: number): Compute =>
+    (started, now) =>
+      completes(started, now + millis)
+
+  it("ends when it has computed for as long as a step may", () => {
+    const run = behindGate(5, { limits: { millisPerStep: 50, nodesAtOnce: 1 } })
+    const { commit, started } = run.step(100, [run.completes("gate", 100)], {
+      compute: lasting(20),
+    })
+    assert.deepStrictEqual(
+      commit.nodeRuns.map(({ finishedAt, nodeId, startedAt }) => [nodeId, startedAt, finishedAt]),
+      [
+        ["gate", 1, 100],
+        ["p0", 100, 120],
+        ["p1", 120, 140],
+        ["p2", 140, 160],
+      ],
+    )
+    assert.deepStrictEqual(run.names(started), ["p3"])
+    assert.strictEqual(started[0]?.startedAt, 160)
+  })
+
+  it("ends its run when the last node has ended", () => {
+    const run = behindGate(2)
+    const { commit } = run.step(100, [run.completes("gate", 100)], { compute: lasting(20) })
+    assert.strictEqual(commit.run.finishedAt, 140)
+    assert.strictEqual(commit.events.at(-1)?.at, 140)
+  })
+
+  it("gives no message to a run that it has stopped", () => {
+    const run = play(
+      [node("gate", "step"), node("waits", "pure"), node("fails", "pure")],
+      ["gate -> waits", "gate -> fails"],
+      { settings: { onFailure: "stop" } },
+    )
+    run.step(1)
+    run.step(2, [received(message(1, "go"))])
+    const compute: Compute = (started, now) =>
+      run.graph.nodes[started.index]!.id === "waits"
+        ? ends({ _tag: "Suspended", wait: { for: "go" }, state: 7 })(started, now)
+        : ends({ _tag: "Failed", error: "no", retryable: false })(started, now)
+    const { commit, started } = run.step(3, [run.completes("gate", 3)], { compute })
+    assert.strictEqual(commit.run.status, "FAILED")
+    assert.deepStrictEqual([started, commit.taken], [[], undefined])
+  })
 })
