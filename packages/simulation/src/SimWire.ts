@@ -137,6 +137,7 @@ export class Wire {
       findStart: (account, key) => read(runs.findStart(account, key)),
       list: (query) => read(runs.list(query)),
       events: (account, id, after) => read(runs.events(account, id, after)),
+      eventsOfMany: (requests) => read(runs.eventsOfMany(requests)),
     })
   }
 

@@ -159,6 +159,19 @@ export interface Inbox {
   readonly messages: ReadonlyArray<Message>
 }
 
+/** Which events of a run to read: those with a larger sequence than `after`. */
+export interface EventsRequest {
+  readonly account: AccountId
+  readonly runId: RunId
+  readonly after: number
+}
+
+/** Events of one run, in order; at least one. */
+export interface EventsFound {
+  readonly runId: RunId
+  readonly events: ReadonlyArray<RunEvent>
+}
+
 /** A claim of runs. */
 export interface ClaimRequest {
   readonly runner: RunnerId
@@ -343,5 +356,12 @@ export class RunStore extends Context.Service<
       id: RunId,
       after: number,
     ) => Effect.Effect<ReadonlyArray<RunEvent>, StorageError>
+    /**
+     * The same for many runs of any accounts, each of which is asked for once. Runs without such
+     * events are left out. In any order.
+     */
+    readonly eventsOfMany: (
+      requests: ReadonlyArray<EventsRequest>,
+    ) => Effect.Effect<ReadonlyArray<EventsFound>, StorageError>
   }
 >()("@millrace/core/ports/RunStore") {}

@@ -416,6 +416,12 @@ class Runs {
     return outputs
   }
 
+  events(account: AccountId, id: RunId, after: number): ReadonlyArray<RunEvent> {
+    const entry = this.find(account, id)
+    if (entry === undefined || entry.run.sequence <= after) return []
+    return merged(entry.run, entry.events, entry.nodeRuns.values(), after)
+  }
+
   list(query: RunQuery): Page<Run> {
     const matches = matcher(query)
     return this.timelineOf(query.account).page(query, ({ run }) => (matches(run) ? run : undefined))
@@ -461,12 +467,16 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
         Option.fromUndefinedOr(runs.idempotencyKeys.find(account, key, millis)),
       ),
     list: (query) => Effect.sync(() => runs.list(query)),
-    events: (account, id, after) =>
-      Effect.sync(() => {
-        const entry = runs.find(account, id)
-        if (entry === undefined) return []
-        return merged(entry.run, entry.events, entry.nodeRuns.values(), after)
-      }),
+    events: (account, id, after) => Effect.sync(() => runs.events(account, id, after)),
+    eventsOfMany: (requests) =>
+      Effect.sync(() =>
+        requests
+          .map(({ account, after, runId }) => ({
+            runId,
+            events: runs.events(account, runId, after),
+          }))
+          .filter(({ events }) => events.length > 0),
+      ),
   })
 }
 

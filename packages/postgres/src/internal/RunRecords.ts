@@ -4,7 +4,7 @@
  * Guarantees: one statement reads a record, so its parts are of the same moment. Leaves out:
  * writing.
  */
-import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
+import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import { runsSearched } from "@millrace/core/domain/Limits"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
@@ -14,7 +14,7 @@ import { merged } from "@millrace/core/domain/RunEvent"
 import type { NodeRunByPorts } from "@millrace/core/domain/ImpliedInput"
 import { withInputs } from "@millrace/core/domain/ImpliedInput"
 import type { JsonObject } from "@millrace/core/domain/Json"
-import type { RunQuery, RunStore } from "@millrace/core/ports/RunStore"
+import type { EventsFound, EventsRequest, RunQuery, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
@@ -123,24 +123,51 @@ const list = (sql: SqlClient, query: RunQuery) => {
 
 /** An event of a run, or a node run from which the event is built. */
 interface Told {
-  readonly workflow: WorkflowId
+  readonly run: Pick<Run, "id" | "workflowId"> & { readonly after: number }
   readonly event: Omit<RunEvent, "runId" | "workflowId"> | null
   readonly node: NodeEnd | null
 }
 
+// OFFSET 0 as above: three look-ups for each run that has something new, and one for each other.
 const eventsStatement = `
 WITH chosen AS MATERIALIZED (
-  SELECT number, workflow_id FROM runs WHERE id = $1 AND ${Rows.isOf("account_id", "$2")}
+  SELECT r.number, w.after,
+    json_build_object('id', r.id, 'workflowId', r.workflow_id, 'after', w.after) AS run
+  FROM unnest(${Rows.unseen("$1::text[]")}, $2::text[], $3::int4[]) AS w (id, account, after)
+  CROSS JOIN LATERAL (
+    SELECT number, id, workflow_id FROM runs
+    WHERE id = w.id AND ${Rows.isOf("account_id", "w.account")} AND sequence > w.after OFFSET 0
+  ) r
 )
-SELECT c.workflow_id AS workflow, ${Rows.object(Rows.events, "e")} AS event, NULL::json AS node
+SELECT c.run, ${Rows.object(Rows.events, "e")} AS event, NULL::json AS node
 FROM chosen c CROSS JOIN LATERAL (
-  SELECT * FROM run_events e WHERE e.run = c.number AND e.sequence > $3 OFFSET 0
+  SELECT * FROM run_events e WHERE e.run = c.number AND e.sequence > c.after OFFSET 0
 ) e
 UNION ALL
-SELECT c.workflow_id, NULL, ${Rows.object(Rows.nodeEnds, "n")}
+SELECT c.run, NULL, ${Rows.object(Rows.nodeEnds, "n")}
 FROM chosen c CROSS JOIN LATERAL (
-  SELECT * FROM node_runs n WHERE n.run = c.number AND n.sequence > $3 OFFSET 0
+  SELECT * FROM node_runs n WHERE n.run = c.number AND n.sequence > c.after OFFSET 0
 ) n`
+
+/** The events of runs behind a sequence each, in order. */
+const readEvents = (
+  sql: SqlClient,
+  requests: ReadonlyArray<EventsRequest>,
+): Effect.Effect<ReadonlyArray<EventsFound>, SqlError> => {
+  const ids = requests.map(({ runId }) => Rows.text(runId))
+  const accounts = requests.map(({ account }) => account)
+  const afters = requests.map(({ after }) => after)
+  return Effect.map(sql.unsafe<Told>(eventsStatement, [ids, accounts, afters]), (rows) =>
+    Array.from(Map.groupBy(rows, ({ run }) => run.id).values(), (ofRun) => {
+      const { run } = ofRun[0]!
+      const own = ofRun.flatMap(({ event }) =>
+        event === null ? [] : [{ ...event, runId: run.id, workflowId: run.workflowId }],
+      )
+      const nodes = ofRun.flatMap(({ node }) => node ?? [])
+      return { runId: run.id, events: merged(run, own, nodes, run.after) }
+    }),
+  )
+}
 
 /** The methods of the port that read runs and their events. */
 export const make = (sql: SqlClient) =>
@@ -155,14 +182,7 @@ export const make = (sql: SqlClient) =>
         (rows) => new Map(rows.map(({ id, output }) => [id, output])),
       ),
     list: (query) => list(sql, query),
-    events: (account, id, after) =>
-      Effect.map(sql.unsafe<Told>(eventsStatement, [Rows.text(id), account, after]), (rows) => {
-        if (rows.length === 0) return []
-        const run = { id, workflowId: rows[0]!.workflow }
-        const own = rows.flatMap(({ event }) =>
-          event === null ? [] : [{ ...event, runId: id, workflowId: run.workflowId }],
-        )
-        const nodes = rows.flatMap(({ node }) => node ?? [])
-        return merged(run, own, nodes, after)
-      }),
+    events: (account, runId, after) =>
+      Effect.map(readEvents(sql, [{ account, runId, after }]), (found) => found[0]?.events ?? []),
+    eventsOfMany: (requests) => readEvents(sql, requests),
   }) satisfies Partial<DatabasePort<RunStore["Service"]>>
