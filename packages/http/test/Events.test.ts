@@ -269,8 +269,8 @@ describe("GET /v1/runs/{id}/events of a run that executes elsewhere", () => {
       Effect.map(RunStore, (store) =>
         RunStore.of({
           ...store,
-          events: (...all) =>
-            Effect.suspend(() => (isBroken ? Effect.fail(failure) : store.events(...all))),
+          eventsOfMany: (requests) =>
+            Effect.suspend(() => (isBroken ? Effect.fail(failure) : store.eventsOfMany(requests))),
         }),
       ),
     ).pipe(Layer.provideMerge(services))

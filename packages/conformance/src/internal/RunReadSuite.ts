@@ -271,6 +271,42 @@ const events = (it: Tests): void => {
   )
 }
 
+const eventsOfMany = (it: Tests): void => {
+  it.effect("returns the events of many runs, each after a sequence of its own", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const runs = [3, 2, 1].map((sequence) => samples.run({ sequence }))
+      const foreign = samples.run({ accountId: samples.stranger, sequence: 1 })
+      const eventsOf = (run: Run) =>
+        Array.from({ length: run.sequence }, (_, n) => Samples.event(run, n + 1))
+      for (const run of [...runs, foreign]) {
+        yield* store.commit(Samples.newRun(run, { events: eventsOf(run) }))
+      }
+      const [first, second, third] = runs.map(({ id }) => id)
+      const { account, stranger } = samples
+      const found = yield* store.eventsOfMany([
+        { account, runId: first!, after: 1 },
+        { account, runId: second!, after: 2 },
+        { account, runId: third!, after: 0 },
+        { account: stranger, runId: foreign.id, after: 0 },
+        { account, runId: strange, after: 0 },
+      ])
+      assert.deepStrictEqual(
+        new Map(found.map(({ events, runId }) => [runId, events])),
+        new Map([
+          [first!, eventsOf(runs[0]!).slice(1)],
+          [third!, eventsOf(runs[2]!)],
+          [foreign.id, eventsOf(foreign)],
+        ]),
+      )
+      const notMine = [{ account, runId: foreign.id, after: 0 }]
+      assert.deepStrictEqual(yield* store.eventsOfMany(notMine), [])
+      assert.deepStrictEqual(yield* store.eventsOfMany([]), [])
+    }),
+  )
+}
+
 const eventsOfNodes = (it: Tests): void => {
   it.effect("tells of the ends of nodes between the run's own events", () =>
     Effect.gen(function* () {
@@ -395,6 +431,7 @@ export const runReadSuite = (it: Tests): void => {
   })
   describe("RunStore.events", () => {
     events(it)
+    eventsOfMany(it)
     eventsOfNodes(it)
   })
   describe("RunStore.list", () => {

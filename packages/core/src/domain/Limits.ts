@@ -20,6 +20,9 @@ export const thumbnailDataLength = 32_768
 /** What an account's own cap of runs in progress may be at most. */
 export const mostRunsAtOnce = 1_000_000
 
+/** Followers of runs for whom one statement reads. */
+export const followersPerRead = 5_000
+
 /** How many accounts with own caps a process remembers. With more of them, every start queues. */
 export const cappedAccountsKnown = 1_000
 
@@ -84,7 +87,7 @@ export const limits = {
     meaning: "Streams of events that one key holds open at the same time.",
   },
   streamsAtOnce: {
-    usual: 1_000,
+    usual: 5_000,
     meaning: "Streams of events that one process holds open at the same time.",
   },
   streamMillis: {

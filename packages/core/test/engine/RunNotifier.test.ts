@@ -2,66 +2,40 @@
 import { RunId } from "@millrace/core/domain/Id"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Latch, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 
 const [one, two] = [RunId.make("run_1"), RunId.make("run_2")]
 
-/** True if the latch is open. */
-const isOpen = (latch: Latch.Latch) =>
-  Effect.map(Effect.forkChild(latch.await, { startImmediately: true }), (fiber) => {
-    const exit = fiber.pollUnsafe()
-    fiber.interruptUnsafe()
-    return exit !== undefined
-  })
-
 describe("RunNotifier", () => {
-  it.effect("opens the latch of every listener of the run, and of no other one", () =>
+  it.effect("tells every listener of the run, as often as it listens, and no other one", () =>
     Effect.gen(function* () {
       const notifier = yield* RunNotifier
       notifier.tell(one)
-      const latches = [
-        yield* notifier.listen(one),
-        yield* notifier.listen(one),
-        yield* notifier.listen(two),
-      ]
-      assert.deepStrictEqual(yield* Effect.forEach(latches, isOpen), [false, false, false])
+      const heard: Array<string> = []
+      const twice = () => void heard.push("twice")
+      yield* notifier.listen(one, twice)
+      yield* notifier.listen(one, twice)
+      yield* notifier.listen(two, () => void heard.push("other"))
       notifier.tell(RunId.make("run_3"))
+      assert.deepStrictEqual(heard, [])
       notifier.tell(one)
-      assert.deepStrictEqual(yield* Effect.forEach(latches, isOpen), [true, true, false])
+      assert.deepStrictEqual(heard, ["twice", "twice"])
     }).pipe(Effect.provide(RunNotifier.layer)),
   )
 
-  it.effect("tells a listener again that has closed its latch", () =>
+  it.effect("forgets a listener with its scope, and tells the others, also later ones", () =>
     Effect.gen(function* () {
       const notifier = yield* RunNotifier
-      const latch = yield* notifier.listen(one)
-      notifier.tell(one)
-      Latch.closeUnsafe(latch)
-      assert.isFalse(yield* isOpen(latch))
-      notifier.tell(one)
-      assert.isTrue(yield* isOpen(latch))
-    }).pipe(Effect.provide(RunNotifier.layer)),
-  )
-
-  it.effect("forgets a listener with its scope, and tells the others", () =>
-    Effect.gen(function* () {
-      const notifier = yield* RunNotifier
+      const heard: Array<string> = []
       const scope = yield* Scope.make()
-      const gone = yield* Effect.provideService(notifier.listen(one), Scope.Scope, scope)
-      const here = yield* notifier.listen(one)
+      const listen = (name: string) => notifier.listen(one, () => void heard.push(name))
+      yield* Effect.provideService(listen("gone"), Scope.Scope, scope)
+      yield* listen("stays")
       yield* Scope.close(scope, Exit.void)
       notifier.tell(one)
-      assert.deepStrictEqual(yield* Effect.forEach([gone, here], isOpen), [false, true])
-    }).pipe(Effect.provide(RunNotifier.layer)),
-  )
-
-  it.effect("hears anew after all have gone", () =>
-    Effect.gen(function* () {
-      const notifier = yield* RunNotifier
-      yield* Effect.scoped(notifier.listen(one))
-      const latch = yield* notifier.listen(one)
+      yield* listen("later")
       notifier.tell(one)
-      assert.isTrue(yield* isOpen(latch))
+      assert.deepStrictEqual(heard, ["stays", "stays", "later"])
     }).pipe(Effect.provide(RunNotifier.layer)),
   )
 })

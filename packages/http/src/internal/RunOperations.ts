@@ -8,7 +8,6 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
-import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
@@ -18,6 +17,7 @@ import { runAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
 import type { Input, OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
+import * as RunFollowers from "./RunFollowers.ts"
 import type { Source } from "./RunStream.ts"
 
 const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
@@ -113,7 +113,7 @@ const makeWrites = Effect.gen(function* () {
 })
 
 /** Finds what a stream of events is of; `undefined` where there is nothing more to come. */
-const makeFollow = Effect.zipWith(RunStore, RunNotifier, (store, notifier) =>
+const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers) =>
   Effect.fnUntraced(function* ({ account, headers, params }: Input<"runs", "events">) {
     const id = RunId.make(params.id)
     const found = yield* store.find(account, id)
@@ -127,7 +127,7 @@ const makeFollow = Effect.zipWith(RunStore, RunNotifier, (store, notifier) =>
     const value: Source | undefined =
       isTerminal(run.status) && after > 0 && after === run.sequence
         ? undefined
-        : { store, notifier, account, record: found.value, run: readOf(found.value), after }
+        : { followers, account, record: found.value, run: readOf(found.value), after }
     return { value } satisfies OperationAnswer<Source | undefined>
   }),
 )

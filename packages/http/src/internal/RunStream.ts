@@ -1,9 +1,8 @@
 /**
- * The events of a run from the store, as data and as server-sent events: looked for at once where
- * this process commits to the run, and from time to time wherever else it may execute.
+ * The events of a run as data and as server-sent events.
  *
- * Guarantees: the number of events is that of the store, and none is left out or sent twice; a
- * store that does not answer delays events and loses none. Leaves out: whether the run is there.
+ * Guarantees: a stream ends with the run. Leaves out: where events come from, which is
+ * `RunFollowers`'.
  */
 import type { RunRead } from "@millrace/api/RunWire"
 import {
@@ -12,28 +11,11 @@ import {
   RunSnapshot as SnapshotBody,
 } from "@millrace/api/RunEventWire"
 import type { AccountId } from "@millrace/core/domain/Id"
-import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
-import type { RunNotifier } from "@millrace/core/engine/RunNotifier"
-import { limited } from "@millrace/core/engine/StoreDeadline"
-import type { RunStore } from "@millrace/core/ports/RunStore"
-import type { Latch, Scope } from "effect"
-import { Clock, Effect, Option, Schema, Stream } from "effect"
-import { logStorage } from "../Errors.ts"
-import { IsDraining } from "../Health.ts"
-
-/** How long the store is left alone after it had something new. */
-const shortestPauseMillis = 100
-
-/** How long it is left alone at most. */
-const longestPauseMillis = 1_000
-
-/** After so long without an event something is sent, so that nobody takes the line for dead. */
-const keepAliveMillis = 15_000
-
-/** How long one look at the store may take. */
-const patienceMillis = 5_000
+import type { Scope } from "effect"
+import { Effect, Option, Schema, Stream } from "effect"
+import type { Followers, News } from "./RunFollowers.ts"
 
 const written = { disableChecks: true } as const
 const snapshotText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(SnapshotBody)))
@@ -57,8 +39,7 @@ export type Item = SnapshotBody | EventBody | "silence"
 
 /** What a stream is of. */
 export interface Source {
-  readonly store: RunStore["Service"]
-  readonly notifier: RunNotifier["Service"]
+  readonly followers: Followers
   readonly account: AccountId
   readonly record: RunRecord
   /** How the run is shown. */
@@ -67,56 +48,26 @@ export interface Source {
   readonly after: number
 }
 
-/** How far a stream has come. */
-interface Place {
-  readonly after: number
-  readonly pauseMillis: number
-  readonly sentAt: number
+/** What is sent next, and whether more follows. */
+const itemsOf = (news: News): readonly [ReadonlyArray<Item>, Option.Option<void>] => {
+  if (news === "over") return [[], Option.none()]
+  if (news === "silence") return [["silence"], Option.some(undefined)]
+  return [news.map(bodyOf), isEnd(news.at(-1)!.type) ? Option.none() : Option.some(undefined)]
 }
 
-/** The next events; none where the store does not answer. */
-const look = ({ account, record, store }: Source, after: number) =>
-  store.events(account, record.run.id, after).pipe(
-    limited("RunStore.events", patienceMillis),
-    Effect.catch((error) => Effect.as(logStorage(error), [])),
-  )
-
-type Step = readonly [ReadonlyArray<Item>, Option.Option<Place>]
-
-/** What is sent next, and from where to go on. */
-const step = (source: Source, latch: Latch.Latch, isOver: (now: number) => boolean) =>
-  Effect.fnUntraced(function* ({ after, pauseMillis, sentAt }: Place): Effect.fn.Return<Step> {
-    const now = yield* Clock.currentTimeMillis
-    // Closed before looking: what is committed from here on opens it again.
-    latch.closeUnsafe()
-    const events = yield* look(source, after)
-    const last = events.at(-1)
-    if (last !== undefined) {
-      const next = { after: last.sequence, pauseMillis: shortestPauseMillis, sentAt: now }
-      return [events.map(bodyOf), isEnd(last.type) ? Option.none() : Option.some(next)]
-    }
-    if (isOver(now)) return [[], Option.none()]
-    yield* Effect.raceFirst(latch.await, Effect.sleep(pauseMillis))
-    const longer = Math.min(2 * pauseMillis, longestPauseMillis)
-    const isQuiet = now - sentAt >= keepAliveMillis
-    const place = { after, pauseMillis: longer, sentAt: isQuiet ? now : sentAt }
-    return [isQuiet ? ["silence"] : [], Option.some(place)]
-  })
-
-/** What a stream gives. Listens until the scope closes. */
-export const items = Effect.fnUntraced(function* (
-  source: Source,
-): Effect.fn.Return<Stream.Stream<Item>, never, Scope.Scope> {
-  const { run } = source.record
-  const latch = yield* source.notifier.listen(run.id)
-  const isDraining = yield* IsDraining
-  const { streamMillis } = yield* CurrentLimits
-  const begin = yield* Clock.currentTimeMillis
-  const isOver = (now: number) => isDraining() || now - begin >= streamMillis
-  const place = { after: source.after, pauseMillis: shortestPauseMillis, sentAt: begin }
+/** What a stream gives. Follows the run until the scope closes. */
+export const items = Effect.fnUntraced(function* ({
+  account,
+  after,
+  followers,
+  record,
+  run,
+}: Source): Effect.fn.Return<Stream.Stream<Item>, never, Scope.Scope> {
+  const { id, sequence } = record.run
+  const next = yield* followers.follow(account, id, after)
   return Stream.concat(
-    Stream.succeed<Item>({ sequence: run.sequence, run: source.run }),
-    Stream.paginate<Place, Item>(place, step(source, latch, isOver)),
+    Stream.succeed<Item>({ sequence, run }),
+    Stream.paginate<void, Item>(undefined, () => Effect.map(next, itemsOf)),
   )
 })
 
