@@ -29,9 +29,9 @@ describe("RunFollowers", () => {
           }),
       })
       const notifier = yield* RunNotifier
-      const { follow } = yield* Effect.provideService(RunFollowers.make, RunStore, counting)
+      const followers = yield* Effect.provideService(RunFollowers.make, RunStore, counting)
       const waiting = yield* Effect.forEach(runs, ({ id }) =>
-        Effect.flatMap(follow(account, id, 1), (next) => Effect.forkChild(next)),
+        Effect.flatMap(followers.follow(account, id, 1), (next) => Effect.forkChild(next)),
       )
       yield* TestClock.adjust("5 seconds")
       assert.isAtMost(reads, 100)
@@ -57,8 +57,10 @@ describe("RunFollowers", () => {
       const run = samples.run({ sequence: 2 })
       const all = [Samples.event(run, 1), Samples.event(run, 2)]
       yield* store.commit(Samples.newRun(run, { events: all }))
-      const { follow } = yield* RunFollowers.make
-      const nexts = yield* Effect.forEach([0, 1], (after) => follow(run.accountId, run.id, after))
+      const followers = yield* RunFollowers.make
+      const nexts = yield* Effect.forEach([0, 1], (after) =>
+        followers.follow(run.accountId, run.id, after),
+      )
       const heard = yield* Effect.all(nexts, { concurrency: 2 })
       assert.deepStrictEqual(heard, [all, all.slice(1)])
     }).pipe(Effect.scoped, Effect.provide(services)),

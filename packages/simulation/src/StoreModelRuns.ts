@@ -124,6 +124,17 @@ class Lists {
     this.keys = keys
   }
 
+  /** The events of a run after one of them, in order. */
+  eventsOf(account: AccountId, id: RunId, after: number): ReadonlyArray<RunEvent> {
+    const run = this.find(account, id)
+    if (run === undefined) return []
+    const own = this.events.filter(({ runId }) => runId === id)
+    const ofNodes = this.nodeRuns(id).flatMap((row) => eventOf(run, row))
+    return [...own, ...ofNodes]
+      .filter(({ sequence }) => sequence > after)
+      .toSorted((a, b) => a.sequence - b.sequence)
+  }
+
   find(account: AccountId, id: RunId): Run | undefined {
     return this.runs.find((run) => run.accountId === account && run.id === id)
   }
@@ -416,16 +427,6 @@ const latestOutputs = (
 /** An empty run store, whose commits move credits in a ledger and see these workflows. */
 export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyModel): RunModel => {
   const lists = new Lists(workflows, keys)
-  const eventsOf = (account: AccountId, id: RunId, after: number): ReadonlyArray<RunEvent> => {
-    const run = lists.find(account, id)
-    if (run === undefined) return []
-    const own = lists.events.filter(({ runId }) => runId === id)
-    const ofNodes = lists.nodeRuns(id).flatMap((row) => eventOf(run, row))
-    return [...own, ...ofNodes]
-      .filter(({ sequence }) => sequence > after)
-      .toSorted((a, b) => a.sequence - b.sequence)
-  }
-
   const store = RunStore.of({
     ...handing(lists),
     ...leasing(lists),
@@ -472,11 +473,11 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
           query,
         ),
       ),
-    events: (account, id, after) => Effect.sync(() => eventsOf(account, id, after)),
+    events: (account, id, after) => Effect.sync(() => lists.eventsOf(account, id, after)),
     eventsOfMany: (requests) =>
       Effect.sync(() =>
         requests.flatMap(({ account, after, runId }) => {
-          const events = eventsOf(account, runId, after)
+          const events = lists.eventsOf(account, runId, after)
           return events.length === 0 ? [] : [{ runId, events }]
         }),
       ),

@@ -293,7 +293,7 @@ const eventsOfMany = (it: Tests): void => {
         { account, runId: strange, after: 0 },
       ])
       assert.deepStrictEqual(
-        new Map(found.map(({ events, runId }) => [runId, events])),
+        new Map(found.map((each) => [each.runId, each.events])),
         new Map([
           [first!, eventsOf(runs[0]!).slice(1)],
           [third!, eventsOf(runs[2]!)],

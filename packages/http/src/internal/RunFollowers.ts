@@ -76,97 +76,122 @@ const answer = (follower: Follower, events: ReadonlyArray<RunEvent>, now: number
   tell(news)
 }
 
-/** Those who follow runs in this process. */
-export type Followers = Effect.Success<typeof make>
+/** Those who follow runs in this process. Mutable. */
+export class Followers {
+  readonly #all = new Set<Follower>()
+  readonly #store: RunStore["Service"]
+  readonly #notifier: RunNotifier["Service"]
+  readonly #clock: Clock.Clock
+  readonly #work = Latch.makeUnsafe(false)
 
-/** Begins to look for what is new, until the scope closes. */
-export const make = Effect.gen(function* () {
-  const store = yield* RunStore
-  const notifier = yield* RunNotifier
-  const isDraining = yield* IsDraining
-  const { streamMillis } = yield* CurrentLimits
-  const clock = yield* Clock.Clock
-  const now = () => clock.currentTimeMillisUnsafe()
-  const followers = new Set<Follower>()
-  const work = Latch.makeUnsafe(false)
-
-  const read = Effect.fnUntraced(function* (due: ReadonlyArray<Follower>) {
-    const found = yield* store.eventsOfMany(requestsOf(due)).pipe(
-      limited("RunStore.eventsOfMany", patienceMillis),
-      Effect.catch((error) => Effect.as(logStorage(error), [])),
-    )
-    const events = new Map(found.map((each) => [each.runId, each.events]))
-    for (const follower of due) answer(follower, events.get(follower.runId) ?? [], now())
-  })
-
-  /** Reads for those whose time has come; answers when the next one's has. */
-  const pass = Effect.gen(function* () {
-    const at = now()
-    const waiting = [...followers].filter(({ tell }) => tell !== undefined)
-    const due = waiting.filter(({ readAt }) => readAt <= at).slice(0, followersPerRead)
-    // What is committed from here on makes the time come anew.
-    for (const follower of due) follower.readAt = at + follower.pauseMillis
-    if (due.length > 0) {
-      yield* read(due)
-      yield* Effect.sleep(betweenReadsMillis)
-    }
-    let next = Number.POSITIVE_INFINITY
-    for (const { readAt, tell } of followers) if (tell !== undefined) next = Math.min(next, readAt)
-    return next
-  })
-
-  const hurry = (follower: Follower) => {
-    follower.readAt = 0
-    Latch.openUnsafe(work)
-  }
-
-  const loop = Effect.gen(function* () {
-    work.closeUnsafe()
-    const next = yield* pass
-    const millis = next - now()
-    if (millis <= 0) return
-    const isUnlimited = millis === Number.POSITIVE_INFINITY
-    yield* isUnlimited ? work.await : Effect.raceFirst(work.await, Effect.sleep(millis))
-  })
-  yield* Effect.forkScoped(Effect.forever(loop))
-
-  const add = (account: AccountId, runId: RunId, after: number): Follower => {
-    const begin = now()
-    const follower: Follower = {
-      account,
-      runId,
-      after,
-      tell: undefined,
-      readAt: 0,
-      pauseMillis: shortestPauseMillis,
-      heardAt: begin,
-      isOver: (at) => isDraining() || at - begin >= streamMillis,
-    }
-    followers.add(follower)
-    return follower
+  constructor(store: RunStore["Service"], notifier: RunNotifier["Service"], clock: Clock.Clock) {
+    this.#store = store
+    this.#notifier = notifier
+    this.#clock = clock
   }
 
   /**
    * Follows a run from the event with this number on, until the scope closes: what comes next, each
    * time that it is run.
    */
-  const follow = Effect.fnUntraced(function* (
+  follow(
     account: AccountId,
     runId: RunId,
     after: number,
-  ): Effect.fn.Return<Effect.Effect<News>, never, Scope.Scope> {
-    const follower = yield* Effect.acquireRelease(
-      Effect.sync(() => add(account, runId, after)),
-      (each) => Effect.sync(() => followers.delete(each)),
-    )
-    yield* notifier.listen(runId, () => hurry(follower))
-    return Effect.callback<News>((resume) => {
+  ): Effect.Effect<Effect.Effect<News>, never, Scope.Scope> {
+    return Effect.gen({ self: this }, function* () {
+      const isDraining = yield* IsDraining
+      const { streamMillis } = yield* CurrentLimits
+      const begin = this.#now()
+      const follower: Follower = {
+        account,
+        runId,
+        after,
+        tell: undefined,
+        readAt: 0,
+        pauseMillis: shortestPauseMillis,
+        heardAt: begin,
+        isOver: (now) => isDraining() || now - begin >= streamMillis,
+      }
+      this.#all.add(follower)
+      yield* Effect.addFinalizer(() => Effect.sync(() => this.#all.delete(follower)))
+      yield* this.#notifier.listen(runId, () => {
+        follower.readAt = 0
+        Latch.openUnsafe(this.#work)
+      })
+      return this.#next(follower)
+    })
+  }
+
+  /** Reads for those whose time has come, again and again. */
+  readonly loop: Effect.Effect<never> = Effect.forever(
+    Effect.suspend(() => {
+      this.#work.closeUnsafe()
+      const due = this.#due()
+      const read =
+        due.length === 0
+          ? Effect.void
+          : Effect.andThen(this.#read(due), Effect.sleep(betweenReadsMillis))
+      return Effect.andThen(
+        read,
+        Effect.suspend(() => this.#pause()),
+      )
+    }),
+  )
+
+  #now(): number {
+    return this.#clock.currentTimeMillisUnsafe()
+  }
+
+  #next(follower: Follower): Effect.Effect<News> {
+    return Effect.callback((resume) => {
       follower.tell = (news) => resume(Effect.succeed(news))
-      Latch.openUnsafe(work)
+      Latch.openUnsafe(this.#work)
       return Effect.sync(() => {
         follower.tell = undefined
       })
     })
-  })
-  return { follow }
+  }
+
+  /** Those for whom it is time. What is committed from here on makes their time come anew. */
+  #due(): ReadonlyArray<Follower> {
+    const now = this.#now()
+    const due: Array<Follower> = []
+    for (const follower of this.#all) {
+      if (follower.tell === undefined || follower.readAt > now) continue
+      follower.readAt = now + follower.pauseMillis
+      if (due.push(follower) === followersPerRead) break
+    }
+    return due
+  }
+
+  #read(due: ReadonlyArray<Follower>): Effect.Effect<void> {
+    return this.#store.eventsOfMany(requestsOf(due)).pipe(
+      limited("RunStore.eventsOfMany", patienceMillis),
+      Effect.catch((error) => Effect.as(logStorage(error), [])),
+      Effect.map((found) => {
+        const events = new Map(found.map((each) => [each.runId, each.events]))
+        for (const each of due) answer(each, events.get(each.runId) ?? [], this.#now())
+      }),
+    )
+  }
+
+  /** Waits until somebody's time has come. */
+  #pause(): Effect.Effect<void> {
+    let next = Number.POSITIVE_INFINITY
+    for (const { readAt, tell } of this.#all) if (tell !== undefined) next = Math.min(next, readAt)
+    const millis = next - this.#now()
+    if (millis <= 0) return Effect.void
+    const opened = this.#work.await
+    return next === Number.POSITIVE_INFINITY
+      ? opened
+      : Effect.raceFirst(opened, Effect.sleep(millis))
+  }
+}
+
+/** Begins to look for what is new, until the scope closes. */
+export const make = Effect.gen(function* () {
+  const followers = new Followers(yield* RunStore, yield* RunNotifier, yield* Clock.Clock)
+  yield* Effect.forkScoped(followers.loop)
+  return followers
 })

@@ -471,12 +471,10 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     events: (account, id, after) => Effect.sync(() => runs.events(account, id, after)),
     eventsOfMany: (requests) =>
       Effect.sync(() =>
-        requests
-          .map(({ account, after, runId }) => ({
-            runId,
-            events: runs.events(account, runId, after),
-          }))
-          .filter(({ events }) => events.length > 0),
+        requests.flatMap(({ account, after, runId }) => {
+          const events = runs.events(account, runId, after)
+          return events.length === 0 ? [] : [{ runId, events }]
+        }),
       ),
   })
 }
