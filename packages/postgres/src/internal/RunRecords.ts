@@ -157,16 +157,23 @@ const readEvents = (
   const ids = requests.map(({ runId }) => Rows.text(runId))
   const accounts = requests.map(({ account }) => account)
   const afters = requests.map(({ after }) => after)
-  return Effect.map(sql.unsafe<Told>(eventsStatement, [ids, accounts, afters]), (rows) =>
-    Array.from(Map.groupBy(rows, ({ run }) => run.id).values(), (ofRun) => {
+  return Effect.map(sql.unsafe<Told>(eventsStatement, [ids, accounts, afters]), (rows) => {
+    const byRun = new Map<RunId, Array<Told>>()
+    for (const row of rows) {
+      const { id } = row.run
+      const known = byRun.get(id)
+      if (known === undefined) byRun.set(id, [row])
+      else known.push(row)
+    }
+    return Array.from(byRun.values(), (ofRun) => {
       const { run } = ofRun[0]!
       const own = ofRun.flatMap(({ event }) =>
         event === null ? [] : [{ ...event, runId: run.id, workflowId: run.workflowId }],
       )
       const nodes = ofRun.flatMap(({ node }) => node ?? [])
       return { runId: run.id, events: merged(run, own, nodes, run.after) }
-    }),
-  )
+    })
+  })
 }
 
 /** The methods of the port that read runs and their events. */
