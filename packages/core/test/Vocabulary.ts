@@ -21,7 +21,8 @@ export const known: ReadonlyArray<string> = `
   due durably duration dynamic each effect empty end engine ensure environment equality error
   estimate event everywhere example exceeded exception exchange executable execute execution
   executor exit expected explain exposure expressions extend facts fail failure fair far fault
-  fetch field file fill filter find finish first flag flags folded folder follow for foreign forget
+  fetch field file fill filter find finish first flag flags folded folder follow follower
+  followers for foreign forget
   form format found frames free freeze from frozen full gate gather give given goes gone good graph
   halted hand handle has hash head header health held hello help hint holder hook host http id
   identifier implied in index input insert insufficient int4s int8s integer internal invalid is

@@ -1,24 +1,30 @@
 // Many followers of runs in one process.
 import { assert, describe, it } from "@effect/vitest"
-import { AccountId } from "@millrace/core/domain/Id"
-import { RunNotifier } from "@millrace/core/engine/RunNotifier"
+import { WorkflowId } from "@millrace/core/domain/Id"
+import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import * as Samples from "@millrace/conformance/Samples"
-import * as Memory from "@millrace/memory/Stores"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as RunFollowers from "../src/internal/RunFollowers.ts"
+import { Harness } from "./Harness.ts"
+import { create, endless } from "./Samples.ts"
 
-const services = Layer.merge(Memory.layer, RunNotifier.layer)
+/** Runs that never end by themselves, with their account. */
+const begin = Effect.fnUntraced(function* (count: number) {
+  const { tenant } = yield* Harness
+  const owner = yield* tenant()
+  const workflowId = WorkflowId.make(yield* create(owner, endless))
+  const runs = yield* Runs
+  const start = runs.start(owner.accountId, { workflowId })
+  const started = yield* Effect.forEach(Array.from({ length: count }), () => start)
+  return { account: owner.accountId, ids: started.map(({ id }) => id) }
+})
 
 describe("RunFollowers", () => {
   it.effect("ask the store at most twenty times a second, however many they are", () =>
     Effect.gen(function* () {
-      const samples = yield* Samples.make
+      const { account, ids } = yield* begin(300)
       const store = yield* RunStore
-      const account = AccountId.make(samples.account)
-      const runs = Array.from({ length: 1_000 }, () => samples.run({ sequence: 1 }))
-      for (const run of runs) yield* store.commit(Samples.newRun(run))
       let reads = 0
       const counting = RunStore.of({
         ...store,
@@ -28,41 +34,41 @@ describe("RunFollowers", () => {
             return store.eventsOfMany(requests)
           }),
       })
-      const notifier = yield* RunNotifier
       const followers = yield* Effect.provideService(RunFollowers.make, RunStore, counting)
-      const waiting = yield* Effect.forEach(runs, ({ id }) =>
+      const waiting = yield* Effect.forEach(ids, (id) =>
         Effect.flatMap(followers.follow(account, id, 1), (next) => Effect.forkChild(next)),
       )
       yield* TestClock.adjust("5 seconds")
       assert.isAtMost(reads, 100)
+      assert.isTrue(waiting.every((fiber) => fiber.pollUnsafe() === undefined))
       const before = reads
-      for (const run of runs) {
-        const events = [Samples.event(run, 2)]
-        yield* store.commit(Samples.step(run, { sequence: 2 }, { events }))
-        notifier.tell(run.id)
-      }
-      yield* TestClock.adjust(60)
-      for (const [index, fiber] of waiting.entries()) {
+      const runs = yield* Runs
+      for (const id of ids) yield* runs.cancel(account, id)
+      yield* TestClock.adjust("1 second")
+      for (const fiber of waiting) {
         const news = yield* Fiber.join(fiber)
-        assert.deepStrictEqual(news, [Samples.event(runs[index]!, 2)])
+        assert.deepStrictEqual(typeof news === "string" ? news : news.map(({ type }) => type), [
+          "run.canceled",
+        ])
       }
-      assert.isAtMost(reads - before, 3)
-    }).pipe(Effect.scoped, Effect.provide(services)),
+      assert.isAtMost(reads - before, 20)
+    }).pipe(Effect.scoped, Effect.provide(Harness.layer)),
   )
 
-  it.effect("hear once more from where each of them is, though they follow the same run", () =>
+  it.effect("hear from where each of them is, though they follow the same run", () =>
     Effect.gen(function* () {
-      const samples = yield* Samples.make
-      const store = yield* RunStore
-      const run = samples.run({ sequence: 2 })
-      const all = [Samples.event(run, 1), Samples.event(run, 2)]
-      yield* store.commit(Samples.newRun(run, { events: all }))
+      const { account, ids } = yield* begin(1)
+      const runs = yield* Runs
+      yield* runs.cancel(account, ids[0]!)
       const followers = yield* RunFollowers.make
       const nexts = yield* Effect.forEach([0, 1], (after) =>
-        followers.follow(run.accountId, run.id, after),
+        followers.follow(account, ids[0]!, after),
       )
       const heard = yield* Effect.all(nexts, { concurrency: 2 })
-      assert.deepStrictEqual(heard, [all, all.slice(1)])
-    }).pipe(Effect.scoped, Effect.provide(services)),
+      assert.deepStrictEqual(
+        heard.map((news) => (typeof news === "string" ? news : news.map(({ type }) => type))),
+        [["run.started", "run.canceled"], ["run.canceled"]],
+      )
+    }).pipe(Effect.scoped, Effect.provide(Harness.layer)),
   )
 })
