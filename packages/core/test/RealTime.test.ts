@@ -14,7 +14,6 @@ const kills = "kills, stops or blocks processes, and gives them time to work"
 /** Beginnings of paths, and why real time passes there. */
 const reasons: Readonly<Record<string, string>> = {
   "packages/core/test/engine/TestEngine.ts": "its nodes sleep, on the clock of the test",
-  "packages/egress/test/Connection.test.ts": polls,
   "packages/millrace/test/BlockingNodes.ts": "a handler in a thread of its own waits",
   "packages/nodes/test/HttpRequest.test.ts": "a receiver answers once nobody else comes",
   "packages/postgres/test/AccountCaps.test.ts": "a node takes a moment, so that runs overlap",
@@ -24,12 +23,10 @@ const reasons: Readonly<Record<string, string>> = {
   "packages/postgres/test/MigrationLocks.test.ts": polls,
   "packages/server/test/ApiClient.ts": polls,
   "packages/server/test/Deadline.test.ts": "a client sends its body slowly, over a socket",
-  "packages/server/test/Hook.ts": polls,
   "packages/server/test/Load.ts": "sends so many requests in a second",
   "packages/server/test/ServerProcess.ts": "gives up on a process that hangs",
   "packages/server/test/kill/": kills,
   "packages/webhooks/test/Receivers.test.ts": polls,
-  "packages/webhooks/test/Verified.ts": polls,
   "suites/fairness.test.ts": polls,
   "suites/kill-": kills,
   "suites/limits.test.ts": "keeps servers under load for a while",

@@ -11,6 +11,8 @@ import { Effect } from "effect"
 export interface LocalServer {
   readonly port: number
   readonly connections: () => number
+  /** Waits until no connection is open. */
+  readonly isLeft: Effect.Effect<void>
 }
 
 /** Starts any kind of server and closes it, with its connections, at the end of the scope. */
@@ -23,10 +25,18 @@ export const listening = (server: Server) => {
     socket.on("error", () => {})
     socket.on("close", () => sockets.delete(socket))
   })
-  const listen = Effect.callback<LocalServer & { readonly open: () => number }>((resume) => {
+  const isLeft: Effect.Effect<void> = Effect.callback((resume) => {
+    const look = () => {
+      const [one] = sockets
+      if (one === undefined) resume(Effect.void)
+      else one.once("close", look)
+    }
+    look()
+  })
+  const listen = Effect.callback<LocalServer>((resume) => {
     server.listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo
-      resume(Effect.succeed({ port, connections: () => count, open: () => sockets.size }))
+      resume(Effect.succeed({ port, connections: () => count, isLeft }))
     })
   })
   const close = Effect.callback<void>((resume) => {

@@ -1,10 +1,10 @@
 /**
  * A receiver of webhooks on this machine, that remembers what it got.
  */
+import { EventEmitter, once } from "node:events"
 import type { IncomingHttpHeaders, Server } from "node:http"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 
 /** One request, as it arrived. */
 export interface Received {
@@ -18,6 +18,7 @@ export class Hook {
   /** What it answers from now on. */
   status = 204
   readonly #server: Server
+  readonly #arrivals = new EventEmitter()
 
   private constructor() {
     this.#server = createServer((request, response) => {
@@ -26,6 +27,7 @@ export class Hook {
       request.on("end", () => {
         this.received.push({ headers: request.headers, body: Buffer.concat(chunks) })
         response.writeHead(this.status).end("thanks")
+        this.#arrivals.emit("one")
       })
     })
   }
@@ -56,11 +58,8 @@ export class Hook {
 
   /** Waits until so many have come. */
   async has(count: number): Promise<void> {
-    const until = Date.now() + 90_000
-    while (this.received.length < count) {
-      if (Date.now() > until) throw new Error(`Only ${this.received.length} of ${count} came`)
-      await sleep(10)
-    }
+    const signal = AbortSignal.timeout(90_000)
+    while (this.received.length < count) await once(this.#arrivals, "one", { signal })
   }
 
   close(): void {

@@ -13,7 +13,7 @@ import { RunStore } from "@millrace/core/ports/RunStore"
 import { Egress } from "@millrace/egress/Egress"
 import { httpsOnly } from "@millrace/egress/Policy"
 import * as Stores from "@millrace/memory/Stores"
-import { Effect, Layer, Redacted, Schema } from "effect"
+import { Effect, Latch, Layer, Redacted, Schema } from "effect"
 import { Digest } from "effect/crypto"
 import { Webhook } from "standardwebhooks"
 import * as Dispatcher from "../src/Dispatcher.ts"
@@ -88,10 +88,12 @@ export interface Told {
 /** Makes runs in four equal parts, with a rotation of the secret between them. */
 export const tell = Effect.fnUntraced(function* (runs: number) {
   const unverified: Array<Received> = []
+  const arrival = Latch.makeUnsafe(false)
   let secret = ""
   const receiver = yield* LocalReceiver.make((received, response) => {
     if (!isVerified(received, secret)) unverified.push(received)
     response.writeHead(204).end()
+    Latch.openUnsafe(arrival)
   })
   return yield* Effect.gen(function* () {
     const { rotate, secrets } = yield* Webhooks
@@ -107,8 +109,10 @@ export const tell = Effect.fnUntraced(function* (runs: number) {
         return yield* store.events(account, run.id, 0)
       })
     const parts: Array<ReadonlyArray<RunEvent>> = []
-    const arrived = Effect.repeat(Effect.sleep("5 millis"), {
-      while: () => receiver.requests.length < parts.flat().length,
+    const arrived: Effect.Effect<void> = Effect.suspend(() => {
+      if (receiver.requests.length >= parts.flat().length) return Effect.void
+      Latch.closeUnsafe(arrival)
+      return Effect.andThen(arrival.await, arrived)
     })
     for (let part = 0; part < 4; part++) {
       // The receiver is given the newest secret a while after it was made: both sign meanwhile.
