@@ -18,9 +18,7 @@ import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Api } from "@millrace/api/Api"
-import type { Etag, HttpPlatform, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import type { FileSystem, Path } from "effect"
 import { Layer } from "effect"
 import * as AdminApp from "./internal/AdminApp.ts"
 import * as Authorization from "./internal/Authorization.ts"
@@ -35,6 +33,7 @@ import * as NotFound from "./internal/NotFound.ts"
 import * as RequestForm from "./internal/RequestForm.ts"
 
 export { BasePath, routerConfig } from "./Addresses.ts"
+export type { Platform } from "./internal/AdminApp.ts"
 
 /** The services that the interface needs. It reads limits from `CurrentLimits`. */
 export type HttpServices =
@@ -52,21 +51,13 @@ export type HttpServices =
   | WebhookStore
   | StoreClock
 
-/** The services that every HTTP server provides. */
-export type Platform =
-  | Etag.Generator
-  | FileSystem.FileSystem
-  | HttpPlatform.HttpPlatform
-  | HttpRouter.HttpRouter
-  | Path.Path
-
 const operations = HttpApiBuilder.layer(Api).pipe(
   Layer.provide(ApiHandlers.layer),
   Layer.provide([Authorization.layer, RequestForm.layer, Operations.layer]),
 )
 
 /** Every route: the interface, its documents, health, and the error middleware around them. */
-export const layer: Layer.Layer<never, never, HttpServices | Platform> = Layer.mergeAll(
+export const layer: Layer.Layer<never, never, HttpServices | AdminApp.Platform> = Layer.mergeAll(
   operations,
   AdminApp.layer,
   Docs.layer,

@@ -33,17 +33,16 @@ export const layerOperations = HttpApiBuilder.layer(AdminApi).pipe(
 /** The services that the interface for operators needs. */
 export type Services = Accounting | Keys | Webhooks | WebhookStore | Quarantine | FailedAuthLimiter
 
-/** The routes; none without an admin token. */
-export const layer: Layer.Layer<
-  never,
-  never,
-  | Services
+/** The services that every HTTP server provides. */
+export type Platform =
   | Etag.Generator
   | FileSystem.FileSystem
   | HttpPlatform.HttpPlatform
   | HttpRouter.HttpRouter
   | Path.Path
-> = Layer.unwrap(
+
+/** The routes; none without an admin token. */
+export const layer: Layer.Layer<never, never, Services | Platform> = Layer.unwrap(
   Effect.map(AdminAuthorization.AdminToken, (token) =>
     token === undefined
       ? Layer.empty
