@@ -1,7 +1,14 @@
 // What one step does with nodes without effects, given what calling them comes to.
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { Json } from "@millrace/core/domain/Json"
 import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Schema } from "effect"
 import type { AttemptOutcome } from "../../src/engine/internal/Attempt.ts"
 import type { Compute } from "../../src/engine/internal/ComputedNodes.ts"
+import { Handlers } from "../../src/engine/internal/Handlers.ts"
+import { RunExecution } from "../../src/engine/internal/RunExecution.ts"
 import type { Different } from "./PlayedRun.ts"
 import { message, node, passed, play, received } from "./PlayedRun.ts"
 
@@ -116,4 +123,28 @@ describe("a step that computes, in time", () => {
     assert.strictEqual(commit.run.status, "FAILED")
     assert.deepStrictEqual([started, commit.taken], [[], undefined])
   })
+})
+
+const optional = Schema.optionalKey(Json)
+
+const charging = define({
+  key: "pure",
+  effects: "none",
+  inputs: { input: optional },
+  outputs: { output: optional },
+  run: () => Effect.flatMap(CurrentNode, ({ charge }) => Effect.as(charge(3), { output: null })),
+})
+
+describe("a handler that a step has called", () => {
+  it.effect("is forgotten once it has ended", () =>
+    Effect.gen(function* () {
+      const [clock, types] = [yield* Clock.Clock, yield* NodeTypes]
+      const run = behindGate(1)
+      const shared = { types, clock, handlers: new Handlers() }
+      const { compute } = new RunExecution(run.state, shared, () => assert.fail("it told of it"))
+      const { commit } = run.step(2, [run.completes("gate", 2)], { compute })
+      assert.strictEqual(commit.run.actualCredits, 3_000_000)
+      assert.strictEqual(run.state.spent(run.ordinal("p0"), 1), 0)
+    }).pipe(Effect.provide(NodeTypes.layer(charging))),
+  )
 })
