@@ -3,6 +3,7 @@ import { RunnerId } from "@millrace/core/domain/Id"
 import type { Webhook } from "@millrace/core/domain/Webhook"
 import { assert, describe, it } from "@effect/vitest"
 import { CommitBuilder } from "../../src/engine/internal/CommitBuilder.ts"
+import { cancel } from "../../src/engine/internal/Step.ts"
 import { chain, newRun, node, play, retried } from "./PlayedRun.ts"
 
 const webhook: Webhook = {
@@ -63,6 +64,44 @@ describe("the deliveries of a commit", () => {
 
   it("are none without a webhook", () => {
     assert.deepStrictEqual(play(nodes, drawn).step(1).commit.deliveries, [])
+  })
+})
+
+describe("the inputs that a commit implies", () => {
+  it("are those that were bound to nodes, by their ports, and no others", () => {
+    const run = play(
+      [node("a", "step"), node("if", "branch"), node("all", "gather"), node("n", "step")],
+      ["a -> all", "a -> if", "if.no -> n"],
+    )
+    run.step(1)
+    const first = run.step(2, [run.completes("a", 2)]).commit
+    assert.deepStrictEqual(first.implied, new Map([["a", []]]))
+    run.step(3, [run.completes("all", 3, { output: 1 })])
+    const last = run.step(4, [run.completes("if", 4, { yes: 1 })]).commit
+    assert.deepStrictEqual(last.implied, new Map([["if", ["input"]]]))
+    // What arrives at a port of several values is an array of them.
+    const again = play([node("a", "step"), node("all", "gather", { other: 1 })], ["a -> all"])
+    again.step(1)
+    again.step(2, [again.completes("a", 2)])
+    const ended = again.step(3, [again.completes("all", 3)]).commit
+    assert.deepStrictEqual(ended.implied, new Map([["all", [["input"], "other"]]]))
+  })
+
+  it("are the same where a step is decided once more", () => {
+    const run = play(chain("a", "b").nodes)
+    run.step(1)
+    const step = run.step(2, [run.suspends("a", 2, { for: "go" }), run.completes("b", 2)])
+    const again = step.unseen!([])
+    assert.deepStrictEqual(again.commit.implied, step.commit.implied)
+    assert.strictEqual(again.commit.implied?.size, 2)
+  })
+
+  it("are none of nodes that are canceled from outside", () => {
+    const run = play(chain("a").nodes)
+    run.step(1)
+    const { implied, nodeRuns } = cancel(run.stored, 2, () => 5)
+    assert.strictEqual(nodeRuns.length, 1)
+    assert.strictEqual(implied?.size ?? 0, 0)
   })
 })
 

@@ -38,6 +38,7 @@ const known: ReadonlyArray<NodeType> = [
   type("pure", ["input"], ["output"], { effects: "none" }),
   type("once", ["input"], ["output"], { delivery: "at-most-once" }),
   type("need", ["input!"], ["output"]),
+  type("gather", ["input*", "other"], ["output"]),
   type("response", ["input!", "name"], [], { role: "response" }),
 ]
 

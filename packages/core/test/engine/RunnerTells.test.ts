@@ -2,11 +2,12 @@
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { AccountId, RunnerId } from "@millrace/core/domain/Id"
 import type { Blocked } from "@millrace/core/domain/Loss"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
-import { RunStore } from "@millrace/core/ports/RunStore"
+import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Logger } from "effect"
@@ -43,17 +44,18 @@ const computing = Effect.gen(function* () {
     monotonicTimeNanosUnsafe: () =>
       machine.monotonicTimeNanosUnsafe() + BigInt(computed) * 1_000_000n,
   })
+  const block = (millis: number) => void (computed += millis)
   const compute = (millis: number) =>
     define({
       key: "compute",
       inputs: {},
       outputs: {},
       run: () => {
-        computed += millis
+        block(millis)
         return Effect.succeed({})
       },
     })
-  return { clock, compute }
+  return { block, clock, compute }
 })
 
 describe("a process whose event loop was blocked", () => {
@@ -111,6 +113,52 @@ describe("a process whose event loop was blocked", () => {
   )
 })
 
+describe("a run that has blocked its process", () => {
+  /** Blocks its process while it is called, and then waits for so long. */
+  const dozing = Effect.fnUntraced(function* (millis: number) {
+    const { block, clock } = yield* computing
+    const doze = define({
+      key: "doze",
+      inputs: {},
+      outputs: {},
+      run: Effect.fnUntraced(function* () {
+        const { resumed, suspend } = yield* CurrentNode
+        if (resumed !== undefined) return {}
+        block(3_000)
+        return yield* suspend({ until: clock.currentTimeMillisUnsafe() + millis }, null)
+      }),
+    })
+    const clears: Array<boolean | undefined> = []
+    const change = (store: Store): Partial<Store> => ({
+      commit: (commit) => {
+        if (commit.expected._tag === "Existing") clears.push(commit.clearsLosses)
+        return store.commit(commit)
+      },
+    })
+    const { server } = yield* Effect.provideService(
+      listening(change, [...types, doze]),
+      Clock.Clock,
+      clock,
+    )
+    yield* start([node("n", "doze")]).pipe(Effect.provideContext(server.context))
+    yield* TestClock.adjust("2 seconds")
+    yield* server.stop
+    return clears
+  })
+
+  it.effect("forgets what it was blamed for with its next progress, and no earlier", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* dozing(500), [false, false, true])
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("forgets it when it is parked", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* dozing(60_000), [true])
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
 describe("a process that has lost a run", () => {
   it.effect("warns of another owner, and of no run that was canceled", () =>
     Effect.gen(function* () {
@@ -137,6 +185,26 @@ describe("a process that has lost a run", () => {
       yield* TestClock.adjust("8 seconds")
       assert.strictEqual(lines.length, 1)
       assert.include(lines[0], `Warn lost run ${c!.id} to somebody else`)
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("does not warn where a commit was refused and nobody else has the run", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      let refused = 0
+      const change = (store: Store): Partial<Store> => ({
+        commit: (commit) =>
+          commit.run.revision === 2 && refused++ === 0
+            ? Effect.fail(new StaleRun({ runId: commit.run.id }))
+            : store.commit(commit),
+      })
+      const { lines, server } = yield* listening(change)
+      yield* start([node("n", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("n")
+      yield* gates.open("n")
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual([refused, lines], [1, []])
       yield* server.stop
     }).pipe(Effect.provide(shared())),
   )
