@@ -73,6 +73,28 @@ describe("a process that stops", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("gives a run back at once in which one node is ready, although another one waits", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const [first, second] = [yield* boot([...types, listen]), yield* boot([...types, listen])]
+      const drawn = [node("a", "gate"), node("b", "gate"), node("w", "listen")]
+      const { id } = yield* start(drawn, [edge("a", "b")]).pipe(
+        Effect.provideContext(first.context),
+      )
+      yield* gates.untilArrived("a")
+      yield* TestClock.adjust(1)
+      const stopping = yield* Effect.forkChild(first.stop)
+      yield* TestClock.adjust(1)
+      yield* gates.open("a")
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(stopping)
+      assert.strictEqual((yield* runOf(id)).owner, Context.get(second.context, Runner).id)
+      assert.deepStrictEqual(gates.arrived, ["a", "b"])
+      yield* Context.get(second.context, Runs).cancel(account, id)
+      yield* second.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("gives back no run that has ended, and none that is parked", () =>
     Effect.gen(function* () {
       const [gates, store] = [yield* Gates, yield* RunStore]
@@ -105,6 +127,8 @@ describe("a process that stops", () => {
       const stopping = yield* Effect.forkChild(server.stop)
       yield* TestClock.adjust("9999 millis")
       assert.deepStrictEqual(gates.interrupted, [])
+      // It has looked once at what there is to do.
+      assert.isAtMost((yield* runOf(id)).revision, 2)
       yield* TestClock.adjust("1 milli")
       yield* Fiber.join(stopping)
       assert.deepStrictEqual(gates.interrupted, ["n"])
