@@ -311,7 +311,7 @@ describe("the timers of runs that have ended", () => {
       for (const id of ["a", "b", "c", "d"]) {
         const drawn = [
           nodeWith(id, "gate", {}, { timeout: "1 hour" }),
-          node(`${id}2`, "nap", { millis: 900 }),
+          node(`${id}2`, "nap", { millis: id > "b" ? 3_600_000 : 900 }),
         ]
         const settings = { timeoutMillis: 7_200_000 }
         const run = yield* start(drawn, [], { settings }).pipe(

@@ -33,6 +33,8 @@ const listening = Effect.fnUntraced(function* (
   return { lines, server }
 })
 
+const two = { ...defaultLimits, runsAtOnce: 2, runsPerAccountPercent: 100 }
+
 const away = (operation: string) => new StorageError({ operation, cause: new Error("away") })
 
 /** A clock that a handler moves by computing, and the node type of such handlers. */
@@ -165,12 +167,12 @@ describe("a process that has lost a run", () => {
       const [gates, store] = [yield* Gates, yield* RunStore]
       const { lines, server } = yield* listening()
       const elsewhere = yield* boot()
-      const ids = ["a", "b", "c"]
+      const ids = ["a", "b", "c", "d"]
       const runs = yield* Effect.forEach(ids, (id) => start([node(id, "gate")])).pipe(
         Effect.provideContext(server.context),
       )
       yield* Effect.forEach(ids, gates.untilArrived)
-      const [a, b, c] = runs
+      const [a, b, c, d] = runs
       const cancel = Context.get(elsewhere.context, Runs).cancel
       yield* cancel(account, a!.id)
       yield* cancel(account, b!.id)
@@ -181,10 +183,14 @@ describe("a process that has lost a run", () => {
       assert.deepStrictEqual(lines, [])
       const other = RunnerId.make("exe_other")
       yield* store.heartbeat(other, 3_600_000)
-      yield* store.takeOver(account, c!.id, other)
-      yield* TestClock.adjust("8 seconds")
+      for (const run of [c!, d!]) yield* store.takeOver(account, run.id, other)
+      yield* gates.open("c")
+      yield* TestClock.adjust(1)
       assert.strictEqual(lines.length, 1)
       assert.include(lines[0], `Warn lost run ${c!.id} to somebody else`)
+      yield* TestClock.adjust("8 seconds")
+      assert.strictEqual(lines.length, 2)
+      assert.include(lines[1], `Warn lost run ${d!.id} to somebody else`)
       yield* server.stop
     }).pipe(Effect.provide(shared())),
   )
@@ -219,28 +225,30 @@ describe("a process that has lost a run", () => {
       yield* store.requeue(runner.id, [id])
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual([gates.arrived, gates.interrupted], [["n", "n"], ["n"]])
+      // Its slot is taken once.
+      assert.isTrue(runner.takeSlot(account))
       assert.isFalse(runner.takeSlot(account))
+      runner.giveSlot(account)
       yield* gates.open("n")
       yield* TestClock.adjust(1)
       const { run } = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
       assert.deepStrictEqual([run.status, run.attempts], ["COMPLETED", 2])
-      assert.isTrue(runner.takeSlot(account))
-      assert.isFalse(runner.takeSlot(account))
-      runner.giveSlot(account)
+      const slots = [1, 2, 3].map(() => runner.takeSlot(account))
+      assert.deepStrictEqual(slots, [true, true, false])
       yield* server.stop
-    }).pipe(
-      Effect.provide(shared()),
-      Effect.provideService(CurrentLimits, { ...defaultLimits, runsAtOnce: 1 }),
-    ),
+    }).pipe(Effect.provide(shared()), Effect.provideService(CurrentLimits, two)),
   )
 
-  it.effect("tells of a run whose execution broke off, and goes on with the others", () =>
+  const bug = (): never => {
+    throw new Error("a bug")
+  }
+  const bugs = { throws: bug, dies: () => Effect.die(new Error("a bug")) }
+  it.effect.each(["throws", "dies"] as const)("tells that an execution %s, and goes on", (how) =>
     Effect.gen(function* () {
       const gates = yield* Gates
       let broken = ""
       const change = (store: Store): Partial<Store> => ({
-        commit: (commit) =>
-          commit.run.id === broken ? Effect.die(new Error("a bug")) : store.commit(commit),
+        commit: (commit) => (commit.run.id === broken ? bugs[how]() : store.commit(commit)),
       })
       const { lines, server } = yield* listening(change)
       const runs = yield* Effect.forEach(["a", "b"], (id) => start([node(id, "gate")])).pipe(
@@ -325,13 +333,6 @@ describe("the slots of a process", () => {
       runner.giveSlot(account)
       assert.isTrue(runner.takeSlot(account))
       yield* server.stop
-    }).pipe(
-      Effect.provide(shared()),
-      Effect.provideService(CurrentLimits, {
-        ...defaultLimits,
-        runsAtOnce: 2,
-        runsPerAccountPercent: 100,
-      }),
-    ),
+    }).pipe(Effect.provide(shared()), Effect.provideService(CurrentLimits, two)),
   )
 })
