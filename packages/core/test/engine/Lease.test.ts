@@ -43,7 +43,9 @@ describe("Runner's lease", () => {
       const { gates, server, state } = yield* scene
       yield* TestClock.adjust("1 minute")
       state.isAway = true
-      yield* TestClock.adjust("28 seconds")
+      yield* TestClock.adjust("15 seconds")
+      assert.deepStrictEqual(gates.interrupted, [])
+      yield* TestClock.adjust("13 seconds")
       assert.deepStrictEqual(gates.interrupted, ["n"])
       yield* server.stop
     }).pipe(Effect.provide(shared())),

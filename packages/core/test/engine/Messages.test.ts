@@ -40,16 +40,16 @@ const wait = define({
   }),
 })
 
-/** Waits for a message for ten seconds, and then for another one for an hour. */
+/** Waits for a message for ten seconds, and then for another one, for an hour as a rule. */
 const twice = define({
   key: "twice",
-  inputs: { name: Schema.String },
+  inputs: { name: Schema.String, millis: Schema.optionalKey(Schema.Int) },
   outputs: { output: Json },
-  run: Effect.fnUntraced(function* ({ name }) {
+  run: Effect.fnUntraced(function* ({ millis = 3_600_000, name }) {
     const { message, resumed, suspend } = yield* CurrentNode
     const now = yield* Clock.currentTimeMillis
     if (resumed === undefined) return yield* suspend({ for: name, until: now + 10_000 }, 1)
-    if (resumed === 1) return yield* suspend({ for: name, until: now + 3_600_000 }, 2)
+    if (resumed === 1) return yield* suspend({ for: name, until: now + millis }, 2)
     return { output: message?.payload ?? "time" }
   }),
 })
@@ -185,6 +185,25 @@ describe("CurrentNode.suspend for a message", () => {
       yield* send(id, "go", 2)
       yield* TestClock.adjust("1 second")
       assert.strictEqual(yield* outputOf(id), 2)
+      yield* gates.open("g")
+      yield* TestClock.adjust(1)
+    }).pipe(at),
+  )
+
+  it.effect("waits for the second message no longer than it says, beside other nodes", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const { id } = yield* start([
+        node("g", "gate"),
+        node("w", "twice", { name: "go", millis: 20_000 }),
+      ])
+      yield* gates.untilArrived("g")
+      yield* TestClock.adjust(1)
+      yield* send(id, "go", 1)
+      yield* TestClock.adjust("19 seconds")
+      assert.strictEqual(byNode(yield* recordOf(id))["w"]?.status, "WAITING")
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(yield* outputOf(id), "time")
       yield* gates.open("g")
       yield* TestClock.adjust(1)
     }).pipe(at),

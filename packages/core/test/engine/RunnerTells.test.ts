@@ -82,6 +82,25 @@ describe("a process whose event loop was blocked", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("knows that no node was in progress", () =>
+    Effect.gen(function* () {
+      const { block, clock } = yield* computing
+      const { lines, server } = yield* Effect.provideService(listening(), Clock.Clock, clock)
+      const gates = yield* Gates
+      yield* start([node("quick", "pass"), node("slow", "gate")]).pipe(
+        Effect.provideContext(server.context),
+      )
+      yield* gates.untilArrived("slow")
+      yield* gates.open("slow")
+      yield* TestClock.adjust("2 seconds")
+      block(3_000)
+      yield* TestClock.adjust("1 second")
+      const what = "no node was in progress"
+      assert.deepStrictEqual(lines, [`Warn The event loop was blocked for 3.0 s: ${what}`])
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("tells its store with the next heartbeat that arrives, once", () =>
     Effect.gen(function* () {
       const { clock, compute } = yield* computing

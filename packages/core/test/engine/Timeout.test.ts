@@ -31,6 +31,20 @@ describe("a node's timeout", () => {
     }).pipe(at),
   )
 
+  it.effect("interrupts the handler at once, though its run goes on", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      yield* start([
+        nodeWith("n", "sleepy", { millis: 60_000 }, { timeout: "5 seconds" }),
+        node("g", "gate"),
+      ])
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(gates.interrupted, ["n"])
+      yield* gates.open("g")
+      yield* TestClock.adjust(1)
+    }).pipe(at),
+  )
+
   it.effect("leaves an attempt alone that ends in time", () =>
     Effect.gen(function* () {
       const record = yield* runFor(10_000, [
