@@ -8,7 +8,7 @@
 import type { NodeRun, WaitingNode } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { Call } from "./SimJournal.ts"
-import { callKey } from "./SimJournal.ts"
+import { callKey, stageOf } from "./SimJournal.ts"
 import { isOver } from "./SimReference.ts"
 import { checkWake, noteAttempt, noteBegin } from "./SimStepRules.ts"
 import type { Machine } from "./SimTime.ts"
@@ -122,18 +122,20 @@ const costsOf = ({ after, before, watched }: Turned, ordinal: number) => {
 const checkCovered = ({ report }: Bench, turned: Turned): void => {
   const { after, before, computed } = turned
   let needed = 0
-  const add = (ordinal: number): void => {
+  // One that was suspended in between had cost what it had, although it goes on.
+  const add = (ordinal: number, stage: number): void => {
     const { cost, expected } = costsOf(turned, ordinal)
-    needed += after.run.active.some((each) => each.ordinal === ordinal) ? expected : cost
+    const active = after.run.active.find((each) => each.ordinal === ordinal)
+    needed += active !== undefined && stageOf(active.state) === stage ? expected : cost
   }
-  for (const { ordinal } of before.run.active) add(ordinal)
+  for (const { ordinal, state } of before.run.active) add(ordinal, stageOf(state))
   for (const [ordinal, call] of computed) {
     const { expected } = costsOf(turned, ordinal)
     if (needed + expected > before.run.heldCredits) {
       const what = `${titleOf(call)}: ${needed + expected} of ${before.run.heldCredits}`
       report("a node is computed out of what is set aside", what)
     }
-    add(ordinal)
+    add(ordinal, call.stage)
   }
 }
 
