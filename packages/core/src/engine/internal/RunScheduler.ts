@@ -248,7 +248,8 @@ export class RunScheduler {
     if (this.#isPassing) return
     this.#isPassing = true
     const until = this.#now() + millisPerPass
-    for (let left = stepsPerPass; left > 0 && this.#line.length > 0;) {
+    let left = stepsPerPass
+    while (left > 0 && this.#line.length > 0) {
       const line = this.#line
       this.#line = []
       let taken = 0
@@ -257,7 +258,7 @@ export class RunScheduler {
         this.#guard(live, () => this.#step(live))
       }
       if (taken < line.length) this.#line = [...line.slice(taken), ...this.#line]
-      left -= this.#now() < until ? taken : left
+      left = this.#now() < until ? left - taken : 0
     }
     this.#isPassing = false
     if (this.#line.length > 0) this.#schedule()
