@@ -1,12 +1,15 @@
 // A commit whose answer is lost: who finds it stored must be sure that it is its own.
-import { RunnerId } from "@millrace/core/domain/Id"
+import { RunId, RunnerId } from "@millrace/core/domain/Id"
+import type { Message } from "@millrace/core/domain/Message"
+import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
-import { RunStore } from "@millrace/core/ports/RunStore"
+import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Option } from "effect"
-import { commitDurably } from "../../src/engine/internal/Commit.ts"
+import { Cause, Effect, Exit, Layer, Option } from "effect"
+import { commitDurably, commitStep } from "../../src/engine/internal/Commit.ts"
+import type { Step } from "../../src/engine/internal/Step.ts"
 import { account, boot, Gates, node, shared, start } from "./TestEngine.ts"
 
 const lost = Effect.fail(new StorageError({ operation: "commit", cause: new Error("lost") }))
@@ -89,6 +92,103 @@ describe("Commit.commitDurably", () => {
       )
       assert.isTrue(Exit.isFailure(exit))
       assert.strictEqual((yield* stored).revision, commit.run.revision - 1)
+      yield* server.stop
+    }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
+  )
+})
+
+describe("Commit.commitStep", () => {
+  /** A step whose commit has seen so many messages, and what it is asked to decide once more on. */
+  const stepOf = (commit: RunCommit, seen: number | undefined) => {
+    const asked: Array<ReadonlyArray<number>> = []
+    const unseen = (messages: ReadonlyArray<Message>): Step => {
+      asked.push(messages.map(({ number }) => number))
+      return { commit, started: [], stopped: [] }
+    }
+    return { asked, step: { commit: { ...commit, seen }, started: [], stopped: [], unseen } }
+  }
+
+  const sent = Effect.fnUntraced(function* (commit: RunCommit, count: number) {
+    const store = yield* RunStore
+    for (let n = 0; n < count; n++) {
+      yield* store.send(account, commit.run.id, { id: `${n}`, name: "go", payload: n })
+    }
+  })
+
+  it.effect("decides once more on the messages that it did not see, and stores that", () =>
+    Effect.gen(function* () {
+      const { own, server, store, stored } = yield* scene
+      const commit = yield* own("exe_a")
+      yield* sent(commit, 3)
+      const { asked, step } = stepOf(commit, 1)
+      const done = yield* commitStep(store, step)
+      assert.deepStrictEqual(asked, [[2, 3]])
+      assert.strictEqual(done.commit, commit)
+      assert.strictEqual((yield* stored).revision, commit.run.revision)
+      yield* server.stop
+    }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
+  )
+
+  it.effect("is refused for any other reason, and then decides nothing more", () =>
+    Effect.gen(function* () {
+      const { own, server, store } = yield* scene
+      const commit = yield* own("exe_a")
+      yield* sent(commit, 2)
+      const stale = new StaleRun({ runId: commit.run.id })
+      const refusing = { ...store, commit: () => Effect.fail(stale) }
+      const { fence, revision } = commit.run
+      const before = revision - 1
+      const cases: ReadonlyArray<readonly [number | undefined, RunCommit["expected"]]> = [
+        // It saw them all, or no message makes a difference.
+        [2, commit.expected],
+        [undefined, commit.expected],
+        // Somebody else has the run, or has written it.
+        [0, { _tag: "Existing", fence: fence + 1, revision: before }],
+        [0, { _tag: "Existing", fence, revision: before + 1 }],
+        [0, { _tag: "New", definition: { id: "d", nodes: [], edges: [], settings: {} } }],
+      ]
+      for (const [seen, expected] of cases) {
+        const { asked, step } = stepOf({ ...commit, expected }, seen)
+        const error = yield* Effect.flip(commitStep(refusing, step))
+        assert.deepStrictEqual([error, asked], [stale, []])
+      }
+      const unknown = { ...commit, run: { ...commit.run, id: RunId.make("run_none") } }
+      const { asked, step } = stepOf(unknown, 0)
+      assert.strictEqual((yield* Effect.flip(commitStep(refusing, step)))._tag, "StaleRun")
+      assert.deepStrictEqual(asked, [])
+      // One that has no other way to decide is refused, too.
+      const { unseen: _, ...only } = stepOf(commit, 0).step
+      assert.strictEqual((yield* Effect.flip(commitStep(refusing, only)))._tag, "StaleRun")
+      yield* server.stop
+    }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
+  )
+
+  it.effect("stores its alternative where credits do not cover it, and needs one", () =>
+    Effect.gen(function* () {
+      const { own, server, store, stored } = yield* scene
+      const commit = yield* own("exe_a")
+      const refusal = new InsufficientCredits({ required: 3, available: 1 })
+      const poor: RunStore["Service"] = {
+        ...store,
+        commit: (given) => (given === commit ? Effect.fail(refusal) : store.commit(given)),
+      }
+      const told: Array<InsufficientCredits> = []
+      const instead: Step = { commit: { ...commit }, started: [], stopped: [] }
+      const step: Step = {
+        commit,
+        started: [],
+        stopped: [],
+        otherwise: (why) => {
+          told.push(why)
+          return instead
+        },
+      }
+      assert.strictEqual(yield* commitStep(poor, step), instead)
+      assert.deepStrictEqual(told, [refusal])
+      assert.strictEqual((yield* stored).revision, commit.run.revision)
+      const { otherwise: _, ...only } = step
+      const exit = yield* Effect.exit(commitStep(poor, only))
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
       yield* server.stop
     }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
   )

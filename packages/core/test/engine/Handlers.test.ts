@@ -106,6 +106,84 @@ describe("Handlers.takeBlocked", () => {
   })
 })
 
+describe("Handlers", () => {
+  it("names the handler that had control for longest, whichever came first", () => {
+    for (const lengths of [
+      [5, 2],
+      [2, 5],
+    ]) {
+      const handlers = new Handlers()
+      for (const length of lengths) handlers.end(worked(handlers, `for ${length}`, length * second))
+      assert.include(handlers.look(5 * second), 'node "for 5"')
+    }
+  })
+
+  it("blame a handler for half of a block or more", () => {
+    const messages = [1_500, 1_499].map((millis) => {
+      const handlers = new Handlers()
+      worked(handlers, "busy", millis)
+      return handlers.look(3_000)
+    })
+    assert.match(messages[0]!, /gave no control back meanwhile$/)
+    assert.match(messages[1]!, /in progress were node "busy"/)
+  })
+
+  it("tell of a block of a second, and of no shorter one", () => {
+    const handlers = new Handlers()
+    assert.isUndefined(handlers.look(999))
+    assert.isDefined(handlers.look(1_000))
+    worked(handlers, "n", 999)
+    assert.isUndefined(handlers.takeBlocked())
+    worked(handlers, "n", 1_000)
+    assert.deepStrictEqual(handlers.takeBlocked(), { run, millis: 1_000 })
+  })
+
+  it("remember which runs have blocked, until they are told to forget", () => {
+    const handlers = new Handlers()
+    const other = RunId.make("run_2")
+    assert.isFalse(handlers.hasBlocked(run))
+    worked(handlers, "n", 3 * second)
+    assert.deepStrictEqual([handlers.hasBlocked(run), handlers.hasBlocked(other)], [true, false])
+    handlers.forget(other)
+    assert.isTrue(handlers.hasBlocked(run))
+    handlers.forget(run)
+    assert.isFalse(handlers.hasBlocked(run))
+  })
+
+  it("blame the later one of two that have blocked as long", () => {
+    const handlers = new Handlers()
+    const other = RunId.make("run_2")
+    for (const each of [run, other]) handlers.blame({ run: each, millis: 2_000 })
+    assert.deepStrictEqual(handlers.takeBlocked(), { run: other, millis: 2_000 })
+  })
+
+  it("know who is in progress, in whatever order others have ended", () => {
+    const handlers = new Handlers()
+    const [a, b, c, d] = ["a", "b", "c", "d"].map((nodeId) => worked(handlers, nodeId))
+    for (const each of [a!, d!, b!]) handlers.end(each)
+    // What has ended is named once more, and not later.
+    handlers.look(0)
+    assert.strictEqual(
+      handlers.look(3_000),
+      `The event loop was blocked for 3.0 s: in progress were node "c" (compute) of run ${run}`,
+    )
+    handlers.end(c!)
+    handlers.look(0)
+    assert.match(handlers.look(3_000)!, /no node was in progress$/)
+  })
+
+  it("name the twenty that ended last, the latest first", () => {
+    const handlers = new Handlers()
+    for (let n = 0; n < 25; n++) handlers.end(worked(handlers, `n${n}`))
+    const message = handlers.look(3_000)!
+    const names = [...message.matchAll(/node "(\w+)"/g)].map(([, name]) => name)
+    assert.deepStrictEqual(names, ["n24", "n23", "n22", "n21", "n20"])
+    assert.isTrue(message.endsWith(", and 15 more"))
+    for (let n = 0; n < 5; n++) handlers.end(worked(handlers, `m${n}`))
+    assert.isTrue(handlers.look(3_000)!.endsWith(`node "m0" (compute) of run ${run}`))
+  })
+})
+
 /** An engine whose node type computes for so long while it is called, and what its store hears. */
 const computing = Effect.fnUntraced(function* (millis: number) {
   const machine = yield* Clock.Clock
