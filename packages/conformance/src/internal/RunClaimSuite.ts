@@ -27,7 +27,7 @@ const claims = (it: Tests): void => {
     Effect.gen(function* () {
       const samples = yield* quiet
       const store = yield* RunStore
-      const run = samples.run({ fence: 6, values: { a: [1] } })
+      const run = samples.run({ fence: 6, sequence: 1, values: { a: [1] } })
       const nodeRuns = [Samples.nodeRun("b", { ordinal: 1 }), Samples.nodeRun("a")]
       const events = [Samples.event(run, 1)]
       yield* store.commit(Samples.newRun(run, { nodeRuns, events }))

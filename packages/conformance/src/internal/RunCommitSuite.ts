@@ -194,7 +194,7 @@ const rows = (it: Tests): void => {
   it.effect("holds thousands of node runs in one commit", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
-      const run = samples.run()
+      const run = samples.run({ sequence: 3_000 })
       const nodeRuns = Array.from({ length: 3_000 }, (_, ordinal) =>
         Samples.nodeRun(`n${ordinal}`, { ordinal }),
       )

@@ -94,7 +94,10 @@ export interface RunCommit {
    * such a row, and restore that with `ImpliedInput.withInputs`. Reads give every input in full.
    */
   readonly implied?: ReadonlyMap<string, InputPorts> | undefined
-  /** Events of the run itself, to append. The row of a node stands for the event of its end. */
+  /**
+   * Events of the run itself, to append. The row of a node stands for the event of its end. No event
+   * has a larger sequence than the run (`run.sequence`).
+   */
   readonly events: ReadonlyArray<RunEvent>
   /**
    * Entries to append to the ledger of the run's account. If the account is metered, what they

@@ -24,8 +24,9 @@ const shortestPauseMillis = 100
 /** How long it is left alone about a run at most. */
 const longestPauseMillis = 1_000
 
-/** How long it is left alone at least. */
+/** How long it is left alone between two reads, once some have followed each other at once. */
 const betweenReadsMillis = 50
+const readsAtOnce = 10
 
 /** After so long without an event a follower is told so. */
 const silenceMillis = 15_000
@@ -83,6 +84,8 @@ export class Followers {
   readonly #notifier: RunNotifier["Service"]
   readonly #clock: Clock.Clock
   readonly #work = Latch.makeUnsafe(false)
+  /** When the next read would be due if reads came evenly. */
+  #readAt = 0
 
   constructor(store: RunStore["Service"], notifier: RunNotifier["Service"], clock: Clock.Clock) {
     this.#store = store
@@ -131,7 +134,10 @@ export class Followers {
       const read =
         due.length === 0
           ? Effect.void
-          : Effect.andThen(this.#read(due), Effect.sleep(betweenReadsMillis))
+          : Effect.andThen(
+              this.#read(due),
+              Effect.suspend(() => this.#pace()),
+            )
       return Effect.andThen(
         read,
         Effect.suspend(() => this.#pause()),
@@ -174,6 +180,14 @@ export class Followers {
         for (const each of due) answer(each, events.get(each.runId) ?? [], this.#now())
       }),
     )
+  }
+
+  /** Waits until one more read is due. */
+  #pace(): Effect.Effect<void> {
+    const now = this.#now()
+    const earliest = now - readsAtOnce * betweenReadsMillis
+    this.#readAt = Math.max(this.#readAt, earliest) + betweenReadsMillis
+    return this.#readAt > now ? Effect.sleep(this.#readAt - now) : Effect.void
   }
 
   /** Waits until somebody's time has come. */
