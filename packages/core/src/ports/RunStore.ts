@@ -95,8 +95,8 @@ export interface RunCommit {
    */
   readonly implied?: ReadonlyMap<string, InputPorts> | undefined
   /**
-   * Events of the run itself, to append. The row of a node stands for the event of its end. No event
-   * has a larger sequence than the run (`run.sequence`).
+   * Events of the run itself, to append. The row of a node stands for the event of its end. No
+   * event has a larger sequence than the run (`run.sequence`).
    */
   readonly events: ReadonlyArray<RunEvent>
   /**
