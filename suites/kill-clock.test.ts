@@ -124,7 +124,7 @@ interface Ended {
 
 const looks = `
   SELECT id, status, error::text, started_at::float8 AS "startedAt",
-    finished_at::float8 AS "finishedAt", fence,
+    finished_at::float8 AS "finishedAt", fencing_token AS fence,
     floor(extract(epoch FROM now()) * 1000)::float8 AS now
   FROM runs WHERE id = ANY ($1::text[])`
 
