@@ -150,7 +150,11 @@ describe("two servers on one database", () => {
       const run = await client.runWhen(id, ({ status }) => status === "COMPLETED")
       expect(run.status).toBe("COMPLETED")
       // Born with an owner, and never claimed: there was a slot for it.
-      const rows = await query(postgres.url, "SELECT fencing_token AS fence FROM runs WHERE id = $1", [id])
+      const rows = await query(
+        postgres.url,
+        "SELECT fencing_token AS fence FROM runs WHERE id = $1",
+        [id],
+      )
       expect(rows).toEqual([{ fence: 1 }])
     }
     const counts = await countsOf(many)
