@@ -8,7 +8,7 @@
  * nothing gathers for one who is slow. Leaves out: whether the run is there.
  */
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
-import { CurrentLimits, followersPerRead } from "@millrace/core/domain/Limits"
+import { CurrentLimits, followerReadsAtOnce, followersPerRead } from "@millrace/core/domain/Limits"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { limited } from "@millrace/core/engine/StoreDeadline"
@@ -26,7 +26,6 @@ const longestPauseMillis = 1_000
 
 /** How long it is left alone between two reads, once some have followed each other at once. */
 const betweenReadsMillis = 50
-const readsAtOnce = 10
 
 /** After so long without an event a follower is told so. */
 const silenceMillis = 15_000
@@ -185,7 +184,7 @@ export class Followers {
   /** Waits until one more read is due. */
   #pace(): Effect.Effect<void> {
     const now = this.#now()
-    const earliest = now - readsAtOnce * betweenReadsMillis
+    const earliest = now - followerReadsAtOnce * betweenReadsMillis
     this.#readAt = Math.max(this.#readAt, earliest) + betweenReadsMillis
     return this.#readAt > now ? Effect.sleep(this.#readAt - now) : Effect.void
   }
