@@ -16,18 +16,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { account, boot, byNode, Gates, node, nodeWith, runnerOptions } from "./TestEngine.ts"
-import { shared, start, types } from "./TestEngine.ts"
+import { runOf, shared, start, types } from "./TestEngine.ts"
 
 const other = RunnerId.make("exe_other")
-
-const runOf = (id: RunId) =>
-  Effect.map(
-    Effect.flatMap(
-      RunStore.use((store) => store.find(account, id)),
-      Effect.fromOption,
-    ),
-    ({ run }) => run,
-  )
 
 /** A process that tells of its claims; they fail as long as `isAway` is set. */
 const observed = Effect.fnUntraced(function* (known = types) {

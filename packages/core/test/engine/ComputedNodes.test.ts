@@ -24,7 +24,7 @@ const computed = (all: ReadonlyArray<Executable<Gates>>): ReadonlyArray<Executab
     isComputed(each) ? { ...each, type: { ...each.type, effects: "none" as const } } : each,
   )
 
-/** Counts its calls, and computes for a millisecond of the test's clock each time. */
+/** Counts its calls, and does not end as soon as it is called. */
 const slow = (calls: Array<string>) =>
   define({
     key: "slow",

@@ -19,20 +19,12 @@ import {
   Gates,
   node,
   nodeWith,
+  runOf,
   save,
   shared,
   start,
   types,
 } from "./TestEngine.ts"
-
-const runOf = (id: RunId) =>
-  Effect.map(
-    Effect.flatMap(
-      RunStore.use((store) => store.find(account, id)),
-      Effect.fromOption,
-    ),
-    ({ run }) => run,
-  )
 
 /** Waits for a message, for as long as it takes. */
 const listen = define({

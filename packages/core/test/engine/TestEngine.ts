@@ -1,6 +1,7 @@
 // The engine on the in-memory store with a handful of node types, for the tests in this folder.
 import type { NodeRun, RunRecord } from "@millrace/core/domain/Run"
 import { nodeRunsOf } from "@millrace/core/domain/Run"
+import type { RunId } from "@millrace/core/domain/Id"
 import { AccountId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
 import type { Edge, Node, Workflow, WorkflowSettings } from "@millrace/core/domain/Workflow"
@@ -17,6 +18,7 @@ import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import type { StartRequest } from "@millrace/core/engine/Runs"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
+import { RunStore } from "@millrace/core/ports/RunStore"
 import * as Memory from "@millrace/memory/Stores"
 import { Clock, Context, Deferred, Effect, Exit, Layer, Schema, Scope } from "effect"
 import { Digest } from "effect/crypto"
@@ -420,6 +422,16 @@ export const run = (...parameters: Parameters<typeof start>) =>
     const { id } = yield* start(...parameters)
     return yield* runs.wait(account, id)
   })
+
+/** The run of the test's account, as it is stored. */
+export const runOf = (id: RunId) =>
+  Effect.map(
+    Effect.flatMap(
+      RunStore.use((store) => store.find(account, id)),
+      Effect.fromOption,
+    ),
+    ({ run }) => run,
+  )
 
 /** The node runs of a record by node id, those that were not reached included. */
 export const byNode = (record: RunRecord): { readonly [nodeId: string]: NodeRun } =>

@@ -2,10 +2,11 @@
  * Everybody in this process who follows a run, and one loop that looks for what is new, for all of
  * them together.
  *
- * Guarantees: however many follow, the store is asked at most twenty times a second, and at once
- * where this process has committed to a run; each follower gets every event once, in order; a store
- * that does not answer delays events and loses none. A follower who does not ask gets nothing, so
- * nothing gathers for one who is slow. Leaves out: whether the run is there.
+ * Guarantees: however many follow, the store is read ten times in a row at most, and then twenty
+ * times a second; it is read soon after this process has committed to a run that is followed; each
+ * follower gets every event once, in order; a store that does not answer delays events and loses
+ * none. A follower who does not ask gets nothing, so nothing gathers for one who is slow. Leaves
+ * out: whether the run is there.
  */
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import { CurrentLimits, followerReadsAtOnce, followersPerRead } from "@millrace/core/domain/Limits"

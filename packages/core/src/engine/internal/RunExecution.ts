@@ -203,11 +203,8 @@ export class RunExecution {
   }
 
   #after(millis: number, call: () => void): Fiber.Fiber<unknown> {
-    return this.#fork(Effect.andThen(Effect.sleep(millis), Effect.sync(call)))
-  }
-
-  #fork(effect: Effect.Effect<void>): Fiber.Fiber<unknown> {
-    return Effect.runForkWith(this.#shared.types.context)(effect)
+    const timer = Effect.andThen(Effect.sleep(millis), Effect.sync(call))
+    return Effect.runForkWith(this.#shared.types.context)(timer)
   }
 
   /** Stops the timer of a wait that a message has ended. */

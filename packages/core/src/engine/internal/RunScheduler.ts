@@ -3,8 +3,8 @@
  * while this process owns it.
  *
  * A step takes every attempt that has ended, finishes it, decides what that releases, commits all
- * of it in one atomic step, and only then starts the released nodes. So a node starts only after
- * whatever it depends on is durable, and a start is itself recorded before it happens.
+ * of it in one atomic step, and only then starts the released nodes. So a node with effects starts
+ * only after whatever it depends on is durable, and its start is recorded before it happens.
  *
  * Guarantees: a finished node is never run again; a refused commit ends the execution at once and
  * without a trace; an execution that breaks off or loses its run does not affect others. A run that
