@@ -6,14 +6,17 @@
 // 3. Over HTTP, reading a workflow with a key that has limits, beside bare node:http and fastify.
 // 4. Deliveries of webhooks from Postgres, beside a bare loop that posts the same bytes.
 // 5. On Postgres, a server with 1,000 runs that wait beside one with 100,000.
+// 6. On Postgres, what a tenant can ask of a store with a million runs beside one with a thousand.
 //
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
-// `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks` or `waiting` runs one part.
+// `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting` or `growth` runs one
+// part.
 import { writeFileSync } from "node:fs"
 import * as Credits from "./Credits.ts"
 import * as Durable from "./Durable.ts"
+import * as Growth from "./Growth.ts"
 import * as Http from "./Http.ts"
 import type { Figure } from "./Meter.ts"
 import type { Shape } from "./Scaling.ts"
@@ -135,5 +138,6 @@ const results = {
   http: await part("http", () => Http.measure(rounds)),
   webhooks: await part("webhooks", () => Webhooks.measure(rounds)),
   waiting: await part("waiting", () => Waiting.measure(3)),
+  growth: await part("growth", () => Growth.measure()),
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")

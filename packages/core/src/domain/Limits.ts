@@ -305,8 +305,8 @@ export const runsPerBatch = 50
 /** Items of one page of a listing. */
 export const itemsPerPage = 50
 
-/** Items that a page number steps over; beyond them its page is empty. A cursor goes on. */
-export const itemsSkipped = 10_000_000
+/** Items that a page number steps over. What is behind them is read by cursor. */
+export const itemsSkipped = 10_000
 
 /** Runs of a workflow that are searched for the latest outputs of its nodes. */
 export const runsSearched = 1_000

@@ -3,7 +3,8 @@
  * number once `page` or `pageSize` is given.
  *
  * Guarantees: what is out of range or contradicts itself is refused, never clamped; a page past the
- * end is empty, however far past; `nextCursor` is given in both ways and `null` at the end.
+ * end is empty, however far past; a page that is not, and deeper than `itemsSkipped`, is refused;
+ * `nextCursor` is given in both ways and `null` at the end.
  */
 import type { PageQuery } from "@millrace/api/PageQuery"
 import { defaultPageSize } from "@millrace/api/PageQuery"
@@ -18,11 +19,14 @@ import { InvalidRequest } from "../Errors.ts"
 /** A query of any listing. */
 export interface ListingQuery extends PageQuery, Filter {}
 
-/** What of a listing is to be read; no request for a page that is known to be empty. */
+/** What of a listing is to be read. A page that is too deep must turn out to be past the end. */
 interface Wanted {
   readonly filter: Filter
-  readonly request: PageRequest | undefined
+  readonly request: PageRequest
+  readonly isTooDeep?: boolean
 }
+
+const tooDeep = `page: only the first ${itemsSkipped} items have pages; read on with cursor`
 
 const filterNames = Object.keys(Filter.fields) as ReadonlyArray<keyof Filter>
 
@@ -34,8 +38,9 @@ const filterOf = (query: ListingQuery): Filter =>
 const byPage = (query: ListingQuery): Wanted => {
   const { page = 1, pageSize = defaultPageSize } = query
   const skip = (page - 1) * pageSize
-  const request = skip > itemsSkipped ? undefined : { skip, limit: pageSize }
-  return { filter: filterOf(query), request }
+  const isTooDeep = skip > itemsSkipped
+  const request = isTooDeep ? { skip: itemsSkipped, limit: 1 } : { skip, limit: pageSize }
+  return { filter: filterOf(query), request, isTooDeep }
 }
 
 /** A cursor stands for its filter; naming the same filter again is fine, another one is not. */
@@ -50,7 +55,11 @@ const byCursor = (
 }
 
 const makeWantedOf = (cursors: Cursors["Service"]) =>
-  Effect.fnUntraced(function* (account: AccountId, listing: ListingName, query: ListingQuery) {
+  Effect.fnUntraced(function* (
+    account: AccountId,
+    listing: ListingName,
+    query: ListingQuery,
+  ): Effect.fn.Return<Wanted, InvalidRequest> {
     const numbered = query.page !== undefined || query.pageSize !== undefined
     if (query.cursor === undefined) {
       if (numbered) return byPage(query)
@@ -72,9 +81,11 @@ export const makePaginate = Effect.map(Cursors, (cursors) => {
     query: ListingQuery,
     read: (filter: Filter, request: PageRequest) => Effect.Effect<Page<A>, E, R>,
   ) {
-    const { filter, request } = yield* wantedOf(account, listing, query)
-    if (request === undefined) return { items: [], nextCursor: null }
+    const { filter, isTooDeep, request } = yield* wantedOf(account, listing, query)
     const { items, next } = yield* read(filter, request)
+    if (isTooDeep === true && items.length > 0) {
+      return yield* new InvalidRequest({ message: tooDeep })
+    }
     if (next === undefined) return { items, nextCursor: null }
     const bookmark = { filter, after: next }
     return { items, nextCursor: yield* cursors.write(account, listing, bookmark) }

@@ -4,7 +4,7 @@
  * Guarantees: each operation is one statement, or one transaction. Leaves out: claims and outcomes.
  */
 import { PgTypes } from "@effect/sql-pg"
-import type { DeliveryItem, DeliveryRecord } from "@millrace/core/domain/Delivery"
+import type { DeliveryItem, DeliveryRecord, DeliveryState } from "@millrace/core/domain/Delivery"
 import type { DeliveryId } from "@millrace/core/domain/Id"
 import type { DeliveryQuery, Scope, WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option } from "effect"
@@ -116,17 +116,31 @@ WITH old AS MATERIALIZED (
 )
 SELECT count(*)::int4 AS value FROM gone`
 
+const listed: PageClauses.Source = {
+  object: Rows.object(DeliveryRows.items, "r"),
+  rows: "deliveries d",
+  row: DeliveryRows.itemSource("d.id = p.id"),
+}
+
+/** The condition for a state, which follows from two tables; see `DeliveryRows.standing`. */
+const stateIs = (sql: SqlClient, state: DeliveryState, account: Scope) => {
+  if (state === "FAILED") return sql`trouble = 'FAILED'`
+  if (state === "PENDING") {
+    const ofAccount = account === null ? sql`true` : sql`account_id = ${account}`
+    return sql`id IN (SELECT id FROM due_deliveries WHERE ${ofAccount})`
+  }
+  // Looked up by key: most deliveries are DELIVERED, and NOT EXISTS might read all pending ones.
+  return sql`trouble IS NULL AND (SELECT q.id FROM due_deliveries q WHERE q.id = d.id) IS NULL`
+}
+
 /** A page of deliveries, newest first. */
 const list = (sql: SqlClient, query: DeliveryQuery) => {
   const { account, after, runId, state } = query
   const conditions = [sql`true`, ...PageClauses.behind(sql, after)]
   if (account !== null) conditions.push(sql`account_id = ${account}`)
   if (runId !== undefined) conditions.push(sql`run_id = ${Rows.text(runId)}`)
-  if (state === "FAILED") conditions.push(sql`trouble = 'FAILED'`)
-  else if (state === "PENDING") conditions.push(sql`id IN (SELECT id FROM due_deliveries)`)
-  else if (state !== undefined) conditions.push(sql`state = ${state}`)
-  const source = sql.literal(`(${DeliveryRows.itemSource("true")}) i`)
-  return PageClauses.page<DeliveryItem>(sql, item, source, conditions, query)
+  if (state !== undefined) conditions.push(stateIs(sql, state, account))
+  return PageClauses.page<DeliveryItem>(sql, listed, conditions, query)
 }
 
 /** The methods of the port that read, redeliver and remove deliveries. */

@@ -107,6 +107,12 @@ const statusIs = (sql: SqlClient, status: RunStatus) => {
   return [same, sql`EXISTS (SELECT FROM open_runs o WHERE o.run = r.number)`]
 }
 
+const listed: PageClauses.Source = {
+  object: Rows.object(Rows.runs, "r"),
+  rows: "runs r",
+  row: "SELECT * FROM runs r WHERE r.id = p.id",
+}
+
 /** A page of an account's runs. */
 const list = (sql: SqlClient, query: RunQuery) => {
   const { search, status, workflowId } = query
@@ -118,7 +124,7 @@ const list = (sql: SqlClient, query: RunQuery) => {
     conditions.push(sql`(strpos(workflow_name_folded, ${part}) > 0
       OR strpos(error_folded, ${part}) > 0 OR starts_with(id, ${Rows.text(search)}))`)
   }
-  return PageClauses.page<Run>(sql, Rows.object(Rows.runs, "r"), sql`runs r`, conditions, query)
+  return PageClauses.page<Run>(sql, listed, conditions, query)
 }
 
 /** An event of a run, or a node run from which the event is built. */

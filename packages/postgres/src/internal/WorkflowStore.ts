@@ -66,13 +66,18 @@ const findAll = (
 const removeStatement = `
 DELETE FROM workflows WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} RETURNING id`
 
+const listed: PageClauses.Source = {
+  object: Rows.object(Rows.workflowSummaries, "r"),
+  rows: "workflows w",
+  row: "SELECT * FROM workflows w WHERE w.id = p.id",
+}
+
 const list = (sql: SqlClient, query: WorkflowQuery) => {
   const conditions = PageClauses.conditions(sql, query)
   if (query.search !== undefined) {
     conditions.push(sql`strpos(name_folded, ${Rows.folded(query.search)}) > 0`)
   }
-  const summary = Rows.object(Rows.workflowSummaries, "w")
-  return PageClauses.page<WorkflowSummary>(sql, summary, sql`workflows w`, conditions, query)
+  return PageClauses.page<WorkflowSummary>(sql, listed, conditions, query)
 }
 
 const make = Effect.gen(function* () {
