@@ -1,8 +1,8 @@
 // What a tenant waits for on a store that is full beside one that is almost empty: whatever can be
 // asked, through the stores and not over HTTP, and what servers do among many accounts.
 //
-// `GROWTH_RUNS` sets another number of runs for a quick look. Each question is put to both stores in
-// turn, so that a machine that slows down slows both; medians are reported.
+// `GROWTH_RUNS` sets another number of runs for a quick look. Each question is put to both stores
+// in turn, so that a machine that slows down slows both; medians are reported.
 import { AccountId, type RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { CurrentLimits, defaultLimits, itemsSkipped } from "@millrace/core/domain/Limits"
 import type { StorageError } from "@millrace/core/ports/StorageError"

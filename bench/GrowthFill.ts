@@ -124,7 +124,8 @@ const others = ({ accounts }: Size) => [
       'https://example.com', g.at + 40, repeat('x', 600), CASE WHEN g.i % 100 = 0 THEN 6 ELSE 0 END,
       CASE WHEN g.i % 100 = 0 THEN 'FAILED' END, CASE WHEN g.i % 100 = 0 THEN g.at + 99 END
     FROM plan g WHERE g.i % 10 IN (0, 5) ORDER BY g.i`,
-  `INSERT INTO delivery_attempts (delivery, number, at, duration_millis, status, delivered_at, fence)
+  `INSERT INTO delivery_attempts (delivery, number, at, duration_millis, status, delivered_at,
+      fence)
     SELECT number, 1, created_at, 20, 200, created_at + 20, 1 FROM deliveries
     WHERE trouble IS NULL ORDER BY number`,
   `SELECT setval(pg_get_serial_sequence('runs', 'number'), 10000000)`,

@@ -11,8 +11,8 @@
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
-// `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting` or `growth` runs one
-// part.
+// `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting` or `growth`
+// runs one part.
 import { writeFileSync } from "node:fs"
 import * as Credits from "./Credits.ts"
 import * as Durable from "./Durable.ts"

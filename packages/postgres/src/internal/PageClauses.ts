@@ -1,7 +1,8 @@
 /**
  * The parts of a query that all listings share: newest rows first, from a position, one page.
  *
- * Guarantees: a page reads its own rows, and of skipped rows what its conditions name. Leaves out: what is listed.
+ * Guarantees: a page reads its own rows, and of skipped rows what its conditions name. Leaves out:
+ * what is listed.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Page, PagePosition, PageRequest } from "@millrace/core/domain/Page"
