@@ -26,6 +26,9 @@ const idleMillis = 15_000
 const dueAtOnce = 50
 const claimRounds = 9
 
+/** The driver's first calls are planned anew each time; a server makes them in its first seconds. */
+const plannedRounds = 6
+
 const account = AccountId.make("acc_bench")
 
 const median = (values: ReadonlyArray<number>): number =>
@@ -39,7 +42,7 @@ const residentOf = (pid: number): number => {
 
 const services = (url: Redacted.Redacted) =>
   Stores.layer.pipe(
-    Layer.provideMerge(Postgres.layer({ url, maxConnections: 4 })),
+    Layer.provideMerge(Postgres.layer({ url, maxConnections: 1 })),
     Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Warn")),
     Layer.provideMerge(Layer.succeed(CurrentLimits, defaultLimits)),
   )
@@ -150,7 +153,7 @@ const claimDue = Effect.gen(function* () {
   const store = yield* RunStore
   const runner = RunnerId.make("bench")
   const times: Array<number> = []
-  for (let round = 0; round < claimRounds; round++) {
+  for (let round = -plannedRounds; round < claimRounds; round++) {
     yield* sql`
       WITH due AS (
         UPDATE open_runs SET due_at = 1 WHERE run IN (
@@ -160,7 +163,7 @@ const claimDue = Effect.gen(function* () {
       UPDATE runs SET due_at = 1 WHERE number IN (SELECT run FROM due)`
     const begun = performance.now()
     const claimed = yield* store.claim({ runner, leaseMillis: 3_600_000, limit: 100, except: [] })
-    times.push(performance.now() - begun)
+    if (round >= 0) times.push(performance.now() - begun)
     if (claimed.length !== dueAtOnce) return yield* Effect.die(new Error(`${claimed.length} due`))
     // They go back to the end of the line.
     yield* sql`UPDATE open_runs SET owner = NULL, due_at = 9000000000000 WHERE owner = 'bench'`
