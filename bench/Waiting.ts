@@ -26,7 +26,7 @@ const idleMillis = 15_000
 const dueAtOnce = 50
 const claimRounds = 9
 
-/** The driver's first calls are planned anew each time; a server makes them in its first seconds. */
+/** Postgres plans the first calls of a statement anew each time. They are not timed. */
 const plannedRounds = 6
 
 const account = AccountId.make("acc_bench")
