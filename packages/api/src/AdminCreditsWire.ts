@@ -10,6 +10,7 @@ import { Entry as StoredEntry } from "@millrace/core/domain/Ledger"
 import { entriesPerStatement, grantPriority } from "@millrace/core/domain/Limits"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Schema } from "effect"
+import { object, optional } from "./internal/Words.ts"
 import { integerText } from "./PageQuery.ts"
 import { isStorable } from "./Text.ts"
 import { Balance } from "./UsageApi.ts"
@@ -36,46 +37,41 @@ const isSomething = Schema.makeFilter((micro: number) => micro !== 0, {
 })
 
 /** Body of a grant. */
-export const CreateGrant = Schema.Struct({
+export const CreateGrant = object("CreateGrant", {
   ...operation,
   amount: Amount.check(isSomething),
-  priority: Schema.optionalKey(
+  priority: optional(
     Schema.Int.check(
       Schema.isBetween(
         { minimum: 0, maximum: grantPriority },
         { expected: `an integer from 0 to ${grantPriority}` },
       ),
-    ).annotate({ description: "Grants with a lower number are used first; 0 by default." }),
+    ),
+    "Grants with a lower number are used first; 0 by default.",
   ),
-  expiresAt: Schema.optionalKey(
-    Timestamp.annotate({ description: "When the grant's unused credits expire." }),
-  ),
-}).annotate({ identifier: "CreateGrant" })
+  expiresAt: optional(Timestamp, "When the grant's unused credits expire."),
+})
 
 /** Body of a correction. */
-export const CreateAdjustment = Schema.Struct({
+export const CreateAdjustment = object("CreateAdjustment", {
   ...operation,
   amount: SignedAmount.check(isSomething),
-}).annotate({ identifier: "CreateAdjustment" })
+})
 
 /** Body of turning metering on or off. */
-export const SetMetering = Schema.Struct({ ...operation, metered: Schema.Boolean }).annotate({
-  identifier: "SetMetering",
-})
+export const SetMetering = object("SetMetering", { ...operation, metered: Schema.Boolean })
 
 /** A grant. */
 export const Grant = StoredGrant.annotate({ identifier: "Grant" })
 
 /** One line of the ledger. */
-export const Entry = Schema.Struct({ ...StoredEntry.fields, number: Schema.Int }).annotate({
-  identifier: "Entry",
-})
+export const Entry = object("Entry", { ...StoredEntry.fields, number: Schema.Int })
 
 /** An account's balance and grants. */
-export const AccountCredits = Schema.Struct({
+export const AccountCredits = object("AccountCredits", {
   balance: Balance,
   grants: Schema.Array(Grant).annotate({ description: "The grants that have credits left." }),
-}).annotate({ identifier: "AccountCredits" })
+})
 export type AccountCredits = typeof AccountCredits.Type
 
 /** Query of a statement: `limit` entries before the entry `before`, or the newest ones. */
@@ -86,17 +82,17 @@ export const StatementQuery = Schema.Struct({
 export type StatementQuery = typeof StatementQuery.Type
 
 /** Entries, newest first. */
-export const Statement = Schema.Struct({
+export const Statement = object("Statement", {
   items: Schema.Array(Entry),
   nextBefore: Schema.NullOr(Schema.Int).annotate({
     description: "The `before` of the entries that follow; `null` at the end.",
   }),
-}).annotate({ identifier: "Statement" })
+})
 
 /** What an audit found. */
-export const AuditReport = Schema.Struct({
+export const AuditReport = object("AuditReport", {
   accounts: Schema.Int.annotate({ description: "How many accounts were read." }),
   discrepancies: Schema.Array(
     Schema.Struct({ accountId: Schema.String, message: Schema.String }),
   ).annotate({ description: "What does not add up; empty if all is well." }),
-}).annotate({ identifier: "AuditReport" })
+})

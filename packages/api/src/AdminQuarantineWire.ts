@@ -5,9 +5,10 @@
 import { Loss as Stored } from "@millrace/core/domain/Loss"
 import { Run, RunStatus } from "@millrace/core/domain/Run"
 import { Schema, Struct } from "effect"
+import { itemsOf, object } from "./internal/Words.ts"
 
 /** An owner that the run has lost. */
-export const RunLoss = Schema.Struct({
+export const RunLoss = object("RunLoss", {
   ...Struct.pick(Stored.members[0].fields, ["runner", "lostAt"]),
   cause: Schema.Literals(["died", "blocked"]).annotate({
     description: "Its process died, or the run blocked it.",
@@ -18,33 +19,29 @@ export const RunLoss = Schema.Struct({
   nodes: Schema.Array(Schema.String).annotate({
     description: "The identifiers of the nodes that were in progress.",
   }),
-}).annotate({ identifier: "RunLoss" })
+})
 
 /** A run in quarantine. */
-export const QuarantinedRun = Schema.Struct({
+export const QuarantinedRun = object("QuarantinedRun", {
   runId: Run.fields.id,
   ...Struct.pick(Run.fields, ["accountId", "workflowId", "workflowName", "status", "createdAt"]),
   holder: Schema.NullOr(Run.fields.owner).annotate({
     description: "The runner that executes it; null while it waits for one.",
   }),
   losses: Schema.Array(RunLoss).annotate({ description: "The latest last." }),
-}).annotate({ identifier: "QuarantinedRun" })
+})
 export type QuarantinedRun = typeof QuarantinedRun.Type
 
 /** The runs in quarantine, oldest first: a thousand at most. */
-export const QuarantinedRuns = Schema.Struct({ items: Schema.Array(QuarantinedRun) }).annotate({
-  identifier: "QuarantinedRuns",
-})
+export const QuarantinedRuns = itemsOf("QuarantinedRuns", QuarantinedRun)
 
 /** A run that is in quarantine no longer. */
-export const ReleasedRun = Schema.Struct({ runId: Run.fields.id }).annotate({
-  identifier: "ReleasedRun",
-})
+export const ReleasedRun = object("ReleasedRun", { runId: Run.fields.id })
 
 /** A run that an operator has ended. */
-export const EndedRun = Schema.Struct({
+export const EndedRun = object("EndedRun", {
   runId: Run.fields.id,
   status: RunStatus,
   error: Schema.NullOr(Schema.String),
-}).annotate({ identifier: "EndedRun" })
+})
 export type EndedRun = typeof EndedRun.Type

@@ -7,6 +7,7 @@ import { secretOverlapSeconds } from "@millrace/core/domain/Limits"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { WebhookConfig } from "@millrace/core/domain/Webhook"
 import { Schema, Struct } from "effect"
+import { itemsOf, object, optional } from "./internal/Words.ts"
 import { DeliveryDetail } from "./DeliveryWire.ts"
 import { Identifier } from "./Text.ts"
 
@@ -15,51 +16,42 @@ export const AdminDeliveryItem = Stored.annotate({ identifier: "AdminDeliveryIte
 export type AdminDeliveryItem = typeof AdminDeliveryItem.Type
 
 /** The same with the body and every attempt. */
-export const AdminDeliveryDetail = Schema.Struct({
+export const AdminDeliveryDetail = object("AdminDeliveryDetail", {
   ...Stored.fields,
   ...Struct.pick(DeliveryDetail.fields, ["body", "attemptLog"]),
-}).annotate({ identifier: "AdminDeliveryDetail" })
+})
 export type AdminDeliveryDetail = typeof AdminDeliveryDetail.Type
 
 /** Body of sending all failed deliveries again. */
-export const RedeliverFailed = Schema.Struct({
+export const RedeliverFailed = object("RedeliverFailed", {
   since: Timestamp,
-  accountId: Schema.optionalKey(
-    Identifier.annotate({ description: "Only deliveries of this account; all by default." }),
-  ),
-}).annotate({ identifier: "RedeliverFailed" })
-
-/** How many deliveries are sent again. */
-export const Redelivered = Schema.Struct({ count: Schema.Int }).annotate({
-  identifier: "Redelivered",
+  accountId: optional(Identifier, "Only deliveries of this account; all by default."),
 })
 
+/** How many deliveries are sent again. */
+export const Redelivered = object("Redelivered", { count: Schema.Int })
+
 /** A secret that signs. */
-export const SigningSecret = Schema.Struct({
+export const SigningSecret = object("SigningSecret", {
   id: Schema.String,
   secret: Schema.String.annotate({
     description: "`whsec_` and base64. Receivers verify deliveries with it.",
   }),
   createdAt: Timestamp,
   expiresAt: Schema.NullOr(Timestamp),
-}).annotate({ identifier: "SigningSecret" })
+})
 export type SigningSecret = typeof SigningSecret.Type
 
 /** The secrets of an account that sign now, oldest first. */
-export const SigningSecrets = Schema.Struct({ items: Schema.Array(SigningSecret) }).annotate({
-  identifier: "SigningSecrets",
-})
+export const SigningSecrets = itemsOf("SigningSecrets", SigningSecret)
 
 /** Body of a rotation. */
-export const RotateSecret = Schema.Struct({
-  overlapSeconds: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: secretOverlapSeconds })).annotate({
-      description: "For how many seconds the old secrets go on signing; 86400 by default.",
-    }),
+export const RotateSecret = object("RotateSecret", {
+  overlapSeconds: optional(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: secretOverlapSeconds })),
+    "For how many seconds the old secrets go on signing; 86400 by default.",
   ),
-}).annotate({ identifier: "RotateSecret" })
+})
 
 /** Body of a test event. */
-export const TestEvent = Schema.Struct(
-  Struct.pick(WebhookConfig.fields, ["url", "headers"]),
-).annotate({ identifier: "TestEvent" })
+export const TestEvent = object("TestEvent", Struct.pick(WebhookConfig.fields, ["url", "headers"]))

@@ -7,6 +7,7 @@ import { ApiKey } from "@millrace/core/domain/ApiKey"
 import { PerDay, PerMinute } from "@millrace/core/domain/Quota"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Schema } from "effect"
+import { itemsOf, object, optional } from "./internal/Words.ts"
 import { Identifier, isStorable } from "./Text.ts"
 
 /** An account. */
@@ -14,38 +15,34 @@ export const Account = StoredAccount.annotate({ identifier: "Account" })
 export type Account = typeof Account.Type
 
 /** All accounts. */
-export const Accounts = Schema.Struct({ items: Schema.Array(Account) }).annotate({
-  identifier: "Accounts",
-})
+export const Accounts = itemsOf("Accounts", Account)
 
 /** Body of making an account. */
-export const CreateAccount = Schema.Struct({
+export const CreateAccount = object("CreateAccount", {
   name: StoredAccount.fields.name.check(isStorable, Schema.isTrimmed()),
-}).annotate({ identifier: "CreateAccount" })
+})
 
 /** Body of a change of an account: the fields to set. */
-export const UpdateAccount = Schema.Struct({
+export const UpdateAccount = object("UpdateAccount", {
   runsAtOnce: StoredAccount.fields.runsAtOnce.annotate({
     description:
       "How many runs of the account may execute at the same time on all servers together, 1 to " +
       "1,000,000. Further runs stay QUEUED. `null`: only the servers' limits hold.",
   }),
-}).annotate({ identifier: "UpdateAccount" })
+})
 
 /** An API key; never its secret (specification 2.8). */
 export const Key = ApiKey.annotate({ identifier: "Key" })
 export type Key = typeof Key.Type
 
 /** The keys of an account. */
-export const AccountKeys = Schema.Struct({ items: Schema.Array(Key) }).annotate({
-  identifier: "Keys",
-})
+export const AccountKeys = itemsOf("Keys", Key)
 
 /** A new key with its secret. Only the answer that makes a key has the secret. */
-export const CreatedKey = Schema.Struct({
+export const CreatedKey = object("CreatedKey", {
   ...ApiKey.fields,
   secret: Schema.String.annotate({ description: "The whole key. It is never shown again." }),
-}).annotate({ identifier: "CreatedKey" })
+})
 export type CreatedKey = typeof CreatedKey.Type
 
 const label = Schema.String.check(isStorable).annotate({
@@ -55,20 +52,18 @@ const perMinute = PerMinute.annotate({ description: "Requests a minute." })
 const perDay = PerDay.annotate({ description: "Requests a day." })
 
 /** Body of a change of a key: the fields to set. */
-export const UpdateKey = Schema.Struct({
+export const UpdateKey = object("UpdateKey", {
   label: Schema.optionalKey(label),
   perMinute: Schema.optionalKey(perMinute),
   perDay: Schema.optionalKey(perDay),
-}).annotate({ identifier: "UpdateKey" })
+})
 
 /** Body of making a key. */
-export const CreateKey = Schema.Struct({
+export const CreateKey = object("CreateKey", {
   ...UpdateKey.fields,
   label,
-  expiresAt: Schema.optionalKey(
-    Timestamp.annotate({ description: "When the key expires; never by default." }),
-  ),
-}).annotate({ identifier: "CreateKey" })
+  expiresAt: optional(Timestamp, "When the key expires; never by default."),
+})
 
 /** Path parameter `id` of an account. */
 export const AccountParams = Schema.Struct({ id: Identifier })

@@ -7,6 +7,7 @@ import {
   DeliveryItem as Stored,
 } from "@millrace/core/domain/Delivery"
 import { Schema, Struct } from "effect"
+import { object } from "./internal/Words.ts"
 
 const item = Struct.pick(Stored.fields, [
   "id",
@@ -22,18 +23,18 @@ const item = Struct.pick(Stored.fields, [
 ])
 
 /** A delivery in a listing. */
-export const DeliveryItem = Schema.Struct(item).annotate({ identifier: "DeliveryItem" })
+export const DeliveryItem = object("DeliveryItem", item)
 export type DeliveryItem = typeof DeliveryItem.Type
 
 /** One attempt that has ended. If its sender died, only the time of its beginning is known. */
 export const DeliveryAttempt = StoredAttempt.annotate({ identifier: "DeliveryAttempt" })
 
 /** A delivery with its body and every attempt so far. */
-export const DeliveryDetail = Schema.Struct({
+export const DeliveryDetail = object("DeliveryDetail", {
   ...item,
   body: Schema.String.annotate({
     description: "The request's body, byte for byte as signed and sent.",
   }),
   attemptLog: Schema.Array(DeliveryAttempt).annotate({ description: "In order." }),
-}).annotate({ identifier: "DeliveryDetail" })
+})
 export type DeliveryDetail = typeof DeliveryDetail.Type

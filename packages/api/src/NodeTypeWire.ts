@@ -7,25 +7,26 @@
 import { MicroCredits } from "@millrace/core/domain/Credits"
 import { JsonObject } from "@millrace/core/domain/Json"
 import { Schema } from "effect"
+import { itemsOf, object } from "./internal/Words.ts"
 
 const PortSchema = JsonObject.annotate({ description: "JSON Schema of the value." })
 
 /** A named input of a node. */
-export const InputPort = Schema.Struct({
+export const InputPort = object("InputPort", {
   name: Schema.String,
   required: Schema.Boolean,
   multiple: Schema.Boolean.annotate({ description: "True if several edges may lead here." }),
   schema: PortSchema,
-}).annotate({ identifier: "InputPort" })
+})
 
 /** A named output of a node. */
-export const OutputPort = Schema.Struct({
+export const OutputPort = object("OutputPort", {
   name: Schema.String,
   schema: PortSchema,
-}).annotate({ identifier: "OutputPort" })
+})
 
 /** A node type. */
-export const NodeType = Schema.Struct({
+export const NodeType = object("NodeType", {
   key: Schema.String.annotate({ description: "What a node's `type` says." }),
   version: Schema.Int,
   name: Schema.String,
@@ -37,10 +38,8 @@ export const NodeType = Schema.Struct({
   inputPorts: Schema.Array(InputPort),
   outputPorts: Schema.Array(OutputPort),
   creditEstimate: MicroCredits,
-}).annotate({ identifier: "NodeType" })
+})
 export type NodeType = typeof NodeType.Type
 
 /** All node types that the server can execute. */
-export const NodeTypeList = Schema.Struct({ items: Schema.Array(NodeType) }).annotate({
-  identifier: "NodeTypeList",
-})
+export const NodeTypeList = itemsOf("NodeTypeList", NodeType)

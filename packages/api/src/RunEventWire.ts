@@ -5,24 +5,25 @@
  */
 import { RunEvent as StoredEvent, RunEventType } from "@millrace/core/domain/RunEvent"
 import { Schema, Struct } from "effect"
+import { object } from "./internal/Words.ts"
 import { RunRead } from "./RunWire.ts"
 
 const event = StoredEvent.fields
 
 /** An event (specification 2.10). It tells of a success exactly when `error` is `null`. */
-export const RunEvent = Schema.Struct({
+export const RunEvent = object("RunEvent", {
   ...Struct.pick(event, ["sequence", "type"]),
   success: Schema.Boolean,
   ...Struct.pick(event, ["runId", "workflowId", "data", "error"]),
   createdAt: event.at,
-}).annotate({ identifier: "RunEvent" })
+})
 export type RunEvent = typeof RunEvent.Type
 
 /** A run as it is now, and the number of the last event that it includes. */
-export const RunSnapshot = Schema.Struct({
+export const RunSnapshot = object("RunSnapshot", {
   sequence: event.sequence,
   run: RunRead,
-}).annotate({ identifier: "RunSnapshot" })
+})
 export type RunSnapshot = typeof RunSnapshot.Type
 
 /**

@@ -17,12 +17,13 @@ import {
 import { WebhookConfig } from "@millrace/core/domain/Webhook"
 import { Node } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
+import { object, optional } from "./internal/Words.ts"
 import { Identifier, isStorable } from "./Text.ts"
 
 const run = StoredRun.fields
 
 /** A run in a listing (specification 2.4). */
-export const RunItem = Schema.Struct({
+export const RunItem = object("RunItem", {
   id: run.id,
   workflowId: run.workflowId,
   workflowName: run.workflowName,
@@ -37,11 +38,12 @@ export const RunItem = Schema.Struct({
   nodeRunCount: run.nodeRunCount,
   singleNodeId: Schema.optionalKey(Schema.String),
   source: run.source,
-}).annotate({ identifier: "RunItem" })
+})
 export type RunItem = typeof RunItem.Type
 
 /** What happened to one node (specification 2.6). */
-export const NodeRun = Schema.Struct(
+export const NodeRun = object(
+  "NodeRun",
   Struct.pick(StoredNodeRun.fields, [
     "nodeId",
     "nodeType",
@@ -53,19 +55,19 @@ export const NodeRun = Schema.Struct(
     "startedAt",
     "finishedAt",
   ]),
-).annotate({ identifier: "NodeRun" })
+)
 export type NodeRun = typeof NodeRun.Type
 
 /** A run's input and output. */
-export const RunContext = Schema.Struct({
+export const RunContext = object("RunContext", {
   values: run.values,
   output: run.output,
   viewport: run.viewport,
   workflowRevision: run.workflowRevision,
-}).annotate({ identifier: "RunContext" })
+})
 
 /** A run with its nodes (specification 2.5). */
-export const RunDetail = Schema.Struct({
+export const RunDetail = object("RunDetail", {
   id: run.id,
   status: run.status,
   workflowId: run.workflowId,
@@ -76,55 +78,43 @@ export const RunDetail = Schema.Struct({
   error: run.error,
   context: Schema.NullOr(RunContext),
   nodeRuns: Schema.Array(NodeRun),
-  omitted: Schema.optionalKey(
-    Schema.Literal(true).annotate({
-      description:
-        "Present if the answer to a batch would have been too large: `context` and each node's " +
-        "`input`, `output` and `logs` are null. Read the run by itself to get them.",
-    }),
+  omitted: optional(
+    Schema.Literal(true),
+    "Present if the answer to a batch would have been too large: `context` and each node's " +
+      "`input`, `output` and `logs` are null. Read the run by itself to get them.",
   ),
-}).annotate({ identifier: "RunDetail" })
+})
 export type RunDetail = typeof RunDetail.Type
 
 /** The answer to reading one run: its detail, and the fields of a listing. */
-export const RunRead = Schema.Struct({
+export const RunRead = object("RunRead", {
   ...Struct.omit(RunDetail.fields, ["omitted"]),
   ...RunItem.fields,
-}).annotate({
-  identifier: "RunRead",
 })
 export type RunRead = typeof RunRead.Type
 
 /** Body of a start (specification 4.5). */
 export const StartRun = Schema.Struct({
   workflowId: Identifier,
-  values: Schema.optionalKey(
-    JsonObject.annotate({ description: "Win over the defaults of the request node." }),
-  ),
-  graphInputOverrides: Schema.optionalKey(
-    InputOverrides.annotate({ description: "Node id, then input port, then value." }),
-  ),
+  values: optional(JsonObject, "Win over the defaults of the request node."),
+  graphInputOverrides: optional(InputOverrides, "Node id, then input port, then value."),
   viewport: Schema.optionalKey(Viewport),
   webhook: Schema.optionalKey(WebhookConfig),
-  nodeOverrides: Schema.optionalKey(
-    Schema.Array(Node).annotate({ description: "Replace whole nodes by id, for this run only." }),
-  ),
+  nodeOverrides: optional(Schema.Array(Node), "Replace whole nodes by id, for this run only."),
   source: Schema.optionalKey(RunSource),
-  maxCredits: Schema.optionalKey(
-    Amount.annotate({
-      description: "The most that this run may cost. It fails before it would cost more.",
-    }),
+  maxCredits: optional(
+    Amount,
+    "The most that this run may cost. It fails before it would cost more.",
   ),
-  singleNodeId: Schema.optionalKey(
-    Schema.String.annotate({
-      description: "Run this node alone, with the last stored outputs of the nodes before it.",
-    }),
+  singleNodeId: optional(
+    Schema.String,
+    "Run this node alone, with the last stored outputs of the nodes before it.",
   ),
 }).annotate({ identifier: "StartRun", closed: true })
 export type StartRun = typeof StartRun.Type
 
 /** What a start would cost, and why it would be refused. */
-export const RunEstimate = Schema.Struct({
+export const RunEstimate = object("RunEstimate", {
   problems: Schema.Array(Schema.String).annotate({
     description: "Every reason why the start would be refused, one sentence each.",
   }),
@@ -136,20 +126,18 @@ export const RunEstimate = Schema.Struct({
       credits: run.estimatedCredits,
     }),
   ).annotate({ description: "Every node that may execute, with its cost." }),
-}).annotate({ identifier: "RunEstimate" })
+})
 export type RunEstimate = typeof RunEstimate.Type
 
 /** The answer to a start. */
-export const StartedRun = Schema.Struct({ runId: run.id }).annotate({ identifier: "StartedRun" })
+export const StartedRun = object("StartedRun", { runId: run.id })
 
 /** Body of a batch read (specification 4.7). */
-export const RunBatch = Schema.Struct({
+export const RunBatch = object("RunBatch", {
   ids: Schema.Array(Schema.String.check(isStorable)).check(
     Schema.isMaxLength(runsPerBatch, { expected: `at most ${runsPerBatch} ids` }),
   ),
-}).annotate({ identifier: "RunBatch" })
+})
 
 /** The answer to a batch read: the known runs, in the order of the first mention of their ids. */
-export const RunDetails = Schema.Struct({ runs: Schema.Array(RunDetail) }).annotate({
-  identifier: "RunDetails",
-})
+export const RunDetails = object("RunDetails", { runs: Schema.Array(RunDetail) })

@@ -6,18 +6,18 @@ import { usageDays, usageRows } from "@millrace/core/domain/Limits"
 import { Day, Usage } from "@millrace/core/domain/Usage"
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { described, titled } from "./internal/Words.ts"
+import { described, object, titled } from "./internal/Words.ts"
 import { BadRequest } from "./WireError.ts"
 
 /** What an account has. */
-export const Balance = Schema.Struct({
+export const Balance = object("Balance", {
   metered: Schema.Boolean.annotate({
     description: "True when a run is refused that is not covered.",
   }),
   posted: SignedAmount.annotate({ description: "What was given and is not used." }),
   reserved: SignedAmount.annotate({ description: "What open runs have set aside of it." }),
   available: SignedAmount.annotate({ description: "What is left for further runs." }),
-}).annotate({ identifier: "Balance" })
+})
 export type Balance = typeof Balance.Type
 
 /** Which days are asked about. */
@@ -28,12 +28,12 @@ export const UsageQuery = Schema.Struct({
 export type UsageQuery = typeof UsageQuery.Type
 
 /** The answer. */
-export const UsageReport = Schema.Struct({
+export const UsageReport = object("Usage", {
   balance: Balance,
   from: Day,
   to: Day,
   ...Usage.fields,
-}).annotate({ identifier: "Usage" })
+})
 export type UsageReport = typeof UsageReport.Type
 
 const read = described(

@@ -6,6 +6,7 @@
 import { MicroCredits } from "@millrace/core/domain/Credits"
 import { problemsListed } from "@millrace/core/domain/Limits"
 import { Schema, Struct } from "effect"
+import { object } from "./internal/Words.ts"
 import { StartRun } from "./RunWire.ts"
 
 /** Body of a validation: the overrides of a start. A start's other fields are ignored. */
@@ -15,15 +16,15 @@ export const ValidateWorkflow = StartRun.mapFields(
 export type ValidateWorkflow = typeof ValidateWorkflow.Type
 
 /** One problem or warning, and its place in the graph. */
-export const Problem = Schema.Struct({
+export const Problem = object("Problem", {
   message: Schema.String.annotate({ description: "One sentence that names node, edge and port." }),
   nodeId: Schema.optionalKey(Schema.String),
   edgeId: Schema.optionalKey(Schema.String),
   port: Schema.optionalKey(Schema.String),
-}).annotate({ identifier: "Problem" })
+})
 
 /** The outcome of a validation. */
-export const Validation = Schema.Struct({
+export const Validation = object("Validation", {
   valid: Schema.Boolean.annotate({ description: "True if a start would be accepted." }),
   problems: Schema.Array(Problem).annotate({
     description: `Why a start would be refused; at most ${problemsListed} are listed.`,
@@ -36,4 +37,4 @@ export const Validation = Schema.Struct({
   estimatedCredits: Schema.NullOr(MicroCredits).annotate({
     description: "What a run is expected to cost; null if there are problems.",
   }),
-}).annotate({ identifier: "Validation" })
+})

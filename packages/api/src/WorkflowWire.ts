@@ -16,6 +16,7 @@ import {
   WorkflowSettings,
 } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
+import { object, optional } from "./internal/Words.ts"
 import { isStorable } from "./Text.ts"
 
 /** A workflow (specification 2.1). */
@@ -28,10 +29,10 @@ export const Workflow = StoredWorkflow.mapFields(
 export type Workflow = typeof Workflow.Type
 
 /** A workflow in a listing: the number of its nodes in place of nodes and edges. */
-export const WorkflowItem = Schema.Struct({
+export const WorkflowItem = object("WorkflowItem", {
   ...Struct.omit(Workflow.fields, ["nodes", "edges", "settings"]),
   nodeCount: Schema.Int,
-}).annotate({ identifier: "WorkflowItem" })
+})
 export type WorkflowItem = typeof WorkflowItem.Type
 
 const content = {
@@ -46,45 +47,37 @@ const content = {
 }
 
 /** Body of a change: the fields to set (specification 4.2). `nodes` and `edges` replace whole. */
-export const UpdateWorkflow = Schema.Struct(Struct.map(content, Schema.optionalKey)).annotate({
-  identifier: "UpdateWorkflow",
-})
+export const UpdateWorkflow = object("UpdateWorkflow", Struct.map(content, Schema.optionalKey))
 export type UpdateWorkflow = typeof UpdateWorkflow.Type
 
 /** Body of a creation: a name, and any other fields. */
-export const CreateWorkflow = Schema.Struct({
+export const CreateWorkflow = object("CreateWorkflow", {
   ...UpdateWorkflow.fields,
   name: content.name,
-}).annotate({ identifier: "CreateWorkflow" })
+})
 export type CreateWorkflow = typeof CreateWorkflow.Type
 
 /** Body of adding a node (specification 4.4). */
-export const AddNode = Schema.Struct({
+export const AddNode = object("AddNode", {
   nodeType: Schema.String.check(Schema.isMinLength(1)).annotate({
     description: "Key of a node type.",
   }),
-  position: Schema.optionalKey(
-    Position.annotate({ description: "Place on the canvas; wins over column and row." }),
+  position: optional(Position, "Place on the canvas; wins over column and row."),
+  column: optional(
+    Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+    "Processing batch; 1 is the first one after the request node.",
   ),
-  column: Schema.optionalKey(
-    Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({
-      description: "Processing batch; 1 is the first one after the request node.",
-    }),
+  row: optional(
+    Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+    "Place within the column, from 0.",
   ),
-  row: Schema.optionalKey(
-    Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
-      description: "Place within the column, from 0.",
-    }),
-  ),
-  inputs: Schema.optionalKey(JsonObject.annotate({ description: "Literal values by input port." })),
-  mode: Schema.optionalKey(
-    Schema.String.annotate({ description: "Mode of the node, if its type has modes." }),
-  ),
-}).annotate({ identifier: "AddNode" })
+  inputs: optional(JsonObject, "Literal values by input port."),
+  mode: optional(Schema.String, "Mode of the node, if its type has modes."),
+})
 export type AddNode = typeof AddNode.Type
 
 /** The added node (specification 2.7). */
-export const AddedNode = Schema.Struct({
+export const AddedNode = object("AddedNode", {
   nodeId: Schema.String,
   type: Schema.String,
   position: Position,
@@ -92,5 +85,5 @@ export const AddedNode = Schema.Struct({
   outputPorts: Schema.Array(Schema.String),
   mode: Schema.optionalKey(Schema.String),
   inputsSet: Schema.optionalKey(Schema.Array(Schema.String)),
-}).annotate({ identifier: "AddedNode" })
+})
 export type AddedNode = typeof AddedNode.Type

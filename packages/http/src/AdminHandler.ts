@@ -5,9 +5,6 @@
  * Guarantees: the operations, checks and messages are those of a server, and they need the token.
  * The function never rejects. Leaves out: the interface for API keys, and the OpenAPI documents.
  */
-import type { Keys } from "@millrace/core/engine/Keys"
-import type { StoreClock } from "@millrace/core/engine/StoreClock"
-import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import type { Redacted, Scope } from "effect"
 import { Effect, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
@@ -20,13 +17,6 @@ import * as ErrorMiddleware from "./ErrorMiddleware.ts"
 import * as Health from "./Health.ts"
 import type { Handler } from "./WebHandler.ts"
 
-/** The services that the interface for operators and the health of its process need. */
-export type AdminServices =
-  | Exclude<AdminApp.Services, FailedAuthLimiter>
-  | Keys
-  | StoreClock
-  | WorkflowStore
-
 const routesFor = (token: Redacted.Redacted) =>
   Layer.mergeAll(
     Layer.provide(AdminApp.layerOperations, AdminAuthorization.layer(token)),
@@ -37,13 +27,12 @@ const routesFor = (token: Redacted.Redacted) =>
 type PerRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
 
 /** Makes the handler. It works until the scope closes, and accepts requests with the token. */
-export const make = (
-  token: Redacted.Redacted,
-): Effect.Effect<Handler, never, AdminServices | Scope.Scope> =>
+export const make = (token: Redacted.Redacted) =>
   Effect.gen(function* () {
     const app = yield* HttpRouter.toHttpEffect(routesFor(token)).pipe(
       Effect.provideService(HttpRouter.RouterConfig, routerConfig),
     )
     const context = yield* Effect.context()
-    return HttpEffect.toWebHandlerWith<never, PerRequest>(context)(app)
+    const handler: Handler = HttpEffect.toWebHandlerWith<never, PerRequest>(context)(app)
+    return handler
   })

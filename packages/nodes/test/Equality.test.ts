@@ -24,7 +24,8 @@ const reversed = (value: Json): Json => {
 
 describe("Equality.isSame", () => {
   it.prop("is true for a copy, whatever the order of its keys", [Schema.Json], ([value]) => {
-    expect(isSame(value, JSON.parse(JSON.stringify(value)) as Json)).toBe(true)
+    // Not by `JSON.parse`: Node 24 mixes up keys with escapes (docs/decisions/0069).
+    expect(isSame(value, structuredClone(value))).toBe(true)
     expect(isSame(value, reversed(value))).toBe(true)
   })
 

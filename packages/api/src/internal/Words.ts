@@ -1,6 +1,8 @@
 /**
- * The titles and descriptions of operations and groups in the OpenAPI document.
+ * The words of the OpenAPI document: titles and descriptions of operations, groups and fields, and
+ * the names of schemas.
  */
+import { Schema } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { OpenApi } from "effect/http-api"
 
@@ -18,3 +20,15 @@ export const described = <E extends HttpApiEndpoint.Constraint>(
 /** The title and description of a group. */
 export const titled = (title: string, description: string) =>
   OpenApi.annotations({ title, description })
+
+/** A field that may be absent, with a description. */
+export const optional = <S extends Schema.Top>(schema: S, description: string) =>
+  Schema.optionalKey(schema.annotate({ description }))
+
+/** An object, with its name in the document. */
+export const object = <F extends Schema.Struct.Fields>(identifier: string, fields: F) =>
+  Schema.Struct(fields).annotate({ identifier })
+
+/** A list of everything, with its name in the document. */
+export const itemsOf = <S extends Schema.Top>(identifier: string, item: S) =>
+  object(identifier, { items: Schema.Array(item) })

@@ -1,10 +1,10 @@
 /**
  * JSON values: the values between nodes, and opaque values that clients store.
  *
- * Guarantees: `fromUnknown` accepts exactly what survives a round trip through JSON text.
+ * Guarantees: `frozenCopy` accepts exactly what survives a round trip through JSON text.
  * Leaves out: any schema for the meaning of a value; that belongs to the port it arrives at.
  */
-import { Result, Schema } from "effect"
+import { Option, Result, Schema } from "effect"
 import { jsonLevels } from "./Limits.ts"
 
 /** Any JSON value. */
@@ -38,48 +38,6 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null
 }
 
-const scalarProblem = (value: unknown): string | undefined => {
-  switch (typeof value) {
-    case "string":
-    case "boolean":
-      return undefined
-    case "number":
-      return Number.isFinite(value) ? undefined : `${String(value)} is not a JSON number`
-    default:
-      return value === null ? undefined : `a value of type ${typeof value} is not JSON`
-  }
-}
-
-/**
- * Says why a value is not JSON; `undefined` if it is.
- *
- * Walks with a worklist, so a deep value cannot overflow the stack; a cycle is reported as nesting
- * beyond `maxDepth`. A key whose value is `undefined` counts as absent, as in JSON text.
- */
-export const problemOf = (root: unknown, maxDepth = jsonLevels): string | undefined => {
-  const values: Array<unknown> = [root]
-  const depths: Array<number> = [0]
-  while (values.length > 0) {
-    const value = values.pop()
-    const depth = depths.pop()!
-    if (typeof value !== "object" || value === null) {
-      const problem = scalarProblem(value)
-      if (problem !== undefined) return problem
-      continue
-    }
-    if (depth >= maxDepth) return `it is nested deeper than ${maxDepth} levels, or refers to itself`
-    if (!Array.isArray(value) && !isPlain(value)) {
-      return `an instance of ${value.constructor?.name ?? "a class"} is not JSON`
-    }
-    for (const child of Array.isArray(value) ? value : Object.values(value)) {
-      if (child === undefined && !Array.isArray(value)) continue
-      values.push(child)
-      depths.push(depth + 1)
-    }
-  }
-  return undefined
-}
-
 /** A copy that nobody can change, and how many characters its JSON text has at least. */
 export interface FrozenCopy {
   readonly value: Json
@@ -89,8 +47,13 @@ export interface FrozenCopy {
 
 /** Copies one value after another, in one walk that also checks and freezes. */
 class Copier {
+  readonly #levels: number
   size = 0
   problem: string | undefined
+
+  constructor(levels: number) {
+    this.#levels = levels
+  }
 
   copy(value: unknown, depth: number): Json {
     switch (typeof value) {
@@ -120,8 +83,8 @@ class Copier {
 
   #nested(value: object, depth: number): Json {
     this.size += 2
-    if (depth >= jsonLevels) {
-      this.problem ??= `it is nested deeper than ${jsonLevels} levels, or refers to itself`
+    if (depth >= this.#levels) {
+      this.problem ??= `it is nested deeper than ${this.#levels} levels, or refers to itself`
     } else if (!Array.isArray(value) && !isPlain(value)) {
       this.problem ??= `an instance of ${value.constructor?.name ?? "a class"} is not JSON`
     }
@@ -147,14 +110,24 @@ class Copier {
   }
 }
 
-/** A frozen copy of a value, or why it is not JSON. */
-export const frozenCopy = (value: unknown): Result.Result<FrozenCopy, string> => {
-  const copier = new Copier()
+/**
+ * A frozen copy of a value, or why it is not JSON. A cycle counts as nesting that is too deep. A key
+ * whose value is `undefined` counts as absent, as in JSON text.
+ */
+export const frozenCopy = (
+  value: unknown,
+  levels = jsonLevels,
+): Result.Result<FrozenCopy, string> => {
+  const copier = new Copier(levels)
   const copy = copier.copy(value, 0)
   return copier.problem === undefined
     ? Result.succeed({ value: copy, size: copier.size })
     : Result.fail(copier.problem)
 }
+
+/** Says why a value is not JSON; `undefined` if it is. */
+export const problemOf = (value: unknown, levels = jsonLevels): string | undefined =>
+  Option.getOrUndefined(Result.getFailure(frozenCopy(value, levels)))
 
 /** Freezes a value and everything in it, so that it can be shared. Walks with a worklist. */
 export const freeze = <A extends Json>(root: A): A => {

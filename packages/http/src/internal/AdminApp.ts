@@ -5,11 +5,6 @@
  * Leaves out: the error middleware, which handles all routes.
  */
 import { AdminApi } from "@millrace/api/AdminApi"
-import type { Accounting } from "@millrace/core/engine/Accounting"
-import type { Keys } from "@millrace/core/engine/Keys"
-import type { Quarantine } from "@millrace/core/engine/Quarantine"
-import type { Webhooks } from "@millrace/core/engine/Webhooks"
-import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Layer } from "effect"
 import type { FileSystem, Path } from "effect"
 import type { Etag, HttpPlatform, HttpRouter } from "effect/http"
@@ -19,7 +14,6 @@ import * as AdminAuthorization from "../AdminAuthorization.ts"
 import * as ApiHandlers from "./ApiHandlers.ts"
 import { Cursors } from "./Cursor.ts"
 import { layerDocument } from "./Docs.ts"
-import type { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import * as RequestForm from "./RequestForm.ts"
 
 const document = layerDocument(AdminApi, adminOpenapiPath)
@@ -30,9 +24,6 @@ export const layerOperations = HttpApiBuilder.layer(AdminApi).pipe(
   Layer.provide([RequestForm.layer, Cursors.layer]),
 )
 
-/** The services that the interface for operators needs. */
-export type Services = Accounting | Keys | Webhooks | WebhookStore | Quarantine | FailedAuthLimiter
-
 /** The services that every HTTP server provides. */
 export type Platform =
   | Etag.Generator
@@ -42,7 +33,7 @@ export type Platform =
   | Path.Path
 
 /** The routes; none without an admin token. */
-export const layer: Layer.Layer<never, never, Services | Platform> = Layer.unwrap(
+export const layer = Layer.unwrap(
   Effect.map(AdminAuthorization.AdminToken, (token) =>
     token === undefined
       ? Layer.empty

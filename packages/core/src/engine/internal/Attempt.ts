@@ -11,7 +11,7 @@ import { Cause, Context, Effect, Exit, Option, Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import { fromNumber, isAmount } from "../../domain/Credits.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
-import { freeze, frozenCopy, isJsonObject, problemOf } from "../../domain/Json.ts"
+import { frozenCopy, isJsonObject } from "../../domain/Json.ts"
 import type { Limits } from "../../domain/Limits.ts"
 import { stateLength } from "../../domain/Limits.ts"
 import type { Ports } from "../../domain/NodeType.ts"
@@ -168,22 +168,24 @@ const problemOfWait = ({ for: name, until }: Wait): string | undefined => {
   return until === undefined ? "it waits for nothing: it needs until, for, or both" : undefined
 }
 
-const problemOfState = (state: Json): string | undefined => {
-  const problem = problemOf(state)
-  if (problem !== undefined) return problem
-  const { length } = JSON.stringify(state)
-  return length <= stateLength
-    ? undefined
-    : `its state has ${length} characters; the limit is ${stateLength}`
-}
+/** The state as it is kept: a frozen copy; or why it cannot be kept. */
+const stateOf = (state: Json): Result.Result<Json, string> =>
+  Result.flatMap(frozenCopy(state), ({ value }) => {
+    const { length } = JSON.stringify(value)
+    return length <= stateLength
+      ? Result.succeed(value)
+      : Result.fail(`its state has ${length} characters; the limit is ${stateLength}`)
+  })
 
 /** Leaves a handler until later. */
 const suspend = (wait: Wait, state: Json): Effect.Effect<never> => {
-  const problem = problemOfWait(wait) ?? problemOfState(state)
-  if (problem !== undefined) return Effect.die(new Error(`cannot be suspended: ${problem}`))
-  const copy = JSON.parse(JSON.stringify(state)) as Json
+  const problem = problemOfWait(wait)
+  const kept = problem === undefined ? stateOf(state) : Result.fail(problem)
+  if (Result.isFailure(kept)) {
+    return Effect.die(new Error(`cannot be suspended: ${kept.failure}`))
+  }
   const until = wait.until === undefined ? undefined : Math.ceil(wait.until)
-  return Effect.die(new Suspension({ until, for: wait.for }, freeze(copy)))
+  return Effect.die(new Suspension({ until, for: wait.for }, kept.success))
 }
 
 /** One attempt of a node. Mutable. */

@@ -40,7 +40,7 @@ export type Failure =
   | CommandFailed
 
 /** The failure of a command, as one sentence. */
-export const refuse = (message: string) => new CommandFailed({ message, reason: "failed" })
+export const refuse = (message: string) => CommandFailed.failed(message)
 
 const notOurs = (url: string): string =>
   `The answer of ${url} does not come from a Millrace server; check the address`

@@ -25,22 +25,20 @@ import { CommandFailed } from "../../CommandFailed.ts"
 import type { LocalTarget } from "../config/ConfigTarget.ts"
 import * as KeySettings from "../serve/KeySettings.ts"
 
-const refused = (message: string) => new CommandFailed({ message, reason: "failed" })
-
 /** A folder belongs to the server that runs on it. The command can ask that server instead. */
 const inUse = ({ folder, pid }: { readonly folder: string; readonly pid: number }) =>
-  refused(
+  CommandFailed.failed(
     `The data folder ${folder} is in use by process ${pid}: stop that process, or replace ` +
       "--data by the --url and --admin-token that millrace dev printed",
   )
 
 const openFolder = Effect.fnUntraced(function* (data: string) {
   if (!existsSync(data)) {
-    return yield* refused(`There is no folder ${data}; millrace dev makes one`)
+    return yield* CommandFailed.failed(`There is no folder ${data}; millrace dev makes one`)
   }
   const storage = yield* Effect.promise(() => import("../serve/Storage.ts"))
   return yield* Effect.mapError(Layer.build(storage.layer({ data, memory: false })), (problem) =>
-    problem._tag === "DataFolderLocked" ? inUse(problem) : refused(problem.message),
+    problem._tag === "DataFolderLocked" ? inUse(problem) : CommandFailed.failed(problem.message),
   )
 })
 
@@ -59,7 +57,7 @@ const noKey =
 const openVault = Effect.fnUntraced(
   function* (target: LocalTarget) {
     const { masterKey } = target.hooks
-    if (target._tag === "Database" && masterKey === null) return yield* refused(noKey)
+    if (target._tag === "Database" && masterKey === null) return yield* CommandFailed.failed(noKey)
     const [vault, keys] = yield* Effect.promise(() =>
       Promise.all([import("@millrace/webhooks/MasterVault"), import("../serve/MasterKey.ts")]),
     )
@@ -112,7 +110,7 @@ export const open = Effect.fnUntraced(function* (
   const services = servicesOver(yield* openStores(target), target)
   const handler = yield* AdminHandler.make(token).pipe(
     Effect.provideContext(
-      yield* Effect.mapError(Layer.build(services), ({ message }) => refused(message)),
+      yield* Effect.mapError(Layer.build(services), ({ message }) => CommandFailed.failed(message)),
     ),
   )
   return (input, init) => handler(new Request(input, init))

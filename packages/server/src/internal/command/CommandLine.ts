@@ -54,9 +54,7 @@ const builtIns = CliConfig.layer({
 
 /** The presenter has explained the mistake already, so this error has only an exit code. */
 const refuseUsage = (error: CliError.ShowHelp) =>
-  error.errors.length === 0
-    ? Effect.void
-    : Effect.fail(new CommandFailed({ message: "", reason: "usage" }))
+  error.errors.length === 0 ? Effect.void : Effect.fail(CommandFailed.usage(""))
 
 /** Runs the command with the arguments of this process. A failure is printed as one line. */
 export const run = Command.run(millrace, { version }).pipe(

@@ -18,7 +18,7 @@ export const dev = Command.make(
   Effect.fnUntraced(function* (typed) {
     if (typed.memory === true && typed.data !== undefined) {
       const message = "--memory keeps nothing, so it cannot be used together with --data"
-      return yield* new CommandFailed({ message, reason: "usage" })
+      return yield* CommandFailed.usage(message)
     }
     // The flag --data wins over the variable MILLRACE_MEMORY.
     const memory = typed.data === undefined ? typed.memory : false

@@ -88,7 +88,7 @@ const update = command(
     const change = Flags.given(rest)
     if (Object.keys(change).length > 0) return tasks.update(session, { key, account }, change)
     const message = "There is nothing to change: name --label, --per-minute or --per-day"
-    return new CommandFailed({ message, reason: "usage" })
+    return CommandFailed.usage(message)
   },
 )
 

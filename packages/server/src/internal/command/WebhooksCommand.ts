@@ -84,7 +84,7 @@ const resend = command(
       return tasks.resendFailed(session, reference, failedSince)
     }
     const message = "Nothing to send again is named: type a delivery's id, or --failed-since"
-    return new CommandFailed({ message, reason: "usage" })
+    return CommandFailed.usage(message)
   },
 )
 

@@ -36,8 +36,6 @@ export type HookSettings = Pick<DevSettings, "masterKey" | "egressAllow">
 /** The flags that name the place. */
 export type TargetFlags = DatabaseFlags & Flags<RemoteSettings & Pick<DevSettings, "data">>
 
-const usage = (message: string) => Effect.fail(new CommandFailed({ message, reason: "usage" }))
-
 const unnamed =
   "No place with accounts is named. For a database, set DATABASE_URL (or --database-url); for a " +
   "running server, MILLRACE_URL and MILLRACE_ADMIN_TOKEN (or --url and --admin-token); for a " +
@@ -51,7 +49,7 @@ const resolveServer = Effect.fnUntraced(function* (flags: TargetFlags) {
     { adminToken: null },
   )
   if (adminToken !== null) return { _tag: "Server", url, token: adminToken } as const
-  return yield* usage(
+  return yield* CommandFailed.usage(
     "MILLRACE_ADMIN_TOKEN (or --admin-token): expected the token that the server was started with",
   )
 })
@@ -71,7 +69,9 @@ export const resolveTarget = Effect.fnUntraced(function* (
     ] as const
   ).filter(([, key]) => flags[key] !== undefined)
   if (typed.length > 1) {
-    return yield* usage(`Name one place only: ${typed.map(([flag]) => flag).join(" or ")}`)
+    return yield* CommandFailed.usage(
+      `Name one place only: ${typed.map(([flag]) => flag).join(" or ")}`,
+    )
   }
   const isSet = (name: string) =>
     Effect.map(Effect.orDie(Config.option(Config.String(name))), Option.isSome)
@@ -81,7 +81,7 @@ export const resolveTarget = Effect.fnUntraced(function* (
     ((yield* isSet("DATABASE_URL")) ? "databaseUrl" : undefined) ??
     ((yield* isSet("MILLRACE_DATA")) ? "data" : undefined)
   if (chosen === "url") return yield* resolveServer(flags)
-  if (chosen === undefined) return yield* usage(unnamed)
+  if (chosen === undefined) return yield* CommandFailed.usage(unnamed)
   const hooks = yield* resolveAll<HookSettings>({}, hookVariables, defaults)
   if (chosen === "data") {
     const { keyPrefix } = defaults

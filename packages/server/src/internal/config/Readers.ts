@@ -16,19 +16,11 @@ import type { Read } from "./Variable.ts"
 export const readPort: Read<number> = (text) =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
 
-const words = new Map([
-  ["true", true],
-  ["1", true],
-  ["yes", true],
-  ["on", true],
-  ["false", false],
-  ["0", false],
-  ["no", false],
-  ["off", false],
-])
-
 /** Reads `true`, `yes`, `on`, `1` and their opposites. */
-export const readBoolean: Read<boolean> = (text) => words.get(text.toLowerCase())
+export const readBoolean: Read<boolean> = (text) => {
+  if (/^(?:true|1|yes|on)$/i.test(text)) return true
+  return /^(?:false|0|no|off)$/i.test(text) ? false : undefined
+}
 
 const readNetwork: Read<AllowedNetwork> = (text) => {
   const [, cidr, port] = /^([\d.]+\/\d+|\[[\da-f:.]+\]\/\d+)(?::(\d+))?$/i.exec(text) ?? []

@@ -11,15 +11,13 @@ import { Effect, Layer } from "effect"
 import type { DatabaseSettings } from "../../Config.ts"
 import { CommandFailed } from "../../CommandFailed.ts"
 
-const refused = (message: string) => new CommandFailed({ message, reason: "failed" })
-
 const explain = (problem: SharedStores.OpenError): CommandFailed => {
   if (problem._tag === "SchemaMismatch") {
     const { isNewer, message } = problem
-    return refused(isNewer ? message : `${message}: leave out --no-migrate`)
+    return CommandFailed.failed(isNewer ? message : `${message}: leave out --no-migrate`)
   }
   const { cause } = problem
-  return refused(
+  return CommandFailed.failed(
     `The database cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
   )
 }

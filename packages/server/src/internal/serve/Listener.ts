@@ -173,9 +173,7 @@ export const open = (
     const ready = gate(node)
     answerMalformed(closing, yield* requestNames)
     const server = yield* NodeHttpServer.make(() => node, { host, port }).pipe(
-      Effect.mapError(
-        ({ cause }) => new CommandFailed({ message: refusal(cause, host, port), reason: "failed" }),
-      ),
+      Effect.mapError(({ cause }) => CommandFailed.failed(refusal(cause, host, port))),
     )
     yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
     const places = addressOf(node)

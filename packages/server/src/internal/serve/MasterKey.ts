@@ -21,7 +21,7 @@ const sourceOf = ({ data, masterKey, memory }: Where): KeySource => ({
 })
 
 const explain = ({ message }: MasterKeyRefused | StorageError) =>
-  Effect.fail(new CommandFailed({ message, reason: "failed" }))
+  Effect.fail(CommandFailed.failed(message))
 
 /**
  * The master key of `millrace dev`: the key in the settings, else the key in the data folder, which
