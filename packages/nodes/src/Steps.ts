@@ -17,12 +17,6 @@ import { sumOf } from "./internal/Sum.ts"
 import type { Job, Work } from "./internal/Work.ts"
 import { charactersPerOperation, itemsPerOperation, operationsOf } from "./internal/Work.ts"
 
-/** Keeps the items for which the rule is true. */
-export interface FilterStep {
-  readonly op: "filter"
-  readonly rule: Rule
-}
-
 /** Sorts by the value at the path, ascending by default. Items without a value come last. */
 export interface SortStep {
   readonly op: "sort"
@@ -41,25 +35,18 @@ export interface GroupStep {
   readonly count?: boolean
 }
 
-/** Keeps the first `n` items. */
-export interface TakeStep {
-  readonly op: "take"
-  readonly n: number
-}
-
-/** Replaces the array by the number of its items. No step can follow. */
-export interface CountStep {
-  readonly op: "count"
-}
-
-/** Replaces the array by the sum of its items, or of their values at the path. */
-export interface SumStep {
-  readonly op: "sum"
-  readonly path?: string
-}
-
 /** One step over an array. */
-export type Step = FilterStep | SortStep | GroupStep | TakeStep | CountStep | SumStep
+export type Step =
+  /** Keeps the items for which the rule is true. */
+  | { readonly op: "filter"; readonly rule: Rule }
+  | SortStep
+  | GroupStep
+  /** Keeps the first `n` items. */
+  | { readonly op: "take"; readonly n: number }
+  /** Replaces the array by the number of its items. No step can follow. */
+  | { readonly op: "count" }
+  /** Replaces the array by the sum of its items, or of their values at the path. */
+  | { readonly op: "sum"; readonly path?: string }
 
 type Check = (value: Json) => ReadonlyArray<Issue>
 

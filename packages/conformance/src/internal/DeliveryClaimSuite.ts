@@ -277,6 +277,23 @@ const ends = (it: Tests): void => {
       assert.isFalse((yield* claimOne(c!.id)).isGone)
     }),
   )
+
+  it.effect(
+    "sends what waits of a run at once when one is sent again to a receiver once gone",
+    () =>
+      Effect.gen(function* () {
+        const samples = yield* Samples.make
+        const store = yield* WebhookStore
+        const { id: runId } = samples.run()
+        const [gone, waiting] = [1, 2].map((sequence) => samples.delivery({ runId, sequence }))
+        yield* insertAll([gone!, waiting!])
+        yield* recordNext(yield* claimOne(waiting!.id), retry(hour))
+        yield* recordNext(yield* claimOne(gone!.id), { _tag: "Failed", isGone: true })
+        yield* store.redeliver(samples.account, gone!.id)
+        const { attempt, isGone } = yield* claimOne(waiting!.id)
+        assert.deepStrictEqual({ attempt, isGone }, { attempt: 2, isGone: false })
+      }),
+  )
 }
 
 const bounds = (it: Tests): void => {

@@ -47,7 +47,6 @@ import { send } from "./internal/Sending.ts"
 import { cancel as cancelation } from "./internal/Step.ts"
 import type { Validation } from "./internal/Validation.ts"
 import { validationOf } from "./internal/Validation.ts"
-import type { Admit } from "./Webhooks.ts"
 import { makeAdmit } from "./Webhooks.ts"
 
 /** What a start asks for (specification 4.5). */
@@ -162,17 +161,18 @@ export class Runs extends Context.Service<
 const lookAgain = "100 millis"
 
 /** The services of all operations. */
-interface Services {
-  readonly runs: RunStore["Service"]
-  readonly workflows: WorkflowStore["Service"]
-  readonly kept: WorkflowCache
-  readonly graphs: GraphCache["Service"]
-  readonly runner: Runner["Service"]
-  readonly notifier: RunNotifier["Service"]
-  readonly ids: Ids["Service"]
-  readonly clock: Clock.Clock
-  readonly admit: Admit
-}
+const servicesOf = Effect.all({
+  runs: RunStore,
+  workflows: WorkflowStore,
+  kept: Effect.sync(() => new WorkflowCache()),
+  graphs: GraphCache,
+  runner: Runner,
+  notifier: RunNotifier,
+  ids: Ids,
+  clock: Clock.Clock,
+  admit: makeAdmit,
+})
+type Services = Effect.Success<typeof servicesOf>
 
 /** A start as it is asked for. Whatever it reads and stores is of this account. */
 interface Asked {
@@ -241,7 +241,7 @@ const planOf = Effect.fnUntraced(function* (
 
 /**
  * Plans a start of this workflow and stores its run: with its first step, owned by this process,
- * where there is room; else for whoever has room. Stale where the name of the start is taken or,
+ * where there is room; else for whoever has room. Stale where the idempotency key is taken or,
  * if `isCurrent`, the stored workflow is another one.
  */
 const startOf = Effect.fnUntraced(function* (
@@ -291,12 +291,22 @@ const startOf = Effect.fnUntraced(function* (
   )
 })
 
+/** The workflow of a start, as it is in the store. */
+const storedOf = Effect.fnUntraced(function* (
+  { workflows }: Services,
+  account: AccountId,
+  { workflowId }: StartRequest,
+) {
+  const found = yield* workflows.find(account, workflowId)
+  return Option.isSome(found) ? found.value : yield* new WorkflowNotFound({ workflowId })
+})
+
 /**
  * Starts what this process has kept of the workflow, if the store says that it is current, and else
- * the workflow as it is in the store. Stale only where the name of the start is taken.
+ * the workflow as it is in the store. Stale only where the idempotency key is taken.
  */
 const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
-  const { kept, workflows } = services
+  const { kept } = services
   const { account, request } = asked
   const known = kept.find(account, request.workflowId)
   if (known !== undefined) {
@@ -306,10 +316,9 @@ const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
     // Whatever stands against this start may not stand against the workflow as it is now.
     kept.drop(known)
   }
-  const found = yield* workflows.find(account, request.workflowId)
-  if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-  const run = yield* startOf(services, asked, found.value, false)
-  kept.keep(found.value)
+  const found = yield* storedOf(services, account, request)
+  const run = yield* startOf(services, asked, found, false)
+  kept.keep(found)
   return run
 })
 
@@ -357,9 +366,8 @@ const nobody = RunId.make("run")
 
 const estimate = (services: Services): Runs["Service"]["estimate"] =>
   Effect.fn("Runs.estimate")(function* (account, request) {
-    const found = yield* services.workflows.find(account, request.workflowId)
-    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-    const made = yield* planOf(services, { account, request }, found.value, nobody)
+    const workflow = yield* storedOf(services, account, request)
+    const made = yield* planOf(services, { account, request }, workflow, nobody)
     if (Result.isFailure(made)) {
       const problems = made.failure.map(({ message }) => message)
       return { problems, estimatedCredits: 0, nodes: [] }
@@ -369,9 +377,8 @@ const estimate = (services: Services): Runs["Service"]["estimate"] =>
 
 const validate = (services: Services): Runs["Service"]["validate"] =>
   Effect.fn("Runs.validate")(function* (account, request) {
-    const found = yield* services.workflows.find(account, request.workflowId)
-    if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: request.workflowId })
-    return validationOf(yield* planOf(services, { account, request }, found.value, nobody))
+    const workflow = yield* storedOf(services, account, request)
+    return validationOf(yield* planOf(services, { account, request }, workflow, nobody))
   })
 
 const cancel = ({ clock, notifier, runner, runs }: Services): Runs["Service"]["cancel"] =>
@@ -410,19 +417,8 @@ const wait = ({ runner, runs }: Services): Runs["Service"]["wait"] =>
     }
   })
 
-const make = Effect.gen(function* () {
-  const services: Services = {
-    runs: yield* RunStore,
-    workflows: yield* WorkflowStore,
-    kept: new WorkflowCache(),
-    graphs: yield* GraphCache,
-    runner: yield* Runner,
-    notifier: yield* RunNotifier,
-    ids: yield* Ids,
-    clock: yield* Clock.Clock,
-    admit: yield* makeAdmit,
-  }
-  return Runs.of({
+const make = Effect.map(servicesOf, (services) =>
+  Runs.of({
     start: start(services),
     startOnce: startOnce(services),
     validate: validate(services),
@@ -430,5 +426,5 @@ const make = Effect.gen(function* () {
     cancel: cancel(services),
     send: send(services),
     wait: wait(services),
-  })
-})
+  }),
+)

@@ -130,14 +130,15 @@ const testBody = (at: Timestamp): string =>
     null,
   )
 
-/** What all operations work with. */
-interface Services {
-  readonly store: WebhookStore["Service"]
-  readonly ids: Ids["Service"]
-  readonly clock: Clock.Clock
-  readonly vault: Vault["Service"]
-  readonly admit: Admit
-}
+/** The services of all operations. */
+const servicesOf = Effect.all({
+  store: WebhookStore,
+  ids: Ids,
+  clock: Clock.Clock,
+  vault: Vault,
+  admit: makeAdmit,
+})
+type Services = Effect.Success<typeof servicesOf>
 
 const redeliver = ({ store }: Services): Webhooks["Service"]["redeliver"] =>
   Effect.fn("Webhooks.redeliver")(function* (account, id) {
@@ -204,14 +205,7 @@ const rotate = (services: Services): Webhooks["Service"]["rotate"] =>
     return yield* opened(services, yield* services.store.rotateSecret(fresh, overlap))
   })
 
-const make = Effect.gen(function* () {
-  const services: Services = {
-    store: yield* WebhookStore,
-    ids: yield* Ids,
-    clock: yield* Clock.Clock,
-    vault: yield* Vault,
-    admit: yield* makeAdmit,
-  }
+const make = Effect.map(servicesOf, (services) => {
   const ensure = ensureSecrets(services)
   return Webhooks.of({
     redeliver: redeliver(services),

@@ -183,12 +183,13 @@ const describeAdded = (type: NodeType, node: Node, wanted: NewNode): AddedNode =
 }
 
 /** The services of all operations. */
-interface Services {
-  readonly store: WorkflowStore["Service"]
-  readonly types: NodeTypes["Service"]
-  readonly ids: Ids["Service"]
-  readonly clock: Clock.Clock
-}
+const servicesOf = Effect.all({
+  store: WorkflowStore,
+  types: NodeTypes,
+  ids: Ids,
+  clock: Clock.Clock,
+})
+type Services = Effect.Success<typeof servicesOf>
 
 const find = Effect.fnUntraced(function* ({ store }: Services, account: AccountId, id: WorkflowId) {
   const found = yield* store.find(account, id)
@@ -264,12 +265,7 @@ const decideAddition =
   }
 
 const make = Effect.gen(function* () {
-  const services: Services = {
-    store: yield* WorkflowStore,
-    types: yield* NodeTypes,
-    ids: yield* Ids,
-    clock: yield* Clock.Clock,
-  }
+  const services = yield* servicesOf
   const changes = yield* WorkflowChanges.make(services.store)
   return Workflows.of({
     create: Effect.fn("Workflows.create")(function* (account, content) {

@@ -119,7 +119,8 @@ export class WebhookStore extends Context.Service<
     /**
      * Makes a delivery due now, whatever its state, with as many attempts as a new one has. A
      * delivery that a dispatcher holds stays as it is. The receiver of its run no longer counts as
-     * gone. None: there is no such delivery.
+     * gone, so deliveries of the run that were due at once for that reason are sent at once. None:
+     * there is no such delivery.
      */
     readonly redeliver: (
       account: Scope,

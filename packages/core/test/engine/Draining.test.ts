@@ -2,6 +2,7 @@
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import type { RunId } from "@millrace/core/domain/Id"
 import { RunnerId } from "@millrace/core/domain/Id"
+import { Json } from "@millrace/core/domain/Json"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runner } from "@millrace/core/engine/Runner"
@@ -279,26 +280,29 @@ describe("a handler that cancels its own run", () => {
   )
 })
 
+/** A clock that counts who sleeps by it, and knows the longest sleep. */
+const counting = (clock: Clock.Clock) => {
+  const counts = { sleeping: 0, longest: 0 }
+  const sleep: typeof clock.sleep = (duration) =>
+    Effect.suspend(() => {
+      counts.sleeping += 1
+      counts.longest = Math.max(counts.longest, Duration.toMillis(duration))
+      return Effect.ensuring(
+        clock.sleep(duration),
+        Effect.sync(() => void (counts.sleeping -= 1)),
+      )
+    })
+  return { counts, clock: Object.assign({}, clock, { sleep }) }
+}
+
 describe("the timers of runs that have ended", () => {
   it.effect("do not stay", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
-      const clock = yield* Clock.Clock
-      let sleeping = 0
-      let longest = 0
-      const sleep: typeof clock.sleep = (duration) =>
-        Effect.suspend(() => {
-          sleeping += 1
-          longest = Math.max(longest, Duration.toMillis(duration))
-          return Effect.ensuring(
-            clock.sleep(duration),
-            Effect.sync(() => void (sleeping -= 1)),
-          )
-        })
-      const counting = Object.assign({}, clock, { sleep })
-      const server = yield* Effect.provideService(boot([...types, listen]), Clock.Clock, counting)
+      const { clock, counts } = counting(yield* Clock.Clock)
+      const server = yield* Effect.provideService(boot([...types, listen]), Clock.Clock, clock)
       yield* TestClock.adjust("1 second")
-      const idle = sleeping
+      const idle = counts.sleeping
       const runs = Context.get(server.context, Runs)
       for (const id of ["a", "b", "c", "d"]) {
         const drawn = [
@@ -323,9 +327,52 @@ describe("the timers of runs that have ended", () => {
       yield* gates.untilArrived("v")
       yield* TestClock.adjust(1)
       yield* runs.cancel(account, waiting.id)
-      assert.isAtMost(longest, 7_200_000)
+      assert.isAtMost(counts.longest, 7_200_000)
       // One timer for all of them may be left.
-      assert.isAtMost(sleeping, idle + 1)
+      assert.isAtMost(counts.sleeping, idle + 1)
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("are not even set where a handler has canceled its run", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      let cancel: (id: RunId) => Effect.Effect<unknown, unknown> = () => Effect.void
+      const ends = define({
+        key: "ends",
+        inputs: { input: Json },
+        outputs: {},
+        run: Effect.fnUntraced(function* () {
+          yield* cancel((yield* CurrentNode).runId)
+          return {}
+        }),
+      })
+      /** Waits for an hour once it has passed its gate. */
+      const waits = define({
+        key: "waits",
+        inputs: {},
+        outputs: {},
+        run: Effect.fnUntraced(function* () {
+          const { nodeId, suspend } = yield* CurrentNode
+          yield* gates.pass(nodeId)
+          return yield* suspend({ until: (yield* Clock.currentTimeMillis) + 3_600_000 }, null)
+        }),
+      })
+      const { clock, counts } = counting(yield* Clock.Clock)
+      const server = yield* Effect.provideService(boot([...types, ends, waits]), Clock.Clock, clock)
+      cancel = (id) => Context.get(server.context, Runs).cancel(account, id)
+      yield* TestClock.adjust("1 second")
+      const idle = counts.sleeping
+      const drawn = [node("a", "waits"), node("b", "gate"), node("c", "ends")]
+      const { id } = yield* start(drawn, [edge("b", "c")]).pipe(
+        Effect.provideContext(server.context),
+      )
+      yield* Effect.forEach(["a", "b"], gates.untilArrived)
+      // Both end before the next step, which begins the wait and calls the handler.
+      yield* Effect.forEach(["a", "b"], gates.open)
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* runOf(id)).status, "CANCELED")
+      assert.isAtMost(counts.sleeping, idle)
       yield* server.stop
     }).pipe(Effect.provide(shared())),
   )

@@ -1,13 +1,15 @@
 // The loop that drives the runs of a process.
 import { Json } from "@millrace/core/domain/Json"
 import { define } from "@millrace/core/engine/NodeDefinition"
+import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
+import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Context, Deferred, Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { shifted } from "./ShiftedClock.ts"
-import { account, boot, edge, Gates, node, shared, start, types } from "./TestEngine.ts"
+import { account, boot, edge, Gates, node, runOf, shared, start, types } from "./TestEngine.ts"
 
 describe("RunScheduler", () => {
   it.effect("gives a run that only waits back at once when the process stops", () =>
@@ -59,6 +61,131 @@ describe("RunScheduler", () => {
         assert.strictEqual((yield* runs.wait(account, id)).run.status, "COMPLETED")
       }
       yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+/**
+ * A process over a store that answers one commit late, however that is interrupted; and what the
+ * process logs.
+ */
+const answeringLate = Effect.fnUntraced(function* (holds: (commit: RunCommit) => boolean) {
+  const store = yield* RunStore
+  const [stored, answer] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+  const commit: typeof store.commit = (given) => {
+    const committed = store.commit(given)
+    if (!holds(given)) return committed
+    const late = Effect.andThen(Deferred.succeed(stored, undefined), Deferred.await(answer))
+    return Effect.uninterruptible(Effect.andThen(committed, late))
+  }
+  const lines: Array<unknown> = []
+  const server = yield* boot().pipe(
+    Effect.provideService(RunStore, { ...store, commit }),
+    Effect.provide(Logger.layer([Logger.make(({ message }) => void lines.push(message))])),
+  )
+  return { server, lines, store, stored: Deferred.await(stored), answer }
+})
+
+describe("a step whose answer comes late", () => {
+  it.effect("starts nothing once its run was canceled, and tells nobody", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const { answer, lines, server, stored } = yield* answeringLate(
+        ({ nodeRuns, run }) =>
+          nodeRuns.some(({ nodeId }) => nodeId === "a") && run.finishedAt === null,
+      )
+      const runs = Context.get(server.context, Runs)
+      const { id } = yield* start([node("a", "gate"), node("b", "gate")], [edge("a", "b")]).pipe(
+        Effect.provideContext(server.context),
+      )
+      yield* gates.untilArrived("a")
+      yield* gates.open("a")
+      yield* stored
+      yield* runs.cancel(account, id)
+      yield* Deferred.succeed(answer, undefined)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([gates.arrived, lines], [["a"], []])
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("is not waited for once its run was canceled", () =>
+    Effect.gen(function* () {
+      const [gates, store] = [yield* Gates, yield* RunStore]
+      let interrupted = 0
+      const hanging = Effect.onInterrupt(Effect.never, () =>
+        Effect.sync(() => void (interrupted += 1)),
+      )
+      const commit: typeof store.commit = (given) =>
+        given.nodeRuns.length > 0 ? hanging : store.commit(given)
+      const server = yield* Effect.provideService(boot(), RunStore, { ...store, commit })
+      const { id } = yield* start([node("a", "gate")]).pipe(Effect.provideContext(server.context))
+      yield* gates.untilArrived("a")
+      yield* gates.open("a")
+      yield* TestClock.adjust(1)
+      assert.strictEqual(interrupted, 0)
+      yield* Context.get(server.context, Runs).cancel(account, id)
+      yield* TestClock.adjust(1)
+      assert.strictEqual(interrupted, 1)
+      yield* server.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("a run that comes to a process", () => {
+  it.effect("while that stops has its first nodes executed, no others, and is given back", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const { answer, server, store, stored } = yield* answeringLate(
+        ({ expected }) => expected._tag === "New",
+      )
+      yield* Effect.forkChild(
+        start([node("a", "gate"), node("b", "gate")], [edge("a", "b")]).pipe(
+          Effect.provideContext(server.context),
+        ),
+      )
+      yield* stored
+      const other = yield* boot()
+      const stopping = yield* Effect.forkChild(server.stop)
+      yield* TestClock.adjust(1)
+      yield* Deferred.succeed(answer, undefined)
+      yield* gates.untilArrived("a")
+      yield* gates.open("a")
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(stopping)
+      const { items } = yield* store.list({ account, limit: 1 })
+      assert.deepStrictEqual([items[0]?.fence, gates.arrived], [3, ["a", "b"]])
+      assert.strictEqual(items[0]?.owner, Context.get(other.context, Runner).id)
+      yield* gates.open("b")
+      yield* TestClock.adjust("1 second")
+      yield* other.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("twice is executed once, by the later execution", () =>
+    Effect.gen(function* () {
+      const gates = yield* Gates
+      const first = yield* boot()
+      const { id } = yield* start([node("n", "gate")]).pipe(Effect.provideContext(first.context))
+      yield* gates.untilArrived("n")
+      const stopping = yield* Effect.forkChild(first.stop)
+      yield* TestClock.adjust("11 seconds")
+      yield* Fiber.join(stopping)
+      let commits = 0
+      const late = yield* answeringLate(() => (commits += 1) === 1)
+      const { answer, lines, server: second, store, stored } = late
+      yield* stored
+      yield* store.requeue(Context.get(second.context, Runner).id, [id])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(gates.arrived, ["n", "n"])
+      yield* Deferred.succeed(answer, undefined)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([gates.arrived, lines], [["n", "n"], []])
+      yield* gates.open("n")
+      yield* TestClock.adjust(1)
+      const { attempts, status } = yield* runOf(id)
+      assert.deepStrictEqual([status, attempts], ["COMPLETED", 3])
+      yield* second.stop
     }).pipe(Effect.provide(shared())),
   )
 })

@@ -10,14 +10,13 @@ import { csvHead, csvLineOf } from "@millrace/core/domain/StatementCsv"
 import { Accounting } from "@millrace/core/engine/Accounting"
 import { Keys } from "@millrace/core/engine/Keys"
 import { Quarantine } from "@millrace/core/engine/Quarantine"
-import { DeliveryNotFound } from "@millrace/core/engine/Refusals"
 import type { SigningSecret } from "@millrace/core/engine/Webhooks"
 import { overlapMillis, Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Suspect } from "@millrace/core/ports/RunStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import { Effect, Option, Redacted, Stream } from "effect"
+import { Effect, Redacted, Stream } from "effect"
 import { logStorage } from "../Errors.ts"
-import { detailOf } from "./DeliveryOperations.ts"
+import { read as readDelivery } from "./DeliveryOperations.ts"
 import type { AdminGroupName, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 import { balanceOf } from "./UsageOperations.ts"
@@ -111,12 +110,7 @@ const makeDeliveries = Effect.gen(function* () {
       })
       return Effect.map(page, valueOf)
     },
-    get: Effect.fnUntraced(function* ({ params }) {
-      const deliveryId = DeliveryId.make(params.id)
-      const found = yield* store.find(null, deliveryId)
-      if (Option.isNone(found)) return yield* new DeliveryNotFound({ deliveryId })
-      return valueOf(detailOf(found.value))
-    }),
+    get: ({ params }) => readDelivery(store, null, params.id),
     redeliver: ({ params }) =>
       Effect.map(webhooks.redeliver(null, DeliveryId.make(params.id)), valueOf),
   } satisfies Partial<OperationsOf<"webhooks">>

@@ -7,16 +7,29 @@ import { DeliveryId, RunId } from "@millrace/core/domain/Id"
 import { DeliveryNotFound, RunNotFound } from "@millrace/core/engine/Refusals"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import type { Scope } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option } from "effect"
 import type { OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 
 /** A delivery with its log; whose it is travels to operators only. */
-export const detailOf = ({ attempts, body, item }: DeliveryRecord): AdminDeliveryDetail => ({
+const detailOf = ({ attempts, body, item }: DeliveryRecord): AdminDeliveryDetail => ({
   ...item,
   body,
   attemptLog: attempts,
+})
+
+/** A delivery of an account; `null`: of any. */
+export const read = Effect.fnUntraced(function* (
+  store: WebhookStore["Service"],
+  account: Scope,
+  id: string,
+) {
+  const deliveryId = DeliveryId.make(id)
+  const found = yield* store.find(account, deliveryId)
+  if (Option.isNone(found)) return yield* new DeliveryNotFound({ deliveryId })
+  return { value: detailOf(found.value) }
 })
 
 /** The operations of the group `deliveries`. */
@@ -38,12 +51,7 @@ export const make = Effect.gen(function* () {
       }
       return { value }
     }),
-    get: Effect.fnUntraced(function* ({ account, params }) {
-      const deliveryId = DeliveryId.make(params.id)
-      const found = yield* store.find(account, deliveryId)
-      if (Option.isNone(found)) return yield* new DeliveryNotFound({ deliveryId })
-      return { value: detailOf(found.value) }
-    }),
+    get: ({ account, params }) => read(store, account, params.id),
     redeliver: ({ account, params }) =>
       Effect.map(webhooks.redeliver(account, DeliveryId.make(params.id)), (value) => ({ value })),
   } satisfies OperationsOf<"deliveries">

@@ -87,10 +87,7 @@ export class Places {
   }
 
   #queue(waiting: Waiting): void {
-    const { accountId } = waiting.entry.run
-    const line = this.queued.get(accountId) ?? Timeline.make<Waiting>()
-    this.queued.set(accountId, line)
-    line.add(waiting)
+    Timeline.of(this.queued, waiting.entry.run.accountId).add(waiting)
   }
 
   /** Open runs with an owner. */

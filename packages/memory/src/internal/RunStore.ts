@@ -132,11 +132,7 @@ class Runs {
   }
 
   timelineOf(account: AccountId): Timeline.Timeline<Entry> {
-    const known = this.timelines.get(account)
-    if (known !== undefined) return known
-    const timeline = Timeline.make<Entry>()
-    this.timelines.set(account, timeline)
-    return timeline
+    return Timeline.of(this.timelines, account)
   }
 
   /** The copy of a definition that all its runs share. */

@@ -88,10 +88,6 @@ export class Drawings {
   }
 
   #timelineOf(account: AccountId): Timeline.Timeline<Entry> {
-    const known = this.#timelines.get(account)
-    if (known !== undefined) return known
-    const timeline = Timeline.make<Entry>()
-    this.#timelines.set(account, timeline)
-    return timeline
+    return Timeline.of(this.#timelines, account)
   }
 }

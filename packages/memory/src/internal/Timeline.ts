@@ -23,6 +23,13 @@ export interface Timeline<A extends PagePosition> {
   ) => Page<B>
 }
 
+/** The timeline of a key; a new one is put into the map if there is none. */
+export const of = <K, A extends PagePosition>(timelines: Map<K, Timeline<A>>, key: K) => {
+  const timeline = timelines.get(key) ?? make<A>()
+  timelines.set(key, timeline)
+  return timeline
+}
+
 /** An empty timeline. */
 export const make = <A extends PagePosition>(): Timeline<A> => {
   const items: Array<A> = []

@@ -209,7 +209,7 @@ export class RunScheduler {
       execution: undefined,
       pending: undefined,
       isInLine: false,
-      isDue: this.#isDraining,
+      isDue: false,
       isOver: false,
       listeners: new Set(),
     }
@@ -271,7 +271,7 @@ export class RunScheduler {
   #step(live: LiveRun): void {
     live.isInLine = false
     const { execution } = live
-    if (execution === undefined || live.isOver || live.pending !== undefined) return
+    if (execution === undefined || live.isOver) return
     const signals = execution.take()
     if (signals.length === 0 && !live.isDue) return
     live.isDue = false
