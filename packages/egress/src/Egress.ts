@@ -1,12 +1,12 @@
 /**
- * The guard through which an address that a stranger gave is called.
+ * The guard for calls to URLs that strangers give.
  *
- * Guarantees: nothing is sent to an address that the policy does not permit. The URL's literal and
- * every address its name resolves to are judged, one bad address refuses them all, and the
- * connection goes to a judged address: a name that changes its mind in between gains nothing.
- * Redirects come back as they are. One timeout bounds the whole exchange, and the answer's size is
- * bounded. Where the policy bounds how many calls are under way, more of them wait in turn, and
- * their time begins when their turn comes. Leaves out: retries.
+ * Guarantees: nothing is sent to an address that the policy does not permit. The guard judges the
+ * address in the URL, or every address of its name; one bad address refuses the call. It connects
+ * to a judged address, so a name that resolves differently afterwards gains nothing. Redirects are
+ * not followed. One timeout bounds the whole call, and the answer's size is bounded. If the policy
+ * bounds the calls at the same time, further calls wait in turn; their timeout begins with their
+ * turn. Leaves out: retries.
  */
 import { Context, Effect, Layer, Option, Result } from "effect"
 import type { Address } from "./Address.ts"
@@ -31,21 +31,21 @@ export type { Answer } from "./internal/Exchange.ts"
 /** The methods that may be used. */
 export type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS"
 
-/** A call. What it says of bounds and protocols can only narrow what the policy permits. */
+/** A call. Its bounds and protocols can only narrow those of the policy. */
 export interface Call {
   readonly method: Method
   readonly url: string
-  /** On whose behalf, where the policy bounds calls: accounts that wait take turns. */
+  /** Who calls. Accounts with waiting calls take turns, if the policy bounds calls. */
   readonly account?: string
-  /** See `Headers.ts` for those that may not be set. */
+  /** `Headers.ts` lists the headers that may not be set. */
   readonly headers?: { readonly [name: string]: string }
   readonly body?: string | Uint8Array
   readonly timeoutMillis?: number
   readonly maxBodyBytes?: number
-  /** How much of the answer's beginning is kept; what is read beyond it is thrown away. */
+  /** How many bytes of the answer are kept; the rest is read and dropped. */
   readonly keptBodyBytes?: number
   readonly protocols?: ReadonlyArray<Protocol>
-  /** What to do with an answer that is larger than allowed; `fail` where nothing is said. */
+  /** What to do with an answer that is larger than allowed; `fail` by default. */
   readonly overflow?: "fail" | "truncate"
 }
 
@@ -53,21 +53,21 @@ export class Egress extends Context.Service<
   Egress,
   {
     /**
-     * Calls a URL and reads the whole answer, of any status. Fails with `EgressRefused` when the
-     * call is not allowed (nothing was sent then), and with `EgressFailed` when no answer came.
+     * Calls a URL and reads the whole answer, of any status. Fails with `EgressRefused` if the call
+     * is not allowed; then nothing was sent. Fails with `EgressFailed` if there was no answer.
      */
     readonly request: (call: Call) => Effect.Effect<Answer, EgressRefused | EgressFailed>
     /**
-     * Says whether a URL may be called as things are now: what it is and where its name leads.
-     * Fails with `EgressFailed` only when it is certain that the name has no address; a resolver
-     * that does not answer in time leaves the question to the call. Connects to nothing.
+     * Checks whether a URL may be called now: the URL itself, and the addresses of its name. Fails
+     * with `EgressFailed` only if the name certainly has no address. If the resolver does not
+     * answer in time, the check passes, and the call decides. Connects to nothing.
      */
     readonly judge: (url: string) => Effect.Effect<void, EgressRefused | EgressFailed>
   }
 >()("@millrace/egress/Egress") {
   /**
-   * The guard with a policy; what is left out is as in `httpsOnly`. An exception whose network is
-   * not in CIDR notation is a defect at start.
+   * The guard with a policy. Absent fields are those of `httpsOnly`. An exception whose network is
+   * not in CIDR notation is a defect when the layer is built.
    */
   static readonly layer = (
     policy: Partial<Policy> = {},
@@ -91,7 +91,7 @@ export class Egress extends Context.Service<
 const lower = (bound: number, wanted: number | undefined): number =>
   wanted === undefined ? bound : Math.min(bound, wanted)
 
-/** What bounds a call that begins now: never more than the policy allows. */
+/** The bounds of a call that begins now. They never exceed those of the policy. */
 const boundsOf = (policy: Policy, call: Call, deadlines: Deadlines) => {
   const timeoutMillis = lower(policy.timeoutMillis, call.timeoutMillis)
   return {
@@ -118,7 +118,7 @@ const outgoingOf = (
     overflow: call.overflow ?? "fail",
   }) satisfies Outgoing
 
-/** The addresses of a name, if every one of them may be called. */
+/** The addresses of a name, if all of them may be called. */
 const judged = (
   { reach }: CallTarget,
   found: ReadonlyArray<string>,
@@ -132,7 +132,7 @@ const judged = (
     : Effect.fail(EgressRefused.of(notPublic))
 }
 
-/** How long a resolver may take where the answer is not needed yet. */
+/** How long the resolver may take in `judge`. */
 const judgeMillis = 1_000
 
 const guard = (
@@ -143,7 +143,7 @@ const guard = (
   turns: Turns | undefined,
 ): Egress["Service"] => {
   const rules = rulesOf(policy)
-  /** Where a name leads, within the time that a call has. */
+  /** The addresses of a name, within the timeout of the call. */
   const addressesOf = (target: CallTarget, bounds: Bounds) =>
     resolve(bareHost(target.url.hostname)).pipe(
       Effect.mapError(() => EgressFailed.of("unresolvable", bounds)),

@@ -1,14 +1,14 @@
 /**
- * Which headers a stranger may set on a request.
+ * The headers that a stranger may set on a request.
  *
- * Guarantees: nothing that could split a request in two, change where it goes, or change how its
- * body is framed gets through. Leaves out: headers that a caller reserves for itself beyond these.
+ * Guarantees: an accepted header cannot split a request in two, change its destination, or change
+ * the framing of its body. Leaves out: further headers that a caller reserves for itself.
  */
 
-/** Headers of one request. */
+/** How many headers a request may have. */
 export const maxHeaders = 50
 
-/** Characters of all names and values of one request together. */
+/** How many characters all names and values of a request may have together. */
 export const maxHeaderLength = 8_192
 
 const reserved: ReadonlySet<string> = new Set([
@@ -40,7 +40,7 @@ const problemOfHeader = (name: string, value: string): string | undefined => {
   return fieldValue.test(value) ? undefined : `The value of the header ${shown} is not valid`
 }
 
-/** Why these headers may not be sent, as one sentence, or `undefined` when they may. */
+/** Why these headers may not be sent, as one sentence; `undefined` if they may. */
 export const problemOfHeaders = (headers: {
   readonly [name: string]: string
 }): string | undefined => {

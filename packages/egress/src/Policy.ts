@@ -1,21 +1,21 @@
 /**
- * What may be called: protocols, ports, networks and bounds, as data.
+ * Which calls are permitted: protocols, ports, networks and bounds, as data.
  *
- * Guarantees: a URL that passes {@link problemOfUrl} can still be refused once its name is
- * resolved, but one that is refused here is refused by the guard too. Networks are read once for
- * all calls, a URL and the address it spells out once for each. Leaves out: resolving.
+ * Guarantees: the guard refuses every URL that {@link problemOfUrl} refuses. It may refuse further
+ * URLs when it has resolved their names. Networks are parsed once for all calls. Leaves out:
+ * resolving.
  */
 import { Result } from "effect"
 import type { Address, Network } from "./Address.ts"
 import { isPublic, isWithin, literalOf, networkOf } from "./Address.ts"
 import type { CallBounds } from "./internal/Turns.ts"
 
-/** A protocol as a URL's `protocol` spells it. */
+/** A protocol, as in the `protocol` of a `URL`. */
 export type Protocol = "http:" | "https:"
 
-/** A network that may be called though it is not public. */
+/** A private network that may be called. */
 export interface Exception {
-  /** `127.0.0.1/32`. An IPv4 network never covers the IPv6 addresses that wrap it. */
+  /** `127.0.0.1/32`. An IPv4 network does not contain the IPv6 addresses that contain it. */
   readonly cidr: string
   /** Absent: every port. */
   readonly port?: number
@@ -23,26 +23,26 @@ export interface Exception {
   readonly protocols?: ReadonlyArray<Protocol>
 }
 
-/** What may be called, and how much of it. */
+/** Which calls are permitted, and their bounds. */
 export interface Policy {
   readonly protocols: ReadonlyArray<Protocol>
   readonly ports: ReadonlyArray<number>
   /** Exceptions for private installations, tests and the server's own demonstration. */
   readonly allow: ReadonlyArray<Exception>
-  /** For the whole exchange: resolving, connecting, headers and body. */
+  /** For the whole call: resolving, connecting, headers and body. */
   readonly timeoutMillis: number
-  /** Of an answer. */
+  /** How large an answer may be. */
   readonly maxBodyBytes: number
   /**
-   * How long a connection waits for the next call to the same origin at the same judged addresses;
-   * 0: every call has one of its own.
+   * How long an idle connection is kept for the next call to the same origin and the same judged
+   * addresses; 0: every call opens a connection.
    */
   readonly idleMillis: number
-  /** How many calls may be under way at once; more wait. Null: whoever calls bounds that. */
+  /** How many calls are made at the same time; further ones wait. Null: no bound. */
   readonly calls: CallBounds | null
 }
 
-/** The strict policy: https on its usual ports. Nothing private. */
+/** The strict policy: https on its usual ports, and no private network. */
 export const httpsOnly: Policy = {
   protocols: ["https:"],
   ports: [443, 8443],
@@ -53,7 +53,7 @@ export const httpsOnly: Policy = {
   calls: null,
 }
 
-/** The policy for graphs that fetch from the web: plain http too, up to a minute. */
+/** The policy for nodes that call the web: http, too, and a minute for each call. */
 export const openWeb: Policy = {
   ...httpsOnly,
   protocols: ["http:", "https:"],
@@ -61,7 +61,7 @@ export const openWeb: Policy = {
   timeoutMillis: 60_000,
 }
 
-/** Characters of a URL. */
+/** How many characters a URL may have. */
 export const maxUrlLength = 8_192
 
 const defaultPorts: { readonly [P in Protocol]: number } = { "http:": 80, "https:": 443 }
@@ -73,19 +73,19 @@ const isProtocol = (text: string): text is Protocol => text === "http:" || text 
 const portOf = (url: URL): number =>
   url.port === "" ? (isProtocol(url.protocol) ? defaultPorts[url.protocol] : 0) : Number(url.port)
 
-/** What a policy says of a URL, with its networks read. */
+/** The part of a policy that judges URLs, with parsed networks. */
 export interface Rules extends Pick<Policy, "protocols" | "ports"> {
   readonly allow: ReadonlyArray<Exception & { readonly network: Network }>
 }
 
-/** The rules of a policy; throws where an exception is not in CIDR notation. */
+/** The rules of a policy; throws if the network of an exception is not in CIDR notation. */
 export const rulesOf = ({ allow, ports, protocols }: Policy): Rules => ({
   protocols,
   ports,
   allow: allow.map((each) => ({ ...each, network: networkOf(each.cidr) })),
 })
 
-/** The rules for these protocols only: never wider than those they come from. */
+/** The same rules for only these protocols. */
 export const narrowed = (rules: Rules, protocols: ReadonlyArray<Protocol>): Rules => {
   const among = (all: ReadonlyArray<Protocol>) => all.filter((each) => protocols.includes(each))
   return {
@@ -95,9 +95,11 @@ export const narrowed = (rules: Rules, protocols: ReadonlyArray<Protocol>): Rule
   }
 }
 
-/** Where one protocol and port may lead: to anything public, and into networks. */
+/** Which addresses may be called by one protocol and port. */
 interface Reach {
+  /** True: all public ones. */
   readonly isOpen: boolean
+  /** And those in these networks. */
   readonly networks: ReadonlyArray<Network>
 }
 
@@ -115,19 +117,19 @@ const reachOf = (url: URL, { allow, ports, protocols }: Rules): Reach => {
   }
 }
 
-/** A URL that may be called if it leads to an address that may be. */
+/** A URL that may be called if its address may be. */
 export interface CallTarget {
   readonly url: URL
   readonly reach: Reach
-  /** The address that it spells out, judged; absent: it has a name, which is to be resolved. */
+  /** The judged address in the URL; `undefined` for a name, which is to be resolved. */
   readonly literal: Address | undefined
 }
 
-/** True when this address may be called as a URL says. */
+/** True if this address may be called. */
 export const permits = ({ isOpen, networks }: Reach, address: Address): boolean =>
   (isOpen && isPublic(address)) || networks.some((each) => isWithin(address, each))
 
-/** What is said of an address that is not public. It names no address. */
+/** The message about an address that is not public. It does not show the address. */
 export const notPublic = "The URL does not lead to a public address"
 
 const protocolProblem = (rules: Rules): string => {
@@ -147,7 +149,7 @@ const problemOfTarget = ({ literal, reach, url }: CallTarget, rules: Rules): str
   return literal === undefined || permits(reach, literal) ? undefined : notPublic
 }
 
-/** What a URL leads to, or why it may not be called, as one sentence. Resolves nothing. */
+/** The target of a URL, or why it may not be called, as one sentence. Resolves nothing. */
 export const targetOf = (text: string, rules: Rules): Result.Result<CallTarget, string> => {
   if (text.length > maxUrlLength) {
     return Result.fail(`The URL is longer than ${maxUrlLength} characters`)
@@ -160,8 +162,8 @@ export const targetOf = (text: string, rules: Rules): Result.Result<CallTarget, 
 }
 
 /**
- * Why a URL may not be called, as one sentence, or `undefined` when nothing speaks against it yet:
- * the check for the moment a URL is saved or a run is started. Resolves nothing.
+ * Why a URL may not be called, as one sentence; `undefined` if nothing is known against it. Use it
+ * when a URL is saved. Resolves nothing.
  */
 export const problemOfUrl = (url: string, policy: Policy): string | undefined => {
   const target = targetOf(url, rulesOf(policy))

@@ -1,14 +1,10 @@
 /**
- * Where things are: how addresses are matched, which there are beside the interface itself, and the
- * addresses that answers name.
+ * Addresses: how they are matched, those beside the interface itself, and those in answers.
  */
 import { Context } from "effect"
 import type { FindMyWay } from "effect/http"
 
-/**
- * How addresses are matched: exactly. An identifier of any length reaches its operation, which
- * then does not know it.
- */
+/** Addresses are matched exactly. An identifier of any length reaches its operation. */
 export const routerConfig: Partial<FindMyWay.RouterConfig> = {
   caseSensitive: true,
   ignoreDuplicateSlashes: false,
@@ -25,19 +21,19 @@ export const adminOpenapiPath = "/api/admin/openapi.json"
 /** The reference page. */
 export const docsPath = "/api/docs"
 
-/** Whether the process lives. */
+/** Answers while the process lives. */
 export const healthPath = "/healthz"
 
-/** Whether the process can work. */
+/** Answers 200 while the process can work. */
 export const readyPath = "/readyz"
 
-/** What stands before all addresses where the interface is mounted: empty, or `/automation`. */
+/** The path before all addresses if the interface is mounted: `/automation`; else empty. */
 export const BasePath = Context.Reference<string>("@millrace/http/BasePath", {
   defaultValue: () => "",
 })
 
-/** The address of a workflow, without what stands before all addresses. */
+/** The address of a workflow, without the base path. */
 export const workflowAddress = (id: string): string => `/api/v1/workflows/${encodeURIComponent(id)}`
 
-/** The address of a run, without what stands before all addresses. */
+/** The address of a run, without the base path. */
 export const runAddress = (id: string): string => `/api/v1/runs/${encodeURIComponent(id)}`

@@ -1,8 +1,9 @@
 /**
- * Letting operators pass, by the token that the server was started with.
+ * Checks the admin token.
  *
- * Guarantees: how long the comparison takes says nothing about the token; wrong tokens count
- * against their address as bad API keys do, and the right one passes whatever came before it.
+ * Guarantees: the time of the comparison tells nothing about the token. A wrong token counts
+ * against its address like a bad API key. The right token is accepted even if its address has sent
+ * too many wrong ones.
  */
 import { AdminAuthorization } from "@millrace/api/AdminAuthorization"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -12,8 +13,8 @@ import { FailedAuthLimiter } from "./internal/FailedAuthLimiter.ts"
 import { refuse, TokenRefused, TooManyBadTokens } from "./Errors.ts"
 
 /**
- * The token of the operators. Without one, which is the default, there is no interface for them. It
- * should be as hard to guess as an API key.
+ * The admin token. It should be as hard to guess as an API key. Without a token, which is the
+ * default, there is no interface for operators.
  */
 export const AdminToken = Context.Reference<Redacted.Redacted | undefined>(
   "@millrace/http/AdminToken",
@@ -29,7 +30,7 @@ const make = Effect.fnUntraced(function* (token: Redacted.Redacted) {
   return AdminAuthorization.of({
     operatorToken: Effect.fnUntraced(function* (operation, { credential }) {
       const text = Redacted.value(credential)
-      // Texts of any length become hashes of one length.
+      // Hashes have one length, so that they can be compared in constant time.
       if (Mac.timingSafeEqual(yield* hashOf(text), expected)) return yield* operation
       if (text === "") return yield* refuse(new TokenRefused())
       const request = yield* HttpServerRequest.HttpServerRequest
@@ -40,7 +41,7 @@ const make = Effect.fnUntraced(function* (token: Redacted.Redacted) {
   })
 })
 
-/** Lets pass who brings this token. */
+/** Accepts requests with this token. */
 export const layer = (
   token: Redacted.Redacted,
 ): Layer.Layer<AdminAuthorization, never, FailedAuthLimiter> =>

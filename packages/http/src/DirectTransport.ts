@@ -1,10 +1,9 @@
 /**
- * Calls to an engine in the same process: the operations themselves, without requests, addresses or
- * JSON as text.
+ * Calls the operations of an engine in the same process, without requests, addresses or JSON text.
  *
- * Guarantees: what is called is what a handler of the HTTP interface calls, and what is given is
- * read by the same schemas; an answer shares no object with the engine. Leaves out: API keys and
- * their limits, and the bounds of a request's body, since whoever calls is the application itself.
+ * Guarantees: it calls the same operations as the HTTP handlers, and reads arguments by the same
+ * schemas. An answer shares no object with the engine. Leaves out: API keys, their limits and the
+ * bounds of bodies, because the caller is the application itself.
  */
 import { Api } from "@millrace/api/Api"
 import { plainJson } from "@millrace/api/PlainJson"
@@ -25,7 +24,7 @@ import { items } from "./internal/RunStream.ts"
 
 export { Operations } from "./internal/Operations.ts"
 
-/** Runs an effect over the operations, until the signal is aborted. */
+/** Runs an effect that needs the operations, until the signal is aborted. */
 export type Execute = <A>(
   effect: Effect.Effect<A, Refusal, Operations>,
   signal: AbortSignal | undefined,
@@ -33,13 +32,13 @@ export type Execute = <A>(
 
 const written = { disableChecks: true } as const
 
-/** Writes answers of a form, each a copy. */
+/** Makes a function that writes answers of this form as copies. */
 const writerOf = (schema: Schema.Top) => {
   const encode = Schema.encodeUnknownSync(schema as Schema.Codec<unknown>)
   return (value: unknown): unknown => plainJson(encode(value, written), "answer")
 }
 
-/** How what a call brings is read, and what it answers is written. */
+/** Reads the arguments of a call, and writes its answer. */
 interface Codec {
   readonly read: (account: AccountId, call: TransportCall) => Effect.Effect<never, Refusal>
   readonly write: (value: unknown) => unknown
@@ -84,7 +83,7 @@ const codecs = new Map<OperationName, Codec>()
 const partsOfName = (operation: OperationName) =>
   operation.split(".") as [keyof (typeof Api)["groups"], string]
 
-/** Made when an operation is called for the first time. */
+/** The codec of an operation. It is made with the first call. */
 const codecOf = (operation: OperationName): Codec => {
   const [group, name] = partsOfName(operation)
   const endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> = Api.groups[group].endpoints
@@ -102,7 +101,7 @@ const wireEventOf = (item: RunSnapshot | RunEvent): WireEvent =>
     ? { event: "snapshot", data: writeSnapshot(item) }
     : { id: String(item.sequence), event: item.type, data: writeEvent(item) }) as WireEvent
 
-/** Events as they happen; whoever stops reading ends it. */
+/** Events as they happen. The stream ends when its reader stops. */
 const streamOf = (
   execute: Execute,
   source: Source,

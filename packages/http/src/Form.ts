@@ -1,8 +1,8 @@
 /**
- * Whether a value from outside has the form that is asked for: the one place that says so in a
- * sentence, for bodies of requests and for what is given to an engine in the same process.
+ * Validates values from outside: the bodies of requests, and the arguments of an engine in the same
+ * process. A value of the wrong form is refused in one sentence.
  *
- * Leaves out: whether it is JSON, and how large it may be.
+ * Leaves out: whether the value is JSON, and how large it may be.
  */
 import { unknownFieldsOf } from "@millrace/api/Closed"
 import { sentenceOf } from "@millrace/api/Sentence"
@@ -10,8 +10,8 @@ import { Result, Schema } from "effect"
 import { InvalidRequest } from "./Errors.ts"
 
 /**
- * Makes what reads JSON of this form, or names everything that is wrong with it; the first thing
- * only where that is asked for. `root` is what the value as a whole is called.
+ * Makes a reader of JSON of this form. A refusal names every problem, or only the `"first"` one.
+ * `root` names the whole value in the sentence.
  */
 export const reader = <A, I>(schema: Schema.Codec<A, I>, root: string) => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))

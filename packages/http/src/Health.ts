@@ -1,8 +1,8 @@
 /**
- * Whether the process lives and whether it can work, for whatever watches it. No key needed.
+ * Tells load balancers and supervisors whether the process lives, and whether it can work. It needs
+ * no key.
  *
- * Guarantees: an answer within a second, whatever the store does. Leaves out: what a process that
- * cannot work does about it.
+ * Guarantees: an answer within a second, even if the store does not answer.
  */
 import { secretOf } from "@millrace/core/domain/ApiKey"
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
@@ -17,23 +17,23 @@ import { healthPath, readyPath } from "./Addresses.ts"
 import { answerOf, logStorage, ShuttingDown } from "./Errors.ts"
 
 /**
- * True once the process is about to stop and wants no more requests, though it answers them still.
- * By default never; whoever stops servers provides it.
+ * True if the process is about to stop: it still answers requests, but wants no further ones. Never
+ * true by default; a server that can stop provides it.
  */
 export const IsDraining = Context.Reference<() => boolean>("@millrace/http/IsDraining", {
   defaultValue: () => () => false,
 })
 
-/** How long the store may take to answer, to count as reachable. */
+/** A store that takes longer to answer counts as unreachable. */
 const reachableMillis = 1_000
 
 const ok = HttpServerResponse.jsonUnsafe({ status: "ok" })
 
-/** A server that can work, and what its operator should know all the same. */
+/** The answer of a server that can work, with a warning for its operator. */
 const readyWith = (warning: string | undefined) =>
   warning === undefined ? ok : HttpServerResponse.jsonUnsafe({ status: "ok", warnings: [warning] })
 
-/** Nobody's account, and nobody's key: asking with them finds nothing and changes nothing. */
+/** An account, a workflow and a key that do not exist. Looking for them changes nothing. */
 const nobody = AccountId.make("acc_nobody")
 const nothing = WorkflowId.make("wf_nothing")
 const noKey = Redacted.make(secretOf(new Uint8Array(32), "mr_"))
@@ -44,7 +44,7 @@ const ready = HttpRouter.use(
     const keys = yield* Keys
     const isDraining = yield* IsDraining
     const { aheadMillis } = yield* StoreClock
-    // Admission is what every request begins with, and a store that only reads refuses it.
+    // Every request begins with an admission. A database that is read-only fails in it.
     const admission = Effect.catchTag(keys.admit(noKey), "StorageError", (error) =>
       error.cause instanceof Unsupported ? Effect.void : Effect.fail(error),
     )
@@ -61,8 +61,8 @@ const ready = HttpRouter.use(
 
 /**
  * `/healthz`: 200 as long as the process answers. `/readyz`: 200 while the process can work; 503
- * with the reason while the store does not answer, and once the process is about to stop. A machine
- * whose clock is off by more than two seconds can work: `warnings` of a 200 says so.
+ * with the reason while the store does not answer, and when the process is about to stop. If the
+ * machine's clock is wrong by more than two seconds, the process can work, and `warnings` says so.
  */
 export const layer: Layer.Layer<
   never,

@@ -1,8 +1,8 @@
 /**
  * The whole HTTP interface as a layer of routes, alone or beside other routes.
  *
- * Leaves out: listening, and the services behind it. Serve it with {@link routerConfig}, and with
- * `disableLogger` unless you want a log line per request: these cost a third of the throughput.
+ * Leaves out: listening, and the services behind it. Serve it with {@link routerConfig}. Set
+ * `disableLogger`, unless you want a log line per request; they cost a third of the throughput.
  */
 import { Api } from "@millrace/api/Api"
 import { HttpApiBuilder } from "effect/http-api"

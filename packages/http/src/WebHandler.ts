@@ -23,7 +23,7 @@ type PerRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
 
 const routes = Layer.provide(HttpApp.layer, HttpServer.layerServices)
 
-/** Without a slash at the end. */
+/** The base path without a slash at its end. */
 const normalize = (basePath: string): string => basePath.replace(/\/+$/, "")
 
 /** Removes the base path. An address outside of it becomes unknown. */

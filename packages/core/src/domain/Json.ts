@@ -111,8 +111,8 @@ class Copier {
 }
 
 /**
- * A frozen copy of a value, or why it is not JSON. A cycle counts as nesting that is too deep. A key
- * whose value is `undefined` counts as absent, as in JSON text.
+ * A frozen copy of a value, or why it is not JSON. A cycle counts as nesting that is too deep. A
+ * key whose value is `undefined` counts as absent, as in JSON text.
  */
 export const frozenCopy = (
   value: unknown,

@@ -1,9 +1,9 @@
 /**
  * Connections to judged addresses, each for one call at a time.
  *
- * Guarantees: connects to one of the given addresses and to nothing else, whatever the name
- * resolves to by now; a connection serves a further call only where that one's origin is the same
- * and its judgement allowed the same addresses. Leaves out: judging the addresses.
+ * Guarantees: connects only to one of the given addresses, even if the name resolves to others by
+ * now. A connection serves a further call only if that call has the same origin and the same
+ * addresses. Leaves out: judging the addresses.
  */
 import "./NodeVersion.ts"
 import type { LookupFunction, Socket } from "node:net"
@@ -11,19 +11,19 @@ import { isIP } from "node:net"
 import { buildConnector, Client } from "undici"
 import { bareHost, canonical } from "../Address.ts"
 
-/** Where to connect. */
+/** The destination of a connection. */
 export interface Destination {
   readonly url: URL
-  /** Checked, as {@link canonical} spells them; at least one. */
+  /** Judged addresses in the spelling of {@link canonical}; at least one. */
   readonly addresses: ReadonlyArray<string>
-  /** Of the attempt to connect. */
+  /** How long connecting may take. */
   readonly timeoutMillis: number
 }
 
-/** Bytes of an answer's headers. */
+/** How many bytes the headers of an answer may have. */
 const maxHeaderBytes = 16_384
 
-/** Says which of the checked addresses a name has; never asks anybody. */
+/** A lookup that answers with the given addresses and asks no resolver. */
 const fixedLookup =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_hostname, options, callback) => {
@@ -32,17 +32,17 @@ const fixedLookup =
     else callback(null, all[0]?.address ?? "", all[0]?.family ?? 4)
   }
 
-/** A connection that reached somebody else than it was sent to. */
+/** The connection reached an address that it was not sent to. */
 export class WrongPeer extends Error {}
 
-/** One connection, which is made when it is first used. */
+/** One connection. It is opened with the first call. */
 export class Connection {
   readonly key: string
   readonly client: Client
-  /** True where it may wait for another call. */
+  /** True if it may be kept for another call. */
   readonly isKept: boolean
   phase: "connecting" | "connected" = "connecting"
-  /** True once a call has ended so that another one may follow. */
+  /** True if its last call ended in a way that allows another one. */
   isFree = false
   #opening: Socket | undefined
 
@@ -74,8 +74,8 @@ export class Connection {
       autoSelectFamily: true,
     })
     return (options, callback) => {
-      // The connector returns its socket though its type does not say so: an interrupted attempt
-      // must not go on knocking until it times out.
+      // The connector returns its socket, although its type does not say so. The socket is
+      // destroyed when the call is interrupted. Else it would go on connecting until the timeout.
       this.#opening = connect({ ...options, ...servername }, (error, socket) => {
         if (error !== null) return callback(error, null)
         if (addresses.includes(canonical(socket.remoteAddress ?? ""))) {
@@ -98,7 +98,7 @@ export class Connections {
     this.#idleMillis = idleMillis
   }
 
-  /** A connection that nobody else uses until it is given back. */
+  /** A connection for one caller, until it is given back. */
   take(destination: Destination): Connection {
     const { addresses, url } = destination
     const key = `${url.origin} ${addresses.toSorted().join(" ")}`
@@ -123,7 +123,7 @@ export class Connections {
 
   #open(key: string, destination: Destination): Connection {
     const connection = new Connection(key, destination, this.#idleMillis)
-    // The other side has hung up, or it has waited long enough.
+    // The other side has closed it, or it was idle for too long.
     connection.client.on("disconnect", () => this.#forget(connection))
     return connection
   }

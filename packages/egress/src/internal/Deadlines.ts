@@ -1,18 +1,18 @@
 /**
- * The moments by which the calls under way have to be over, watched by one fiber for all of them.
+ * The deadlines of all calls in progress. One fiber watches them.
  *
- * Guarantees: nothing expires early, or once it is removed; a deadline that comes before all others
- * is noticed; where none is left, nothing sleeps and no timer runs. Adding and removing take no
- * longer where there are many. Leaves out: ending what has expired; whoever added it does that.
+ * Guarantees: no deadline expires early, or after it was removed. A new deadline that comes before
+ * all others is kept, too. Without deadlines there is no timer. Adding and removing take constant
+ * time. Leaves out: ending a call whose deadline has expired; its `expire` does that.
  */
 import type { Fiber } from "effect"
 import { Clock, Duration, Effect } from "effect"
 
-/** What has to be over by a moment. */
+/** One deadline. */
 export interface Deadline {
-  /** As {@link Deadlines.after} counts. */
+  /** In the time of {@link Deadlines.after}. */
   readonly at: number
-  /** Called once at most, and never while the deadline is being added. Must not throw. */
+  /** Called once at most, and never within `add`. Must not throw. */
   readonly expire: () => void
 }
 
@@ -32,7 +32,7 @@ export class Deadlines {
     this.#fork = fork
   }
 
-  /** By the clock that is in force now. */
+  /** Uses the current clock. */
   static readonly make: Effect.Effect<Deadlines> = Effect.gen(function* () {
     return new Deadlines(yield* Clock.Clock, Effect.runForkWith(yield* Effect.context()))
   })
@@ -47,10 +47,10 @@ export class Deadlines {
     this.#sleepUntil(deadline.at)
   }
 
-  /** For what is over. Does nothing where it has expired. */
+  /** Removes a deadline. Does nothing if the deadline has expired. */
   remove(deadline: Deadline): void {
-    // As long as others are left, the sleeper sleeps on: to find the next deadline whenever a call
-    // ends would cost more than waking in vain once in a while.
+    // While others are left, the sleeper keeps its time. To look for the next deadline whenever a
+    // call ends would cost more than to wake in vain sometimes.
     if (this.#pending.delete(deadline) && this.#pending.size === 0) this.#stop()
   }
 
@@ -73,12 +73,12 @@ export class Deadlines {
     this.#wakesAt = Infinity
   }
 
-  /** A timer may come a little early: what is not due yet is slept for once more. */
+  /** A timer may fire a little early. Then the fiber sleeps again. */
   #wake(): void {
     this.#sleeper = undefined
     this.#wakesAt = Infinity
     const now = this.#now()
-    // What is not a number is no reason to wait for ever.
+    // A deadline that is NaN counts as due, so that its call does not wait for ever.
     const due = [...this.#pending].filter(({ at }) => !(at > now))
     for (const each of due) if (this.#pending.delete(each)) each.expire()
     if (this.#pending.size === 0) return

@@ -1,9 +1,9 @@
 /**
- * One request and one answer over a connection that nobody else uses meanwhile.
+ * One request and its answer, over a connection of their own.
  *
- * Guarantees: follows no redirect; reads and keeps no more of the answer than asked for; whatever
- * ends otherwise than with a whole answer leaves no connection behind, also when interrupted; fails
- * when its deadline comes. Leaves out: judging the addresses.
+ * Guarantees: follows no redirect. Reads and keeps no more of the answer than asked for. Fails at
+ * the deadline. Unless the whole answer arrived, the connection is closed, also after an
+ * interruption. Leaves out: judging the addresses.
  */
 import { Effect, Exit } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
@@ -14,32 +14,32 @@ import type { Deadlines } from "./Deadlines.ts"
 import type { ExchangeReason } from "./Failure.ts"
 import { EgressFailed, reasonOf } from "./Failure.ts"
 
-/** What is sent, and where to. */
+/** A request, its destination and its bounds. */
 export interface Outgoing {
   readonly method: string
   readonly url: URL
-  /** Checked, as {@link canonical} spells them; at least one. */
+  /** Judged addresses in the spelling of `canonical`; at least one. */
   readonly addresses: ReadonlyArray<string>
   readonly headers: { readonly [name: string]: string }
   readonly body: string | Uint8Array | null
-  /** When it has to be over, as the deadlines count. */
+  /** In the time of `Deadlines.after`. */
   readonly deadline: number
-  /** Of the attempt to connect, and what a failure names. */
+  /** How long connecting may take; the message of a timeout shows it. */
   readonly timeoutMillis: number
   readonly maxBodyBytes: number
-  /** How much of its beginning is kept. */
+  /** How many bytes of the answer are kept. */
   readonly keptBodyBytes: number
-  /** What to do with an answer that is larger: fail, or keep its beginning. */
+  /** Whether a larger answer is a failure, or its beginning is kept. */
   readonly overflow: "fail" | "truncate"
 }
 
-/** What came back. */
+/** The answer. */
 export interface Answer {
   readonly status: number
   /** Names in lower case; several values of one name joined by `, `. */
   readonly headers: { readonly [name: string]: string }
   readonly body: Uint8Array
-  /** True when `body` is only the beginning. */
+  /** True if `body` is only the beginning. */
   readonly truncated: boolean
 }
 
@@ -57,7 +57,7 @@ class Beginning {
     this.#most = most
   }
 
-  /** Bytes that came so far. */
+  /** How many bytes have arrived. */
   get size(): number {
     return this.#size
   }
@@ -66,7 +66,7 @@ class Beginning {
     this.#size += chunk.byteLength
     const room = this.#most - this.#kept
     if (room <= 0) return
-    // A copy, because the rest of a chunk would be held in memory with its beginning.
+    // A copy, because a view would keep the whole chunk in memory.
     const part = chunk.byteLength > room ? Uint8Array.from(chunk.subarray(0, room)) : chunk
     this.#chunks.push(part)
     this.#kept += part.byteLength
@@ -95,7 +95,7 @@ const failureOf = (error: unknown, connection: Connection, { url }: Outgoing): E
 
 type End = Exit.Exit<Answer, EgressFailed>
 
-/** Hears what comes back over a connection, and says once how it ended. */
+/** Gathers the answer from a connection. Calls `onEnd` at the end. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #outgoing: Outgoing
   readonly #connection: Connection
@@ -118,7 +118,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    // What comes before the answer itself, as "early hints", ends nothing.
+    // May be called several times: "early hints" come before the answer.
     this.#status = status
     this.#headers = headers
   }
@@ -166,7 +166,7 @@ const send = (connection: Connection, outgoing: Outgoing, exchange: Exchange): v
   }
 }
 
-/** Sends a request to checked addresses and reads the answer. */
+/** Sends a request to judged addresses and reads the answer. */
 export const exchange = (
   outgoing: Outgoing,
   connections: Connections,

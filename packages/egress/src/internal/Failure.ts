@@ -1,12 +1,12 @@
 /**
- * How a call can end without an answer, in a few classes.
+ * Why a call ended without an answer.
  *
- * Guarantees: messages are one sentence and name no address, so that they tell a stranger nothing
- * about the network behind us. Leaves out: retrying.
+ * Guarantees: a message is one sentence and shows no address, so a stranger learns nothing about
+ * our network. Leaves out: retrying.
  */
 import { Data } from "effect"
 
-/** What went wrong with a call that was allowed. */
+/** Why a permitted call failed. */
 export type FailureReason =
   | "timeout"
   | "refused"
@@ -17,7 +17,7 @@ export type FailureReason =
   | "protocol"
   | "crowded"
 
-/** The call is not allowed, now or ever: nothing was sent. */
+/** The call is not permitted. Nothing was sent. */
 export class EgressRefused extends Data.TaggedError("EgressRefused")<{
   readonly reason: "blocked"
   readonly message: string
@@ -27,13 +27,13 @@ export class EgressRefused extends Data.TaggedError("EgressRefused")<{
   }
 }
 
-/** What sentences about a call's failure speak of. */
+/** The bounds that messages show. */
 export interface Bounds {
   readonly timeoutMillis: number
   readonly maxBodyBytes: number
 }
 
-/** How an exchange can end; `crowded` is a call that was not begun. */
+/** Why a call failed that had begun. A `crowded` call has not begun. */
 export type ExchangeReason = Exclude<FailureReason, "crowded">
 
 const sentences: { readonly [R in ExchangeReason]: (bounds: Bounds) => string } = {
@@ -46,7 +46,7 @@ const sentences: { readonly [R in ExchangeReason]: (bounds: Bounds) => string } 
   protocol: () => "The answer is not valid HTTP",
 }
 
-/** The call was allowed, but no answer came of it. Something may have been sent. */
+/** The call was permitted, but there was no answer. Something may have been sent. */
 export class EgressFailed extends Data.TaggedError("EgressFailed")<{
   readonly reason: FailureReason
   readonly message: string
@@ -77,8 +77,8 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : ""
 
 /**
- * The class of what a connection failed with. `securing`: it was still being made, with TLS, and
- * what is no failure of the network then is one of the certificate or of the handshake.
+ * The reason for an error of a connection. With `securing`, the connection was being made with TLS.
+ * Then an unknown error is one of the certificate or of the handshake.
  */
 export const reasonOf = (error: unknown, securing: boolean): ExchangeReason => {
   const code = codeOf(error)

@@ -1,11 +1,11 @@
 /**
- * Which Node this package needs, checked when it is loaded: imported before what an older one
- * cannot load, so that a sentence is shown in place of the error of a library.
+ * Checks the version of Node when this module is loaded. It is imported before the libraries that
+ * an older Node cannot load, so that the user gets a sentence instead of an error of a library.
  *
- * Leaves out: other runtimes, which say that they are a Node of some version.
+ * Leaves out: other runtimes. They report a version of Node, too.
  */
 
-/** The oldest Node that will do, as `engines` of every package has it. */
+/** The oldest Node that works. `engines` of every package has the same version. */
 export const needed = "22.19"
 
 const numbersOf = (version: string): readonly [major: number, minor: number] => {
@@ -13,7 +13,7 @@ const numbersOf = (version: string): readonly [major: number, minor: number] => 
   return [major, minor]
 }
 
-/** Why a Node of this version (`20.20.2`) will not do; `undefined` when it will. */
+/** Why a Node of this version (`20.20.2`) does not work; `undefined` if it works. */
 export const problemOf = (version: string): string | undefined => {
   const [major, minor] = numbersOf(version)
   const [neededMajor, neededMinor] = numbersOf(needed)

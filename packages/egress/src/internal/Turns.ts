@@ -1,25 +1,24 @@
 /**
- * Who may call now: so many calls at once, in all, to one origin, and for one account.
+ * Bounds the calls at the same time: in all, to one origin, and for one account.
  *
- * A call beyond a bound waits until one that has ended makes room for it. Then the accounts that
- * wait take turns, and so do the origins that one of them waits for, so that whoever wants many
- * calls delays its own more than those of others.
+ * A call beyond a bound waits until another call has ended. Accounts with waiting calls take turns,
+ * and so do the origins of an account. So an account with many calls delays mostly its own calls.
  *
- * Guarantees: no bound is ever exceeded; nothing waits that could be made; calls of one account to
- * one origin are made in the order in which they came; whoever is interrupted while it waits leaves
- * the line. Leaves out: how long a call may wait; whoever makes it says that by interrupting it.
+ * Guarantees: no bound is exceeded, and no call waits without need. Calls of one account to one
+ * origin are made in the order in which they came. An interrupted call no longer waits. Leaves out:
+ * how long a call may wait; the caller interrupts it.
  */
 import { Effect } from "effect"
 import { EgressFailed } from "./Failure.ts"
 
-/** How many calls may be under way at once, and how many may wait. */
+/** How many calls may be made at the same time, and how many may wait. */
 export interface CallBounds {
   readonly atOnce: number
-  /** To one origin (scheme, host and port), whoever calls. */
+  /** To one origin (scheme, host and port), by all accounts. */
   readonly perOrigin: number
-  /** For one account, wherever they go. */
+  /** For one account, to all origins. */
   readonly perAccount: number
-  /** Calls of one account that wait; one more of them fails. */
+  /** Waiting calls of one account; a further call fails. */
   readonly waitingPerAccount: number
 }
 
@@ -28,11 +27,11 @@ interface QueuedCall {
   readonly account: string
   readonly origin: string
   hasStarted: boolean
-  /** Called when it may start, where it has to wait. */
+  /** Called when a waiting call may start. */
   onStart: () => void
 }
 
-/** What waits of one account: by origin, the one whose turn was longest ago first. */
+/** The waiting calls of one account, by origin; the origin whose turn was longest ago is first. */
 interface Line {
   readonly origins: Map<string, Set<QueuedCall>>
   size: number
@@ -44,7 +43,7 @@ const add = (counts: Map<string, number>, key: string, by: number): void => {
   else counts.delete(key)
 }
 
-/** Puts an entry behind all others. */
+/** Moves an entry to the end. */
 const toEnd = <V>(map: Map<string, V>, key: string, value: V): void => {
   map.delete(key)
   map.set(key, value)
@@ -53,7 +52,7 @@ const toEnd = <V>(map: Map<string, V>, key: string, value: V): void => {
 /** The turns of one guard. Mutable; every method but `inTurn` is one synchronous step. */
 export class Turns {
   readonly #bounds: CallBounds
-  /** By account, the one whose turn was longest ago first. */
+  /** By account; the account whose turn was longest ago is first. */
   readonly #lines = new Map<string, Line>()
   readonly #origins = new Map<string, number>()
   readonly #accounts = new Map<string, number>()
@@ -63,7 +62,7 @@ export class Turns {
     this.#bounds = bounds
   }
 
-  /** Makes a call of an account to an origin in its turn. */
+  /** Makes a call when it is its turn. Fails if too many calls of the account wait. */
   inTurn<A, E, R>(
     account: string,
     origin: string,
@@ -90,7 +89,7 @@ export class Turns {
     })
   }
 
-  /** A call that has started, or one that waits; `undefined` where too many do. */
+  /** The new call, started or waiting; `undefined` if too many wait. */
   #join(account: string, origin: string): QueuedCall | undefined {
     const queued: QueuedCall = { account, origin, hasStarted: false, onStart: () => undefined }
     if (this.#hasRoom(queued)) {
@@ -120,7 +119,7 @@ export class Turns {
     }
   }
 
-  /** The first that waits and could be made now; its account and its origin go to the end. */
+  /** The next waiting call that may start; its account and its origin go to the end. */
   #next(): QueuedCall | undefined {
     if (this.#total >= this.#bounds.atOnce) return undefined
     for (const [account, line] of this.#lines) {

@@ -21,7 +21,7 @@ import type { AdminGroupName, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 import { balanceOf } from "./UsageOperations.ts"
 
-/** A call that names an account, a run or a delivery. */
+/** A call with the id of an account, a run or a delivery. */
 interface ById {
   readonly params: { readonly id: string }
 }
@@ -84,7 +84,7 @@ const makeCredits = Effect.map(Accounting, (accounting): OperationsOf<"credits">
 /** The owner of the operators' cursors. */
 const operators = AccountId.make("operators")
 
-/** A delivery without an attempt. */
+/** A new delivery, which has no attempt yet. */
 const itemOf = ({ body: _, headers: __, origin: ___, ...head }: Delivery): DeliveryItem => ({
   ...head,
   state: "PENDING",

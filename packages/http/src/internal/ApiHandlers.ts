@@ -1,8 +1,8 @@
 /**
- * The operations over HTTP: each endpoint reads its request, calls its operation, and dresses the
- * answer or the refusal.
+ * The operations over HTTP. The handler of an endpoint reads the request, calls the operation, and
+ * sets the headers of the answer or the refusal.
  *
- * Guarantees: nothing of an operation is decided here; bodies are read in one place.
+ * Leaves out: the operations themselves.
  */
 import { AdminApi } from "@millrace/api/AdminApi"
 import type { AdminAuthorization } from "@millrace/api/AdminAuthorization"
@@ -72,7 +72,7 @@ const handlerOf = <R>(
 
 const streamHeaders = { "cache-control": "no-store", "x-accel-buffering": "no" }
 
-/** Follows a run. A stream has one of the places that keys and server have. */
+/** Follows a run. A stream takes a slot of its key and of the server. */
 const follower = ({ follow }: Operations["Service"]) => {
   const slots = new StreamSlots()
   return Effect.fnUntraced(function* (input: Input<"runs", "events">) {
@@ -87,7 +87,7 @@ const follower = ({ follow }: Operations["Service"]) => {
   })
 }
 
-/** What takes the handlers of a group, whichever it is. */
+/** The handlers of any group. */
 interface Handlers {
   readonly handleRaw: (name: string, handler: unknown) => unknown
 }

@@ -1,9 +1,9 @@
 /**
- * Who may pass: a key within its limits. The one place that asks, for operations and for addresses
- * where there is nothing.
+ * Authenticates requests: a key within its limits is admitted. Operations use it, and so do unknown
+ * addresses.
  *
- * Guarantees: a bad token costs no key anything; a good one passes whatever else came from its
- * address. Leaves out: what becomes of the request.
+ * Guarantees: a bad token counts against no key. A good token is admitted even if its address has
+ * sent too many bad ones. Leaves out: answering the request.
  */
 import type { WorkflowId } from "@millrace/core/domain/Id"
 import type { Window } from "@millrace/core/domain/Quota"
@@ -15,13 +15,13 @@ import type { HttpServerRequest } from "effect/http"
 import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import { KeyRefused, LimitExceeded, TooManyBadTokens } from "../Errors.ts"
 
-/** What authentication decides about a request. */
+/** The decision about a request. */
 export type AuthDecision =
   | Extract<Admission, { readonly _tag: "Admitted" }>
   | { readonly _tag: "Limited"; readonly window: Window; readonly refusal: LimitExceeded }
   | { readonly _tag: "Refused"; readonly refusal: KeyRefused | TooManyBadTokens }
 
-/** The headers that tell of a key's limits (specification, part 8). */
+/** The headers that show a key's limits (specification, part 8). */
 export const rateHeadersOf = ({ remaining, resetAt }: Window) => ({
   "x-ratelimit-remaining": String(remaining),
   "x-ratelimit-reset": String(resetAt),
@@ -61,8 +61,9 @@ export class Authenticator extends Context.Service<
   Authenticator,
   {
     /**
-     * Takes the request out of its key's quota, or says why not. `ahead` names the workflow that
-     * it will read, which may then come with the answer. No token at all counts as no bad one.
+     * Counts the request against its key's quota, or says why it is refused. `ahead` names the
+     * workflow that the request will read; the answer may contain it. A request without a token
+     * does not count as one with a bad token.
      */
     readonly ask: (
       request: HttpServerRequest.HttpServerRequest,
@@ -71,7 +72,6 @@ export class Authenticator extends Context.Service<
     ) => Effect.Effect<AuthDecision, StorageError>
   }
 >()("@millrace/http/Authenticator") {
-  /** Counts bad tokens for itself. */
   static readonly layer: Layer.Layer<Authenticator, never, Keys | FailedAuthLimiter> = Layer.effect(
     Authenticator,
     Effect.suspend(() => make),

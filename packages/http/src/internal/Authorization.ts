@@ -1,10 +1,10 @@
 /**
- * Admitting requests: the key, its limits and the headers that tell of them (specification, parts 5
- * and 8).
+ * Admits requests by their API keys, and adds the headers that show the keys' limits
+ * (specification, parts 5 and 8).
  *
- * Guarantees: key and limits are one step of the store, taken before anything of the request but
- * its route is looked at; every answer that got so far carries the rate headers, errors included.
- * What the request is sure to read is asked for in the same step.
+ * Guarantees: one step of the store checks key and limits, before anything but the route of the
+ * request is read. Every answer to a request with a good key has the rate headers, also an error.
+ * If the operation only reads a workflow, the same step reads it.
  */
 import { Authorization, CurrentKey } from "@millrace/api/Authorization"
 import { WorkflowId } from "@millrace/core/domain/Id"
@@ -17,15 +17,15 @@ import { Authenticator, rateHeadersOf } from "./Authenticator.ts"
 import { addHeaders, refuse } from "../Errors.ts"
 
 /**
- * The workflow that the request names, where it came with the admission: none where the account has
- * no such workflow, `undefined` where nobody has looked yet.
+ * The workflow of the request, if it came with the admission. None: the account has no such
+ * workflow. `undefined`: it was not read.
  */
 export const WorkflowAhead = Context.Reference<Option.Option<Workflow> | undefined>(
   "@millrace/http/WorkflowAhead",
   { defaultValue: () => undefined },
 )
 
-/** The workflow that an operation is nothing but reading; a bad identifier is refused later. */
+/** The workflow that the operation reads, if it does nothing else. */
 const aheadOf = (
   group: HttpApiGroup.Top,
   endpoint: HttpApiEndpoint.Top,
@@ -54,7 +54,7 @@ const makeAuthorization = Effect.map(Authenticator, (authenticator) =>
   }),
 )
 
-/** Admits by bearer key. */
+/** Admits requests by the API key in `Authorization`. */
 export const layer: Layer.Layer<Authorization, never, Authenticator> = Layer.effect(
   Authorization,
   makeAuthorization,

@@ -1,11 +1,11 @@
 /**
- * Reading the JSON body of a request: the one place that decides what a body may be.
+ * Reads the JSON body of a request. Nothing else reads bodies.
  *
- * Guarantees: at most `bodyBytes` are read, and nothing of a body that is announced as larger: its
- * client is not even told to go on where it asked (`Expect: 100-continue`). The text is valid UTF-8
- * and JSON whose numbers are finite and whose depth and number of values are bounded, so that all
- * that is kept of it can be written again; an empty body counts as `{}`. Refuses in this order:
- * media type and content coding, size, depth, encoding, syntax, number of values, form.
+ * Guarantees: reads at most `bodyBytes`, and nothing of a body whose `Content-Length` is larger; a
+ * client that sent `Expect: 100-continue` is then not told to go on. The text is valid UTF-8 and
+ * JSON. Its numbers are finite, and its depth and number of values are bounded, so every part of it
+ * can be written as JSON again. An empty body counts as `{}`. Refuses in this order: media type and
+ * content coding, size, depth, encoding, syntax, number of values, form.
  */
 import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
@@ -16,7 +16,7 @@ import { BodyTooLarge, Compressed, InvalidRequest, NotJson, refuse } from "../Er
 import * as Form from "../Form.ts"
 import { problemOfDepth, problemOfValues } from "./JsonBounds.ts"
 
-/** Beyond so many characters only the first problem of a body is named: naming costs time. */
+/** Of a longer body only the first problem is named, because naming all of them takes time. */
 const fullReportLength = 65_536
 
 const isJson = (contentType: string): boolean => {
@@ -25,7 +25,7 @@ const isJson = (contentType: string): boolean => {
   return type === "application/json" && /^charset="?utf-8"?$/.test(charset ?? "charset=utf-8")
 }
 
-/** True unless the bytes are compressed: a small body could then stand for a large one. */
+/** True unless the bytes are compressed. A small compressed body could become a large one. */
 const isPlain = (contentEncoding: string): boolean =>
   contentEncoding.trim().toLowerCase() === "identity"
 
@@ -75,8 +75,8 @@ const readBytes = Effect.fnUntraced(function* (
 })
 
 /**
- * A reader of bodies of this form: the body, and the bytes that it came as. A content type that is
- * not given counts as JSON.
+ * A reader of bodies of this form. It returns the body and its bytes. Without a `Content-Type`, a
+ * body counts as JSON.
  */
 export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
   const read = Form.reader(schema, "body")

@@ -1,10 +1,10 @@
 /**
- * The opaque cursor of a listing: where the next page begins, and the filter it belongs to.
+ * The opaque cursor of a listing: the start of the next page, and the filter of the listing.
  *
- * Guarantees: a cursor that was edited, cut, or made for another account or listing is refused. It
- * is signed (HMAC-SHA256) with a key derived from the account, which no answer shows: enough
- * against mistakes and mix-ups. That key is no secret of the deployment, so a cursor grants
- * nothing: what it holds is checked like any input and only selects from the caller's own account.
+ * Guarantees: a cursor that was edited, cut, or made for another account or listing is refused,
+ * because it is signed (HMAC-SHA256). The signing key is derived from the account's id, which no
+ * answer shows. That protects against mistakes. It need not protect against an attacker: the
+ * content of a cursor is checked like any input, and selects only from the caller's own account.
  */
 import { isStorable } from "@millrace/api/Text"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -22,7 +22,7 @@ export type ListingName = typeof ListingName.Type
 
 const StorableText = Schema.String.check(isStorable)
 
-/** What a listing is narrowed to. */
+/** The filter of a listing. */
 export const Filter = Schema.Struct({
   workflowId: Schema.optionalKey(StorableText),
   status: Schema.optionalKey(RunStatus),
@@ -33,7 +33,7 @@ export const Filter = Schema.Struct({
 })
 export type Filter = typeof Filter.Type
 
-/** What a cursor says. */
+/** The content of a cursor. */
 export interface Bookmark {
   readonly filter: Filter
   readonly after: PagePosition
@@ -97,7 +97,7 @@ const make = Effect.gen(function* () {
       const bytes = Base64Url.decode(cursor)
       if (Result.isFailure(bytes)) return yield* refused
       const content = bytes.success.subarray(tagLength)
-      // Compared as text, so that two spellings of the same bytes are not two cursors.
+      // Compared as text: base64 has several spellings of the same bytes, and only one is a cursor.
       if (join(yield* tagOf(account, content), content) !== cursor) return yield* refused
       const said = read(text.decode(content))
       if (Option.isNone(said) || said.value[0] !== listing) return yield* refused

@@ -1,5 +1,5 @@
 /**
- * What the operations on deliveries do: reads go to the store, redelivery to the engine.
+ * The operations on deliveries. Reads go to the store, redelivery to the engine.
  */
 import type { AdminDeliveryDetail } from "@millrace/api/AdminWebhookWire"
 import type { DeliveryRecord } from "@millrace/core/domain/Delivery"
@@ -13,7 +13,7 @@ import { Effect, Option } from "effect"
 import type { OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 
-/** A delivery with its log; whose it is travels to operators only. */
+/** A delivery with its log. Only operators are shown its account. */
 const detailOf = ({ attempts, body, item }: DeliveryRecord): AdminDeliveryDetail => ({
   ...item,
   body,
@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
       const value = yield* paginate(account, "deliveries", ofRun, ({ state }, page) =>
         store.list({ account, runId, state, ...page }),
       )
-      // A run that has deliveries is there; only an empty page leaves it open.
+      // A run with deliveries exists. After an empty page, the run is looked for.
       if (value.items.length === 0 && Option.isNone(yield* runs.find(account, runId))) {
         return yield* new RunNotFound({ runId })
       }

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document and a reference page made from it, both without a key. The page brings its
- * own script and asks nobody else for anything, so it works offline.
+ * The OpenAPI document, and a reference page made from it. Both need no key. The page has its own
+ * script and loads nothing from other servers, so it works offline.
  */
 import { Api } from "@millrace/api/Api"
 import { Effect, Layer } from "effect"

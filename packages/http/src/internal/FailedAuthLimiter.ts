@@ -1,10 +1,9 @@
 /**
- * How many bad tokens an address may try: a budget for each minute, in this process's memory.
+ * Limits the bad tokens of an address per minute. The counts are in this process's memory.
  *
- * Guarantees: only bad tokens are counted and only they are turned away, so whoever shares the
- * address with a guesser keeps working; what is kept is bounded, however many addresses there are.
- * Leaves out: where the address comes from. It is the peer of the socket, unless whoever serves
- * says that the peer is a proxy to be believed.
+ * Guarantees: only bad tokens are counted and limited, so a good key works even if its address is
+ * shared with somebody who guesses. The number of counts is bounded. Leaves out: finding the
+ * address. It is the peer of the socket, or what a trusted proxy forwards.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { minuteMillis } from "@millrace/core/domain/Timestamp"
@@ -12,10 +11,10 @@ import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import * as NetAddress from "effect/net/NetAddress"
 
-/** Whom a bad token is put down to where there is no address, or no room for one more. */
+/** The source of bad tokens without an address, and of those that find no room for a count. */
 const anybody = ""
 
-/** One guesser is given a whole network of 64 bits where addresses are as plenty as in IPv6. */
+/** The address; of IPv6 only its first 64 bits, because one user has all addresses below them. */
 const sourceOf = (address: string): string =>
   Result.match(NetAddress.ipFromString(address), {
     onFailure: () => anybody,
@@ -31,15 +30,15 @@ export class FailedAuthLimiter extends Context.Service<
   FailedAuthLimiter,
   {
     /**
-     * Counts a bad token of this request's sender. Answers how many seconds to wait once there were
-     * too many this minute.
+     * Counts a bad token of this request's address. If there were too many this minute, answers how
+     * many seconds to wait.
      */
     readonly count: (
       request: HttpServerRequest.HttpServerRequest,
     ) => Effect.Effect<number | undefined>
   }
 >()("@millrace/http/FailedAuthLimiter") {
-  /** Counts of its own. The bounds are those in force when it is made. */
+  /** The bounds are those of `CurrentLimits` when the layer is built. */
   static readonly layer: Layer.Layer<FailedAuthLimiter> = Layer.effect(
     FailedAuthLimiter,
     Effect.map(CurrentLimits, ({ badTokenSources, badTokensPerMinute }) => {

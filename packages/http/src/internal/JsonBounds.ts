@@ -1,10 +1,10 @@
 /**
- * How large a body may be as JSON: how deep, and of how many values.
+ * Bounds the depth of a JSON body and the number of its values.
  *
- * Guarantees: depth is bounded before the text is parsed, in one pass over its bytes, so that a
- * hostile one costs nothing; whatever passes can be walked by recursion, and written again, because
- * its numbers are finite; a refusal names the place and never the value. Leaves out: bytes, which
- * are counted while they are read, and the form, which a schema knows.
+ * Guarantees: the depth is checked before the text is parsed, in one pass over the bytes. An
+ * accepted body can be walked by recursion, and written as JSON again, because its numbers are
+ * finite. A refusal names the place and never shows the value. Leaves out: the number of bytes,
+ * and the form.
  */
 import { placeOf } from "@millrace/api/Sentence"
 import type { Limits } from "@millrace/core/domain/Limits"
@@ -12,7 +12,7 @@ import type { Limits } from "@millrace/core/domain/Limits"
 const [quote, backslash] = [0x22, 0x5c]
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** The text between two places, as the key that it is. */
+/** The key that is written between two places. */
 const keyBetween = (bytes: Uint8Array, from: number, to: number): ReadonlyArray<PropertyKey> => {
   try {
     return [JSON.parse(new TextDecoder().decode(bytes.subarray(from, to))) as string]
@@ -21,7 +21,7 @@ const keyBetween = (bytes: Uint8Array, from: number, to: number): ReadonlyArray<
   }
 }
 
-/** The place behind a text that begins at `from`. */
+/** The place after the JSON string that begins at `from`. */
 const endOfText = (bytes: Uint8Array, from: number): number => {
   let at = from + 1
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
@@ -29,15 +29,15 @@ const endOfText = (bytes: Uint8Array, from: number): number => {
 }
 
 /**
- * Says that JSON text is nested too deep, and in which field, or `undefined`. Texts do not count,
- * whatever is in them; the bytes need not be JSON. An object or array alone is one level.
+ * Says in which field JSON text is nested too deep; `undefined` if it is not. The content of
+ * strings does not count. The bytes need not be JSON. An object or array alone is one level.
  */
 export const problemOfDepth = (
   bytes: Uint8Array,
   { bodyDepth }: Pick<Limits, "bodyDepth">,
 ): string | undefined => {
   let depth = 0
-  // The last text of the outermost object: in front of what is nested, that is its key.
+  // The last string directly in the outermost object. Before a nested value, that is its key.
   let [keyFrom, keyTo] = [0, 0]
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!
@@ -93,9 +93,9 @@ class Walk {
 }
 
 /**
- * Says which bound a parsed body goes beyond, or `undefined`. An object or array alone is one
- * value; keys do not count. Costs one visit per value, and none beyond the bound. The body is one
- * that {@link problemOfDepth} has nothing against.
+ * Says which bound a parsed body exceeds; `undefined` if it exceeds none. An object or array alone
+ * is one value; keys do not count. Visits no value beyond the bound. The body must have passed
+ * {@link problemOfDepth}.
  */
 export const problemOfValues = (
   body: unknown,

@@ -1,5 +1,5 @@
 /**
- * The catalogue of node types. It cannot change while a process lives, so it is written once.
+ * The catalogue of node types. It cannot change while the process lives, so it is made once.
  */
 import type { NodeType as WireNodeType } from "@millrace/api/NodeTypeWire"
 import type { NodeType } from "@millrace/core/domain/NodeType"
@@ -8,7 +8,7 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Effect } from "effect"
 import type { OperationsOf } from "./Operation.ts"
 
-/** A type as a node of it looks before anybody has set anything. */
+/** A type, with the ports of a node that has no settings. */
 const describe = (type: NodeType): WireNodeType => {
   const settings = settingsOf({ id: type.key, type: type.key, position: { x: 0, y: 0 } })
   const ports = type.portsOf(settings)

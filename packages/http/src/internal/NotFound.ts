@@ -1,11 +1,10 @@
 /**
- * Requests to addresses where there is nothing, and with methods that an address does not have:
- * they are answered as such, and counted as any other.
+ * Counts requests to unknown addresses, and with methods that an address does not have, like any
+ * other request.
  *
- * Guarantees: nobody gets around a limit, or learns which tokens are good, by asking for nothing:
- * a key pays for the request and is told of its limits, a bad token counts against its address.
- * Leaves out: requests without a token, which are told what they would be told anyway, and the
- * interface for operators.
+ * Guarantees: with such requests nobody can exceed a limit or find out which tokens are good. The
+ * request counts against its key, and the answer shows the key's limits. A bad token counts against
+ * its address. Leaves out: requests without a token, and the interface for operators.
  */
 import { limited } from "@millrace/core/engine/StoreDeadline"
 import type { Layer, Types } from "effect"
@@ -15,11 +14,11 @@ import type { AuthDecision } from "./Authenticator.ts"
 import { Authenticator, rateHeadersOf } from "./Authenticator.ts"
 import { answerOf, logStorage, UnknownRoute } from "../Errors.ts"
 
-/** The bearer token of a request, as operations read it; empty where there is none. */
+/** The bearer token of a request, read as for operations; empty if there is none. */
 const tokenOf = ({ headers }: HttpServerRequest.HttpServerRequest): Redacted.Redacted =>
   Redacted.make(/^bearer +(.+)$/is.exec(headers["authorization"] ?? "")?.[1] ?? "")
 
-/** Where operators are spoken to; keys and their limits have no say there. */
+/** True for the interface for operators, which needs no API key. */
 const isForOperators = ({ url }: HttpServerRequest.HttpServerRequest): boolean =>
   url.startsWith("/api/admin/")
 
@@ -27,7 +26,7 @@ type Answer = HttpServerResponse.HttpServerResponse
 
 const codes = new Set(["unknown_route", "method_not_allowed"])
 
-/** True for an answer that no operation gave. */
+/** True for an answer that comes from no operation. */
 const isNotFound = ({ body, headers, status }: Answer): boolean =>
   (status === 404 && body._tag === "Empty") || codes.has(headers["x-error-code"] ?? "")
 
@@ -70,8 +69,8 @@ const make = Effect.map(
 )
 
 /**
- * Watches every route of the router, those of others too. To be added before whatever dresses
- * answers.
+ * Watches every route of the router, also routes of other modules. Add it before the middleware
+ * that sets headers of answers.
  */
 export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter | Authenticator> =
   HttpRouter.middleware(make, { global: true })

@@ -1,8 +1,8 @@
 /**
- * The form of an operation without HTTP: what a call brings, what it answers or is refused for.
- * Types only, and all of them follow from the definitions of the two interfaces.
+ * The types of operations without HTTP: input, answer and refusals. All of them are derived from
+ * the definitions of the two interfaces.
  *
- * Leaves out: following a run, whose answer is a stream.
+ * Leaves out: following a run, because its answer is a stream.
  */
 import type { AdminApi } from "@millrace/api/AdminApi"
 import type { Api } from "@millrace/api/Api"
@@ -11,20 +11,20 @@ import type { Effect } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import type { ErrorOf, Refusal } from "../Errors.ts"
 
-/** Whose call it is, and with which API key if it came with one. */
+/** The account of a call, and its API key if it has one. */
 export interface Caller {
   readonly account: AccountId
   readonly keyId?: KeyId | undefined
 }
 
-/** What an operation answers, and what it says beside it. */
+/** The answer of an operation, and the facts that HTTP puts into headers. */
 export interface OperationAnswer<A> {
   readonly value: A
   /** The revision of the workflow in the answer, in quotes. */
   readonly etag?: string
-  /** Where the thing is that was made, from `/api/v1` on. */
+  /** The address of what was made, from `/api/v1` on. */
   readonly location?: string
-  /** True where an earlier start under the same idempotency key gave this answer. */
+  /** True if an earlier start with the same idempotency key gave this answer. */
   readonly isReplay?: boolean
 }
 
@@ -43,7 +43,7 @@ type Part<Name extends string, S> = [S] extends [never]
   ? {}
   : { readonly [K in Name]: S extends { readonly Type: infer A } ? A : never }
 
-/** What a call brings, checked; unless it is an operator's, whose it is. A body has its bytes. */
+/** The checked input of a call, and the bytes of its body. Not an operator's: with its caller. */
 export type Input<
   G extends keyof Groups,
   N extends keyof Endpoints<G>,
@@ -65,12 +65,12 @@ type RefusalOf<E> = {
     : never
 }[Refusal["_tag"]]
 
-/** What every operation of a group does that answers once. */
+/** The operations of a group, except streams. */
 export type OperationsOf<G extends keyof Groups> = {
   readonly [N in Exclude<keyof Endpoints<G> & string, "events">]: (
     input: Input<G, N>,
   ) => Effect.Effect<OperationAnswer<Success<EndpointOf<G, N>>>, RefusalOf<EndpointOf<G, N>>>
 }
 
-/** Any operation, seen without its types: the table of operations has checked them. */
+/** Any operation without its types. The table of operations has checked them. */
 export type Operation = (input: never) => Effect.Effect<OperationAnswer<unknown>, Refusal>

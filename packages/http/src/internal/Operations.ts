@@ -1,8 +1,8 @@
 /**
- * Every operation of `/api/v1` without HTTP: what the handlers call, and the transport of an engine
- * within the same process.
+ * Every operation of `/api/v1` without HTTP. The HTTP handlers call them, and so does the transport
+ * of an engine in the same process.
  *
- * Leaves out: who may call, and how a call travels.
+ * Leaves out: who may call.
  */
 import { Context, Effect, Layer } from "effect"
 import { Digest } from "effect/crypto"
@@ -30,7 +30,6 @@ const make = Effect.gen(function* () {
 export class Operations extends Context.Service<Operations, Effect.Success<typeof make>>()(
   "@millrace/http/Operations",
 ) {
-  /** Over the engine's services and its stores. */
   static readonly layer = Layer.effect(Operations, make).pipe(
     Layer.provide([Cursors.layer, Digest.layerWebCrypto]),
   )

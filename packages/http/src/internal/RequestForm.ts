@@ -1,8 +1,9 @@
 /**
- * The form of what stands before a body: path, query and headers.
+ * Refuses requests whose path, query or headers have the wrong form.
  *
- * Guarantees: a query that is not UTF-8 is refused, where whoever reads it would put U+FFFD; what
- * is wrong is named by its place and never repeated. Leaves out: addresses that are nobody's.
+ * Guarantees: a query that is not UTF-8 is refused; otherwise U+FFFD would replace the bad bytes. A
+ * refusal names the place of a wrong value and never shows the value. Leaves out: bodies, and
+ * unknown addresses.
  */
 import { RequestForm } from "@millrace/api/Authorization"
 import { sentenceOf } from "@millrace/api/Sentence"
@@ -21,10 +22,10 @@ type Rejected = Effect.Effect<
   HttpServerRequest.HttpServerRequest
 >
 
-/** Words what is wrong with a part of the request. */
+/** Refuses a request, and names what is wrong with a part of it. */
 const wordFor = (error: HttpApiError.HttpApiSchemaError) =>
   error.kind === "Body" || error.kind === "ResponseHeaders"
-    ? // Our own answer did not have its form: a fault, not the client's.
+    ? // Our own answer has the wrong form, which is a fault of the server.
       Effect.die(error.cause)
     : refuse(new InvalidRequest({ message: sentenceOf(error.cause.issue, places[error.kind]) }))
 

@@ -1,17 +1,17 @@
 /**
- * The name of a request: on its answer as `X-Request-Id`, and in the log beside what went wrong.
+ * The identifier of a request: in the answer as `X-Request-Id`, and in the log with a failure.
  */
 import { Context, Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 
-/** The name of the request being handled. */
+/** The identifier of the current request. */
 export const CurrentRequestId = Context.Reference<string>("@millrace/http/CurrentRequestId", {
   defaultValue: () => "none",
 })
 
 /**
- * A source of names: drawn once per process and counted from there, because a name must be
- * different from all others but need not be a secret.
+ * Makes identifiers: a random part for the process, and a count. They must be unique, but need not
+ * be secret.
  */
 export const makeSource: Effect.Effect<() => string, never, SecureRandom.SecureRandom> = Effect.gen(
   function* () {

@@ -1,5 +1,5 @@
 /**
- * What the operations on runs do: reads go to the store, decisions to the engine.
+ * The operations on runs. Reads go to the store, everything else to the engine.
  */
 import type { RunDetail, RunItem, RunRead } from "@millrace/api/RunWire"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -49,7 +49,7 @@ const detailOf = (record: RunRecord): RunDetail => {
 
 const readOf = (record: RunRecord): RunRead => ({ ...itemOf(record.run), ...detailOf(record) })
 
-/** The records asked for, in the order in which each was first asked for. */
+/** The records in the order in which their ids were first asked for. */
 const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) => {
   const byId = new Map<string, RunRecord>(records.map((record) => [record.run.id, record]))
   return ids.flatMap((id) => byId.get(id) ?? [])
@@ -112,7 +112,7 @@ const makeWrites = Effect.gen(function* () {
   } satisfies Partial<OperationsOf<"runs">>
 })
 
-/** Finds what a stream of events is of; `undefined` where there is nothing more to come. */
+/** Finds the source of a stream of events; `undefined` if no further event can come. */
 const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers) =>
   Effect.fnUntraced(function* ({ account, headers, params }: Input<"runs", "events">) {
     const id = RunId.make(params.id)
@@ -132,11 +132,11 @@ const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers
   }),
 )
 
-/** The operations of the group `runs`, and what is no operation of HTTP: to wait for one. */
+/** The operations of the group `runs`, following a run, and waiting for one. */
 export const make = Effect.gen(function* () {
   const runs = yield* Runs
   const operations: OperationsOf<"runs"> = { ...(yield* makeReads), ...(yield* makeWrites) }
-  /** The run once it has ended, as `get` answers it. */
+  /** Waits until the run has ended. The answer is that of `get`. */
   const wait = (account: AccountId, id: RunId) => Effect.map(runs.wait(account, id), readOf)
   return { operations, wait, follow: yield* makeFollow }
 })

@@ -1,8 +1,7 @@
 /**
  * The events of a run as data and as server-sent events.
  *
- * Guarantees: a stream ends with the run. Leaves out: where events come from, which is
- * `RunFollowers`'.
+ * Guarantees: a stream ends with the run. Leaves out: finding events; `RunFollowers` does that.
  */
 import type { RunRead } from "@millrace/api/RunWire"
 import {
@@ -21,7 +20,7 @@ const written = { disableChecks: true } as const
 const snapshotText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(SnapshotBody)))
 const eventText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(EventBody)))
 
-/** An event as it is told. */
+/** An event on the wire. */
 const bodyOf = ({ at, ...event }: RunEvent): EventBody => ({
   ...event,
   success: event.error === null,
@@ -34,28 +33,28 @@ const frameOf = (item: Item): string => {
   return `id: ${item.sequence}\nevent: ${item.type}\ndata: ${eventText(item, written)}\n\n`
 }
 
-/** What a stream gives: the run as it is, its events, and that nothing has come for long. */
+/** An item of a stream: the run as it is, an event, or a sign that nothing has come for long. */
 export type Item = SnapshotBody | EventBody | "silence"
 
-/** What a stream is of. */
+/** The run of a stream, and where the stream begins. */
 export interface Source {
   readonly followers: Followers
   readonly account: AccountId
   readonly record: RunRecord
-  /** How the run is shown. */
+  /** The run on the wire. */
   readonly run: RunRead
-  /** The number of the event after which the stream goes on. */
+  /** The number of the event before the first of the stream. */
   readonly after: number
 }
 
-/** What is sent next, and whether more follows. */
+/** The next items, and whether more follow. */
 const itemsOf = (news: News): readonly [ReadonlyArray<Item>, Option.Option<void>] => {
   if (news === "over") return [[], Option.none()]
   if (news === "silence") return [["silence"], Option.some(undefined)]
   return [news.map(bodyOf), isEnd(news.at(-1)!.type) ? Option.none() : Option.some(undefined)]
 }
 
-/** What a stream gives. Follows the run until the scope closes. */
+/** The items of a stream. Follows the run until the scope closes. */
 export const items = Effect.fnUntraced(function* ({
   account,
   after,
@@ -71,7 +70,7 @@ export const items = Effect.fnUntraced(function* ({
   )
 })
 
-/** The same as server-sent events; what comes at once is one text. */
+/** The same as server-sent events. Items that come together are one text. */
 export const frames = (source: Source) =>
   Effect.map(
     items(source),

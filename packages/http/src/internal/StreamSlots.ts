@@ -1,19 +1,19 @@
 /**
- * How many streams are open, by key and in all.
+ * Bounds the open streams, by key and in all.
  *
- * Guarantees: never more than allowed. Leaves out: how long a stream lasts.
+ * Leaves out: how long a stream lasts.
  */
 import type { KeyId } from "@millrace/core/domain/Id"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { Effect, type Scope } from "effect"
 import { TooManyStreams } from "../Errors.ts"
 
-/** Counts streams. Mutable; a process needs one. */
+/** Counts streams. Mutable; one per process. */
 export class StreamSlots {
   readonly #byKey = new Map<KeyId, number>()
   #all = 0
 
-  /** Takes a place until the scope closes; refused when there is none. */
+  /** Takes a slot until the scope closes. Fails if none is free. */
   readonly take = (key: KeyId): Effect.Effect<void, TooManyStreams, Scope.Scope> =>
     Effect.flatMap(CurrentLimits, ({ streamsAtOnce, streamsPerKey }) =>
       Effect.acquireRelease(

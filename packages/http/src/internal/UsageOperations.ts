@@ -1,5 +1,5 @@
 /**
- * What an account has and has used, read from the ledger and the runs.
+ * The balance of an account, and what its runs have used.
  */
 import type { Balance } from "@millrace/api/UsageApi"
 import type { CreditAccount } from "@millrace/core/domain/Ledger"
@@ -11,10 +11,10 @@ import { Clock, Effect } from "effect"
 import { InvalidRequest } from "../Errors.ts"
 import type { OperationsOf } from "./Operation.ts"
 
-/** How many days before the last one are told of where nothing was asked for. */
+/** How many days before the last day are shown by default. */
 const daysBefore = 29
 
-/** A balance as it is told to whoever it belongs to. */
+/** A balance on the wire. */
 export const balanceOf = (account: CreditAccount): Balance => ({
   metered: account.metered,
   posted: account.posted,

@@ -1,7 +1,7 @@
 /**
- * What the operations on workflows do: reads go to the store, decisions to the engine.
+ * The operations on workflows. Reads go to the store, everything else to the engine.
  *
- * Guarantees: every answer with a workflow says its revision.
+ * Guarantees: every answer with a workflow has its revision as `ETag`.
  */
 import type { CreateWorkflow } from "@millrace/api/WorkflowWire"
 import { WorkflowId } from "@millrace/core/domain/Id"
@@ -40,8 +40,8 @@ const answerNew = (workflow: Workflow): OperationAnswer<Workflow> => ({
 const noRevision = -1
 
 /**
- * The revision that an `If-Match` asks for: none for `*`, since a change asks for existence anyway.
- * A tag that is not ours matches nothing. Several tags are not supported.
+ * The revision in an `If-Match`; none for `*`, because a change requires that the workflow exists.
+ * A tag that is not ours matches no revision. Several tags are not supported.
  */
 const expectedRevision = (ifMatch: string | undefined) => {
   if (ifMatch === undefined || ifMatch.trim() === "*") return Result.succeed(undefined)
