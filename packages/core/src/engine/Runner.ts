@@ -79,8 +79,8 @@ const heartbeat = (
   { leaseMillis }: RunnerOptions,
 ): Effect.Effect<void> => {
   let confirmedAt = monotonicMillis(clock)
-  // Runs that this runner owns and does not execute: the answer of a claim was lost, or an execution
-  // broke off. A run that is found once may still be on its way; one found twice is given back.
+  // Runs that this runner owns and does not execute, because the answer of a claim was lost or an
+  // execution broke off. A run found once may still be on its way; one found twice is given back.
   let orphansBefore: ReadonlySet<RunId> = new Set()
 
   const beat = Effect.gen(function* () {
