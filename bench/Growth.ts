@@ -8,6 +8,7 @@ import { CurrentLimits, defaultLimits, itemsSkipped } from "@millrace/core/domai
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
+import type { SearchTooBroad } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
@@ -21,8 +22,8 @@ import * as Fill from "./GrowthFill.ts"
 
 const runs = Number(process.env["GROWTH_RUNS"] ?? 1_000_000)
 const sizes: Readonly<Record<"small" | "full", Fill.Size>> = {
-  small: { runs: 1_000, accounts: 10 },
-  full: { runs, accounts: Math.min(10_000, Math.max(10, runs / 100)) },
+  small: { runs: 1_000, accounts: 10, workflows: 11 },
+  full: { runs, accounts: Math.min(10_000, Math.max(10, runs / 100)), workflows: 211 },
 }
 
 const warmUps = 5
@@ -41,7 +42,7 @@ interface Known {
   readonly now: number
 }
 
-type Question = (known: Known) => Effect.Effect<unknown, StorageError, Services>
+type Question = (known: Known) => Effect.Effect<unknown, SearchTooBroad | StorageError, Services>
 
 const list = (query: Partial<Parameters<RunStore["Service"]["list"]>[0]>) =>
   RunStore.use((store) => store.list({ account: large, limit: 20, ...query }))
@@ -52,7 +53,7 @@ const usage = (account: AccountId, { now }: Known) =>
     store.usage({ account, from: now - Fill.days * day, until: now + day }),
   )
 const middle = ({ ids }: Known) => ids[Math.floor(ids.length / 2)]!
-const workflowId = WorkflowId.make("wf_0017")
+const workflowId = WorkflowId.make("wf_0007")
 const search =
   (text: string): Question =>
   () =>
@@ -75,7 +76,7 @@ const listings: Readonly<Record<string, Question>> = {
 
 const searches: Readonly<Record<string, Question>> = {
   "search: part of many names": search("CUSTOMER"),
-  "search: part of one name": search("customer 18"),
+  "search: part of one name": search("customer 9"),
   "search: no hit": search("zebra"),
   "search: no hit, of few": () => list({ account: few, search: "zebra" }),
   "search: part of many errors": search("answered 503"),
@@ -201,7 +202,10 @@ const claims = Effect.fnUntraced(function* (stores: ReadonlyArray<Context.Contex
 /** Fills both stores, asks, and prints a table. */
 export const measure = (): Promise<ReadonlyArray<Row>> =>
   Effect.gen(function* () {
-    const server = yield* TestPostgres.ownServer("durable", "-c autovacuum=off")
+    const server = yield* TestPostgres.ownServer(
+      "durable",
+      "-c autovacuum=off -c wal_level=minimal -c max_wal_senders=0",
+    )
     const stores = [yield* open(server, "small"), yield* open(server, "full")]
     const answers = yield* ask(stores)
     console.table(answers)

@@ -10,12 +10,15 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as UsageChanges from "../packages/postgres/src/internal/UsageChanges.ts"
 import * as Workloads from "./Workloads.ts"
 
 /** How much there is of everything. */
 export interface Size {
   readonly runs: number
   readonly accounts: number
+  /** Of each account. No divisor of 20, so that each has runs that failed. */
+  readonly workflows: number
 }
 
 export const days = 60
@@ -54,13 +57,15 @@ const execute = Effect.gen(function* () {
 const account = ({ accounts }: Size) => `CASE WHEN i % 2 = 0 THEN 'acc_bench'
   ELSE 'acc_' || lpad((i / 2 % ${accounts - 1})::text, 5, '0') END`
 
-const error = `'The server of customer ' || i % 211 || ' answered 503 to request ' || i`
+const errorOf = ({ workflows }: Size) =>
+  `'The server of customer ' || i % ${workflows} || ' answered 503 to request ' || i`
 
 /** A row for each copy: what of it is not as in the run that it is a copy of. */
 const plan = (size: Size) => `CREATE UNLOGGED TABLE plan AS
   SELECT i, ${first} + i AS number, ${account(size)} AS account,
     'run_' || lpad(to_hex(at), 12, '0') || '-7c3a-9a51-' || lpad(to_hex(i), 12, '0') AS id,
-    'wf_' || lpad((i % 211)::text, 4, '0') AS workflow, 'Orders of customer ' || i % 211 AS name,
+    'wf_' || lpad((i % ${size.workflows})::text, 4, '0') AS workflow,
+    'Orders of customer ' || i % ${size.workflows} AS name,
     'key_' || i % 3 AS key, at, CASE WHEN i % 20 IN (7, 8) THEN 'FAILED' ELSE 'COMPLETED' END AS st
   FROM (
     SELECT i, (extract(epoch FROM now()) * 1000)::int8 - ${span} + (i * ${span / size.runs})::int8
@@ -68,7 +73,7 @@ const plan = (size: Size) => `CREATE UNLOGGED TABLE plan AS
     FROM generate_series(1::int8, ${size.runs}) i
   ) g`
 
-const ofRun: Record<string, string> = {
+const ofRun = (error: string): Record<string, string> => ({
   number: "g.number",
   id: "g.id",
   account_id: "g.account",
@@ -81,7 +86,10 @@ const ofRun: Record<string, string> = {
   finished_at: "g.at + 40",
   error: `CASE WHEN t.error IS NOT NULL THEN to_json(${error}) END`,
   error_folded: `CASE WHEN t.error IS NOT NULL THEN lower(${error}) END`,
-}
+})
+
+const copied = ["runs", "node_runs", "run_events"] as const
+type Copied = (typeof copied)[number]
 
 const columnsOf = (sql: SqlClient, table: string) =>
   Effect.map(
@@ -92,22 +100,22 @@ const columnsOf = (sql: SqlClient, table: string) =>
   )
 
 /** Copies the rows of a table: each run of the plan gets those of the run with its status. */
-const copy = Effect.fnUntraced(function* (
-  table: "runs" | "node_runs" | "run_events",
-  changes: Record<string, string>,
-) {
+const copy = Effect.fnUntraced(function* (table: Copied, changes: Record<string, string>) {
   const sql = yield* SqlClient
   const columns = yield* columnsOf(sql, table)
   const values = columns.map((name) => changes[name] ?? `t.${name}`)
   const [key, order] = table === "runs" ? ["number", "g.i"] : ["run", "g.i, t.sequence"]
-  yield* sql.unsafe(`INSERT INTO ${table} (${columns.join()}) OVERRIDING SYSTEM VALUE
-    SELECT ${values.join()} FROM plan g JOIN (
-      SELECT t.*, r.status AS st FROM ${table} t JOIN runs r ON r.number = t.${key}
-      WHERE t.${key} < ${first}
-    ) t ON t.st = g.st ORDER BY ${order}`)
+  // Where the server keeps a minimal log, it does not log rows of a file that is new.
+  const insert = Effect.andThen(
+    sql.unsafe(`TRUNCATE ${table}`),
+    sql.unsafe(`INSERT INTO ${table} (${columns.join()}) OVERRIDING SYSTEM VALUE
+      SELECT ${values.join()} FROM plan g JOIN (
+        SELECT t.*, r.status AS st FROM seed_${table} t JOIN seed_runs r ON r.number = t.${key}
+      ) t ON t.st = g.st ORDER BY ${order}`),
+  )
+  yield* sql.withTransaction(insert)
 })
 
-/** Whatever is kept of runs in sums is summed up once more, as a migration would do it. */
 const others = ({ accounts }: Size) => [
   `INSERT INTO accounts (id, name, created_at)
     SELECT 'acc_' || lpad(i::text, 5, '0'), 'Account ' || i, 1
@@ -129,6 +137,12 @@ const others = ({ accounts }: Size) => [
     SELECT number, 1, created_at, 20, 200, created_at + 20, 1 FROM deliveries
     WHERE trouble IS NULL ORDER BY number`,
   `SELECT setval(pg_get_serial_sequence('runs', 'number'), 10000000)`,
+  // The sums of usage, as a migration makes them of runs that are there.
+  `TRUNCATE usage_changes, usage_sums, run_names`,
+  `INSERT INTO usage_changes
+    SELECT account_id, created_at / 86400000, workflow_id, workflow_name_folded,
+      coalesce(key_id, ''), count(*), sum(estimated_credits), sum(actual_credits)
+    FROM runs WHERE number >= ${first} GROUP BY 1, 2, 3, 4, 5`,
 ]
 
 /** Fills the store of the ambient client, which must be empty. */
@@ -136,16 +150,20 @@ export const fill = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient
   yield* execute
   yield* sql.unsafe(plan(size))
-  yield* copy("runs", ofRun)
+  for (const table of copied) {
+    yield* sql.unsafe(`CREATE UNLOGGED TABLE seed_${table} AS SELECT * FROM ${table}`)
+  }
   // One after the other would take longer; a table has a writer of its own.
   yield* Effect.all(
     [
+      copy("runs", ofRun(errorOf(size))),
       copy("node_runs", { run: "g.number", started_at: "g.at", finished_at: "g.at + 8" }),
       copy("run_events", { run: "g.number", at: "g.at" }),
     ],
-    { concurrency: 2 },
+    { concurrency: "unbounded" },
   )
   for (const statement of others(size)) yield* sql.unsafe(statement)
+  yield* Effect.repeat(UsageChanges.foldSome(sql), { while: (count) => count > 0 })
   yield* sql`VACUUM ANALYZE`
 })
 

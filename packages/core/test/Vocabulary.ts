@@ -8,7 +8,8 @@ export const known: ReadonlyArray<string> = `
   all allowed alone ambient amount answer app applied apply argument ask asked assemble at audit
   auth authenticator authorization available back bad balance banner bare base batch beat before
   begin
-  behind below between beyond bill bindings block board body bookmark books boolean bounded bounds
+  behind below between beyond bill broad
+  bindings block board body bookmark books boolean bounded bounds
   bracketed builder builtin busy by bytes cache call caller cancel canonical cap carried case cause
   change characters charge check cidr clauses clear client clock closed closing code colors
   coloured columns combination command compare compile complete compose compressed computable
@@ -21,9 +22,10 @@ export const known: ReadonlyArray<string> = `
   due durably duration dynamic each effect empty end engine ensure environment equality error
   estimate event everywhere example exceeded exception exchange executable execute execution
   executor exit expected explain exposure expressions extend facts fail failure fair far fault
-  fetch field file fill filter find finish first flag flags folded folder follow follower
+  fetch field file fill filter find finish first flag flags fold folded folder follow follower
   followers for foreign forget
   form format found frames free freeze from frozen full gate gather give given goes gone good graph
+  growth
   halted hand handle has hash head header health held hello help hint holder hook host http id
   identifier implied in index input insert insufficient int4s int8s integer internal invalid is
   issue item
@@ -45,11 +47,12 @@ export const known: ReadonlyArray<string> = `
   schema scope search seconds seed send sent sentence sequence serve server services session set
   settings
   shape share show shown shutting sign signal signature single size sleep slice slots snapshot so
-  sort source stale standing start startup state statement status storable storage stream sum
+  some sort source stale standing start startup state statement status storable storage stream sum
   summary supervisor suspect suspension switch system table tagged taken target tasks tell template
   terminal test text thread thumbnail tidy time timeline timeout timer timestamp title to token
   told tolerated too transform transport turns unauthorized unavailable uncapped unfinished unit
-  unknown unopened unresolvable unseen unsupported unused up update upstream url usage validate
+  unknown unopened unresolvable unseen unsupported unused up update upstream url usage usual
+  validate
   validation value variable vault version view viewport wakeups wanted warning watchdog watched web
   webhook well widths window wire with withheld within without work worker write writer written
   wrong

@@ -14,6 +14,7 @@ import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
 import type { VaultClosed } from "@millrace/core/ports/Vault"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
+import type { SearchTooBroad } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Unsupported } from "@millrace/core/ports/StoreManifest"
 import { Data, Effect } from "effect"
@@ -85,6 +86,7 @@ export type Refusal =
   | InsufficientCredits
   | Refusals.BeyondMaxCredits
   | Refusals.IdempotencyKeyTaken
+  | SearchTooBroad
   | StorageError
   | VaultClosed
   | InvalidRequest
@@ -162,6 +164,7 @@ const forms = {
     Wire.Conflict,
     "Idempotency-Key: was given to another start within 24 hours",
   ),
+  SearchTooBroad: told("invalid_request", Wire.BadRequest),
   StorageError: {
     code: "store_unavailable",
     error: ({ cause, message }) =>

@@ -19,6 +19,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import { accountCaps } from "./internal/AccountCapTables.ts"
 import { deliveryTables } from "./internal/DeliveryTables.ts"
 import { fairQueue } from "./internal/FairQueueTables.ts"
+import { growthTables } from "./internal/GrowthTables.ts"
 import { causeOf, orStorageError } from "./internal/DatabaseError.ts"
 import { impliedInputs } from "./internal/ImpliedInputTables.ts"
 import { inboxTables } from "./internal/InboxTables.ts"
@@ -258,6 +259,7 @@ const migrations = {
   "0005_owned_runs": all(ownedRuns),
   "0006_inboxes": all(inboxTables),
   "0007_implied_inputs": all(impliedInputs),
+  "0008_growth": all(growthTables),
 }
 
 const table = "millrace_migrations"

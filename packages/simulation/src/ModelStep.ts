@@ -332,9 +332,13 @@ const runAct = (scene: Scene, command: Exclude<RunCommand, Handing>): Act => {
       const workflowId = workflow === undefined ? undefined : cast.workflows[workflow]
       const page = pageOf(scene, command, cast.runs, model.runs.runs())
       const query = { ...page, workflowId, status }
+      const list =
+        ({ runs }: Stores) =>
+        (request: typeof query) =>
+          Effect.catchTag(runs.list(request), "SearchTooBroad", Effect.die)
       return command._tag === "ListRuns"
-        ? ({ runs }) => runs.list(query)
-        : ({ runs }) => walk(runs.list, query)
+        ? (stores) => list(stores)(query)
+        : (stores) => walk(list(stores), query)
     }
     case "Events": {
       const account = ownerOf(command.run, command.as)

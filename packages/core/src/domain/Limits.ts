@@ -308,6 +308,12 @@ export const itemsPerPage = 50
 /** Items that a page number steps over. What is behind them is read by cursor. */
 export const itemsSkipped = 10_000
 
+/** Runs that a store reads for one page of a search; beyond them it may refuse the search. */
+export const runsReadBySearch = 20_000
+
+/** Workflows whose name has a text that is searched for, and whose runs are then looked up. */
+export const workflowsSearched = 1_000
+
 /** Runs of a workflow that are searched for the latest outputs of its nodes. */
 export const runsSearched = 1_000
 

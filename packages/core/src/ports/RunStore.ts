@@ -15,6 +15,7 @@ import type { JsonObject } from "../domain/Json.ts"
 import type { RunEntry } from "../domain/Ledger.ts"
 import type { Blocked } from "../domain/Loss.ts"
 import type { Message, NewMessage } from "../domain/Message.ts"
+import { runsReadBySearch } from "../domain/Limits.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "../domain/Run.ts"
 import type { RunEvent } from "../domain/RunEvent.ts"
@@ -133,6 +134,16 @@ export class StaleRun extends Schema.TaggedError<StaleRun>()("StaleRun", {
 }) {
   override get message(): string {
     return `Run ${this.runId} was changed by somebody else`
+  }
+}
+
+/** A search would have to read more runs than a store reads for one page. */
+export class SearchTooBroad extends Schema.TaggedError<SearchTooBroad>()("SearchTooBroad", {}) {
+  override get message(): string {
+    return (
+      `search: more than ${runsReadBySearch} runs would have to be read; ` +
+      "narrow it by workflowId or status, or search for more of the text"
+    )
   }
 }
 
@@ -348,8 +359,11 @@ export class RunStore extends Context.Service<
       account: AccountId,
       key: string,
     ) => Effect.Effect<Option.Option<KnownStart>, StorageError>
-    /** Newest first. */
-    readonly list: (query: RunQuery) => Effect.Effect<Page<Run>, StorageError>
+    /**
+     * Newest first. A store may refuse a search for which it would have to read more than
+     * `runsReadBySearch` runs; what it does answer is exact.
+     */
+    readonly list: (query: RunQuery) => Effect.Effect<Page<Run>, SearchTooBroad | StorageError>
     /**
      * Events with a sequence above `after`, in order: the events of the run itself, and the events
      * that `RunEvent.ofNode` makes of its node runs. Empty for an unknown run.

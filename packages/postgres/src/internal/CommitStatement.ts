@@ -17,6 +17,7 @@ import * as Rows from "./Rows.ts"
 import * as RunCredits from "./RunCredits.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as StoredInputs from "./StoredInputs.ts"
+import * as UsageChanges from "./UsageChanges.ts"
 
 /** A commit, its place among the commits of the statement, and what is known of its run. */
 export interface PlacedCommit {
@@ -170,6 +171,7 @@ type Fragment =
   | "clears"
   | "unnumbered"
   | "defined"
+  | "costs"
 
 /** The shape of a statement: its parts, and the sources of its rows. */
 class Shape {
@@ -246,7 +248,7 @@ const runsCreated = (shape: Shape): string => `created AS (
   WHERE ${shape.mayBe("b")}
     AND ${shape.has("names") ? "(start_key IS NULL OR b.id IN (SELECT run_id FROM named))" : "true"}
   ON CONFLICT (id) DO NOTHING
-  RETURNING number, id, definition_id, account_id, workflow_id, owner, due_at, created_at, status
+  RETURNING number, id, definition_id, owner, due_at, status, ${UsageChanges.columns.join(", ")}
 ), opened AS (
   INSERT INTO open_runs (run, owner, due_at, created_at, account_id, workflow_id)
   SELECT number, owner, due_at, created_at, account_id, workflow_id
@@ -305,7 +307,8 @@ const runsAdvanced = (shape: Shape): string => `advanced AS (
   WHERE s.place + 0 = s.place AND ${isRun(shape)} AND r.fencing_token = s.fence
     AND r.revision = s.revision AND r.status IN ('QUEUED', 'RUNNING') AND ${shape.isFree("s")}
     ${shape.has("changes") ? "AND r.messages <= coalesce(s.seen, r.messages)" : ""}
-  RETURNING r.number, r.id, s.place, r.status, r.owner, r.due_at, r.account_id, r.workflow_id
+  RETURNING r.number, r.id, s.place, r.status, r.owner, r.due_at
+    , ${UsageChanges.columns.map((name) => `r.${name}`).join(", ")}
     ${shape.has("clears") ? ", s.clears_losses" : ""}
 )`
 
@@ -397,6 +400,9 @@ const textOf = (shape: Shape): string => {
     ...(shape.has("parks") ? [runsParked(shape)] : []),
     ...(shape.has("ends") ? [runsClosed] : []),
     applied(shape),
+    ...(shape.has("newRuns") || shape.has("costs")
+      ? [UsageChanges.added(shape.has("newRuns"), shape.has("costs"))]
+      : []),
     ...(shape.has("plainNodeRuns") ? [nodeRunsInserted("plainNodeRuns", shape)] : []),
     ...(shape.has("nodeRuns") ? [nodeRunsInserted("nodeRuns", shape)] : []),
     ...(shape.has("rewritten") ? [nodeRunsRewritten(shape)] : []),
@@ -435,6 +441,12 @@ const flags: ReadonlyArray<readonly [Fragment, (placed: PlacedCommit) => boolean
   ],
   ["defined", ({ isDefined }) => isDefined],
   ["clears", ({ commit }) => clearsLosses(commit)],
+  // What a run has cost never falls, and is 0 at first.
+  [
+    "costs",
+    ({ commit: { expected, run }, isPlain }) =>
+      expected._tag === "Existing" && !isPlain && run.actualCredits !== 0,
+  ],
   // Only the row of a run says if it has an owner.
   [
     "parks",

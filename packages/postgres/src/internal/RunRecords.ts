@@ -21,6 +21,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { DatabasePort } from "./DatabaseError.ts"
 import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
+import * as RunSearch from "./RunSearch.ts"
 import * as StoredInputs from "./StoredInputs.ts"
 
 /** A part of a record: a run, a definition or a node run. */
@@ -119,12 +120,9 @@ const list = (sql: SqlClient, query: RunQuery) => {
   const conditions = PageClauses.conditions(sql, query)
   if (workflowId !== undefined) conditions.push(sql`workflow_id = ${Rows.text(workflowId)}`)
   if (status !== undefined) conditions.push(...statusIs(sql, status))
-  if (search !== undefined) {
-    const part = Rows.folded(search)
-    conditions.push(sql`(strpos(workflow_name_folded, ${part}) > 0
-      OR strpos(error_folded, ${part}) > 0 OR starts_with(id, ${Rows.text(search)}))`)
-  }
-  return PageClauses.page<Run>(sql, listed, conditions, query)
+  return search === undefined
+    ? PageClauses.page<Run>(sql, listed, conditions, query)
+    : RunSearch.page(sql, query, search, conditions)
 }
 
 /** An event of a run, or a node run from which the event is built. */

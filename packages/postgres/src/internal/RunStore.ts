@@ -23,6 +23,7 @@ import * as RunBatches from "./RunBatches.ts"
 import * as RunRecords from "./RunRecords.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as Statements from "./Statements.ts"
+import * as UsageChanges from "./UsageChanges.ts"
 import { WrittenRuns } from "./WrittenRuns.ts"
 
 /** How many commits one statement applies at most. */
@@ -35,6 +36,10 @@ const flush = (sql: SqlClient, written: WrittenRuns) => (commits: ReadonlyArray<
     return RunCommits.write({ sql, written: isUndoable ? undefined : written }, commits)
   })
 
+/** True for a commit that changes the usage of its account; now and then for another one, too. */
+const addsUsage = ({ expected, run, starts = [] }: RunCommit): boolean =>
+  expected._tag === "New" || run.actualCredits !== 0 || starts.length > 0
+
 const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
   const submit = yield* Statements.gather<RunCommit, RunCommits.Outcome>(sql, {
     keyOf: ({ run }) => run.id,
@@ -43,7 +48,9 @@ const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
     flush: flush(sql, new WrittenRuns()),
     maxMembers: commitsPerFlush,
   })
+  const noteUsage = yield* UsageChanges.keepFolded(sql)
   return (commit: RunCommit) => {
+    if (addsUsage(commit)) noteUsage()
     if (Outbox.hasOutbox(commit)) return Outbox.write(sql, commit)
     return Effect.flatMap(
       submit(commit),

@@ -1,8 +1,10 @@
 /**
- * Usage on Postgres. One statement reads the runs once and sums them by day, workflow and key.
+ * Usage on Postgres: the sums of whole days, what was added since, and the runs of days that the
+ * query cuts.
  *
- * Guarantees: it reads only the account's runs that were created in the period. Leaves out: which
- * sums are shown; the domain decides that.
+ * Guarantees: one statement reads all of them, so it counts each run once. It reads a row for each
+ * day and workflow, and for each day and key, however many runs there are. Leaves out: which sums
+ * are shown; the domain decides that.
  */
 import type { KeyId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Usage, UsageQuery, UsageSums } from "@millrace/core/domain/Usage"
@@ -14,16 +16,37 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Rows from "./Rows.ts"
 
-const day = `created_at / ${dayMillis}`
+const days = "account_id = $1 AND day >= $2::int8 AND day < $3::int8"
+const parts = `CROSS JOIN LATERAL (
+    VALUES ('workflow', workflow_id), ('key', coalesce(key_id, ''))
+  ) AS p (part, id)`
 
-const sumsStatement = `
-  SELECT CASE WHEN grouping(${day}) = 0 THEN 'day'
-      WHEN grouping(workflow_id) = 0 THEN 'workflow' ELSE 'key' END AS by,
-    (${day} * ${dayMillis})::float8 AS day, workflow_id AS "workflowId", key_id AS "keyId",
-    count(*)::float8 AS runs, sum(estimated_credits)::float8 AS "estimatedCredits",
+/** The runs of a day of which the query has only a part. */
+const cutDays = `
+  UNION ALL
+  SELECT p.part, created_at / ${dayMillis}, p.id, 1, estimated_credits, actual_credits
+  FROM runs r ${parts}
+  WHERE account_id = $1 AND (created_at >= $4::int8 AND created_at < $5::int8
+    OR created_at >= $6::int8 AND created_at < $7::int8)`
+
+const sumsStatement = (cut: string) => `
+  SELECT CASE WHEN grouping(day) = 0 THEN 'day' ELSE part END AS by,
+    (day * ${dayMillis})::float8 AS day, id, sum(runs)::float8 AS runs,
+    sum(estimated_credits)::float8 AS "estimatedCredits",
     sum(actual_credits)::float8 AS "actualCredits"
-  FROM runs WHERE account_id = $1 AND created_at >= $2::int8 AND created_at < $3::int8
-  GROUP BY GROUPING SETS ((${day}), (workflow_id), (key_id))`
+  FROM (
+    SELECT part, day, id, runs, estimated_credits, actual_credits FROM usage_sums
+    WHERE part IN ('workflow', 'key') AND ${days}
+    UNION ALL
+    SELECT p.part, day, p.id, runs, estimated_credits, actual_credits
+    FROM usage_changes c ${parts}
+    WHERE ${days}${cut}
+  ) u
+  GROUP BY GROUPING SETS ((part, day), (part, id))
+  HAVING grouping(day) = 1 OR part = 'key'`
+
+const wholeDays = sumsStatement("")
+const withCutDays = sumsStatement(cutDays)
 
 const namesStatement = `
   SELECT w.id AS "workflowId", (
@@ -36,8 +59,7 @@ const namesStatement = `
 interface SumsRow extends UsageSums {
   readonly by: "day" | "workflow" | "key"
   readonly day: number | null
-  readonly workflowId: WorkflowId | null
-  readonly keyId: KeyId | null
+  readonly id: string | null
 }
 
 interface NameRow {
@@ -58,29 +80,39 @@ const namesOf = Effect.fnUntraced(function* (
   return new Map(rows.map(({ workflowId, workflowName }) => [workflowId, workflowName]))
 })
 
+const readSums = (sql: SqlClient, { account, from, until }: UsageQuery) => {
+  const [first, last] = [Math.ceil(from / dayMillis), Math.floor(until / dayMillis)]
+  const whole = [Rows.text(account), PgTypes.float8(first), PgTypes.float8(last)]
+  if (first * dayMillis === from && last * dayMillis === until) {
+    return sql.unsafe<SumsRow>(wholeDays, whole)
+  }
+  const cuts =
+    first > last ? [from, until, 0, 0] : [from, first * dayMillis, last * dayMillis, until]
+  const parameters = [...whole, ...cuts.map((time) => PgTypes.float8(time))]
+  return sql.unsafe<SumsRow>(withCutDays, parameters)
+}
+
 /** How many runs there were, and their estimated and actual credits. */
 export const usage = Effect.fnUntraced(function* (
   sql: SqlClient,
   query: UsageQuery,
 ): Effect.fn.Return<Usage, SqlError> {
-  const { account, from, until } = query
-  const parameters = [Rows.text(account), PgTypes.float8(from), PgTypes.float8(until)]
-  const rows = yield* sql.unsafe<SumsRow>(sumsStatement, parameters)
+  const rows = yield* readSums(sql, query)
   const by = (part: SumsRow["by"]) => rows.filter((row) => row.by === part)
-  const workflows = dearest(by("workflow"), ({ workflowId }) => workflowId)
-  const ids = workflows.flatMap(({ workflowId }) => workflowId ?? [])
+  const workflows = dearest(by("workflow"), ({ id }) => id)
+  const ids = workflows.flatMap(({ id }) => id ?? [])
   const names = yield* namesOf(sql, query, ids)
   return {
     days: by("day")
       .map((row) => ({ day: row.day!, ...sumsOf(row) }))
       .toSorted((a, b) => a.day - b.day),
     workflows: workflows.map((row) => ({
-      workflowId: row.workflowId!,
-      workflowName: names.get(row.workflowId!) ?? "",
+      workflowId: row.id as WorkflowId,
+      workflowName: names.get(row.id!) ?? "",
       ...sumsOf(row),
     })),
-    keys: dearest(by("key"), ({ keyId }) => keyId).map((row) => ({
-      keyId: row.keyId,
+    keys: dearest(by("key"), ({ id }) => (id === "" ? null : id)).map((row) => ({
+      keyId: row.id === "" ? null : (row.id as KeyId),
       ...sumsOf(row),
     })),
   }

@@ -6,6 +6,7 @@
 import type { Account } from "@millrace/core/domain/Account"
 import type { Page, PageRequest } from "@millrace/core/domain/Page"
 import type { Run, RunStatus } from "@millrace/core/domain/Run"
+import type { RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
@@ -31,6 +32,10 @@ const gather = Effect.fnUntraced(function* <A, E, R>(
   return items.slice(0, atMost)
 })
 
+/** A page of runs. Nothing is searched for, so nothing is too much to search. */
+const runsOf = (runs: RunStore["Service"], query: RunQuery) =>
+  Effect.catchTag(runs.list(query), "SearchTooBroad", Effect.die)
+
 /** How many workflows and runs an account has; {@link countedAtMost} stands for that or more. */
 export const countOf: (
   account: Account,
@@ -44,7 +49,7 @@ export const countOf: (
   const ofAccount = (request: PageRequest) => ({ ...request, account: id })
   const found = {
     workflows: yield* gather((page) => workflows.list(ofAccount(page)), countedAtMost),
-    runs: yield* gather((page) => runs.list(ofAccount(page)), countedAtMost),
+    runs: yield* gather((page) => runsOf(runs, ofAccount(page)), countedAtMost),
   }
   return { workflows: found.workflows.length, runs: found.runs.length }
 })
@@ -60,7 +65,7 @@ export const unfinishedOf: (
     const found: Array<Run> = []
     for (const { id } of accounts) {
       for (const status of open) {
-        found.push(...(yield* gather((page) => runs.list({ ...page, account: id, status }))))
+        found.push(...(yield* gather((page) => runsOf(runs, { ...page, account: id, status }))))
       }
     }
     return found
