@@ -64,14 +64,12 @@ export const openWeb: Policy = {
 /** How many characters a URL may have. */
 export const maxUrlLength = 8_192
 
-const defaultPorts: { readonly [P in Protocol]: number } = { "http:": 80, "https:": 443 }
+const defaultPorts: { readonly [protocol: string]: number } = { "http:": 80, "https:": 443 }
 
 const both: ReadonlyArray<Protocol> = ["http:", "https:"]
 
-const isProtocol = (text: string): text is Protocol => text === "http:" || text === "https:"
-
-const portOf = (url: URL): number =>
-  url.port === "" ? (isProtocol(url.protocol) ? defaultPorts[url.protocol] : 0) : Number(url.port)
+const portOf = ({ port, protocol }: URL): number =>
+  port === "" ? (defaultPorts[protocol] ?? 0) : Number(port)
 
 /** The part of a policy that judges URLs, with parsed networks. */
 export interface Rules extends Pick<Policy, "protocols" | "ports"> {
@@ -103,16 +101,13 @@ interface Reach {
   readonly networks: ReadonlyArray<Network>
 }
 
-const nowhere: Reach = { isOpen: false, networks: [] }
-
 const reachOf = (url: URL, { allow, ports, protocols }: Rules): Reach => {
-  const { protocol } = url
-  if (!isProtocol(protocol)) return nowhere
   const port = portOf(url)
+  const isAmong = (some: ReadonlyArray<string>) => some.includes(url.protocol)
   const applies = (each: Exception) =>
-    (each.protocols ?? both).includes(protocol) && (each.port === undefined || each.port === port)
+    isAmong(each.protocols ?? both) && (each.port === undefined || each.port === port)
   return {
-    isOpen: protocols.includes(protocol) && ports.includes(port),
+    isOpen: isAmong(protocols) && ports.includes(port),
     networks: allow.filter(applies).map(({ network }) => network),
   }
 }
@@ -139,7 +134,7 @@ const protocolProblem = (rules: Rules): string => {
 
 const problemOfTarget = ({ literal, reach, url }: CallTarget, rules: Rules): string | undefined => {
   if (!reach.isOpen && reach.networks.length === 0) {
-    return rules.protocols.some((each) => each === url.protocol)
+    return (rules.protocols as ReadonlyArray<string>).includes(url.protocol)
       ? `Port ${portOf(url)} may not be called`
       : protocolProblem(rules)
   }

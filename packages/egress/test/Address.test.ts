@@ -147,4 +147,16 @@ describe("Address.canonical", () => {
   it("gives two spellings of one address the same text", () => {
     expect(canonical("2606:4700:0:0::1111")).toBe(canonical("2606:4700::1111"))
   })
+
+  it("leaves any other text as it is", () => {
+    expect(["", "example.com"].map(canonical)).toEqual(["", "example.com"])
+  })
+})
+
+describe("Address.networkOf", () => {
+  it("says which text is no network", () => {
+    for (const text of ["10.0.0.0", "10.0.0.0/33", "::1/129", "example.com/8"]) {
+      expect(() => networkOf(text)).toThrow(`"${text}" is not a network in CIDR notation`)
+    }
+  })
 })

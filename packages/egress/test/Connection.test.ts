@@ -137,6 +137,17 @@ describe("Egress.judge", () => {
       }),
   )
 
+  it.live("refuses a URL that may not be called, and then resolves nothing", () =>
+    Effect.gen(function* () {
+      const result = yield* judge("http://name.example/", () => Effect.die("resolved"))
+      const failure = result._tag === "Failure" ? result.failure : undefined
+      expect(failure).toMatchObject({
+        reason: "blocked",
+        message: "Only https URLs may be called",
+      })
+    }),
+  )
+
   it.live("leaves a name to the call where nobody can tell", () =>
     Effect.gen(function* () {
       expect((yield* judge("https://name.example/", failing(true)))._tag).toBe("Success")

@@ -362,6 +362,28 @@ describe("Egress.request beyond the bounds of calls", () => {
     }).pipe(Effect.provide(guard)),
   )
 
+  it.effect("counts the calls of each account by themselves", () =>
+    Effect.gen(function* () {
+      const resolved: Array<string> = []
+      const resolve: Resolver = (name) => {
+        resolved.push(name)
+        return Effect.never
+      }
+      const roomy = { ...calls, atOnce: 3, perOrigin: 3 }
+      const egress = yield* Effect.provide(
+        Egress,
+        Egress.layer({ ...openWeb, calls: roomy }, resolve),
+      )
+      for (const account of ["a", "a", "b"]) {
+        const url = `http://${account}.test`
+        yield* Effect.forkChild(egress.request({ method: "GET", account, url }), {
+          startImmediately: true,
+        })
+      }
+      expect(resolved).toEqual(["a.test", "b.test"])
+    }),
+  )
+
   it.effect(
     "leaves the line at the time limit of whoever waits, and is refused in a full one",
     () =>

@@ -43,11 +43,24 @@ describe("Headers.problemOfHeaders", () => {
     }
   })
 
+  it("looks at every header", () => {
+    expect(problemOfHeaders({ accept: "text/plain", "x-a": "a\nb", "x-b": "b" })).toMatch(/"x-a"/)
+  })
+
+  it("shows only the beginning of a long name", () => {
+    const shown = JSON.stringify("ä".repeat(80))
+    expect(problemOfHeaders({ ["ä".repeat(100)]: "x" })).toBe(
+      `The header name ${shown} is not valid`,
+    )
+  })
+
   it("bounds how many there are and how long they are", () => {
     const many = Object.fromEntries(
       Array.from({ length: maxHeaders + 1 }, (_, index) => [`x-${index}`, "v"]),
     )
     expect(problemOfHeaders(many)).toBe("There are more than 50 headers")
+    expect(problemOfHeaders(Object.fromEntries(Object.entries(many).slice(1)))).toBeUndefined()
+    expect(problemOfHeaders({ a: "x".repeat(maxHeaderLength - 1) })).toBeUndefined()
     expect(problemOfHeaders({ a: "x".repeat(maxHeaderLength) })).toBe(
       "The headers are longer than 8192 characters",
     )

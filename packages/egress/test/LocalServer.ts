@@ -46,8 +46,9 @@ export const listening = (server: Server) => {
   return Effect.acquireRelease(listen, () => close)
 }
 
-/** An HTTP server. */
-export const http = (listener: RequestListener) => listening(createHttpServer(listener))
+/** An HTTP server, which closes no connection by itself. */
+export const http = (listener: RequestListener) =>
+  listening(createHttpServer({ keepAliveTimeout: 0 }, listener))
 
 /** A server that says whatever the test likes, in bytes. */
 export const tcp = (onConnection: (socket: Socket) => void) =>

@@ -1,6 +1,7 @@
+import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import type { Policy } from "../src/Policy.ts"
-import { httpsOnly, openWeb, problemOfUrl } from "../src/Policy.ts"
+import { httpsOnly, narrowed, openWeb, problemOfUrl, rulesOf, targetOf } from "../src/Policy.ts"
 
 const demo: Policy = {
   ...openWeb,
@@ -46,6 +47,13 @@ describe("Policy.problemOfUrl", () => {
     )
   })
 
+  it("lets a URL of the greatest length through", () => {
+    const start = "https://a.example/"
+    const longest = start + "x".repeat(8_192 - start.length)
+    expect(problemOfUrl(longest, openWeb)).toBeUndefined()
+    expect(problemOfUrl(`${longest}x`, openWeb)).toBe("The URL is longer than 8192 characters")
+  })
+
   it("names no address in a refusal", () => {
     expect(problemOfUrl("http://169.254.169.254/latest", openWeb)).toBe(
       "The URL does not lead to a public address",
@@ -62,5 +70,24 @@ describe("Policy.problemOfUrl", () => {
         "The URL does not lead to a public address",
       )
     }
+  })
+})
+
+describe("Policy.narrowed", () => {
+  const isAllowed = (url: string, protocols: ReadonlyArray<"http:" | "https:">) =>
+    Result.isSuccess(targetOf(url, narrowed(rulesOf(demo), protocols)))
+
+  it("leaves those of the protocols that the policy has, also to its exceptions", () => {
+    for (const url of ["http://example.com/", "http://127.0.0.1:7411/"]) {
+      expect(isAllowed(url, ["http:"])).toBe(true)
+      expect(isAllowed(url, ["https:"])).toBe(false)
+    }
+    expect(isAllowed("https://example.com/", ["https:"])).toBe(true)
+    expect(isAllowed("https://example.com/", ["http:"])).toBe(false)
+  })
+
+  it("adds no protocol", () => {
+    const rules = narrowed(rulesOf(httpsOnly), ["http:", "https:"])
+    expect(Result.isFailure(targetOf("http://example.com/", rules))).toBe(true)
   })
 })
