@@ -1,8 +1,8 @@
 /**
- * A caller's value as JSON: what would arrive if it was written as text and read again, without
- * writing it.
+ * Copies a caller's value as JSON. The copy is what `JSON.stringify` and `JSON.parse` would give,
+ * but no text is made.
  *
- * Guarantees: shares no object with what was given; a value that refers to itself is refused.
+ * Guarantees: the copy shares no object with the value. A value that contains itself is refused.
  */
 import { invalid } from "./MillraceError.ts"
 
@@ -14,7 +14,7 @@ const refused = (name: string) =>
     `${name}: expected a value that can be written as JSON, at most ${mostLevels} levels deep`,
   )
 
-/** What has a form of its own as JSON, such as a `Date`. */
+/** A value that says how it is written as JSON, such as a `Date`. */
 interface Writable {
   readonly toJSON?: unknown
 }
@@ -42,7 +42,7 @@ const plain = (value: unknown, levels: number): unknown => {
   return copy
 }
 
-/** A copy of the value as JSON; rejected as `INVALID_REQUEST` where it has no such form. */
+/** A copy of the value as JSON. Throws `INVALID_REQUEST` if the value is not JSON. */
 export const plainJson = (value: unknown, name: string): unknown => {
   try {
     return plain(value, mostLevels)

@@ -67,7 +67,7 @@ const leafClause = (issue: SchemaIssue.Leaf): string => {
   return expectation(SchemaIssue.defaultLeafHook(issue))
 }
 
-/** What a failed check says of itself, or the clause of what failed inside it. */
+/** The clause of a failed check: its own, else that of the value inside; if there is any. */
 const checkClause = ({ filter, issue }: SchemaIssue.Filter): string | undefined => {
   const inner = issue._tag === "InvalidValue" ? issue.annotations : undefined
   const message = filter.annotations?.["message"] ?? inner?.["message"]

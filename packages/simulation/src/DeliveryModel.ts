@@ -85,7 +85,7 @@ export class DeliveryModel {
     if (taken.length === 0 && limit > 0 && left.some(({ delivery }) => has([], delivery, 1))) {
       return "it took nothing, though there was something to take"
     }
-    // Bounds that are all met by everything that is free leave no reason to leave anything.
+    // If all free deliveries fit into every bound, the claim must have taken all of them.
     const isLoose = free.length <= limit && free.every(({ delivery }) => has(free, delivery, 0))
     return isLoose && left.length > 0 ? "it left something, though there was room" : undefined
   }

@@ -123,7 +123,7 @@ const sorted = (_: string, value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
     : value
 
-/** As {@link isSame}, with keys in any order. */
+/** The same as {@link isSame}, but the order of keys does not count. */
 export const isSaid = (left: unknown, right: unknown): boolean =>
   left === right || JSON.stringify(left, sorted) === JSON.stringify(right, sorted)
 

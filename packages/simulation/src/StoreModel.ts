@@ -57,7 +57,7 @@ export const contextOf = ({ keys, ledger, runs, workflows }: Stores): Context.Co
     Context.add(WorkflowStore, workflows),
   )
 
-/** The stores among the services that there are. */
+/** The stores that the caller is given as services. */
 export const current: Effect.Effect<Stores, never, Services> = Effect.gen(function* () {
   const workflows = yield* WorkflowStore
   const runs = yield* RunStore

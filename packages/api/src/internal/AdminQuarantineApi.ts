@@ -9,10 +9,10 @@ import { NotFound } from "../WireError.ts"
 
 const list = described(
   "List runs in quarantine",
-  "Open runs of all accounts whose processes have died while a node of theirs was in " +
-    "progress, or were blocked by them; oldest first. Those that have lost one are executed a " +
-    "few at a time, those that have lost more alone, and after five losses a run is given up. " +
-    "A run that makes progress is no longer among them.",
+  "Open runs of all accounts, oldest first, that lost a process while one of their nodes was in " +
+    "progress: the process died, or the run blocked it. Runs with one loss are executed a few at " +
+    "a time, runs with more losses alone. After five losses a run is given up. A run that makes " +
+    "progress leaves the quarantine.",
   HttpApiEndpoint.get("list", "/quarantine", { success: QuarantinedRuns }),
 )
 
@@ -28,7 +28,7 @@ const release = described(
 
 const end = described(
   "End a run in quarantine",
-  "It is FAILED at once, and its error says what had happened to it.",
+  "Its status becomes FAILED at once, and its error says what had happened to it.",
   HttpApiEndpoint.post("end", "/quarantine/:id/end", {
     params: IdParams,
     success: EndedRun,

@@ -38,7 +38,7 @@ const get = described(
 
 const redeliver = described(
   "Send a delivery again",
-  "At once, whatever became of it, with as many further attempts as a new one has.",
+  "At once, in any state. It has as many further attempts as a new delivery.",
   HttpApiEndpoint.post("redeliver", "/deliveries/:id/redeliver", {
     params: IdParams,
     success: AdminDeliveryItem,
@@ -48,7 +48,7 @@ const redeliver = described(
 
 const redeliverFailed = described(
   "Send all failed deliveries again",
-  "Those whose events are not older than `since`: after a receiver was down.",
+  "All whose events are not older than `since`. Use it after a receiver was down.",
   HttpApiEndpoint.post("redeliverFailed", "/deliveries/redeliver-failed", {
     payload: RedeliverFailed,
     success: Redelivered,
@@ -58,7 +58,7 @@ const redeliverFailed = described(
 
 const secrets = described(
   "Show an account's signing secrets",
-  "Those that sign now, oldest first; the first one is made when it is asked for.",
+  "The secrets that sign now, oldest first. If there is none, one is made.",
   HttpApiEndpoint.get("secrets", "/accounts/:id/webhook-secrets", {
     params: AccountParams,
     success: SigningSecrets,
@@ -68,7 +68,7 @@ const secrets = described(
 
 const rotate = described(
   "Make a new signing secret",
-  "The others go on signing beside it for a while, 24 hours by default.",
+  "The other secrets go on signing for a while, 24 hours by default.",
   HttpApiEndpoint.post("rotate", "/accounts/:id/webhook-secrets/rotate", {
     params: AccountParams,
     payload: RotateSecret,
@@ -79,7 +79,7 @@ const rotate = described(
 
 const test = described(
   "Send a test event",
-  "A delivery of type `webhook.test`, signed as any other, of a run that is none.",
+  "A delivery of type `webhook.test`, signed like any other. It belongs to no run.",
   HttpApiEndpoint.post("test", "/accounts/:id/webhook-test", {
     params: AccountParams,
     payload: TestEvent,

@@ -215,7 +215,7 @@ const insert = Effect.fnUntraced(function* (
   return workflow
 })
 
-/** The stored workflow with other content; the same one where the content is the same. */
+/** The stored workflow with this content; the same object if it has that content already. */
 const withContent = (
   stored: Workflow,
   content: WorkflowContent,

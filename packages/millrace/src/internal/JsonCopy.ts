@@ -1,15 +1,16 @@
 /**
- * The border of the engine for what is no operation of the interface: whatever crosses it, either
- * way, is a copy in JSON.
+ * Reads the arguments and writes the answers of calls that the HTTP interface does not have, such
+ * as `engine.keys.create`.
  *
- * Guarantees: input has the form that the HTTP interface asks for, or is refused in one sentence.
+ * Guarantees: arguments and answers are copied as JSON. An argument has the form that the interface
+ * for operators asks for, or is refused in one sentence.
  */
 import { plainJson } from "@millrace/api/PlainJson"
 import type { InvalidRequest } from "@millrace/http/Errors"
 import * as Form from "@millrace/http/Form"
 import { Effect, Schema } from "effect"
 
-/** A reader of input of this form; `root` is what the input as a whole is called in a sentence. */
+/** A reader of input of this form; `root` names the whole input in a sentence. */
 export const reader = <A, I>(schema: Schema.Codec<A, I>, root: string) => {
   const read = Form.reader(schema, root)
   return (input: unknown): Effect.Effect<A, InvalidRequest> =>

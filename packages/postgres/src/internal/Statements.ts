@@ -1,6 +1,6 @@
 /**
- * Runs statements, also one statement for many callers: the calls that arrive while a statement
- * runs share the next one.
+ * Runs statements. One statement may serve many callers: calls that arrive while a statement runs
+ * share the next one.
  *
  * Guarantees: a call in a transaction of the caller has its own statement and takes part in the
  * transaction. A call fails if the database does not answer. Leaves out: the statements' texts.
@@ -19,11 +19,11 @@ const broken = (message: string): SqlError =>
 /** With two, the database works for one half of the callers while the other half continues. */
 const usualFlushes = 2
 
-/** True for an answer of the database: then nothing was written, and one member may be why. */
+/** True for an answer of the database: nothing was written, and one member may be the reason. */
 const isOneMembers = ({ reason }: SqlError): boolean =>
   reason._tag !== "ConnectionError" && reason._tag !== "StatementTimeoutError"
 
-/** Whether a transaction of the caller is under way. */
+/** True within a transaction of the caller. */
 export const isWithin = (sql: SqlClient, context: Context.Context<never>): boolean =>
   Option.isSome(Context.getOption(context, sql.transactionService))
 
@@ -54,7 +54,7 @@ export const optional = <A>(
 ): Effect.Effect<Option.Option<A>, SqlError> =>
   Effect.map(values<A>(sql, statement, parameters), ([first]) => Option.fromUndefinedOr(first))
 
-/** Gathers calls into statements, and returns how to call. */
+/** Gathers calls into statements. Returns the function that adds a call. */
 export const gather = Effect.fnUntraced(function* <Member, Outcome>(
   sql: SqlClient,
   options: Options<Member, Outcome>,
