@@ -11,25 +11,28 @@ import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as MasterVault from "../src/MasterVault.ts"
 import type { Receive } from "./Harness.ts"
-import { account, answer, delivery, dispatcher, masterKey, receiver, services } from "./Harness.ts"
+import {
+  account,
+  answer,
+  delivery,
+  dispatcher,
+  masterKey,
+  receiver,
+  services,
+  storeWith,
+} from "./Harness.ts"
 
 /** The store that is there, but it cannot record anything before a time; and when it was asked. */
 const awayUntil = (back: number, asked: Array<number>) =>
-  Layer.effect(
-    WebhookStore,
-    WebhookStore.useSync((store) =>
-      WebhookStore.of({
-        ...store,
-        record: (record) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            asked.push(now)
-            return now < back
-              ? Effect.fail(new StorageError({ operation: "record", cause: "away" }))
-              : store.record(record)
-          }),
+  storeWith((store) => ({
+    record: (record) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        asked.push(now)
+        return now < back
+          ? Effect.fail(new StorageError({ operation: "record", cause: "away" }))
+          : store.record(record)
       }),
-    ),
-  )
+  }))
 
 const recorded = Effect.repeat(Effect.yieldNow, { times: 100 })
 

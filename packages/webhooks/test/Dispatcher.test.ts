@@ -15,7 +15,7 @@ import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
 import { LocalQueue } from "../src/LocalQueue.ts"
 import type { Receive } from "./Harness.ts"
-import { account, answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
+import { account, answer, delivery, dispatcher, receiver, services, storeWith } from "./Harness.ts"
 
 /** A receiver that remembers when it was called and answers in turn; the last answer stays. */
 const recorder = (...answers: ReadonlyArray<ReturnType<Receive>>) => {
@@ -380,16 +380,10 @@ describe("Dispatcher.layer", () => {
         if (now < 1_500) return yield* Effect.fail(away)
         return now < 2_500 ? yield* Effect.die("a fault of ours") : yield* call
       })
-      const broken = Layer.effect(
-        WebhookStore,
-        WebhookStore.useSync((store) =>
-          WebhookStore.of({
-            ...store,
-            claim: (...args) => awayUntil(Effect.orDie(store.claim(...args))),
-            claimDue: (...args) => awayUntil(Effect.orDie(store.claimDue(...args))),
-          }),
-        ),
-      )
+      const broken = storeWith((store) => ({
+        claim: (...args) => awayUntil(Effect.orDie(store.claim(...args))),
+        claimDue: (...args) => awayUntil(Effect.orDie(store.claimDue(...args))),
+      }))
       const [store, queue] = [yield* WebhookStore, yield* LocalQueue]
       yield* Layer.build(Layer.provide(dispatcher(receiver(receive)), broken))
       for (const at of [0, 1_800]) {
@@ -437,21 +431,15 @@ describe("Dispatcher.layer", () => {
       Effect.gen(function* () {
         const counts = [1_000, 1_000, 999, 5]
         const asked: Array<readonly [number, number, number]> = []
-        const counted = Layer.effect(
-          WebhookStore,
-          WebhookStore.useSync((store) =>
-            WebhookStore.of({
-              ...store,
-              forget: (endedMillis, limit) =>
-                Effect.flatMap(Clock.currentTimeMillis, (at) => {
-                  asked.push([at, endedMillis, limit])
-                  return asked.length === 4
-                    ? Effect.fail(new StorageError({ operation: "forget", cause: "away" }))
-                    : Effect.succeed(counts.shift() ?? 0)
-                }),
+        const counted = storeWith(() => ({
+          forget: (endedMillis, limit) =>
+            Effect.flatMap(Clock.currentTimeMillis, (at) => {
+              asked.push([at, endedMillis, limit])
+              return asked.length === 4
+                ? Effect.fail(new StorageError({ operation: "forget", cause: "away" }))
+                : Effect.succeed(counts.shift() ?? 0)
             }),
-          ),
-        )
+        }))
         const { receive } = recorder(good)
         yield* Layer.build(Layer.provide(dispatcher(receiver(receive), rarely), counted))
         yield* TestClock.adjust("25 minutes")

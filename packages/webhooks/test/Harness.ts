@@ -6,7 +6,8 @@ import { AccountId, DeliveryId, RunId } from "@millrace/core/domain/Id"
 import { Ids } from "@millrace/core/engine/Ids"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Vault } from "@millrace/core/ports/Vault"
-import type { ClaimedDelivery, WebhookStore } from "@millrace/core/ports/WebhookStore"
+import type { ClaimedDelivery } from "@millrace/core/ports/WebhookStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import type { Answer, Call, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
 import { Egress } from "@millrace/egress/Egress"
@@ -40,6 +41,15 @@ export const services = Webhooks.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Stores.layer, Ids.layerSequential, LocalQueue.layer)),
   Layer.provideMerge(MasterVault.layer(masterKey)),
 )
+
+type Store = WebhookStore["Service"]
+
+/** The store of the test with some methods of its own. */
+export const storeWith = (change: (store: Store) => Partial<Store>) =>
+  Layer.effect(
+    WebhookStore,
+    WebhookStore.useSync((store) => ({ ...store, ...change(store) })),
+  )
 
 /** A dispatcher with these options over {@link services}. */
 export const dispatcher = (

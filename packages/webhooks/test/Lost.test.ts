@@ -9,7 +9,7 @@ import { Clock, Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { defaultOptions } from "../src/DispatcherOptions.ts"
 import type { Receive } from "./Harness.ts"
-import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
+import { answer, delivery, dispatcher, receiver, services, storeWith } from "./Harness.ts"
 
 const recorded = Effect.repeat(Effect.yieldNow, { times: 100 })
 
@@ -66,12 +66,7 @@ describe("an attempt whose end nobody knows", () => {
     Effect.gen(function* () {
       const calls: Array<number> = []
       const away = new StorageError({ operation: "record", cause: "away" })
-      const unsettling = Layer.effect(
-        WebhookStore,
-        WebhookStore.useSync((store) =>
-          WebhookStore.of({ ...store, record: () => Effect.fail(away) }),
-        ),
-      )
+      const unsettling = storeWith(() => ({ record: () => Effect.fail(away) }))
       const one = delivery()
       yield* WebhookStore.use((store) => store.insert(one))
       const broken = dispatcher(receiver(deadly(calls)), { schedule })

@@ -9,24 +9,18 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { LocalQueue } from "../src/LocalQueue.ts"
 import type { Receive } from "./Harness.ts"
-import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
+import { answer, delivery, dispatcher, receiver, services, storeWith } from "./Harness.ts"
 
 const recorded = Effect.repeat(Effect.yieldNow, { times: 100 })
 
 /** The store that is there, but what a poll has taken is heard of only after a while. */
 const slowPolls = (requests: Array<DueRequest>) =>
-  Layer.effect(
-    WebhookStore,
-    WebhookStore.useSync((store) =>
-      WebhookStore.of({
-        ...store,
-        claimDue: (request) => {
-          requests.push(request)
-          return Effect.tap(store.claimDue(request), () => Effect.sleep(20))
-        },
-      }),
-    ),
-  )
+  storeWith((store) => ({
+    claimDue: (request) => {
+      requests.push(request)
+      return Effect.tap(store.claimDue(request), () => Effect.sleep(20))
+    },
+  }))
 
 /** Takes 5, 15, 25 and 35 ms in turn, so that slots come free one after the other. */
 const makeReceiver = () => {
@@ -66,16 +60,10 @@ describe("Dispatcher.layer, over a backlog", () => {
   it.effect("finds nothing of what this process has stored before its dispatcher started", () =>
     Effect.gen(function* () {
       const [found, claimed]: [Array<number>, Array<number>] = [[], []]
-      const counted = Layer.effect(
-        WebhookStore,
-        WebhookStore.useSync((store) =>
-          WebhookStore.of({
-            ...store,
-            claim: (...args) => Effect.tap(store.claim(...args), count(claimed)),
-            claimDue: (...args) => Effect.tap(store.claimDue(...args), count(found)),
-          }),
-        ),
-      )
+      const counted = storeWith((store) => ({
+        claim: (...args) => Effect.tap(store.claim(...args), count(claimed)),
+        claimDue: (...args) => Effect.tap(store.claimDue(...args), count(found)),
+      }))
       const store = yield* WebhookStore
       const all = Array.from({ length: 20 }, () => delivery())
       for (const each of all) yield* store.insert(each)

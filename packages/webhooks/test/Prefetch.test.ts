@@ -10,22 +10,16 @@ import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { LocalQueue } from "../src/LocalQueue.ts"
 import type { Receive } from "./Harness.ts"
-import { answer, delivery, dispatcher, receiver, services } from "./Harness.ts"
+import { answer, delivery, dispatcher, receiver, services, storeWith } from "./Harness.ts"
 
 /** The store that is there, and how often it was polled. */
 const counting = (polls: Array<DueRequest>) =>
-  Layer.effect(
-    WebhookStore,
-    WebhookStore.useSync((store) =>
-      WebhookStore.of({
-        ...store,
-        claimDue: (request) => {
-          polls.push(request)
-          return store.claimDue(request)
-        },
-      }),
-    ),
-  )
+  storeWith((store) => ({
+    claimDue: (request) => {
+      polls.push(request)
+      return store.claimDue(request)
+    },
+  }))
 
 const recorded = Effect.repeat(Effect.yieldNow, { times: 300 })
 

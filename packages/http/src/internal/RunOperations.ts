@@ -30,24 +30,14 @@ const contextOf = ({ output, values, viewport, workflowRevision }: Run) => ({
   workflowRevision,
 })
 
-const detailOf = (record: RunRecord): RunDetail => {
-  const { run } = record
-  return {
-    id: run.id,
-    status: run.status,
-    workflowId: run.workflowId,
-    triggerRunId: run.executionId,
-    createdAt: run.createdAt,
-    startedAt: run.startedAt,
-    finishedAt: run.finishedAt,
-    error: run.error,
-    context: record.omitted === true ? null : contextOf(run),
-    nodeRuns: nodeRunsOf(record),
-    ...(record.omitted === true ? { omitted: true } : {}),
-  }
-}
-
-const readOf = (record: RunRecord): RunRead => ({ ...itemOf(record.run), ...detailOf(record) })
+/** A run as both reads answer it. Each form leaves out the fields that it does not have. */
+const readOf = (record: RunRecord): RunRead & RunDetail => ({
+  ...itemOf(record.run),
+  triggerRunId: record.run.executionId,
+  context: record.omitted === true ? null : contextOf(record.run),
+  nodeRuns: nodeRunsOf(record),
+  ...(record.omitted === true ? { omitted: true } : {}),
+})
 
 /** The records in the order in which their ids were first asked for. */
 const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) => {
@@ -72,7 +62,7 @@ const makeReads = Effect.gen(function* () {
       if (ids.length === 0) return { value: { runs: [] } }
       const { batchBytes } = yield* CurrentLimits
       const found = yield* store.findMany(account, ids, batchBytes)
-      return { value: { runs: inOrder(ids, found).map(detailOf) } }
+      return { value: { runs: inOrder(ids, found).map(readOf) } }
     }),
     get: Effect.fnUntraced(function* ({ account, params }) {
       const id = RunId.make(params.id)
