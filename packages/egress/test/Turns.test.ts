@@ -81,6 +81,18 @@ describe("Turns.inTurn", () => {
       }),
   )
 
+  it.effect("passes by an account that is full, and gives each origin its turn again", () =>
+    Effect.gen(function* () {
+      const stage = new Stage({ perAccount: 1 })
+      yield* Effect.forEach(["a x 1", "b x 1", "a x 2", "a x 3", "a y 1"], stage.call)
+      yield* stage.end("b x 1")
+      assert.deepStrictEqual(stage.begun, ["a x 1", "b x 1"])
+      yield* stage.end("a x 1")
+      yield* stage.end("a x 2")
+      assert.deepStrictEqual(stage.begun.slice(2), ["a x 2", "a y 1"])
+    }),
+  )
+
   it.effect("refuses one account what it has too much of, and no other", () =>
     Effect.gen(function* () {
       const stage = new Stage({ atOnce: 1, waitingPerAccount: 2 })
