@@ -15,7 +15,7 @@ import { payload } from "./Workloads.ts"
 /** A workflow of layers: a chain of ten is ten times 1, a fan of 50 is 1, 50, 1. */
 export type Layers = ReadonlyArray<number>
 
-interface Course {
+interface RunInProgress {
   readonly number: number
   readonly id: string
   revision: number
@@ -27,7 +27,7 @@ interface Course {
 
 /** One write: a run's newRun, or that so many of its nodes have settled. */
 interface Write {
-  readonly course: Course
+  readonly course: RunInProgress
   readonly settled: number
   readonly isNew: boolean
   readonly isEnd: boolean
@@ -181,17 +181,18 @@ const newRun = (): Write => {
   return { course, settled: 0, isNew: true, isEnd: false }
 }
 
-const course = (layers: Layers, count: number, atOnce: number, values: Values) =>
+/** Begins runs as long as there are more. The answer is how many it has begun. */
+const course = (layers: Layers, hasMore: () => boolean, atOnce: number, values: Values) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     let started = 0
     let due: Array<Write> = []
     const begin = () => {
-      if (started === count) return
+      if (!hasMore()) return
       started += 1
       due.push(newRun())
     }
-    for (let index = 0; index < Math.min(atOnce, count); index++) begin()
+    for (let index = 0; index < atOnce; index++) begin()
     while (due.length > 0) {
       const group = due
       due = []
@@ -202,11 +203,41 @@ const course = (layers: Layers, count: number, atOnce: number, values: Values) =
         else due.push(next)
       }
     }
+    return started
   })
+
+/** True so many times. */
+const upTo = (count: number): (() => boolean) => {
+  let left = count
+  return () => (left -= 1) >= 0
+}
 
 /** Runs `count` workflows of these layers, `atOnce` at a time, and writes what the engine would. */
 export const complete = (layers: Layers, count: number, atOnce: number, values: Values = "known") =>
-  SqlClient.use((sql) => Effect.andThen(sql.unsafe(lease), course(layers, count, atOnce, values)))
+  completeWhile(layers, upTo(count), { atOnce, values, flushes: 1 })
+
+/** How {@link completeWhile} goes about it. */
+export interface Course {
+  readonly atOnce: number
+  readonly values: Values
+  /** Statements that are on their way at the same time, each with its share of the runs. */
+  readonly flushes: number
+}
+
+/** The same as long as there are more; the answer is how many runs there were. */
+export const completeWhile = (
+  layers: Layers,
+  hasMore: () => boolean,
+  { atOnce, flushes, values }: Course,
+) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql.unsafe(lease)
+    const one = course(layers, hasMore, atOnce / flushes, values)
+    const all = Array.from({ length: flushes }, () => one)
+    const counts = yield* Effect.all(all, { concurrency: "unbounded" })
+    return counts.reduce((sum, count) => sum + count, 0)
+  })
 
 /** Milliseconds of one insert and one end, each committed on its own, `count` times. */
 export const latencies = (count: number) =>
@@ -214,7 +245,7 @@ export const latencies = (count: number) =>
     const times: Array<number> = []
     for (let index = 0; index < count; index++) {
       const begin = performance.now()
-      yield* course([1], 1, 1, "known")
+      yield* course([1], upTo(1), 1, "known")
       times.push(performance.now() - begin)
     }
     return times

@@ -87,11 +87,14 @@ const memoryRound = (samples: Samples) =>
   })
 
 /** The engine over these stores. */
-export const engineOn = <S, E, R>(stores: Layer.Layer<Engine.Stores | S, E, R>) =>
+export const engineOn = <S, E, R>(
+  stores: Layer.Layer<Engine.Stores | S, E, R>,
+  bounds: Layer.Layer<never> = limits,
+) =>
   Engine.layerWithoutWebhooks.pipe(
     Layer.provide(types),
     Layer.provideMerge(stores),
-    Layer.provideMerge(limits),
+    Layer.provideMerge(bounds),
     Layer.provideMerge(Layer.succeed(References.MinimumLogLevel, "Warn")),
   )
 

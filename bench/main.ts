@@ -7,20 +7,27 @@
 // 4. Deliveries of webhooks from Postgres, beside a bare loop that posts the same bytes.
 // 5. On Postgres, a server with 1,000 runs that wait beside one with 100,000.
 // 6. On Postgres, what a tenant can ask of a store with a million runs beside one with a thousand.
+// 7. What users feel: through `createEngine` and `millrace serve`, with the defaults of production.
+// 8. The same beside other engines and job queues; only by name, because it installs them.
 //
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
-// `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting` or `growth`
-// runs one part.
+// `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting`, `growth`, `engine`
+// or `peers` runs one part. `engine` and `peers` take `--rounds 5`, `--millis 5000` (of each figure),
+// `--others 0.3` (cores that others may use meanwhile) and `--only graphile-worker`, the beginning of
+// a name.
 import { writeFileSync } from "node:fs"
+import { parseArgs } from "node:util"
 import * as Credits from "./Credits.ts"
 import * as Durable from "./Durable.ts"
+import * as Engine from "./Engine.ts"
 import * as Growth from "./Growth.ts"
 import * as Http from "./Http.ts"
 import type { Figure } from "./Meter.ts"
 import type { Shape } from "./Scaling.ts"
 import { measure } from "./Scaling.ts"
+import * as Peers from "./Peers.ts"
 import * as Waiting from "./Waiting.ts"
 import * as Webhooks from "./Webhooks.ts"
 
@@ -128,7 +135,22 @@ const credits = async () => {
   return { rows, costs }
 }
 
-const wanted = process.argv[2]
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: "string", default: "5" },
+    millis: { type: "string", default: "5000" },
+    others: { type: "string", default: "0.3" },
+    only: { type: "string", multiple: true },
+  },
+})
+const [wanted] = positionals
+const rules = {
+  rounds: Number(values.rounds),
+  millis: Number(values.millis),
+  others: Number(values.others),
+  ...(values.only === undefined ? {} : { only: values.only }),
+}
 const part = <A>(name: string, run: () => Promise<A>): Promise<A> | undefined =>
   wanted === undefined || wanted === name ? run() : undefined
 const results = {
@@ -139,5 +161,8 @@ const results = {
   webhooks: await part("webhooks", () => Webhooks.measure(rounds)),
   waiting: await part("waiting", () => Waiting.measure(3)),
   growth: await part("growth", () => Growth.measure()),
+  engine: await part("engine", () => Engine.measure(rules)),
+  // Only by name, because it installs packages.
+  peers: wanted === "peers" ? await Peers.measure(rules) : undefined,
 }
 writeFileSync(new URL("results.json", import.meta.url), JSON.stringify(results, null, 2) + "\n")

@@ -87,12 +87,13 @@ const script = `"$@" & pid=$!; echo $pid; read -r signal
 kill -CONT $pid; kill -\${signal:-QUIT} $pid; wait $pid
 [ -n "$signal" ] || rm -rf "$FOLDER"`
 
-/** Whether a server waits for the disk. */
-export type Durability = "durable" | "fast"
+/** Whether a server waits for the disk; `production`: with everything else by default, too. */
+export type Durability = "durable" | "production" | "fast"
 
 const settingsOf: { readonly [durability in Durability]: string } = {
   // A checkpoint in the middle of a measurement would write every page anew.
   durable: "-c max_wal_size=8GB -c checkpoint_timeout=1h -c shared_buffers=512MB",
+  production: "",
   fast: "-c fsync=off -c full_page_writes=off",
 }
 
@@ -129,12 +130,19 @@ export class PostgresServer {
     this.url = url
   }
 
-  /** Makes an empty database and starts its server. `more` are settings of its command line. */
-  static async create(durability: Durability = "fast", more = ""): Promise<PostgresServer> {
+  /**
+   * Makes an empty database and starts its server. `more` are settings of its command line,
+   * `installed` is the folder of another Postgres than the package's.
+   */
+  static async create(
+    durability: Durability = "fast",
+    more = "",
+    installed?: string,
+  ): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), "millrace-postgres-"))
     const { gid, uid } = ids()
     if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid)
-    const native = await binaries(folder)
+    const native = installed ?? (await binaries(folder))
     const options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
     const environment = { ...ids(), cwd: folder }
     await run(join(native, "bin/initdb"), ["-D", join(folder, "data"), ...options], environment)
@@ -146,6 +154,11 @@ export class PostgresServer {
     const server = new PostgresServer(folder, command, url)
     await server.start()
     return server
+  }
+
+  /** The process that all others of the server descend from. */
+  get pid(): number {
+    return this.#running?.pid ?? Number.NaN
   }
 
   async start(): Promise<void> {

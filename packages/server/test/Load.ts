@@ -23,6 +23,8 @@ export interface Reply {
 export interface Ask {
   readonly path: string
   readonly secret?: string
+  /** With a body of JSON, it is a POST. */
+  readonly body?: string
 }
 
 /** What is asked, and how often. */
@@ -60,10 +62,15 @@ class Line {
   #bytes: Buffer = Buffer.alloc(0)
   #settle: ((error: Error | undefined) => void) | undefined
 
-  constructor(origin: string, { path, secret }: Ask) {
+  constructor(origin: string, { body, path, secret }: Ask) {
     const { host, hostname, port } = new URL(origin)
     const authorization = secret === undefined ? "" : `authorization: Bearer ${secret}\r\n`
-    this.#request = Buffer.from(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n${authorization}\r\n`)
+    const method = body === undefined ? "GET" : "POST"
+    const json = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body ?? "")}`
+    this.#request = Buffer.from(
+      `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${authorization}` +
+        (body === undefined ? "\r\n" : `${json}\r\n\r\n${body}`),
+    )
     this.#socket = connect(Number(port), hostname).setNoDelay(true)
     this.#socket.on("data", (bytes) => {
       this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes])

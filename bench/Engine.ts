@@ -1,0 +1,81 @@
+// What users feel: the workloads through `createEngine` and over HTTP through `millrace serve`, beside
+// the core and beside the ceiling, all with the defaults of production, each in a process of its own.
+//
+// On the Postgres that the tests bring along and, where it is installed, on Debian's. Beside that, a
+// chain of nodes without effects, two servers on one database, and the heap of a run in flight.
+import { existsSync } from "node:fs"
+import type { Workload } from "./contest/Contestant.ts"
+import type { Entry } from "./contest/ContestantProcess.ts"
+import type { Result, Rules } from "./contest/Contest.ts"
+import { hold, takesPart } from "./contest/Contest.ts"
+import { medianOf, printContest, printRatios, ratio } from "./contest/Tables.ts"
+
+const all: ReadonlyArray<Workload> = ["W1", "W2", "W3", "W4"]
+
+const core = "core"
+const application = "createEngine"
+const served = "serve, over HTTP"
+const ceiling = "ceiling, one flush"
+const ceilingOfTwo = "ceiling, two flushes"
+const memory = "heap"
+const two = "two servers"
+
+/** The front door, which other contests need, too. */
+export const createEngineEntry: Entry = { name: application, file: "Ours.ts", workloads: all }
+
+/** The server, which other contests need, too. */
+export const serveEntry: Entry = { name: served, file: "Served.ts", workloads: [...all, "HTTP"] }
+
+const entries: ReadonlyArray<Entry> = [
+  { name: ceiling, file: "Bare.ts", args: ["1"], workloads: all },
+  { name: ceilingOfTwo, file: "Bare.ts", args: ["2"], workloads: ["W1", "W2", "W4"] },
+  { name: core, file: "Core.ts", workloads: all },
+  { ...createEngineEntry, workloads: [...all, "pure", "slow"] },
+  { name: two, file: "Ours.ts", workloads: ["slow"], servers: 2 },
+  serveEntry,
+  { name: memory, file: "Ours.ts", args: ["memory"], workloads: ["memory"] },
+]
+
+const debian = "/usr/lib/postgresql/15"
+
+const print = (result: Result): void => {
+  printContest(result, [ceiling, ceilingOfTwo, core, application, served])
+  const of = (workload: Workload, ours: string, theirs: string) =>
+    ratio(result, workload, [ours, theirs])
+  const value = (name: string, workload: Workload) => medianOf(result, name, workload)?.value
+  const [pure, chain] = [value(application, "pure"), value(application, "W1")]
+  printRatios({
+    "W1, core by ceiling": of("W1", core, ceiling),
+    "W2, core by ceiling": of("W2", core, ceiling),
+    "W4, core by ceiling": of("W4", core, ceiling),
+    "W3 p50, core by ceiling": of("W3", core, ceiling),
+    "W1, createEngine by core": of("W1", application, core),
+    "W2, createEngine by core": of("W2", application, core),
+    "W4, createEngine by core": of("W4", application, core),
+    "CPU of a step, createEngine by core": ratio(result, "W1", [application, core], "engineCpu"),
+    "pure chain by W1": pure === undefined || chain === undefined ? undefined : pure / chain,
+    "two servers by one, steps of 20 ms": of("slow", two, application),
+  })
+  const bytes = value(memory, "memory")
+  if (bytes !== undefined) console.log(`heap of a run in flight: ${Math.round(bytes)} bytes`)
+  const http = medianOf(result, served, "HTTP")
+  if (http !== undefined) {
+    const [accepted, cpu] = [http.accepted ?? 0, http.engineCpu * 1_000]
+    console.log(`starts over HTTP: ${Math.round(accepted)}/s, ${Math.round(cpu)} us of the server`)
+  }
+}
+
+/** Runs everything and prints tables. */
+export const measure = async (rules: Rules) => {
+  const servers = [undefined, ...(existsSync(`${debian}/bin/postgres`) ? [debian] : [])]
+  const chosen = entries.filter((entry) => takesPart(rules, entry))
+  const results: Array<object> = []
+  for (const postgres of servers) {
+    const result = await hold(chosen, { ...rules, ...(postgres === undefined ? {} : { postgres }) })
+    print(result)
+    const figures = Object.fromEntries(result.figures)
+    const leftOut = Object.fromEntries(result.leftOut)
+    results.push({ version: result.version, spoiled: result.spoiled, leftOut, figures })
+  }
+  return results
+}

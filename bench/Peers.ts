@@ -1,0 +1,93 @@
+// Millrace beside what a user would take instead: job queues, single and in bulk, and engines for
+// workflows as functions, all doing the work of `contest/Contestant.ts` in one sitting.
+//
+// The peers are installed by the first run, into `peers/`, at the versions that its lock file says. A
+// peer that cannot be installed or started is named and left out. What each of them does less than an
+// engine is said in its file and in `docs/performance.md`.
+import { spawnSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type { Workload } from "./contest/Contestant.ts"
+import type { Entry } from "./contest/ContestantProcess.ts"
+import type { Rules } from "./contest/Contest.ts"
+import { hold, takesPart } from "./contest/Contest.ts"
+import { medianOf, printContest, printRatios, ratio } from "./contest/Tables.ts"
+import { createEngineEntry, serveEntry } from "./Engine.ts"
+
+const folder = fileURLToPath(new URL("./peers", import.meta.url))
+const all: ReadonlyArray<Workload> = ["W1", "W2", "W3", "W4"]
+
+const graphileBulk = "graphile-worker, bulk"
+const fastify = "fastify + graphile-worker, bulk"
+
+const peer = (name: string, file: string, variant?: string): Entry => ({
+  name,
+  file: `../peers/${file}.mjs`,
+  args: variant === undefined ? [] : [variant],
+  workloads: all,
+})
+
+const peers: ReadonlyArray<Entry> = [
+  peer("graphile-worker, single", "GraphileMain", "single"),
+  peer(graphileBulk, "GraphileMain", "bulk"),
+  peer("graphile-worker, bulk, outputs kept", "GraphileMain", "kept"),
+  peer("pg-boss, single", "PgBossMain", "single"),
+  peer("pg-boss, bulk", "PgBossMain", "bulk"),
+  peer("BullMQ, appendfsync always", "BullMqMain"),
+  peer("DBOS", "DbosMain"),
+  peer("OpenWorkflow", "OpenWorkflowMain"),
+  peer("Restate", "RestateMain"),
+  { ...peer(fastify, "HttpMain"), workloads: ["HTTP"] },
+]
+
+/** Installs the peers, once. Those that do not install fail when they are started. */
+const install = (): void => {
+  if (existsSync(`${folder}/node_modules`)) return
+  process.stderr.write("installing the peers\n")
+  const { status, stderr } = spawnSync("npm", ["ci"], { cwd: folder, encoding: "utf8" })
+  if (status !== 0) process.stderr.write(`the peers cannot be installed: ${stderr}\n`)
+}
+
+const ours: ReadonlyArray<Entry> = [
+  { ...createEngineEntry, workloads: [...all, "pure"] },
+  { ...serveEntry, workloads: ["HTTP"] },
+]
+
+/** Runs everything and prints tables. `only` names peers; we always take part. */
+export const measure = async (rules: Rules) => {
+  install()
+  const entries = [...ours, ...peers.filter((entry) => takesPart(rules, entry))]
+  const result = await hold(entries, rules)
+  const [application, server] = ours.map(({ name }) => name) as [string, string]
+  const measured = entries.filter(({ workloads }) => workloads.includes("W1"))
+  printContest(
+    result,
+    measured.map(({ name }) => name),
+  )
+  console.table(
+    [server, fastify].map((name) => {
+      const figure = medianOf(result, name, "HTTP")
+      return {
+        server: name,
+        "starts/s": Math.round(figure?.accepted ?? 0),
+        "finished/s": Math.round(figure?.value ?? 0),
+        "CPU us of the server": Math.round((figure?.engineCpu ?? 0) * 1_000),
+      }
+    }),
+  )
+  const pair = [application, graphileBulk] as const
+  const pure = medianOf(result, application, "pure")?.value
+  const chain = medianOf(result, graphileBulk, "W1")?.value
+  printRatios({
+    "W1, createEngine by graphile-worker's bulk": ratio(result, "W1", pair),
+    W2: ratio(result, "W2", pair),
+    "W3 p50": ratio(result, "W3", pair),
+    "W4 accepted": ratio(result, "W4", pair, "accepted"),
+    "W4 finished": ratio(result, "W4", pair),
+    "pure chain by its W1": pure === undefined || chain === undefined ? undefined : pure / chain,
+    "HTTP starts, serve by fastify": ratio(result, "HTTP", [server, fastify], "accepted"),
+  })
+  const { spoiled, version } = result
+  const leftOut = Object.fromEntries(result.leftOut)
+  return { version, spoiled, leftOut, figures: Object.fromEntries(result.figures) }
+}
