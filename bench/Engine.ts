@@ -1,8 +1,9 @@
-// What users feel: the workloads through `createEngine` and over HTTP through `millrace serve`, beside
-// the core and beside the ceiling, all with the defaults of production, each in a process of its own.
+// What users feel: the workloads through `createEngine` and over HTTP through `millrace serve`,
+// beside the core and beside the ceiling, all with the defaults of production, each in a process of
+// its own.
 //
-// On the Postgres that the tests bring along and, where it is installed, on Debian's. Beside that, a
-// chain of nodes without effects, two servers on one database, and the heap of a run in flight.
+// On the Postgres that the tests bring along and, where it is installed, on Debian's. Beside that,
+// a chain of nodes without effects, two servers on one database, and the heap of a run in flight.
 import { existsSync } from "node:fs"
 import type { Workload } from "./contest/Contestant.ts"
 import type { Entry } from "./contest/ContestantProcess.ts"

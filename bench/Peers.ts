@@ -1,9 +1,9 @@
 // Millrace beside what a user would take instead: job queues, single and in bulk, and engines for
 // workflows as functions, all doing the work of `contest/Contestant.ts` in one sitting.
 //
-// The peers are installed by the first run, into `peers/`, at the versions that its lock file says. A
-// peer that cannot be installed or started is named and left out. What each of them does less than an
-// engine is said in its file and in `docs/performance.md`.
+// The peers are installed by the first run, into `peers/`, at the versions that its lock file says.
+// A peer that cannot be installed or started is named and left out. What each of them does less
+// than an engine is said in its file and in `docs/performance.md`.
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"

@@ -13,10 +13,10 @@
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
-// `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting`, `growth`, `engine`
-// or `peers` runs one part. `engine` and `peers` take `--rounds 5`, `--millis 5000` (of each figure),
-// `--others 0.3` (cores that others may use meanwhile) and `--only graphile-worker`, the beginning of
-// a name.
+// `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting`, `growth`,
+// `engine` or `peers` runs one part. `engine` and `peers` take `--rounds 5`, `--millis 5000` (of
+// each figure), `--others 0.3` (cores that others may use meanwhile) and `--only graphile-worker`,
+// the beginning of a name.
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import * as Credits from "./Credits.ts"

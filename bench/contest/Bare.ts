@@ -1,5 +1,5 @@
-// The ceiling: a bare loop that writes the same rows and sends their values, with as many statements
-// on their way at the same time as the argument says.
+// The ceiling: a bare loop that writes the same rows and sends their values, with as many
+// statements on their way at the same time as the argument says.
 import { Postgres, Stores } from "@millrace/postgres"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import type { Layers } from "../Ceiling.ts"

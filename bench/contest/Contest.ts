@@ -1,5 +1,5 @@
-// Contestants beside each other on one Postgres that works as in production: each with a database of
-// its own, one at a time, in rounds, so that a machine that slows down slows all of them alike.
+// Contestants beside each other on one Postgres that works as in production: each with a database
+// of its own, one at a time, in rounds, so that a machine that slows down slows all of them alike.
 //
 // A figure during which others used more of a core than allowed is thrown away and measured again,
 // three times at most. A contestant that cannot be started, or that fails three times, is named and

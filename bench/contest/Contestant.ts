@@ -1,10 +1,10 @@
 // A contestant: something that runs workflows, in a process of its own, so that its processor time
-// can be told from everybody else's. This is the side of that process; `ContestantProcess.ts` is the
-// other one.
+// can be told from everybody else's. This is the side of that process; `ContestantProcess.ts` is
+// the other one.
 //
 // The workloads are the same for all: W1, a chain of ten steps, 100 runs in flight; W2, one step,
-// 50 in parallel, one; W3, one run of one step at a time; W4, one-step runs, 100 starts at once.
-// A step returns about 200 bytes of JSON. Every workload waits for the end of all that it started.
+// 50 in parallel, one; W3, one run of one step at a time; W4, one-step runs, 100 starts at once. A
+// step returns about 200 bytes of JSON. Every workload waits for the end of all that it started.
 import { setTimeout as sleep } from "node:timers/promises"
 
 /** What a run looks like: `pure` is a chain of ten nodes without effects. */

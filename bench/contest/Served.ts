@@ -1,6 +1,6 @@
 // Millrace over HTTP: `millrace serve` in a process of its own, called with keys that have limits.
-// W1 to W3 through the client of the package `millrace`, which follows the events of its runs; starts
-// by requests alone. Only the server's time counts as the engine's.
+// W1 to W3 through the client of the package `millrace`, which follows the events of its runs;
+// starts by requests alone. Only the server's time counts as the engine's.
 import { createEngine, defineNode, postgres } from "millrace"
 import { createClient } from "millrace/client"
 import { Postgres } from "@millrace/postgres"

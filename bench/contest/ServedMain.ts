@@ -1,5 +1,5 @@
-// `millrace serve` with the node types of the workloads beside the built-in ones, told everything by
-// variables.
+// `millrace serve` with the node types of the workloads beside the built-in ones, told everything
+// by variables.
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { builtin, layerServices } from "@millrace/nodes/Builtin"
 import { resolveServe } from "@millrace/server/Config"

@@ -1,4 +1,5 @@
-// DBOS: workflows as functions in the process that starts them, whose steps are recorded in Postgres.
+// DBOS: workflows as functions in the process that starts them, whose steps are recorded in
+// Postgres.
 //
 // Does less than an engine: the graph is the function, so users cannot draw one; one process
 // executes what it starts, without a queue.

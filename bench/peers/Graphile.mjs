@@ -1,6 +1,6 @@
-// graphile-worker. `single`: each job is added and completed on its own. `bulk`: a local queue, jobs
-// completed in batches, and those that are added meanwhile gathered into one statement. `kept`: the
-// same, and that statement also inserts the outputs of steps into a table.
+// graphile-worker. `single`: each job is added and completed on its own. `bulk`: a local queue,
+// jobs completed in batches, and those that are added meanwhile gathered into one statement.
+// `kept`: the same, and that statement also inserts the outputs of steps into a table.
 //
 // Does less than an engine: a finished job is deleted; no graph, fence, record, events or cancel.
 import { Logger, makeWorkerUtils, run } from "graphile-worker"

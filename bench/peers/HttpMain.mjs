@@ -1,5 +1,5 @@
-// Starts over HTTP without an engine: fastify, without keys or limits, adds a job for each request to
-// graphile-worker in bulk, in the same process, which also executes it.
+// Starts over HTTP without an engine: fastify, without keys or limits, adds a job for each request
+// to graphile-worker in bulk, in the same process, which also executes it.
 //
 // With an address as its argument it is that server, otherwise the contestant that calls it.
 import { spawn } from "node:child_process"

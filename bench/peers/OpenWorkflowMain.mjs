@@ -11,7 +11,8 @@ const concurrency = 100
 const open = async (url) => {
   const backend = await BackendPostgres.connect(url)
   const client = new OpenWorkflow({ backend })
-  /** @param {{ run: (options: { name: string }, work: () => Promise<unknown>) => Promise<unknown> }} step */
+  /** @typedef {{ run: (how: object, work: () => unknown) => Promise<unknown> }} Step */
+  /** @param {Step} step */
   const one = (step, /** @type {string} */ name) => step.run({ name }, async () => payload)
   const workflows = {
     single: client.defineWorkflow({ name: "single" }, ({ step }) => one(step, "0")),

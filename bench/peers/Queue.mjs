@@ -72,7 +72,7 @@ export class Runs {
  * @returns {(item: A) => Promise<void>}
  */
 export const gather = (flush) => {
-  /** @type {Array<{ readonly item: A, readonly resolve: () => void, readonly reject: (error: unknown) => void }>} */
+  /** @type {Array<{ item: A, resolve: () => void, reject: (error: unknown) => void }>} */
   let waiting = []
   let isBusy = false
   const loop = async () => {

@@ -66,7 +66,8 @@ class Line {
     const { host, hostname, port } = new URL(origin)
     const authorization = secret === undefined ? "" : `authorization: Bearer ${secret}\r\n`
     const method = body === undefined ? "GET" : "POST"
-    const json = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body ?? "")}`
+    const size = Buffer.byteLength(body ?? "")
+    const json = `content-type: application/json\r\ncontent-length: ${size}`
     this.#request = Buffer.from(
       `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${authorization}` +
         (body === undefined ? "\r\n" : `${json}\r\n\r\n${body}`),
