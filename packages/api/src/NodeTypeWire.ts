@@ -32,6 +32,11 @@ export const NodeType = object("NodeType", {
   name: Schema.String,
   description: Schema.String,
   category: Schema.String,
+  origin: Schema.String.annotate({
+    description:
+      "Where it comes from: `built-in`; the module that the server was started with; or " +
+      "`application`, for a type of the application that the engine is a part of.",
+  }),
   modes: Schema.Array(Schema.String).annotate({
     description: "The default mode first; often none.",
   }),

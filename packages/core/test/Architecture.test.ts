@@ -145,13 +145,16 @@ const owned: ReadonlyArray<{
       /\benv\b.*"(?:node:)?process"/,
     ),
     // Threads hand it on, without what is ours.
-    owners: ["packages/millrace/src/internal/ThreadEnvironment", "packages/server/src/Config"],
+    owners: ["packages/host/src/internal/ThreadEnvironment", "packages/server/src/Config"],
   },
   {
     what: "imports whose target is computed",
     pattern: oneOf(/\b(?:import|require)\s*\(\s*[^"'\s]/),
-    // The module that a blocking node type names is an application's own.
-    owners: ["packages/millrace/src/internal/HandlerThread"],
+    // The module that a blocking node type names is an application's own; an operator names others.
+    owners: [
+      "packages/host/src/internal/HandlerThread",
+      "packages/server/src/internal/nodes/ModuleImport",
+    ],
   },
 ]
 

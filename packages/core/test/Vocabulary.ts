@@ -11,7 +11,7 @@ export const known: ReadonlyArray<string> = `
   behind below between beyond bill broad
   bindings block board body bookmark books boolean bounded bounds
   bracketed builder builtin busy by bytes cache call caller cancel canonical cap carried case cause
-  change characters charge check cidr clauses clear client clock closed closing code colors
+  change characters charge check cidr clause clauses clear client clock closed closing code colors
   coloured columns combination command compare compile complete compose compressed computable
   compute
   computed concurrency
@@ -23,20 +23,28 @@ export const known: ReadonlyArray<string> = `
   estimate event everywhere example exceeded exception exchange executable execute execution
   executor exit expected explain exposure expressions extend facts fail failure fair far fault
   fetch field file fill filter find finish first flag flags fold folded folder follow follower
+  executor exit expected explain exported exposure expressions extend facts fail failure fair far
+  fault
+  fetch field file fill filter find finish first flag flags folded folder follow follower
   followers for foreign forget
   form format found frames free freeze from frozen full gate gather give given goes gone good graph
   growth
   halted hand handle has hash head header health held hello help hint holder hook host http id
-  identifier implied in index input insert insufficient int4s int8s integer internal invalid is
+  identifier implied import imported in index input insert insufficient int4s int8s integer
+  internal invalid is
   issue item
   job json keep keeper kept kind known label large last late latest launch layer leftover length
-  level limit limiter line list listener listening live local lock log logger longest look lookup
-  lost main make many map max media memory merge message met metadata meter method micro middleware
-  migrate migration millis millrace minute mismatch mode module monotonic most mount move name
+  level limit limiter line list listener listening live load local lock log logger longest look
+  lookup
+  lost main make many map mark max media memory merge message met metadata meter method micro
+  middleware
+  migrate migration millis millrace minute mismatch missing mode module monotonic most mount move
+  name
   narrowed nearest needed network never new next no not note nothing
   notifier notifying now number object
   of on once one only open openapi optional options or order origin original otherwise out outbound
-  outbox outcome outdated outgoing output overfetch overlap overlay own page paginate parameters
+  outbox outcome outdated outgoing output overfetch overlap overlay own packages page paginate
+  parameters
   params parse part path payload payment peer per permit permits pglite place placement plain plan
   platform policy position postgres precondition prefetch prefix prepare price print prior priority
   pool
@@ -53,6 +61,9 @@ export const known: ReadonlyArray<string> = `
   told tolerated too transform transport turns unauthorized unavailable uncapped unfinished unit
   unknown unopened unresolvable unseen unsupported unused up update upstream url usage usual
   validate
+  told tolerated too trial transform transport turns unauthorized unavailable uncapped unfinished
+  unit
+  unknown unopened unresolvable unseen unsupported unused up update upstream url usage validate
   validation value variable vault version view viewport wakeups wanted warning watchdog watched web
   webhook well widths window wire with withheld within without work worker write writer written
   wrong

@@ -30,6 +30,7 @@ layer(Harness.layer)("node types", (it) => {
             { name: "text", required: false, multiple: false, schema: { type: "string" } },
           ],
           outputPorts: [{ name: "output", schema: {} }],
+          origin: "application",
           creditEstimate: 0.25,
         })
         const { inputPorts, modes } = body.items[1]

@@ -20,6 +20,7 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { isCidr } from "@millrace/egress/Address"
 import * as Host from "@millrace/host/Host"
+import * as Threads from "@millrace/host/Threads"
 import * as DirectTransport from "@millrace/http/DirectTransport"
 import type { Handler } from "@millrace/http/WebHandler"
 import { make as makeHandler } from "@millrace/http/WebHandler"
@@ -41,8 +42,6 @@ import type { WebhookOptions, Webhooks } from "./Webhook.ts"
 import * as Webhook from "./Webhook.ts"
 import type { WorkflowBuilder } from "./WorkflowBuilder.ts"
 import { empty } from "./WorkflowBuilder.ts"
-import { isHandlerThread } from "./internal/ThreadEnvironment.ts"
-import * as Threads from "./internal/Threads.ts"
 
 /** The options of an engine. All have defaults. */
 export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
@@ -138,7 +137,7 @@ const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => 
 
 /** Refuses an engine on a handler thread, which imports the module only for its node types. */
 const checkThread = (): void => {
-  if (!isHandlerThread()) return
+  if (!Threads.isHandlerThread()) return
   const message =
     "createEngine: was called while a thread imported the module of a blocking node type: " +
     "move the node type into a module that does not call createEngine"

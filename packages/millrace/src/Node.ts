@@ -8,7 +8,7 @@
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import type { NodeOptions } from "./Declaration.ts"
 import { executableOf } from "./internal/Handler.ts"
-import type { EngineThreads } from "./internal/Threads.ts"
+import type { EngineThreads } from "@millrace/host/Threads"
 import type { PortSchemas } from "./Port.ts"
 
 /** A node type, to pass to `createEngine`. */

@@ -194,6 +194,7 @@ describe("The catalogue of node types", () => {
           description: "Has all kinds of ports.",
           category: "samples",
           modes: ["a", "b"],
+          origin: "application",
           creditEstimate: 2,
           inputPorts: [
             {

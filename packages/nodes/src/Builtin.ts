@@ -4,7 +4,7 @@
  * Leaves out: an embedder's own types; register both with `NodeTypes.layer(...builtin, ...own)` and
  * provide `layerServices`.
  */
-import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { NodeTypes, withOrigin } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
 import { Layer } from "effect"
 import { condition } from "./internal/Condition.ts"
@@ -21,19 +21,21 @@ import { transform } from "./internal/Transform.ts"
 import { ComputePermit } from "./internal/Work.ts"
 
 /** Every built-in node type, in the order in which a palette shows them. */
-export const builtin = [
-  request,
-  response,
-  condition,
-  switchNode,
-  merge,
-  delay,
-  fail,
-  constant,
-  transform,
-  list,
-  httpRequest,
-] as const
+export const builtin = (
+  [
+    request,
+    response,
+    condition,
+    switchNode,
+    merge,
+    delay,
+    fail,
+    constant,
+    transform,
+    list,
+    httpRequest,
+  ] as const
+).map(withOrigin("built-in"))
 
 /** What the built-in node types need besides `Egress`. */
 export const layerServices: Layer.Layer<ComputePermit> = ComputePermit.layer

@@ -25,8 +25,8 @@ describe("Builtin.layer", () => {
   it.effect("registers every built-in type under its key", () =>
     Effect.gen(function* () {
       const types = yield* NodeTypes
-      expect(types.all.map(({ key }) => key)).toEqual(keys)
-      for (const key of keys) expect(types.executable(key)?.type).toBe(types.lookup(key))
+      expect(types.all().map(({ key }) => key)).toEqual(keys)
+      for (const type of types.all()) expect(types.executable(type).type).toBe(type)
     }).pipe(Effect.provide(layer.pipe(Layer.provide(Egress.layer())))),
   )
 })

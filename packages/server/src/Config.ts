@@ -45,6 +45,7 @@ export const defaults: DevSettings = {
   memory: false,
   seed: true,
   masterKey: null,
+  nodes: [],
   limits: defaultLimits,
 }
 
@@ -66,6 +67,7 @@ export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   leaseMillis: 30_000,
   graceMillis: 10_000,
   requestMillis: 1_500,
+  nodes: [],
   limits: defaultLimits,
 }
 

@@ -1,8 +1,9 @@
 /**
  * `millrace dev`: everything in one process, for development.
  *
- * The port is opened first and the store second, so a start that fails at either has changed
- * nothing. The engine comes third and continues interrupted runs. The routes come last.
+ * Modules with node types are imported first, the port is opened second and the store third, so a
+ * start that fails at any of them has changed nothing. The engine comes next and continues
+ * interrupted runs. The routes come last.
  *
  * Guarantees: when interrupted, the server stops in the opposite order and leaves no lock behind.
  * Leaves out: everything that a server on the internet needs.
@@ -12,12 +13,13 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Host from "@millrace/host/Host"
-import * as Builtin from "@millrace/nodes/Builtin"
 import type { LogLevel, Redacted } from "effect"
 import { Console, Effect, Layer, References } from "effect"
 import * as StartupReport from "./internal/dev/StartupReport.ts"
 import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
+import type { OwnNodes } from "./internal/dev/OwnNodes.ts"
+import * as Own from "./internal/dev/OwnNodes.ts"
 import * as Orders from "./internal/demo/Orders.ts"
 import * as Exposure from "./internal/serve/Exposure.ts"
 import * as KeySettings from "./internal/serve/KeySettings.ts"
@@ -35,16 +37,17 @@ import { banner } from "./internal/dev/Banner.ts"
 interface Start {
   readonly settings: DevSettings
   readonly listener: Listener
+  readonly nodes: OwnNodes
   /** The admin token, if the settings have none. */
   readonly token: Redacted.Redacted | undefined
 }
 
 /** The engine, its dispatcher and the routes on top of the stores. */
-const serverLayer = Effect.fnUntraced(function* ({ listener, settings, token }: Start) {
+const serverLayer = Effect.fnUntraced(function* ({ listener, nodes, settings, token }: Start) {
   const allow = settings.egressAllow
   const engine = Host.layer({
     stores: Layer.succeedContext(yield* Effect.context<Stores>()),
-    nodes: Builtin.layer,
+    nodes: nodes.layer,
     egress: OwnAddress.layer(listener.address, allow),
     webhooks: { masterKey: MasterKey.ensureOpens(settings), allow },
   })
@@ -63,7 +66,7 @@ const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
   yield* Effect.forEach(lines, (line) => Console.error(line), { discard: true })
   const origin = OwnAddress.originOf(address)
   yield* banner({ ...start, origin, colors: yield* Colors.current, unfinished })
-  return yield* Effect.never
+  return yield* start.nodes.following
 })
 
 /** Builds the server on open stores and runs it. */
@@ -103,9 +106,10 @@ export const dev = (
   logLevel: LogLevel.LogLevel,
 ): Effect.Effect<never, CommandFailed> =>
   Effect.gen(function* () {
+    const nodes = yield* Own.open(settings.nodes)
     const listener = yield* Listening.open(settings.host, settings.port)
     const token = settings.adminToken === null ? yield* KeySettings.makeToken : undefined
-    const start = { settings, listener, token }
+    const start = { settings, listener, nodes, token }
     return yield* Effect.provide(opened(start), Storage.layer(settings))
   }).pipe(
     Effect.scoped,

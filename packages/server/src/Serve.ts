@@ -1,9 +1,10 @@
 /**
  * `millrace serve`: a server for operators, on a Postgres that it may share with others.
  *
- * The port is opened first and the database second, so a start that fails at either has changed
- * nothing. The server stops in the opposite order, with one exception: the engine stops before the
- * listener closes, so a load balancer can see at `/readyz` that the server is stopping.
+ * Modules with node types are imported first, the port is opened second and the database third, so
+ * a start that fails at any of them has changed nothing. The server stops in the opposite order,
+ * with one exception: the engine stops before the listener closes, so a load balancer can see at
+ * `/readyz` that the server is stopping.
  *
  * Guarantees: a server that is told to stop asks clients at once to close their connections, claims
  * no more runs, gives nodes in progress the grace time, gives its runs back, answers the requests
@@ -11,9 +12,10 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
-import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
 import * as Host from "@millrace/host/Host"
+import * as Threads from "@millrace/host/Threads"
 import { IsDraining } from "@millrace/http/Health"
 import * as Builtin from "@millrace/nodes/Builtin"
 import * as Outbound from "@millrace/nodes/Outbound"
@@ -29,6 +31,7 @@ import * as KeySettings from "./internal/serve/KeySettings.ts"
 import * as Listening from "./internal/serve/Listener.ts"
 import * as Logs from "./internal/serve/Logs.ts"
 import * as MasterKey from "./internal/serve/MasterKey.ts"
+import * as NodeModules from "./internal/nodes/NodeModules.ts"
 import * as ServerRoutes from "./internal/serve/ServerRoutes.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import { version } from "./internal/Version.ts"
@@ -37,7 +40,7 @@ import { version } from "./internal/Version.ts"
 export interface ServeOptions {
   /** The lowest level that is logged. */
   readonly logLevel: LogLevel.LogLevel
-  /** The node types of its workflows; the built-in ones by default. */
+  /** The node types of its workflows; by default the built-in ones, and those of the settings. */
   readonly nodeTypes?: Layer.Layer<NodeTypes, never, Egress>
   /** Options of the dispatcher that differ from the defaults. */
   readonly deliveries?: Partial<DispatcherOptions>
@@ -57,16 +60,27 @@ const drain = (engine: Scope.Closeable, listener: Listening.Listener) =>
     yield* listener.close
   })
 
+/** The built-in node types and those of the modules that the settings name. */
+const typesOf = Effect.fnUntraced(function* ({ nodes }: ServeSettings) {
+  const builtin = Builtin.builtin.map(({ type }) => type)
+  const { types } = yield* NodeModules.load(nodes, builtin, process.cwd(), 0)
+  return Layer.provide(NodeTypes.layer(...Builtin.builtin, ...types), [
+    Threads.layer,
+    Builtin.layerServices,
+  ])
+})
+
 const start = Effect.fnUntraced(function* (
   settings: ServeSettings,
-  { deliveries, nodeTypes = Builtin.layer }: ServeOptions,
+  { deliveries, nodeTypes }: ServeOptions,
 ) {
+  const types = nodeTypes ?? (yield* typesOf(settings))
   const listener = yield* Listening.open(settings.host, settings.port)
   const opened = yield* Database.openForServer(settings)
   const { egressAllow: allow, graceMillis, leaseMillis } = settings
   const host = Host.layer({
     stores: Layer.succeedContext(opened),
-    nodes: nodeTypes,
+    nodes: types,
     egress: Outbound.layer(allow),
     webhooks: { masterKey: MasterKey.check(settings.masterKey), allow, dispatcher: deliveries },
     runner: { graceMillis, leaseMillis },

@@ -38,12 +38,14 @@ export class ServerProcess {
     args: ReadonlyArray<string>,
     env: Readonly<Record<string, string>> = {},
     entry: string = main,
+    folder?: string,
   ) {
     const needs = args[0] === "serve" ? { MILLRACE_MASTER_KEY: masterKey } : {}
     this.#child = spawn(process.execPath, ["--conditions=@millrace/source", entry, ...args], {
       // Nothing of the surroundings may speak to the server.
       env: { PATH: process.env["PATH"], NO_COLOR: "1", ...needs, ...env },
       stdio: ["ignore", "pipe", "pipe"],
+      cwd: folder,
     })
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.stdout += text))
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.stderr += text))
@@ -71,9 +73,18 @@ export class ServerProcess {
 
   /** Waits until standard output matches. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#wait(pattern, "stdout")
+  }
+
+  /** Waits until standard error matches. */
+  waitForError(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#wait(pattern, "stderr")
+  }
+
+  #wait(pattern: RegExp, from: "stdout" | "stderr"): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const look = () => {
-        const found = pattern.exec(this.stdout)
+        const found = pattern.exec(this[from])
         if (found !== null) finish(() => resolve(found))
       }
       const give = (why: string) => () =>
@@ -82,11 +93,11 @@ export class ServerProcess {
       const timer = setTimeout(give("The deadline came"), deadlineMillis)
       const finish = (settle: () => void) => {
         clearTimeout(timer)
-        this.#child.stdout?.off("data", look)
+        this.#child[from]?.off("data", look)
         this.#child.off("close", ended)
         settle()
       }
-      this.#child.stdout?.on("data", look)
+      this.#child[from]?.on("data", look)
       this.#child.on("close", ended)
       look()
       if (this.#isOver) ended()
@@ -130,8 +141,12 @@ export class Workshop {
   }
 
   /** Starts `millrace` with these arguments. */
-  start(args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>): ServerProcess {
-    const server = new ServerProcess(args, env)
+  start(
+    args: ReadonlyArray<string>,
+    env?: Readonly<Record<string, string>>,
+    folder?: string,
+  ): ServerProcess {
+    const server = new ServerProcess(args, env, main, folder)
     this.#servers.push(server)
     return server
   }

@@ -96,6 +96,7 @@ const nodeType = {
   modes: [],
   inputPorts: [{ name: "value", required: true, multiple: false, schema: {} }],
   outputPorts: [{ name: "output", schema: {} }],
+  origin: "built-in",
   creditEstimate: 0,
 }
 

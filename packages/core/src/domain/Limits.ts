@@ -395,6 +395,9 @@ export const callSeconds = 60
 /** Entries of such an answer where nothing is asked for. */
 export const entriesPerPage = 100
 
+/** How long the import of a module with node types may take. */
+export const moduleImportMillis = 30_000
+
 /** Requests that a server holds while it starts; more of them are refused. */
 export const requestsHeld = 1_000
 

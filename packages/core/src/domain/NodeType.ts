@@ -60,6 +60,11 @@ export interface NodeType {
   readonly description: string
   /** The group in which a palette shows it: `flow`, `data`, `network`, or the author's own word. */
   readonly category: string
+  /**
+   * Where it comes from: `built-in`, or the module that the server was started with. Absent: the
+   * application that the engine is a part of.
+   */
+  readonly origin?: string
   /** Names of the modes, the default first; empty for a type without modes. */
   readonly modes: ReadonlyArray<string>
   /** `all`: the node is skipped unless all its incoming edges are taken. `any` is the default. */

@@ -20,6 +20,10 @@ export class NodeError extends Schema.TaggedError<NodeError>()("NodeError", {
   retryAfterMillis: Schema.optionalKey(Schema.Number),
 }) {}
 
+/** True for a {@link NodeError}, also of another copy of this package. */
+export const isNodeError = (error: unknown): error is NodeError =>
+  error instanceof Error && "_tag" in error && error._tag === "NodeError"
+
 /**
  * How a handler stops before its work is done. It is called again, in the same attempt, when the
  * time or message that it waits for is there. It is a defect, so no handler catches it by accident.

@@ -1,7 +1,8 @@
 /**
  * Compiled graphs, kept by definition. So a hundred runs of one revision compile its graph once.
  *
- * Guarantees: a graph is immutable, so runs can share it. The number of kept graphs is bounded.
+ * Guarantees: a graph is immutable, so runs can share it. The number of kept graphs is bounded. If
+ * the node types are replaced, graphs are compiled again.
  * Leaves out: graphs with input overrides; they belong to one run and are not kept.
  */
 import { Context, Effect, Layer, Result } from "effect"
@@ -26,7 +27,7 @@ export class GraphCache extends Context.Service<
 >()("@millrace/core/engine/GraphCache") {
   static readonly layer: Layer.Layer<GraphCache, never, NodeTypes> = Layer.effect(
     GraphCache,
-    Effect.map(NodeTypes, ({ lookup }) => {
+    Effect.map(NodeTypes, ({ all, lookup }) => {
       const shareable = (definition: Definition, overrides: InputOverrides): Compiled => {
         const compiled = compile(definition, lookup, overrides)
         // Handlers get these values. Frozen, one run cannot change what the next one gets.
@@ -36,9 +37,14 @@ export class GraphCache extends Context.Service<
         return compiled
       }
       const kept = new BoundedMap<string, Compiled>(graphsCached)
+      let types = all()
       return GraphCache.of({
         compile: (definition, overrides) => {
           if (Object.keys(overrides).length > 0) return shareable(definition, overrides)
+          if (types !== all()) {
+            types = all()
+            kept.clear()
+          }
           const { id } = definition
           const compiled = kept.get(id) ?? shareable(definition, overrides)
           kept.set(id, compiled)

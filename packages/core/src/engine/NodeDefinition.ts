@@ -15,8 +15,9 @@ import { problemsOfType } from "../domain/NodePolicy.ts"
 import { bracketed, quoted } from "../domain/Quote.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
 import type { CurrentNode } from "./CurrentNode.ts"
-import { NodeError } from "./CurrentNode.ts"
+import { isNodeError, NodeError } from "./CurrentNode.ts"
 import type { Executable } from "./NodeTypes.ts"
+import { form, mark } from "./NodeTypes.ts"
 
 /** A schema that a port may have: no services needed to decode or encode. */
 export type PortSchema = Schema.Codec<unknown, unknown>
@@ -164,7 +165,7 @@ export const sentenceOf = (error: unknown): string => {
 
 /** Makes any failure of a handler a {@link NodeError}. */
 export const toNodeError = (error: unknown): NodeError =>
-  error instanceof NodeError ? error : new NodeError({ message: sentenceOf(error) })
+  isNodeError(error) ? error : new NodeError({ message: sentenceOf(error) })
 
 const decoderOf = (fields: PortFields) => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(Schema.Struct(fields)))
@@ -247,6 +248,7 @@ export const define = <
   const decode = decoderOf(declaration.inputs)
   const encode = encoderOf(declaration.outputs)
   return {
+    [mark]: form,
     type,
     // A handler that ends at once stays an `Exit`, which needs no fiber.
     run: ((inputs, settings) => {

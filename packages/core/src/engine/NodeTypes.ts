@@ -2,8 +2,9 @@
  * The node types that this process can execute, by key.
  *
  * Guarantees: the type of {@link NodeTypes.layer} has the services that handlers require, so a
- * missing service is a compile error, not a failed run. Leaves out: supervising handlers;
- * `RunExecution` does that.
+ * missing service is a compile error, not a failed run. If the types are replaced, a run goes on
+ * with those that its graph was compiled with. Leaves out: supervising handlers; `RunExecution`
+ * does that.
  */
 import { Context, Effect, Layer, References } from "effect"
 import type { JsonObject } from "../domain/Json.ts"
@@ -13,6 +14,15 @@ import type { CurrentNode, NodeError } from "./CurrentNode.ts"
 import { nodeLogger } from "./internal/NodeLog.ts"
 
 /**
+ * The property that marks what `NodeDefinition.define` and `defineNode` return, of any copy of
+ * these packages. Its value is the {@link form}.
+ */
+export const mark = "~millrace/NodeType"
+
+/** The form of the node types of this version. It rises if an engine must not call older ones. */
+export const form = 1
+
+/**
  * A node type and its handler, as the engine executes it: from JSON to JSON. `run` decodes the
  * inputs, calls the handler and encodes its result. A port that is absent from the result was not
  * taken. The engine calls `run` once for each attempt, and `run` calls the handler at once. If the
@@ -20,6 +30,7 @@ import { nodeLogger } from "./internal/NodeLog.ts"
  * effect finds `node` in its context, too.
  */
 export interface Executable<R = never> {
+  readonly [mark]?: number
   readonly type: NodeType
   readonly run: (
     inputs: JsonObject,
@@ -28,6 +39,14 @@ export interface Executable<R = never> {
   ) => Effect.Effect<JsonObject, NodeError, R | CurrentNode>
 }
 
+/** The same node type, with where it comes from. */
+export const withOrigin =
+  (origin: string) =>
+  <E extends Executable<unknown>>(executable: E): E => ({
+    ...executable,
+    type: { ...executable.type, origin },
+  })
+
 /** The services that the handlers of these types require besides the current node. */
 export type Requirements<T extends ReadonlyArray<Executable<unknown>>> = T[number] extends infer E
   ? E extends Executable<infer R>
@@ -35,14 +54,49 @@ export type Requirements<T extends ReadonlyArray<Executable<unknown>>> = T[numbe
     : never
   : never
 
+/** Node types that can be replaced while an engine runs. Mutable. */
+export class NodeTypeSet<E extends Executable<unknown>> {
+  #types: ReadonlyArray<NodeType> = []
+  #byKey: ReadonlyMap<string, Executable<unknown>> = new Map()
+  /** Runs that go on with a replaced type still find its handler here. */
+  readonly #executables = new WeakMap<NodeType, Executable<unknown>>()
+
+  constructor(executables: ReadonlyArray<E>) {
+    this.replace(executables)
+  }
+
+  /** In the order of registration. Another array after each replacement. */
+  get types(): ReadonlyArray<NodeType> {
+    return this.#types
+  }
+
+  readonly lookup: NodeTypeLookup = (key) => this.#byKey.get(key)?.type
+
+  /** The executable of a type that is, or was, in this set. */
+  readonly executable = (type: NodeType): Executable<unknown> => this.#executables.get(type)!
+
+  /** Runs that are compiled from now on have these types. Two of them with one key are a defect. */
+  replace(executables: ReadonlyArray<E>): void {
+    const byKey = new Map<string, Executable<unknown>>()
+    for (const executable of executables) {
+      const { key } = executable.type
+      if (byKey.has(key)) throw new Error(`Two node types have the key "${key}"`)
+      byKey.set(key, executable)
+      this.#executables.set(executable.type, executable)
+    }
+    this.#byKey = byKey
+    this.#types = executables.map(({ type }) => type)
+  }
+}
+
 export class NodeTypes extends Context.Service<
   NodeTypes,
   {
-    /** In the order of registration. */
-    readonly all: ReadonlyArray<NodeType>
+    /** In the order of registration. Another array when the types were replaced. */
+    readonly all: () => ReadonlyArray<NodeType>
     readonly lookup: NodeTypeLookup
-    /** The executable of a key; `undefined` when this process does not know it. */
-    readonly executable: (key: string) => Executable<unknown> | undefined
+    /** The executable of a type that `lookup` has found, also if the type was replaced since. */
+    readonly executable: (type: NodeType) => Executable<unknown>
     /** The context of handlers, without their {@link CurrentNode}. */
     readonly context: Context.Context<unknown>
   }
@@ -54,33 +108,26 @@ export class NodeTypes extends Context.Service<
   static readonly layer = <const T extends ReadonlyArray<Executable<unknown>>>(
     ...types: T
   ): Layer.Layer<NodeTypes, never, Requirements<T>> =>
+    Layer.unwrap(Effect.sync(() => NodeTypes.layerOf(new NodeTypeSet<T[number]>(types))))
+
+  /** Registers node types that can be replaced later. */
+  static readonly layerOf = <E extends Executable<unknown>>(
+    set: NodeTypeSet<E>,
+  ): Layer.Layer<NodeTypes, never, Requirements<ReadonlyArray<E>>> =>
     Layer.effect(
       NodeTypes,
-      Effect.map(Effect.context<Requirements<T>>(), (context) =>
-        NodeTypes.of(registry(types, context)),
+      Effect.map(Effect.context<Requirements<ReadonlyArray<E>>>(), (context) =>
+        NodeTypes.of({
+          all: () => set.types,
+          lookup: set.lookup,
+          executable: set.executable,
+          // What a handler logs goes to the log of its node, not to that of the process.
+          context: Context.add(
+            context,
+            References.CurrentLoggers,
+            new Set([nodeLogger]),
+          ) as Context.Context<unknown>,
+        }),
       ),
     )
-}
-
-const registry = <R>(
-  types: ReadonlyArray<Executable<unknown>>,
-  outer: Context.Context<R>,
-): NodeTypes["Service"] => {
-  const byKey = new Map<string, Executable<unknown>>()
-  for (const executable of types) {
-    const { key } = executable.type
-    if (byKey.has(key)) throw new Error(`Two node types have the key "${key}"`)
-    byKey.set(key, executable)
-  }
-  return {
-    all: types.map((each) => each.type),
-    lookup: (key) => byKey.get(key)?.type,
-    executable: (key) => byKey.get(key),
-    // What a handler logs goes to the log of its node, not to that of the process.
-    context: Context.add(
-      outer,
-      References.CurrentLoggers,
-      new Set([nodeLogger]),
-    ) as Context.Context<unknown>,
-  }
 }

@@ -3,7 +3,8 @@ import { graphsCached } from "@millrace/core/domain/Limits"
 import type { Definition } from "@millrace/core/domain/Run"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { define } from "@millrace/core/engine/NodeDefinition"
-import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { exportedTypes } from "@millrace/core/engine/NodeModule"
+import { form, mark, NodeTypes, NodeTypeSet, withOrigin } from "@millrace/core/engine/NodeTypes"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Layer, References, Result, Schema } from "effect"
 import { node } from "./TestEngine.ts"
@@ -25,13 +26,12 @@ describe("NodeTypes", () => {
     Effect.gen(function* () {
       const { all, executable, lookup } = yield* NodeTypes
       assert.deepStrictEqual(
-        all.map(({ key }) => key),
+        all().map(({ key }) => key),
         ["b", "a"],
       )
       assert.strictEqual(lookup("a"), a.type)
-      assert.strictEqual(executable("a"), a)
+      assert.strictEqual(executable(a.type), a)
       assert.isUndefined(lookup("c"))
-      assert.isUndefined(executable("c"))
     }).pipe(Effect.provide(NodeTypes.layer(b, a))),
   )
 
@@ -45,6 +45,22 @@ describe("NodeTypes", () => {
     }),
   )
 
+  it.effect("finds the handler of a type that was replaced, for runs that have it", () => {
+    const set = new NodeTypeSet([a])
+    return Effect.gen(function* () {
+      const types = yield* NodeTypes
+      const before = types.all()
+      const other = typed("a")
+      set.replace([other, b])
+      assert.notStrictEqual(types.all(), before)
+      assert.strictEqual(types.lookup("a"), other.type)
+      assert.strictEqual(types.executable(other.type), other)
+      assert.strictEqual(types.executable(a.type), a)
+      assert.throws(() => set.replace([a, other]), 'Two node types have the key "a"')
+      assert.strictEqual(types.lookup("b"), b.type)
+    }).pipe(Effect.provide(NodeTypes.layerOf(set)))
+  })
+
   it.effect("keeps what its handlers need, and one logger of its own", () =>
     Effect.gen(function* () {
       const { context } = yield* NodeTypes
@@ -55,6 +71,32 @@ describe("NodeTypes", () => {
       Effect.provide(NodeTypes.layer(a).pipe(Layer.provideMerge(Layer.succeed(Tool, "hammer")))),
     ),
   )
+})
+
+describe("NodeModule.exportedTypes", () => {
+  it("finds each type once: alone, in an array, and in what defineNode returns", () => {
+    const held = { type: "b", executable: b }
+    const found = exportedTypes({ default: [a, held], a, helper: () => a, nothing: null, text: "" })
+    assert.deepStrictEqual(found, { types: [a, b], hasOtherForm: false })
+  })
+
+  it("knows a type by its mark, and no object that only looks like one", () => {
+    const { [mark]: _, ...unmarked } = a
+    const copy = { ...unmarked, [mark]: form }
+    assert.deepStrictEqual(exportedTypes({ copy, unmarked }).types, [copy])
+  })
+
+  it("tells of a type with another form", () => {
+    const later = { ...a, [mark]: form + 1 }
+    assert.deepStrictEqual(exportedTypes({ later, b }), { types: [b], hasOtherForm: true })
+  })
+})
+
+describe("NodeTypes.withOrigin", () => {
+  it("says where a type is from, and changes nothing else", () => {
+    const marked = withOrigin("./a.js")(a)
+    assert.deepStrictEqual(marked, { ...a, type: { ...a.type, origin: "./a.js" } })
+  })
 })
 
 describe("GraphCache", () => {
@@ -75,6 +117,19 @@ describe("GraphCache", () => {
       assert.notStrictEqual(compile(definition("e"), {}), first)
     }).pipe(cache),
   )
+
+  it.effect("compiles a definition again once the node types were replaced", () => {
+    const set = new NodeTypeSet([a])
+    return Effect.gen(function* () {
+      const { compile } = yield* GraphCache
+      const first = compile(definition("d"), {})
+      const other = typed("a")
+      set.replace([other])
+      const second = Result.getOrThrow(compile(definition("d"), {}))
+      assert.strictEqual(second.nodes[0]?.type, other.type)
+      assert.strictEqual(Result.getOrThrow(first).nodes[0]?.type, a.type)
+    }).pipe(Effect.provide(Layer.provide(GraphCache.layer, NodeTypes.layerOf(set))))
+  })
 
   it.effect("compiles values of one run for that run alone", () =>
     Effect.gen(function* () {

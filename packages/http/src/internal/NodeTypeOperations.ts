@@ -1,5 +1,5 @@
 /**
- * The catalogue of node types. It cannot change while the process lives, so it is made once.
+ * The catalogue of node types. It changes only if the types are replaced.
  */
 import type { NodeType as WireNodeType } from "@millrace/api/NodeTypeWire"
 import type { NodeType } from "@millrace/core/domain/NodeType"
@@ -12,13 +12,14 @@ import type { OperationsOf } from "./Operation.ts"
 const describe = (type: NodeType): WireNodeType => {
   const settings = settingsOf({ id: type.key, type: type.key, position: { x: 0, y: 0 } })
   const ports = type.portsOf(settings)
-  const { category, description, key, modes, name, version } = type
+  const { category, description, key, modes, name, origin = "application", version } = type
   return {
     key,
     version,
     name,
     description,
     category,
+    origin,
     modes,
     inputPorts: [...ports.inputs.values()],
     outputPorts: [...ports.outputs.values()],
@@ -28,6 +29,14 @@ const describe = (type: NodeType): WireNodeType => {
 
 /** The operations of the group `nodeTypes`. */
 export const make = Effect.map(NodeTypes, ({ all }) => {
-  const answer = Effect.succeed({ value: { items: all.map(describe) } })
-  return { list: () => answer } satisfies OperationsOf<"nodeTypes">
+  let types = all()
+  let items = types.map(describe)
+  const list = Effect.sync(() => {
+    if (types !== all()) {
+      types = all()
+      items = types.map(describe)
+    }
+    return { value: { items } }
+  })
+  return { list: () => list } satisfies OperationsOf<"nodeTypes">
 })

@@ -14,9 +14,10 @@ import { problemsOfType } from "@millrace/core/domain/NodePolicy"
 import * as Core from "@millrace/core/engine/CurrentNode"
 import { sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
+import { form, mark } from "@millrace/core/engine/NodeTypes"
+import { isModule, onThread } from "@millrace/host/Blocking"
+import type { EngineThreads } from "@millrace/host/Threads"
 import { Duration, Effect, Exit } from "effect"
-import { isModule, onThread } from "./Blocking.ts"
-import type { EngineThreads } from "./Threads.ts"
 import type { NodeContext, NodeLog, NodeOptions, Time } from "../Declaration.ts"
 import { NodeError } from "../NodeError.ts"
 import type { Port, PortSchema, PortSchemas, SchemaResult } from "../Port.ts"
@@ -238,6 +239,7 @@ const localExecutable = (options: AnyOptions): Executable => {
   const inputs = portMap(options.type, options.inputs)
   const outputs = portMap(options.type, options.outputs)
   return {
+    [mark]: form,
     type: typeOf(options, portsOf(inputs, outputs, options)),
     run: (given, _, current) => {
       const cancelation = new Cancelation()

@@ -21,7 +21,7 @@ import type { Message, Wait } from "../../domain/Message.ts"
 import { problemOfName } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
-import { CurrentNode, NodeError, Suspension } from "../CurrentNode.ts"
+import { CurrentNode, isNodeError, NodeError, Suspension } from "../CurrentNode.ts"
 import { sentenceOf } from "../NodeDefinition.ts"
 import { NodeLog } from "./NodeLog.ts"
 import type { Executable } from "../NodeTypes.ts"
@@ -122,7 +122,7 @@ const failureOf = (cause: Cause.Cause<unknown>): Failure => {
     return { error: "the handler interrupted itself", retryable: true, retryAfterMillis: undefined }
   }
   const error = Option.getOrElse(Cause.findErrorOption(cause), () => Cause.squash(cause))
-  const own = error instanceof NodeError ? error : undefined
+  const own = isNodeError(error) ? error : undefined
   return {
     error: sentenceOf(error),
     retryable: own?.retryable ?? true,

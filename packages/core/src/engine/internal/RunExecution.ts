@@ -241,7 +241,7 @@ export class RunExecution {
     const request = {
       run,
       node,
-      executable: types.executable(nodeType)!,
+      executable: types.executable(node.type),
       attempt: number,
       inputs,
       state,

@@ -17,6 +17,7 @@ import { credits } from "./CreditsCommand.ts"
 import { dev } from "./DevCommand.ts"
 import { doctor } from "./DoctorCommand.ts"
 import { keys } from "./KeysCommand.ts"
+import { nodes } from "./NodesCommand.ts"
 import { quarantine } from "./QuarantineCommand.ts"
 import { serve } from "./ServeCommand.ts"
 import { CommandFailed } from "../../CommandFailed.ts"
@@ -26,7 +27,17 @@ import { webhooks } from "./WebhooksCommand.ts"
 /** The whole command, with its subcommands. */
 const millrace = Command.make("millrace").pipe(
   Command.withDescription("An engine for workflows that people draw"),
-  Command.withSubcommands([dev, serve, keys, accounts, credits, webhooks, quarantine, doctor]),
+  Command.withSubcommands([
+    dev,
+    serve,
+    nodes,
+    keys,
+    accounts,
+    credits,
+    webhooks,
+    quarantine,
+    doctor,
+  ]),
 )
 
 /** The first line of a message, and what it suggests. */

@@ -61,10 +61,13 @@ export const given = <A extends object>(typed: A) =>
 const shown = (value: unknown, metavar: string): string =>
   metavar === "duration" ? `${Number(value) / 1_000}s` : String(value)
 
+const joined = (flag: Flag.Flag<string>): Flag.Flag<string> =>
+  Flag.map(Flag.atLeast(flag, 1), (texts) => texts.join(","))
+
 /** The flag of a variable. The flag's text is read and refused like the variable's. */
 const ofVariable = <A>(
   { expected, name: variable, read: readText }: Variable<A>,
-  { description, means, metavar = "", name, read: readTyped = readText }: FlagWords<A>,
+  { description, isRepeated, means, metavar = "", name, read: readTyped = readText }: FlagWords<A>,
   fallback: A | undefined,
 ): Flag.Flag<A | undefined> => {
   if (means !== undefined) {
@@ -75,8 +78,10 @@ const ofVariable = <A>(
       Flag.withDescription(`${description} (${variable}=${String(means)})`),
     )
   }
-  const usual = fallback === undefined ? "" : `, default ${shown(fallback, metavar)}`
-  return text(name, metavar, `${description} (${variable}${usual})`).pipe(
+  const isShown = fallback !== undefined && isRepeated !== true
+  const usual = isShown ? `, default ${shown(fallback, metavar)}` : ""
+  const flag = text(name, metavar, `${description} (${variable}${usual})`)
+  return (isRepeated === true ? joined(flag) : flag).pipe(
     Flag.filterMap(
       (typed) => Option.fromUndefinedOr(readTyped(typed)),
       () => `Expected ${expected}`,

@@ -48,6 +48,12 @@ const isNetwork = (text: string): boolean => Result.isSuccess(IpNetwork.fromStri
 
 const bitsOf = (address: string): number => (isIP(address) === 4 ? 32 : 128)
 
+/** Reads texts that are not empty, separated by commas. */
+export const readList: Read<ReadonlyArray<string>> = (text) => {
+  const parts = text.split(",").map((part) => part.trim())
+  return parts.includes("") ? undefined : parts
+}
+
 /** Reads a token: characters that a header can carry, and too many to guess. */
 export const readToken: Read<Redacted.Redacted> = (text) =>
   /^[\x21-\x7e]{24,}$/.test(text) ? Redacted.make(text) : undefined

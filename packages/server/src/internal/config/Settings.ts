@@ -26,6 +26,8 @@ export interface ServerSettings extends KeySettings {
   readonly egressAllow: ReadonlyArray<AllowedNetwork>
   /** The admin token. Null: `serve` has no admin interface, and `dev` makes a token. */
   readonly adminToken: Redacted.Redacted | null
+  /** Modules with node types: paths, or names of packages. */
+  readonly nodes: ReadonlyArray<string>
   readonly limits: Limits
 }
 

@@ -15,6 +15,8 @@ export interface FlagWords<A> {
   readonly metavar?: string
   /** The value that a flag without a value means. */
   readonly means?: A
+  /** True: it may be given several times; the texts are joined by commas. */
+  readonly isRepeated?: true
   /** How the flag's text is read; like the variable's if absent. */
   readonly read?: Read<A>
 }

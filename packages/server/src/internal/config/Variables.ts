@@ -44,6 +44,21 @@ const egressVariables: Variables<Pick<ServerSettings, "egressAllow">> = {
   },
 }
 
+/** Where node types of the operator come from. */
+export const nodeVariables: Variables<Pick<ServerSettings, "nodes">> = {
+  nodes: {
+    name: "MILLRACE_NODES",
+    expected: "paths such as ./nodes/index.js or names of packages, separated by commas",
+    read: Readers.readList,
+    flag: {
+      name: "nodes",
+      metavar: "module",
+      description: "A module with node types of your own, which run as part of the server",
+      isRepeated: true,
+    },
+  },
+}
+
 const masterKeyVariable: Variable<Redacted.Redacted> = {
   name: "MILLRACE_MASTER_KEY",
   expected: masterKeyForm,
@@ -102,6 +117,7 @@ export const devVariables: Variables<Omit<DevSettings, "limits">> = {
   },
   masterKey: masterKeyVariable,
   ...egressVariables,
+  ...nodeVariables,
 }
 
 const addressForm = "an address such as postgres://user:password@host:5432/database"
@@ -184,6 +200,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
   },
   ...tokenVariables,
   ...egressVariables,
+  ...nodeVariables,
 }
 
 /** What a command on a running server reads. */

@@ -9,9 +9,10 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { NodeType } from "@millrace/core/domain/NodeType"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
+import { form, mark } from "@millrace/core/engine/NodeTypes"
 import { Effect } from "effect"
 import { EngineThreads } from "./Threads.ts"
-import type { ThreadCall } from "./ThreadWire.ts"
+import type { ThreadCall } from "./internal/ThreadWire.ts"
 
 /** An executable that calls its handler on a thread. `local` calls the handler where it is. */
 interface Threaded extends Executable<EngineThreads> {
@@ -38,6 +39,7 @@ const callOf = (
 
 /** Calls a handler on a thread that imports its module. */
 export const onThread = (local: Executable, module: string): Threaded => ({
+  [mark]: form,
   type: local.type,
   local,
   run: (given) =>

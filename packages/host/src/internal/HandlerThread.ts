@@ -11,7 +11,7 @@ import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import { Cause, Effect, Exit } from "effect"
 import { parentPort, workerData } from "node:worker_threads"
-import { localOf } from "./Blocking.ts"
+import { localOf } from "../Blocking.ts"
 import { clearEnvironment } from "./ThreadEnvironment.ts"
 import type { ThreadCall, ThreadData, ThreadNews } from "./ThreadWire.ts"
 
@@ -68,6 +68,7 @@ const perform = async (
   exports: Readonly<Record<string, unknown>>,
 ): Promise<JsonObject> => {
   const local = Object.values(exports)
+    .flatMap((each) => (Array.isArray(each) ? (each as ReadonlyArray<unknown>) : [each]))
     .map((each) => localOf(each))
     .find((each) => each?.type.key === call.type && each.type.version === call.version)
   if (local === undefined) throw missing(call)

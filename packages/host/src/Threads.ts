@@ -19,8 +19,10 @@ import { NodeError } from "@millrace/core/engine/CurrentNode"
 import { sentenceOf, toNodeError } from "@millrace/core/engine/NodeDefinition"
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { Worker } from "node:worker_threads"
-import { threadEnvironment } from "./ThreadEnvironment.ts"
-import type { ThreadCall, ThreadData, ThreadNews } from "./ThreadWire.ts"
+import { threadEnvironment } from "./internal/ThreadEnvironment.ts"
+import type { ThreadCall, ThreadData, ThreadNews } from "./internal/ThreadWire.ts"
+
+export { isHandlerThread } from "./internal/ThreadEnvironment.ts"
 
 /** How long a thread without work is kept. */
 const idleMillis = 10_000
@@ -30,7 +32,10 @@ const closeMillis = 5_000
 
 const isSource = import.meta.url.endsWith(".ts")
 
-const entry = new URL(isSource ? "./HandlerThread.ts" : "./HandlerThread.js", import.meta.url)
+const entry = new URL(
+  isSource ? "./internal/HandlerThread.ts" : "./internal/HandlerThread.js",
+  import.meta.url,
+)
 
 const condition = "--conditions=@millrace/source"
 
@@ -219,7 +224,9 @@ const listen = (
 }
 
 /** The threads of an engine. */
-export class EngineThreads extends Context.Service<EngineThreads, Threads>()("millrace/Threads") {}
+export class EngineThreads extends Context.Service<EngineThreads, Threads>()(
+  "@millrace/host/Threads",
+) {}
 
 /** Threads that end with the engine. */
 export const layer = Layer.effect(
