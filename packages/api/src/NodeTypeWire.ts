@@ -42,7 +42,13 @@ export const NodeType = object("NodeType", {
   }),
   inputPorts: Schema.Array(InputPort),
   outputPorts: Schema.Array(OutputPort),
-  creditEstimate: MicroCredits,
+  creditEstimate: Schema.NullOr(MicroCredits).annotate({
+    description:
+      "What a node in the default mode is expected to cost; null if that depends on its literals.",
+  }),
+  creditsByMode: Schema.Record(Schema.String, Schema.NullOr(MicroCredits)).annotate({
+    description: "The same for each mode; empty for a type without modes.",
+  }),
 })
 export type NodeType = typeof NodeType.Type
 

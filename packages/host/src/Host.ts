@@ -7,6 +7,8 @@
  */
 import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
+import type { PriceList, Prices } from "@millrace/core/domain/Prices"
+import { CurrentPrices } from "@millrace/core/domain/Prices"
 import * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
@@ -29,6 +31,7 @@ import { layerRunStore, LocalQueue } from "@millrace/webhooks/LocalQueue"
 import * as MasterVault from "@millrace/webhooks/MasterVault"
 import * as Targets from "@millrace/webhooks/Targets"
 import { Effect, Exit, Layer, type Redacted, Scope } from "effect"
+import { createHash } from "node:crypto"
 import * as NodeDigest from "./internal/NodeDigest.ts"
 
 /** How webhooks are delivered. */
@@ -53,6 +56,8 @@ export interface HostOptions<E = never> {
   readonly egress: Layer.Layer<Egress>
   /** A text: nothing is delivered, and a start with a webhook is refused with this text. */
   readonly webhooks: WebhookOptions<E> | string
+  /** What node types cost, in the place of what they declare; what `readPrices` returns. */
+  readonly prices?: Prices | undefined
   /** They replace those of the limits in force. */
   readonly limits?: Partial<Limits> | undefined
   /**
@@ -71,8 +76,17 @@ const idleMillis = 4_000
 export const webhookGuard = (allow: ReadonlyArray<Exception> = []): Layer.Layer<Egress> =>
   Egress.layer({ ...httpsOnly, allow, idleMillis })
 
-const settingsLayer = ({ limits, runner }: Pick<HostOptions, "limits" | "runner">) =>
+/** Prices with a name for their content. */
+const listOf = (prices: Prices): PriceList => {
+  const digest = createHash("sha256").update(JSON.stringify(prices)).digest("hex")
+  return { id: digest.slice(0, 16), prices }
+}
+
+type Settings = Pick<HostOptions, "limits" | "prices" | "runner">
+
+const settingsLayer = ({ limits, prices, runner }: Settings) =>
   Layer.mergeAll(
+    prices === undefined ? Layer.empty : Layer.succeed(CurrentPrices, listOf(prices)),
     Layer.effect(
       CurrentLimits,
       Effect.map(CurrentLimits, (inForce) => ({ ...inForce, ...limits })),

@@ -32,6 +32,7 @@ layer(Harness.layer)("node types", (it) => {
           outputPorts: [{ name: "output", schema: {} }],
           origin: "application",
           creditEstimate: 0.25,
+          creditsByMode: {},
         })
         const { inputPorts, modes } = body.items[1]
         assert.deepStrictEqual(modes, ["length", "words"])

@@ -15,6 +15,7 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import type { Limits } from "@millrace/core/domain/Limits"
 import { defaultLimits, limitNames, limits, problemOfLimit } from "@millrace/core/domain/Limits"
 import { unknownFields } from "@millrace/core/domain/Nearest"
+import { readPrices } from "@millrace/core/domain/Prices"
 import { Keys as CoreKeys } from "@millrace/core/engine/Keys"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
@@ -62,6 +63,11 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   readonly grace?: Duration
   /** How long this engine owns its runs without a heartbeat, on a shared store; 30 s by default. */
   readonly lease?: Duration
+  /**
+   * What node types cost in credits, in the place of what they declare: by their `type`, a number,
+   * or an object with a number for each mode. A change holds for runs that start after it.
+   */
+  readonly prices?: Readonly<Record<string, number | Readonly<Record<string, number>>>>
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<Limits>
   /** What nodes and webhooks may call in addition to public addresses. */
@@ -96,9 +102,16 @@ const optionNames: { readonly [K in keyof EngineOptions<ReadonlyArray<NodeType>>
   basePath: true,
   grace: true,
   lease: true,
+  prices: true,
   limits: true,
   egress: true,
   webhooks: true,
+}
+
+/** The node types of an engine with these options. */
+const typesOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
+  const own = (options.nodes ?? []).map(({ executable }) => executable)
+  return [...(options.builtin === false ? [] : Builtin.builtin), ...own].map(({ type }) => type)
 }
 
 const given = (of: object): ReadonlyArray<string> =>
@@ -128,6 +141,9 @@ const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => 
     ...unknownFields(given(options), Object.keys(optionNames)),
     ...ofLimits.map((clause) => `limits: ${clause}`),
     ...ofEgress.map((clause) => `egress: ${clause}`),
+    ...readPrices(options.prices ?? {}, typesOf(options)).problems.map(
+      (clause) => `prices: ${clause}`,
+    ),
     ...ofWebhooks.map((clause) => `webhooks: ${clause}`),
     ...Webhook.problemsOf(webhooks, options.store ?? memory()),
   ]
@@ -179,7 +195,8 @@ const warnings: Logger.Logger<unknown, void> = Logger.make((entry) => {
 const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
   const own = (options.nodes ?? []).map((type) => type.executable)
   const types = NodeTypes.layer(...(options.builtin === false ? [] : Builtin.builtin), ...own)
-  const { egress: { allow = [] } = {}, grace, lease, limits: bounds = {}, webhooks } = options
+  const { egress: { allow = [] } = {}, grace, lease, prices, webhooks } = options
+  const bounds = options.limits ?? {}
   const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
   const store = options.store ?? memory()
   const host = Host.layer<Refusal>({
@@ -187,6 +204,7 @@ const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
     nodes: Layer.provide(types, [Threads.layer, Builtin.layerServices]),
     egress: Outbound.layer(allow),
     webhooks: Webhook.deliveryOf(webhooks, store, allow) ?? Webhook.sentenceWithout(webhooks),
+    ...(prices === undefined ? {} : { prices: readPrices(prices, typesOf(options)).prices }),
     limits: Object.fromEntries(set),
     runner: {
       ...(grace === undefined ? {} : { graceMillis: millisOf(grace, "grace") }),

@@ -196,6 +196,7 @@ describe("The catalogue of node types", () => {
           modes: ["a", "b"],
           origin: "application",
           creditEstimate: 2,
+          creditsByMode: { a: 2, b: 2 },
           inputPorts: [
             {
               name: "zod",

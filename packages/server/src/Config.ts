@@ -46,6 +46,7 @@ export const defaults: DevSettings = {
   seed: true,
   masterKey: null,
   nodes: [],
+  prices: null,
   limits: defaultLimits,
 }
 
@@ -68,6 +69,7 @@ export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   graceMillis: 10_000,
   requestMillis: 1_500,
   nodes: [],
+  prices: null,
   limits: defaultLimits,
 }
 

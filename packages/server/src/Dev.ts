@@ -10,6 +10,7 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
+import type { Prices } from "@millrace/core/domain/Prices"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Host from "@millrace/host/Host"
@@ -18,6 +19,7 @@ import { Console, Effect, Layer, References } from "effect"
 import * as StartupReport from "./internal/dev/StartupReport.ts"
 import type { DevSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
+import * as PriceFile from "./internal/nodes/PriceFile.ts"
 import type { OwnNodes } from "./internal/dev/OwnNodes.ts"
 import * as Own from "./internal/dev/OwnNodes.ts"
 import * as Orders from "./internal/demo/Orders.ts"
@@ -38,16 +40,24 @@ interface Start {
   readonly settings: DevSettings
   readonly listener: Listener
   readonly nodes: OwnNodes
+  readonly prices: Prices | undefined
   /** The admin token, if the settings have none. */
   readonly token: Redacted.Redacted | undefined
 }
 
 /** The engine, its dispatcher and the routes on top of the stores. */
-const serverLayer = Effect.fnUntraced(function* ({ listener, nodes, settings, token }: Start) {
+const serverLayer = Effect.fnUntraced(function* ({
+  listener,
+  nodes,
+  prices,
+  settings,
+  token,
+}: Start) {
   const allow = settings.egressAllow
   const engine = Host.layer({
     stores: Layer.succeedContext(yield* Effect.context<Stores>()),
     nodes: nodes.layer,
+    prices,
     egress: OwnAddress.layer(listener.address, allow),
     webhooks: { masterKey: MasterKey.ensureOpens(settings), allow },
   })
@@ -107,9 +117,10 @@ export const dev = (
 ): Effect.Effect<never, CommandFailed> =>
   Effect.gen(function* () {
     const nodes = yield* Own.open(settings.nodes)
+    const prices = yield* PriceFile.load(settings.prices, nodes.types)
     const listener = yield* Listening.open(settings.host, settings.port)
     const token = settings.adminToken === null ? yield* KeySettings.makeToken : undefined
-    const start = { settings, listener, nodes, token }
+    const start = { settings, listener, nodes, prices, token }
     return yield* Effect.provide(opened(start), Storage.layer(settings))
   }).pipe(
     Effect.scoped,

@@ -32,6 +32,7 @@ import * as Listening from "./internal/serve/Listener.ts"
 import * as Logs from "./internal/serve/Logs.ts"
 import * as MasterKey from "./internal/serve/MasterKey.ts"
 import * as NodeModules from "./internal/nodes/NodeModules.ts"
+import * as PriceFile from "./internal/nodes/PriceFile.ts"
 import * as ServerRoutes from "./internal/serve/ServerRoutes.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import { version } from "./internal/Version.ts"
@@ -61,26 +62,29 @@ const drain = (engine: Scope.Closeable, listener: Listening.Listener) =>
   })
 
 /** The built-in node types and those of the modules that the settings name. */
-const typesOf = Effect.fnUntraced(function* ({ nodes }: ServeSettings) {
+const typesOf = Effect.fnUntraced(function* ({ nodes, prices }: ServeSettings) {
   const builtin = Builtin.builtin.map(({ type }) => type)
   const { types } = yield* NodeModules.load(nodes, builtin, process.cwd(), 0)
-  return Layer.provide(NodeTypes.layer(...Builtin.builtin, ...types), [
+  const layer = Layer.provide(NodeTypes.layer(...Builtin.builtin, ...types), [
     Threads.layer,
     Builtin.layerServices,
   ])
+  const all = [...builtin, ...types.map(({ type }) => type)]
+  return { layer, prices: yield* PriceFile.load(prices, all) }
 })
 
 const start = Effect.fnUntraced(function* (
   settings: ServeSettings,
   { deliveries, nodeTypes }: ServeOptions,
 ) {
-  const types = nodeTypes ?? (yield* typesOf(settings))
+  const types = yield* typesOf(settings)
   const listener = yield* Listening.open(settings.host, settings.port)
   const opened = yield* Database.openForServer(settings)
   const { egressAllow: allow, graceMillis, leaseMillis } = settings
   const host = Host.layer({
     stores: Layer.succeedContext(opened),
-    nodes: types,
+    nodes: nodeTypes ?? types.layer,
+    prices: types.prices,
     egress: Outbound.layer(allow),
     webhooks: { masterKey: MasterKey.check(settings.masterKey), allow, dispatcher: deliveries },
     runner: { graceMillis, leaseMillis },

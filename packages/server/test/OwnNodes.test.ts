@@ -55,10 +55,7 @@ const plain = (...keys: ReadonlyArray<string>): string => `
 
 const devOf = (folder: string, ...modules: ReadonlyArray<string>): ServerProcess =>
   workshop.start(
-    [
-      ...["dev", "--port", "0", "--memory", "--no-seed"],
-      ...modules.flatMap((name) => ["--nodes", name]),
-    ],
+    ["dev", "--port=0", "--memory", "--no-seed", ...modules.flatMap((name) => ["--nodes", name])],
     {},
     folder,
   )
@@ -231,6 +228,31 @@ describe("millrace serve --nodes", () => {
     )
     expect(await refusalOf("await new Promise(() => setInterval(() => {}, 1e3))")).toBe(
       `${refused}its import did not end within 30 seconds`,
+    )
+  })
+
+  it("refuses prices that cannot be, with the file and the place", async () => {
+    const folder = project({
+      "nodes/index.js": plain("text.shout"),
+      "prices.json": '{ "text.shot": 1, "delay": -1 }',
+      "broken.json": '{ "delay": 1',
+    })
+    const refusal = async (file: string) => {
+      const args = ["dev", "--memory", "--nodes", "./nodes/index.js", "--prices", file]
+      const server = workshop.start(args, {}, folder)
+      expect(await server.ended).toEqual({ code: 1, signal: null })
+      return server.stderr.trimEnd()
+    }
+    expect(await refusal("prices.json")).toBe(
+      'The prices of prices.json cannot be used: ["text.shot"]: there is no such node type; ' +
+        'did you mean "text.shout"?; ["delay"]: expected a number of credits from 0 to ' +
+        "1000000000, of at most six decimals",
+    )
+    expect(await refusal("none.json")).toBe(
+      "The prices of none.json cannot be used: there is no such file",
+    )
+    expect(await refusal("broken.json")).toContain(
+      "The prices of broken.json cannot be used: it is not JSON: ",
     )
   })
 

@@ -98,6 +98,7 @@ const nodeType = {
   outputPorts: [{ name: "output", schema: {} }],
   origin: "built-in",
   creditEstimate: 0,
+  creditsByMode: {},
 }
 
 const cursor = "mR2c1sZk4vTq0bXwYh8jNltydW5zIix7fV0"

@@ -96,9 +96,15 @@ export interface NodeType {
 }
 
 /**
- * What one execution is expected to cost; `undefined` if the node type returned no valid amount.
+ * What one execution is expected to cost: what `listed` says, else what the type declares;
+ * `undefined` if that is no valid amount.
  */
-export const estimateOf = (type: NodeType, settings: NodeSettings): MicroCredits | undefined => {
+export const estimateOf = (
+  type: NodeType,
+  settings: NodeSettings,
+  listed: MicroCredits | undefined,
+): MicroCredits | undefined => {
+  if (listed !== undefined) return listed
   try {
     const estimate = type.estimate(settings)
     return isAmount(estimate) ? estimate : undefined

@@ -9,6 +9,7 @@ import { MicroCredits } from "./Credits.ts"
 import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "./Id.ts"
 import { Json, JsonObject } from "./Json.ts"
 import { Loss } from "./Loss.ts"
+import { Prices } from "./Prices.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { Webhook } from "./Webhook.ts"
 import { Edge, Node, WorkflowSettings } from "./Workflow.ts"
@@ -57,6 +58,13 @@ export type Viewport = typeof Viewport.Type
 export const InputOverrides = Schema.Record(Schema.String, JsonObject)
 export type InputOverrides = typeof InputOverrides.Type
 
+/** The settings of a workflow, and the prices in force when the run was started. */
+const DefinitionSettings = Schema.Struct({
+  ...WorkflowSettings.fields,
+  prices: Schema.optionalKey(Prices),
+})
+export type DefinitionSettings = typeof DefinitionSettings.Type
+
 /**
  * The graph a run executes, frozen at its start: later edits of the workflow never reach it. Runs
  * of the same content share one definition, so `id` names content, not a run.
@@ -65,7 +73,7 @@ export const Definition = Schema.Struct({
   id: Schema.String,
   nodes: Schema.Array(Node),
   edges: Schema.Array(Edge),
-  settings: WorkflowSettings,
+  settings: DefinitionSettings,
 })
 export type Definition = typeof Definition.Type
 

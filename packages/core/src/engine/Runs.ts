@@ -12,6 +12,7 @@ import { RunId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { NewMessage } from "../domain/Message.ts"
+import { CurrentPrices } from "../domain/Prices.ts"
 import type { InputOverrides, Run, RunRecord, RunSource, Viewport } from "../domain/Run.ts"
 import { isTerminal, notStarted } from "../domain/Run.ts"
 import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
@@ -166,6 +167,7 @@ const servicesOf = Effect.all({
   workflows: WorkflowStore,
   kept: Effect.sync(() => new WorkflowCache()),
   graphs: GraphCache,
+  priceList: CurrentPrices,
   runner: Runner,
   notifier: RunNotifier,
   ids: Ids,
@@ -222,7 +224,7 @@ const newRunOf = (
 
 /** What a start is made of, or everything that stands against it. Stores nothing. */
 const planOf = Effect.fnUntraced(function* (
-  { graphs, runs }: Services,
+  { graphs, priceList, runs }: Services,
   { account, request }: Pick<Asked, "account" | "request">,
   workflow: Workflow,
   id: RunId,
@@ -233,10 +235,11 @@ const planOf = Effect.fnUntraced(function* (
     inputOverrides: request.graphInputOverrides ?? {},
     nodeOverrides: request.nodeOverrides ?? [],
   }
-  if (singleNodeId === undefined) return plan(workflow, overlay, id, graphs.compile)
+  const options = { compile: graphs.compile, priceList }
+  if (singleNodeId === undefined) return plan(workflow, overlay, id, options)
   const upstream = upstreamOf(workflow, singleNodeId)
   const outputs = yield* runs.latestOutputs(account, workflow.id, upstream)
-  return planSingle(workflow, overlay, singleNodeId, outputs, id, graphs.compile)
+  return planSingle(workflow, overlay, singleNodeId, outputs, id, options)
 })
 
 /**

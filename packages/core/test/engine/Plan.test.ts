@@ -7,7 +7,7 @@ import type { Node, Workflow } from "@millrace/core/domain/Workflow"
 import { compile } from "@millrace/core/graph/Graph"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import type { Overlay, Plan } from "../../src/engine/internal/Plan.ts"
+import type { Overlay, Plan, PlanOptions } from "../../src/engine/internal/Plan.ts"
 import { plan, planSingle, upstreamOf } from "../../src/engine/internal/Plan.ts"
 import { validationOf } from "../../src/engine/internal/Validation.ts"
 import { edges, messages, node, type } from "../graph/Fixture.ts"
@@ -47,8 +47,13 @@ const workflowOf = (nodes: ReadonlyArray<Node>, drawn: ReadonlyArray<string> = [
 const nothing: Overlay = { values: {}, inputOverrides: {}, nodeOverrides: [] }
 const runId = RunId.make("run_1")
 
+const optionsOf = (compile: PlanOptions["compile"]): PlanOptions => ({
+  compile,
+  priceList: undefined,
+})
+
 const planOf = (workflow: Workflow, overlay: Partial<Overlay> = {}) =>
-  plan(workflow, { ...nothing, ...overlay }, runId, make)
+  plan(workflow, { ...nothing, ...overlay }, runId, optionsOf(make))
 
 const singleOf = (
   workflow: Workflow,
@@ -57,7 +62,7 @@ const singleOf = (
   overlay: Partial<Overlay> = {},
 ) => {
   const latest = new Map(Object.entries(outputs))
-  return planSingle(workflow, { ...nothing, ...overlay }, nodeId, latest, runId, make)
+  return planSingle(workflow, { ...nothing, ...overlay }, nodeId, latest, runId, optionsOf(make))
 }
 
 const made = (planned: ReturnType<typeof planOf>): Plan => Result.getOrThrow(planned)

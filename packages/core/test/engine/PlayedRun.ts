@@ -10,9 +10,15 @@ import type { Limits } from "@millrace/core/domain/Limits"
 import { defaultLimits } from "@millrace/core/domain/Limits"
 import type { Message, Wait } from "@millrace/core/domain/Message"
 import type { NodeType } from "@millrace/core/domain/NodeType"
-import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import type {
+  Definition,
+  DefinitionSettings,
+  NodeRun,
+  Run,
+  RunRecord,
+} from "@millrace/core/domain/Run"
 import { notStarted } from "@millrace/core/domain/Run"
-import type { Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
+import type { Node } from "@millrace/core/domain/Workflow"
 import type { Graph } from "@millrace/core/graph/Graph"
 import { compile } from "@millrace/core/graph/Graph"
 import { Result } from "effect"
@@ -67,7 +73,7 @@ export const newRun: Run = {
 
 /** What is different about a run from the usual one. */
 export interface Different {
-  readonly settings?: WorkflowSettings
+  readonly settings?: DefinitionSettings
   readonly run?: Partial<Run>
   readonly limits?: Partial<Limits>
   readonly nodeRuns?: ReadonlyArray<NodeRun>

@@ -3,38 +3,48 @@
  */
 import type { NodeType as WireNodeType } from "@millrace/api/NodeTypeWire"
 import type { NodeType } from "@millrace/core/domain/NodeType"
+import { estimateOf } from "@millrace/core/domain/NodeType"
+import type { Prices } from "@millrace/core/domain/Prices"
+import { CurrentPrices, priceOf } from "@millrace/core/domain/Prices"
 import { settingsOf } from "@millrace/core/domain/Workflow"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Effect } from "effect"
 import type { OperationsOf } from "./Operation.ts"
 
-/** A type, with the ports of a node that has no settings. */
-const describe = (type: NodeType): WireNodeType => {
-  const settings = settingsOf({ id: type.key, type: type.key, position: { x: 0, y: 0 } })
-  const ports = type.portsOf(settings)
-  const { category, description, key, modes, name, origin = "application", version } = type
-  return {
-    key,
-    version,
-    name,
-    description,
-    category,
-    origin,
-    modes,
-    inputPorts: [...ports.inputs.values()],
-    outputPorts: [...ports.outputs.values()],
-    creditEstimate: type.estimate(settings),
+/** A type as a node of it looks before anybody has set anything. */
+const describe =
+  (prices: Prices | undefined) =>
+  (type: NodeType): WireNodeType => {
+    const settings = settingsOf({ id: type.key, type: type.key, position: { x: 0, y: 0 } })
+    const ports = type.portsOf(settings)
+    const estimateIn = (mode: string | undefined) =>
+      estimateOf(type, { ...settings, mode }, priceOf(prices, type, mode)) ?? null
+    const { category, description, key, modes, name, origin = "application", version } = type
+    return {
+      key,
+      version,
+      name,
+      description,
+      category,
+      origin,
+      modes,
+      inputPorts: [...ports.inputs.values()],
+      outputPorts: [...ports.outputs.values()],
+      creditEstimate: estimateIn(undefined),
+      creditsByMode: Object.fromEntries(modes.map((mode) => [mode, estimateIn(mode)])),
+    }
   }
-}
 
 /** The operations of the group `nodeTypes`. */
-export const make = Effect.map(NodeTypes, ({ all }) => {
+export const make = Effect.gen(function* () {
+  const { all } = yield* NodeTypes
+  const priced = describe((yield* CurrentPrices)?.prices)
   let types = all()
-  let items = types.map(describe)
+  let items = types.map(priced)
   const list = Effect.sync(() => {
     if (types !== all()) {
       types = all()
-      items = types.map(describe)
+      items = types.map(priced)
     }
     return { value: { items } }
   })

@@ -13,6 +13,7 @@ import { toNumber } from "../../domain/Credits.ts"
 import type { RunEntry } from "../../domain/Ledger.ts"
 import * as Ledger from "../../domain/Ledger.ts"
 import { estimateOf } from "../../domain/NodeType.ts"
+import { priceOf } from "../../domain/Prices.ts"
 import type { Run } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { RunState } from "./RunState.ts"
@@ -71,6 +72,7 @@ export const billOf = (before: Run, bill: Bill, now: Timestamp): Billed => {
 
 /** What the nodes in progress are expected to cost yet. */
 export const expectedOf = ({
+  definition,
   graph,
   priorAttempts: leftovers,
   run,
@@ -81,7 +83,8 @@ export const expectedOf = ({
   let sum = 0
   for (const index of running.keys()) {
     const { settings, type } = graph.nodes[index]!
-    const estimate = estimateOf(type, settings) ?? 0
+    const listed = priceOf(definition.settings.prices, type, settings.mode)
+    const estimate = estimateOf(type, settings, listed) ?? 0
     sum += Math.max(0, estimate - (leftovers.get(index)?.credits ?? 0))
   }
   return sum

@@ -8,6 +8,7 @@
 import type { MicroCredits } from "../../domain/Credits.ts"
 import type { JsonObject } from "../../domain/Json.ts"
 import { estimateOf } from "../../domain/NodeType.ts"
+import { priceOf } from "../../domain/Prices.ts"
 import { errorOutput } from "../../domain/NodeType.ts"
 import { delayMillis } from "../../domain/NodePolicy.ts"
 import type { LogLine, NodeRun, WaitingNode } from "../../domain/Run.ts"
@@ -46,8 +47,15 @@ const account = (
 }
 
 /** The cost of a node whose handler charged nothing: its estimate, if its work was done. */
-const priceOf = (node: GraphNode, { _tag }: AttemptOutcome): MicroCredits =>
-  _tag === "Completed" ? (estimateOf(node.type, node.settings) ?? 0) : 0
+const costOf = (
+  { definition }: RunState,
+  { settings, type }: GraphNode,
+  { _tag }: AttemptOutcome,
+): MicroCredits => {
+  if (_tag !== "Completed") return 0
+  const listed = priceOf(definition.settings.prices, type, settings.mode)
+  return estimateOf(type, settings, listed) ?? 0
+}
 
 const complete = (
   progress: RunState,
@@ -65,7 +73,7 @@ const complete = (
     output,
     logs,
     error: null,
-    credits: account(progress, change, outcome, priceOf(node, outcome)),
+    credits: account(progress, change, outcome, costOf(progress, node, outcome)),
     startedAt: started.startedAt,
     finishedAt: outcome.at,
   })

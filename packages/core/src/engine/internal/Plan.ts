@@ -11,7 +11,9 @@ import { freeze } from "../../domain/Json.ts"
 import { mostCredits } from "../../domain/Limits.ts"
 import { defaultInput, defaultOutput, estimateOf as estimateOfNode } from "../../domain/NodeType.ts"
 import { quoted } from "../../domain/Quote.ts"
-import type { Definition, InputOverrides } from "../../domain/Run.ts"
+import type { PriceList, Prices } from "../../domain/Prices.ts"
+import { priceOf, pricesAmong } from "../../domain/Prices.ts"
+import type { Definition, DefinitionSettings, InputOverrides } from "../../domain/Run.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
@@ -24,6 +26,13 @@ export interface Overlay {
   readonly values: JsonObject
   readonly inputOverrides: InputOverrides
   readonly nodeOverrides: ReadonlyArray<Node>
+}
+
+/** What a plan needs of its surroundings. */
+export interface PlanOptions {
+  readonly compile: (definition: Definition, overrides: InputOverrides) => Compiled
+  /** The prices in force. */
+  readonly priceList: PriceList | undefined
 }
 
 /** What a node that may execute is expected to cost. */
@@ -51,12 +60,14 @@ const willExecute = (node: GraphNode): boolean => !node.draft && node.passThroug
 /** What the nodes that will execute are expected to cost, each and together. */
 const estimateOf = (
   graph: Graph,
+  listed: Prices | undefined,
 ): Result.Result<Pick<Plan, "estimate" | "prices">, ReadonlyArray<Problem>> => {
   const problems: Array<Problem> = []
   const prices: Array<Price> = []
   let sum = 0
   for (const node of graph.nodes.filter(willExecute)) {
-    const credits = estimateOfNode(node.type, node.settings)
+    const { settings, type } = node
+    const credits = estimateOfNode(type, settings, priceOf(listed, type, settings.mode))
     if (credits !== undefined) {
       sum += credits
       prices.push({ nodeId: node.id, nodeType: node.node.type, credits })
@@ -81,8 +92,31 @@ const valuesOf = (
 }
 
 /** Runs of one revision share a definition; a start that replaces nodes has one of its own. */
-const definitionIdOf = (workflow: Workflow, overlay: Overlay, runId: RunId): string =>
-  overlay.nodeOverrides.length === 0 ? `${workflow.id}@${workflow.revision}` : runId
+const definitionIdOf = (
+  workflow: Workflow,
+  overlay: Overlay,
+  runId: RunId,
+  priceList: PriceList | undefined,
+): string => {
+  if (overlay.nodeOverrides.length > 0) return runId
+  const drawn = `${workflow.id}@${workflow.revision}`
+  return priceList === undefined ? drawn : `${drawn}$${priceList.id}`
+}
+
+/** The prices in force that concern one of these nodes. */
+const pricesFor = (
+  { priceList }: PlanOptions,
+  nodes: ReadonlyArray<Node>,
+): PriceList | undefined => {
+  if (priceList === undefined) return undefined
+  const types = nodes.map(({ type }) => type)
+  const prices = pricesAmong(priceList.prices, types)
+  return prices === undefined ? undefined : { ...priceList, prices }
+}
+
+/** The settings of a workflow, with the prices that its runs keep. */
+const withPrices = ({ settings }: Workflow, priceList: PriceList | undefined): DefinitionSettings =>
+  priceList === undefined ? settings : { ...settings, prices: priceList.prices }
 
 /** Where the inputs of a node come from that is to run alone: the outputs of these nodes. */
 export const upstreamOf = (workflow: Workflow, nodeId: string): ReadonlyArray<string> => [
@@ -124,13 +158,14 @@ export const planSingle = (
   nodeId: string,
   outputs: ReadonlyMap<string, JsonObject>,
   runId: RunId,
-  compile: (definition: Definition, overrides: InputOverrides) => Compiled,
+  options: PlanOptions,
 ): Result.Result<Plan, ReadonlyArray<Problem>> =>
   Result.gen(function* () {
     const nodes = yield* withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
     const found = nodes.find(({ id }) => id === nodeId)
     if (found === undefined) return yield* alone(nodeId, "the workflow has no such node")
-    const settings = workflow.settings
+    const { compile } = options
+    const settings = withPrices(workflow, pricesFor(options, [found]))
     const drawn = { id: runId, nodes: [found], edges: [], settings }
     // First without what arrives, to know its ports; what is missing is no problem yet.
     const node = (yield* compile(drawn, overlay.inputOverrides)).nodes[0]!
@@ -148,7 +183,7 @@ export const planSingle = (
       return yield* alone(nodeId, `no value for ${names}, and no earlier run brought one`)
     }
     const values = yield* valuesOf(graph, node.texts, overlay)
-    const estimated = yield* estimateOf(graph)
+    const estimated = yield* estimateOf(graph, drawn.settings.prices)
     return { definition: drawn, graph: compiled, values, ...estimated, inputOverrides }
   })
 
@@ -157,16 +192,18 @@ export const plan = (
   workflow: Workflow,
   overlay: Overlay,
   runId: RunId,
-  compile: (definition: Definition, overrides: InputOverrides) => Compiled,
+  options: PlanOptions,
 ): Result.Result<Plan, ReadonlyArray<Problem>> =>
   Result.gen(function* () {
     const nodes = yield* withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
-    const { edges, settings } = workflow
-    const drawn = { id: definitionIdOf(workflow, overlay, runId), nodes, edges, settings }
-    const compiled = compile(drawn, overlay.inputOverrides)
+    const { edges } = workflow
+    const priceList = pricesFor(options, nodes)
+    const id = definitionIdOf(workflow, overlay, runId, priceList)
+    const drawn = { id, nodes, edges, settings: withPrices(workflow, priceList) }
+    const compiled = options.compile(drawn, overlay.inputOverrides)
     const graph = yield* compiled
     const values = yield* valuesOf(graph, graph.texts, overlay)
-    const estimated = yield* estimateOf(graph)
+    const estimated = yield* estimateOf(graph, drawn.settings.prices)
     return {
       // Frozen in the order of the run, so that a node's place in it is its ordinal.
       definition: { ...drawn, nodes: graph.nodes.map((each) => each.node) },

@@ -28,6 +28,8 @@ export interface ServerSettings extends KeySettings {
   readonly adminToken: Redacted.Redacted | null
   /** Modules with node types: paths, or names of packages. */
   readonly nodes: ReadonlyArray<string>
+  /** The path of a file with prices of node types. Null: they cost what they declare. */
+  readonly prices: string | null
   readonly limits: Limits
 }
 

@@ -59,6 +59,19 @@ export const nodeVariables: Variables<Pick<ServerSettings, "nodes">> = {
   },
 }
 
+const priceVariables: Variables<Pick<ServerSettings, "prices">> = {
+  prices: {
+    name: "MILLRACE_PRICES",
+    expected: "the path of a JSON file",
+    read: String,
+    flag: {
+      name: "prices",
+      metavar: "file",
+      description: "Prices of node types in credits, in the place of what the types declare",
+    },
+  },
+}
+
 const masterKeyVariable: Variable<Redacted.Redacted> = {
   name: "MILLRACE_MASTER_KEY",
   expected: masterKeyForm,
@@ -118,6 +131,7 @@ export const devVariables: Variables<Omit<DevSettings, "limits">> = {
   masterKey: masterKeyVariable,
   ...egressVariables,
   ...nodeVariables,
+  ...priceVariables,
 }
 
 const addressForm = "an address such as postgres://user:password@host:5432/database"
@@ -201,6 +215,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
   ...tokenVariables,
   ...egressVariables,
   ...nodeVariables,
+  ...priceVariables,
 }
 
 /** What a command on a running server reads. */

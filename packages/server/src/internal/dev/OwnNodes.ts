@@ -6,6 +6,7 @@
  * on with the types that it was started with. Leaves out: packages that a module imports; a new
  * version of those needs a restart.
  */
+import type { NodeType } from "@millrace/core/domain/NodeType"
 import { NodeTypes, NodeTypeSet } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
 import * as Threads from "@millrace/host/Threads"
@@ -25,6 +26,8 @@ const quietMillis = 100
 /** Node types that follow the files of their modules. */
 export interface OwnNodes {
   readonly layer: Layer.Layer<NodeTypes, never, Egress>
+  /** The types at the start. */
+  readonly types: ReadonlyArray<NodeType>
   /** Reports and applies every change of the files, until it is interrupted. */
   readonly following: Effect.Effect<never, never, Scope.Scope>
 }
@@ -88,6 +91,7 @@ export const open = Effect.fnUntraced(function* (
   const apply = (types: ReadonlyArray<ModuleType>) => set.replace([...Builtin.builtin, ...types])
   return {
     layer,
+    types: set.types,
     following: names.length === 0 ? Effect.never : following(names, first, apply),
   }
 })

@@ -1,0 +1,76 @@
+// Prices that an operator sets for node types: how they are read, and which one holds.
+import { priceOf, pricesAmong, readPrices } from "@millrace/core/domain/Prices"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+
+const typed = (key: string, modes: ReadonlyArray<string> = []) =>
+  define({ key, modes, inputs: {}, outputs: {}, run: () => Effect.succeed({}) }).type
+
+const types = [typed("search", ["quick", "deep"]), typed("echo")]
+
+const problemsOf = (given: unknown) => readPrices(given, types).problems
+
+describe("Prices.readPrices", () => {
+  it("takes a number for a type, or one for each mode, in credits", () => {
+    assert.deepStrictEqual(readPrices({ echo: 0.25, search: { deep: 3 } }, types), {
+      prices: { echo: 250_000, search: { deep: 3_000_000 } },
+      problems: [],
+    })
+    assert.deepStrictEqual(readPrices({}, types), { prices: {}, problems: [] })
+  })
+
+  it("refuses what is no amount, with its place", () => {
+    const expected = "expected a number of credits from 0 to 1000000000, of at most six decimals"
+    for (const wrong of [-1, -0, Number.NaN, Infinity, 1e10, 0.0000001, "1", null, [1]]) {
+      assert.deepStrictEqual(problemsOf({ echo: wrong }), [`["echo"]: ${expected}`], String(wrong))
+      assert.deepStrictEqual(problemsOf({ search: { deep: wrong } }), [
+        `["search"]["deep"]: ${expected}`,
+      ])
+    }
+    assert.deepStrictEqual(problemsOf({ search: "1" }), [
+      `["search"]: ${expected}, or an object with one for each mode`,
+    ])
+    for (const wrong of [null, [], 1, "x"]) {
+      const expectedList = "expected an object with a price for each node type"
+      assert.deepStrictEqual(problemsOf(wrong), [expectedList])
+    }
+  })
+
+  it("refuses an unknown type or mode, with the nearest name", () => {
+    assert.deepStrictEqual(problemsOf({ serch: 1, eco: 1, search: { dep: 1 }, echo: { a: 1 } }), [
+      '["serch"]: there is no such node type; did you mean "search"?',
+      '["eco"]: there is no such node type; did you mean "echo"?',
+      '["search"]["dep"]: the type has no such mode; did you mean "deep"?',
+      '["echo"]: the type has no modes; expected a number',
+    ])
+  })
+})
+
+describe("Prices.priceOf", () => {
+  const { prices } = readPrices({ echo: 1, search: { quick: 2 } }, types)
+  const [search, echo] = types as [(typeof types)[0], (typeof types)[0]]
+
+  it("is that of the mode in force, the default one if none is set", () => {
+    assert.strictEqual(priceOf(prices, search, undefined), 2_000_000)
+    assert.strictEqual(priceOf(prices, search, "quick"), 2_000_000)
+    assert.strictEqual(priceOf(prices, echo, undefined), 1_000_000)
+  })
+
+  it("is none for a type, a mode or a list that is not there", () => {
+    assert.isUndefined(priceOf(prices, search, "deep"))
+    assert.isUndefined(priceOf(prices, typed("toString"), undefined))
+    assert.isUndefined(priceOf(undefined, echo, undefined))
+  })
+})
+
+describe("Prices.pricesAmong", () => {
+  it("keeps those of some types, in one order", () => {
+    const prices = { b: 1, a: 2, c: 3 }
+    assert.deepStrictEqual(Object.entries(pricesAmong(prices, ["b", "a", "b", "d"])!), [
+      ["a", 2],
+      ["b", 1],
+    ])
+    assert.isUndefined(pricesAmong(prices, ["d", "toString"]))
+  })
+})
