@@ -47,7 +47,7 @@ export const priceOf = (
 }
 
 /** The prices of these types only; `undefined` if none of them has one. */
-export const pricesAmong = (prices: Prices, keys: Iterable<string>): Prices | undefined => {
+export const pricesOf = (prices: Prices, keys: Iterable<string>): Prices | undefined => {
   const found = [...new Set(keys)].filter((key) => Object.hasOwn(prices, key)).toSorted()
   return found.length === 0
     ? undefined
@@ -96,8 +96,8 @@ const readModes = (
 }
 
 /**
- * Reads prices in credits, by the keys of these node types: a number, or an object with a number for
- * each mode.
+ * Reads prices in credits, by the keys of these node types: a number, or an object with a number
+ * for each mode.
  */
 export const readPrices = (given: unknown, types: ReadonlyArray<NodeType>): ReadPrices => {
   if (!isObject(given)) {

@@ -1,5 +1,5 @@
 // Prices that an operator sets for node types: how they are read, and which one holds.
-import { priceOf, pricesAmong, readPrices } from "@millrace/core/domain/Prices"
+import { priceOf, pricesOf, readPrices } from "@millrace/core/domain/Prices"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -64,13 +64,13 @@ describe("Prices.priceOf", () => {
   })
 })
 
-describe("Prices.pricesAmong", () => {
+describe("Prices.pricesOf", () => {
   it("keeps those of some types, in one order", () => {
     const prices = { b: 1, a: 2, c: 3 }
-    assert.deepStrictEqual(Object.entries(pricesAmong(prices, ["b", "a", "b", "d"])!), [
+    assert.deepStrictEqual(Object.entries(pricesOf(prices, ["b", "a", "b", "d"])!), [
       ["a", 2],
       ["b", 1],
     ])
-    assert.isUndefined(pricesAmong(prices, ["d", "toString"]))
+    assert.isUndefined(pricesOf(prices, ["d", "toString"]))
   })
 })

@@ -12,7 +12,7 @@ import { mostCredits } from "../../domain/Limits.ts"
 import { defaultInput, defaultOutput, estimateOf as estimateOfNode } from "../../domain/NodeType.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { PriceList, Prices } from "../../domain/Prices.ts"
-import { priceOf, pricesAmong } from "../../domain/Prices.ts"
+import { priceOf, pricesOf } from "../../domain/Prices.ts"
 import type { Definition, DefinitionSettings, InputOverrides } from "../../domain/Run.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
@@ -110,7 +110,7 @@ const pricesFor = (
 ): PriceList | undefined => {
   if (priceList === undefined) return undefined
   const types = nodes.map(({ type }) => type)
-  const prices = pricesAmong(priceList.prices, types)
+  const prices = pricesOf(priceList.prices, types)
   return prices === undefined ? undefined : { ...priceList, prices }
 }
 
