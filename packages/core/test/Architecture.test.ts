@@ -62,11 +62,20 @@ const arrows: Readonly<Record<string, Row>> = {
     node: true,
   },
   egress: { packages: [], libraries: ["effect", "undici", "ipaddr.js"], node: true },
+  expressions: {
+    packages: ["core"],
+    libraries: ["effect", "quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],
+    node: true,
+  },
   webhooks: { packages: ["core", "egress"], libraries: ["effect"], node: true },
   nodes: { packages: ["core", "egress"], libraries: ["effect"] },
   api: { packages: ["core"], libraries: ["effect"], only: { core: "domain" } },
   http: { packages: ["core", "api"], libraries: ["effect"] },
-  host: { packages: ["core", "egress", "webhooks"], libraries: ["effect"], node: true },
+  host: {
+    packages: ["core", "egress", "expressions", "webhooks"],
+    libraries: ["effect"],
+    node: true,
+  },
   server: {
     packages: everyLayer,
     libraries: ["effect", "@effect/platform-node", "@electric-sql/pglite"],

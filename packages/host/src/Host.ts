@@ -22,6 +22,7 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { Vault } from "@millrace/core/ports/Vault"
 import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Egress } from "@millrace/egress/Egress"
+import * as QuickJs from "@millrace/expressions/QuickJs"
 import type { Exception } from "@millrace/egress/Policy"
 import { httpsOnly } from "@millrace/egress/Policy"
 import * as Dispatcher from "@millrace/webhooks/Dispatcher"
@@ -126,6 +127,7 @@ const engineLayer = ({ egress, nodes }: Parts, delivery: Delivery | string) => {
   const executing = Engine.layer.pipe(
     Layer.provideMerge(Layer.provide(nodes, egress)),
     Layer.provide(NodeDigest.layer),
+    Layer.provide(QuickJs.layer),
   )
   if (typeof delivery === "string") {
     return Layer.provide(executing, Engine.withoutWebhooks(delivery))

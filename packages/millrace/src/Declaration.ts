@@ -91,11 +91,8 @@ export interface NodeOptions<
   readonly outputs: O
   /** Inputs to which several edges may lead. Their schema is that of an array. */
   readonly multiple?: ReadonlyArray<keyof I & string>
-  /**
-   * Inputs whose texts may contain `{{ }}`, which the handler replaces. A start refuses `{{` in
-   * literals of all other inputs.
-   */
-  readonly templates?: ReadonlyArray<keyof I & string>
+  /** Inputs whose texts the handler gets as they are drawn: `{{ }}` in them is not computed. */
+  readonly raw?: ReadonlyArray<keyof I & string>
   /** The default mode first. */
   readonly modes?: ReadonlyArray<M>
   /** Expected cost of one execution in credits. A function gets literals, not values of edges. */

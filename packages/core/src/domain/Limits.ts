@@ -122,6 +122,12 @@ export const limits = {
     meaning:
       "Megabytes of JavaScript values of one such thread. A thread that needs more is ended.",
   },
+  expressionThreads: {
+    usual: 2,
+    meaning:
+      "Threads on which one process computes JavaScript expressions. If there are several, one " +
+      "account never has all of them.",
+  },
   attemptsPerRun: {
     usual: 1_000,
     meaning: "Attempts of all nodes of one run together. After that no node is tried again.",
@@ -343,6 +349,36 @@ export const casesPerSwitch = 50
 
 /** Problems that are told of one value of a node. */
 export const issuesPerValue = 20
+
+/** Characters of a text that holds expressions (64 KiB). */
+export const expressionLength = 65_536
+
+/** Expressions in the literals of one graph. */
+export const expressionsPerGraph = 10_000
+
+/**
+ * Characters of JSON text that one JavaScript expression reads, or gives, and that expressions may
+ * put into the inputs of one node.
+ */
+export const expressionJsonLength = 1_048_576
+
+/** Milliseconds that one JavaScript expression may take. */
+export const expressionMillis = 50
+
+/** Milliseconds that all JavaScript expressions of one node may take together. */
+export const expressionsMillis = 500
+
+/** Megabytes of values of the JavaScript expressions of one graph and account. */
+export const expressionMegabytes = 16
+
+/** Milliseconds after which a thread that does not give an expression up is ended. */
+export const expressionLateMillis = 100
+
+/** Graphs whose JavaScript expressions one thread keeps compiled. */
+export const sandboxesKept = 16
+
+/** Expressions of one account that wait for a thread; further ones fail. */
+export const evaluationsWaiting = 10_000
 
 /** Deliveries that a process remembers from its own runs; beyond them it asks the store. */
 export const localDeliveries = 10_000

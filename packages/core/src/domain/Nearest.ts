@@ -30,7 +30,7 @@ export const nearest = (name: string, known: ReadonlyArray<string>): string | un
 }
 
 /** {@link nearest}, where at most a third of it has to be changed. */
-const guessed = (name: string, known: ReadonlyArray<string>): string | undefined => {
+export const suggestion = (name: string, known: ReadonlyArray<string>): string | undefined => {
   const found = name.length > longestGuessed ? undefined : nearest(name, known)
   if (found === undefined) return undefined
   const changes = distance(name.toLowerCase(), found.toLowerCase())
@@ -51,7 +51,7 @@ export const unknownFields = (
   const clauses: Array<string> = []
   for (const field of fields) {
     if (known.includes(field)) continue
-    const near = guessed(field, known)
+    const near = suggestion(field, known)
     const hint = near === undefined ? `known are ${listed(known)}` : `did you mean ${quoted(near)}?`
     clauses.push(`unknown field ${quoted(field)}; ${hint}`)
     if (clauses.length === shownFields) break

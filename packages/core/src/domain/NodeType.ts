@@ -28,10 +28,11 @@ export interface InputPort {
   readonly schema: JsonObject
   /** Every reason why a value does not fit, as clauses without a path; empty when it fits. */
   readonly check: (value: Json) => ReadonlyArray<string>
+  /** True if expressions in its literals are not computed: its handler gets texts as they are. */
+  readonly isRaw?: boolean
   /**
-   * For a port whose handler replaces `{{ }}` in literals: every reason, beyond those of `check`,
-   * why a start refuses a literal. Absent: nothing is replaced, and a start refuses every text with
-   * `{{`. Only literals of a new start are checked, not values, overrides or runs in progress.
+   * For a raw port whose handler fills in `{{ }}` itself: every reason, beyond those of `check`,
+   * why a start refuses a literal. Values, overrides and older definitions are not checked.
    */
   readonly problemsOfLiteral?: (literal: Json) => ReadonlyArray<string>
 }

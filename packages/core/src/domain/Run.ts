@@ -77,6 +77,21 @@ export const Definition = Schema.Struct({
 })
 export type Definition = typeof Definition.Type
 
+/** How the id of a definition ends whose texts may hold expressions. */
+const evaluated = "+e"
+
+/** The id of a definition of this content, whose texts may hold expressions. */
+export const evaluatedId = (content: string): string => content + evaluated
+
+/** True for a definition that several runs may have. */
+export const isShared = ({ id }: Pick<Definition, "id">): boolean => id.includes("@")
+
+/**
+ * True if the texts of a definition may hold expressions. Definitions that were frozen before there
+ * were any have other ids, and keep their texts.
+ */
+export const isEvaluated = ({ id }: Pick<Definition, "id">): boolean => id.endsWith(evaluated)
+
 /** One line of a node's log. */
 export const LogLine = Schema.Struct({
   at: Timestamp,

@@ -3,12 +3,13 @@
  *
  * Guarantees: a graph is immutable, so runs can share it. The number of kept graphs is bounded. If
  * the node types are replaced, graphs are compiled again.
- * Leaves out: graphs with input overrides; they belong to one run and are not kept.
+ * Leaves out: graphs with overrides; they belong to one run and are not kept.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { freeze } from "../domain/Json.ts"
 import { graphsCached } from "../domain/Limits.ts"
 import type { Definition, InputOverrides } from "../domain/Run.ts"
+import { isEvaluated, isShared } from "../domain/Run.ts"
 import type { Graph } from "../graph/Graph.ts"
 import { compile } from "../graph/Graph.ts"
 import type { Problem } from "../graph/internal/Problem.ts"
@@ -29,7 +30,7 @@ export class GraphCache extends Context.Service<
     GraphCache,
     Effect.map(NodeTypes, ({ all, lookup }) => {
       const shareable = (definition: Definition, overrides: InputOverrides): Compiled => {
-        const compiled = compile(definition, lookup, overrides)
+        const compiled = compile(definition, lookup, overrides, isEvaluated(definition))
         // Handlers get these values. Frozen, one run cannot change what the next one gets.
         if (Result.isSuccess(compiled)) {
           for (const { settings } of compiled.success.nodes) freeze(settings.inputs)
@@ -40,7 +41,8 @@ export class GraphCache extends Context.Service<
       let types = all()
       return GraphCache.of({
         compile: (definition, overrides) => {
-          if (Object.keys(overrides).length > 0) return shareable(definition, overrides)
+          const isKept = isShared(definition) && Object.keys(overrides).length === 0
+          if (!isKept) return shareable(definition, overrides)
           if (types !== all()) {
             types = all()
             kept.clear()

@@ -47,10 +47,10 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   /** Inputs to which several edges may lead. Their schema is that of an array. */
   readonly multiple?: ReadonlyArray<keyof I & string>
   /**
-   * Inputs in whose literals the handler replaces `{{ }}`. The function of an input returns every
-   * reason why a start refuses a literal; see {@link InputPort}.
+   * Inputs whose literals the handler gets as they are, without expressions being computed. The
+   * function of an input returns every reason why a start refuses a literal; see {@link InputPort}.
    */
-  readonly templates?: { readonly [P in keyof I & string]?: (literal: Json) => Clauses }
+  readonly raw?: { readonly [P in keyof I & string]?: (literal: Json) => Clauses }
   /** The default mode first. */
   readonly modes?: ReadonlyArray<M>
   readonly join?: NodeType["join"]
@@ -115,7 +115,7 @@ const inputPort = (
       const result = decode(value, all)
       return Result.isSuccess(result) ? [] : clausesOf(result.failure.issue)
     },
-    ...(problemsOfLiteral === undefined ? {} : { problemsOfLiteral }),
+    ...(problemsOfLiteral === undefined ? {} : { isRaw: true, problemsOfLiteral }),
   }
 }
 
@@ -141,12 +141,12 @@ const portsOf = (
   inputs: PortFields,
   outputs: PortFields,
   multiple: ReadonlySet<string>,
-  templates: { readonly [port: string]: InputPort["problemsOfLiteral"] },
+  raw: { readonly [port: string]: InputPort["problemsOfLiteral"] },
 ): Ports => ({
   inputs: new Map(
     Object.entries(inputs).map(([name, schema]) => [
       name,
-      inputPort(name, schema, multiple.has(name), templates[name]),
+      inputPort(name, schema, multiple.has(name), raw[name]),
     ]),
   ),
   outputs: new Map(
@@ -211,7 +211,7 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
     declaration.inputs,
     declaration.outputs,
     new Set(declaration.multiple),
-    declaration.templates ?? {},
+    declaration.raw ?? {},
   )
   return {
     key,

@@ -19,6 +19,7 @@ import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
+import { CurrentEvaluator } from "../ports/Evaluator.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { Vault } from "../ports/Vault.ts"
@@ -46,6 +47,7 @@ import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
 import { send } from "./internal/Sending.ts"
 import { cancel as cancelation } from "./internal/Step.ts"
+import { ScriptCheck } from "./internal/ScriptCheck.ts"
 import type { Validation } from "./internal/Validation.ts"
 import { validationOf } from "./internal/Validation.ts"
 import { makeAdmit } from "./Webhooks.ts"
@@ -173,6 +175,7 @@ const servicesOf = Effect.all({
   ids: Ids,
   clock: Clock.Clock,
   admit: makeAdmit,
+  scripts: Effect.map(CurrentEvaluator, (evaluator) => new ScriptCheck(evaluator)),
 })
 type Services = Effect.Success<typeof servicesOf>
 
@@ -224,7 +227,7 @@ const newRunOf = (
 
 /** What a start is made of, or everything that stands against it. Stores nothing. */
 const planOf = Effect.fnUntraced(function* (
-  { graphs, priceList, runs }: Services,
+  { graphs, priceList, runs, scripts }: Services,
   { account, request }: Pick<Asked, "account" | "request">,
   workflow: Workflow,
   id: RunId,
@@ -236,7 +239,14 @@ const planOf = Effect.fnUntraced(function* (
     nodeOverrides: request.nodeOverrides ?? [],
   }
   const options = { compile: graphs.compile, priceList }
-  if (singleNodeId === undefined) return plan(workflow, overlay, id, options)
+  if (singleNodeId === undefined) {
+    const made = plan(workflow, overlay, id, options)
+    const graph = Result.flatMap(made, (each) => each.graph)
+    if (Result.isFailure(made) || Result.isFailure(graph)) return made
+    const { definition } = made.success
+    const problems = yield* scripts.problemsOf(account, definition, graph.success)
+    return problems.length === 0 ? made : Result.fail(problems)
+  }
   const upstream = upstreamOf(workflow, singleNodeId)
   const outputs = yield* runs.latestOutputs(account, workflow.id, upstream)
   return planSingle(workflow, overlay, singleNodeId, outputs, id, options)

@@ -17,6 +17,7 @@ import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
 import type { NodePlan, Wiring } from "./internal/NodePlan.ts"
 import { planOf, problemOfInput, problemOfOutput } from "./internal/NodePlan.ts"
 import { type Problem, problemOfNode } from "./internal/Problem.ts"
+import { countOf, problemOfCount, surroundingsOf, withScope } from "./internal/Scope.ts"
 
 /** A node of a compiled graph. */
 export interface GraphNode extends NodePlan {
@@ -43,8 +44,8 @@ export interface Graph {
   /** The out-edges of `n`, likewise. */
   readonly outStart: Int32Array
   readonly outEdges: Int32Array
-  /** What a start refuses of it and a run that has begun puts up with. */
-  readonly texts: ReadonlyArray<Problem>
+  /** True if some node has JavaScript to compute. */
+  readonly hasScripts: boolean
 }
 
 /**
@@ -57,34 +58,57 @@ export interface Graph {
  * overridden can do no harm. Several edges may end at a port that takes one value: they may be the
  * arms of a branch, and only the run can tell whether two of them are taken.
  *
- * Texts that look like expressions stand against a start only, so a graph with them compiles, and
- * names them in `texts`.
+ * Expressions are read here, once for all runs of a definition, if it `evaluates` any: the texts of
+ * older definitions are none. Which JavaScript is well formed is for the evaluator to say.
  */
 export const compile = (
   definition: Drawing,
   lookup: NodeTypeLookup,
   overrides: InputOverrides,
+  evaluates = true,
 ): Result.Result<Graph, ReadonlyArray<Problem>> => {
   const { nodes } = definition
   const problems = [...problemsOfDrawing(definition)]
   const indexOf = indexById(nodes)
   const edges = joinsOf(definition.edges, indexOf)
   const wirings = wiringsOf(nodes.length, edges)
-  const plans = nodes.map((node, index) =>
-    planOf(node, lookup, overrides, wirings[index]!, problems),
-  )
-  addProblemsOfPorts(edges, plans, problems)
-  addProblemsOfRequests(plans, problems)
+  const options = { lookup, overrides, evaluates }
+  const drawn = nodes.map((node, index) => planOf(node, options, wirings[index]!, problems))
+  addProblemsOfPorts(edges, drawn, problems)
+  addProblemsOfRequests(drawn, problems)
+  const plans = scoped(definition, drawn, edges, wirings, problems)
   for (const id of Object.keys(overrides)) {
     if (indexOf.has(id)) continue
     const message = `Input overrides: the workflow has no node ${quoted(id)}`
     problems.push({ message, nodeId: id })
   }
-  // Nothing reads a leftover's literals.
-  const texts = plans.flatMap((plan) => (plan === undefined || plan.draft ? [] : plan.texts))
-  if (problems.length > 0) return Result.fail([...problems, ...texts])
-  return Result.succeed({ ...assemble(plans as ReadonlyArray<NodePlan>, edges), texts })
+  if (problems.length > 0) return Result.fail(problems)
+  return Result.succeed(assemble(plans as ReadonlyArray<NodePlan>, edges))
 }
+
+/** The plans with the meaning of the names in their expressions. */
+const scoped = (
+  { nodes }: Drawing,
+  plans: ReadonlyArray<NodePlan | undefined>,
+  { sources, targets }: Joins,
+  wirings: ReadonlyArray<Wiring>,
+  problems: Array<Problem>,
+): ReadonlyArray<NodePlan | undefined> => {
+  if (plans.every((plan) => plan?.literals === undefined)) return plans
+  let count = 0
+  for (const plan of plans) if (plan !== undefined) count += countOf(plan)
+  const tooMany = problemOfCount(count)
+  if (tooMany !== undefined) problems.push(tooMany)
+  const around = surroundingsOf(nodes, sources, targets)
+  return plans.map((plan, index) =>
+    plan === undefined ? plan : withScope(plan, wirings[index]!, around, problems),
+  )
+}
+
+const isScripted = ({ literals }: NodePlan): boolean =>
+  [...(literals?.inputs.values() ?? []), ...(literals?.fallback.values() ?? [])].some(
+    ({ expressions }) => expressions.some(({ meaning }) => meaning._tag === "Script"),
+  )
 
 /** The edges of a workflow as flat arrays; an end is -1 where the node is missing. */
 interface Joins {
@@ -154,7 +178,7 @@ const addProblemsOfRequests = (
 }
 
 /** Renumbers everything by ordinal. */
-const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Omit<Graph, "texts"> => {
+const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Graph => {
   const order = ordinalsOf(plans, edges)
   const ordinal = new Int32Array(plans.length)
   for (const [index, place] of order.entries()) ordinal[place] = index
@@ -178,6 +202,7 @@ const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Omit<Graph, "te
     inEdges: into.edges,
     outStart: out.start,
     outEdges: out.edges,
+    hasScripts: plans.some(isScripted),
   }
 }
 

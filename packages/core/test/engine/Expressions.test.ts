@@ -1,133 +1,240 @@
-// Texts that look like expressions: refused at a start, and let be wherever a run has begun.
+// Expressions in the inputs of nodes: which texts they are, what they see, and what they give.
 import { assert, describe, it } from "@effect/vitest"
-import { RunnerId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runs } from "@millrace/core/engine/Runs"
-import type { Declaration } from "@millrace/core/engine/NodeDefinition"
-import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Schema } from "effect"
-import { TestClock } from "effect/testing"
-import { account, boot, byNode, Gates, node, nodeWith, shared, start, types } from "./TestEngine.ts"
+import { account, boot, byNode, edge, node, nodeWith, shared, start, types } from "./TestEngine.ts"
 
-const fields = { value: Schema.optionalKey(Json), other: Schema.optionalKey(Json) }
+const any = Schema.optionalKey(Json)
 
-/** Waits until the test opens it, and puts its value out. */
-const slowly = (
-  templates: Declaration<typeof fields, { output: typeof Json }, string, Gates>["templates"],
-) =>
+const more = [
+  ...types,
   define({
-    key: "slowly",
-    inputs: fields,
+    key: "give",
+    effects: "none",
+    inputs: { value: any },
+    outputs: { output: Json, other: any },
+    run: ({ value = null }) => Effect.succeed({ output: value }),
+  }),
+  define({
+    key: "need",
+    inputs: { text: Schema.String, number: Schema.optionalKey(Schema.Number), list: any },
     outputs: { output: Json },
-    ...(templates === undefined ? {} : { templates }),
-    run: Effect.fnUntraced(function* ({ value = null }) {
-      yield* Effect.flatMap(Gates, (gates) => gates.pass("slow"))
-      return { output: value }
-    }),
+    run: (inputs) => Effect.succeed({ output: { ...inputs } }),
+  }),
+  define({
+    key: "raw",
+    inputs: { text: any },
+    raw: { text: (text) => (text === "{{ bad }}" ? ["holds nothing good"] : []) },
+    outputs: { output: Json },
+    run: ({ text = null }) => Effect.succeed({ output: text }),
+  }),
+  define({
+    key: "broken",
+    inputs: { text: any },
+    outputs: { output: Json },
+    run: () => Effect.fail("no luck"),
+  }),
+]
+
+/** Starts a graph and waits for its end. */
+const run = (...graph: Parameters<typeof start>) =>
+  Effect.gen(function* () {
+    const { context, stop } = yield* boot(more)
+    const record = yield* Effect.gen(function* () {
+      const { id } = yield* start(...graph)
+      return yield* (yield* Runs).wait(account, id)
+    }).pipe(Effect.provideContext(context))
+    yield* stop
+    return record
   })
 
-const strict = [...types, slowly(undefined)]
-const lenient = [...types, slowly({ value: () => [], other: () => ["holds nothing good"] })]
-
-const refusal = (...workflow: Parameters<typeof start>) =>
+const refusal = (...graph: Parameters<typeof start>) =>
   Effect.gen(function* () {
-    const { context, stop } = yield* boot(strict)
-    const refused = yield* Effect.flip(start(...workflow)).pipe(Effect.provideContext(context))
+    const { context, stop } = yield* boot(more)
+    const refused = yield* Effect.flip(start(...graph)).pipe(Effect.provideContext(context))
     yield* stop
     return (refused as Error).message
-  }).pipe(Effect.provide(shared()))
+  })
 
-const clause =
-  "holds {{, and nothing is filled in here; make the text with a transform node and bring it by " +
-  "an edge"
+const body = { name: "Ada", items: [{ id: 7 }, { id: 8 }], none: null }
 
-describe("a literal that looks like an expression", () => {
-  it.effect("is named by node, port and place, beside everything else", () =>
+/** `a` puts `body` out, and `b` has these literals. */
+const after = (inputs: { readonly [port: string]: Json }, data = {}, type = "need") =>
+  [
+    [node("a", "give", { value: body }), nodeWith("b", type, inputs, data)],
+    [edge("a", "b")],
+  ] as const
+
+describe("a text with expressions in a literal", () => {
+  it.effect("becomes the value where it is one expression, whatever its type", () =>
     Effect.gen(function* () {
-      const value = { a: ["fine", "{{ input.id + 1 }}"], "{{ key }}": "{ {" }
-      assert.strictEqual(
-        yield* refusal([node("slow", "slowly", { value, other: "{{" }), node("b", "nonsense")]),
-        'Node "b": unknown type "nonsense"; ' +
-          `Node "slow": input "value": [a][1]: ${clause}; Node "slow": input "other": ${clause}`,
+      const list = ["{{ a.output.items }}", { x: "{{a.output.none}}" }, '{{ "{{" }}', "{{ 1.5 }}"]
+      const inputs = { text: "{{ a.output.name }}", number: "{{ a.output.items[1].id }}", list }
+      const record = yield* run(...after(inputs))
+      const output = {
+        text: "Ada",
+        number: 8,
+        list: [body.items, { x: null }, "{{", 1.5],
+      }
+      assert.deepStrictEqual(byNode(record)["b"]?.output, { output })
+      assert.deepStrictEqual(byNode(record)["b"]?.input, output)
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("has the values in it as text otherwise, and every other value as JSON", () =>
+    Effect.gen(function* () {
+      const text = "{{ a.output.name }}: {{ a.output.items }}, {{ values.x }} {{ a.output.none }}"
+      const record = yield* run(...after({ text }), { values: { x: true } })
+      const filled = 'Ada: [{"id":7},{"id":8}], true null'
+      assert.deepStrictEqual(byNode(record)["b"]?.output, { output: { text: filled } })
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("sees the run, its values, its input, and nodes of any id before it", () =>
+    Effect.gen(function* () {
+      const list = [
+        "{{ run.id }}",
+        "{{ run.startedAt }}",
+        "{{ values }}",
+        '{{ nodes["a-1"].output }}',
+      ]
+      const { run: ended, nodeRuns } = yield* run(
+        [node("a-1", "give", { value: "one" }), node("b", "need", { text: "{{ input }}", list })],
+        [edge("a-1", "b")],
+        { values: { x: 2 } },
       )
-    }),
-  )
-
-  it.effect("is named in what a node puts out instead of failing, too", () =>
-    Effect.gen(function* () {
-      const data = { onError: "default", default: { output: "{{ input }}" } }
-      assert.strictEqual(
-        yield* refusal([nodeWith("slow", "slowly", {}, data)]),
-        `Node "slow": default of output "output": ${clause}`,
-      )
-    }),
-  )
-
-  it.effect("is named in a node that a start replaces or runs alone", () =>
-    Effect.gen(function* () {
-      const drawn = node("slow", "slowly", { value: "{{ x }}" })
-      const expected = `Node "slow": input "value": ${clause}`
-      const request = { nodeOverrides: [drawn] }
-      assert.strictEqual(yield* refusal([node("slow", "slowly")], [], request), expected)
-      assert.strictEqual(yield* refusal([drawn], [], { singleNodeId: "slow" }), expected)
-    }),
-  )
-
-  it.effect("is no matter of a type that fills it in itself, unless the type says so", () =>
-    Effect.gen(function* () {
-      const { context, stop } = yield* boot(lenient)
-      const drawn = (port: string) => [node("slow", "slowly", { [port]: "{{ x }}" })]
-      const begun = yield* start(drawn("value")).pipe(Effect.provideContext(context))
-      assert.strictEqual(begun.status, "RUNNING")
-      const refused = yield* Effect.flip(start(drawn("other"))).pipe(Effect.provideContext(context))
-      const message = 'Node "slow": input "other": holds nothing good'
-      assert.strictEqual((refused as Error).message, message)
-      yield* Effect.flatMap(Gates, (gates) => gates.open("slow"))
-      yield* stop
+      const startedAt = new Date(ended.startedAt!).toISOString()
+      assert.deepStrictEqual(nodeRuns.at(-1)?.output, {
+        output: { text: "one", list: [ended.id, startedAt, { x: 2 }, "one"] },
+      })
     }).pipe(Effect.provide(shared())),
   )
 })
 
-describe("a text with braces that is no literal as drawn", () => {
-  it.effect("is data: in values and overrides it is never judged", () =>
+describe("what an expression cannot have", () => {
+  const problem = (text: string, where = 'Node "b": input "text"') =>
     Effect.gen(function* () {
-      const { context, stop } = yield* boot(strict)
-      const gates = yield* Gates
-      yield* gates.open("slow")
-      const record = yield* Effect.gen(function* () {
-        const runs = yield* Runs
-        const { id } = yield* start([node("slow", "slowly", { value: "{{ drawn }}" })], [], {
-          values: { a: "{{ b }}" },
-          graphInputOverrides: { slow: { value: "{{ given }}" } },
-        })
-        return yield* runs.wait(account, id)
-      }).pipe(Effect.provideContext(context))
-      assert.deepStrictEqual(byNode(record)["slow"]?.output, { output: "{{ given }}" })
-      assert.deepStrictEqual(record.run.values, { a: "{{ b }}" })
-      yield* stop
+      const message = yield* refusal(...after({ text }))
+      assert.isTrue(message.startsWith(where), message)
+      return message.slice(where.length)
+    })
+
+  it.effect("is named at the start by node, port and column", () =>
+    Effect.gen(function* () {
+      const graph = [
+        [
+          node("a", "give"),
+          node("b", "need", { text: "x {{ c.output }} {{ d.output }} {{ b.output }}" }),
+          node("c", "need", { text: "{{ aa.output }} {{ input }}", list: [["{{"]] }),
+          node("d", "need", { text: "{{ nodes.x }} {{ ] }} {{ }}" }),
+        ],
+        [edge("a", "b"), edge("b", "d")],
+      ] as const
+      const c = 'Node "c": input "'
+      assert.deepStrictEqual(
+        (yield* refusal(...graph)).split("; Node").join("\nNode").split("\n"),
+        [
+          'Node "b": input "text", column 6: no edges lead from "c" to "b"; ' +
+            'draw an edge from "c" to "b"',
+          'Node "b": input "text", column 21: "d" comes after "b", so its output is not known yet',
+          'Node "b": input "text", column 36: "b" cannot use its own output',
+          `${c}text", column 4: unknown name "aa"; did you mean "a"?`,
+          `${c}text", column 20: no edge brings input; draw an edge to the input "input" of "c"`,
+          `${c}list"[0][0], column 1: {{ is never closed; ` +
+            'write {{ "{{" }} for the two braces as text',
+          'Node "d": input "text", column 4: there is no node "x"; did you mean "a"?',
+          'Node "d": input "text", column 18: unexpected ]',
+          'Node "d": input "text", column 23: {{ }} holds no expression',
+        ],
+      )
     }).pipe(Effect.provide(shared())),
   )
 
-  it.effect("is let be in a run that was started before it was refused", () =>
+  it.effect("is JavaScript where the engine computes none", () =>
     Effect.gen(function* () {
-      const store = yield* RunStore
-      const before = yield* boot(lenient)
-      const drawn = [node("slow", "slowly", { value: "{{ input.id + 1 }}" })]
-      const { id } = yield* start(drawn).pipe(Effect.provideContext(before.context))
-      yield* store.takeOver(account, id, RunnerId.make("exe_dead"))
-      yield* before.stop
-      const after = yield* boot(strict)
-      const gates = yield* Gates
-      yield* gates.open("slow")
-      yield* TestClock.adjust("2 minutes")
-      const record = yield* Effect.gen(function* () {
-        const runs = yield* Runs
-        return yield* runs.wait(account, id)
-      }).pipe(Effect.provideContext(after.context))
-      assert.strictEqual(record.run.status, "COMPLETED")
-      assert.deepStrictEqual(byNode(record)["slow"]?.output, { output: "{{ input.id + 1 }}" })
-      yield* after.stop
+      const message = yield* problem("{{ 1 + a.output.items.length }}")
+      assert.isTrue(message.startsWith(", column 4: this engine computes no JavaScript"), message)
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("fails the node at run time with the expression and the part that is missing", () =>
+    Effect.gen(function* () {
+      const errorOf = (text: string) =>
+        Effect.map(run(...after({ text })), (record) => byNode(record)["b"]?.error)
+      assert.deepStrictEqual(
+        [
+          yield* errorOf("{{ a.output.none.x }}"),
+          yield* errorOf("{{ a.output.nothing }}"),
+          yield* errorOf("Dear {{ a.output.nothing }}"),
+          yield* errorOf("{{ a.output.items.map }}"),
+        ],
+        [
+          'input "text": {{ a.output.none.x }}: "a.output.none" is null, so it has no "x"',
+          'input "text": {{ a.output.nothing }}: a value is required, ' +
+            'and "a.output.nothing" is undefined',
+          'input "text": {{ a.output.nothing }} has no value; ' +
+            'write {{ a.output.nothing ?? "" }} where nothing is meant',
+          'input "text": {{ a.output.items.map }}: "a.output.items.map" is a function',
+        ],
+      )
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("an expression of an optional input", () => {
+  it.effect("leaves the input out where it has no value, as with a node that was skipped", () =>
+    Effect.gen(function* () {
+      const record = yield* run(
+        [
+          node("a", "give", { value: 1 }),
+          node("skipped", "give"),
+          node("b", "need", { text: "x", list: "{{ skipped?.output }}", number: "{{ input[1] }}" }),
+        ],
+        [
+          {
+            id: "e1",
+            source: "a",
+            sourceHandle: "other",
+            target: "skipped",
+            targetHandle: "value",
+          },
+          edge("skipped", "b"),
+          edge("a", "b"),
+        ],
+      )
+      assert.deepStrictEqual(byNode(record)["b"]?.output, { output: { text: "x" } })
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("what a node puts out instead of failing", () => {
+  it.effect("may hold expressions, too", () =>
+    Effect.gen(function* () {
+      const data = { onError: "default", default: { output: ["{{ a.output.name }}"] } }
+      const record = yield* run(...after({ text: "x" }, data, "broken"))
+      assert.deepStrictEqual(byNode(record)["b"]?.output, { output: ["Ada"] })
+      const failing = yield* run(...after({ text: "{{ a.output.none.x }}" }, data, "broken"))
+      assert.deepStrictEqual(byNode(failing)["b"]?.output, { output: ["Ada"] })
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("a text with braces that is data", () => {
+  it.effect("stays as it is, in values, overrides, edges and raw inputs", () =>
+    Effect.gen(function* () {
+      const text = "{{ a.output.name }}"
+      const [nodes, edges] = after({ text: "{{ values.t }}", list: text })
+      const record = yield* run(nodes, edges, {
+        values: { t: text },
+        graphInputOverrides: { b: { list: text }, a: { value: text } },
+      })
+      assert.deepStrictEqual(byNode(record)["b"]?.output, { output: { text, list: text } })
+      const raw = yield* run([node("b", "raw", { text })])
+      assert.deepStrictEqual(byNode(raw)["b"]?.output, { output: text })
+      const refused = yield* refusal([node("b", "raw", { text: "{{ bad }}" })])
+      assert.strictEqual(refused, 'Node "b": input "text": holds nothing good')
     }).pipe(Effect.provide(shared())),
   )
 })

@@ -152,16 +152,20 @@ describe("a declared node type", () => {
     assert.deepStrictEqual(type.portsOf(plain).inputs.get("text")?.check("x"), ["on two lines"])
   })
 
-  it("judges literals of templates as its author says", () => {
+  it("judges literals of raw inputs as its author says", () => {
     const { type } = define({
       key: "templated",
       inputs: { text: Schema.String, other: Schema.String },
       outputs: {},
-      templates: { text: (literal) => [`judged ${String(literal)}`] },
+      raw: { text: (literal) => [`judged ${String(literal)}`] },
       run: () => Effect.succeed({}),
     })
     const { inputs } = type.portsOf(plain)
     assert.deepStrictEqual(inputs.get("text")?.problemsOfLiteral?.("x"), ["judged x"])
+    assert.deepStrictEqual(
+      [inputs.get("text")?.isRaw, inputs.get("other")?.isRaw],
+      [true, undefined],
+    )
     assert.isFalse("problemsOfLiteral" in inputs.get("other")!)
   })
 

@@ -40,7 +40,7 @@ const portMap = (type: string, schemas: PortSchemas): PortMap =>
 const portsOf = (
   inputs: PortMap,
   outputs: PortMap,
-  { multiple = [], templates = [] }: Pick<AnyOptions, "multiple" | "templates">,
+  { multiple = [], raw = [] }: Pick<AnyOptions, "multiple" | "raw">,
 ): Ports => ({
   inputs: new Map(
     Array.from(inputs, ([name, port]) => [
@@ -51,7 +51,7 @@ const portsOf = (
         multiple: multiple.includes(name),
         schema: port.readSchema,
         check: (value) => check(port, value),
-        ...(templates.includes(name) ? { problemsOfLiteral: () => [] } : {}),
+        ...(raw.includes(name) ? { isRaw: true } : {}),
       },
     ]),
   ),

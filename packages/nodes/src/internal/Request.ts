@@ -52,6 +52,8 @@ export const request = define({
   category: "flow",
   role: "request",
   inputs: { fields: Schema.optionalKey(FieldsInput) },
+  // The engine reads it before anything is computed.
+  raw: { fields: () => [] },
   outputs: { values: JsonObject.annotate({ description: "All values of the run." }) },
   ports: (settings) => ({ outputs: fieldsOf(settings).map(({ name }) => name) }),
   run: ({ fields = [] }) =>

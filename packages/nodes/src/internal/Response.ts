@@ -27,6 +27,8 @@ export const response = define({
       ),
     ),
   },
+  // The engine reads it as it was drawn.
+  raw: { name: () => [] },
   outputs: {},
   run: () => Effect.succeed({}),
 })

@@ -22,7 +22,7 @@ export const transform = define({
     input: Schema.optionalKey(Json.annotate({ description: "What {{ input }} stands for." })),
   },
   outputs: { output: Json.annotate({ description: "The filled template." }) },
-  templates: { template: problemsOfLiteral },
+  raw: { template: problemsOfLiteral },
   run: ({ input, template }) =>
     Effect.gen(function* () {
       const { values } = yield* CurrentNode

@@ -72,7 +72,7 @@ export class WrittenRuns {
   /** Remembers a written run. */
   note({ expected, run }: RunCommit, number: number, isOwned: boolean): void {
     // A definition of the run's own is needed once.
-    if (expected._tag === "New" && expected.definition.id !== run.id) {
+    if (expected._tag === "New" && !expected.definition.id.startsWith(run.id)) {
       this.#definitions.set(expected.definition.id, true)
     }
     if (!isOwned || isTerminal(run.status)) return void this.#runs.delete(run.id)

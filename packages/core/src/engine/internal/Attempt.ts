@@ -25,6 +25,9 @@ import { CurrentNode, isNodeError, NodeError, Suspension } from "../CurrentNode.
 import { sentenceOf } from "../NodeDefinition.ts"
 import { NodeLog } from "./NodeLog.ts"
 import type { Executable } from "../NodeTypes.ts"
+import type { Evaluator } from "../../ports/Evaluator.ts"
+import type { Given } from "./Inputs.ts"
+import type { Ready } from "./RunState.ts"
 
 /** What every end of an attempt tells. */
 interface Ended {
@@ -34,6 +37,8 @@ interface Ended {
   /** What the handler charged; `null` when it charged nothing itself. */
   readonly charged: MicroCredits | null
   readonly at: Timestamp
+  /** What its node's expressions gave; absent without expressions, and while there is none. */
+  readonly given?: Given | undefined
 }
 
 /** An attempt that failed, and what that says about another one. */
@@ -59,6 +64,8 @@ export interface AttemptRequest {
   readonly executable: Executable<unknown>
   readonly attempt: number
   readonly inputs: JsonObject
+  readonly given: Ready["given"]
+  readonly evaluator: Evaluator
   /** What the attempt left behind when it suspended itself. */
   readonly state: Json | undefined
   /** The message that ended its wait. */
@@ -196,6 +203,7 @@ export class Attempt {
   readonly #log: NodeLog
   readonly #current: CurrentNode["Service"]
   #charged: MicroCredits | null = null
+  #given: Given | undefined
 
   constructor(request: AttemptRequest, clock: Clock.Clock) {
     this.number = request.attempt
@@ -215,7 +223,26 @@ export class Attempt {
    * how it has ended where it needed nothing of that.
    */
   call(): Effect.Effect<JsonObject, unknown, unknown> {
-    const { executable, inputs, node } = this.#request
+    const { evaluator, given, inputs, run } = this.#request
+    if (given === undefined) return this.#handle(inputs)
+    if (!("calls" in given)) return this.#take(given)
+    const { calls: scripts, finish } = given
+    const { accountId: account, definitionId } = run
+    return Effect.flatMap(evaluator.evaluate({ account, definitionId, scripts }), (answers) =>
+      this.#take(finish(answers)),
+    )
+  }
+
+  /** Calls the handler with what expressions gave. */
+  #take(given: Given): Effect.Effect<JsonObject, unknown, unknown> {
+    this.#given = given
+    if (Result.isSuccess(given.inputs)) return this.#handle(given.inputs.success)
+    const { error: message, isRetryable: retryable } = given.inputs.failure
+    return Exit.fail(new NodeError({ message, retryable }))
+  }
+
+  #handle(inputs: JsonObject): Effect.Effect<JsonObject, unknown, unknown> {
+    const { executable, node } = this.#request
     try {
       return executable.run(inputs, node.settings, this.#current)
     } catch (error) {
@@ -269,6 +296,7 @@ export class Attempt {
   #ended(): Ended {
     const { attempt, node } = this.#request
     const logs = this.#log.close()
-    return { index: node.index, attempt, logs, charged: this.#charged, at: this.#now() }
+    const ended = { index: node.index, attempt, logs, charged: this.#charged, at: this.#now() }
+    return this.#given === undefined ? ended : { ...ended, given: this.#given }
   }
 }

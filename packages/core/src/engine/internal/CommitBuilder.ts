@@ -25,7 +25,8 @@ export type NodeRow = Partial<Omit<NodeRun, "nodeId" | "nodeType" | "ordinal">> 
 }
 
 /** A node whose row is written; with its ports, if the row's input is what was bound to it. */
-type Written = Pick<GraphNode, "id" | "node" | "index"> & Partial<Pick<GraphNode, "ports">>
+type Written = Pick<GraphNode, "id" | "node" | "index"> &
+  Partial<Pick<GraphNode, "ports" | "literals">>
 
 /** The ports of an input that was bound to a node. */
 const portsOf = ({ inputs }: GraphNode["ports"], input: JsonObject): InputPorts =>
@@ -55,7 +56,8 @@ export class CommitBuilder {
   setNode(node: Written, row: NodeRow, rewrites = false): void {
     const rows = rewrites ? this.#rewritten : this.#rows
     const { input = null } = row
-    if (node.ports !== undefined && input !== null) {
+    // What an expression computed follows from nothing that is stored.
+    if (node.ports !== undefined && input !== null && (node.literals?.inputs.size ?? 0) === 0) {
       this.#implied.set(node.id, portsOf(node.ports, input))
     }
     rows.push({

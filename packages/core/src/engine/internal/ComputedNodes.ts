@@ -33,19 +33,23 @@ export interface Computed {
 
 export const nothingComputed = (now: Timestamp): Computed => ({ attempts: 0, nodes: 0, until: now })
 
-/** True if a step may compute this node. One that was suspended goes on like all others. */
-export const isComputable = ({ again, graph }: RunState, index: number): boolean => {
+/**
+ * True if a step may compute this node. One that was suspended goes on like all others, and one
+ * that has JavaScript to compute does not end at once.
+ */
+export const isComputable = ({ again, graph }: RunState, { given, index }: Ready): boolean => {
   if (graph.nodes[index]!.type.effects !== "none") return false
+  if (given !== undefined && "calls" in given) return false
   const before = again.get(index)
   return before === undefined || (before.message === undefined && before.state === undefined)
 }
 
 /** How the next attempt of a ready node begins. */
 export const beginOf = ({ again }: RunState, ready: Ready, now: Timestamp): Started => {
-  const { index, inputs } = ready
+  const { given, index, inputs } = ready
   const before = again.size === 0 ? undefined : again.get(index)
   if (before !== undefined) return { ...ready, ...before }
-  return { index, inputs, attempt: 1, startedAt: now, ordinal: index }
+  return { index, inputs, given, attempt: 1, startedAt: now, ordinal: index }
 }
 
 /** Computes what is ready, and what that releases. The rest stays `computable`. */

@@ -5,6 +5,7 @@
  * Guarantees: pure; a node finishes once, and what its attempts charged is counted once. Leaves
  * out: what a finished node releases, which is `Step`'s.
  */
+import { Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import type { JsonObject } from "../../domain/Json.ts"
 import { estimateOf } from "../../domain/NodeType.ts"
@@ -16,6 +17,7 @@ import { never } from "../../domain/Timestamp.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import type { AttemptOutcome, FailedAttempt } from "./Attempt.ts"
+import { checkOutput } from "./Attempt.ts"
 import type { CommitBuilder } from "./CommitBuilder.ts"
 import type { RunState, Started } from "./RunState.ts"
 import { isHalted, note } from "./RunState.ts"
@@ -122,6 +124,22 @@ const handled = (error: string, { at, attempt, logs }: FailedAttempt): ReadonlyA
   { at, level: "error", message: error, attempt },
 ]
 
+/** What a node puts out that failed and has a default; it is computed when an attempt begins. */
+const fallbackOf = (
+  { graph, limits }: RunState,
+  { index }: Started,
+  { given }: FailedAttempt,
+  drawn: JsonObject | undefined,
+): Result.Result<JsonObject, string> => {
+  const { literals, ports } = graph.nodes[index]!
+  if ((literals?.fallback.size ?? 0) === 0) return Result.succeed(drawn ?? {})
+  const computed = given?.fallback ?? Result.fail("it was not computed")
+  const outputs = new Map([...ports.outputs, [errorOutput, { name: errorOutput, schema: {} }]])
+  return Result.flatMap(computed, (output) =>
+    checkOutput({ ...ports, outputs }, output, limits),
+  ).pipe(Result.mapError((clause) => `its default has no value: ${clause}`))
+}
+
 const fail = (
   progress: RunState,
   change: CommitBuilder,
@@ -142,8 +160,9 @@ const fail = (
   }
   const error = outcome.error + (retried === false ? "" : retried)
   const { fallback, onError } = node.policy
-  if (onError === "default") {
-    return complete(progress, change, started, outcome, fallback!, handled(error, outcome))
+  const given = fallbackOf(progress, started, outcome, fallback)
+  if (onError === "default" && Result.isSuccess(given)) {
+    return complete(progress, change, started, outcome, given.success, handled(error, outcome))
   }
   if (onError === "route") {
     const output = { [errorOutput]: { message: error, nodeId: node.id, attempt } }
@@ -155,7 +174,7 @@ const fail = (
     input: started.inputs,
     output: null,
     logs: outcome.logs,
-    error,
+    error: onError === "default" && Result.isFailure(given) ? `${error}; ${given.failure}` : error,
     credits: account(progress, change, outcome, 0),
     startedAt: started.startedAt,
     finishedAt: at,
@@ -211,6 +230,12 @@ const end = (
   }
 }
 
+/** What started, with the inputs that were computed since. */
+const withGiven = (started: Started, { given }: AttemptOutcome): Started =>
+  given === undefined || Result.isFailure(given.inputs)
+    ? started
+    : { ...started, inputs: given.inputs.success }
+
 /** Records how an attempt ended. Ignores an attempt that is not the node's current one. */
 export const applyOutcome = (
   progress: RunState,
@@ -221,7 +246,7 @@ export const applyOutcome = (
   const started = progress.running.get(index)
   if (started === undefined || started.attempt !== outcome.attempt) return
   progress.running.delete(index)
-  end(progress, change, started, outcome)
+  end(progress, change, withGiven(started, outcome), outcome)
   const { message } = started
   if (progress.waiting.get(index)?.message !== message) progress.held.delete(message!)
 }

@@ -14,6 +14,7 @@ import { quoted } from "../../domain/Quote.ts"
 import type { PriceList, Prices } from "../../domain/Prices.ts"
 import { priceOf, pricesOf } from "../../domain/Prices.ts"
 import type { Definition, DefinitionSettings, InputOverrides } from "../../domain/Run.ts"
+import { evaluatedId } from "../../domain/Run.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
@@ -80,16 +81,11 @@ const estimateOf = (
   return problems.length === 0 ? Result.succeed({ estimate: sum, prices }) : Result.fail(problems)
 }
 
-/** The values of a run, where nothing is wrong with them nor with the texts of its graph. */
 const valuesOf = (
   graph: Graph,
-  texts: ReadonlyArray<Problem>,
   overlay: Overlay,
-): Result.Result<JsonObject, ReadonlyArray<Problem>> => {
-  const resolved = resolveValues(graph, overlay.values)
-  if (texts.length === 0) return Result.map(resolved, freeze)
-  return Result.fail(Result.isFailure(resolved) ? [...texts, ...resolved.failure] : texts)
-}
+): Result.Result<JsonObject, ReadonlyArray<Problem>> =>
+  Result.map(resolveValues(graph, overlay.values), freeze)
 
 /** Runs of one revision share a definition; a start that replaces nodes has one of its own. */
 const definitionIdOf = (
@@ -98,9 +94,9 @@ const definitionIdOf = (
   runId: RunId,
   priceList: PriceList | undefined,
 ): string => {
-  if (overlay.nodeOverrides.length > 0) return runId
+  if (overlay.nodeOverrides.length > 0) return evaluatedId(runId)
   const drawn = `${workflow.id}@${workflow.revision}`
-  return priceList === undefined ? drawn : `${drawn}$${priceList.id}`
+  return evaluatedId(priceList === undefined ? drawn : `${drawn}$${priceList.id}`)
 }
 
 /** The prices in force that concern one of these nodes. */
@@ -182,7 +178,7 @@ export const planSingle = (
       const names = missing.map(({ name }) => quoted(name)).join(", ")
       return yield* alone(nodeId, `no value for ${names}, and no earlier run brought one`)
     }
-    const values = yield* valuesOf(graph, node.texts, overlay)
+    const values = yield* valuesOf(graph, overlay)
     const estimated = yield* estimateOf(graph, drawn.settings.prices)
     return { definition: drawn, graph: compiled, values, ...estimated, inputOverrides }
   })
@@ -202,7 +198,7 @@ export const plan = (
     const drawn = { id, nodes, edges, settings: withPrices(workflow, priceList) }
     const compiled = options.compile(drawn, overlay.inputOverrides)
     const graph = yield* compiled
-    const values = yield* valuesOf(graph, graph.texts, overlay)
+    const values = yield* valuesOf(graph, overlay)
     const estimated = yield* estimateOf(graph, drawn.settings.prices)
     return {
       // Frozen in the order of the run, so that a node's place in it is its ordinal.

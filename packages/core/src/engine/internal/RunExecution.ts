@@ -12,6 +12,7 @@ import type { JsonObject } from "../../domain/Json.ts"
 import type { Message } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import { never } from "../../domain/Timestamp.ts"
+import type { Evaluator } from "../../ports/Evaluator.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import { monotonicMillis } from "../StoreClock.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
@@ -27,6 +28,7 @@ export interface Shared {
   readonly types: NodeTypes["Service"]
   readonly handlers: Handlers
   readonly clock: Clock.Clock
+  readonly evaluator: Evaluator
 }
 
 type HandlerExit = Exit.Exit<JsonObject, unknown>
@@ -232,9 +234,10 @@ export class RunExecution {
   }
 
   /** Calls a handler at once: one that does not wait has then ended. It gets control at `now`. */
-  #start({ attempt: number, index, inputs, message, state }: Started, now: Timestamp): Called {
+  #start(started: Started, now: Timestamp): Called {
+    const { attempt: number, given, index, inputs, message, state } = started
     const { graph, held, priorAttempts, limits, run } = this.progress
-    const { clock, handlers, types } = this.#shared
+    const { clock, evaluator, handlers, types } = this.#shared
     const node = graph.nodes[index]!
     const nodeType = node.type.key
     const handler = handlers.begin({ runId: run.id, nodeId: node.id, nodeType })
@@ -244,6 +247,8 @@ export class RunExecution {
       executable: types.executable(node.type),
       attempt: number,
       inputs,
+      given,
+      evaluator,
       state,
       message: message === undefined ? undefined : held.get(message),
       earlier: priorAttempts.get(index)?.logs ?? null,

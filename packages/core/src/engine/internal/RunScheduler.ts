@@ -17,6 +17,7 @@ import type { AccountId, RunId, RunnerId } from "../../domain/Id.ts"
 import type { Run, RunRecord } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Inbox, InboxRequest, StaleRun } from "../../ports/RunStore.ts"
+import { CurrentEvaluator } from "../../ports/Evaluator.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { NodeTypes } from "../NodeTypes.ts"
@@ -118,7 +119,8 @@ export class RunScheduler {
     this.slots = slots
     this.#store = Context.get(context, RunStore)
     const types = Context.get(context, NodeTypes)
-    this.#shared = { types, handlers, clock: Context.get(context, Clock.Clock) }
+    const clock = Context.get(context, Clock.Clock)
+    this.#shared = { types, handlers, clock, evaluator: Context.get(context, CurrentEvaluator) }
     this.#fork = Effect.runForkWith(context)
     this.#dispatcher = Context.get(context, Scheduler.Scheduler).makeDispatcher()
   }

@@ -22,14 +22,20 @@ import type {
 } from "../../domain/Run.ts"
 import { isNodeTerminal } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
-import { inputsOf } from "../../graph/internal/Bindings.ts"
+import type { Bound } from "../../graph/internal/Bindings.ts"
+import { boundOf } from "../../graph/internal/Bindings.ts"
 import { Frontier } from "../../graph/internal/Frontier.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
+import type { Given, Scripts } from "./Inputs.ts"
+import { givenTo, runScope } from "./Inputs.ts"
 
 /** A node that may begin as soon as there is a free slot, with its inputs bound. */
 export interface Ready {
   readonly index: number
+  /** Without what is left to compute. */
   readonly inputs: JsonObject
+  /** What the expressions of the node give, or what is left to compute for them. */
+  readonly given?: Given | Scripts | undefined
 }
 
 /** An attempt that begins once the commit of its step is stored. */
@@ -160,6 +166,29 @@ export const resume = (
   return progress
 }
 
+const bareInputs = ({ inputs, literals }: Bound): JsonObject =>
+  Object.fromEntries(Object.entries(inputs).filter(([port]) => !literals.has(port)))
+
+/** Binds the inputs of a node. Fails with a sentence where a port gets more than one value. */
+export const readyOf = (
+  { frontier, graph, run }: RunState,
+  index: number,
+  now: Timestamp,
+): Result.Result<Ready, string> =>
+  Result.map(boundOf(graph, frontier, index), (bound) => {
+    const node = graph.nodes[index]!
+    if (node.literals === undefined) return { index, inputs: bound.inputs }
+    const given = givenTo(node, bound, {
+      outputOf: (id) => frontier.outputOf(graph.indexOf.get(id)!) ?? undefined,
+      input: bound.input,
+      values: run.values,
+      // A run starts with its first step, which may bind nodes already.
+      run: runScope(run.id, run.startedAt ?? now),
+    })
+    const isDone = "inputs" in given && Result.isSuccess(given.inputs)
+    return { index, inputs: isDone ? given.inputs.success : bareInputs(bound), given }
+  })
+
 /**
  * An attempt that its process did not survive counts. It is made again, except where the type asks
  * for one at most: that one stays in progress, for the first step to end it.
@@ -171,8 +200,8 @@ const restoreAttempts = (progress: RunState): void => {
       progress.again.set(ordinal, { ...active, attempt: attempt + 1 })
       continue
     }
-    const bound = inputsOf(progress.graph, progress.frontier, ordinal)
-    const inputs = Result.getOrElse(bound, () => ({}))
+    const ready = readyOf(progress, ordinal, active.startedAt)
+    const { inputs } = Result.getOrElse(ready, () => ({ inputs: {} }))
     progress.running.set(ordinal, { ...active, index: ordinal, inputs })
   }
 }

@@ -10,7 +10,7 @@ import type { MicroCredits } from "../../domain/Credits.ts"
 import type { Message } from "../../domain/Message.ts"
 import type { ActiveNode, NodeRun, Run, RunRecord, WaitingNode } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
-import { inputsOf, responseOf } from "../../graph/internal/Bindings.ts"
+import { responseOf } from "../../graph/internal/Bindings.ts"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
 import type { RunCommit } from "../../ports/RunStore.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
@@ -19,7 +19,7 @@ import { CommitBuilder } from "./CommitBuilder.ts"
 import type { Compute, Computed } from "./ComputedNodes.ts"
 import { beginOf, computeNodes, isComputable, nothingComputed } from "./ComputedNodes.ts"
 import type { RunState, Started } from "./RunState.ts"
-import { activeOf, isHalted, isListening, nextDue, receive } from "./RunState.ts"
+import { activeOf, isHalted, isListening, nextDue, readyOf, receive } from "./RunState.ts"
 import { finishNode, cancelAttempt, applyOutcome } from "./NodeOutcome.ts"
 
 /**
@@ -76,11 +76,10 @@ const errorOf = (failures: RunState["failures"]): string | null => {
 
 /** Binds a node's inputs: it becomes ready, or fails for want of exactly one value at a port. */
 const bind = (progress: RunState, change: CommitBuilder, index: number, now: Timestamp): void => {
-  const inputs = inputsOf(progress.graph, progress.frontier, index)
-  if (Result.isSuccess(inputs)) {
-    const ready = { index, inputs: inputs.success }
-    if (isComputable(progress, index)) progress.computable.push(ready)
-    else progress.ready.push(ready)
+  const ready = readyOf(progress, index, now)
+  if (Result.isSuccess(ready)) {
+    if (isComputable(progress, ready.success)) progress.computable.push(ready.success)
+    else progress.ready.push(ready.success)
     return
   }
   finishNode(progress, change, progress.graph.nodes[index]!, {
@@ -89,7 +88,7 @@ const bind = (progress: RunState, change: CommitBuilder, index: number, now: Tim
     input: null,
     output: null,
     logs: null,
-    error: inputs.failure,
+    error: ready.failure,
     credits: 0,
     startedAt: null,
     finishedAt: now,

@@ -14,10 +14,7 @@ import type { Plan } from "./Plan.ts"
 export interface Validation {
   /** What stands against a start: everything, each with the node, edge or port it is about. */
   readonly problems: ReadonlyArray<Problem>
-  /**
-   * What its author may not have meant: what a start accepts all the same, and texts that look like
-   * expressions, which are among the problems, too.
-   */
+  /** What its author may not have meant, and a start accepts all the same. */
   readonly warnings: ReadonlyArray<Problem>
   /** What a run is expected to cost; `null` where there are problems. */
   readonly estimatedCredits: MicroCredits | null
@@ -26,8 +23,7 @@ export interface Validation {
 /** Reads a validation off a plan, or off what stands against one. */
 export const validationOf = (made: Result.Result<Plan, ReadonlyArray<Problem>>): Validation => {
   if (Result.isFailure(made)) {
-    const problems = made.failure
-    return { problems, warnings: problems.filter(({ isText }) => isText), estimatedCredits: null }
+    return { problems: made.failure, warnings: [], estimatedCredits: null }
   }
   const { estimate, graph } = made.success
   const drafts = Result.getOrThrow(graph).nodes.filter(({ draft }) => draft)

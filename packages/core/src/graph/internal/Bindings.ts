@@ -13,6 +13,7 @@ import { defaultInput } from "../../domain/NodeType.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { NodeRunStatus } from "../../domain/Run.ts"
 import type { Graph, GraphNode } from "../Graph.ts"
+import type { Literal } from "./Literal.ts"
 
 /** What nodes left on their outputs: a `Frontier`, or anything else that knows. */
 export interface Outputs {
@@ -31,6 +32,18 @@ export const isLive = (graph: Graph, outputs: Outputs, edge: number): boolean =>
   return output !== null && Object.hasOwn(output, port) && output[port] !== undefined
 }
 
+/** The inputs of a node, and what of them expressions have yet to fill in. */
+export interface Bound {
+  /** By port in the order of its declaration. A literal with expressions is there as drawn. */
+  readonly inputs: JsonObject
+  /** The literals with expressions among the inputs, by port. */
+  readonly literals: ReadonlyMap<string, Literal>
+  /** What edges, or this run, bring to the port `input`; `undefined` for nothing. */
+  readonly input: Json | undefined
+}
+
+const noLiterals: ReadonlyMap<string, Literal> = new Map()
+
 /**
  * The inputs of a node, by port in the order of its declaration: this run's override, else what
  * live edges carry, else the literal; a port with none of these is left out. A port that takes
@@ -38,26 +51,66 @@ export const isLive = (graph: Graph, outputs: Outputs, edge: number): boolean =>
  * the whole array). Fails with a sentence that names the edges when two of them carry a value to
  * one port that takes one.
  */
+export const boundOf = (
+  graph: Graph,
+  outputs: Outputs,
+  index: number,
+): Result.Result<Bound, string> => {
+  const node = graph.nodes[index]!
+  const carrying = liveEdgesByInput(graph, outputs, index)
+  const entries: Array<readonly [string, Json]> = []
+  const drawn = node.literals?.inputs ?? noLiterals
+  const literals = drawn.size === 0 ? noLiterals : new Map<string, Literal>()
+  let input: Json | undefined
+  for (const { multiple, name } of node.ports.inputs.values()) {
+    const isOverride = Object.hasOwn(node.overrides, name)
+    const edges = isOverride ? undefined : carrying.get(name)
+    if (edges === undefined) {
+      const values = node.settings.inputs
+      if (!Object.hasOwn(values, name)) continue
+      entries.push([name, values[name]!])
+      if (isOverride && name === defaultInput) input = values[name]
+      const literal = isOverride ? undefined : drawn.get(name)
+      if (literal !== undefined) (literals as Map<string, Literal>).set(name, literal)
+      continue
+    }
+    if (edges.length > 1 && !multiple) return Result.fail(conflict(graph, node, name, edges))
+    const arrived = edges.map((edge) => valueOf(graph, outputs, edge))
+    entries.push([name, multiple ? arrived : arrived[0]!])
+    if (name === defaultInput) input = multiple ? arrived : arrived[0]!
+  }
+  if (literals.size > 0 && !node.ports.inputs.has(defaultInput)) {
+    input = undeclaredInput(graph, outputs, index, carrying.get(defaultInput))
+  }
+  return Result.succeed({ inputs: Object.fromEntries(entries), literals, input })
+}
+
+/** The inputs of a node: {@link boundOf} without what expressions have to fill in. */
 export const inputsOf = (
   graph: Graph,
   outputs: Outputs,
   index: number,
-): Result.Result<JsonObject, string> => {
-  const node = graph.nodes[index]!
-  const carrying = liveEdgesByInput(graph, outputs, index)
-  const entries: Array<readonly [string, Json]> = []
-  for (const { multiple, name } of node.ports.inputs.values()) {
-    const edges = Object.hasOwn(node.overrides, name) ? undefined : carrying.get(name)
-    if (edges === undefined) {
-      const literals = node.settings.inputs
-      if (Object.hasOwn(literals, name)) entries.push([name, literals[name]!])
-      continue
-    }
-    if (edges.length > 1 && !multiple) return Result.fail(conflict(graph, node, name, edges))
-    const values = edges.map((edge) => valueOf(graph, outputs, edge))
-    entries.push([name, multiple ? values : values[0]!])
-  }
-  return Result.succeed(Object.fromEntries(entries))
+): Result.Result<JsonObject, string> =>
+  Result.map(boundOf(graph, outputs, index), ({ inputs, literals }) =>
+    literals.size === 0
+      ? inputs
+      : Object.fromEntries(Object.entries(inputs).filter(([port]) => !literals.has(port))),
+  )
+
+/**
+ * What `input` is in the expressions of a node whose type has no such port: the value of the edge
+ * there, or an array where several were drawn.
+ */
+const undeclaredInput = (
+  graph: Graph,
+  outputs: Outputs,
+  index: number,
+  live: ReadonlyArray<number> = [],
+): Json | undefined => {
+  const incoming = graph.inEdges.subarray(graph.inStart[index], graph.inStart[index + 1])
+  const drawn = incoming.filter((edge) => graph.edgeInput[edge] === defaultInput)
+  const values = live.map((edge) => valueOf(graph, outputs, edge))
+  return drawn.length > 1 ? values : values[0]
 }
 
 /**

@@ -13,7 +13,7 @@ import { listed, plain, quoted } from "../../domain/Quote.ts"
 import type { InputOverrides } from "../../domain/Run.ts"
 import type { Node, NodeSettings } from "../../domain/Workflow.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
-import { problemsOfTexts } from "./Expressions.ts"
+import { lastingClauses, type Literal, type NodeLiterals, readLiteral } from "./Literal.ts"
 import { type Problem, problemOfNode } from "./Problem.ts"
 
 /** What a run knows of a node before it executes. */
@@ -28,8 +28,8 @@ export interface NodePlan {
   readonly overrides: JsonObject
   /** What becomes of the node when an attempt fails. */
   readonly policy: NodePolicy
-  /** What is wrong with texts of its literals; a start refuses it, and nothing else does. */
-  readonly texts: ReadonlyArray<Problem>
+  /** Its literals with expressions; `undefined` for none. */
+  readonly literals: NodeLiterals | undefined
   /** True for a leftover: a node without edges that lacks a required input. It is skipped. */
   readonly draft: boolean
   /**
@@ -51,14 +51,22 @@ export interface Wiring {
 
 const noOverrides: JsonObject = {}
 
+/** How a drawing is read. */
+export interface PlanOptions {
+  readonly lookup: NodeTypeLookup
+  /** This run's values for inputs, by node and port. */
+  readonly overrides: InputOverrides
+  /** True if texts with `{{` are expressions. Those of older definitions are not. */
+  readonly evaluates: boolean
+}
+
 /**
  * The plan of a node, adding what is wrong with it to `problems`. Without a plan (`undefined`) the
  * type or the mode is unknown, so nothing can be said about ports.
  */
 export const planOf = (
   node: Node,
-  lookup: NodeTypeLookup,
-  allOverrides: InputOverrides,
+  { evaluates, lookup, overrides: allOverrides }: PlanOptions,
   wiring: Wiring,
   problems: Array<Problem>,
 ): NodePlan | undefined => {
@@ -77,38 +85,50 @@ export const planOf = (
       problems.push(problemOfNode(node.id, reason, { port }))
     }
   }
-  // Nothing reads a leftover's literals, so only what this start asked for can be wrong with it.
-  addProblemsOfValues(node.id, ports, draft ? overrides : settings.inputs, problems)
   const policy = policyOf(node, type, ports, wiring.routesErrors, problems)
+  const literals = evaluates ? literalsOf(drawn.inputs, overrides, ports, policy) : undefined
+  // Nothing reads a leftover's literals, so only what this start asked for can be wrong with it.
+  addProblemsOfValues(node.id, ports, draft ? overrides : settings.inputs, literals, problems)
+  if (evaluates && !draft) addProblemsOfRaw(node.id, drawn.inputs, overrides, ports, problems)
   const passThrough = settings.disabled ? wireOf(type, ports) : undefined
-  const texts = textsOf(node.id, drawn.inputs, overrides, ports, policy)
-  return { node, settings, type, ports, overrides, policy, texts, draft, passThrough }
+  return { node, settings, type, ports, overrides, policy, literals, draft, passThrough }
 }
 
-/** What looks like an expression in the literals of a node: its inputs and its default output. */
-const textsOf = (
-  nodeId: string,
-  literals: JsonObject,
+/** Reads the literals with expressions. What a start brings is never read. */
+const literalsOf = (
+  drawn: JsonObject,
   overrides: JsonObject,
   { inputs }: Ports,
   { fallback }: NodePolicy,
-): ReadonlyArray<Problem> => {
-  const texts: Array<Problem> = []
-  const add = (what: string, port: string, clauses: ReadonlyArray<string>) => {
-    for (const clause of clauses) {
-      const reason = `${what} ${quoted(port)}: ${clause}`
-      texts.push(problemOfNode(nodeId, reason, { port, isText: true }))
+): NodeLiterals | undefined => {
+  const read = (values: JsonObject, isRead: (port: string) => boolean) => {
+    const literals = new Map<string, Literal>()
+    for (const [port, value] of Object.entries(values)) {
+      const literal = isRead(port) ? readLiteral(value) : undefined
+      if (literal !== undefined) literals.set(port, literal)
+    }
+    return literals
+  }
+  const isRead = (port: string) =>
+    !Object.hasOwn(overrides, port) && inputs.has(port) && inputs.get(port)?.isRaw !== true
+  const literals = { inputs: read(drawn, isRead), fallback: read(fallback ?? {}, () => true) }
+  return literals.inputs.size + literals.fallback.size === 0 ? undefined : literals
+}
+
+/** What a type that fills in `{{ }}` itself says against literals. */
+const addProblemsOfRaw = (
+  nodeId: string,
+  drawn: JsonObject,
+  overrides: JsonObject,
+  { inputs }: Ports,
+  problems: Array<Problem>,
+): void => {
+  for (const [port, literal] of Object.entries(drawn)) {
+    if (Object.hasOwn(overrides, port)) continue
+    for (const clause of inputs.get(port)?.problemsOfLiteral?.(literal) ?? []) {
+      problems.push(problemOfNode(nodeId, `input ${quoted(port)}: ${clause}`, { port }))
     }
   }
-  for (const [name, literal] of Object.entries(literals)) {
-    const port = inputs.get(name)
-    if (port === undefined || Object.hasOwn(overrides, name)) continue
-    add("input", name, (port.problemsOfLiteral ?? problemsOfTexts)(literal))
-  }
-  for (const [name, literal] of Object.entries(fallback ?? {})) {
-    add("default of output", name, problemsOfTexts(literal))
-  }
-  return texts
 }
 
 const policyOf = (
@@ -170,6 +190,7 @@ const addProblemsOfValues = (
   nodeId: string,
   { inputs }: Ports,
   values: JsonObject,
+  literals: NodeLiterals | undefined,
   problems: Array<Problem>,
 ): void => {
   for (const [name, value] of Object.entries(values)) {
@@ -178,7 +199,9 @@ const addProblemsOfValues = (
       problems.push(problemOfNode(nodeId, unknownInput(name, inputs), { port: name }))
       continue
     }
-    for (const clause of port.check(value)) {
+    const literal = literals?.inputs.get(name)
+    const clauses = port.check(value)
+    for (const clause of literal === undefined ? clauses : lastingClauses(literal, clauses)) {
       const reason = `input ${quoted(name)}: ${clause}`
       problems.push(problemOfNode(nodeId, reason, { port: name }))
     }
@@ -190,14 +213,14 @@ const unknownInput = (port: string, inputs: Ports["inputs"]): string =>
 
 /**
  * The problem of an edge that ends at an input which the node does not have; `undefined` when it
- * does.
+ * does. A node with expressions has an `input` for them, even if its type has none.
  */
 export const problemOfInput = (
-  { node, ports: { inputs } }: NodePlan,
+  { literals, node, ports: { inputs } }: NodePlan,
   name: string,
   edgeId: string,
 ): Problem | undefined => {
-  if (inputs.has(name)) return undefined
+  if (inputs.has(name) || (name === defaultInput && literals !== undefined)) return undefined
   const message = `${endOf(edgeId, node)} ${unknownInput(name, inputs)}`
   return { message, nodeId: node.id, edgeId, port: name }
 }

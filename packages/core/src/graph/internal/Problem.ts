@@ -9,13 +9,13 @@ export interface Problem {
   readonly nodeId?: string
   readonly edgeId?: string
   readonly port?: string
-  /** True for a text that looks like an expression. It does not stop a run that has started. */
-  readonly isText?: true
+  /** Of a problem with an expression: where in its text, in characters from 1. */
+  readonly column?: number
 }
 
 /** A problem of a node. */
 export const problemOfNode = (
   nodeId: string,
   reason: string,
-  more: Pick<Problem, "port" | "isText"> = {},
+  more: Pick<Problem, "port" | "column"> = {},
 ): Problem => ({ message: `Node ${quoted(nodeId)}: ${reason}`, nodeId, ...more })

@@ -79,7 +79,7 @@ const unmetInput = (
   for (const edge of dead) {
     const name = graph.edgeInput[edge]!
     if (met.has(name) || Object.hasOwn(overrides, name)) continue
-    if (ports.inputs.get(name)!.required) return name
+    if (ports.inputs.get(name)?.required === true) return name
   }
   return undefined
 }

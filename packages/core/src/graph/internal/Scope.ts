@@ -1,0 +1,211 @@
+/**
+ * What the names in a node's expressions mean: which of them are nodes before it, and what is wrong
+ * with the others.
+ *
+ * Guarantees: an expression that passes uses only values that are known whenever its node may
+ * execute, so it gives the same live, after a crash and on another machine. Leaves out: finding
+ * values.
+ */
+import { expressionsPerGraph, problemsShown } from "../../domain/Limits.ts"
+import { defaultInput } from "../../domain/NodeType.ts"
+import { suggestion } from "../../domain/Nearest.ts"
+import { bracketed, quoted } from "../../domain/Quote.ts"
+import type { Node } from "../../domain/Workflow.ts"
+import { indexById } from "./Draft.ts"
+import type { Literal, Needs, PlacedExpression } from "./Literal.ts"
+import type { Reference } from "./Names.ts"
+import { globalNames, isBareName, roots } from "./Names.ts"
+import { groupBy } from "./Adjacency.ts"
+import type { NodePlan, Wiring } from "./NodePlan.ts"
+import { type Problem, problemOfNode } from "./Problem.ts"
+
+/** The nodes before a node. */
+type Before = (index: number) => ReadonlySet<number>
+
+/** Finds the nodes before a node, along edges. An edge with a negative end counts for nothing. */
+const beforeOf = (nodeCount: number, sources: Int32Array, targets: Int32Array): Before => {
+  const into = groupBy(nodeCount, targets)
+  return (index) => {
+    const found = new Set<number>()
+    const open = [index]
+    for (const node of open) {
+      for (let at = into.start[node]!; at < into.start[node + 1]!; at++) {
+        const source = sources[into.edges[at]!]!
+        if (source < 0 || found.has(source)) continue
+        found.add(source)
+        open.push(source)
+      }
+    }
+    return found
+  }
+}
+
+/** The graph around the nodes whose expressions are judged. */
+export interface Surroundings {
+  readonly ids: ReadonlyArray<string>
+  readonly indexOf: ReadonlyMap<string, number>
+  readonly before: Before
+  /** How many more problems come with advice, which takes a while to find. Mutable. */
+  hints: number
+}
+
+export const surroundingsOf = (
+  nodes: ReadonlyArray<Node>,
+  sources: Int32Array,
+  targets: Int32Array,
+): Surroundings => ({
+  ids: nodes.map(({ id }) => id),
+  indexOf: indexById(nodes),
+  before: beforeOf(nodes.length, sources, targets),
+  hints: problemsShown,
+})
+
+/** How an expression names a node. */
+export const spelled = (id: string): string =>
+  isBareName(id) ? id : `nodes[${JSON.stringify(id)}]`
+
+/** One node's expressions before their names are known. */
+class Judge {
+  readonly problems: Array<Problem> = []
+  readonly #plan: NodePlan
+  readonly #wiring: Wiring
+  readonly #around: Surroundings
+  #before: ReadonlySet<number> | undefined
+
+  constructor(plan: NodePlan, wiring: Wiring, around: Surroundings) {
+    this.#plan = plan
+    this.#wiring = wiring
+    this.#around = around
+  }
+
+  /** The literal with what its expressions need. */
+  resolve(port: string, what: string, literal: Literal): Literal {
+    const expressions = literal.expressions.map((expression) => {
+      for (const reference of expression.references) {
+        const reason = this.#reasonAgainst(reference, port, what)
+        if (reason !== undefined) this.#refuse(port, what, expression.place, reference.at, reason)
+      }
+      const isScript = expression.meaning._tag === "Script"
+      return isScript ? { ...expression, needs: this.#needsOf(expression) } : expression
+    })
+    for (const { column, place, reason } of literal.problems) {
+      this.#refuse(port, what, place, column - 1, reason)
+    }
+    return { ...literal, expressions }
+  }
+
+  #refuse(
+    port: string,
+    what: string,
+    place: PlacedExpression["place"],
+    at: number,
+    reason: string,
+  ): void {
+    const where = `${what} ${quoted(port)}${bracketed(place)}, column ${at + 1}`
+    const { id } = this.#plan.node
+    this.problems.push(problemOfNode(id, `${where}: ${reason}`, { port, column: at + 1 }))
+  }
+
+  #earlier(): ReadonlySet<number> {
+    this.#before ??= this.#around.before(this.#around.indexOf.get(this.#plan.node.id)!)
+    return this.#before
+  }
+
+  #isBefore(id: string): boolean {
+    const index = this.#around.indexOf.get(id)
+    return index !== undefined && this.#earlier().has(index)
+  }
+
+  #reasonAgainst(
+    { isNode, isOwn, name }: Reference,
+    port: string,
+    what: string,
+  ): string | undefined {
+    if (!isNode && name === defaultInput) {
+      if (port === defaultInput && what === "input") return "input cannot be used in itself"
+      const isThere = this.#wiring.inputs.has(defaultInput) || defaultInput in this.#plan.overrides
+      const draw = `draw an edge to the input ${quoted(defaultInput)} of ${this.#id}`
+      return isThere || isOwn ? undefined : `no edge brings input; ${draw}`
+    }
+    if (!isNode && name === "secrets") return "there are no secrets"
+    if (!isNode && (roots.has(name) || globalNames.has(name))) return undefined
+    if (isOwn || this.#isBefore(name)) return undefined
+    return this.#around.indexOf.has(name) ? this.#notBefore(name) : this.#unknown(name, isNode)
+  }
+
+  get #id(): string {
+    return quoted(this.#plan.node.id)
+  }
+
+  #notBefore(name: string): string {
+    const { id } = this.#plan.node
+    if (name === id) return `${this.#id} cannot use its own output`
+    const own = this.#around.indexOf.get(id)!
+    const hasHint = this.#around.hints-- > 0
+    if (hasHint && this.#around.before(this.#around.indexOf.get(name)!).has(own)) {
+      return `${quoted(name)} comes after ${this.#id}, so its output is not known yet`
+    }
+    const draw = `draw an edge from ${quoted(name)} to ${this.#id}`
+    return `no edges lead from ${quoted(name)} to ${this.#id}; ${draw}`
+  }
+
+  #unknown(name: string, isNode: boolean): string {
+    const { ids } = this.#around
+    const what = isNode ? "there is no node" : "unknown name"
+    const known = isNode ? ids : [...ids, ...roots, ...globalNames]
+    const near = this.#around.hints-- > 0 ? suggestion(name, known) : undefined
+    const other = isNode || near === undefined || roots.has(near) || globalNames.has(near)
+    const shown = near === undefined ? undefined : other ? near : spelled(near)
+    if (shown === undefined) return `${what} ${quoted(name)}`
+    return `${what} ${quoted(name)}; did you mean ${shown === near ? quoted(near) : shown}?`
+  }
+
+  #needsOf({ references }: PlacedExpression): Needs {
+    const isAny = references.some(({ isNode, name }) => !isNode && name === "nodes")
+    const used = references.filter(({ name }) => this.#isBefore(name))
+    const names = used.filter(({ isNode, name }) => !isNode && isBareName(name))
+    const nodes = isAny
+      ? Array.from(this.#earlier(), (index) => this.#around.ids[index]!)
+      : used.filter(({ isNode, name }) => isNode || isBareName(name)).map(({ name }) => name)
+    return {
+      nodes: [...new Set(nodes)],
+      names: [...new Set(names.map(({ name }) => name))],
+      roots: new Set(references.flatMap(({ isNode, name }) => (isNode ? [] : [name]))),
+    }
+  }
+}
+
+/** The plan with the meaning of its expressions; adds what is wrong with them to `problems`. */
+export const withScope = (
+  plan: NodePlan,
+  wiring: Wiring,
+  around: Surroundings,
+  problems: Array<Problem>,
+): NodePlan => {
+  // Nothing reads the literals of a leftover, nor those of a disabled node.
+  const { literals } = plan
+  if (literals === undefined || plan.draft || plan.settings.disabled) return plan
+  const judge = new Judge(plan, wiring, around)
+  const resolved = (what: string, all: ReadonlyMap<string, Literal>) =>
+    new Map(Array.from(all, ([port, each]) => [port, judge.resolve(port, what, each)]))
+  const inputs = resolved("input", literals.inputs)
+  const fallback = resolved("default of output", literals.fallback)
+  problems.push(...judge.problems)
+  return { ...plan, literals: { inputs, fallback } }
+}
+
+/** How many expressions a plan has. */
+export const countOf = ({ literals }: NodePlan): number => {
+  let count = 0
+  for (const each of [literals?.inputs, literals?.fallback]) {
+    for (const { expressions } of each?.values() ?? []) count += expressions.length
+  }
+  return count
+}
+
+/** The problem of a graph with too many expressions; `undefined` where there are not. */
+export const problemOfCount = (count: number): Problem | undefined => {
+  if (count <= expressionsPerGraph) return undefined
+  const most = `at most ${expressionsPerGraph} are allowed`
+  return { message: `The workflow has ${count} expressions; ${most}` }
+}

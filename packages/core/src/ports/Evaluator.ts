@@ -1,0 +1,78 @@
+/**
+ * What computes JavaScript expressions. Plain paths need none.
+ *
+ * Contract: an expression sees what it is given, and nothing else: no clock, no randomness, no
+ * input or output, nothing of an expression before it. So the same request always gives the same
+ * value. An expression that does not end is given up, and no account waits for another one's. No
+ * method fails; one that was interrupted may still be computing. Leaves out: which values an
+ * expression may use.
+ */
+import { Context, Effect } from "effect"
+import type { AccountId } from "../domain/Id.ts"
+
+/** One JavaScript expression. */
+export interface Script {
+  readonly text: string
+  /** Ids of nodes that the expression uses as variables. */
+  readonly names: ReadonlyArray<string>
+}
+
+/** An expression with what it uses. */
+export interface ScriptCall extends Script {
+  /** JSON text of an object with `nodes`, by id, `input`, `values` and `run`; any may be absent. */
+  readonly scope: string
+}
+
+/** The expressions of one node. */
+export interface Evaluation {
+  readonly account: AccountId
+  /** Names content: expressions of one definition and account may share what is compiled. */
+  readonly definitionId: string
+  readonly scripts: ReadonlyArray<ScriptCall>
+}
+
+/** What came of an expression: JSON text of its value, or `undefined` where it has none. */
+export type Evaluated =
+  | { readonly _tag: "Value"; readonly json: string | undefined }
+  | {
+      readonly _tag: "Failed"
+      readonly message: string
+      /** True where another attempt may give a value: time was short. */
+      readonly isRetryable: boolean
+    }
+
+const noEvaluator =
+  "this engine computes no JavaScript; use plain paths such as {{ fetch.body.id }}, or give the " +
+  "engine an evaluator"
+
+/** Why a text is no expression. */
+export interface ScriptFault {
+  readonly message: string
+  /** Where in the text, in characters from 0; `undefined` where that is not known. */
+  readonly at: number | undefined
+}
+
+/** Computes JavaScript expressions. */
+export interface Evaluator {
+  /** Why graphs with JavaScript cannot be started here; `undefined` if they can. */
+  readonly absent: string | undefined
+  /** One answer for each expression, in order; one that fails does not stop the others. */
+  readonly evaluate: (evaluation: Evaluation) => Effect.Effect<ReadonlyArray<Evaluated>>
+  /** For each expression, why it is none; `undefined` where nothing is wrong. */
+  readonly check: (
+    account: AccountId,
+    scripts: ReadonlyArray<Script>,
+  ) => Effect.Effect<ReadonlyArray<ScriptFault | undefined>>
+}
+
+/** The evaluator in use. By default there is none, and every expression fails. */
+export const CurrentEvaluator = Context.Reference<Evaluator>("@millrace/core/ports/Evaluator", {
+  defaultValue: () => ({
+    absent: noEvaluator,
+    evaluate: ({ scripts }) =>
+      Effect.succeed(
+        scripts.map(() => ({ _tag: "Failed", message: noEvaluator, isRetryable: false })),
+      ),
+    check: (_account, scripts) => Effect.succeed(scripts.map(() => undefined)),
+  }),
+})

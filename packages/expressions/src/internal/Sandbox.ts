@@ -1,0 +1,202 @@
+/**
+ * JavaScript in QuickJS: contexts that cannot reach anything outside of them.
+ *
+ * Guarantees: what an expression does is not seen by the next one; its globals are frozen, and what
+ * it is given is made anew for each call. Time and memory are bounded, as far as QuickJS asks: a
+ * native loop does not, so `Pool` ends threads that are late. Leaves out: threads.
+ */
+import * as loaded from "@jitl/quickjs-wasmfile-release-sync"
+import type {
+  QuickJSContext,
+  QuickJSHandle,
+  QuickJSRuntime,
+  QuickJSSyncVariant,
+  QuickJSWASMModule,
+} from "quickjs-emscripten-core"
+import { newQuickJSWASMModuleFromVariant } from "quickjs-emscripten-core"
+import { prelude } from "./Prelude.ts"
+import type { SandboxAnswer, SandboxBounds, SandboxCall } from "./SandboxWire.ts"
+
+/** Bytes of the stack of a runtime. */
+const stackBytes = 262_144
+
+/** Functions that a context keeps; one with more is made anew. */
+const keptFunctions = 1_000
+
+/** Processor time of this thread, where Node tells it, else of the process. */
+const cpuMillis = (): number => {
+  const has = "threadCpuUsage" in process
+  const { system, user } = has ? process.threadCpuUsage() : process.cpuUsage()
+  return (system + user) / 1_000
+}
+
+/** A context with what it keeps. */
+interface Kept {
+  readonly runtime: QuickJSRuntime
+  readonly context: QuickJSContext
+  readonly run: QuickJSHandle
+  readonly functions: Map<string, QuickJSHandle>
+  isBroken: boolean
+}
+
+/** Why a text is no expression. */
+interface Fault {
+  readonly message: string
+  readonly at: number | undefined
+}
+
+const wrapped = ({ names, text }: SandboxCall, open: string, close: string): string =>
+  `"use strict";(${["nodes", "input", "values", "run", ...names].join(",")})=>` +
+  `${open}\n${text}\n${close}`
+
+/** Where in a text a line and a column are. */
+const placeOf = (text: string, line: number, column: number): number => {
+  const before = text.split("\n").slice(0, line - 1)
+  return Math.min(text.length, before.join("\n").length + (line > 1 ? 1 : 0) + column - 1)
+}
+
+/** The contexts of one thread. Mutable. */
+export class Sandbox {
+  readonly #module: QuickJSWASMModule
+  readonly #bounds: SandboxBounds
+  readonly #kept = new Map<string, Kept>()
+  #deadline = Number.POSITIVE_INFINITY
+  #isLate = false
+
+  private constructor(module: QuickJSWASMModule, bounds: SandboxBounds) {
+    this.#module = module
+    this.#bounds = bounds
+  }
+
+  static async load(bounds: SandboxBounds): Promise<Sandbox> {
+    const { default: variant } = loaded as unknown as { readonly default: QuickJSSyncVariant }
+    return new Sandbox(await newQuickJSWASMModuleFromVariant(variant), bounds)
+  }
+
+  /** Computes or compiles an expression. Throws only where QuickJS itself has failed. */
+  call(call: SandboxCall): SandboxAnswer {
+    this.#isLate = false
+    const kept = this.#contextOf(call.key)
+    const begun = cpuMillis()
+    this.#deadline = begun + this.#bounds.millis
+    const { answer, at } = this.#perform(kept, call)
+    this.#deadline = Number.POSITIVE_INFINITY
+    const millis = cpuMillis() - begun
+    // A context that ran out of something, or has work left over, is not used again.
+    if (kept.isBroken || this.#isLate || kept.runtime.hasPendingJob()) this.#drop(call.key, kept)
+    return { id: call.id, answer, at, millis, isLate: this.#isLate }
+  }
+
+  #perform(kept: Kept, call: SandboxCall): Pick<SandboxAnswer, "answer" | "at"> {
+    const made = this.#functionOf(kept, call)
+    if ("message" in made) return { answer: `E${made.message}`, at: made.at }
+    if (call.scope === undefined) return { answer: "U" }
+    const { context, run } = kept
+    const scope = context.newString(call.scope)
+    const names = context.newString(JSON.stringify(call.names))
+    const result = context.callFunction(run, context.undefined, made, scope, names)
+    scope.dispose()
+    names.dispose()
+    if (result.error !== undefined) {
+      result.error.dispose()
+      kept.isBroken = true
+      return { answer: `E${this.#tooMuch()}` }
+    }
+    const answer = context.getString(result.value)
+    result.value.dispose()
+    // After want of memory, nothing is sure of a context.
+    kept.isBroken = answer.startsWith("EInternalError")
+    return { answer: kept.isBroken ? `E${this.#sentenceOf(answer.slice(1))}` : answer }
+  }
+
+  #tooMuch(): string {
+    const { megabytes, millis } = this.#bounds
+    return this.#isLate
+      ? `it takes longer than ${millis} ms`
+      : `it needs more than ${megabytes} megabytes of memory`
+  }
+
+  #sentenceOf(error: string): string {
+    if (error.includes("out of memory")) return this.#tooMuch()
+    return error.includes("stack overflow") ? "it calls itself too often" : error
+  }
+
+  #functionOf(kept: Kept, call: SandboxCall): QuickJSHandle | Fault {
+    const name = `${call.names.join(",")}\n${call.text}`
+    const known = kept.functions.get(name)
+    if (known !== undefined) return known
+    // What closes one bracket does not close the other, so the text is one expression.
+    const fault =
+      this.#faultOf(kept, call, wrapped(call, "(", ")")) ??
+      this.#faultOf(kept, call, wrapped(call, "[", "]"))
+    if (fault !== undefined) return fault
+    const result = kept.context.evalCode(wrapped(call, "(", ")"), "expression")
+    if (result.error !== undefined) return this.#read(kept, call, result.error)
+    if (kept.functions.size >= keptFunctions) kept.isBroken = true
+    kept.functions.set(name, result.value)
+    return result.value
+  }
+
+  #faultOf(kept: Kept, call: SandboxCall, code: string): Fault | undefined {
+    const result = kept.context.evalCode(code, "expression", { compileOnly: true })
+    if (result.error !== undefined) return this.#read(kept, call, result.error)
+    result.value.dispose()
+    return undefined
+  }
+
+  /** Reads an error that QuickJS itself has thrown: no code of an expression has run. */
+  #read({ context }: Kept, { text }: SandboxCall, error: QuickJSHandle): Fault {
+    const part = (name: string): string => {
+      const handle = context.getProp(error, name)
+      const found = context.typeof(handle) === "string" ? context.getString(handle) : ""
+      handle.dispose()
+      return found
+    }
+    const [, line, column] = /expression:(\d+):(\d+)/.exec(part("stack")) ?? []
+    const message = part("message") || "it cannot be read"
+    error.dispose()
+    const at = line === undefined ? undefined : placeOf(text, Number(line) - 1, Number(column))
+    return { message: this.#isLate ? this.#tooMuch() : `no expression: ${message}`, at }
+  }
+
+  #contextOf(key: string): Kept {
+    const known = this.#kept.get(key)
+    if (known !== undefined) {
+      this.#kept.delete(key)
+      this.#kept.set(key, known)
+      return known
+    }
+    if (this.#kept.size >= this.#bounds.contexts) {
+      const [oldest, kept] = this.#kept.entries().next().value!
+      this.#drop(oldest, kept)
+    }
+    const made = this.#make()
+    this.#kept.set(key, made)
+    return made
+  }
+
+  #make(): Kept {
+    const runtime = this.#module.newRuntime()
+    runtime.setMemoryLimit(this.#bounds.megabytes * 1_048_576)
+    runtime.setMaxStackSize(stackBytes)
+    runtime.setInterruptHandler(() => {
+      this.#isLate ||= cpuMillis() > this.#deadline
+      return this.#isLate
+    })
+    const context = runtime.newContext()
+    const make = context.unwrapResult(context.evalCode(prelude, "prelude"))
+    const most = context.newNumber(this.#bounds.mostCharacters)
+    const run = context.unwrapResult(context.callFunction(make, context.undefined, most))
+    make.dispose()
+    most.dispose()
+    return { runtime, context, run, functions: new Map(), isBroken: false }
+  }
+
+  #drop(key: string, { context, functions, run, runtime }: Kept): void {
+    this.#kept.delete(key)
+    for (const each of functions.values()) each.dispose()
+    run.dispose()
+    context.dispose()
+    runtime.dispose()
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Expressions in an engine that is put together for an embedder: with JavaScript.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { AccountId } from "@millrace/core/domain/Id"
+import type { Json } from "@millrace/core/domain/Json"
+import { Runs } from "@millrace/core/engine/Runs"
+import { Workflows } from "@millrace/core/engine/Workflows"
+import * as Host from "@millrace/host/Host"
+import * as Stores from "@millrace/memory/Stores"
+import * as Builtin from "@millrace/nodes/Builtin"
+import * as Outbound from "@millrace/nodes/Outbound"
+import * as MasterVault from "@millrace/webhooks/MasterVault"
+import { Effect } from "effect"
+
+const account = AccountId.make("acc_1")
+
+const engine = Host.layer({
+  stores: Stores.layer,
+  nodes: Builtin.layer,
+  egress: Outbound.layer(),
+  webhooks: { masterKey: MasterVault.newMasterKey },
+})
+
+const node = (id: string, type: string, inputs: { readonly [port: string]: Json }) => ({
+  id,
+  type,
+  position: { x: 0, y: 0 },
+  data: { inputs },
+})
+
+/** A workflow that puts orders out and then `value`. */
+const created = (value: Json) =>
+  Effect.gen(function* () {
+    const orders = [
+      { quantity: 2, price: 1.5 },
+      { quantity: 1, price: 4 },
+    ]
+    return yield* (yield* Workflows).create(account, {
+      name: "Orders",
+      description: null,
+      thumbnailUrl: null,
+      nodes: [
+        node("orders", "constant", { value: orders }),
+        node("sum", "constant", { value }),
+        node("end", "response", {}),
+      ],
+      edges: [
+        { id: "e1", source: "orders", target: "sum" },
+        { id: "e2", source: "sum", target: "end" },
+      ],
+    })
+  })
+
+const outputOf = (value: Json) =>
+  Effect.gen(function* () {
+    const { id: workflowId } = yield* created(value)
+    const { start, wait } = yield* Runs
+    const { id } = yield* start(account, { workflowId, values: { x: 2 } })
+    const { nodeRuns, run } = yield* wait(account, id)
+    return run.output ?? nodeRuns.find(({ nodeId }) => nodeId === "sum")?.error
+  })
+
+describe("JavaScript in an expression", () => {
+  it.live("computes what no path says, from nodes, values and the input", () =>
+    Effect.gen(function* () {
+      const value = {
+        total: "{{ orders.output.reduce((sum, each) => sum + each.quantity * each.price, 0) }}",
+        text: "{{ input.length * values.x }} of {{ nodes['orders'].output.map((o) => o.price) }}",
+        when: "{{ new Date(run.startedAt).getTime() > 0 }}",
+      }
+      assert.deepStrictEqual(yield* outputOf(value), { total: 7, text: "4 of [1.5,4]", when: true })
+    }).pipe(Effect.provide(engine)),
+  )
+
+  it.live("fails its node with its message and the expression", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* outputOf("{{ orders.output.nothing.x + 1 }}"),
+        'input "value": {{ orders.output.nothing.x + 1 }}: ' +
+          "TypeError: cannot read property 'x' of undefined",
+      )
+      assert.strictEqual(
+        yield* outputOf("{{ (() => { for (;;); })() }}"),
+        'input "value": {{ (() => { for (;;); })() }}: it takes longer than 50 ms',
+      )
+    }).pipe(Effect.provide(engine)),
+  )
+
+  it.live("is refused at the start where it is none, with its column", () =>
+    Effect.gen(function* () {
+      const { id: workflowId } = yield* created("a {{ 1 + }} {{ run.id; 2 }}")
+      const { start } = yield* Runs
+      const { message } = yield* Effect.flip(start(account, { workflowId }))
+      assert.strictEqual(message, "")
+    }).pipe(Effect.provide(engine)),
+  )
+})
