@@ -114,7 +114,7 @@ export const layer: Layer.Layer<never> = Layer.effect(
             megabytes: expressionMegabytes,
             mostCharacters: expressionJsonLength,
             contexts: sandboxesKept,
-            lateMillis: expressionMillis + expressionLateMillis,
+            lateMillis: expressionLateMillis,
             mostWaiting: evaluationsWaiting,
           }),
       ),

@@ -92,7 +92,11 @@ describe("JavaScript in an expression", () => {
       const { id: workflowId } = yield* created("a {{ 1 + }} {{ run.id; 2 }}")
       const { start } = yield* Runs
       const { message } = yield* Effect.flip(start(account, { workflowId }))
-      assert.strictEqual(message, "")
+      assert.strictEqual(
+        message,
+        'Node "sum": input "value", column 9: the expression ends too early; ' +
+          'Node "sum": input "value", column 22: unexpected ";"',
+      )
     }).pipe(Effect.provide(engine)),
   )
 })

@@ -13,6 +13,9 @@ const isSource = import.meta.url.endsWith(".ts")
 
 const entry = new URL(isSource ? "./SandboxThread.ts" : "./SandboxThread.js", import.meta.url)
 
+/** How long a thread may take to begin with an expression. */
+const startMillis = 10_000
+
 /** How often a late thread is looked at before it is ended, whatever the processor did. */
 const lastLook = 10
 
@@ -135,19 +138,26 @@ export class Pool {
     if (!place.isReady) return
     const call = job.calls[place.place]!
     place.key = call.key
-    const begun = process.cpuUsage()
-    place.timer = setTimeout(() => this.#overdue(place, begun, 1), this.#bounds.lateMillis)
+    place.timer = setTimeout(() => this.#overdue(place, undefined, 1), startMillis)
     place.worker.postMessage({ ...call, id: (this.#calls += 1) } satisfies SandboxCall, [])
   }
 
-  /**
-   * A thread that got no processor is not late: then the whole process has used less than the
-   * thread may. And this process may have been late itself, so an answer that is there counts.
-   */
-  #overdue(place: Place, begun: NodeJS.CpuUsage, looks: number): void {
+  /** The expression of a place begins. */
+  #begin(place: Place): void {
+    clearTimeout(place.timer)
+    const begun = process.cpuUsage()
     const { lateMillis, millis } = this.#bounds
+    place.timer = setTimeout(() => this.#overdue(place, begun, 1), millis + lateMillis)
+  }
+
+  /**
+   * A thread that got no processor is not late: then the whole process has used little. And this
+   * process may have been late itself, so an answer that is there counts.
+   */
+  #overdue(place: Place, begun: NodeJS.CpuUsage | undefined, looks: number): void {
+    const { lateMillis } = this.#bounds
     const { system, user } = process.cpuUsage(begun)
-    if ((system + user) / 1_000 < millis && looks < lastLook) {
+    if (begun !== undefined && (system + user) / 1_000 < lateMillis && looks < lastLook) {
       place.timer = setTimeout(() => this.#overdue(place, begun, looks + 1), lateMillis)
       return
     }
@@ -182,14 +192,15 @@ export class Pool {
     })
     worker.unref()
     place.isReady = false
-    worker.on("message", (news: SandboxAnswer | "ready") => {
+    worker.on("message", (news: SandboxAnswer | "begun" | "ready") => {
       if (place.worker !== worker) return
-      if (news !== "ready") {
-        if (news.isBroken === true) this.#retire(place)
-        return this.#hear(place, news)
+      if (news === "begun") return this.#begin(place)
+      if (news === "ready") {
+        place.isReady = true
+        return this.#advance(place)
       }
-      place.isReady = true
-      this.#advance(place)
+      if (news.isBroken === true) this.#retire(place)
+      this.#hear(place, news)
     })
     const gone = () => {
       if (place.worker !== worker) return

@@ -55,6 +55,13 @@ const placeOf = (text: string, line: number, column: number): number => {
   return Math.min(text.length, before.join("\n").length + (line > 1 ? 1 : 0) + column - 1)
 }
 
+/** What QuickJS says of a text, without what stands around the text here. */
+const readable = (message: string, text: string, at: number | undefined): string => {
+  if (at !== undefined && at >= text.length) return "the expression ends too early"
+  const isExpecting = at !== undefined && message.startsWith("expecting")
+  return isExpecting ? `unexpected ${JSON.stringify(text[at])}` : `no expression: ${message}`
+}
+
 /** The contexts of one thread. Mutable. */
 export class Sandbox {
   readonly #module: QuickJSWASMModule
@@ -70,13 +77,20 @@ export class Sandbox {
 
   static async load(bounds: SandboxBounds): Promise<Sandbox> {
     const { default: variant } = loaded as unknown as { readonly default: QuickJSSyncVariant }
-    return new Sandbox(await newQuickJSWASMModuleFromVariant(variant), bounds)
+    const sandbox = new Sandbox(await newQuickJSWASMModuleFromVariant(variant), bounds)
+    // The first context takes longest.
+    sandbox.#drop("", sandbox.#contextOf(""))
+    return sandbox
   }
 
-  /** Computes or compiles an expression. Throws only where QuickJS itself has failed. */
-  call(call: SandboxCall): SandboxAnswer {
+  /**
+   * Computes or compiles an expression. Throws only where QuickJS itself has failed. Calls `begin`
+   * when there is a context: making one takes a while, and is nothing that an expression does.
+   */
+  call(call: SandboxCall, begin: () => void): SandboxAnswer {
     this.#isLate = false
     const kept = this.#contextOf(call.key)
+    begin()
     const begun = cpuMillis()
     this.#deadline = begun + this.#bounds.millis
     const { answer, at } = this.#perform(kept, call)
@@ -156,7 +170,7 @@ export class Sandbox {
     const message = part("message") || "it cannot be read"
     error.dispose()
     const at = line === undefined ? undefined : placeOf(text, Number(line) - 1, Number(column))
-    return { message: this.#isLate ? this.#tooMuch() : `no expression: ${message}`, at }
+    return { message: this.#isLate ? this.#tooMuch() : readable(message, text, at), at }
   }
 
   #contextOf(key: string): Kept {

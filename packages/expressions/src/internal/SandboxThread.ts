@@ -27,7 +27,7 @@ const sandbox = await Sandbox.load(workerData as SandboxBounds)
 
 const answerTo = (call: SandboxCall): SandboxAnswer => {
   try {
-    return sandbox.call(call)
+    return sandbox.call(call, () => parentPort?.postMessage("begun", []))
   } catch (error) {
     const isDeep = error instanceof RangeError
     const answer = isDeep ? "Eit is nested too deeply" : "Ethe evaluator failed"
