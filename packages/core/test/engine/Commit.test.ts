@@ -7,7 +7,8 @@ import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Layer, Option } from "effect"
+import { Cause, Effect, Exit, Fiber, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
 import { commitDurably, commitStep } from "../../src/engine/internal/Commit.ts"
 import type { Step } from "../../src/engine/internal/Step.ts"
 import { account, boot, Gates, node, shared, start } from "./TestEngine.ts"
@@ -93,6 +94,50 @@ describe("Commit.commitDurably", () => {
       assert.isTrue(Exit.isFailure(exit))
       assert.strictEqual((yield* stored).revision, commit.run.revision - 1)
       yield* server.stop
+    }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
+  )
+})
+
+describe("Commit.commitDurably, while its store fails", () => {
+  it.effect("tries again every few seconds without an end, and then tells of the commit", () =>
+    Effect.gen(function* () {
+      const { own, server, store } = yield* scene
+      const notifier = yield* RunNotifier
+      const commit = yield* own("exe_a")
+      yield* server.stop
+      let [tries, told] = [0, 0]
+      yield* notifier.listen(commit.run.id, () => void told++)
+      const failing: RunStore["Service"] = {
+        ...store,
+        commit: (given) => (++tries <= 60 ? lost : store.commit(given)),
+      }
+      const done = yield* Effect.forkChild(commitDurably(failing, commit))
+      yield* TestClock.adjust("3 minutes")
+      assert.isBelow(tries, 60)
+      assert.isAbove(tries, 30)
+      assert.strictEqual(told, 0)
+      yield* TestClock.adjust("5 minutes")
+      yield* Fiber.join(done)
+      assert.deepStrictEqual([tries, told], [61, 1])
+    }).pipe(Effect.scoped, Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
+  )
+
+  it.effect("is refused at once when credits do not cover it, however often it failed before", () =>
+    Effect.gen(function* () {
+      const { own, server, store, stored } = yield* scene
+      const commit = yield* own("exe_a")
+      yield* server.stop
+      const refusal = new InsufficientCredits({ required: 3, available: 1 })
+      let tries = 0
+      const failing: RunStore["Service"] = {
+        ...store,
+        commit: () => (++tries <= 2 ? lost : Effect.fail(refusal)),
+      }
+      const done = yield* Effect.forkChild(Effect.flip(commitDurably(failing, commit)))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* Fiber.join(done), refusal)
+      assert.strictEqual(tries, 3)
+      assert.strictEqual((yield* stored).revision, commit.run.revision - 1)
     }).pipe(Effect.provide(Layer.merge(shared(), RunNotifier.layer))),
   )
 })

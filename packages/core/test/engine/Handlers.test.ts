@@ -114,7 +114,7 @@ describe("Handlers", () => {
     ]) {
       const handlers = new Handlers()
       for (const length of lengths) handlers.end(worked(handlers, `for ${length}`, length * second))
-      assert.include(handlers.look(5 * second), 'node "for 5"')
+      assert.include(handlers.look(5 * second), `node "for 5" (compute) of run ${run} gave no`)
     }
   })
 
