@@ -84,12 +84,13 @@ describe("Turns.inTurn", () => {
   it.effect("passes by an account that is full, and gives each origin its turn again", () =>
     Effect.gen(function* () {
       const stage = new Stage({ perAccount: 1 })
-      yield* Effect.forEach(["a x 1", "b x 1", "a x 2", "a x 3", "a y 1"], stage.call)
+      const calls = ["a x 1", "b x 1", "a x 2", "a x 3", "a y 1", "a y 2", "a y 3"]
+      yield* Effect.forEach(calls, stage.call)
       yield* stage.end("b x 1")
       assert.deepStrictEqual(stage.begun, ["a x 1", "b x 1"])
-      yield* stage.end("a x 1")
-      yield* stage.end("a x 2")
-      assert.deepStrictEqual(stage.begun.slice(2), ["a x 2", "a y 1"])
+      const turns = ["a x 2", "a y 1", "a x 3", "a y 2", "a y 3"]
+      for (const each of ["a x 1", ...turns]) yield* stage.end(each)
+      assert.deepStrictEqual(stage.begun.slice(2), turns)
     }),
   )
 

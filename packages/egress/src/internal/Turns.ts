@@ -134,10 +134,11 @@ export class Turns {
     return undefined
   }
 
+  /** Takes a waiting call out of its line. */
   #takeOut(queued: QueuedCall): void {
-    const line = this.#lines.get(queued.account)
-    const waiting = line?.origins.get(queued.origin)
-    if (line === undefined || waiting?.delete(queued) !== true) return
+    const line = this.#lines.get(queued.account)!
+    const waiting = line.origins.get(queued.origin)!
+    waiting.delete(queued)
     line.size -= 1
     if (waiting.size === 0) line.origins.delete(queued.origin)
     if (line.size === 0) this.#lines.delete(queued.account)
