@@ -10,24 +10,23 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as UsageChanges from "../packages/postgres/src/internal/UsageChanges.ts"
 import * as Workloads from "./Workloads.ts"
 
 /** How much there is of everything. */
 export interface Size {
   readonly runs: number
   readonly accounts: number
-  /** Of each account. No divisor of 20, so that each has runs that failed. */
+  /** Of the account with half of the runs. Not a divisor of 20, so that each has failed runs. */
   readonly workflows: number
 }
 
 export const days = 60
 const span = days * 86_400_000
 
-/** Numbers of copies begin here. */
+/** The number before that of the first copy. */
 const first = 1_000
 
-/** Adds to its input nothing but a failure. */
+/** A node that fails. */
 const breaks = define({
   key: "breaks",
   inputs: { input: Schema.optionalKey(Schema.Json) },
@@ -57,6 +56,10 @@ const execute = Effect.gen(function* () {
 const account = ({ accounts }: Size) => `CASE WHEN i % 2 = 0 THEN 'acc_bench'
   ELSE 'acc_' || lpad((i / 2 % ${accounts - 1})::text, 5, '0') END`
 
+/** The other accounts have one workflow each. */
+const workflow = ({ accounts, workflows }: Size) =>
+  `CASE WHEN i % 2 = 0 THEN i % ${workflows} ELSE i / 2 % ${accounts - 1} % ${workflows} END`
+
 const errorOf = ({ workflows }: Size) =>
   `'The server of customer ' || i % ${workflows} || ' answered 503 to request ' || i`
 
@@ -64,12 +67,11 @@ const errorOf = ({ workflows }: Size) =>
 const plan = (size: Size) => `CREATE UNLOGGED TABLE plan AS
   SELECT i, ${first} + i AS number, ${account(size)} AS account,
     'run_' || lpad(to_hex(at), 12, '0') || '-7c3a-9a51-' || lpad(to_hex(i), 12, '0') AS id,
-    'wf_' || lpad((i % ${size.workflows})::text, 4, '0') AS workflow,
-    'Orders of customer ' || i % ${size.workflows} AS name,
+    'wf_' || lpad(w::text, 4, '0') AS workflow, 'Orders of customer ' || w AS name,
     'key_' || i % 3 AS key, at, CASE WHEN i % 20 IN (7, 8) THEN 'FAILED' ELSE 'COMPLETED' END AS st
   FROM (
-    SELECT i, (extract(epoch FROM now()) * 1000)::int8 - ${span} + (i * ${span / size.runs})::int8
-      AS at
+    SELECT i, ${workflow(size)} AS w,
+      (extract(epoch FROM now()) * 1000)::int8 - ${span} + (i * ${span / size.runs})::int8 AS at
     FROM generate_series(1::int8, ${size.runs}) i
   ) g`
 
@@ -116,33 +118,45 @@ const copy = Effect.fnUntraced(function* (table: Copied, changes: Record<string,
   yield* sql.withTransaction(insert)
 })
 
-const others = ({ accounts }: Size) => [
-  `INSERT INTO accounts (id, name, created_at)
-    SELECT 'acc_' || lpad(i::text, 5, '0'), 'Account ' || i, 1
-    FROM generate_series(0, ${accounts - 2}) i UNION ALL SELECT 'acc_bench', 'Bench', 1`,
-  `INSERT INTO workflows (id, account_id, name, name_folded, nodes, edges, settings, node_count,
-      revision, created_at, updated_at)
-    SELECT DISTINCT ON (g.account, g.workflow) g.workflow || '_' || g.account, g.account, g.name,
-      lower(g.name), t.nodes, t.edges, t.settings, 5, 1, g.at, g.at
-    FROM plan g CROSS JOIN (SELECT * FROM workflows LIMIT 1) t
-    ORDER BY g.account, g.workflow, g.at`,
-  `INSERT INTO deliveries (id, account_id, run_id, sequence, type, url, origin, created_at, body,
-      begun, trouble, settled_at)
-    SELECT 'msg_' || g.id, g.account, g.id, 7, 'run.completed', 'https://example.com/hook',
-      'https://example.com', g.at + 40, repeat('x', 600), CASE WHEN g.i % 100 = 0 THEN 6 ELSE 0 END,
-      CASE WHEN g.i % 100 = 0 THEN 'FAILED' END, CASE WHEN g.i % 100 = 0 THEN g.at + 99 END
-    FROM plan g WHERE g.i % 10 IN (0, 5) ORDER BY g.i`,
-  `INSERT INTO delivery_attempts (delivery, number, at, duration_millis, status, delivered_at,
-      fence)
-    SELECT number, 1, created_at, 20, 200, created_at + 20, 1 FROM deliveries
-    WHERE trouble IS NULL ORDER BY number`,
-  `SELECT setval(pg_get_serial_sequence('runs', 'number'), 10000000)`,
-  // The sums of usage, as a migration makes them of runs that are there.
-  `TRUNCATE usage_changes, usage_sums, run_names`,
-  `INSERT INTO usage_changes
-    SELECT account_id, created_at / 86400000, workflow_id, workflow_name_folded,
-      coalesce(key_id, ''), count(*), sum(estimated_credits), sum(actual_credits)
-    FROM runs WHERE number >= ${first} GROUP BY 1, 2, 3, 4, 5`,
+/** The sums of usage by one thing, and the names of workflows, as commits would have made them. */
+const sumsOf = (part: "workflow" | "key") => `
+  INSERT INTO usage_sums (account_id, part, day, id, runs, estimated_credits, actual_credits)
+  SELECT account_id, '${part}', created_at / 86400000, ${part}_id, count(*),
+    sum(estimated_credits), sum(actual_credits)
+  FROM runs GROUP BY account_id, created_at / 86400000, ${part}_id ORDER BY 1, 3, 4`
+
+/** What else there is; each group of statements in turn, beside the others. */
+const others = ({ accounts }: Size): ReadonlyArray<ReadonlyArray<string>> => [
+  [
+    `INSERT INTO accounts (id, name, created_at)
+      SELECT 'acc_' || lpad(i::text, 5, '0'), 'Account ' || i, 1
+      FROM generate_series(0, ${accounts - 2}) i UNION ALL SELECT 'acc_bench', 'Bench', 1`,
+    `INSERT INTO workflows (id, account_id, name, name_folded, nodes, edges, settings, node_count,
+        revision, created_at, updated_at)
+      SELECT DISTINCT ON (g.account, g.workflow) g.workflow || '_' || g.account, g.account,
+        g.name, lower(g.name), t.nodes, t.edges, t.settings, 5, 1, g.at, g.at
+      FROM plan g CROSS JOIN (SELECT * FROM workflows LIMIT 1) t
+      WHERE g.i <= ${20 * accounts} ORDER BY g.account, g.workflow, g.at`,
+    `INSERT INTO deliveries (id, account_id, run_id, sequence, type, url, origin, created_at, body,
+        begun, trouble, settled_at)
+      SELECT 'msg_' || g.id, g.account, g.id, 7, 'run.completed', 'https://example.com/hook',
+        'https://example.com', g.at + 40, repeat('x', 600),
+        CASE WHEN g.i % 100 = 0 THEN 6 ELSE 0 END, CASE WHEN g.i % 100 = 0 THEN 'FAILED' END,
+        CASE WHEN g.i % 100 = 0 THEN g.at + 99 END
+      FROM plan g WHERE g.i % 10 IN (0, 5) ORDER BY g.i`,
+    `INSERT INTO delivery_attempts
+        (delivery, number, at, duration_millis, status, delivered_at, fence)
+      SELECT number, 1, created_at, 20, 200, created_at + 20, 1 FROM deliveries
+      WHERE trouble IS NULL ORDER BY number`,
+  ],
+  [sumsOf("workflow")],
+  [
+    sumsOf("key"),
+    `INSERT INTO run_names
+      SELECT account_id, workflow_id, workflow_name_folded, min(created_at) / 86400000,
+        max(created_at) / 86400000
+      FROM runs GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+  ],
 ]
 
 /** Fills the store of the ambient client, which must be empty. */
@@ -162,8 +176,11 @@ export const fill = Effect.fnUntraced(function* (size: Size) {
     ],
     { concurrency: "unbounded" },
   )
-  for (const statement of others(size)) yield* sql.unsafe(statement)
-  yield* Effect.repeat(UsageChanges.foldSome(sql), { while: (count) => count > 0 })
+  yield* sql`SELECT setval(pg_get_serial_sequence('runs', 'number'), 10000000)`
+  yield* sql`TRUNCATE usage_changes, usage_sums, run_names`
+  const inTurn = (statements: ReadonlyArray<string>) =>
+    Effect.forEach(statements, (statement) => sql.unsafe(statement))
+  yield* Effect.forEach(others(size), inTurn, { concurrency: "unbounded" })
   yield* sql`VACUUM ANALYZE`
 })
 

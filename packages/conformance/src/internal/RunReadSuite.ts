@@ -415,6 +415,42 @@ const search = (it: Tests): void => {
   )
 }
 
+const searchFarBack = (it: Tests): void => {
+  it.effect("finds what is behind hundreds of newer runs, as among few", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const workflowId = WorkflowId.make(`wf-old-of-${samples.account}`)
+      const [a, b, c, d] = [
+        samples.run({ workflowName: "Quarterly report" }),
+        samples.run({ workflowId, workflowName: "QUARTERLY" }),
+        samples.run({ error: "No quarterly figures", status: "FAILED" }),
+        samples.run({ workflowId, workflowName: "Yearly", status: "COMPLETED" }),
+      ] as const
+      for (const run of [a, b, c, d]) yield* store.commit(Samples.newRun(run))
+      const newer = Array.from({ length: 520 }, () => samples.run({ workflowId }))
+      yield* Effect.forEach(newer, (run) => store.commit(Samples.newRun(run)), {
+        concurrency: 100,
+      })
+      const find = (search: string, query: Partial<RunQuery> = {}) =>
+        listed(samples, { search, ...query })
+      assert.deepStrictEqual(yield* find("quarterly"), [c, b, a])
+      assert.deepStrictEqual(yield* find("quarterly", { skip: 1, limit: 1 }), [b])
+      assert.deepStrictEqual(yield* find("quarterly", { after: c }), [b, a])
+      assert.deepStrictEqual(yield* find("quarterly", { workflowId }), [b])
+      assert.deepStrictEqual(yield* find("figures", { status: "FAILED" }), [c])
+      assert.deepStrictEqual(yield* find("quarterly", { status: "FAILED" }), [c])
+      assert.deepStrictEqual(yield* find("early", { status: "COMPLETED" }), [d])
+      assert.deepStrictEqual(yield* find(a.id), [a])
+      // The first nine identifiers differ in their last digit.
+      const nine = [...newer.slice(0, 5).toReversed(), d, c, b, a]
+      assert.deepStrictEqual(yield* find(a.id.slice(0, -1)), nine)
+      assert.deepStrictEqual(yield* find("monthly"), [])
+      assert.deepStrictEqual(yield* find("%"), [])
+    }),
+  )
+}
+
 /** Registers the tests of reading runs. */
 export const runReadSuite = (it: Tests): void => {
   describe("RunStore.find", () => {
@@ -437,5 +473,6 @@ export const runReadSuite = (it: Tests): void => {
   describe("RunStore.list", () => {
     list(it)
     search(it)
+    searchFarBack(it)
   })
 }

@@ -32,7 +32,7 @@ export interface Bounds {
   readonly most: number
 }
 
-export const usualBounds: Bounds = { first: 500, errors: 1_000, most: runsReadBySearch }
+export const usualBounds: Bounds = { first: 500, errors: 200, most: runsReadBySearch }
 
 /** What is searched for, and where. */
 interface Search {

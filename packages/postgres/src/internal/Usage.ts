@@ -17,36 +17,38 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as Rows from "./Rows.ts"
 
 const days = "account_id = $1 AND day >= $2::int8 AND day < $3::int8"
-const parts = `CROSS JOIN LATERAL (
-    VALUES ('workflow', workflow_id), ('key', coalesce(key_id, ''))
-  ) AS p (part, id)`
 
-/** The runs of a day of which the query has only a part. */
-const cutDays = `
-  UNION ALL
-  SELECT p.part, created_at / ${dayMillis}, p.id, 1, estimated_credits, actual_credits
-  FROM runs r ${parts}
-  WHERE account_id = $1 AND (created_at >= $4::int8 AND created_at < $5::int8
-    OR created_at >= $6::int8 AND created_at < $7::int8)`
+type By = "day" | "workflow" | "key"
 
-const sumsStatement = (cut: string) => `
-  SELECT CASE WHEN grouping(day) = 0 THEN 'day' ELSE part END AS by,
-    (day * ${dayMillis})::float8 AS day, id, sum(runs)::float8 AS runs,
+/** Sums by one thing. Days are added up from those of keys, which are few. */
+const sumsBy = (by: By, isCut: boolean): string => {
+  const part = by === "workflow" ? by : "key"
+  const columns = (id: string, runs: string) => `${id}, ${runs}, estimated_credits, actual_credits`
+  const ofRuns = `
+    UNION ALL
+    SELECT created_at / ${dayMillis}, ${columns(`coalesce(${part}_id, '')`, "1")} FROM runs
+    WHERE account_id = $1 AND (created_at >= $4::int8 AND created_at < $5::int8
+      OR created_at >= $6::int8 AND created_at < $7::int8)`
+  return `
+  SELECT '${by}' AS by, ${by === "day" ? `(day * ${dayMillis})::float8` : "NULL::float8"} AS day,
+    ${by === "day" ? "NULL" : "id"} AS id, sum(runs)::float8 AS runs,
     sum(estimated_credits)::float8 AS "estimatedCredits",
     sum(actual_credits)::float8 AS "actualCredits"
   FROM (
-    SELECT part, day, id, runs, estimated_credits, actual_credits FROM usage_sums
-    WHERE part IN ('workflow', 'key') AND ${days}
+    SELECT day, ${columns("id", "runs")} FROM usage_sums WHERE part = '${part}' AND ${days}
     UNION ALL
-    SELECT p.part, day, p.id, runs, estimated_credits, actual_credits
-    FROM usage_changes c ${parts}
-    WHERE ${days}${cut}
-  ) u
-  GROUP BY GROUPING SETS ((part, day), (part, id))
-  HAVING grouping(day) = 1 OR part = 'key'`
+    SELECT day, ${columns(`${part}_id`, "runs")} FROM usage_changes WHERE ${days}
+    ${isCut ? ofRuns : ""}
+  ) AS u (day, id, runs, estimated_credits, actual_credits)
+  GROUP BY ${by === "day" ? "day" : "id"}`
+}
 
-const wholeDays = sumsStatement("")
-const withCutDays = sumsStatement(cutDays)
+/** All sums. `isCut`: the query has only a part of its first or last day, whose runs are read. */
+const sumsStatement = (isCut: boolean): string =>
+  (["day", "workflow", "key"] as const).map((by) => sumsBy(by, isCut)).join(" UNION ALL ")
+
+const wholeDays = sumsStatement(false)
+const withCutDays = sumsStatement(true)
 
 const namesStatement = `
   SELECT w.id AS "workflowId", (
@@ -57,7 +59,7 @@ const namesStatement = `
   FROM unnest($3::text[]) AS w (id)`
 
 interface SumsRow extends UsageSums {
-  readonly by: "day" | "workflow" | "key"
+  readonly by: By
   readonly day: number | null
   readonly id: string | null
 }
