@@ -432,21 +432,21 @@ const searchFarBack = (it: Tests): void => {
       yield* Effect.forEach(newer, (run) => store.commit(Samples.newRun(run)), {
         concurrency: 100,
       })
-      const find = (search: string, query: Partial<RunQuery> = {}) =>
-        listed(samples, { search, ...query })
-      assert.deepStrictEqual(yield* find("quarterly"), [c, b, a])
-      assert.deepStrictEqual(yield* find("quarterly", { skip: 1, limit: 1 }), [b])
-      assert.deepStrictEqual(yield* find("quarterly", { after: c }), [b, a])
-      assert.deepStrictEqual(yield* find("quarterly", { workflowId }), [b])
-      assert.deepStrictEqual(yield* find("figures", { status: "FAILED" }), [c])
-      assert.deepStrictEqual(yield* find("quarterly", { status: "FAILED" }), [c])
-      assert.deepStrictEqual(yield* find("early", { status: "COMPLETED" }), [d])
-      assert.deepStrictEqual(yield* find(a.id), [a])
+      const matching = (text: string, query: Partial<RunQuery> = {}) =>
+        listed(samples, { search: text, ...query })
+      assert.deepStrictEqual(yield* matching("quarterly"), [c, b, a])
+      assert.deepStrictEqual(yield* matching("quarterly", { skip: 1, limit: 1 }), [b])
+      assert.deepStrictEqual(yield* matching("quarterly", { after: c }), [b, a])
+      assert.deepStrictEqual(yield* matching("quarterly", { workflowId }), [b])
+      assert.deepStrictEqual(yield* matching("figures", { status: "FAILED" }), [c])
+      assert.deepStrictEqual(yield* matching("quarterly", { status: "FAILED" }), [c])
+      assert.deepStrictEqual(yield* matching("early", { status: "COMPLETED" }), [d])
+      assert.deepStrictEqual(yield* matching(a.id), [a])
       // The first nine identifiers differ in their last digit.
       const nine = [...newer.slice(0, 5).toReversed(), d, c, b, a]
-      assert.deepStrictEqual(yield* find(a.id.slice(0, -1)), nine)
-      assert.deepStrictEqual(yield* find("monthly"), [])
-      assert.deepStrictEqual(yield* find("%"), [])
+      assert.deepStrictEqual(yield* matching(a.id.slice(0, -1)), nine)
+      assert.deepStrictEqual(yield* matching("monthly"), [])
+      assert.deepStrictEqual(yield* matching("%"), [])
     }),
   )
 }

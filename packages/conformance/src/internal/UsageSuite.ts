@@ -44,10 +44,45 @@ const ranking = (it: Tests): void => {
   )
 }
 
+const costs = (it: Tests): void => {
+  it.effect("follows what a run costs with each commit, between any two moments", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [store, ledger] = [yield* RunStore, yield* LedgerStore]
+      const hours = [0, 5, 23, 24, 30, 49]
+      let runs = hours.map((hour) =>
+        samples.run({ createdAt: today + hour * 3_600_000, estimatedCredits: 7 }),
+      )
+      for (const run of runs) yield* started(run)
+      const times = [today, today + 5 * 3_600_000, today + dayMillis, today + dayMillis + 1]
+      const changes = [
+        { status: "RUNNING" },
+        { actualCredits: 2 },
+        { attempts: 3 },
+        { actualCredits: 9 },
+        { status: "COMPLETED", finishedAt: today, actualCredits: 11 },
+      ] as const
+      for (const change of changes) {
+        runs = yield* Effect.forEach(runs, (run) => {
+          const step = Samples.step(run, change)
+          return Effect.as(store.commit(step), step.run)
+        })
+        for (const from of times) {
+          for (const until of [...times, today + 3 * dayMillis]) {
+            const query = { account: samples.account, from, until }
+            assert.deepStrictEqual(yield* ledger.usage(query), usageOf(runs, query))
+          }
+        }
+      }
+    }),
+  )
+}
+
 /** Registers the tests. */
 export const usageSuite = (it: Tests): void => {
   describe("LedgerStore.usage", () => {
     ranking(it)
+    costs(it)
     it.effect("sums up runs by the day of their creation, workflow and key", () =>
       Effect.gen(function* () {
         const samples = yield* Samples.make
@@ -84,38 +119,6 @@ export const usageSuite = (it: Tests): void => {
             { keyId: null, ...sums(1, 9) },
           ],
         })
-      }),
-    )
-
-    it.effect("follows what a run costs with each commit, between any two moments", () =>
-      Effect.gen(function* () {
-        const samples = yield* Samples.make
-        const [store, ledger] = [yield* RunStore, yield* LedgerStore]
-        const hours = [0, 5, 23, 24, 30, 49]
-        let runs = hours.map((hour) =>
-          samples.run({ createdAt: today + hour * 3_600_000, estimatedCredits: 7 }),
-        )
-        for (const run of runs) yield* started(run)
-        const times = [today, today + 5 * 3_600_000, today + dayMillis, today + dayMillis + 1]
-        const changes = [
-          { status: "RUNNING" },
-          { actualCredits: 2 },
-          { attempts: 3 },
-          { actualCredits: 9 },
-          { status: "COMPLETED", finishedAt: today, actualCredits: 11 },
-        ] as const
-        for (const change of changes) {
-          runs = yield* Effect.forEach(runs, (run) => {
-            const step = Samples.step(run, change)
-            return Effect.as(store.commit(step), step.run)
-          })
-          for (const from of times) {
-            for (const until of [...times, today + 3 * dayMillis]) {
-              const query = { account: samples.account, from, until }
-              assert.deepStrictEqual(yield* ledger.usage(query), usageOf(runs, query))
-            }
-          }
-        }
       }),
     )
 
