@@ -15,7 +15,7 @@ import {
   Viewport,
 } from "@millrace/core/domain/Run"
 import { WebhookConfig } from "@millrace/core/domain/Webhook"
-import { Node } from "@millrace/core/domain/Workflow"
+import { DrawnNode } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
 import { object, optional } from "./internal/Words.ts"
 import { Identifier, isStorable } from "./Text.ts"
@@ -100,7 +100,7 @@ export const StartRun = Schema.Struct({
   graphInputOverrides: optional(InputOverrides, "Node id, then input port, then value."),
   viewport: Schema.optionalKey(Viewport),
   webhook: Schema.optionalKey(WebhookConfig),
-  nodeOverrides: optional(Schema.Array(Node), "Replace whole nodes by id, for this run only."),
+  nodeOverrides: optional(Schema.Array(DrawnNode), "Replace whole nodes by id, for this run only."),
   source: Schema.optionalKey(RunSource),
   maxCredits: optional(
     Amount,

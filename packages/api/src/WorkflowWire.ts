@@ -7,7 +7,7 @@
 import { JsonObject } from "@millrace/core/domain/Json"
 import {
   DrawnEdge,
-  Node,
+  DrawnNode,
   Position,
   ThumbnailUrl,
   Workflow as StoredWorkflow,
@@ -39,7 +39,7 @@ const content = {
   name: WorkflowName.check(isStorable),
   description: WorkflowDescription.check(isStorable),
   thumbnailUrl: ThumbnailUrl.check(isStorable),
-  nodes: Schema.Array(Node),
+  nodes: Schema.Array(DrawnNode),
   edges: Schema.Array(DrawnEdge),
   settings: WorkflowSettings.annotate({
     description: "Settings of all its runs: what a failure stops, and how long a run may take.",

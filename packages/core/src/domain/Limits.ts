@@ -57,6 +57,10 @@ const unbounded = Number.POSITIVE_INFINITY
 export const limits = {
   nodesPerWorkflow: { usual: 500, meaning: "Nodes of one workflow, as accepted on save." },
   edgesPerWorkflow: { usual: 2_000, meaning: "Edges of one workflow, as accepted on save." },
+  addedLength: {
+    usual: 16_384,
+    meaning: "Characters of JSON that an editor may add to one node or edge, such as its style.",
+  },
   workflowChangesWaiting: {
     usual: 1_000,
     meaning: "Changes of one workflow that wait in one process; further ones are refused.",

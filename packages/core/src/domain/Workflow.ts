@@ -1,8 +1,9 @@
 /**
  * Workflows: a named graph of nodes and edges that a user drew (specification 2.1 to 2.3).
  *
- * Guarantees: `data` of a node comes back as it was given; the engine reads only the keys that
- * {@link settingsOf} names. Leaves out: validating the graph; `graph/` does that.
+ * Guarantees: `data` of a node, and what an editor adds to nodes and edges, come back as they were
+ * given; of `data` the engine reads only the keys that {@link settingsOf} names. Leaves out:
+ * validating the graph; `graph/` does that.
  */
 import { Option, Schema, SchemaGetter } from "effect"
 import { AccountId, WorkflowId } from "./Id.ts"
@@ -21,24 +22,48 @@ import { Timestamp } from "./Timestamp.ts"
 export const Position = Schema.Struct({ x: Schema.Finite, y: Schema.Finite })
 export type Position = typeof Position.Type
 
-/** A node as drawn (specification 2.2). Its `data` is opaque. */
+/** What the engine knows of a node (specification 2.2). Its `data` is opaque. */
 export const Node = Schema.Struct({
   id: Schema.String,
   type: Schema.String,
   position: Position,
   data: Schema.optionalKey(Json),
-}).annotate({ identifier: "Node" })
+})
 export type Node = typeof Node.Type
 
-/** An edge as drawn (specification 2.3). An absent or empty handle is the type's default port. */
+/**
+ * What the engine knows of an edge (specification 2.3). An absent or empty handle is the type's
+ * default port.
+ */
 export const Edge = Schema.Struct({
   id: Schema.String,
   source: Schema.String,
   target: Schema.String,
   sourceHandle: Schema.optionalKey(Schema.String),
   targetHandle: Schema.optionalKey(Schema.String),
-}).annotate({ identifier: "Edge" })
+})
 export type Edge = typeof Edge.Type
+
+/** The fields that an editor adds to those of a node or an edge, such as `width` or `label`. */
+const added = (known: object) =>
+  Schema.Record(
+    Schema.String.check(
+      Schema.makeFilter((name) => !Object.hasOwn(known, name) && name !== "__proto__"),
+    ),
+    Json,
+  )
+
+/** A node as drawn: what an editor has added comes back as it was given. */
+export const DrawnNode = Schema.StructWithRest(Node, [added(Node.fields)]).annotate({
+  identifier: "Node",
+})
+export type DrawnNode = typeof DrawnNode.Type
+
+/** An edge as it is stored, with what an editor has added. */
+export const StoredEdge = Schema.StructWithRest(Edge, [added(Edge.fields)]).annotate({
+  identifier: "Edge",
+})
+export type StoredEdge = typeof StoredEdge.Type
 
 /** A handle as editors save it: `null` is none. */
 const DrawnHandle = Schema.optionalKey(Schema.NullOr(Schema.String)).pipe(
@@ -50,12 +75,34 @@ const DrawnHandle = Schema.optionalKey(Schema.NullOr(Schema.String)).pipe(
   }),
 )
 
-/** An {@link Edge} as editors save it: a handle that is `null` is read as an absent one. */
-export const DrawnEdge = Schema.Struct({
-  ...Edge.fields,
-  sourceHandle: DrawnHandle,
-  targetHandle: DrawnHandle,
-}).annotate({ identifier: "DrawnEdge" })
+/** A {@link StoredEdge} as editors save it: a handle that is `null` is read as an absent one. */
+export const DrawnEdge = Schema.StructWithRest(
+  Schema.Struct({ ...Edge.fields, sourceHandle: DrawnHandle, targetHandle: DrawnHandle }),
+  [added(Edge.fields)],
+).annotate({ identifier: "DrawnEdge" })
+
+/** What an editor has added to a node or an edge; `undefined` if that is nothing. */
+export const addedTo = (drawn: Node | Edge, known: object): JsonObject | undefined => {
+  const entries = Object.entries(drawn).filter(([name]) => !Object.hasOwn(known, name))
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}
+
+/** The same nodes or edges, without what an editor has added. */
+const bare = <A extends Node | Edge>(all: ReadonlyArray<A>, known: object): ReadonlyArray<A> =>
+  all.every((each) => addedTo(each, known) === undefined)
+    ? all
+    : all.map((each) => {
+        const entries = Object.entries(each).filter(([name]) => Object.hasOwn(known, name))
+        return Object.fromEntries(entries) as unknown as A
+      })
+
+/** What a run knows of nodes. */
+export const bareNodes = (nodes: ReadonlyArray<Node>): ReadonlyArray<Node> =>
+  bare(nodes, Node.fields)
+
+/** What a run knows of edges. */
+export const bareEdges = (edges: ReadonlyArray<Edge>): ReadonlyArray<Edge> =>
+  bare(edges, Edge.fields)
 
 /** A workflow's name: 1 to 120 characters (code points). */
 export const WorkflowName = Schema.String.check(Schema.isMinLength(1), isAtMost(workflowNameLength))
@@ -118,8 +165,8 @@ export const Workflow = Schema.Struct({
   name: WorkflowName,
   description: WorkflowDescription,
   thumbnailUrl: ThumbnailUrl,
-  nodes: Schema.Array(Node),
-  edges: Schema.Array(Edge),
+  nodes: Schema.Array(DrawnNode),
+  edges: Schema.Array(StoredEdge),
   settings: WorkflowSettings,
   revision: Schema.Int,
   createdAt: Timestamp,

@@ -72,6 +72,21 @@ const refusals = (planned: ReturnType<typeof planOf>): ReadonlyArray<string> =>
   Result.isFailure(planned) ? messages(planned.failure) : []
 
 describe("the plan of a run", () => {
+  it("freezes what the engine knows of nodes and edges, and nothing that an editor added", () => {
+    const [a, b] = [node("a", "step"), node("b", "step")]
+    const stored = workflowOf([a, b], ["a -> b"])
+    const drawn = {
+      ...stored,
+      nodes: [{ ...a, width: 5, parentId: "b" }, b],
+      edges: stored.edges.map((each) => ({ ...each, label: "then" })),
+    }
+    const { definition } = Result.getOrThrow(planOf(drawn))
+    assert.deepStrictEqual(definition, Result.getOrThrow(planOf(stored)).definition)
+    const nodeOverrides = [{ ...a, height: 7 }]
+    const replaced = Result.getOrThrow(planOf(drawn, { nodeOverrides })).definition
+    assert.deepStrictEqual(replaced.nodes, definition.nodes)
+  })
+
   const nodes = [node("b", "step"), node("a", "step")]
 
   it("freezes the nodes in the order of the run, with edges and settings as they are", () => {

@@ -16,6 +16,7 @@ import { priceOf, pricesOf } from "../../domain/Prices.ts"
 import type { Definition, DefinitionSettings, InputOverrides } from "../../domain/Run.ts"
 import { evaluatedId } from "../../domain/Run.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
+import { bareEdges, bareNodes } from "../../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
@@ -87,6 +88,17 @@ const valuesOf = (
 ): Result.Result<JsonObject, ReadonlyArray<Problem>> =>
   Result.map(resolveValues(graph, overlay.values), freeze)
 
+/** Nodes and edges of workflows that are started often, without what editors have added. */
+const bared = new WeakMap<Workflow, Pick<Definition, "nodes" | "edges">>()
+
+const bareOf = (workflow: Workflow): Pick<Definition, "nodes" | "edges"> => {
+  const known = bared.get(workflow)
+  if (known !== undefined) return known
+  const drawing = { nodes: bareNodes(workflow.nodes), edges: bareEdges(workflow.edges) }
+  bared.set(workflow, drawing)
+  return drawing
+}
+
 /** Runs of one revision share a definition; a start that replaces nodes has one of its own. */
 const definitionIdOf = (
   workflow: Workflow,
@@ -157,7 +169,8 @@ export const planSingle = (
   options: PlanOptions,
 ): Result.Result<Plan, ReadonlyArray<Problem>> =>
   Result.gen(function* () {
-    const nodes = yield* withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
+    const { nodes: bareStored } = bareOf(workflow)
+    const nodes = yield* withNodeOverrides(bareStored, bareNodes(overlay.nodeOverrides))
     const found = nodes.find(({ id }) => id === nodeId)
     if (found === undefined) return yield* alone(nodeId, "the workflow has no such node")
     const { compile } = options
@@ -191,8 +204,8 @@ export const plan = (
   options: PlanOptions,
 ): Result.Result<Plan, ReadonlyArray<Problem>> =>
   Result.gen(function* () {
-    const nodes = yield* withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
-    const { edges } = workflow
+    const { edges, nodes: bareStored } = bareOf(workflow)
+    const nodes = yield* withNodeOverrides(bareStored, bareNodes(overlay.nodeOverrides))
     const priceList = pricesFor(options, nodes)
     const id = definitionIdOf(workflow, overlay, runId, priceList)
     const drawn = { id, nodes, edges, settings: withPrices(workflow, priceList) }

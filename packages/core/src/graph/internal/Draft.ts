@@ -7,7 +7,7 @@
  */
 import type { Limits } from "../../domain/Limits.ts"
 import { plain, quoted } from "../../domain/Quote.ts"
-import type { Edge, Node } from "../../domain/Workflow.ts"
+import { addedTo, Edge, Node } from "../../domain/Workflow.ts"
 import { cyclesOf } from "./Cycles.ts"
 import { hasIdShape, isReserved } from "../GraphId.ts"
 import type { Problem } from "./Problem.ts"
@@ -19,14 +19,37 @@ export interface Drawing {
 }
 
 /**
- * Everything that saving rejects: what {@link problemsOfDrawing} finds, and more nodes or edges
- * than the limits allow.
+ * Everything that saving rejects: what {@link problemsOfDrawing} finds, and more than the limits
+ * allow, of nodes, of edges, and of what an editor has added to one of them.
  */
 export const problemsOfDraft = (content: Drawing, limits: Limits): ReadonlyArray<Problem> => [
   ...problemsOfSize("nodes", content.nodes.length, limits.nodesPerWorkflow),
   ...problemsOfSize("edges", content.edges.length, limits.edgesPerWorkflow),
+  ...content.nodes.flatMap((node) =>
+    problemsOfAdded(node, Node.fields, { nodeId: node.id }, limits),
+  ),
+  ...content.edges.flatMap((edge) =>
+    problemsOfAdded(edge, Edge.fields, { edgeId: edge.id }, limits),
+  ),
   ...problemsOfDrawing(content),
 ]
+
+/** What an editor has added to a node or an edge is opaque, but not without bounds. */
+const problemsOfAdded = (
+  drawn: Node | Edge,
+  known: object,
+  place: Omit<Problem, "message">,
+  { addedLength }: Limits,
+): ReadonlyArray<Problem> => {
+  const added = addedTo(drawn, known)
+  const length = added === undefined ? 0 : JSON.stringify(added).length
+  if (length <= addedLength) return []
+  const name = `${"nodeId" in place ? "Node" : "Edge"} ${quoted(drawn.id)}`
+  const message =
+    `${name}: the fields that an editor has added have ${length} characters; ` +
+    `the limit is ${addedLength}`
+  return [{ ...place, message }]
+}
 
 /**
  * Everything that is wrong with nodes and edges whatever their types are: ids that are malformed or
