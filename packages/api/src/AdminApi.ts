@@ -10,6 +10,7 @@ import { AdminAccountsApi } from "./internal/AdminAccountsApi.ts"
 import { AdminAuthorization } from "./AdminAuthorization.ts"
 import { AdminKeysApi } from "./internal/AdminKeysApi.ts"
 import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
+import { AdminSecretsApi } from "./internal/AdminSecretsApi.ts"
 import { AdminWebhooksApi } from "./internal/AdminWebhooksApi.ts"
 import { completeDocument } from "./internal/Document.ts"
 import { RequestForm } from "./Authorization.ts"
@@ -17,7 +18,7 @@ import { RequestForm } from "./Authorization.ts"
 /** The interface for operators. Checks run in this order: token, form. */
 export class AdminApi extends HttpApi.make("millrace-admin")
   .add(AdminAccountsApi, AdminKeysApi, AdminCreditsApi, AdminAuditApi, AdminWebhooksApi)
-  .add(AdminQuarantineApi)
+  .add(AdminSecretsApi, AdminQuarantineApi)
   .middleware(RequestForm)
   .middleware(AdminAuthorization)
   .prefix("/api/admin/v1")
@@ -30,7 +31,7 @@ export class AdminApi extends HttpApi.make("millrace-admin")
       title: "Millrace for operators",
       version: "1",
       description:
-        "Accounts, their API keys, their credits, their webhooks, and runs in quarantine.",
+        "Accounts, their API keys, credits, secrets and webhooks, and runs in quarantine.",
       license: { name: "MIT", identifier: "MIT" },
       transform: (document) => completeDocument(document, true),
     }),

@@ -13,6 +13,7 @@ export type ErrorCode =
   | "DELIVERY_NOT_FOUND"
   | "KEY_NOT_FOUND"
   | "RUN_NOT_FOUND"
+  | "SECRET_NOT_FOUND"
   | "WORKFLOW_NOT_FOUND"
   | "NOT_IN_QUARANTINE"
   | "REVISION_MISMATCH"
@@ -21,12 +22,14 @@ export type ErrorCode =
   | "IDEMPOTENCY_KEY_TAKEN"
   | "LABEL_TAKEN"
   | "TOO_MANY_KEYS"
+  | "TOO_MANY_SECRETS"
   | "INSUFFICIENT_CREDITS"
   | "BEYOND_MAX_CREDITS"
   // What is asked for is wrong.
   | "INVALID_GRAPH"
   | "INVALID_KEY"
   | "INVALID_REQUEST"
+  | "INVALID_SECRET"
   | "INVALID_WEBHOOK"
   // The store, the process, or the time that a caller had.
   | "STORE_UNAVAILABLE"

@@ -16,6 +16,9 @@ export const InputPort = object("InputPort", {
   name: Schema.String,
   required: Schema.Boolean,
   multiple: Schema.Boolean.annotate({ description: "True if several edges may lead here." }),
+  takesSecrets: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "True if literals here may name secrets." }),
+  ),
   schema: PortSchema,
 })
 

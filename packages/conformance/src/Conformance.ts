@@ -8,8 +8,8 @@
 import { layer } from "@effect/vitest"
 import * as OptionalPorts from "@millrace/core/engine/OptionalPorts"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import type { Manifest } from "@millrace/core/ports/StoreManifest"
-import { StoreManifest } from "@millrace/core/ports/StoreManifest"
+import type { Manifest, OptionalPort } from "@millrace/core/ports/StoreManifest"
+import { optionalPorts, StoreManifest } from "@millrace/core/ports/StoreManifest"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Layer } from "effect"
 import { absentPortSuite } from "./internal/AbsentPortSuite.ts"
@@ -29,6 +29,7 @@ import { runReadSuite } from "./internal/RunReadSuite.ts"
 import { runTurnSuite } from "./internal/RunFairnessSuite.ts"
 import * as Samples from "./Samples.ts"
 import { idempotencyKeySuite } from "./internal/IdempotencyKeySuite.ts"
+import { secretStoreSuite } from "./internal/SecretStoreSuite.ts"
 import { usageSuite } from "./internal/UsageSuite.ts"
 import { workflowStoreSuite } from "./internal/WorkflowStoreSuite.ts"
 
@@ -56,6 +57,8 @@ const portsOf = <E>(stores: Layer.Layer<WorkflowStore | RunStore, E>, manifest: 
     Layer.provideMerge(Layer.merge(stores, Layer.succeed(StoreManifest, manifest))),
   )
 
+const everything = Object.keys(optionalPorts) as ReadonlyArray<OptionalPort>
+
 /** What differs from store to store. */
 export interface Options {
   /** How many runs an account has queued when a test is about a crowd; 10,000 unless said. */
@@ -73,7 +76,7 @@ export interface Options {
 export const conformance = <E>(
   name: string,
   stores: Layer.Layer<WorkflowStore | RunStore, E>,
-  { crowd = 10_000, manifest = { name, ports: ["keys", "ledger", "webhooks"] } }: Options = {},
+  { crowd = 10_000, manifest = { name, ports: everything } }: Options = {},
 ): void =>
   layer(portsOf(stores, manifest), { timeout: "120 seconds", excludeTestServices: true })(
     name,
@@ -100,6 +103,7 @@ export const conformance = <E>(
         keyStoreSuite(it)
         admitSuite(it)
       }
+      if (manifest.ports.includes("secrets")) secretStoreSuite(it)
       absentPortSuite(it, manifest)
     },
   )

@@ -30,6 +30,7 @@ const reasons: Readonly<Record<string, string>> = {
   "suites/fairness.test.ts": polls,
   "suites/kill-": kills,
   "suites/limits.test.ts": "keeps servers under load for a while",
+  "suites/secrets.test.ts": polls,
   "suites/webhooks-crash.test.ts": kills,
   "suites/webhooks.test.ts": "measures the first retry of a real clock",
 }

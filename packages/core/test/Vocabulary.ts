@@ -70,6 +70,7 @@ export const known: ReadonlyArray<string> = `
   bound evaluate evaluated evaluation evaluator expression filler global js keyword lex lexed
   meaning megabytes missing needs outline prelude reading root roots sandbox sandboxes script
   scripts shortened spelled suggestion surroundings
+  confined go mask may remove reseal seal secret user
 `
   .trim()
   .split(/\s+/)

@@ -69,6 +69,8 @@ const shared: { readonly [name: string]: string } = {
   Quarantine: "The quarantine of runs: what operators do in core, what is stored in postgres.",
   Request: "The request node: its fields and values in core, its type in nodes.",
   RunStore: "The port of runs, and each store's own of it.",
+  Secret: "Secrets of accounts: as they are kept in core, as an engine takes them in millrace.",
+  SecretStore: "The port of secrets, and each store's own of it.",
   Stores: "All stores of a package, as layers.",
   Usage: "What an account's runs have cost: summed up in core, read in postgres.",
   Wakeups: "The port that tells other processes of a run, and Postgres's own of it.",

@@ -17,6 +17,8 @@ import { Deadlines } from "./internal/Deadlines.ts"
 import { exchange } from "./internal/Exchange.ts"
 import type { Bounds } from "./internal/Failure.ts"
 import { EgressFailed, EgressRefused } from "./internal/Failure.ts"
+import type { Confined } from "./Confined.ts"
+import { problemOfConfined } from "./Confined.ts"
 import { problemOfHeaders } from "./Headers.ts"
 import type { CallTarget, Policy, Protocol } from "./Policy.ts"
 import { httpsOnly, narrowed, notPublic, permits, rulesOf, targetOf } from "./Policy.ts"
@@ -45,6 +47,8 @@ export interface Call {
   /** How many bytes of the answer are kept; the rest is read and dropped. */
   readonly keptBodyBytes?: number
   readonly protocols?: ReadonlyArray<Protocol>
+  /** What of the request may go to some hosts only. A call that takes it elsewhere is refused. */
+  readonly confined?: ReadonlyArray<Confined>
   /** What to do with an answer that is larger than allowed; `fail` by default. */
   readonly overflow?: "fail" | "truncate"
 }
@@ -179,10 +183,12 @@ const guard = (
     }),
     request: (call) =>
       Effect.suspend(() => {
-        const { protocols } = call
+        const { confined = [], protocols } = call
         const target = targetOf(call.url, protocols ? narrowed(rules, protocols) : rules)
         if (Result.isFailure(target)) return Effect.fail(EgressRefused.of(target.failure))
-        const problem = problemOfHeaders(call.headers ?? {})
+        const problem =
+          problemOfHeaders(call.headers ?? {}) ??
+          problemOfConfined(confined, target.success.url, call)
         if (problem !== undefined) return Effect.fail(EgressRefused.of(problem))
         if (turns === undefined) return perform(call, target.success)
         const inTime = Effect.suspend(() => perform(call, target.success))

@@ -19,8 +19,9 @@ import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { StoreManifest, Unsupported } from "@millrace/core/ports/StoreManifest"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import type { Vault } from "@millrace/core/ports/Vault"
-import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { resealAll } from "@millrace/core/engine/Secrets"
+import { Vault } from "@millrace/core/ports/Vault"
+import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
 import { Egress } from "@millrace/egress/Egress"
 import * as QuickJs from "@millrace/expressions/QuickJs"
 import type { Exception } from "@millrace/egress/Policy"
@@ -29,6 +30,7 @@ import * as Dispatcher from "@millrace/webhooks/Dispatcher"
 import type { DispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
 import { CurrentDispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
 import { layerRunStore, LocalQueue } from "@millrace/webhooks/LocalQueue"
+import type * as MasterKey from "./MasterKey.ts"
 import * as MasterVault from "@millrace/webhooks/MasterVault"
 import * as Targets from "@millrace/webhooks/Targets"
 import { Effect, Exit, Layer, type Redacted, Scope } from "effect"
@@ -38,10 +40,10 @@ import * as NodeDigest from "./internal/NodeDigest.ts"
 /** How webhooks are delivered. */
 export interface WebhookOptions<E = never> {
   /**
-   * The master key, which seals signing secrets and the headers of webhooks. This effect runs when
-   * the stores are open.
+   * The master key, which seals secrets of accounts, signing secrets and the headers of webhooks.
+   * This effect runs when the stores are open.
    */
-  readonly masterKey: Effect.Effect<Redacted.Redacted, E, WebhookStore>
+  readonly masterKey: Effect.Effect<Redacted.Redacted, E, MasterKey.SealedStores>
   /** Private networks that webhooks may call, over http, too. */
   readonly allow?: ReadonlyArray<Exception> | undefined
   /** Options of the dispatcher that differ from the defaults. */
@@ -116,29 +118,30 @@ const dispatcherOptions = (own: Partial<DispatcherOptions> | undefined) =>
 
 type Parts = Pick<HostOptions, "egress" | "nodes">
 
+type OpenVault = Layer.Layer<Vault>
+
 /** What engine and dispatcher have in common where webhooks are delivered. */
 interface Delivery extends Pick<WebhookOptions, "dispatcher"> {
   readonly guard: Layer.Layer<Egress>
-  readonly vault: Layer.Layer<Vault>
 }
 
 /** The engine without a dispatcher, over stores that are open. */
-const engineLayer = ({ egress, nodes }: Parts, delivery: Delivery | string) => {
+const engineLayer = ({ egress, nodes }: Parts, delivery: Delivery | string, vault: OpenVault) => {
   const executing = Engine.layer.pipe(
     Layer.provideMerge(Layer.provide(nodes, egress)),
     Layer.provide(NodeDigest.layer),
     Layer.provide(QuickJs.layer),
   )
   if (typeof delivery === "string") {
-    return Layer.provide(executing, Engine.withoutWebhooks(delivery))
+    return Layer.provide(executing, [WebhookTargets.layerRefusing(delivery), vault])
   }
   return executing.pipe(
-    Layer.provide([Layer.provide(Targets.layer, delivery.guard), delivery.vault]),
+    Layer.provide([Layer.provide(Targets.layer, delivery.guard), vault]),
     Layer.provideMerge(layerRunStore),
   )
 }
 
-const dispatcherLayer = ({ dispatcher, guard, vault }: Delivery) =>
+const dispatcherLayer = ({ dispatcher, guard }: Delivery, vault: OpenVault) =>
   Dispatcher.layer.pipe(
     Layer.provide(guard),
     Layer.provide(vault),
@@ -147,24 +150,35 @@ const dispatcherLayer = ({ dispatcher, guard, vault }: Delivery) =>
   )
 
 /** How deliveries are made, or why none are. */
-const deliveryOf = Effect.fnUntraced(function* <E>(
-  webhooks: WebhookOptions<E> | string,
-): Effect.fn.Return<Delivery | string, E, StoreManifest | WebhookStore> {
+const deliveryOf = Effect.fnUntraced(function* (
+  webhooks: WebhookOptions<unknown> | string,
+): Effect.fn.Return<Delivery | string, never, StoreManifest> {
   if (typeof webhooks === "string") return webhooks
   const { name: store, ports } = yield* StoreManifest
   if (!ports.includes("webhooks")) {
     return `webhook: ${new Unsupported({ store, port: "webhooks" }).message}`
   }
-  const { allow, dispatcher, masterKey } = webhooks
-  return {
-    dispatcher,
-    guard: webhookGuard(allow),
-    vault: MasterVault.layer(yield* masterKey),
-  }
+  const { allow, dispatcher } = webhooks
+  return { dispatcher, guard: webhookGuard(allow) }
 })
+
+/** The vault; without a master key, one that is closed. */
+const vaultOf = <E>(webhooks: WebhookOptions<E> | string) =>
+  typeof webhooks === "string"
+    ? Effect.succeed(Vault.layerClosed)
+    : Effect.map(webhooks.masterKey, MasterVault.layer)
+
+/** Seals with the newest master key what older keys have sealed. */
+const reseal = resealAll.pipe(
+  Effect.flatMap((count) =>
+    count === 0 ? Effect.void : Effect.logInfo(`sealed ${count} secrets with the new master key`),
+  ),
+  Effect.catch((error) => Effect.logWarning(`secrets keep older seals: ${error.message}`)),
+)
 
 const build = Effect.fnUntraced(function* <E>({ webhooks, ...parts }: HostOptions<E>) {
   const delivery = yield* deliveryOf(webhooks)
+  const vault = yield* vaultOf(webhooks)
   const around = yield* Effect.scope
   const executing = yield* Scope.fork(around)
   const delivering = yield* Scope.fork(around)
@@ -174,9 +188,12 @@ const build = Effect.fnUntraced(function* <E>({ webhooks, ...parts }: HostOption
       discard: true,
     }),
   )
-  const engine = yield* Layer.buildWithScope(engineLayer(parts, delivery), executing)
+  const engine = yield* Layer.buildWithScope(engineLayer(parts, delivery, vault), executing)
+  if (typeof webhooks !== "string") {
+    yield* Effect.forkIn(Effect.provide(reseal, vault), executing)
+  }
   if (typeof delivery === "string") return engine
-  const dispatcher = Layer.provide(dispatcherLayer(delivery), Layer.succeedContext(engine))
+  const dispatcher = Layer.provide(dispatcherLayer(delivery, vault), Layer.succeedContext(engine))
   yield* Layer.buildWithScope(dispatcher, delivering)
   return engine
 })

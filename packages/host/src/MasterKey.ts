@@ -1,13 +1,16 @@
 /**
- * The master key, which seals signing secrets and the headers of webhooks.
+ * The master key, which seals secrets of accounts, signing secrets and the headers of webhooks.
  *
  * Guarantees: a key that does not open the secrets in the store is refused. A new key is written to
  * the data folder, readable to its user alone, before it seals anything. A key file that cannot be
  * read is never replaced, because the sealed secrets would be lost. Leaves out: where an operator
  * keeps the key of a server.
  */
+import { valuePurpose } from "@millrace/core/engine/Secrets"
 import { secretPurpose } from "@millrace/core/engine/Webhooks"
+import { SecretStore } from "@millrace/core/ports/SecretStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import * as MasterVault from "@millrace/webhooks/MasterVault"
@@ -82,12 +85,21 @@ export const ensure = (
 /** True if the key opens all secrets. Tests one secret for each key that sealed any. */
 const opensAll = Effect.fnUntraced(function* (key: Redacted.Redacted) {
   const vault = MasterVault.make(key)
-  const secrets = yield* (yield* WebhookStore).secretOfEachKey
-  const opened = yield* Effect.forEach(secrets, ({ accountId, sealed }) =>
-    Effect.isSuccess(vault.open(secretPurpose(accountId), sealed)),
+  const { ports } = yield* StoreManifest
+  const signing = ports.includes("webhooks") ? yield* (yield* WebhookStore).secretOfEachKey : []
+  const secrets = ports.includes("secrets") ? yield* (yield* SecretStore).secretOfEachKey : []
+  const sealed: ReadonlyArray<readonly [purpose: string, sealed: string]> = [
+    ...signing.map((each) => [secretPurpose(each.accountId), each.sealed] as const),
+    ...secrets.map((each) => [valuePurpose(each), each.sealed] as const),
+  ]
+  const opened = yield* Effect.forEach(sealed, ([purpose, text]) =>
+    Effect.isSuccess(vault.open(purpose, text)),
   )
   return opened.every(Boolean)
 })
+
+/** The services with which the secrets in a store are found. */
+export type SealedStores = WebhookStore | SecretStore | StoreManifest
 
 /**
  * Like {@link ensure}. Fails if the key does not open the secrets in the store; with `sentence`, if
@@ -96,7 +108,7 @@ const opensAll = Effect.fnUntraced(function* (key: Redacted.Redacted) {
 export const ensureOpens = Effect.fnUntraced(function* (
   source: KeySource,
   sentence: string,
-): Effect.fn.Return<Redacted.Redacted, MasterKeyRefused | StorageError, WebhookStore> {
+): Effect.fn.Return<Redacted.Redacted, MasterKeyRefused | StorageError, SealedStores> {
   const found = yield* find(source)
   if (yield* opensAll(found.key)) return yield* keep(found)
   const { folder, given } = source

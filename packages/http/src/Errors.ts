@@ -11,10 +11,12 @@ import * as Wire from "@millrace/api/WireError"
 import { plain } from "@millrace/core/domain/Quote"
 import type * as Refusals from "@millrace/core/engine/Refusals"
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
+import type { InvalidSecret, SecretNotFound } from "@millrace/core/engine/Secrets"
 import type { VaultClosed } from "@millrace/core/ports/Vault"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { SearchTooBroad } from "@millrace/core/ports/RunStore"
+import type { TooManySecrets } from "@millrace/core/ports/SecretStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Unsupported } from "@millrace/core/ports/StoreManifest"
 import { Data, Effect } from "effect"
@@ -97,6 +99,9 @@ export type Refusal =
   | InvalidKey
   | LabelTaken
   | TooManyKeys
+  | InvalidSecret
+  | SecretNotFound
+  | TooManySecrets
   | LimitExceeded
   | TooManyBadTokens
   | TooManyStreams
@@ -192,6 +197,9 @@ const forms = {
   InvalidKey: told("invalid_key", Wire.BadRequest),
   LabelTaken: told("label_taken", Wire.Conflict),
   TooManyKeys: told("too_many_keys", Wire.Conflict),
+  InvalidSecret: told("invalid_secret", Wire.BadRequest),
+  SecretNotFound: told("secret_not_found", Wire.NotFound),
+  TooManySecrets: told("too_many_secrets", Wire.Conflict),
   LimitExceeded: retried("limit_exceeded", "The rate limit of the API key is exceeded"),
   TooManyBadTokens: retried("too_many_bad_tokens", "Too many bad API keys came from this address"),
   TooManyStreams: {

@@ -304,7 +304,7 @@ layer(Mounted)("with a token", (it) => {
         assert.deepStrictEqual(body.info, OpenApi.fromApi(AdminApi).info)
         const paths = Object.keys(body.paths)
         assert.isTrue(paths.every((path) => path.startsWith("/api/admin/v1/")))
-        assert.strictEqual(paths.length, 22)
+        assert.strictEqual(paths.length, 24)
         assert.notInclude(JSON.stringify(body), "X-RateLimit")
         const keyed = yield* send("GET", "/api/openapi.json")
         assert.notInclude(keyed.text, "/api/admin")

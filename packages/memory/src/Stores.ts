@@ -12,12 +12,16 @@ import { Accounts } from "./internal/Accounts.ts"
 import { Deliveries } from "./internal/Deliveries.ts"
 import * as Keys from "./internal/KeyStore.ts"
 import * as Runs from "./internal/RunStore.ts"
+import * as Secrets from "./internal/SecretStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import { StoredWorkflows } from "./internal/StoredWorkflows.ts"
 import * as WorkflowsStore from "./internal/WorkflowStore.ts"
 
 /** The stores in memory have every optional port. */
-export const manifest: Manifest = { name: "memory", ports: ["keys", "ledger", "webhooks"] }
+export const manifest: Manifest = {
+  name: "memory",
+  ports: ["keys", "ledger", "webhooks", "secrets"],
+}
 
 /** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */
 export const layer: Layer.Layer<Stores> = Layer.mergeAll(
@@ -25,5 +29,6 @@ export const layer: Layer.Layer<Stores> = Layer.mergeAll(
   Runs.layer,
   Keys.layer,
   Webhooks.layer,
+  Secrets.layer,
   Layer.succeed(StoreManifest, manifest),
 ).pipe(Layer.provide(Layer.mergeAll(Accounts.layer, Deliveries.layer, StoredWorkflows.layer)))

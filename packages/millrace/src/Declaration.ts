@@ -93,6 +93,12 @@ export interface NodeOptions<
   readonly multiple?: ReadonlyArray<keyof I & string>
   /** Inputs whose texts the handler gets as they are drawn: `{{ }}` in them is not computed. */
   readonly raw?: ReadonlyArray<keyof I & string>
+  /**
+   * Inputs whose texts may name secrets: `{{ secrets.token }}`. The handler gets the values, and
+   * records keep the expressions. Send a value to no other host than it is for: calls that a
+   * handler makes by itself are not guarded.
+   */
+  readonly secrets?: ReadonlyArray<keyof I & string>
   /** The default mode first. */
   readonly modes?: ReadonlyArray<M>
   /** Expected cost of one execution in credits. A function gets literals, not values of edges. */

@@ -37,6 +37,8 @@ import type { Refusal } from "./internal/Refusal.ts"
 import type { NodeType } from "./Node.ts"
 import type { Runtime } from "./internal/Runtime.ts"
 import { open } from "./internal/Runtime.ts"
+import type { Secrets } from "./Secret.ts"
+import * as Secret from "./Secret.ts"
 import type { Store } from "./Store.ts"
 import { memory } from "./Store.ts"
 import type { WebhookOptions, Webhooks } from "./Webhook.ts"
@@ -165,6 +167,7 @@ export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeTy
   extends Client, AsyncDisposable {
   readonly keys: Keys
   readonly credits: Credits
+  readonly secrets: Secrets
   readonly webhooks: Webhooks
   /** Draws a workflow in code. Only `workflows.create` stores it. */
   workflow(name: string): WorkflowBuilder<N>
@@ -239,6 +242,7 @@ const engineOf = <N extends ReadonlyArray<NodeType>>(
   ...clientOver(DirectTransport.make(account, runtime.callUntil)),
   keys: Key.make(runtime, account),
   credits: Credit.make(runtime, account),
+  secrets: Secret.make(runtime, account),
   webhooks: Webhook.make(runtime, account),
   workflow: (name) => empty(name),
   fetch: (request) =>

@@ -26,4 +26,5 @@ export type {
   StatementQuery,
 } from "./Credit.ts"
 export type { SigningSecret, WebhookOptions, Webhooks } from "./Webhook.ts"
+export type { ListedSecret, NewSecret, Secret, Secrets } from "./Secret.ts"
 export type { CreatedKey, Key, Keys, NewKey } from "./Key.ts"

@@ -2,28 +2,43 @@
  * The guard for the calls of nodes: public addresses only, within the current limits.
  *
  * Guarantees: a process has at most `callsAtOnce`, `callsPerOrigin` and `callsPerAccount` calls in
- * progress; further calls wait in turn. Leaves out: deliveries of webhooks. They have their own
- * guard and limits, so calls and deliveries do not wait for each other.
+ * progress; further calls wait in turn. A secret goes only to its hosts. Leaves out: deliveries of
+ * webhooks. They have their own guard and limits, so neither waits for the other.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { Egress } from "@millrace/egress/Egress"
 import type { Exception } from "@millrace/egress/Policy"
 import { openWeb } from "@millrace/egress/Policy"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+
+/** Takes the secrets of the calling node nowhere but to their hosts, whatever the node says. */
+const confining = ({ judge, request }: Egress["Service"]): Egress["Service"] => ({
+  judge,
+  request: (call) =>
+    Effect.contextWith((context: Context.Context<never>) => {
+      const node = Context.getOrUndefined(context, CurrentNode)
+      return node === undefined ? request(call) : request({ ...call, confined: node.confined })
+    }),
+})
 
 /** The guard, with exceptions for addresses that are not public. */
 export const layer = (allow: ReadonlyArray<Exception> = []): Layer.Layer<Egress> =>
-  Layer.unwrap(
-    Effect.map(CurrentLimits, (limits) =>
-      Egress.layer({
-        ...openWeb,
-        allow,
-        calls: {
-          atOnce: limits.callsAtOnce,
-          perOrigin: limits.callsPerOrigin,
-          perAccount: limits.callsPerAccount,
-          waitingPerAccount: limits.callsWaitingPerAccount,
-        },
-      }),
+  Layer.effect(Egress, Effect.map(Egress, confining)).pipe(
+    Layer.provide(
+      Layer.unwrap(
+        Effect.map(CurrentLimits, (limits) =>
+          Egress.layer({
+            ...openWeb,
+            allow,
+            calls: {
+              atOnce: limits.callsAtOnce,
+              perOrigin: limits.callsPerOrigin,
+              perAccount: limits.callsPerAccount,
+              waitingPerAccount: limits.callsWaitingPerAccount,
+            },
+          }),
+        ),
+      ),
     ),
   )

@@ -39,6 +39,7 @@ export const settings = (inputs: JsonObject, mode?: string): NodeSettings => ({
 
 const current = (type: string, { mode = "", resumed, values = {} }: Setting) =>
   CurrentNode.of({
+    confined: [],
     accountId: AccountId.make("acc_1"),
     workflowId: WorkflowId.make("wf_1"),
     runId: RunId.make("run_1"),

@@ -24,6 +24,7 @@ import { causeOf, orStorageError } from "./internal/DatabaseError.ts"
 import { impliedInputs } from "./internal/ImpliedInputTables.ts"
 import { inboxTables } from "./internal/InboxTables.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
+import { secretTables } from "./internal/SecretTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
 const id = `text COLLATE "C"`
@@ -260,6 +261,7 @@ const migrations = {
   "0006_inboxes": all(inboxTables),
   "0007_implied_inputs": all(impliedInputs),
   "0008_growth": all(growthTables),
+  "0009_secrets": all(secretTables),
 }
 
 const table = "millrace_migrations"

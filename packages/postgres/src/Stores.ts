@@ -15,11 +15,15 @@ import * as Ledger from "./internal/LedgerStore.ts"
 import { migrate } from "./Migrations.ts"
 import { endLeases } from "./internal/RunClaims.ts"
 import * as Runs from "./internal/RunStore.ts"
+import * as Secrets from "./internal/SecretStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import * as Workflows from "./internal/WorkflowStore.ts"
 
 /** The stores on Postgres have every optional port. */
-export const manifest: Manifest = { name: "postgres", ports: ["keys", "ledger", "webhooks"] }
+export const manifest: Manifest = {
+  name: "postgres",
+  ports: ["keys", "ledger", "webhooks", "secrets"],
+}
 
 /** The stores. The tables must exist; this layer sends no DDL. */
 export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
@@ -28,6 +32,7 @@ export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Ledger.layer,
   Keys.layer,
   Webhooks.layer,
+  Secrets.layer,
   Layer.succeed(StoreManifest, manifest),
 )
 

@@ -5,7 +5,7 @@
  * Leaves out: signals, and what a process adds: `Operators.test.ts` compares the two.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { ConfigProvider, Console, Effect, Layer, Runtime, Stdio } from "effect"
+import { ConfigProvider, Console, Effect, Layer, Runtime, Stdio, Stream } from "effect"
 import { format } from "node:util"
 import { run } from "../src/internal/command/CommandLine.ts"
 
@@ -16,10 +16,11 @@ export interface Outcome {
   readonly err: string
 }
 
-/** Runs a command that ends by itself. */
+/** Runs a command that ends by itself, with this on its standard input. */
 export const outcomeOf = async (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>>,
+  input = "",
 ): Promise<Outcome> => {
   const out: Array<string> = []
   const err: Array<string> = []
@@ -29,7 +30,10 @@ export const outcomeOf = async (
   })
   const surroundings = Layer.mergeAll(
     NodeServices.layer,
-    Stdio.layerTest({ args: Effect.succeed(args) }),
+    Stdio.layerTest({
+      args: Effect.succeed(args),
+      stdin: Stream.succeed(Buffer.from(input)),
+    }),
     ConfigProvider.layer(ConfigProvider.fromEnvRecord({ NO_COLOR: "1", ...env })),
     Layer.succeed(Console.Console, console),
   )

@@ -7,11 +7,12 @@ import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { Manifest, OptionalPort } from "@millrace/core/ports/StoreManifest"
 import { optionalPorts, Unsupported } from "@millrace/core/ports/StoreManifest"
+import { SecretStore } from "@millrace/core/ports/SecretStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import * as Samples from "../Samples.ts"
 
-type Ports = KeyStore | LedgerStore | WebhookStore
+type Ports = KeyStore | LedgerStore | WebhookStore | SecretStore
 
 /** Something to ask of each port. */
 const asked: { readonly [P in OptionalPort]: Effect.Effect<unknown, StorageError, Ports> } = {
@@ -21,6 +22,7 @@ const asked: { readonly [P in OptionalPort]: Effect.Effect<unknown, StorageError
     return yield* (yield* LedgerStore).find(account)
   }),
   webhooks: WebhookStore.use((store) => store.secretOfEachKey),
+  secrets: SecretStore.use((store) => store.secretOfEachKey),
 }
 
 /** The tests of what is not there; none where the store has everything. */

@@ -108,6 +108,26 @@ const tells = (it: Tests): void => {
   )
 }
 
+const reseals = (it: Tests): void => {
+  it.effect("finds what other keys have sealed, and replaces a seal unless it was replaced", () =>
+    Effect.gen(function* () {
+      const { account, stranger } = yield* Samples.make
+      const store = yield* WebhookStore
+      yield* store.ensureSecret({ ...secretOf(account, 1), sealed: "v1.old.1" })
+      yield* store.ensureSecret({ ...secretOf(stranger, 1), sealed: "v1.new.1" })
+      const all = yield* store.sealedOtherwise("v1.new", 1_000_000)
+      const [old, ...others] = all.filter(({ id }) =>
+        [account, stranger].some((of) => id.endsWith(of)),
+      )
+      assert.deepStrictEqual([old?.sealed, others], ["v1.old.1", []])
+      yield* store.reseal({ ...old!, sealed: "v1.old.other" }, "v1.new.wrong")
+      assert.deepStrictEqual(sealed(yield* store.secrets(account)), ["v1.old.1"])
+      yield* store.reseal(old!, "v1.new.2")
+      assert.deepStrictEqual(sealed(yield* store.secrets(account)), ["v1.new.2"])
+    }),
+  )
+}
+
 /** Registers the tests. */
 export const signingSecretSuite = (it: Tests): void => {
   describe("WebhookStore.ensureSecret", () => {
@@ -118,5 +138,8 @@ export const signingSecretSuite = (it: Tests): void => {
   })
   describe("WebhookStore.secretOfEachKey", () => {
     tells(it)
+  })
+  describe("WebhookStore.reseal", () => {
+    reseals(it)
   })
 }

@@ -402,6 +402,33 @@ export const retryTimesKnown = 10_000
 /** Characters of a key's label. */
 export const keyLabelLength = 100
 
+/** Secrets of one account. */
+export const secretsPerAccount = 200
+
+/** Characters of a secret's name. */
+export const secretNameLength = 64
+
+/** Bytes of a secret's value (64 KiB). */
+export const secretBytes = 65_536
+
+/** Characters that a secret's value has at least. */
+export const secretLength = 8
+
+/** Characters that a secret's value has at least if it has no digits, or nothing else. */
+export const plainSecretLength = 20
+
+/** Hosts to which one secret may go. */
+export const hostsPerSecret = 20
+
+/** Secrets that a new master key seals again at a time. */
+export const secretsPerReseal = 100
+
+/** Secrets of which a process remembers when it marked their use. */
+export const secretsMarked = 10_000
+
+/** Workflows that are named as users of secrets. */
+export const secretUsersListed = 1_000
+
 /** Characters of an account's name. */
 export const accountNameLength = 120
 
@@ -422,6 +449,9 @@ export const entriesPerStatement = 1_000
 
 /** How long a replaced signing secret may stay valid: thirty days. */
 export const secretOverlapSeconds = 2_592_000
+
+/** Characters of a handler's failure that are kept. */
+export const handlerMessageLength = 2_000
 
 /** Characters of the message of a fail node. */
 export const failMessageLength = 2_000

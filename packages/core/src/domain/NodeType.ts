@@ -28,6 +28,8 @@ export interface InputPort {
   readonly schema: JsonObject
   /** Every reason why a value does not fit, as clauses without a path; empty when it fits. */
   readonly check: (value: Json) => ReadonlyArray<string>
+  /** True if a literal here may name secrets: `{{ secrets.name }}`. Records keep the expression. */
+  readonly takesSecrets?: boolean
   /** True if expressions in its literals are not computed: its handler gets texts as they are. */
   readonly isRaw?: boolean
   /**

@@ -38,6 +38,14 @@ export class Suspension {
   }
 }
 
+/** A secret of the run: its value may be sent to some hosts only. */
+export interface KnownSecret {
+  readonly name: string
+  readonly mayGoTo: (url: URL) => boolean
+  /** True if a text holds the value, in any form that programs write it in. */
+  readonly occursIn: (text: string) => boolean
+}
+
 export class CurrentNode extends Context.Service<
   CurrentNode,
   {
@@ -72,6 +80,8 @@ export class CurrentNode extends Context.Service<
      * this node. Code before the handler's first wait is watched without this call.
      */
     readonly watched: <A>(call: () => A) => A
+    /** The secrets that are known to the run; calls through the egress guard obey them. */
+    readonly confined: ReadonlyArray<KnownSecret>
     /** Adds to the cost of this node run, in credits. After a call the estimate does not count. */
     readonly charge: (credits: number) => Effect.Effect<void>
     /** Adds a line to the node's log. `Effect.log` inside a handler does the same. */

@@ -6,6 +6,7 @@ import { Digest } from "effect/crypto"
 import type { KeyStore } from "../ports/KeyStore.ts"
 import type { LedgerStore } from "../ports/LedgerStore.ts"
 import type { RunStore } from "../ports/RunStore.ts"
+import type { SecretStore } from "../ports/SecretStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { StoreManifest } from "../ports/StoreManifest.ts"
 import { Vault } from "../ports/Vault.ts"
@@ -13,6 +14,7 @@ import type { WebhookStore } from "../ports/WebhookStore.ts"
 import { WebhookTargets } from "../ports/WebhookTargets.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Accounting } from "./Accounting.ts"
+import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { GraphCache } from "./GraphCache.ts"
 import { Ids } from "./Ids.ts"
 import { Keys } from "./Keys.ts"
@@ -21,6 +23,7 @@ import { Quarantine } from "./Quarantine.ts"
 import { Runner } from "./Runner.ts"
 import type { RunNotifier } from "./RunNotifier.ts"
 import { Runs } from "./Runs.ts"
+import { Secrets } from "./Secrets.ts"
 import { StoreClock } from "./StoreClock.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
@@ -32,6 +35,7 @@ export type Engine =
   | Keys
   | Accounting
   | Webhooks
+  | Secrets
   | Quarantine
   | Runner
   | RunNotifier
@@ -45,7 +49,10 @@ export type Stores =
   | LedgerStore
   | KeyStore
   | WebhookStore
+  | SecretStore
   | StoreManifest
+
+const layerSecretSource = Layer.effect(CurrentSecrets, Secrets)
 
 /**
  * The engine with random identifiers, on the store's clock. It starts to execute the store's open
@@ -64,6 +71,8 @@ export const layer: Layer.Layer<
   Quarantine.layer,
 ).pipe(
   Layer.provideMerge(Runner.layer),
+  Layer.provide(layerSecretSource),
+  Layer.provideMerge(Secrets.layer),
   Layer.provide(GraphCache.layer),
   Layer.provideMerge(Ids.layer),
   Layer.provide(StoreClock.layerClock),

@@ -9,6 +9,7 @@
 import { Effect, Exit, Result, Schema, SchemaAST, SchemaIssue } from "effect"
 import { fromNumber } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
+import { handlerMessageLength } from "../domain/Limits.ts"
 import type { InputPort, NodeType, OutputPort, Ports } from "../domain/NodeType.ts"
 import type { RetryPolicy } from "../domain/NodePolicy.ts"
 import { problemsOfType } from "../domain/NodePolicy.ts"
@@ -51,6 +52,8 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
    * function of an input returns every reason why a start refuses a literal; see {@link InputPort}.
    */
   readonly raw?: { readonly [P in keyof I & string]?: (literal: Json) => Clauses }
+  /** Inputs whose literals may name secrets; see {@link InputPort}. */
+  readonly secrets?: ReadonlyArray<keyof I & string>
   /** The default mode first. */
   readonly modes?: ReadonlyArray<M>
   readonly join?: NodeType["join"]
@@ -99,18 +102,26 @@ const jsonSchemaOf = (schema: PortSchema): JsonObject => {
 const isOptional = (schema: PortSchema): boolean =>
   SchemaAST.isOptional(SchemaAST.toEncoded(schema.ast))
 
+/** Which inputs are special, by name. */
+interface Special {
+  readonly multiple: ReadonlySet<string>
+  readonly secrets: ReadonlySet<string>
+  readonly raw: { readonly [port: string]: InputPort["problemsOfLiteral"] }
+}
+
 const inputPort = (
   name: string,
   schema: PortSchema,
-  multiple: boolean,
-  problemsOfLiteral: InputPort["problemsOfLiteral"],
+  { multiple, raw, secrets }: Special,
 ): InputPort => {
+  const problemsOfLiteral = raw[name]
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
   return {
     name,
     required: !isOptional(schema),
-    multiple,
+    multiple: multiple.has(name),
     schema: jsonSchemaOf(schema),
+    ...(secrets.has(name) ? { takesSecrets: true } : {}),
     check: (value) => {
       const result = decode(value, all)
       return Result.isSuccess(result) ? [] : clausesOf(result.failure.issue)
@@ -137,17 +148,9 @@ const withDynamic = (ports: Ports, dynamic: DynamicPorts): Ports => {
   return { inputs, outputs }
 }
 
-const portsOf = (
-  inputs: PortFields,
-  outputs: PortFields,
-  multiple: ReadonlySet<string>,
-  raw: { readonly [port: string]: InputPort["problemsOfLiteral"] },
-): Ports => ({
+const portsOf = (inputs: PortFields, outputs: PortFields, special: Special): Ports => ({
   inputs: new Map(
-    Object.entries(inputs).map(([name, schema]) => [
-      name,
-      inputPort(name, schema, multiple.has(name), raw[name]),
-    ]),
+    Object.entries(inputs).map(([name, schema]) => [name, inputPort(name, schema, special)]),
   ),
   outputs: new Map(
     Object.entries(outputs).map(([name, schema]): [string, OutputPort] => [
@@ -160,7 +163,7 @@ const portsOf = (
 /** The sentence that the record keeps of a failure, whatever was thrown. */
 export const sentenceOf = (error: unknown): string => {
   const text = error instanceof Error ? error.message || error.name : String(error)
-  return text.trim() === "" ? "failed without a message" : text.slice(0, 2_000)
+  return text.trim() === "" ? "failed without a message" : text.slice(0, handlerMessageLength)
 }
 
 /** Makes any failure of a handler a {@link NodeError}. */
@@ -207,12 +210,11 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
   const policy = { retry: declaration.retry, timeoutMillis: declaration.timeoutMillis }
   const nonsense = problemsOfType(policy)
   if (nonsense.length > 0) throw new Error(`Node type "${key}": ${nonsense.join("; ")}`)
-  const fixed = portsOf(
-    declaration.inputs,
-    declaration.outputs,
-    new Set(declaration.multiple),
-    declaration.raw ?? {},
-  )
+  const fixed = portsOf(declaration.inputs, declaration.outputs, {
+    multiple: new Set(declaration.multiple),
+    secrets: new Set(declaration.secrets),
+    raw: declaration.raw ?? {},
+  })
   return {
     key,
     version: declaration.version ?? 1,

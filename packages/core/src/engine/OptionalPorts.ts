@@ -7,6 +7,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { KeyStore } from "../ports/KeyStore.ts"
 import { LedgerStore } from "../ports/LedgerStore.ts"
+import { SecretStore } from "../ports/SecretStore.ts"
 import { StorageError } from "../ports/StorageError.ts"
 import type { OptionalPort } from "../ports/StoreManifest.ts"
 import { StoreManifest, Unsupported } from "../ports/StoreManifest.ts"
@@ -52,8 +53,22 @@ const webhooks: Members<WebhookStore["Service"]> = {
   forget: "method",
   secrets: "method",
   secretOfEachKey: "effect",
+  sealedOtherwise: "method",
+  reseal: "method",
   ensureSecret: "method",
   rotateSecret: "method",
+}
+
+const secrets: Members<SecretStore["Service"]> = {
+  put: "method",
+  remove: "method",
+  list: "method",
+  find: "method",
+  markUsed: "method",
+  users: "method",
+  secretOfEachKey: "effect",
+  sealedOtherwise: "method",
+  reseal: "method",
 }
 
 /** A port whose every method fails. */
@@ -78,6 +93,7 @@ const portsOver = Effect.gen(function* () {
   return Context.make(KeyStore, portOf("keys", KeyStore, keys)).pipe(
     Context.add(LedgerStore, portOf("ledger", LedgerStore, ledger)),
     Context.add(WebhookStore, portOf("webhooks", WebhookStore, webhooks)),
+    Context.add(SecretStore, portOf("secrets", SecretStore, secrets)),
   )
 })
 
@@ -85,5 +101,8 @@ const portsOver = Effect.gen(function* () {
  * The optional ports of the store in use: the store's own if its manifest names them, and ports
  * that fail for the rest. If the manifest names a port that is not provided, that is a defect.
  */
-export const layer: Layer.Layer<KeyStore | LedgerStore | WebhookStore, never, StoreManifest> =
-  Layer.effectContext(portsOver)
+export const layer: Layer.Layer<
+  KeyStore | LedgerStore | WebhookStore | SecretStore,
+  never,
+  StoreManifest
+> = Layer.effectContext(portsOver)

@@ -28,7 +28,9 @@ import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { CommitBuilder } from "./internal/CommitBuilder.ts"
 import { commitDurably } from "./internal/Commit.ts"
 import { environmentOf, prepare } from "./internal/FirstStep.ts"
+import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { GraphCache } from "./GraphCache.ts"
+import { problemsOfOverrides } from "../graph/internal/SecretNames.ts"
 import { Ids } from "./Ids.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Overlay, Plan, Price } from "./internal/Plan.ts"
@@ -48,6 +50,7 @@ import { RunNotifier } from "./RunNotifier.ts"
 import { send } from "./internal/Sending.ts"
 import { cancel as cancelation } from "./internal/Step.ts"
 import { ScriptCheck } from "./internal/ScriptCheck.ts"
+import { secretCheck } from "./internal/SecretCheck.ts"
 import type { Validation } from "./internal/Validation.ts"
 import { validationOf } from "./internal/Validation.ts"
 import { makeAdmit } from "./Webhooks.ts"
@@ -176,6 +179,7 @@ const servicesOf = Effect.all({
   clock: Clock.Clock,
   admit: makeAdmit,
   scripts: Effect.map(CurrentEvaluator, (evaluator) => new ScriptCheck(evaluator)),
+  secrets: Effect.map(CurrentSecrets, secretCheck),
 })
 type Services = Effect.Success<typeof servicesOf>
 
@@ -227,7 +231,7 @@ const newRunOf = (
 
 /** What a start is made of, or everything that stands against it. Stores nothing. */
 const planOf = Effect.fnUntraced(function* (
-  { graphs, priceList, runs, scripts }: Services,
+  { graphs, priceList, runs, scripts, secrets }: Services,
   { account, request }: Pick<Asked, "account" | "request">,
   workflow: Workflow,
   id: RunId,
@@ -244,7 +248,11 @@ const planOf = Effect.fnUntraced(function* (
     const graph = Result.flatMap(made, (each) => each.graph)
     if (Result.isFailure(made) || Result.isFailure(graph)) return made
     const { definition } = made.success
-    const problems = yield* scripts.problemsOf(account, definition, graph.success)
+    const problems = [
+      ...(yield* scripts.problemsOf(account, definition, graph.success)),
+      ...(yield* secrets.problemsOf(account, graph.success)),
+      ...problemsOfOverrides(workflow.nodes, overlay.nodeOverrides),
+    ]
     return problems.length === 0 ? made : Result.fail(problems)
   }
   const upstream = upstreamOf(workflow, singleNodeId)

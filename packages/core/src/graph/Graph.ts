@@ -16,6 +16,7 @@ import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
 import type { NodePlan, Wiring } from "./internal/NodePlan.ts"
 import { planOf, problemOfInput, problemOfOutput } from "./internal/NodePlan.ts"
+import { secretsOf, type SecretReference } from "./internal/SecretNames.ts"
 import { type Problem, problemOfNode } from "./internal/Problem.ts"
 import { countOf, problemOfCount, surroundingsOf, withScope } from "./internal/Scope.ts"
 
@@ -46,6 +47,8 @@ export interface Graph {
   readonly outEdges: Int32Array
   /** True if some node has JavaScript to compute. */
   readonly hasScripts: boolean
+  /** Where it names secrets. */
+  readonly secrets: ReadonlyArray<SecretReference>
 }
 
 /**
@@ -203,6 +206,7 @@ const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Graph => {
     outStart: out.start,
     outEdges: out.edges,
     hasScripts: plans.some(isScripted),
+    secrets: plans.flatMap(secretsOf),
   }
 }
 

@@ -14,6 +14,7 @@ export const optionalPorts = {
   keys: "API keys and accounts",
   ledger: "credits",
   webhooks: "deliveries of webhooks",
+  secrets: "secrets of accounts",
 } as const
 
 /** A port that a store may leave out. */
@@ -39,7 +40,7 @@ export class StoreManifest extends Context.Service<StoreManifest, Manifest>()(
 /** The store does not have the port that a call needs. This is the cause of a `StorageError`. */
 export class Unsupported extends Schema.TaggedError<Unsupported>()("Unsupported", {
   store: Schema.String,
-  port: Schema.Literals(["keys", "ledger", "webhooks"]),
+  port: Schema.Literals(["keys", "ledger", "webhooks", "secrets"]),
 }) {
   override get message(): string {
     return (

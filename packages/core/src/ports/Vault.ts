@@ -1,5 +1,5 @@
 /**
- * The port that encrypts small secrets: signing secrets and the headers of webhooks.
+ * The port that encrypts small texts: secrets of accounts, signing secrets, headers of webhooks.
  *
  * Guarantees: a sealed text reveals nothing about the secret, and it opens only with the purpose
  * that it was sealed with. Leaves out: the cipher and its key; `@millrace/webhooks` has both.

@@ -141,6 +141,13 @@ export class WebhookStore extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<StoredSecret>, StorageError>
     /** For each master key that sealed live secrets of any account, one of those secrets. */
     readonly secretOfEachKey: Effect.Effect<ReadonlyArray<StoredSecret>, StorageError>
+    /** At most so many live secrets of any account that other keys than this one have sealed. */
+    readonly sealedOtherwise: (
+      keyName: string,
+      limit: number,
+    ) => Effect.Effect<ReadonlyArray<StoredSecret>, StorageError>
+    /** Replaces a seal, if it is still the stored one. */
+    readonly reseal: (secret: StoredSecret, sealed: string) => Effect.Effect<void, StorageError>
     /** Stores a secret unless the account has a live one; returns the live ones. */
     readonly ensureSecret: (
       secret: StoredSecret,

@@ -2,6 +2,7 @@
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { CurrentSecrets } from "@millrace/core/engine/CurrentSecrets"
 import { CurrentEvaluator } from "@millrace/core/ports/Evaluator"
 import { Json } from "@millrace/core/domain/Json"
 import { assert, describe, it } from "@effect/vitest"
@@ -141,8 +142,8 @@ describe("a handler that a step has called", () => {
     Effect.gen(function* () {
       const [clock, types] = [yield* Clock.Clock, yield* NodeTypes]
       const run = behindGate(1)
-      const evaluator = yield* CurrentEvaluator
-      const shared = { types, clock, evaluator, handlers: new Handlers() }
+      const [evaluator, secrets] = [yield* CurrentEvaluator, yield* CurrentSecrets]
+      const shared = { types, clock, evaluator, secrets, handlers: new Handlers() }
       const { compute } = new RunExecution(run.state, shared, () => assert.fail("it told of it"))
       const { commit } = run.step(2, [run.completes("gate", 2)], { compute })
       assert.strictEqual(commit.run.actualCredits, 3_000_000)

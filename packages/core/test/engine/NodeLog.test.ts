@@ -9,7 +9,7 @@ import { NodeLog, nodeLogger } from "../../src/engine/internal/NodeLog.ts"
 const full = "The log of this node is full; further lines are dropped"
 
 const logOf = (limits = {}, earlier: ReadonlyArray<LogLine> | null = null) =>
-  new NodeLog({ ...defaultLimits, ...limits }, 3, () => 9, earlier)
+  new NodeLog({ limits: { ...defaultLimits, ...limits }, attempt: 3, earlier }, () => 9)
 
 const texts = (log: NodeLog) => log.close()?.map(({ message }) => message)
 

@@ -3,6 +3,7 @@ import { AccountId } from "@millrace/core/domain/Id"
 import * as OptionalPorts from "@millrace/core/engine/OptionalPorts"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
+import { SecretStore } from "@millrace/core/ports/SecretStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { OptionalPort } from "@millrace/core/ports/StoreManifest"
 import { StoreManifest } from "@millrace/core/ports/StoreManifest"
@@ -28,11 +29,21 @@ describe("OptionalPorts.layer", () => {
   it.effect("refuses every operation of the ports that the store does not have", () =>
     Effect.gen(function* () {
       const own = yield* Effect.provide(
-        Effect.all([KeyStore, LedgerStore, WebhookStore]),
+        Effect.all([KeyStore, LedgerStore, WebhookStore, SecretStore]),
         Memory.layer,
       )
-      const ports = [yield* KeyStore, yield* LedgerStore, yield* WebhookStore] as const
-      const kept = ["API keys and accounts", "credits", "deliveries of webhooks"]
+      const ports = [
+        yield* KeyStore,
+        yield* LedgerStore,
+        yield* WebhookStore,
+        yield* SecretStore,
+      ] as const
+      const kept = [
+        "API keys and accounts",
+        "credits",
+        "deliveries of webhooks",
+        "secrets of accounts",
+      ]
       for (const [index, port] of ports.entries()) {
         const failures = yield* failuresOf(port)
         for (const [name, member] of Object.entries(own[index]!)) {

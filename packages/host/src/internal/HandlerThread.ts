@@ -22,6 +22,7 @@ const tell = (news: ThreadNews): void => parentPort?.postMessage(news, [])
 const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
   let lines = 0
   return CurrentNode.of({
+    confined: [],
     ...current,
     accountId: AccountId.make(current.accountId),
     workflowId: WorkflowId.make(current.workflowId),

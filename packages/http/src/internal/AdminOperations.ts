@@ -1,6 +1,6 @@
 /**
- * The admin operations: on accounts and their keys, on credits, on deliveries and signing secrets,
- * and on runs in quarantine.
+ * The admin operations: on accounts and their keys, on credits, on secrets, on deliveries and
+ * signing secrets, and on runs in quarantine.
  */
 import type { QuarantinedRun } from "@millrace/api/AdminQuarantineWire"
 import type { Delivery, DeliveryItem } from "@millrace/core/domain/Delivery"
@@ -10,6 +10,7 @@ import { csvHead, csvLineOf } from "@millrace/core/domain/StatementCsv"
 import { Accounting } from "@millrace/core/engine/Accounting"
 import { Keys } from "@millrace/core/engine/Keys"
 import { Quarantine } from "@millrace/core/engine/Quarantine"
+import { Secrets } from "@millrace/core/engine/Secrets"
 import type { SigningSecret } from "@millrace/core/engine/Webhooks"
 import { overlapMillis, Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Suspect } from "@millrace/core/ports/RunStore"
@@ -145,6 +146,27 @@ const makeWebhooks = Effect.gen(function* () {
   } satisfies OperationsOf<"webhooks">
 })
 
+const makeSecrets = Effect.gen(function* () {
+  const keys = yield* Keys
+  const secrets = yield* Secrets
+
+  /** The account. Fails if there is none. */
+  const existing = (call: ById) => Effect.as(keys.list(accountOf(call)), accountOf(call))
+
+  return {
+    list: (call) => Effect.map(Effect.flatMap(existing(call), secrets.list), itemsOf),
+    set: Effect.fnUntraced(function* (call) {
+      const { hosts, value } = call.payload
+      const account = yield* existing(call)
+      const secret = { name: call.params.name, value: Redacted.make(value), hosts }
+      return valueOf(yield* secrets.set(account, secret))
+    }),
+    remove: Effect.fnUntraced(function* (call) {
+      return valueOf(yield* secrets.remove(yield* existing(call), call.params.name))
+    }),
+  } satisfies OperationsOf<"secrets">
+})
+
 /** A run in quarantine on the wire. */
 const shownRun = ({ holder, record }: Suspect): QuarantinedRun => {
   const { accountId, createdAt, id, losses, status, workflowId, workflowName } = record.run
@@ -182,6 +204,7 @@ export const make = Effect.gen(function* () {
     credits: yield* makeCredits,
     audit: { audit: () => Effect.map(accounting.audit, valueOf) },
     webhooks: yield* makeWebhooks,
+    secrets: yield* makeSecrets,
     quarantine: yield* makeQuarantine,
   }
   return groups

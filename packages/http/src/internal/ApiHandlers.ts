@@ -148,5 +148,6 @@ export const layerAdmin = Layer.mergeAll(
   layerOfAdmin("credits"),
   layerOfAdmin("audit"),
   layerOfAdmin("webhooks"),
+  layerOfAdmin("secrets"),
   layerOfAdmin("quarantine"),
 )

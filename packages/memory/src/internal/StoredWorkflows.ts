@@ -82,6 +82,14 @@ export class Drawings {
     )
   }
 
+  /** All workflows of an account, by identifier. */
+  all(account: AccountId): ReadonlyArray<Workflow> {
+    const entries = [...this.#entries.values()].map(({ workflow }) => workflow)
+    return entries
+      .filter(({ accountId }) => accountId === account)
+      .toSorted((left, right) => (left.id < right.id ? -1 : 1))
+  }
+
   #own(account: AccountId, id: WorkflowId): Entry | undefined {
     const entry = this.#entries.get(id)
     return entry?.workflow.accountId === account ? entry : undefined

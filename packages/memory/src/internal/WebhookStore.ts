@@ -31,6 +31,19 @@ class Secrets {
     return [...new Map(live.map((each) => [keyOf(each), each])).values()]
   }
 
+  sealedOtherwise(keyName: string, limit: number, now: Timestamp): ReadonlyArray<StoredSecret> {
+    const live = [...this.#byAccount.keys()].flatMap((account) => this.live(account, now))
+    return live.filter((each) => keyOf(each) !== keyName).slice(0, limit)
+  }
+
+  reseal({ accountId, id, sealed }: StoredSecret, next: string): void {
+    const secrets = this.#byAccount.get(accountId) ?? []
+    const resealed = secrets.map((each) =>
+      each.id === id && each.sealed === sealed ? { ...each, sealed: next } : each,
+    )
+    this.#byAccount.set(accountId, resealed)
+  }
+
   ensure(secret: StoredSecret, now: Timestamp): ReadonlyArray<StoredSecret> {
     const live = this.live(secret.accountId, now)
     return live.length > 0 ? live : this.#set(secret, [])
@@ -84,6 +97,8 @@ const make = Effect.gen(function* () {
     forget: (endedMillis, limit) => at((now) => deliveries.forget(now - endedMillis, limit)),
     secrets: (account) => at((now) => secrets.live(account, now)),
     secretOfEachKey: at((now) => secrets.ofEachKey(now)),
+    sealedOtherwise: (keyName, limit) => at((now) => secrets.sealedOtherwise(keyName, limit, now)),
+    reseal: (secret, sealed) => Effect.sync(() => secrets.reseal(secret, sealed)),
     ensureSecret: (secret) => at((now) => secrets.ensure(secret, now)),
     rotateSecret: (secret, overlapMillis) =>
       at((now) => secrets.rotate(secret, now + overlapMillis, now)),

@@ -40,7 +40,7 @@ const portMap = (type: string, schemas: PortSchemas): PortMap =>
 const portsOf = (
   inputs: PortMap,
   outputs: PortMap,
-  { multiple = [], raw = [] }: Pick<AnyOptions, "multiple" | "raw">,
+  { multiple = [], raw = [], secrets = [] }: Pick<AnyOptions, "multiple" | "raw" | "secrets">,
 ): Ports => ({
   inputs: new Map(
     Array.from(inputs, ([name, port]) => [
@@ -52,6 +52,7 @@ const portsOf = (
         schema: port.readSchema,
         check: (value) => check(port, value),
         ...(raw.includes(name) ? { isRaw: true } : {}),
+        ...(secrets.includes(name) ? { takesSecrets: true } : {}),
       },
     ]),
   ),

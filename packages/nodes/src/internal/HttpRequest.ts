@@ -180,6 +180,7 @@ export const httpRequest = define({
       }),
     ),
   },
+  secrets: ["headers"],
   outputs: {
     response: Schema.Struct({
       status: Schema.Int,

@@ -32,6 +32,10 @@ SELECT ${secret} AS value FROM (
   SELECT DISTINCT ON (${keyName}) * FROM webhook_secrets WHERE ${isLive} ORDER BY ${keyName}
 ) s`
 
+const otherwiseStatement = `
+SELECT ${secret} AS value FROM webhook_secrets s
+WHERE ${isLive} AND ${keyName} <> $1 ORDER BY id LIMIT $2`
+
 const insertStatement = Rows.insert("webhook_secrets", DeliveryRows.secrets)
 
 const expireStatement = `
@@ -58,6 +62,11 @@ export const make = (sql: SqlClient) => {
   return {
     secrets: live,
     secretOfEachKey: values<StoredSecret>(sql, ofEachKeyStatement),
+    sealedOtherwise: (name, limit) => values<StoredSecret>(sql, otherwiseStatement, [name, limit]),
+    reseal: ({ id, sealed }, next) =>
+      Effect.asVoid(
+        sql`UPDATE webhook_secrets SET sealed = ${next} WHERE id = ${id} AND sealed = ${sealed}`,
+      ),
     ensureSecret: (added) =>
       alone(
         added,

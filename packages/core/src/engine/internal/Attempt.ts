@@ -26,7 +26,8 @@ import { sentenceOf } from "../NodeDefinition.ts"
 import { NodeLog } from "./NodeLog.ts"
 import type { Executable } from "../NodeTypes.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
-import type { Given } from "./Inputs.ts"
+import type { Given, NoInputs } from "./Inputs.ts"
+import type { RunSecrets } from "./RunSecrets.ts"
 import type { Ready } from "./RunState.ts"
 
 /** What every end of an attempt tells. */
@@ -66,6 +67,8 @@ export interface AttemptRequest {
   readonly inputs: JsonObject
   readonly given: Ready["given"]
   readonly evaluator: Evaluator
+  /** The secrets of the run; `undefined` if its graph names none. */
+  readonly secrets: RunSecrets | undefined
   /** What the attempt left behind when it suspended itself. */
   readonly state: Json | undefined
   /** The message that ended its wait. */
@@ -195,6 +198,24 @@ const suspend = (wait: Wait, state: Json): Effect.Effect<never> => {
   return Effect.die(new Suspension({ until, for: wait.for }, kept.success))
 }
 
+/** The outcome of an attempt without secrets. */
+const masked = (outcome: AttemptOutcome, secrets: RunSecrets): AttemptOutcome => {
+  switch (outcome._tag) {
+    case "Completed":
+      return { ...outcome, output: secrets.json(outcome.output) }
+    case "Failed":
+      return { ...outcome, error: secrets.sentence(outcome.error) }
+    case "Suspended": {
+      const { state, wait } = outcome
+      const name = wait.for === undefined ? {} : { for: secrets.text(wait.for) }
+      return { ...outcome, state: secrets.json(state), wait: { ...wait, ...name } }
+    }
+  }
+}
+
+const noInputs = ({ error: message, isRetryable: retryable }: NoInputs) =>
+  Exit.fail(new NodeError({ message, retryable }))
+
 /** One attempt of a node. Mutable. */
 export class Attempt {
   readonly number: number
@@ -209,7 +230,7 @@ export class Attempt {
     this.number = request.attempt
     this.#request = request
     this.#now = () => clock.currentTimeMillisUnsafe()
-    this.#log = new NodeLog(request.limits, request.attempt, this.#now, request.earlier)
+    this.#log = new NodeLog(request, this.#now)
     this.#current = this.#currentOf(request)
   }
 
@@ -224,7 +245,7 @@ export class Attempt {
    */
   call(): Effect.Effect<JsonObject, unknown, unknown> {
     const { evaluator, given, inputs, run } = this.#request
-    if (given === undefined) return this.#handle(inputs)
+    if (given === undefined) return this.#knowing(inputs)
     if (!("calls" in given)) return this.#take(given)
     const { calls: scripts, finish } = given
     const { accountId: account, definitionId } = run
@@ -236,9 +257,33 @@ export class Attempt {
   /** Calls the handler with what expressions gave. */
   #take(given: Given): Effect.Effect<JsonObject, unknown, unknown> {
     this.#given = given
-    if (Result.isSuccess(given.inputs)) return this.#handle(given.inputs.success)
-    const { error: message, isRetryable: retryable } = given.inputs.failure
-    return Exit.fail(new NodeError({ message, retryable }))
+    if (Result.isFailure(given.inputs)) return noInputs(given.inputs.failure)
+    const { secrets } = this.#request
+    if (given.secrets === undefined || secrets === undefined) {
+      return this.#knowing(given.inputs.success)
+    }
+    const { names, reveal } = given.secrets
+    return Effect.flatMap(secrets.open(names), (values) =>
+      Result.match(reveal(values), {
+        onFailure: noInputs,
+        onSuccess: (inputs) => this.#handle(inputs),
+      }),
+    )
+  }
+
+  /**
+   * Calls a handler that is given no secret. What it reads from elsewhere may hold one that another
+   * node of the run was given, so they have to be known before it is called.
+   */
+  #knowing(inputs: JsonObject): Effect.Effect<JsonObject, unknown, unknown> {
+    const { node, secrets } = this.#request
+    if (secrets === undefined || secrets.isOpen || node.type.effects === "none") {
+      return this.#handle(inputs)
+    }
+    return Effect.andThen(
+      Effect.ignore(secrets.open([])),
+      Effect.suspend(() => this.#handle(inputs)),
+    )
   }
 
   #handle(inputs: JsonObject): Effect.Effect<JsonObject, unknown, unknown> {
@@ -255,8 +300,11 @@ export class Attempt {
     return Context.add(outer, CurrentNode, this.#current)
   }
 
-  #currentOf({ attempt, message, node, run, state, watched }: AttemptRequest) {
+  #currentOf({ attempt, message, node, run, secrets, state, watched }: AttemptRequest) {
     return CurrentNode.of({
+      get confined() {
+        return secrets?.confined ?? []
+      },
       accountId: run.accountId,
       workflowId: run.workflowId,
       runId: run.id,
@@ -281,7 +329,9 @@ export class Attempt {
   /** What the handler's end means. */
   end(exit: Exit.Exit<JsonObject, unknown>): AttemptOutcome {
     const { limits, node } = this.#request
-    return outcomeOf(exit, node.ports, limits, this.#ended())
+    const outcome = outcomeOf(exit, node.ports, limits, this.#ended())
+    const { secrets } = this.#request
+    return secrets === undefined ? outcome : masked(outcome, secrets)
   }
 
   /**

@@ -19,6 +19,7 @@ import type { Literal, PlacedExpression } from "../../graph/internal/Literal.ts"
 import { Filler, shortened } from "../../graph/internal/Literal.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import type { PlainPath } from "../../graph/internal/PlainPath.ts"
+import { secretOf } from "../../graph/internal/SecretNames.ts"
 import { missingPart, readPath } from "../../graph/internal/PlainPath.ts"
 import type { Evaluated, ScriptCall } from "../../ports/Evaluator.ts"
 
@@ -48,6 +49,15 @@ export interface Given {
   readonly inputs: Result.Result<JsonObject, NoInputs>
   /** What the node puts out if it fails; `undefined` if its drawing says. */
   readonly fallback: Result.Result<JsonObject, string> | undefined
+  /** The secrets among the inputs, which hold their expressions; `undefined` for none. */
+  readonly secrets?: SecretInputs | undefined
+}
+
+/** Inputs with secrets. */
+export interface SecretInputs {
+  readonly names: ReadonlyArray<string>
+  /** The inputs with these values in the place of the expressions. */
+  readonly reveal: (values: ReadonlyMap<string, string>) => Given["inputs"]
 }
 
 /** What is left to compute before a node's handler can be called. */
@@ -119,6 +129,7 @@ interface Open {
   readonly literal: Literal
   readonly values: Array<Json | undefined>
   readonly scripts: Array<{ readonly place: number; readonly call: number }>
+  readonly secrets: Array<{ readonly place: number; readonly name: string }>
 }
 
 /** Computes the literals of one node. Mutable. */
@@ -153,12 +164,17 @@ class Inputs {
 
   /** Reads what is plain, and prepares what is not. */
   #read(what: Open["what"], port: string, literal: Literal): void {
-    const open: Open = { what, port, literal, values: [], scripts: [] }
+    const open: Open = { what, port, literal, values: [], scripts: [], secrets: [] }
     this.#open.push(open)
     for (const [place, expression] of literal.expressions.entries()) {
       const { meaning, text } = expression
       const fail = (clause: string) => this.#fail(what, named(what, port, text) + clause)
-      if (meaning._tag === "Constant") open.values[place] = meaning.value
+      const secret = secretOf(expression)
+      if (secret !== undefined) {
+        // What is recorded is the expression.
+        open.values[place] = `{{ ${text} }}`
+        open.secrets.push({ place, name: secret })
+      } else if (meaning._tag === "Constant") open.values[place] = meaning.value
       else if (meaning._tag === "Path") {
         const value = readPath(meaning.path, rootOf(meaning.path, this.#scope))
         if (Result.isFailure(value)) fail(value.failure)
@@ -198,16 +214,22 @@ class Inputs {
   }
 
   #fill(): Given {
-    return { inputs: this.#inputs(), fallback: this.#fallback() }
+    const secrets = this.#open.flatMap((open) => open.secrets.map(({ name }) => name))
+    const given = { inputs: this.#inputs(), fallback: this.#fallback() }
+    if (secrets.length === 0) return given
+    const reveal = (values: ReadonlyMap<string, string>) => this.#inputs(values)
+    return { ...given, secrets: { names: [...new Set(secrets)], reveal } }
   }
 
-  #inputs(): Given["inputs"] {
+  #inputs(secret?: ReadonlyMap<string, string>): Given["inputs"] {
     if (this.#inputError !== undefined) return Result.fail(this.#inputError)
     const filler = new Filler()
     const filled = new Map<string, Json | undefined>()
-    for (const { literal, port, values, what } of this.#open) {
+    for (const { literal, port, secrets, values, what } of this.#open) {
       if (what !== "input") continue
-      const value = filler.fill(literal, values)
+      const all = [...values]
+      for (const { name, place } of secrets) all[place] = secret?.get(name) ?? all[place]
+      const value = filler.fill(literal, all)
       if (Result.isFailure(value)) return refuse(`input ${quoted(port)}: ${value.failure}`)
       if (value.success === undefined && this.#node.ports.inputs.get(port)!.required) {
         return refuse(this.#missing(port, literal))

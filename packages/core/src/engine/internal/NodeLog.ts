@@ -15,24 +15,36 @@ import { CurrentNode } from "../CurrentNode.ts"
 const sizeOf = (message: string, data: Json | undefined): number =>
   message.length + (data === undefined ? 0 : JSON.stringify(data).length)
 
+/** Puts something else in the place of secrets. */
+interface Mask {
+  readonly text: (text: string) => string
+  readonly json: (value: Json) => Json
+}
+
+/** What a log needs to know of its attempt. */
+export interface Logged {
+  readonly limits: Limits
+  readonly attempt: number
+  /** The lines of earlier attempts; they count against the same limits. */
+  readonly earlier: ReadonlyArray<LogLine> | null
+  /** Masks secrets. */
+  readonly secrets?: Mask | undefined
+}
+
 /** Collects the lines of one node run. */
 export class NodeLog {
   readonly #limits: Limits
   readonly #attempt: number
   readonly #now: () => Timestamp
+  readonly #secrets: Logged["secrets"]
   readonly #lines: Array<LogLine>
   #bytes = 0
   #full: boolean
 
-  /** `earlier` are the lines of earlier attempts; they count against the same limits. */
-  constructor(
-    limits: Limits,
-    attempt: number,
-    now: () => Timestamp,
-    earlier: ReadonlyArray<LogLine> | null,
-  ) {
+  constructor({ attempt, earlier, limits, secrets }: Logged, now: () => Timestamp) {
     this.#limits = limits
     this.#attempt = attempt
+    this.#secrets = secrets
     this.#now = now
     this.#lines = earlier === null ? [] : [...earlier]
     for (const { data, message } of this.#lines) this.#bytes += sizeOf(message, data)
@@ -51,7 +63,9 @@ export class NodeLog {
       return
     }
     this.#bytes += size
-    this.#push(level, message, hasData ? data : undefined)
+    const text = this.#secrets?.text(message) ?? message
+    const value = hasData ? data : undefined
+    this.#push(level, text, value === undefined ? value : (this.#secrets?.json(value) ?? value))
   }
 
   /** The lines so far, `null` when there are none. What comes later belongs to nobody. */

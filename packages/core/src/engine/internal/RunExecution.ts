@@ -13,12 +13,14 @@ import type { Message } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import { never } from "../../domain/Timestamp.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
+import type { SecretSource } from "../CurrentSecrets.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import { monotonicMillis } from "../StoreClock.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
 import { Attempt } from "./Attempt.ts"
 import type { Compute } from "./ComputedNodes.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
+import { RunSecrets } from "./RunSecrets.ts"
 import type { RunState, Started } from "./RunState.ts"
 import { isListening } from "./RunState.ts"
 import type { Signal, Step } from "./Step.ts"
@@ -29,6 +31,7 @@ export interface Shared {
   readonly handlers: Handlers
   readonly clock: Clock.Clock
   readonly evaluator: Evaluator
+  readonly secrets: SecretSource
 }
 
 type HandlerExit = Exit.Exit<JsonObject, unknown>
@@ -75,12 +78,19 @@ export class RunExecution {
   #offset: number | undefined
   /** A handler may end its own run while it is called, for example by canceling it. */
   #isClosed = false
+  /** None if the graph of the run names no secrets. */
+  readonly #secrets: RunSecrets | undefined
 
   /** Calls `wake` when something has happened to the run. */
   constructor(progress: RunState, shared: Shared, wake: () => void) {
     this.progress = progress
     this.#shared = shared
     this.#wake = wake
+    const { graph, run } = progress
+    const names = [...new Set(graph.secrets.map(({ name }) => name))]
+    if (names.length > 0) {
+      this.#secrets = new RunSecrets(shared.secrets, run.accountId, names)
+    }
     progress.spent = (index, attempt) => {
       const running = this.#running.get(index)?.attempt
       return running?.number === attempt ? running.charged : 0
@@ -249,6 +259,7 @@ export class RunExecution {
       inputs,
       given,
       evaluator,
+      secrets: this.#secrets,
       state,
       message: message === undefined ? undefined : held.get(message),
       earlier: priorAttempts.get(index)?.logs ?? null,

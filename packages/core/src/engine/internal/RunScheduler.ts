@@ -21,6 +21,7 @@ import { CurrentEvaluator } from "../../ports/Evaluator.ts"
 import { RunStore } from "../../ports/RunStore.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { NodeTypes } from "../NodeTypes.ts"
+import { CurrentSecrets } from "../CurrentSecrets.ts"
 import type { RunNotifier } from "../RunNotifier.ts"
 import { commitStep } from "./Commit.ts"
 import type { Prepared } from "./FirstStep.ts"
@@ -120,7 +121,9 @@ export class RunScheduler {
     this.#store = Context.get(context, RunStore)
     const types = Context.get(context, NodeTypes)
     const clock = Context.get(context, Clock.Clock)
-    this.#shared = { types, handlers, clock, evaluator: Context.get(context, CurrentEvaluator) }
+    const evaluator = Context.get(context, CurrentEvaluator)
+    const secrets = Context.get(context, CurrentSecrets)
+    this.#shared = { types, handlers, clock, evaluator, secrets }
     this.#fork = Effect.runForkWith(context)
     this.#dispatcher = Context.get(context, Scheduler.Scheduler).makeDispatcher()
   }

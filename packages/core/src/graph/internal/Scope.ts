@@ -16,6 +16,7 @@ import type { Literal, Needs, PlacedExpression } from "./Literal.ts"
 import type { Reference } from "./Names.ts"
 import { globalNames, isBareName, roots } from "./Names.ts"
 import { groupBy } from "./Adjacency.ts"
+import { problemOfSecret } from "./SecretNames.ts"
 import type { NodePlan, Wiring } from "./NodePlan.ts"
 import { type Problem, problemOfNode } from "./Problem.ts"
 
@@ -82,7 +83,10 @@ class Judge {
   resolve(port: string, what: string, literal: Literal): Literal {
     const expressions = literal.expressions.map((expression) => {
       for (const reference of expression.references) {
-        const reason = this.#reasonAgainst(reference, port, what)
+        const isSecret = !reference.isNode && reference.name === "secrets" && !reference.isOwn
+        const reason = isSecret
+          ? problemOfSecret(expression, this.#plan.ports, port, what)
+          : this.#reasonAgainst(reference, port, what)
         if (reason !== undefined) this.#refuse(port, what, expression.place, reference.at, reason)
       }
       const isScript = expression.meaning._tag === "Script"
@@ -127,7 +131,6 @@ class Judge {
       const draw = `draw an edge to the input ${quoted(defaultInput)} of ${this.#id}`
       return isThere || isOwn ? undefined : `no edge brings input; ${draw}`
     }
-    if (!isNode && name === "secrets") return "there are no secrets"
     if (!isNode && (roots.has(name) || globalNames.has(name))) return undefined
     if (isOwn || this.#isBefore(name)) return undefined
     return this.#around.indexOf.has(name) ? this.#notBefore(name) : this.#unknown(name, isNode)

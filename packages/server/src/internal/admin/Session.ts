@@ -101,11 +101,11 @@ const open = Effect.fnUntraced(function* (
 })
 
 /** Does a command's work. Every failure becomes a `CommandFailed`. */
-export const run = <A>(
+export const run = <A, R>(
   target: ConfigTarget,
   json: boolean,
-  work: (session: Session) => Effect.Effect<A, Failure, Scope.Scope>,
-): Effect.Effect<A, CommandFailed> =>
+  work: (session: Session) => Effect.Effect<A, Failure, R | Scope.Scope>,
+): Effect.Effect<A, CommandFailed, Exclude<R, Scope.Scope>> =>
   work({ open: open(target), json }).pipe(
     Effect.scoped,
     Effect.mapError((failure) =>

@@ -11,6 +11,7 @@ import { Ids } from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
 import { Quarantine } from "@millrace/core/engine/Quarantine"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
+import { Secrets } from "@millrace/core/engine/Secrets"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
 import { Vault, VaultClosed } from "@millrace/core/ports/Vault"
@@ -94,7 +95,13 @@ const layerTargets = ({ hooks }: LocalTarget) =>
 
 /** The services of the operations, on the store's clock. None of them executes a run. */
 const servicesOver = (stores: Context.Context<Stores>, target: LocalTarget) =>
-  Layer.mergeAll(Keys.layer, Accounting.layer, Quarantine.layer, Webhooks.layer).pipe(
+  Layer.mergeAll(
+    Keys.layer,
+    Accounting.layer,
+    Quarantine.layer,
+    Secrets.layer,
+    Webhooks.layer,
+  ).pipe(
     Layer.provide([layerVault(target), layerTargets(target), Digest.layerWebCrypto]),
     Layer.provide([Ids.layer, RunNotifier.layer, StoreClock.layerClock]),
     Layer.provideMerge(StoreClock.layer),

@@ -13,7 +13,7 @@ import { describe } from "./Description.ts"
 import * as Flags from "./Flags.ts"
 
 /** The work of a command, or the reason why it was not done. */
-type Work = Effect.Effect<unknown, Failure, Scope.Scope>
+type Work = Effect.Effect<unknown, Failure, Scope.Scope | Command.Environment>
 
 /** Makes commands whose work is in one module. */
 export const commandsOf =

@@ -19,6 +19,7 @@ import { doctor } from "./DoctorCommand.ts"
 import { keys } from "./KeysCommand.ts"
 import { nodes } from "./NodesCommand.ts"
 import { quarantine } from "./QuarantineCommand.ts"
+import { secrets } from "./SecretsCommand.ts"
 import { serve } from "./ServeCommand.ts"
 import { CommandFailed } from "../../CommandFailed.ts"
 import { version } from "../Version.ts"
@@ -34,6 +35,7 @@ const millrace = Command.make("millrace").pipe(
     keys,
     accounts,
     credits,
+    secrets,
     webhooks,
     quarantine,
     doctor,

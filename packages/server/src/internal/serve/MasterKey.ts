@@ -4,7 +4,6 @@
  * Guarantees: a server starts only if its key opens the secrets that are sealed in its store.
  */
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import type { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { KeySource, MasterKeyRefused } from "@millrace/host/MasterKey"
 import * as MasterKey from "@millrace/host/MasterKey"
 import { Effect, type Redacted } from "effect"
@@ -37,7 +36,7 @@ const lost =
 /** The key of a server on a database. Fails if the key does not open the secrets sealed there. */
 export const check = (
   given: Redacted.Redacted,
-): Effect.Effect<Redacted.Redacted, CommandFailed | StorageError, WebhookStore> =>
+): Effect.Effect<Redacted.Redacted, CommandFailed | StorageError, MasterKey.SealedStores> =>
   MasterKey.ensureOpens(
     { given },
     `${variable} does not open the signing secrets in this database: set the key that sealed ` +
@@ -47,7 +46,7 @@ export const check = (
 /** Like {@link ensure}. Fails if the key does not open the secrets sealed in the folder. */
 export const ensureOpens = (
   where: Where,
-): Effect.Effect<Redacted.Redacted, CommandFailed | StorageError, WebhookStore> =>
+): Effect.Effect<Redacted.Redacted, CommandFailed | StorageError, MasterKey.SealedStores> =>
   MasterKey.ensureOpens(
     sourceOf(where),
     `${variable} does not open the signing secrets in ${where.data}: ` +

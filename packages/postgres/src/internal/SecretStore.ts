@@ -1,0 +1,116 @@
+/**
+ * The store of secrets on Postgres.
+ *
+ * Guarantees: an account adds one secret at a time, so it never has too many. Leaves out: sealing.
+ */
+import { PgTypes } from "@effect/sql-pg"
+import type { AccountId } from "@millrace/core/domain/Id"
+import { secretsPerAccount, secretUsersListed } from "@millrace/core/domain/Limits"
+import type { Secret } from "@millrace/core/domain/Secret"
+import type { SealedSecret, SecretUser } from "@millrace/core/ports/SecretStore"
+import { SecretStore, TooManySecrets } from "@millrace/core/ports/SecretStore"
+import { Effect, Layer, Option, Result } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { millisOf } from "./DatabaseClock.ts"
+import { databasePort } from "./DatabaseError.ts"
+import type { Table } from "./Rows.ts"
+import * as Rows from "./Rows.ts"
+import { optional, values } from "./Statements.ts"
+
+const shown: Table<Secret> = [
+  ...Rows.texts<Secret>("name"),
+  ...Rows.columns("json")<Secret>("hosts"),
+  ...Rows.int8s<Secret>("createdAt", "updatedAt", "lastUsedAt"),
+]
+
+const stored: Table<SealedSecret> = [
+  ...shown,
+  ...Rows.texts<SealedSecret>("accountId", "sealed"),
+] as Table<SealedSecret>
+
+const shownObject = Rows.object(shown, "s")
+const storedObject = Rows.object(stored, "s")
+
+const putStatement = `
+WITH put AS (
+  ${Rows.insert("secrets", stored)}
+  ON CONFLICT (account_id, name) DO UPDATE SET hosts = excluded.hosts, sealed = excluded.sealed,
+    updated_at = excluded.updated_at
+  RETURNING *
+)
+SELECT ${shownObject} AS value FROM put s`
+
+const countStatement = `SELECT count(*)::int AS value FROM secrets
+  WHERE account_id = $1 AND name <> $2`
+
+const listStatement = `SELECT ${shownObject} AS value FROM secrets s
+  WHERE account_id = $1 ORDER BY name`
+
+const findStatement = `SELECT ${storedObject} AS value FROM secrets s
+  WHERE account_id = $1 AND name = ANY($2)`
+
+const removeStatement = `DELETE FROM secrets WHERE account_id = $1 AND name = $2
+  RETURNING name AS value`
+
+const markStatement = `UPDATE secrets SET last_used_at = ${millisOf("clock_timestamp()")}
+  WHERE account_id = $1 AND name = ANY($2)`
+
+const textsOf = (texts: ReadonlyArray<string>) =>
+  Result.getOrThrow(PgTypes.array(texts.map(Rows.text), PgTypes.OID.text))
+
+/** Reads all drawings of the account. Operators ask this, and not often. */
+const usersStatement = `
+SELECT json_build_object('workflowId', w.id, 'workflowName', w.name, 'names', n.names) AS value
+FROM workflows w CROSS JOIN LATERAL (
+  SELECT json_agg(DISTINCT m[1] COLLATE "C" ORDER BY m[1] COLLATE "C") AS names
+  FROM regexp_matches(w.nodes::text, 'secrets\\.([A-Za-z_][A-Za-z0-9_]*)', 'g') m
+) n
+WHERE w.account_id = $1 AND n.names IS NOT NULL ORDER BY w.id LIMIT ${secretUsersListed}`
+
+/** The part of a sealed text that names the key. */
+const keyName = `regexp_replace(sealed, '\\.[^.]*$', '')`
+
+/** Reads all secrets. A server does so once, when it starts. */
+const ofEachKeyStatement = `
+SELECT ${storedObject} AS value FROM (
+  SELECT DISTINCT ON (${keyName}) * FROM secrets ORDER BY ${keyName}
+) s`
+
+const otherwiseStatement = `SELECT ${storedObject} AS value FROM secrets s
+  WHERE ${keyName} <> $1 ORDER BY account_id, name LIMIT $2`
+
+const put = Effect.fnUntraced(function* (sql: SqlClient, secret: SealedSecret) {
+  const { accountId, name } = secret
+  yield* sql`SELECT pg_advisory_xact_lock(hashtext('millrace_secrets'), hashtext(${accountId}))`
+  const [others = 0] = yield* values<number>(sql, countStatement, [accountId, name])
+  if (others >= secretsPerAccount) return yield* new TooManySecrets({ limit: secretsPerAccount })
+  const [made] = yield* values<Secret>(sql, putStatement, Rows.parameters(stored, [secret]))
+  return made!
+})
+
+const make = Effect.gen(function* () {
+  const sql = (yield* SqlClient).withoutTransforms()
+  return databasePort<SecretStore["Service"]>("SecretStore", {
+    put: (secret) => sql.withTransaction(put(sql, secret)),
+    remove: (account, name) =>
+      Effect.map(
+        optional<string>(sql, removeStatement, [Rows.text(account), Rows.text(name)]),
+        Option.isSome,
+      ),
+    list: (account: AccountId) => values<Secret>(sql, listStatement, [Rows.text(account)]),
+    find: (account, names) => values<SealedSecret>(sql, findStatement, [account, textsOf(names)]),
+    markUsed: (account, names) =>
+      Effect.asVoid(sql.unsafe(markStatement, [account, textsOf(names)])),
+    users: (account) => values<SecretUser>(sql, usersStatement, [account]),
+    secretOfEachKey: values<SealedSecret>(sql, ofEachKeyStatement),
+    sealedOtherwise: (name, limit) => values<SealedSecret>(sql, otherwiseStatement, [name, limit]),
+    reseal: ({ accountId, name, sealed }, next) =>
+      Effect.asVoid(
+        sql`UPDATE secrets SET sealed = ${next}
+          WHERE account_id = ${accountId} AND name = ${name} AND sealed = ${sealed}`,
+      ),
+  })
+})
+
+/** The store of secrets over an existing client. The tables must exist. */
+export const layer: Layer.Layer<SecretStore, never, SqlClient> = Layer.effect(SecretStore, make)
