@@ -9,7 +9,8 @@ import type { Workload } from "./contest/Contestant.ts"
 import type { Entry } from "./contest/ContestantProcess.ts"
 import type { Result, Rules } from "./contest/Contest.ts"
 import { hold, takesPart } from "./contest/Contest.ts"
-import { medianOf, printContest, printRatios, ratio } from "./contest/Tables.ts"
+import type { Ratios } from "./contest/Tables.ts"
+import { medianOf, printContest, printRatios, ratio, writePage } from "./contest/Tables.ts"
 
 const all: ReadonlyArray<Workload> = ["W1", "W2", "W3", "W4"]
 
@@ -25,7 +26,7 @@ const two = "two servers"
 export const createEngineEntry: Entry = { name: application, file: "Ours.ts", workloads: all }
 
 /** The server, which other contests need, too. */
-export const serveEntry: Entry = { name: served, file: "Served.ts", workloads: [...all, "HTTP"] }
+export const serveEntry: Entry = { name: served, file: "Served.ts", workloads: all }
 
 const entries: ReadonlyArray<Entry> = [
   { name: ceiling, file: "Bare.ts", args: ["1"], workloads: all },
@@ -39,13 +40,15 @@ const entries: ReadonlyArray<Entry> = [
 
 const debian = "/usr/lib/postgresql/15"
 
-const print = (result: Result): void => {
-  printContest(result, [ceiling, ceilingOfTwo, core, application, served])
+const names = [ceiling, ceilingOfTwo, core, application, served]
+
+const ratiosOf = (result: Result): Ratios => {
   const of = (workload: Workload, ours: string, theirs: string) =>
     ratio(result, workload, [ours, theirs])
   const value = (name: string, workload: Workload) => medianOf(result, name, workload)?.value
   const [pure, chain] = [value(application, "pure"), value(application, "W1")]
-  printRatios({
+  const http = medianOf(result, served, "W4")
+  return {
     "W1, core by ceiling": of("W1", core, ceiling),
     "W2, core by ceiling": of("W2", core, ceiling),
     "W4, core by ceiling": of("W4", core, ceiling),
@@ -56,13 +59,8 @@ const print = (result: Result): void => {
     "CPU of a step, createEngine by core": ratio(result, "W1", [application, core], "engineCpu"),
     "pure chain by W1": pure === undefined || chain === undefined ? undefined : pure / chain,
     "two servers by one, steps of 20 ms": of("slow", two, application),
-  })
-  const bytes = value(memory, "memory")
-  if (bytes !== undefined) console.log(`heap of a run in flight: ${Math.round(bytes)} bytes`)
-  const http = medianOf(result, served, "HTTP")
-  if (http !== undefined) {
-    const [accepted, cpu] = [http.accepted ?? 0, http.engineCpu * 1_000]
-    console.log(`starts over HTTP: ${Math.round(accepted)}/s, ${Math.round(cpu)} us of the server`)
+    "heap of a run in flight, kB": (value(memory, "memory") ?? 0) / 1_000,
+    "CPU of a start over HTTP, ms": http?.engineCpu,
   }
 }
 
@@ -73,7 +71,12 @@ export const measure = async (rules: Rules) => {
   const results: Array<object> = []
   for (const postgres of servers) {
     const result = await hold(chosen, { ...rules, ...(postgres === undefined ? {} : { postgres }) })
-    print(result)
+    const ratios = ratiosOf(result)
+    printContest(result, names)
+    printRatios(ratios)
+    if (rules.write && postgres === undefined) {
+      writePage("engine", result, rules, { base: application, names, ratios })
+    }
     const figures = Object.fromEntries(result.figures)
     const leftOut = Object.fromEntries(result.leftOut)
     results.push({ version: result.version, spoiled: result.spoiled, leftOut, figures })

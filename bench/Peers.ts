@@ -9,9 +9,10 @@ import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Workload } from "./contest/Contestant.ts"
 import type { Entry } from "./contest/ContestantProcess.ts"
-import type { Rules } from "./contest/Contest.ts"
+import type { Result, Rules } from "./contest/Contest.ts"
 import { hold, takesPart } from "./contest/Contest.ts"
-import { medianOf, printContest, printRatios, ratio } from "./contest/Tables.ts"
+import type { Ratios } from "./contest/Tables.ts"
+import { medianOf, printContest, printRatios, ratio, writePage } from "./contest/Tables.ts"
 import { createEngineEntry, serveEntry } from "./Engine.ts"
 
 const folder = fileURLToPath(new URL("./peers", import.meta.url))
@@ -48,45 +49,40 @@ const install = (): void => {
   if (status !== 0) process.stderr.write(`the peers cannot be installed: ${stderr}\n`)
 }
 
-const ours: ReadonlyArray<Entry> = [
+const ours: readonly [Entry, Entry] = [
   { ...createEngineEntry, workloads: [...all, "pure"] },
   { ...serveEntry, workloads: ["HTTP"] },
 ]
+
+const ratiosOf = (result: Result): Ratios => {
+  const [application, server] = ours.map(({ name }) => name) as [string, string]
+  const pair = [application, graphileBulk] as const
+  const pure = medianOf(result, application, "pure")?.value
+  const chain = medianOf(result, graphileBulk, "W1")?.value
+  const http = [server, fastify] as const
+  return {
+    [`W1, ${application} by ${graphileBulk}`]: ratio(result, "W1", pair),
+    "W2, the same": ratio(result, "W2", pair),
+    "W3 p50, the same": ratio(result, "W3", pair),
+    "W4 accepted, the same": ratio(result, "W4", pair, "accepted"),
+    "W4 finished, the same": ratio(result, "W4", pair),
+    "pure chain by its W1": pure === undefined || chain === undefined ? undefined : pure / chain,
+    [`HTTP starts, serve by ${fastify}`]: ratio(result, "HTTP", http, "accepted"),
+    "CPU of a start over HTTP, the same": ratio(result, "HTTP", http, "engineCpu"),
+  }
+}
 
 /** Runs everything and prints tables. `only` names peers; we always take part. */
 export const measure = async (rules: Rules) => {
   install()
   const entries = [...ours, ...peers.filter((entry) => takesPart(rules, entry))]
   const result = await hold(entries, rules)
-  const [application, server] = ours.map(({ name }) => name) as [string, string]
-  const measured = entries.filter(({ workloads }) => workloads.includes("W1"))
-  printContest(
-    result,
-    measured.map(({ name }) => name),
-  )
-  console.table(
-    [server, fastify].map((name) => {
-      const figure = medianOf(result, name, "HTTP")
-      return {
-        server: name,
-        "starts/s": Math.round(figure?.accepted ?? 0),
-        "finished/s": Math.round(figure?.value ?? 0),
-        "CPU us of the server": Math.round((figure?.engineCpu ?? 0) * 1_000),
-      }
-    }),
-  )
-  const pair = [application, graphileBulk] as const
-  const pure = medianOf(result, application, "pure")?.value
-  const chain = medianOf(result, graphileBulk, "W1")?.value
-  printRatios({
-    "W1, createEngine by graphile-worker's bulk": ratio(result, "W1", pair),
-    W2: ratio(result, "W2", pair),
-    "W3 p50": ratio(result, "W3", pair),
-    "W4 accepted": ratio(result, "W4", pair, "accepted"),
-    "W4 finished": ratio(result, "W4", pair),
-    "pure chain by its W1": pure === undefined || chain === undefined ? undefined : pure / chain,
-    "HTTP starts, serve by fastify": ratio(result, "HTTP", [server, fastify], "accepted"),
-  })
+  const names = entries.filter(({ workloads }) => workloads.includes("W1")).map(({ name }) => name)
+  printContest(result, names)
+  const ratios = ratiosOf(result)
+  printRatios(ratios)
+  const [{ name: base }] = ours
+  if (rules.write) writePage("peers", result, rules, { base, names, ratios })
   const { spoiled, version } = result
   const leftOut = Object.fromEntries(result.leftOut)
   return { version, spoiled, leftOut, figures: Object.fromEntries(result.figures) }

@@ -15,8 +15,8 @@
 //
 // `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting`, `growth`,
 // `engine` or `peers` runs one part. `engine` and `peers` take `--rounds 5`, `--millis 5000` (of
-// each figure), `--others 0.3` (cores that others may use meanwhile) and `--only graphile-worker`,
-// the beginning of a name.
+// each figure), `--others 0.3` (cores that others may use meanwhile), `--only graphile-worker`, the
+// beginning of a name, and `--write`, which puts ratios into `docs/performance.md`.
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import * as Credits from "./Credits.ts"
@@ -141,6 +141,7 @@ const { positionals, values } = parseArgs({
     rounds: { type: "string", default: "5" },
     millis: { type: "string", default: "5000" },
     others: { type: "string", default: "0.3" },
+    write: { type: "boolean", default: false },
     only: { type: "string", multiple: true },
   },
 })
@@ -149,6 +150,7 @@ const rules = {
   rounds: Number(values.rounds),
   millis: Number(values.millis),
   others: Number(values.others),
+  write: values.write,
   ...(values.only === undefined ? {} : { only: values.only }),
 }
 const part = <A>(name: string, run: () => Promise<A>): Promise<A> | undefined =>

@@ -17,6 +17,8 @@ import { watchOthers } from "./Machine.ts"
 export interface Rules {
   readonly rounds: number
   readonly millis: number
+  /** True: the page of figures gets the ratios. */
+  readonly write: boolean
   /** Cores that others may use meanwhile, on average. */
   readonly others: number
   /** The folder of Postgres; the one that the tests bring along by default. */

@@ -2,7 +2,7 @@
 // W1 to W3 through the client of the package `millrace`, which follows the events of its runs;
 // starts by requests alone. Only the server's time counts as the engine's.
 import { createEngine, defineNode, postgres } from "millrace"
-import { createClient } from "millrace/client"
+import { createClient, MillraceError } from "millrace/client"
 import { Postgres } from "@millrace/postgres"
 import { ManagedRuntime, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -66,6 +66,17 @@ const countOpen = SqlClient.use(
   (sql) => sql<{ readonly runs: number }>`SELECT count(*)::float8 AS runs FROM open_runs`,
 )
 
+/** Tries again as long as the server says that it is too busy, as a caller does. */
+const persist = async <A>(call: () => Promise<A>): Promise<A> => {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      if (!(error instanceof MillraceError) || error.code !== "STORE_UNAVAILABLE") throw error
+    }
+  }
+}
+
 /** Those of this process, made once. */
 const callers: Array<Caller> = []
 
@@ -93,7 +104,7 @@ const open = async (url: string): Promise<Contestant> => {
   const measure = measuring(async (graph: Graph) => {
     const caller = clients.find(({ streams }) => streams < streamsPerKey)!
     caller.streams += 1
-    const handle = await caller.client.runs.start({ workflowId: caller.ids[graph]! })
+    const handle = await persist(() => caller.client.runs.start({ workflowId: caller.ids[graph]! }))
     const ended = handle.wait().then(({ status }) => {
       caller.streams -= 1
       if (status !== "COMPLETED") throw new Error(`A run is ${status}`)
@@ -109,7 +120,9 @@ const open = async (url: string): Promise<Contestant> => {
   return {
     engine: [server.pid],
     measure: (workload, millis) =>
-      workload === "HTTP" ? post(origin, asks, millis, hasEnded) : measure(workload, millis),
+      workload === "HTTP" || workload === "W4"
+        ? post(origin, asks, millis, hasEnded)
+        : measure(workload, millis),
     close: async () => {
       await server.end("SIGTERM")
       await database.dispose()

@@ -40,6 +40,8 @@ const specsOf = (jobs) => jobs.map((job) => ({ identifier: "step", payload: job 
  */
 export const openGraphile = async (url, variant) => {
   const pool = new Pool({ connectionString: url, max: 12 })
+  pool.on("error", (error) => console.error(error))
+  pool.on("connect", (client) => client.on("error", (error) => console.error(error)))
   const utils = await makeWorkerUtils({ pgPool: pool, logger: silent })
   await utils.migrate()
   await pool.query(table)
