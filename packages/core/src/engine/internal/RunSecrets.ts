@@ -18,11 +18,15 @@ import type { OpenSecret, SecretSource } from "../CurrentSecrets.ts"
 import { SecretMask } from "./SecretMask.ts"
 
 const confinedOf = ({ hosts, name, value }: OpenSecret): KnownSecret => {
-  const found = new SecretMask([Redacted.value(value)])
+  // Most calls go where the secret may go, and then nobody looks for it.
+  let found: SecretMask | undefined
   return {
     name,
     mayGoTo: (url) => mayGoTo(hosts, url),
-    occursIn: (text) => found.occursIn(text),
+    occursIn: (text) => {
+      found ??= new SecretMask([Redacted.value(value)])
+      return found.occursIn(text)
+    },
   }
 }
 
