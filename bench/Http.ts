@@ -1,6 +1,7 @@
 // Reading a workflow over HTTP, with a key that has limits, on Postgres: the server as operators
-// run it, beside what one would write by hand for just that. All servers are processes of their own
-// on one database; rounds are interleaved, and only answers of 200 count.
+// run it, beside what one would write by hand for just that; and starting runs of one step. All
+// servers are processes of their own on one database; rounds are interleaved, and only good answers
+// count. `MILLRACE_BASE` names the folder of another checkout, which then runs beside this one.
 import type { AccountId } from "@millrace/core/domain/Id"
 import * as Ids from "@millrace/core/engine/Ids"
 import { Keys } from "@millrace/core/engine/Keys"
@@ -33,7 +34,23 @@ const contestants = {
 }
 
 type Env = Readonly<Record<string, string>>
-type Name = keyof typeof contestants
+type Name = keyof typeof contestants | "base"
+
+const base = process.env["MILLRACE_BASE"]
+
+/** Every server that takes part, by name. */
+const servers: ReadonlyArray<readonly [Name, (env: Env) => ServerProcess]> = [
+  ...(Object.entries(contestants) as Array<[Name, (env: Env) => ServerProcess]>),
+  ...(base === undefined
+    ? []
+    : [
+        [
+          "base",
+          (env: Env) =>
+            new ServerProcess(["serve", "--port", "0"], env, `${base}/packages/server/src/main.ts`),
+        ] as const,
+      ]),
+]
 
 interface Server {
   readonly name: Name
@@ -65,24 +82,38 @@ const content = (account: AccountId, number: number) => ({
   updatedAt: 1_700_000_000_000,
 })
 
+/** A step that is done at once. */
+const oneStep = {
+  id: "only",
+  type: "constant",
+  position: { x: 0, y: 0 },
+  data: { inputs: { value: { text: "x".repeat(150) } } },
+}
+
 /** A key and a workflow for each connection. Their limits hold, but are never reached. */
 const seed = Effect.gen(function* () {
   const keys = yield* Keys
   const workflows = yield* WorkflowStore
   const sql = yield* SqlClient
   const asks: Array<Ask> = []
+  const starts: Array<Ask> = []
   for (let number = 0; asks.length < connections; number++) {
     const account = yield* keys.createAccount(`Bench ${number}`)
     const workflow = content(account.id, number)
     yield* workflows.insert(workflow)
+    const step = WorkflowId.make(`wf_step_${number}`)
+    yield* workflows.insert({ ...workflow, id: step, nodes: [oneStep], edges: [] })
     for (let label = 0; label < 10; label++) {
       const { secret } = yield* keys.create(account.id, { label: `${label}` })
-      asks.push({ path: `/api/v1/workflows/${workflow.id}`, secret: Redacted.value(secret) })
+      const key = Redacted.value(secret)
+      asks.push({ path: `/api/v1/workflows/${workflow.id}`, secret: key })
+      const body = JSON.stringify({ workflowId: step, values: {} })
+      starts.push({ path: "/api/v1/runs", secret: key, body })
     }
   }
   yield* sql`CREATE EXTENSION pg_stat_statements`
   yield* sql`UPDATE api_keys SET per_minute = 1000000000, per_day = 1000000000`
-  return asks
+  return { asks, starts }
 })
 
 const services = (url: Redacted.Redacted) =>
@@ -99,7 +130,7 @@ const percentile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length * share)] ?? 0
 
 const expectGood = (replies: ReadonlyArray<Reply>): void => {
-  const bad = replies.find(({ status }) => status !== 200)
+  const bad = replies.find(({ status }) => status >= 300)
   if (bad !== undefined) throw new Error(`A request was answered with ${bad.status}`)
 }
 
@@ -157,14 +188,54 @@ const roundTrips = (sql: SqlClient, { origin }: Server, asks: ReadonlyArray<Ask>
   })
 
 const start = async (env: Env): Promise<ReadonlyArray<Server>> => {
-  const names = Object.keys(contestants) as ReadonlyArray<Name>
-  const processes = names.map((name) => ({ name, process: contestants[name](env) }))
+  const processes = servers.map(([name, make]) => ({ name, process: make(env) }))
   return Promise.all(
     processes.map(async ({ name, process }) => {
       const [, origin = ""] = await process.waitFor(/listens on (http:[^" ]+)/)
       return { name, process, origin }
     }),
   )
+}
+
+type Race = Awaited<ReturnType<typeof race>>
+
+/** Interleaved rounds of all servers. */
+const races = async (
+  running: ReadonlyArray<Server>,
+  asks: ReadonlyArray<Ask>,
+  rounds: number,
+  label: string,
+): Promise<ReadonlyMap<Name, ReadonlyArray<Race>>> => {
+  const samples = new Map<Name, Array<Race>>()
+  for (let round = -1; round < rounds; round++) {
+    for (const server of running) {
+      const figure = await race(server, asks)
+      // Round -1 warms up the compilers and does not count.
+      if (round >= 0) samples.set(server.name, [...(samples.get(server.name) ?? []), figure])
+    }
+    process.stderr.write(`${label}: ${round < 0 ? "warmed up" : `round ${round + 1}`}\n`)
+  }
+  return samples
+}
+
+const middle = (samples: ReadonlyArray<Race> = [], of: (race: Race) => number): number =>
+  median(samples.map(of))
+
+/** Starts over HTTP, with what executing the run takes. */
+const measureStarts = async (
+  running: ReadonlyArray<Server>,
+  asks: ReadonlyArray<Ask>,
+  rounds: number,
+) => {
+  const own = running.filter(({ name }) => name === "millrace" || name === "base")
+  const samples = await races(own, asks, rounds, "starts")
+  const rows = own.map(({ name }) => ({
+    server: name,
+    "starts/s": Math.round(middle(samples.get(name), (each) => each.perSecond)),
+    "CPU us": Math.round(middle(samples.get(name), (each) => each.cpuMicros)),
+  }))
+  console.table(rows)
+  return rows
 }
 
 /** Runs everything and prints a table. */
@@ -174,22 +245,14 @@ export const measure = async (rounds: number) => {
     Effect.runPromise(Scope.provide(work, scope))
   const url = await run(TestPostgres.ownServer("durable", counting))
   const context = await run(Layer.build(services(url)))
-  const asks = await run(Effect.provideContext(seed, context))
-  const servers = await start({ DATABASE_URL: Redacted.value(url) })
+  const { asks, starts } = await run(Effect.provideContext(seed, context))
+  const running = await start({ DATABASE_URL: Redacted.value(url) })
   try {
-    const samples = new Map<Name, Array<Awaited<ReturnType<typeof race>>>>()
-    for (let round = -1; round < rounds; round++) {
-      for (const server of servers) {
-        const figure = await race(server, asks)
-        // Round -1 warms up the compilers and does not count.
-        if (round >= 0) samples.set(server.name, [...(samples.get(server.name) ?? []), figure])
-      }
-      process.stderr.write(round < 0 ? "warmed up\n" : `round ${round + 1} of ${rounds}\n`)
-    }
+    const samples = await races(running, asks, rounds, "reads")
     const rows: Array<Record<string, string | number>> = []
-    const rateOf = (name: Name) => median((samples.get(name) ?? []).map((each) => each.perSecond))
+    const rateOf = (name: Name) => middle(samples.get(name), (each) => each.perSecond)
     const sql = Context.get(context, SqlClient)
-    for (const server of servers) {
+    for (const server of running) {
       const { name } = server
       const { p50, p99, usual } = await pace(server, asks, rateOf(name) / 2)
       const statements = await run(roundTrips(sql, server, asks))
@@ -198,7 +261,7 @@ export const measure = async (rounds: number) => {
         "requests/s": Math.round(rateOf(name)),
         "of fastify": (rateOf(name) / rateOf("fastify")).toFixed(2),
         "of fastify, gathered": (rateOf(name) / rateOf("fastify, gathered")).toFixed(2),
-        "CPU us": Math.round(median((samples.get(name) ?? []).map((each) => each.cpuMicros))),
+        "CPU us": Math.round(middle(samples.get(name), (each) => each.cpuMicros)),
         "p50 ms at half load": p50.toFixed(1),
         "p99 ms": p99.toFixed(1),
         "p99 ms, middle quarter second": usual.toFixed(1),
@@ -206,9 +269,9 @@ export const measure = async (rounds: number) => {
       })
     }
     console.table(rows)
-    return rows
+    return { reads: rows, starts: await measureStarts(running, starts, rounds) }
   } finally {
-    await Promise.all(servers.map((server) => server.process.end("SIGKILL")))
+    await Promise.all(running.map((server) => server.process.end("SIGKILL")))
     await Effect.runPromise(Scope.close(scope, Exit.void))
   }
 }

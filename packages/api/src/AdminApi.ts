@@ -4,10 +4,11 @@
  *
  * Leaves out: what the operations do. What operators do besides is a group more.
  */
-import { HttpApi, OpenApi } from "effect/http-api"
+import * as HttpApi from "effect/http-api/HttpApi"
+import * as OpenApi from "effect/http-api/OpenApi"
 import { AdminAuditApi, AdminCreditsApi } from "./internal/AdminCreditsApi.ts"
 import { AdminAccountsApi } from "./internal/AdminAccountsApi.ts"
-import { AdminAuthorization } from "./AdminAuthorization.ts"
+import { AdminAuthorization } from "./internal/AdminAuthorization.ts"
 import { AdminKeysApi } from "./internal/AdminKeysApi.ts"
 import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
 import { AdminSecretsApi } from "./internal/AdminSecretsApi.ts"

@@ -5,8 +5,10 @@
  * here, so that what cannot be is refused in one place and in the same words for everybody.
  */
 import type { Effect, Redacted } from "effect"
-import { HttpClient, HttpClientRequest } from "effect/http"
-import { HttpApi, HttpApiClient } from "effect/http-api"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as HttpApi from "effect/http-api/HttpApi"
+import * as HttpApiClient from "effect/http-api/HttpApiClient"
 import { AdminApi } from "./AdminApi.ts"
 
 /** Where the server is, and the token that it was started with. */

@@ -4,7 +4,8 @@
  *
  * Leaves out: what the operations do.
  */
-import { HttpApi, OpenApi } from "effect/http-api"
+import * as HttpApi from "effect/http-api/HttpApi"
+import * as OpenApi from "effect/http-api/OpenApi"
 import { Authorization, RequestForm } from "./Authorization.ts"
 import { completeDocument } from "./internal/Document.ts"
 import { DeliveriesApi } from "./internal/DeliveriesApi.ts"

@@ -4,9 +4,9 @@
  *
  * Leaves out: how a key is checked; `@millrace/http` does that.
  */
-import type { AccountId, KeyId } from "@millrace/core/domain/Id"
-import { Context } from "effect"
-import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
+import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
+import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
+import * as OpenApi from "effect/http-api/OpenApi"
 import {
   BadRequest,
   InternalError,
@@ -15,29 +15,23 @@ import {
   Unavailable,
 } from "./WireError.ts"
 
-/** The account and the key of the current request. */
-export class CurrentKey extends Context.Service<
-  CurrentKey,
-  { readonly accountId: AccountId; readonly keyId: KeyId }
->()("@millrace/api/CurrentKey") {}
-
 /**
  * Admits a request by its bearer key, and counts it against the key's quota. Every answer to an
  * admitted or limited request carries `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
  */
-export class Authorization extends HttpApiMiddleware.Service<
-  Authorization,
-  { provides: CurrentKey }
->()("@millrace/api/Authorization", {
-  security: {
-    apiKey: HttpApiSecurity.bearer.pipe(
-      HttpApiSecurity.annotateMerge(
-        OpenApi.annotations({ description: "An API key of the account." }),
+export class Authorization extends HttpApiMiddleware.Service<Authorization>()(
+  "@millrace/api/Authorization",
+  {
+    security: {
+      apiKey: HttpApiSecurity.bearer.pipe(
+        HttpApiSecurity.annotateMerge(
+          OpenApi.annotations({ description: "An API key of the account." }),
+        ),
       ),
-    ),
+    },
+    error: [Unauthorized, TooManyRequests, InternalError, Unavailable],
   },
-  error: [Unauthorized, TooManyRequests, InternalError, Unavailable],
-}) {}
+) {}
 
 /** Refuses a path, a query or headers of the wrong form, in one sentence. */
 export class RequestForm extends HttpApiMiddleware.Service<RequestForm>()(

@@ -7,8 +7,9 @@
  */
 import type { Redacted } from "effect"
 import { Effect, Option, Stream } from "effect"
-import { HttpClient, HttpClientRequest } from "effect/http"
-import { HttpApiClient } from "effect/http-api"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as HttpApiClient from "effect/http-api/HttpApiClient"
 import type { Page } from "./internal/Pages.ts"
 import { Api } from "./Api.ts"
 import type { StreamedEvent } from "./RunEventWire.ts"

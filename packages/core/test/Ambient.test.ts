@@ -22,8 +22,7 @@ const references: Readonly<Record<string, string>> = {
   "packages/http/src/AdminAuthorization.ts AdminToken": setting,
   "packages/http/src/Health.ts IsDraining":
     "a setting: only a server that listens is ever stopping",
-  "packages/http/src/internal/Authorization.ts WorkflowAhead": request,
-  "packages/http/src/internal/RequestId.ts CurrentRequestId": request,
+  "packages/http/src/internal/RequestId.ts CurrentRequest": request,
   "packages/webhooks/src/DispatcherOptions.ts CurrentDispatcherOptions": setting,
 }
 

@@ -8,9 +8,10 @@
 import type { Redacted, Scope } from "effect"
 import { Effect, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { HttpEffect, HttpRouter, HttpServer } from "effect/http"
+import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
 import { routerConfig } from "./Addresses.ts"
-import * as AdminAuthorization from "./AdminAuthorization.ts"
 import * as AdminApp from "./internal/AdminApp.ts"
 import { FailedAuthLimiter } from "./internal/FailedAuthLimiter.ts"
 import * as ErrorMiddleware from "./ErrorMiddleware.ts"
@@ -18,11 +19,9 @@ import * as Health from "./Health.ts"
 import type { Handler } from "./WebHandler.ts"
 
 const routesFor = (token: Redacted.Redacted) =>
-  Layer.mergeAll(
-    Layer.provide(AdminApp.layerOperations, AdminAuthorization.layer(token)),
-    Health.layer,
-    ErrorMiddleware.layer,
-  ).pipe(Layer.provide([FailedAuthLimiter.layer, HttpServer.layerServices]))
+  Layer.mergeAll(AdminApp.layerOperations(token), Health.layer, ErrorMiddleware.layer).pipe(
+    Layer.provide([FailedAuthLimiter.layer, HttpServer.layerServices]),
+  )
 
 type PerRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
 

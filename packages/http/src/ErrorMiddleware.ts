@@ -11,14 +11,12 @@ import { Api } from "@millrace/api/Api"
 import type { Cause, Layer, Types } from "effect"
 import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
-import {
-  FindMyWay,
-  HttpEffect,
-  HttpRouter,
-  HttpServerRequest,
-  HttpServerResponse,
-} from "effect/http"
-import { HttpApi } from "effect/http-api"
+import * as FindMyWay from "effect/http/FindMyWay"
+import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as HttpApi from "effect/http-api/HttpApi"
 import {
   adminOpenapiPath,
   docsPath,
@@ -36,7 +34,8 @@ import {
   UnknownRoute,
   WrongMethod,
 } from "./Errors.ts"
-import { CurrentRequestId, makeSource } from "./internal/RequestId.ts"
+import type { RequestNotes } from "./internal/RequestId.ts"
+import { CurrentRequest, makeSource } from "./internal/RequestId.ts"
 
 /** The methods of every address, in order of declaration. */
 const methodsByPath = (forOperators: boolean): ReadonlyMap<string, ReadonlyArray<string>> => {
@@ -79,13 +78,13 @@ const isMisspelt = (url: string): boolean => {
 const bodyOf = (status: number): HttpServerResponse.HttpServerResponse | undefined => {
   switch (status) {
     case 400:
-      return answerOf(new InvalidRequest({ message: "The request is malformed" }), status)
+      return answerOf(new InvalidRequest({ message: "The request is malformed" }))
     case 404:
-      return answerOf(new UnknownRoute(), status)
+      return answerOf(new UnknownRoute())
     case 500:
-      return answerOf(new Fault(), status)
+      return answerOf(new Fault())
     case 503:
-      return answerOf(new ShuttingDown(), status)
+      return answerOf(new ShuttingDown())
     default:
       return undefined
   }
@@ -95,6 +94,19 @@ const complete = (response: HttpServerResponse.HttpServerResponse) =>
   response.status < 400 || response.body._tag !== "Empty"
     ? response
     : (bodyOf(response.status) ?? response)
+
+type Answer = HttpServerResponse.HttpServerResponse
+
+/** The headers of every answer. */
+const common = { "x-content-type-options": "nosniff" }
+
+/** Adds the body of an error, and the headers of every answer. */
+const completed = (response: Answer, { headers, id }: RequestNotes): Answer =>
+  HttpServerResponse.setHeaders(complete(response), {
+    ...headers,
+    ...common,
+    "x-request-id": id,
+  })
 
 const isDefect = (reason: Cause.Reason<unknown>): boolean =>
   reason._tag === "Die" && !HttpServerResponse.isHttpServerResponse(reason.defect)
@@ -115,22 +127,21 @@ const make = Effect.gen(function* () {
     const allowed = methodsOf(url)
     return allowed === undefined || allowed.includes(method)
       ? undefined
-      : answerOf(new WrongMethod({ method, allowed }), 405)
+      : answerOf(new WrongMethod({ method, allowed }))
   }
 
-  return (route: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) =>
+  return (route: Effect.Effect<Answer, Types.unhandled>) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-      const id = nextId()
-      const headers = { "x-request-id": id, "x-content-type-options": "nosniff" }
-      const refused = isMisspelt(request.url)
-        ? answerOf(new UnknownRoute(), 404)
-        : wrongMethod(request)
+      const notes: RequestNotes = { id: nextId(), headers: {} }
+      const refused = isMisspelt(request.url) ? answerOf(new UnknownRoute()) : wrongMethod(request)
       const answered =
-        refused === undefined ? Effect.tapCause(route, logDefects(id)) : Effect.succeed(refused)
+        refused === undefined
+          ? Effect.tapCause(route, logDefects(notes.id))
+          : Effect.succeed(refused)
       return answered.pipe(
-        Effect.provideService(CurrentRequestId, id),
+        Effect.provideService(CurrentRequest, notes),
         HttpEffect.withPreResponseHandler((_, response) =>
-          Effect.succeed(HttpServerResponse.setHeaders(complete(response), headers)),
+          Effect.succeed(completed(response, notes)),
         ),
       )
     })

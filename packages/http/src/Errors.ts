@@ -20,9 +20,8 @@ import type { TooManySecrets } from "@millrace/core/ports/SecretStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Unsupported } from "@millrace/core/ports/StoreManifest"
 import { Data, Effect } from "effect"
-import { HttpEffect, HttpServerResponse } from "effect/http"
-import type { HttpServerRequest } from "effect/http"
-import { CurrentRequestId } from "./internal/RequestId.ts"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { CurrentRequest } from "./internal/RequestId.ts"
 
 interface Retry {
   readonly retryAfterSeconds: number
@@ -247,44 +246,40 @@ export type ErrorOf<R extends Refusal> = ReturnType<(typeof forms)[R["_tag"]]["e
 const formOf = <R extends Refusal>(refusal: R): Form<R, ErrorOf<R>> =>
   forms[refusal._tag] as unknown as Form<R, ErrorOf<R>>
 
-const headersOf = (refusal: Refusal): Headers => {
-  const { code, headers } = formOf(refusal)
-  return { ...headers?.(refusal), "x-error-code": code }
-}
-
-/** Adds headers to the answer, whether the request succeeds or fails. */
-export const addHeaders = (
-  headers: Headers,
-): Effect.Effect<void, never, HttpServerRequest.HttpServerRequest> =>
-  HttpEffect.appendPreResponseHandler((_, response) =>
-    Effect.succeed(HttpServerResponse.setHeaders(response, headers)),
-  )
+/** The status that the class of an error declares. */
+const statusOf = (error: Wire.WireError): number =>
+  (error.constructor as typeof Wire.NotFound).ast.annotations?.["httpApiStatus"] as number
 
 /** Logs why the store failed, with the request's identifier. */
 export const logStorage = Effect.fnUntraced(function* (error: StorageError) {
-  yield* Effect.logError(`Request ${yield* CurrentRequestId}: ${error.message}`, error.cause)
+  const { id } = yield* CurrentRequest
+  yield* Effect.logError(`Request ${id}: ${error.message}`, error.cause)
 })
 
-/** Fails with the error that a refusal becomes; a failure of the store goes to the log. */
-export const refuse = Effect.fnUntraced(function* <R extends Refusal>(refusal: R) {
-  if (refusal._tag === "StorageError") yield* logStorage(refusal)
-  yield* addHeaders(headersOf(refusal))
-  return yield* Effect.fail(formOf(refusal).error(refusal))
-})
-
-/** A whole answer, for a refusal outside of every operation. */
-export const answerOf = (refusal: Refusal, status: number): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.jsonUnsafe(
-    { error: formOf(refusal).error(refusal).error },
-    { status, headers: headersOf(refusal) },
+/** The whole answer that a refusal becomes. */
+export const answerOf = (refusal: Refusal): HttpServerResponse.HttpServerResponse => {
+  const { code, error, headers } = formOf(refusal)
+  const wire = error(refusal)
+  return HttpServerResponse.jsonUnsafe(
+    { error: wire.error },
+    { status: statusOf(wire), headers: { ...headers?.(refusal), "x-error-code": code } },
   )
+}
+
+/** The answer that a refusal becomes; a failure of the store goes to the log. */
+export const refuse = (refusal: Refusal): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const answer = answerOf(refusal)
+  return refusal._tag === "StorageError"
+    ? Effect.as(logStorage(refusal), answer)
+    : Effect.succeed(answer)
+}
 
 /** The same error where there is no HTTP: code, sentence and status; `cause` is the refusal. */
 export const errorOf = (refusal: Refusal): MillraceError => {
   const { code, error } = formOf(refusal)
   const wire = error(refusal)
   return new MillraceError(code.toUpperCase() as ErrorCode, wire.error, {
-    status: (wire.constructor as typeof Wire.NotFound).ast.annotations?.["httpApiStatus"] as number,
+    status: statusOf(wire),
     problems: refusal._tag === "InvalidGraph" ? refusal.problems : [],
     cause: refusal,
   })

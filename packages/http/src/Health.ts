@@ -12,7 +12,8 @@ import { limited } from "@millrace/core/engine/StoreDeadline"
 import { Unsupported } from "@millrace/core/ports/StoreManifest"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { healthPath, readyPath } from "./Addresses.ts"
 import { answerOf, logStorage, ShuttingDown } from "./Errors.ts"
 
@@ -51,9 +52,9 @@ const ready = HttpRouter.use(
     const reach = Effect.andThen(admission, store.find(nobody, nothing)).pipe(
       limited("Health.ready", reachableMillis),
       Effect.map(() => readyWith(problemOfClock(aheadMillis()))),
-      Effect.catch((error) => Effect.as(logStorage(error), answerOf(error, 503))),
+      Effect.catch((error) => Effect.as(logStorage(error), answerOf(error))),
     )
-    const draining = answerOf(new ShuttingDown(), 503)
+    const draining = answerOf(new ShuttingDown())
     const probe = Effect.suspend(() => (isDraining() ? Effect.succeed(draining) : reach))
     yield* router.add("GET", readyPath, probe)
   }),

@@ -5,7 +5,10 @@
  */
 import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
-import { HttpEffect, HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
+import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import { BasePath, routerConfig } from "./Addresses.ts"
 import type { HttpServices } from "./HttpApp.ts"
 import * as HttpApp from "./HttpApp.ts"

@@ -1,7 +1,8 @@
 /**
  * The admin operations on runs in quarantine, which are runs that have lost owners.
  */
-import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import { described, titled } from "./Words.ts"
 import { EndedRun, QuarantinedRuns, ReleasedRun } from "../AdminQuarantineWire.ts"
 import { IdParams } from "../Text.ts"

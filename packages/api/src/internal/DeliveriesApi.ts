@@ -2,7 +2,8 @@
  * The operations on deliveries of webhooks. They extend the specification, which leaves the log to
  * a delivery provider (specification 6.2, rule 5).
  */
-import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import { described, titled } from "./Words.ts"
 import { DeliveryDetail, DeliveryItem } from "../DeliveryWire.ts"
 import { DeliveryQuery, pageOf } from "../PageQuery.ts"

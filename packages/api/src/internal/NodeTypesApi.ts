@@ -1,7 +1,8 @@
 /**
  * The catalogue of node types.
  */
-import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import { described, titled } from "./Words.ts"
 import { NodeTypeList } from "../NodeTypeWire.ts"
 

@@ -2,7 +2,9 @@
  * The operations on runs (specification 4.5 to 4.8, and the extensions).
  */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { described, titled } from "./Words.ts"
 import { pageOf, RunQuery } from "../PageQuery.ts"
 import { SequenceText, StreamedEvent } from "../RunEventWire.ts"

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { OpenApi } from "effect/http-api"
+import * as OpenApi from "effect/http-api/OpenApi"
 
 /** An operation with a title and a description. */
 export const described = <E extends HttpApiEndpoint.Constraint>(

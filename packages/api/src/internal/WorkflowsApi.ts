@@ -2,7 +2,9 @@
  * The operations on workflows (specification 4.1 to 4.4, and the extensions).
  */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { described, titled } from "./Words.ts"
 import { PageQuery, pageOf } from "../PageQuery.ts"
 import { IdParams } from "../Text.ts"

@@ -300,6 +300,12 @@ export const definitionsKnown = 10_000
 /** Runs in progress of which a process remembers what it has written. */
 export const writtenRunsKnown = 20_000
 
+/** Runs that ended in this process of which it remembers how, for whoever waits for them. */
+export const endedRunsKept = 10_000
+
+/** Characters of those runs, as a rough count of what they take in memory. */
+export const endedRunsSize = 16_777_216
+
 /** Runs that a runner remembers because it cannot execute them. */
 export const refusedRunsKnown = 1_000
 

@@ -54,7 +54,8 @@ export class Runner extends Context.Service<
     readonly stop: (id: RunId) => Effect.Effect<void>
     /**
      * Waits until the execution of a run in this process is over, and returns the run if it has
-     * ended. None: this process does not execute such a run of the account.
+     * ended. None: this process does not execute such a run of the account, and none that it
+     * remembers.
      */
     readonly ended: (account: AccountId, id: RunId) => Option.Option<Effect.Effect<RunResult>>
   }

@@ -238,6 +238,10 @@ describe("Runs.wait", () => {
       yield* gates.open("g")
       const record = yield* Fiber.join(waiting)
       assert.deepStrictEqual([record, reads], [yield* found(id), 0])
+      // It has ended by now, and is remembered: for its own account.
+      const { wait } = Context.get(server.context, Runs)
+      assert.deepStrictEqual([yield* wait(account, id), reads], [record, 0])
+      assert.strictEqual((yield* Effect.flip(wait(stranger, id)))._tag, "RunNotFound")
       yield* server.stop
     }).pipe(Effect.provide(shared())),
   )

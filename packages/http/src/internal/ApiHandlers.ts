@@ -1,40 +1,45 @@
 /**
- * The operations over HTTP. The handler of an endpoint reads the request, calls the operation, and
- * sets the headers of the answer or the refusal.
+ * The operations over HTTP. The route of an endpoint admits the request, reads it, calls the
+ * operation, and sets the headers of the answer or the refusal.
  *
- * Leaves out: the operations themselves.
+ * Guarantees: the schemas of an endpoint are compiled once. Checks run in this order: key and
+ * limits, or token; path, headers and query; body. Leaves out: the operations themselves, and
+ * errors that no operation knows, which `ErrorMiddleware` answers.
  */
 import { AdminApi } from "@millrace/api/AdminApi"
-import type { AdminAuthorization } from "@millrace/api/AdminAuthorization"
 import { Api } from "@millrace/api/Api"
-import type { Authorization, RequestForm } from "@millrace/api/Authorization"
-import { CurrentKey } from "@millrace/api/Authorization"
-import type { Schema } from "effect"
-import { Effect, Layer, Stream } from "effect"
-import type { HttpServerRequest } from "effect/http"
-import { HttpServerResponse } from "effect/http"
-import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { HttpApiBuilder } from "effect/http-api"
+import type { Scope } from "effect"
+import type { SchemaAST } from "effect"
+import { Effect, Schema, Stream } from "effect"
+import type { HttpRouter as Router } from "effect/http"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { HttpApiEndpoint } from "effect/http-api"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { BasePath } from "../Addresses.ts"
-import { addHeaders, refuse } from "../Errors.ts"
+import type { Refusal } from "../Errors.ts"
+import { refuse } from "../Errors.ts"
 import * as AdminOperations from "./AdminOperations.ts"
+import * as Authorization from "./Authorization.ts"
 import { reader } from "./Body.ts"
-import type {
-  AdminGroupName,
-  Operation,
-  Caller,
-  GroupName,
-  Input,
-  OperationAnswer,
-} from "./Operation.ts"
+import type { Admit, OperationRequest, Input, Operation, OperationAnswer } from "./Operation.ts"
 import { Operations } from "./Operations.ts"
+import * as RequestForm from "./RequestForm.ts"
+import { CurrentRequest } from "./RequestId.ts"
 import * as RunStream from "./RunStream.ts"
 import { StreamSlots } from "./StreamSlots.ts"
 
-/** A request: path, query and headers are checked, the body is not read yet. */
-interface Arrived {
-  readonly request: HttpServerRequest.HttpServerRequest
-}
+type Answer = HttpServerResponse.HttpServerResponse
+type Request = HttpServerRequest.HttpServerRequest
+type Services = Request | Router.RouteContext | HttpServerRequest.ParsedSearchParams | Scope.Scope
+
+const arrived = Effect.gen(function* (): Effect.fn.Return<OperationRequest, never, Services> {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const { params } = yield* HttpRouter.RouteContext
+  const query = yield* HttpServerRequest.ParsedSearchParams
+  return { request, params, query, notes: yield* CurrentRequest }
+})
 
 const headersOf = ({ etag, isReplay, location }: OperationAnswer<unknown>, basePath: string) => ({
   ...(etag === undefined ? {} : { etag }),
@@ -42,31 +47,48 @@ const headersOf = ({ etag, isReplay, location }: OperationAnswer<unknown>, baseP
   ...(isReplay === true ? { "idempotent-replayed": "true" } : {}),
 })
 
-const callerOf = Effect.map(CurrentKey, ({ accountId, keyId }): Caller => ({
-  account: accountId,
-  keyId,
-}))
+/** Values were checked when they were stored. So an answer is encoded without further checks. */
+const written = { disableChecks: true } as const
 
-/** The body's reader of an endpoint that has a body. */
+type Headers = Readonly<Record<string, string>>
+
+/** The status that a schema declares of itself. */
+const statusOf = ({ annotations, context }: SchemaAST.AST): number | undefined =>
+  ({ ...context?.annotations, ...annotations })["httpApiStatus"]
+
+/** Writes the answers of an endpoint. */
+const writerOf = ({ success }: HttpApiEndpoint.Top) => {
+  const [schema = HttpApiSchema.NoContent] = success
+  const status = statusOf(schema.ast)
+  if ("contentType" in schema) {
+    const contentType = String(schema.contentType)
+    return (value: unknown, headers: Headers): Answer =>
+      HttpServerResponse.stream(value as Stream.Stream<Uint8Array>, { contentType, headers })
+  }
+  if (HttpApiSchema.isNoContent(schema.ast)) {
+    return (_: unknown, headers: Headers): Answer =>
+      HttpServerResponse.empty({ status: status ?? 204, headers })
+  }
+  const encode = Schema.encodeUnknownSync(schema as Schema.Codec<unknown>, written)
+  return (value: unknown, headers: Headers): Answer =>
+    HttpServerResponse.jsonUnsafe(encode(value), { status: status ?? 200, headers })
+}
+
+/** Reads the body of an endpoint; `undefined` if it has none. */
 const readerOf = ({ payload }: HttpApiEndpoint.Top) => {
   const schema = payload.get("application/json")?.schemas[0]
   return schema === undefined ? undefined : reader(schema as Schema.Codec<unknown>)
 }
 
-const handlerOf = <R>(
-  endpoint: HttpApiEndpoint.Top,
-  run: Operation,
-  caller: Effect.Effect<Partial<Caller>, never, R>,
-  basePath: string,
-) => {
+/** Handles an operation that answers once. */
+const handlerOf = (endpoint: HttpApiEndpoint.Top, run: Operation, basePath: string) => {
   const read = readerOf(endpoint)
-  return Effect.fnUntraced(function* (arrived: Arrived) {
-    const who = yield* caller
-    const body = read === undefined ? undefined : yield* read(arrived.request)
-    const input = { ...arrived, ...who, payload: body?.body, bytes: () => body?.bytes }
-    const answer = yield* Effect.catch(run(input as never), refuse)
-    yield* addHeaders(headersOf(answer, basePath))
-    return answer.value
+  const write = writerOf(endpoint)
+  return Effect.fnUntraced(function* (input: object, { request }: OperationRequest) {
+    const body = read === undefined ? undefined : yield* read(request)
+    const whole = { ...input, payload: body?.body, bytes: () => body?.bytes }
+    const answer = yield* run(whole as never)
+    return write(answer.value, headersOf(answer, basePath))
   })
 }
 
@@ -75,11 +97,11 @@ const streamHeaders = { "cache-control": "no-store", "x-accel-buffering": "no" }
 /** Follows a run. A stream takes a slot of its key and of the server. */
 const follower = ({ follow }: Operations["Service"]) => {
   const slots = new StreamSlots()
-  return Effect.fnUntraced(function* (input: Input<"runs", "events">) {
-    const { accountId: account, keyId } = yield* CurrentKey
-    const { value: source } = yield* Effect.catch(follow({ ...input, account }), refuse)
+  return Effect.fnUntraced(function* (input: object) {
+    const call = input as Input<"runs", "events">
+    const { value: source } = yield* follow(call)
     if (source === undefined) return HttpServerResponse.empty({ status: 204 })
-    yield* Effect.catch(slots.take(keyId), refuse)
+    yield* slots.take(call.keyId!)
     return HttpServerResponse.stream(Stream.encodeText(yield* RunStream.frames(source)), {
       contentType: "text/event-stream",
       headers: streamHeaders,
@@ -87,67 +109,59 @@ const follower = ({ follow }: Operations["Service"]) => {
   })
 }
 
-/** The handlers of any group. */
-interface Handlers {
-  readonly handleRaw: (name: string, handler: unknown) => unknown
+type Handler = (
+  input: object,
+  arrived: OperationRequest,
+) => Effect.Effect<Answer, Refusal, Services>
+
+/** What the route of an endpoint does. */
+const routeOf = (group: string, endpoint: HttpApiEndpoint.Top, admit: Admit, handle: Handler) => {
+  const readParts = RequestForm.make(endpoint)
+  const { identifier } = endpoint
+  return Effect.gen(function* () {
+    const request = yield* arrived
+    const caller = yield* admit(request, group, identifier)
+    const parts = yield* Effect.fromResult(readParts(request))
+    return yield* handle({ ...caller, ...parts }, request)
+  }).pipe(Effect.catch(refuse))
 }
 
-/** Handles the operations of a group. */
-const handleAll = Effect.fnUntraced(function* <R>(
-  handlers: Handlers,
-  { endpoints }: { readonly endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> },
-  operations: object,
-  caller: Effect.Effect<Partial<Caller>, never, R>,
+/** The endpoints and operations of groups. */
+interface Groups {
+  readonly [group: string]: { readonly endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> }
+}
+
+/** Adds a route for each endpoint. Each operation has the type that the table checked. */
+const addAll = Effect.fnUntraced(function* (
+  groups: Groups,
+  operations: Readonly<Record<string, object>>,
+  admit: Admit,
+  special: Readonly<Record<string, Handler>>,
 ) {
+  const router = yield* HttpRouter.HttpRouter
   const basePath = yield* BasePath
-  for (const [name, run] of Object.entries(operations as Record<string, Operation>)) {
-    handlers.handleRaw(name, handlerOf(endpoints[name]!, run, caller, basePath))
+  for (const [group, { endpoints }] of Object.entries(groups)) {
+    for (const [name, endpoint] of Object.entries(endpoints)) {
+      const run = (operations[group] as Record<string, Operation>)[name]!
+      const handle = special[`${group}.${name}`] ?? handlerOf(endpoint, run, basePath)
+      const path = endpoint.path as Router.PathInput
+      yield* router.add(endpoint.method as "GET", path, routeOf(group, endpoint, admit, handle))
+    }
   }
-  return handlers
 })
 
-/** The handlers of a group. Each handler has the type of its operation, which the table checked. */
-const layerOf = <G extends GroupName>(group: G) => {
-  const build = Effect.fnUntraced(function* (handlers: Handlers) {
+/** The routes of every operation of an account. */
+export const layer = HttpRouter.use(() =>
+  Effect.gen(function* () {
     const operations = yield* Operations
-    if (group === "runs") handlers.handleRaw("events", follower(operations))
-    return yield* handleAll(handlers, Api.groups[group], operations.groups[group], callerOf)
-  })
-  return HttpApiBuilder.group(Api, group, build as never) as unknown as Layer.Layer<
-    HttpApiGroup.ToService<"millrace", (typeof Api)["groups"][G]>,
-    never,
-    Operations | Authorization | RequestForm
-  >
-}
-
-/** The handlers of every group. */
-export const layer = Layer.mergeAll(
-  layerOf("workflows"),
-  layerOf("runs"),
-  layerOf("deliveries"),
-  layerOf("nodeTypes"),
-  layerOf("usage"),
+    const admit = yield* Authorization.make
+    const special = { "runs.events": follower(operations) }
+    yield* addAll(Api.groups, operations.groups, admit, special)
+  }),
 )
 
-const layerOfAdmin = <G extends AdminGroupName>(group: G) => {
-  const build = (handlers: Handlers) =>
-    Effect.flatMap(AdminOperations.make, (groups) =>
-      handleAll(handlers, AdminApi.groups[group], groups[group], Effect.succeed({})),
-    )
-  return HttpApiBuilder.group(AdminApi, group, build as never) as unknown as Layer.Layer<
-    HttpApiGroup.ToService<"millrace-admin", (typeof AdminApi)["groups"][G]>,
-    never,
-    Effect.Services<typeof AdminOperations.make> | AdminAuthorization | RequestForm
-  >
-}
-
-/** The handlers of every group of operators. */
-export const layerAdmin = Layer.mergeAll(
-  layerOfAdmin("accounts"),
-  layerOfAdmin("keys"),
-  layerOfAdmin("credits"),
-  layerOfAdmin("audit"),
-  layerOfAdmin("webhooks"),
-  layerOfAdmin("secrets"),
-  layerOfAdmin("quarantine"),
-)
+/** The routes of all operations for operators. `admit` checks their token. */
+export const layerAdmin = (admit: Admit) =>
+  HttpRouter.use(() =>
+    Effect.flatMap(AdminOperations.make, (groups) => addAll(AdminApi.groups, groups, admit, {})),
+  )

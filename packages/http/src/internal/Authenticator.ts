@@ -27,6 +27,10 @@ export const rateHeadersOf = ({ remaining, resetAt }: Window) => ({
   "x-ratelimit-reset": String(resetAt),
 })
 
+/** The bearer token of a request; empty where there is none. */
+export const tokenOf = ({ headers }: HttpServerRequest.HttpServerRequest): Redacted.Redacted =>
+  Redacted.make(/^bearer +([^ ].*)$/is.exec(headers["authorization"] ?? "")?.[1] ?? "")
+
 const noKey: AuthDecision = { _tag: "Refused", refusal: new KeyRefused() }
 
 const limited = (window: Window, millis: number): AuthDecision => {

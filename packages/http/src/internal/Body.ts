@@ -11,8 +11,8 @@ import type { Limits } from "@millrace/core/domain/Limits"
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Schema } from "effect"
 import { ByteSize, Effect, Result } from "effect"
-import { HttpServerRequest } from "effect/http"
-import { BodyTooLarge, Compressed, InvalidRequest, NotJson, refuse } from "../Errors.ts"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import { BodyTooLarge, Compressed, InvalidRequest, NotJson } from "../Errors.ts"
 import * as Form from "../Form.ts"
 import { problemOfDepth, problemOfValues } from "./JsonBounds.ts"
 
@@ -59,18 +59,15 @@ const readBytes = Effect.fnUntraced(function* (
   { bodyBytes }: Limits,
 ) {
   if (Number(request.headers["content-length"] ?? 0) > bodyBytes) {
-    return yield* refuse(new BodyTooLarge({ limit: bodyBytes }))
+    return yield* new BodyTooLarge({ limit: bodyBytes })
   }
   return yield* request.arrayBuffer.pipe(
     Effect.provideService(HttpServerRequest.MaxBodySize, ByteSize.bytes(bodyBytes)),
-    Effect.catch(({ reason }) => {
-      const tooLarge = reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
-      return refuse(
-        tooLarge
-          ? new BodyTooLarge({ limit: bodyBytes })
-          : new InvalidRequest({ message: "body: could not be read" }),
-      )
-    }),
+    Effect.mapError(({ reason }) =>
+      reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+        ? new BodyTooLarge({ limit: bodyBytes })
+        : new InvalidRequest({ message: "body: could not be read" }),
+    ),
   )
 })
 
@@ -82,15 +79,13 @@ export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
   const read = Form.reader(schema, "body")
   return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const { headers } = request
-    if (!isJson(headers["content-type"] ?? "application/json")) return yield* refuse(new NotJson())
-    if (!isPlain(headers["content-encoding"] ?? "identity")) return yield* refuse(new Compressed())
+    if (!isJson(headers["content-type"] ?? "application/json")) return yield* new NotJson()
+    if (!isPlain(headers["content-encoding"] ?? "identity")) return yield* new Compressed()
     const limits = yield* CurrentLimits
     const bytes = yield* readBytes(request, limits)
-    const value = parse(bytes, limits)
-    if (Result.isFailure(value)) return yield* refuse(value.failure)
+    const value = yield* Effect.fromResult(parse(bytes, limits))
     const errors = bytes.byteLength > fullReportLength ? "first" : "all"
-    const body = read(value.success, errors)
-    if (Result.isFailure(body)) return yield* refuse(body.failure)
-    return { body: body.success, bytes: new Uint8Array(bytes) }
+    const body = yield* Effect.fromResult(read(value, errors))
+    return { body, bytes: new Uint8Array(bytes) }
   })
 }

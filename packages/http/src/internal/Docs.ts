@@ -1,12 +1,14 @@
 /**
- * The OpenAPI document, and a reference page made from it. Both need no key. The page has its own
- * script and loads nothing from other servers, so it works offline.
+ * The OpenAPI document and a reference page made from it, both without a key. The page brings its
+ * own script and loads nothing from other servers, so it works offline. Both are made when somebody
+ * asks for the first time.
  */
 import { Api } from "@millrace/api/Api"
-import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { Effect, Layer, Scope } from "effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { HttpApi, HttpApiGroup } from "effect/http-api"
-import { HttpApiScalar, OpenApi } from "effect/http-api"
+import * as OpenApi from "effect/http-api/OpenApi"
 import { BasePath, docsPath, openapiPath } from "../Addresses.ts"
 
 /** An interface as it is mounted: addresses in the document begin with the base path. */
@@ -24,9 +26,13 @@ export const layerDocument = <Id extends string, G extends HttpApiGroup.Constrai
 ) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
-      const body = JSON.stringify(OpenApi.fromApi(yield* mounted(api)))
-      const answer = HttpServerResponse.text(body, { contentType: "application/json" })
-      yield* router.add("GET", path, answer)
+      const interfaceHere = yield* mounted(api)
+      const document = Effect.sync(() =>
+        HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(interfaceHere)), {
+          contentType: "application/json",
+        }),
+      )
+      yield* router.add("GET", path, yield* Effect.cached(document))
     }),
   )
 
@@ -34,21 +40,25 @@ export const layerDocument = <Id extends string, G extends HttpApiGroup.Constrai
 const contentSecurityPolicy =
   "connect-src 'self'; font-src 'self' data:; img-src 'self' data: blob:; frame-ancestors 'none'"
 
-const guarded = HttpRouter.middleware((answer) =>
-  Effect.map(
-    answer,
-    HttpServerResponse.setHeader("content-security-policy", contentSecurityPolicy),
-  ),
-).layer
+const guard = HttpServerResponse.setHeader("content-security-policy", contentSecurityPolicy)
 
-const page = Layer.unwrap(
-  Effect.map(mounted(Api), (api) =>
-    HttpApiScalar.layer(api, {
-      path: docsPath,
-      scalar: { withDefaultFonts: false, authentication: { preferredSecurityScheme: "apiKey" } },
-    }),
-  ),
-).pipe(Layer.provide(guarded))
+/** The page. Its script has megabytes, so it is loaded when somebody looks. */
+const page = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const api = yield* mounted(Api)
+    const scope = yield* Effect.scope
+    const load = Effect.gen(function* () {
+      const { layer: scalar } = yield* Effect.promise(() => import("effect/http-api/HttpApiScalar"))
+      const shown = scalar(api, {
+        path: docsPath,
+        scalar: { withDefaultFonts: false, authentication: { preferredSecurityScheme: "apiKey" } },
+      })
+      return yield* HttpRouter.toHttpEffect(shown)
+    }).pipe(Scope.provide(scope), Effect.cached)
+    const answer = Effect.flatten(yield* load)
+    yield* router.add("GET", docsPath, Effect.map(Effect.orDie(answer), guard))
+  }),
+)
 
 /** `/api/openapi.json` and `/api/docs`. */
 export const layer: Layer.Layer<never, never, HttpRouter.HttpRouter> = Layer.merge(

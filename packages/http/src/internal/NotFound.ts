@@ -9,14 +9,13 @@
 import { limited } from "@millrace/core/engine/StoreDeadline"
 import type { Layer, Types } from "effect"
 import { Effect, Redacted } from "effect"
-import { HttpEffect, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { AuthDecision } from "./Authenticator.ts"
-import { Authenticator, rateHeadersOf } from "./Authenticator.ts"
+import { Authenticator, rateHeadersOf, tokenOf } from "./Authenticator.ts"
 import { answerOf, logStorage, UnknownRoute } from "../Errors.ts"
-
-/** The bearer token of a request, read as for operations; empty if there is none. */
-const tokenOf = ({ headers }: HttpServerRequest.HttpServerRequest): Redacted.Redacted =>
-  Redacted.make(/^bearer +(.+)$/is.exec(headers["authorization"] ?? "")?.[1] ?? "")
 
 /** True for the interface for operators, which needs no API key. */
 const isForOperators = ({ url }: HttpServerRequest.HttpServerRequest): boolean =>
@@ -31,7 +30,7 @@ const isNotFound = ({ body, headers, status }: Answer): boolean =>
   (status === 404 && body._tag === "Empty") || codes.has(headers["x-error-code"] ?? "")
 
 const whole = (answer: Answer): Answer =>
-  answer.body._tag === "Empty" ? answerOf(new UnknownRoute(), 404) : answer
+  answer.body._tag === "Empty" ? answerOf(new UnknownRoute()) : answer
 
 const isTooMany = (decision: AuthDecision): boolean =>
   decision._tag === "Limited" ||
@@ -39,9 +38,7 @@ const isTooMany = (decision: AuthDecision): boolean =>
 
 const answerFor = (answer: Answer, decision: AuthDecision): Answer => {
   const told =
-    decision._tag !== "Admitted" && isTooMany(decision)
-      ? answerOf(decision.refusal, 429)
-      : whole(answer)
+    decision._tag !== "Admitted" && isTooMany(decision) ? answerOf(decision.refusal) : whole(answer)
   return decision._tag === "Refused"
     ? told
     : HttpServerResponse.setHeaders(told, rateHeadersOf(decision.window))
@@ -50,23 +47,24 @@ const answerFor = (answer: Answer, decision: AuthDecision): Answer => {
 /** How long the store may take before the answer goes out without it. */
 const patienceMillis = 1_000
 
-const make = Effect.map(
-  Authenticator,
-  (authenticator) => (route: Effect.Effect<Answer, Types.unhandled>) =>
-    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-      const token = tokenOf(request)
-      const asked = limited("NotFound.ask", patienceMillis)(authenticator.ask(request, token))
-      const account = (answer: Answer) =>
-        Effect.match(Effect.tapError(Effect.interruptible(asked), logStorage), {
-          onFailure: () => answer,
-          onSuccess: (decision) => answerFor(answer, decision),
-        })
-      const isForeign = Redacted.value(token) === "" || isForOperators(request)
-      return HttpEffect.withPreResponseHandler(route, (_, answer) =>
-        isForeign || !isNotFound(answer) ? Effect.succeed(answer) : account(answer),
-      )
-    }),
-)
+const make = Effect.map(Authenticator, (authenticator) => {
+  const account = (request: HttpServerRequest.HttpServerRequest, answer: Answer) => {
+    const token = tokenOf(request)
+    if (Redacted.value(token) === "" || isForOperators(request)) return Effect.succeed(answer)
+    const asked = limited("NotFound.ask", patienceMillis)(authenticator.ask(request, token))
+    return Effect.match(Effect.tapError(Effect.interruptible(asked), logStorage), {
+      onFailure: () => answer,
+      onSuccess: (decision) => answerFor(answer, decision),
+    })
+  }
+  return (route: Effect.Effect<Answer, Types.unhandled>) =>
+    // The request is read here, where it has the address that a proxy has forwarded.
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+      HttpEffect.withPreResponseHandler(route, (_, answer) =>
+        isNotFound(answer) ? account(request, answer) : Effect.succeed(answer),
+      ),
+    )
+})
 
 /**
  * Watches every route of the router, also routes of other modules. Add it before the middleware

@@ -7,15 +7,38 @@
 import type { AdminApi } from "@millrace/api/AdminApi"
 import type { Api } from "@millrace/api/Api"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
-import type { Effect } from "effect"
+import type { Workflow } from "@millrace/core/domain/Workflow"
+import type { Effect, Option } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import type { ErrorOf, Refusal } from "../Errors.ts"
+import type { RequestNotes } from "./RequestId.ts"
 
 /** The account of a call, and its API key if it has one. */
 export interface Caller {
   readonly account: AccountId
   readonly keyId?: KeyId | undefined
+  /**
+   * The workflow of the call, if it was read with the key. None: the account has no such workflow.
+   * `undefined`: it was not read.
+   */
+  readonly ahead?: Option.Option<Workflow> | undefined
 }
+
+/** A request at its route. Nothing of it is checked. */
+export interface OperationRequest {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly params: Readonly<Record<string, string | undefined>>
+  readonly query: Readonly<Record<string, string | Array<string>>>
+  readonly notes: RequestNotes
+}
+
+/** Admits a request and says whose it is; nobody's, if it is an operator's. */
+export type Admit = (
+  arrived: OperationRequest,
+  group: string,
+  name: string,
+) => Effect.Effect<Partial<Caller>, Refusal>
 
 /** The answer of an operation, and the facts that HTTP puts into headers. */
 export interface OperationAnswer<A> {

@@ -5,29 +5,20 @@
  * refusal names the place of a wrong value and never shows the value. Leaves out: bodies, and
  * unknown addresses.
  */
-import { RequestForm } from "@millrace/api/Authorization"
 import { sentenceOf } from "@millrace/api/Sentence"
-import type { AnsweredError } from "@millrace/api/WireError"
-import type { Types } from "effect"
-import { Effect, Layer } from "effect"
-import { HttpServerRequest } from "effect/http"
-import { HttpApiError } from "effect/http-api"
-import { InvalidRequest, refuse } from "../Errors.ts"
+import { Result, Schema } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { InvalidRequest } from "../Errors.ts"
+import type { OperationRequest } from "./Operation.ts"
 
-const places = { Params: "path", Query: "query", Headers: "headers", Payload: "body" } as const
+/** What is read of a request before its body: the fields of an operation's input. */
+export type RequestParts = Readonly<Record<string, unknown>>
 
-type Rejected = Effect.Effect<
-  never,
-  AnsweredError<"BadRequest"> | Types.unhandled,
-  HttpServerRequest.HttpServerRequest
->
-
-/** Refuses a request, and names what is wrong with a part of it. */
-const wordFor = (error: HttpApiError.HttpApiSchemaError) =>
-  error.kind === "Body" || error.kind === "ResponseHeaders"
-    ? // Our own answer has the wrong form, which is a fault of the server.
-      Effect.die(error.cause)
-    : refuse(new InvalidRequest({ message: sentenceOf(error.cause.issue, places[error.kind]) }))
+/** Reads one part, into a field of its name. */
+interface PartReader {
+  readonly name: string
+  readonly read: (arrived: OperationRequest) => Result.Result<unknown, InvalidRequest>
+}
 
 /** True for an address whose percent-encoding stands for UTF-8. */
 const isDecodable = (url: string): boolean => {
@@ -40,13 +31,38 @@ const isDecodable = (url: string): boolean => {
   }
 }
 
-/** Refuses a path, a query or headers of the wrong form. */
-export const layer: Layer.Layer<RequestForm> = Layer.succeed(RequestForm, (operation) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
-    isDecodable(url)
-      ? Effect.catch(operation, (error): Rejected =>
-          HttpApiError.HttpApiSchemaError.is(error) ? wordFor(error) : Effect.fail(error),
-        )
-      : refuse(new InvalidRequest({ message: "query: expected percent-encoded UTF-8" })),
-  ),
-)
+const readerOf = (
+  schema: Schema.Top | undefined,
+  name: string,
+  place: string,
+  errors: "all" | "first",
+  of: (arrived: OperationRequest) => unknown,
+): ReadonlyArray<PartReader> => {
+  if (schema === undefined) return []
+  const decode = Schema.decodeUnknownResult(schema as Schema.Codec<unknown>, { errors })
+  const word = ({ issue }: Schema.SchemaError) =>
+    new InvalidRequest({ message: sentenceOf(issue, place) })
+  return [{ name, read: (arrived) => Result.mapError(decode(of(arrived)), word) }]
+}
+
+/** Makes what reads path, headers and query of an endpoint, or says what is wrong first. */
+export const make = ({ headers, params, query }: HttpApiEndpoint.Top) => {
+  const queries = query === undefined ? undefined : Schema.toCodecArrayFromSingle(query)
+  const readers = [
+    ...readerOf(params, "params", "path", "all", (arrived) => arrived.params),
+    ...readerOf(headers, "headers", "headers", "first", ({ request }) => request.headers),
+    ...readerOf(queries, "query", "query", "all", (arrived) => arrived.query),
+  ]
+  return (arrived: OperationRequest): Result.Result<RequestParts, InvalidRequest> => {
+    if (!isDecodable(arrived.request.url)) {
+      return Result.fail(new InvalidRequest({ message: "query: expected percent-encoded UTF-8" }))
+    }
+    const parts: Record<string, unknown> = {}
+    for (const { name, read } of readers) {
+      const part = read(arrived)
+      if (Result.isFailure(part)) return Result.fail(part.failure)
+      parts[name] = part.success
+    }
+    return Result.succeed(parts)
+  }
+}

@@ -1,12 +1,20 @@
 /**
- * The identifier of a request: in the answer as `X-Request-Id`, and in the log with a failure.
+ * The request being handled: its identifier, which is in the answer as `X-Request-Id` and in the
+ * log with a failure, and the headers that its answer gets.
  */
 import { Context, Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 
-/** The identifier of the current request. */
-export const CurrentRequestId = Context.Reference<string>("@millrace/http/CurrentRequestId", {
-  defaultValue: () => "none",
+/** A request being handled. Mutable, for one request. */
+export interface RequestNotes {
+  readonly id: string
+  /** Headers of its answer, whatever the answer is. */
+  headers: Readonly<Record<string, string>>
+}
+
+/** The request being handled. */
+export const CurrentRequest = Context.Reference<RequestNotes>("@millrace/http/CurrentRequest", {
+  defaultValue: () => ({ id: "none", headers: {} }),
 })
 
 /**

@@ -14,7 +14,6 @@ import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Option, Result } from "effect"
 import { workflowAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
-import { WorkflowAhead } from "./Authorization.ts"
 import type { OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 
@@ -64,9 +63,9 @@ const makeReads = Effect.gen(function* () {
       )
       return { value }
     }),
-    get: Effect.fnUntraced(function* ({ account, params }) {
+    get: Effect.fnUntraced(function* ({ account, ahead, params }) {
       const id = WorkflowId.make(params.id)
-      const found = (yield* WorkflowAhead) ?? (yield* store.find(account, id))
+      const found = ahead ?? (yield* store.find(account, id))
       if (Option.isNone(found)) return yield* new WorkflowNotFound({ workflowId: id })
       return answer(found.value)
     }),

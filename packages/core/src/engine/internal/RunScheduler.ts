@@ -24,6 +24,7 @@ import { NodeTypes } from "../NodeTypes.ts"
 import { CurrentSecrets } from "../CurrentSecrets.ts"
 import type { RunNotifier } from "../RunNotifier.ts"
 import { commitStep } from "./Commit.ts"
+import { EndedRuns } from "./EndedRuns.ts"
 import type { Prepared } from "./FirstStep.ts"
 import { parkAfterMillis, takeUp } from "./FirstStep.ts"
 import type { Handlers } from "./Handlers.ts"
@@ -108,6 +109,7 @@ export class RunScheduler {
   #isPassing = false
   #isDraining = false
   readonly #onEmpty = new Set<() => void>()
+  readonly #ended = new EndedRuns()
 
   constructor(
     runner: RunnerId,
@@ -167,7 +169,7 @@ export class RunScheduler {
   stop(ids: Iterable<RunId>): void {
     for (const id of ids) {
       const live = this.runs.get(id)
-      if (live !== undefined) this.#remove(live, () => undefined)
+      if (live !== undefined) this.#remove(live)
     }
   }
 
@@ -185,11 +187,14 @@ export class RunScheduler {
 
   /**
    * Waits until the execution of a run is over. None: this process does not execute such a run of
-   * the account.
+   * the account, and does not remember how it ended.
    */
   ended(account: AccountId, id: RunId): Option.Option<Effect.Effect<RunResult>> {
     const live = this.runs.get(id)
-    if (live?.run.accountId !== account) return Option.none()
+    if (live === undefined) {
+      return Option.map(Option.fromUndefinedOr(this.#ended.find(account, id)), Effect.succeed)
+    }
+    if (live.run.accountId !== account) return Option.none()
     const result = Effect.callback<RunResult>((resume) => {
       if (live.isOver) return resume(Effect.succeed(undefined))
       const tell = (over: RunResult) => resume(Effect.succeed(over))
@@ -220,12 +225,12 @@ export class RunScheduler {
     }
     this.runs.set(run.id, live)
     this.slots.take(run.accountId)
-    if (older !== undefined) this.#remove(older, () => undefined)
+    if (older !== undefined) this.#remove(older)
     return live
   }
 
   #enter(live: LiveRun, { first, progress }: Prepared): void {
-    if (progress === undefined) return this.#remove(live, () => undefined)
+    if (progress === undefined) return this.#remove(live)
     live.execution = new RunExecution(progress, this.#shared, () => this.#wake(live))
     this.#goOn(live, live.execution, first)
   }
@@ -303,12 +308,16 @@ export class RunScheduler {
   /** Ends an execution. Remembers when a parked run is due, and gives back one that is open. */
   #leave(live: LiveRun, execution: RunExecution): void {
     const { dueAt, finishedAt, id } = execution.progress.run
-    const over = () =>
-      this.#remove(live, () => (finishedAt === null ? undefined : recordOf(execution.progress)))
+    if (finishedAt !== null) {
+      const record = recordOf(execution.progress)
+      this.#ended.keep(record)
+      return this.#remove(live, record)
+    }
     if (dueAt !== null) this.nextDue = Math.min(this.nextDue, dueAt)
-    if (finishedAt !== null || dueAt !== null) return over()
+    if (dueAt !== null) return this.#remove(live)
     execution.close()
-    this.#await(live, Effect.ignore(this.#store.requeue(this.#runner, [id])), over)
+    const requeued = Effect.ignore(this.#store.requeue(this.#runner, [id]))
+    this.#await(live, requeued, () => this.#remove(live))
   }
 
   /** Runs an effect for an execution, and goes on with its result unless the execution is over. */
@@ -346,10 +355,10 @@ export class RunScheduler {
     const tell = isLost
       ? lost(live.run)
       : Effect.logError("an execution broke off", live.run.id, cause)
-    this.#await(live, tell, () => this.#remove(live, () => undefined))
+    this.#await(live, tell, () => this.#remove(live))
   }
 
-  #remove(live: LiveRun, result: () => RunResult): void {
+  #remove(live: LiveRun, result?: RunResult): void {
     if (live.isOver) return
     live.isOver = true
     live.pending?.interruptUnsafe()
@@ -357,10 +366,7 @@ export class RunScheduler {
     const { accountId, id } = live.run
     this.slots.give(accountId)
     if (this.runs.get(id) === live) this.runs.delete(id)
-    if (live.listeners.size > 0) {
-      const over = result()
-      for (const tell of live.listeners) tell(over)
-    }
+    for (const tell of live.listeners) tell(result)
     if (this.runs.size > 0) return
     for (const tell of this.#onEmpty) tell()
   }

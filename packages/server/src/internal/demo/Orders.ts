@@ -4,7 +4,8 @@
  */
 import type { Layer } from "effect"
 import { Effect } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { readFile } from "node:fs/promises"
 import { ownOrigin } from "../serve/OwnAddress.ts"
 

@@ -3,8 +3,10 @@
  *
  * Leaves out: how the token is checked; `@millrace/http` does that.
  */
-import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
-import { InternalError, TooManyRequests, Unauthorized, Unavailable } from "./WireError.ts"
+import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
+import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { InternalError, TooManyRequests, Unauthorized, Unavailable } from "../WireError.ts"
 
 /** Lets operators pass, by bearer token. */
 export class AdminAuthorization extends HttpApiMiddleware.Service<AdminAuthorization>()(
