@@ -8,19 +8,22 @@
 // 5. On Postgres, a server with 1,000 runs that wait beside one with 100,000.
 // 6. On Postgres, what a tenant can ask of a store with a million runs beside one with a thousand.
 // 7. What users feel: through `createEngine` and `millrace serve`, with the defaults of production.
-// 8. The same beside other engines and job queues; only by name, because it installs them.
+// 8. Expressions: plain paths, JavaScript, and what they add to a start.
+// 9. The same as 7 beside other engines and job queues; only by name, because it installs them.
 //
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
 // `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting`, `growth`,
-// `engine` or `peers` runs one part. `engine` and `peers` take `--rounds 5`, `--millis 5000` (of
-// each figure), `--others 0.3` (cores that others may use meanwhile), `--only graphile-worker`, the
-// beginning of a name, and `--write`, which puts ratios into `docs/performance.md`.
+// `expressions`, `engine` or `peers` runs one part. `engine` and `peers` take `--rounds 5`,
+// `--millis 5000` (of each figure), `--others 0.3` (cores that others may use meanwhile),
+// `--only graphile-worker`, the beginning of a name, and `--write`, which puts ratios into
+// `docs/performance.md`.
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import * as Credits from "./Credits.ts"
 import * as Durable from "./Durable.ts"
+import * as Expressions from "./Expressions.ts"
 import * as Engine from "./Engine.ts"
 import * as Growth from "./Growth.ts"
 import * as Http from "./Http.ts"
@@ -163,6 +166,7 @@ const results = {
   webhooks: await part("webhooks", () => Webhooks.measure(rounds)),
   waiting: await part("waiting", () => Waiting.measure(3)),
   growth: await part("growth", () => Growth.measure()),
+  expressions: await part("expressions", () => Expressions.measure(rounds)),
   engine: await part("engine", () => Engine.measure(rules)),
   // Only by name, because it installs packages.
   peers: wanted === "peers" ? await Peers.measure(rules) : undefined,

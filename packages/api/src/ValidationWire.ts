@@ -4,15 +4,26 @@
  * Guarantees: problems come in the order in which a start would name them.
  */
 import { MicroCredits } from "@millrace/core/domain/Credits"
+import { Json } from "@millrace/core/domain/Json"
 import { problemsListed } from "@millrace/core/domain/Limits"
+import { DrawnEdge, Node } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
-import { object } from "./internal/Words.ts"
+import { object, optional } from "./internal/Words.ts"
+import { InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { StartRun } from "./RunWire.ts"
 
-/** Body of a validation: the overrides of a start. A start's other fields are ignored. */
-export const ValidateWorkflow = StartRun.mapFields(
-  Struct.pick(["values", "graphInputOverrides", "nodeOverrides"]),
-).annotate({ identifier: "ValidateWorkflow", closed: Object.keys(StartRun.fields) })
+/**
+ * Body of a validation: the overrides of a start, and a draft to judge in place of what is stored.
+ * A start's other fields are ignored.
+ */
+export const ValidateWorkflow = Schema.Struct({
+  ...Struct.pick(StartRun.fields, ["values", "graphInputOverrides", "nodeOverrides"]),
+  nodes: optional(Schema.Array(Node), "Nodes of a draft; absent: those that are stored."),
+  edges: optional(Schema.Array(DrawnEdge), "Edges of a draft; absent: those that are stored."),
+}).annotate({
+  identifier: "ValidateWorkflow",
+  closed: [...Object.keys(StartRun.fields), "nodes", "edges"],
+})
 export type ValidateWorkflow = typeof ValidateWorkflow.Type
 
 /** One problem or warning, and its place in the graph. */
@@ -21,6 +32,20 @@ export const Problem = object("Problem", {
   nodeId: Schema.optionalKey(Schema.String),
   edgeId: Schema.optionalKey(Schema.String),
   port: Schema.optionalKey(Schema.String),
+  column: optional(Schema.Int, "Of an expression: where in its text, in characters from 1."),
+})
+
+/** What is known of a node. */
+const NodeOutline = object("NodeOutline", {
+  nodeId: Schema.String,
+  inputPorts: Schema.Array(InputPort),
+  outputPorts: Schema.Array(OutputPort),
+  estimatedCredits: Schema.NullOr(MicroCredits),
+  names: Schema.Array(Schema.String).annotate({
+    description:
+      "What expressions in its inputs may begin with. A node's name stands for its outputs, " +
+      "whose schemas are those of that node's ports.",
+  }),
 })
 
 /** The outcome of a validation. */
@@ -30,11 +55,27 @@ export const Validation = object("Validation", {
     description: `Why a start would be refused; at most ${problemsListed} are listed.`,
   }),
   warnings: Schema.Array(Problem).annotate({
-    description:
-      "Likely mistakes that a start accepts. Also texts that look like expressions, which are " +
-      "among the problems, too.",
+    description: "Likely mistakes that a start accepts.",
   }),
   estimatedCredits: Schema.NullOr(MicroCredits).annotate({
     description: "What a run is expected to cost; null if there are problems.",
   }),
+  nodes: Schema.Array(NodeOutline).annotate({
+    description: "Every node of a known type, with its ports after mode and literals.",
+  }),
+})
+
+/** Body of computing an expression. */
+export const EvaluateText = object("EvaluateText", {
+  runId: Schema.String.annotate({ description: "A run of the workflow, whose values are used." }),
+  nodeId: Schema.String.annotate({ description: "The node at which the text would stand." }),
+  port: optional(Schema.String, "The input at which it would stand; `input` cannot use itself."),
+  text: Schema.String.annotate({ description: "A text with expressions: `{{ fetch.body.id }}`." }),
+})
+export type EvaluateText = typeof EvaluateText.Type
+
+/** What an expression gives. */
+export const TextValue = object("TextValue", {
+  value: optional(Json, "Absent if there is none."),
+  problems: Schema.Array(Problem).annotate({ description: "Why there is no value." }),
 })

@@ -44,6 +44,7 @@ describe("the OpenAPI document", () => {
       "POST /api/v1/runs/{id}/cancel",
       "POST /api/v1/workflows",
       "POST /api/v1/workflows/{id}/duplicate",
+      "POST /api/v1/workflows/{id}/evaluate",
       "POST /api/v1/workflows/{id}/nodes",
       "POST /api/v1/workflows/{id}/validate",
     ])

@@ -67,6 +67,7 @@ export const known: ReadonlyArray<string> = `
   validation value variable vault version view viewport wakeups wanted warning watchdog watched web
   webhook well widths window wire with withheld within without work worker write writer written
   wrong
+  arrivals
   bound evaluate evaluated evaluation evaluator expression filler global js keyword lex lexed
   meaning megabytes missing needs outline prelude reading root roots sandbox sandboxes script
   scripts shortened spelled suggestion surroundings

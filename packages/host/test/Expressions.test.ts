@@ -100,3 +100,48 @@ describe("JavaScript in an expression", () => {
     }).pipe(Effect.provide(engine)),
   )
 })
+
+describe("a rule", () => {
+  it.live("compares with what an expression gives, in a condition, a switch and a list", () =>
+    Effect.gen(function* () {
+      const { create } = yield* Workflows
+      const rule = { path: "price", op: "greaterThan", value: "{{ values.least * 2 }}" }
+      const { id: workflowId } = yield* create(account, {
+        name: "Rules",
+        description: null,
+        thumbnailUrl: null,
+        nodes: [
+          node("order", "constant", { value: { price: 5, lines: [{ price: 3 }, { price: 9 }] } }),
+          node("if", "condition", { rule }),
+          node("way", "switch", { cases: [{ name: "dear", rule }] }),
+          node("list", "list", {
+            items: "{{ order.output.lines }}",
+            steps: [{ op: "filter", rule }],
+          }),
+        ],
+        edges: [
+          { id: "e1", source: "order", target: "if" },
+          { id: "e2", source: "order", target: "way" },
+          { id: "e3", source: "order", target: "list" },
+        ],
+      })
+      const { start, wait } = yield* Runs
+      const outputs = (least: number) =>
+        Effect.gen(function* () {
+          const { id } = yield* start(account, { workflowId, values: { least } })
+          const { nodeRuns } = yield* wait(account, id)
+          return nodeRuns.slice(1).map(({ error, output }) => error ?? Object.keys(output ?? {}))
+        })
+      const list = ["output", "count"]
+      assert.deepStrictEqual(yield* outputs(2), [["true"], ["dear"], list])
+      assert.deepStrictEqual(yield* outputs(3), [["false"], ["default"], list])
+      const wrong = yield* Effect.flip(
+        start(account, {
+          workflowId,
+          nodeOverrides: [node("if", "condition", { rule: { ...rule, op: "{{ 1 }}x", path: 7 } })],
+        }),
+      )
+      assert.match(wrong.message, /input "rule": \[path\]: expected a path/)
+    }).pipe(Effect.provide(engine)),
+  )
+})

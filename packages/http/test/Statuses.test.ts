@@ -52,6 +52,11 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
     { json: { nodeType: "measure", mode: "words", inputs: { text: "x" } } },
   ],
   "workflows.validate": ({ workflow }) => ["POST", `/workflows/${workflow}/validate`, { json: {} }],
+  "workflows.evaluate": ({ run, workflow }) => [
+    "POST",
+    `/workflows/${workflow}/evaluate`,
+    { json: { runId: run, nodeId: "a", text: "{{ run.id }}" } },
+  ],
   "runs.list": () => ["GET", "/runs"],
   "runs.start": ({ workflow }) => ["POST", "/runs", { json: { workflowId: workflow } }],
   "runs.estimate": ({ workflow }) => ["POST", "/runs/estimate", { json: { workflowId: workflow } }],

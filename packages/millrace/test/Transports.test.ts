@@ -70,6 +70,8 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "workflows.list": ({ workflows }) => workflows.list({ search: "ell", limit: 5 }),
   "workflows.list by number": ({ workflows }) => workflows.list({ page: 1, pageSize: 1 }),
   "workflows.validate": ({ workflows }) => workflows.validate(workflowId),
+  "workflows.evaluate": ({ workflows }) =>
+    workflows.evaluate(workflowId, { runId, nodeId: "say", text: "{{ run.id }}" }),
   "runs.get": ({ runs }) => runs.get(runId),
   "runs.wait": ({ runs }) => runs.wait(runId, { timeout: "1 minute" }),
   "runs.list": ({ runs }) => runs.list({ status: "COMPLETED", workflowId }),

@@ -120,7 +120,7 @@ const bareKeys = /^[\p{L}\p{M}\p{N}_$.-]*$/u
 const isOfWords = (text: string): boolean => bareKeys.test(text.replace(inBrackets, ""))
 
 const computing = (text: string): string =>
-  `${quoted(text)} looks like an expression, and there are none yet; expected a path such as ` +
+  `${quoted(text)} is no path, and a template computes nothing; expected a path such as ` +
   'input.user.name or input["first name"]'
 
 const neverClosed = 'holds {{ that is never closed; write {{ "{{" }} for the two braces'

@@ -115,7 +115,7 @@ describe("Template.fill", () => {
 
 describe("Template.problemsOfLiteral", () => {
   const looks = (text: string) =>
-    `"${text}" looks like an expression, and there are none yet; expected a path such as ` +
+    `"${text}" is no path, and a template computes nothing; expected a path such as ` +
     'input.user.name or input["first name"]'
 
   it.each(["input.id + 1", "input.a-b - 1", "input.a ?? 1", "input.f(1)", "input.a > 1"])(

@@ -134,7 +134,20 @@ const ofWorkflows: Readonly<Record<string, Example>> = {
       ],
       warnings: [],
       estimatedCredits: null,
+      nodes: [
+        {
+          nodeId: "say",
+          inputPorts: [{ name: "value", required: true, multiple: false, schema: {} }],
+          outputPorts: [{ name: "output", schema: {} }],
+          estimatedCredits: 0,
+          names: ["values", "run"],
+        },
+      ],
     },
+  },
+  "workflows.evaluate": {
+    request: { runId: runItem.id, nodeId: "say", text: "{{ values.name.toUpperCase() }}" },
+    response: { value: "ADA", problems: [] },
   },
 }
 

@@ -2,7 +2,7 @@
  * Workflows as promises.
  */
 import type { Transport } from "../Transport.ts"
-import type { ValidateWorkflow, Validation } from "../ValidationWire.ts"
+import type { EvaluateText, TextValue, ValidateWorkflow, Validation } from "../ValidationWire.ts"
 import type * as Wire from "../WorkflowWire.ts"
 import type { CallOptions } from "./Ask.ts"
 import { makeAsk } from "./Ask.ts"
@@ -28,11 +28,17 @@ export type NewNode = Given<typeof Wire.AddNode.Encoded>
 /** The node that `addNode` has added (specification 2.7). */
 export type AddedNode = typeof Wire.AddedNode.Encoded
 
-/** The changes that a validation applies to the workflow, as a start would. */
+/** What a validation lays over the workflow, as a start would, and a draft to judge instead. */
 export type WorkflowOverlay = Given<typeof ValidateWorkflow.Encoded>
 
-/** The problems that a start would report. */
+/** The problems that a start would report, and what is known of each node. */
 export type WorkflowValidation = typeof Validation.Encoded
+
+/** A text with expressions, and the run and node at which it is computed. */
+export type TextToEvaluate = Given<typeof EvaluateText.Encoded>
+
+/** What it gives, or why it gives nothing. */
+export type EvaluatedText = typeof TextValue.Encoded
 
 /** A workflow and its revision, for the `ifMatch` of a change. */
 export interface TaggedWorkflow {
@@ -74,6 +80,8 @@ export interface Workflows {
     overlay?: WorkflowOverlay,
     options?: CallOptions,
   ): Promise<WorkflowValidation>
+  /** Computes a text with expressions against a run of the workflow. Stores nothing. */
+  evaluate(id: string, text: TextToEvaluate, options?: CallOptions): Promise<EvaluatedText>
 }
 
 /** The workflows that a transport reaches. */
@@ -102,5 +110,7 @@ export const makeWorkflows = (transport: Transport): Workflows => {
       (await ask("workflows.addNode", { id, body, options })).body as AddedNode,
     validate: async (id, body = {}, options) =>
       (await ask("workflows.validate", { id, body, options })).body as WorkflowValidation,
+    evaluate: async (id, body, options) =>
+      (await ask("workflows.evaluate", { id, body, options })).body as EvaluatedText,
   }
 }

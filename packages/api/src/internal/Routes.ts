@@ -35,6 +35,7 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
   "workflows.duplicate": "POST /workflows/:id/duplicate",
   "workflows.addNode": "POST /workflows/:id/nodes",
   "workflows.validate": "POST /workflows/:id/validate",
+  "workflows.evaluate": "POST /workflows/:id/evaluate",
   "runs.list": "GET /runs",
   "runs.start": "POST /runs",
   "runs.estimate": "POST /runs/estimate",

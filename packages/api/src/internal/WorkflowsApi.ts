@@ -8,7 +8,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { described, titled } from "./Words.ts"
 import { PageQuery, pageOf } from "../PageQuery.ts"
 import { IdParams } from "../Text.ts"
-import { ValidateWorkflow, Validation } from "../ValidationWire.ts"
+import { EvaluateText, TextValue, ValidateWorkflow, Validation } from "../ValidationWire.ts"
 import {
   BadRequest,
   bodyErrors,
@@ -108,7 +108,8 @@ const addNode = described(
 
 const validate = described(
   "Validate a workflow",
-  "What a start with this body would say, problem by problem. Starts and stores nothing.",
+  "What a start with this body would say, problem by problem, and what is known of each node. " +
+    "With `nodes` or `edges` a draft is judged. Starts and stores nothing.",
   HttpApiEndpoint.post("validate", "/:id/validate", {
     params: IdParams,
     payload: ValidateWorkflow,
@@ -117,8 +118,19 @@ const validate = described(
   }),
 )
 
+const evaluate = described(
+  "Compute an expression",
+  "Computes a text with expressions as if it stood at a node of a run of the workflow.",
+  HttpApiEndpoint.post("evaluate", "/:id/evaluate", {
+    params: IdParams,
+    payload: EvaluateText,
+    success: TextValue,
+    error: [...bodyErrors, NotFound],
+  }),
+)
+
 /** `/workflows`. */
 export class WorkflowsApi extends HttpApiGroup.make("workflows")
-  .add(list, create, get, update, remove, duplicate, addNode, validate)
+  .add(list, create, get, update, remove, duplicate, addNode, validate, evaluate)
   .prefix("/workflows")
   .annotateMerge(titled("Workflows", "Graphs of nodes joined by edges.")) {}

@@ -10,8 +10,9 @@ import { freeze } from "../domain/Json.ts"
 import { graphsCached } from "../domain/Limits.ts"
 import type { Definition, InputOverrides } from "../domain/Run.ts"
 import { isEvaluated, isShared } from "../domain/Run.ts"
-import type { Graph } from "../graph/Graph.ts"
-import { compile } from "../graph/Graph.ts"
+import type { Graph, Reading } from "../graph/Graph.ts"
+import { compile, readDrawing } from "../graph/Graph.ts"
+import type { Drawing } from "../graph/internal/Draft.ts"
 import type { Problem } from "../graph/internal/Problem.ts"
 import { BoundedMap } from "./BoundedMap.ts"
 import { NodeTypes } from "./NodeTypes.ts"
@@ -24,6 +25,8 @@ export class GraphCache extends Context.Service<
   {
     /** Compiles a definition; two definitions with one identifier must have the same content. */
     readonly compile: (definition: Definition, overrides: InputOverrides) => Compiled
+    /** Reads a drawing as a new start would, also one that has problems. */
+    readonly read: (drawing: Drawing, overrides: InputOverrides) => Reading
   }
 >()("@millrace/core/engine/GraphCache") {
   static readonly layer: Layer.Layer<GraphCache, never, NodeTypes> = Layer.effect(
@@ -40,6 +43,7 @@ export class GraphCache extends Context.Service<
       const kept = new BoundedMap<string, Compiled>(graphsCached)
       let types = all()
       return GraphCache.of({
+        read: (drawing, overrides) => readDrawing(drawing, { lookup, overrides, evaluates: true }),
         compile: (definition, overrides) => {
           const isKept = isShared(definition) && Object.keys(overrides).length === 0
           if (!isKept) return shareable(definition, overrides)

@@ -11,6 +11,7 @@ import type { AccountId, KeyId, WorkflowId } from "../domain/Id.ts"
 import { RunId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
+import { CurrentLimits } from "../domain/Limits.ts"
 import type { NewMessage } from "../domain/Message.ts"
 import { CurrentPrices } from "../domain/Prices.ts"
 import type { InputOverrides, Run, RunRecord, RunSource, Viewport } from "../domain/Run.ts"
@@ -34,7 +35,7 @@ import { problemsOfOverrides } from "../graph/internal/SecretNames.ts"
 import { Ids } from "./Ids.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Overlay, Plan, Price } from "./internal/Plan.ts"
-import { plan, planSingle, upstreamOf } from "./internal/Plan.ts"
+import { plan, planSingle } from "./internal/Plan.ts"
 import type { InvalidWebhook } from "./Refusals.ts"
 import type { InboxFull, InvalidMessage } from "./Refusals.ts"
 import {
@@ -49,6 +50,11 @@ import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
 import { send } from "./internal/Sending.ts"
 import { cancel as cancelation } from "./internal/Step.ts"
+import type { TextInNode, TextValue } from "./internal/Evaluation.ts"
+import { evaluateText } from "./internal/Evaluation.ts"
+import { computeSingle } from "./internal/SingleNode.ts"
+import { problemsOfSize } from "../graph/internal/Draft.ts"
+import { withNodeOverrides } from "../graph/internal/Overlay.ts"
 import { ScriptCheck } from "./internal/ScriptCheck.ts"
 import { secretCheck } from "./internal/SecretCheck.ts"
 import type { Validation } from "./internal/Validation.ts"
@@ -70,6 +76,12 @@ export interface StartRequest {
   /** The API key of the request. */
   readonly keyId?: KeyId | undefined
   readonly webhook?: WebhookConfig | undefined
+}
+
+/** What a validation judges: a start, of the stored workflow or of a draft. */
+export interface ValidationRequest extends StartRequest {
+  /** Takes the place of what is stored; what is absent stays. */
+  readonly draft?: Partial<Pick<Workflow, "nodes" | "edges">> | undefined
 }
 
 /** Why a start is refused. */
@@ -118,13 +130,22 @@ export class Runs extends Context.Service<
       idempotencyKey: IdempotencyKey,
     ) => Effect.Effect<StartedOnce, StartRefusal | IdempotencyKeyTaken | StorageError>
     /**
-     * The problems that {@link start} would find in the graph now. Starts and stores nothing, and
-     * does not check the webhook.
+     * The problems that {@link start} would find in the graph now, or in a draft of it, and what is
+     * known of each node. Starts and stores nothing, and does not check the webhook.
      */
     readonly validate: (
       account: AccountId,
-      request: StartRequest,
+      request: ValidationRequest,
     ) => Effect.Effect<Validation, WorkflowNotFound | StorageError>
+    /**
+     * Computes a text with expressions as if it stood at a node of a run of the workflow, from what
+     * the run's nodes have put out. Stores nothing.
+     */
+    readonly evaluate: (
+      account: AccountId,
+      workflowId: WorkflowId,
+      asked: TextInNode & { readonly runId: RunId },
+    ) => Effect.Effect<TextValue, RunNotFound | StorageError>
     /** What a start would cost, node by node, or why it would be refused. Stores nothing. */
     readonly estimate: (
       account: AccountId,
@@ -178,6 +199,7 @@ const servicesOf = Effect.all({
   ids: Ids,
   clock: Clock.Clock,
   admit: makeAdmit,
+  evaluator: CurrentEvaluator,
   scripts: Effect.map(CurrentEvaluator, (evaluator) => new ScriptCheck(evaluator)),
   secrets: Effect.map(CurrentSecrets, secretCheck),
 })
@@ -229,21 +251,25 @@ const newRunOf = (
   maxCredits: request.maxCredits ?? null,
 })
 
+/** What a start lays over its workflow. */
+const overlayOf = (request: StartRequest): Overlay => ({
+  values: request.values ?? {},
+  inputOverrides: request.graphInputOverrides ?? {},
+  nodeOverrides: request.nodeOverrides ?? [],
+})
+
 /** What a start is made of, or everything that stands against it. Stores nothing. */
 const planOf = Effect.fnUntraced(function* (
-  { graphs, priceList, runs, scripts, secrets }: Services,
+  services: Services,
   { account, request }: Pick<Asked, "account" | "request">,
   workflow: Workflow,
   id: RunId,
+  overlay: Overlay = overlayOf(request),
 ) {
-  const { singleNodeId } = request
-  const overlay: Overlay = {
-    values: request.values ?? {},
-    inputOverrides: request.graphInputOverrides ?? {},
-    nodeOverrides: request.nodeOverrides ?? [],
-  }
+  const { clock, graphs, priceList, scripts, secrets } = services
+  const { singleNodeId: nodeId } = request
   const options = { compile: graphs.compile, priceList }
-  if (singleNodeId === undefined) {
+  if (nodeId === undefined) {
     const made = plan(workflow, overlay, id, options)
     const graph = Result.flatMap(made, (each) => each.graph)
     if (Result.isFailure(made) || Result.isFailure(graph)) return made
@@ -255,9 +281,12 @@ const planOf = Effect.fnUntraced(function* (
     ]
     return problems.length === 0 ? made : Result.fail(problems)
   }
-  const upstream = upstreamOf(workflow, singleNodeId)
-  const outputs = yield* runs.latestOutputs(account, workflow.id, upstream)
-  return planSingle(workflow, overlay, singleNodeId, outputs, id, options)
+  const now = clock.currentTimeMillisUnsafe()
+  const single = { account, workflow, overlay, nodeId, runId: id, now }
+  const computed = yield* computeSingle(services, single)
+  if (Result.isFailure(computed)) return Result.fail(computed.failure)
+  const { outputs, overlay: known } = computed.success
+  return planSingle(workflow, known, nodeId, outputs, id, options)
 })
 
 /**
@@ -398,8 +427,29 @@ const estimate = (services: Services): Runs["Service"]["estimate"] =>
 
 const validate = (services: Services): Runs["Service"]["validate"] =>
   Effect.fn("Runs.validate")(function* (account, request) {
-    const workflow = yield* storedOf(services, account, request)
-    return validationOf(yield* planOf(services, { account, request }, workflow, nobody))
+    const stored = yield* storedOf(services, account, request)
+    const { draft } = request
+    const workflow = { ...stored, ...draft }
+    const overlay = { ...overlayOf(request), isDraft: draft !== undefined }
+    const tooLarge = draft === undefined ? [] : problemsOfSize(workflow, yield* CurrentLimits)
+    const made =
+      tooLarge.length > 0
+        ? Result.fail(tooLarge)
+        : yield* planOf(services, { account, request }, workflow, nobody, overlay)
+    const nodes = withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
+    const drawing = { nodes: Result.getOrElse(nodes, () => workflow.nodes), edges: workflow.edges }
+    const read = tooLarge.length > 0 ? { nodes: [], edges: [] } : drawing
+    const reading = services.graphs.read(read, overlay.inputOverrides)
+    return validationOf(made, reading, services.priceList?.prices)
+  })
+
+const evaluate = (services: Services): Runs["Service"]["evaluate"] =>
+  Effect.fn("Runs.evaluate")(function* (account, workflowId, { runId, ...text }) {
+    const found = yield* services.runs.find(account, runId)
+    if (Option.isNone(found) || found.value.run.workflowId !== workflowId) {
+      return yield* new RunNotFound({ runId })
+    }
+    return yield* evaluateText(services, account, found.value, text)
   })
 
 const cancel = ({ clock, notifier, runner, runs }: Services): Runs["Service"]["cancel"] =>
@@ -443,6 +493,7 @@ const make = Effect.map(servicesOf, (services) =>
     start: start(services),
     startOnce: startOnce(services),
     validate: validate(services),
+    evaluate: evaluate(services),
     estimate: estimate(services),
     cancel: cancel(services),
     send: send(services),

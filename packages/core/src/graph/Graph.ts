@@ -14,10 +14,11 @@ import type { InputOverrides } from "../domain/Run.ts"
 import type { Edge, Node } from "../domain/Workflow.ts"
 import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
-import type { NodePlan, Wiring } from "./internal/NodePlan.ts"
+import type { NodePlan, PlanOptions, Wiring } from "./internal/NodePlan.ts"
 import { planOf, problemOfInput, problemOfOutput } from "./internal/NodePlan.ts"
 import { secretsOf, type SecretReference } from "./internal/SecretNames.ts"
 import { type Problem, problemOfNode } from "./internal/Problem.ts"
+import type { Surroundings } from "./internal/Scope.ts"
 import { countOf, problemOfCount, surroundingsOf, withScope } from "./internal/Scope.ts"
 
 /** A node of a compiled graph. */
@@ -70,30 +71,45 @@ export const compile = (
   overrides: InputOverrides,
   evaluates = true,
 ): Result.Result<Graph, ReadonlyArray<Problem>> => {
+  const { edges, plans, problems } = readDrawing(definition, { lookup, overrides, evaluates })
+  if (problems.length > 0) return Result.fail(problems)
+  return Result.succeed(assemble(plans as ReadonlyArray<NodePlan>, edges))
+}
+
+/** What a drawing says, also one with problems. All arrays are in the order of its nodes. */
+export interface Reading {
+  readonly problems: ReadonlyArray<Problem>
+  /** `undefined` for a node of an unknown type or mode. */
+  readonly plans: ReadonlyArray<NodePlan | undefined>
+  readonly wirings: ReadonlyArray<Wiring>
+  readonly around: Surroundings
+  readonly edges: Joins
+}
+
+/** Reads a drawing: the first half of {@link compile}. */
+export const readDrawing = (definition: Drawing, options: PlanOptions): Reading => {
   const { nodes } = definition
   const problems = [...problemsOfDrawing(definition)]
   const indexOf = indexById(nodes)
   const edges = joinsOf(definition.edges, indexOf)
   const wirings = wiringsOf(nodes.length, edges)
-  const options = { lookup, overrides, evaluates }
   const drawn = nodes.map((node, index) => planOf(node, options, wirings[index]!, problems))
   addProblemsOfPorts(edges, drawn, problems)
   addProblemsOfRequests(drawn, problems)
-  const plans = scoped(definition, drawn, edges, wirings, problems)
-  for (const id of Object.keys(overrides)) {
+  const around = surroundingsOf(nodes, edges.sources, edges.targets)
+  const plans = scoped(drawn, around, wirings, problems)
+  for (const id of Object.keys(options.overrides)) {
     if (indexOf.has(id)) continue
     const message = `Input overrides: the workflow has no node ${quoted(id)}`
     problems.push({ message, nodeId: id })
   }
-  if (problems.length > 0) return Result.fail(problems)
-  return Result.succeed(assemble(plans as ReadonlyArray<NodePlan>, edges))
+  return { problems, plans, wirings, around, edges }
 }
 
 /** The plans with the meaning of the names in their expressions. */
 const scoped = (
-  { nodes }: Drawing,
   plans: ReadonlyArray<NodePlan | undefined>,
-  { sources, targets }: Joins,
+  around: Surroundings,
   wirings: ReadonlyArray<Wiring>,
   problems: Array<Problem>,
 ): ReadonlyArray<NodePlan | undefined> => {
@@ -102,7 +118,6 @@ const scoped = (
   for (const plan of plans) if (plan !== undefined) count += countOf(plan)
   const tooMany = problemOfCount(count)
   if (tooMany !== undefined) problems.push(tooMany)
-  const around = surroundingsOf(nodes, sources, targets)
   return plans.map((plan, index) =>
     plan === undefined ? plan : withScope(plan, wirings[index]!, around, problems),
   )

@@ -1,9 +1,14 @@
 // Expressions in the inputs of nodes: which texts they are, what they see, and what they give.
 import { assert, describe, it } from "@effect/vitest"
+import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { Json } from "@millrace/core/domain/Json"
+import { notStarted } from "@millrace/core/domain/Run"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runs } from "@millrace/core/engine/Runs"
+import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { CommitBuilder } from "../../src/engine/internal/CommitBuilder.ts"
 import { account, boot, byNode, edge, node, nodeWith, shared, start, types } from "./TestEngine.ts"
 
 const any = Schema.optionalKey(Json)
@@ -235,6 +240,141 @@ describe("a text with braces that is data", () => {
       assert.deepStrictEqual(byNode(raw)["b"]?.output, { output: text })
       const refused = yield* refusal([node("b", "raw", { text: "{{ bad }}" })])
       assert.strictEqual(refused, 'Node "b": input "text": holds nothing good')
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("a node that runs alone", () => {
+  it.effect("has the values of its expressions from what was put out before it last", () =>
+    Effect.gen(function* () {
+      const { context, stop } = yield* boot(more)
+      const [nodes, edges] = after({
+        text: "{{ a.output.name }} {{ values.x }} {{ input.none }}",
+        list: "{{ a.output.items[5] }}",
+        number: "{{ a.output.items[0].id }}",
+      })
+      const record = yield* Effect.gen(function* () {
+        const runs = yield* Runs
+        const first = yield* start(nodes, edges, { values: { x: 1 } })
+        yield* runs.wait(account, first.id)
+        const { workflowId } = first
+        const again = { workflowId, singleNodeId: "b", values: { x: 2 } }
+        const { id } = yield* runs.start(account, again)
+        const broken = { ...nodes[1], data: { inputs: { text: "{{ a.output.none.x }}" } } }
+        const refused = yield* Effect.flip(
+          runs.start(account, { ...again, nodeOverrides: [broken] }),
+        )
+        const why = '"a.output.none" is null, so it has no "x"'
+        assert.strictEqual(
+          (refused as Error).message,
+          `Node "b" cannot run alone: input "text": {{ a.output.none.x }}: ${why}`,
+        )
+        return yield* runs.wait(account, id)
+      }).pipe(Effect.provideContext(context))
+      yield* stop
+      const output = { text: "Ada 2 null", number: 7 }
+      assert.deepStrictEqual(byNode(record)["b"]?.output, { output })
+      assert.deepStrictEqual(byNode(record)["b"]?.input, output)
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("Runs.evaluate", () => {
+  it.effect("computes a text against a run, at any of its nodes, and stores nothing", () =>
+    Effect.gen(function* () {
+      const { context, stop } = yield* boot(more)
+      yield* Effect.gen(function* () {
+        const runs = yield* Runs
+        const [nodes, edges] = after({ text: "x {{ run.id }}" })
+        const { id: runId, workflowId } = yield* start(nodes, edges, { values: { x: 1 } })
+        yield* runs.wait(account, runId)
+        const at = (nodeId: string, text: string, port?: string) =>
+          runs.evaluate(account, workflowId, { runId, nodeId, text, port })
+        assert.deepStrictEqual(yield* at("b", "{{ a.output.items[1] }}"), {
+          value: { id: 8 },
+          problems: [],
+        })
+        assert.deepStrictEqual(yield* at("b", "{{ input.name }} {{ values.x }}"), {
+          value: "Ada 1",
+          problems: [],
+        })
+        assert.deepStrictEqual(yield* at("b", "{{ a.output.nothing }}"), { problems: [] })
+        assert.deepStrictEqual(yield* at("b", "no expression"), {
+          value: "no expression",
+          problems: [],
+        })
+        const [early] = (yield* at("a", "{{ b.output }}", "value")).problems
+        assert.strictEqual(
+          early?.message,
+          'Node "a": input "value", column 4: "b" comes after "a", so its output is not known yet',
+        )
+        assert.deepStrictEqual([early?.nodeId, early?.port, early?.column], ["a", "value", 4])
+        assert.lengthOf((yield* at("none", "{{ a }}")).problems, 1)
+        const foreign = runs.evaluate(account, WorkflowId.make("wf_x"), {
+          runId,
+          nodeId: "b",
+          text: "",
+        })
+        assert.strictEqual((yield* Effect.flip(foreign))._tag, "RunNotFound")
+      }).pipe(Effect.provideContext(context))
+      yield* stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("Runs.validate", () => {
+  it.effect("judges a draft, and tells ports, price and names of each node", () =>
+    Effect.gen(function* () {
+      const { context, stop } = yield* boot(more)
+      yield* Effect.gen(function* () {
+        const runs = yield* Runs
+        const { workflowId } = yield* start([node("a", "give")])
+        const [nodes, edges] = after({ text: "{{ a.output.name }}", list: "{{ aa }}" })
+        const said = yield* runs.validate(account, { workflowId, draft: { nodes, edges } })
+        assert.deepStrictEqual(
+          said.problems.map(({ column, nodeId, port }) => [nodeId, port, column]),
+          [["b", "list", 4]],
+        )
+        assert.deepStrictEqual(
+          said.nodes.map(({ names, nodeId, ports }) => [nodeId, names, [...ports.inputs.keys()]]),
+          [
+            ["a", ["values", "run"], ["value"]],
+            ["b", ["a", "input", "values", "run"], ["text", "number", "list"]],
+          ],
+        )
+        // The stored workflow is the same.
+        assert.deepStrictEqual((yield* runs.validate(account, { workflowId })).problems, [])
+        const { id } = yield* runs.start(account, { workflowId })
+        assert.lengthOf((yield* runs.wait(account, id)).definition.nodes, 1)
+      }).pipe(Effect.provideContext(context))
+      yield* stop
+    }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("a definition from before there were expressions", () => {
+  it.effect("keeps its texts", () =>
+    Effect.gen(function* () {
+      const { context, stop } = yield* boot(more)
+      const record = yield* Effect.gen(function* () {
+        const store = yield* RunStore
+        const { id } = yield* start([node("b", "need", { text: "x" })])
+        const { definition, run: made } = yield* (yield* Runs).wait(account, id)
+        const drawn = { ...definition, nodes: [node("b", "need", { text: "{{ 1 }}" })] }
+        const old = {
+          ...made,
+          ...notStarted,
+          id: RunId.make("run_old"),
+          definitionId: "wf_old@1",
+        }
+        const commit = new CommitBuilder(old, made.createdAt).commit()
+        const expected = { _tag: "New" as const, definition: { ...drawn, id: "wf_old@1" } }
+        yield* store.commit({ ...commit, expected })
+        yield* TestClock.adjust("1 minute")
+        return yield* (yield* Runs).wait(account, old.id)
+      }).pipe(Effect.provideContext(context))
+      assert.deepStrictEqual(byNode(record)["b"]?.output, { output: { text: "{{ 1 }}" } })
+      yield* stop
     }).pipe(Effect.provide(shared())),
   )
 })

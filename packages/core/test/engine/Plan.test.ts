@@ -5,7 +5,7 @@ import type { NodeType } from "@millrace/core/domain/NodeType"
 import type { Definition, InputOverrides } from "@millrace/core/domain/Run"
 import { evaluatedId } from "@millrace/core/domain/Run"
 import type { Node, Workflow } from "@millrace/core/domain/Workflow"
-import { compile } from "@millrace/core/graph/Graph"
+import { compile, readDrawing } from "@millrace/core/graph/Graph"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import type { Overlay, Plan, PlanOptions } from "../../src/engine/internal/Plan.ts"
@@ -55,6 +55,11 @@ const optionsOf = (compile: PlanOptions["compile"]): PlanOptions => ({
 
 const planOf = (workflow: Workflow, overlay: Partial<Overlay> = {}) =>
   plan(workflow, { ...nothing, ...overlay }, runId, optionsOf(make))
+
+const readingOf = ({ edges: drawn, nodes }: Workflow) => {
+  const lookup = (key: string) => types.find((each) => each.key === key)
+  return readDrawing({ nodes, edges: drawn }, { lookup, overrides: {}, evaluates: true })
+}
 
 const singleOf = (
   workflow: Workflow,
@@ -265,7 +270,8 @@ describe("the plan of a single node", () => {
 describe("a validation", () => {
   it("has the estimate of a start that would be accepted, and warns of what is left over", () => {
     const workflow = workflowOf([node("a", "priced", { price: 2 }), node("left", "pair")])
-    assert.deepStrictEqual(validationOf(planOf(workflow)), {
+    const said = validationOf(planOf(workflow), readingOf(workflow))
+    assert.deepStrictEqual(said, {
       problems: [],
       warnings: [
         {
@@ -274,12 +280,23 @@ describe("a validation", () => {
         },
       ],
       estimatedCredits: 2_000_000,
+      nodes: said.nodes,
     })
+    assert.deepStrictEqual(
+      said.nodes.map(({ credits, names, nodeId }) => [nodeId, credits, names]),
+      [
+        ["a", 2_000_000, ["values", "run"]],
+        ["left", 0, ["values", "run"]],
+      ],
+    )
   })
 
   it("has the problems of one that would not", () => {
     const workflow = workflowOf([node("a", "step", { input: "{{ x }}" }), node("b", "unknown")])
-    const { estimatedCredits, problems, warnings } = validationOf(planOf(workflow))
+    const { estimatedCredits, problems, warnings } = validationOf(
+      planOf(workflow),
+      readingOf(workflow),
+    )
     assert.deepStrictEqual([estimatedCredits, warnings], [null, []])
     assert.deepStrictEqual(
       problems.map(({ column, nodeId, port }) => [nodeId, port, column]),

@@ -16,6 +16,9 @@ const entry = new URL(isSource ? "./SandboxThread.ts" : "./SandboxThread.js", im
 /** How long a thread may take to begin with an expression. */
 const startMillis = 10_000
 
+/** How long a closing engine waits for its threads to end. */
+const closeMillis = 5_000
+
 /** How often a late thread is looked at before it is ended, whatever the processor did. */
 const lastLook = 10
 
@@ -99,7 +102,11 @@ export class Pool {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const place of this.#places) this.#retire(place)
-    await Promise.all(this.#ending)
+    // Threads keep no process alive, so something has to, until they have ended.
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, closeMillis)
+    await Promise.race([Promise.all(this.#ending), promise])
+    clearTimeout(timer)
   }
 
   /** Gives free threads to jobs, in turn of their accounts. */

@@ -120,6 +120,8 @@ export class Sandbox {
     result.value.dispose()
     // After want of memory, nothing is sure of a context.
     kept.isBroken = answer.startsWith("EInternalError")
+    // An expression may have caught that it was late, and gone on.
+    if (this.#isLate) return { answer: `E${this.#tooMuch()}` }
     return { answer: kept.isBroken ? `E${this.#sentenceOf(answer.slice(1))}` : answer }
   }
 

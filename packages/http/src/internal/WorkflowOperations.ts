@@ -4,7 +4,7 @@
  * Guarantees: every answer with a workflow has its revision as `ETag`.
  */
 import type { CreateWorkflow } from "@millrace/api/WorkflowWire"
-import { WorkflowId } from "@millrace/core/domain/Id"
+import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { problemsListed } from "@millrace/core/domain/Limits"
 import type { Workflow, WorkflowContent } from "@millrace/core/domain/Workflow"
 import { WorkflowNotFound } from "@millrace/core/engine/Refusals"
@@ -35,6 +35,8 @@ const answerNew = (workflow: Workflow): OperationAnswer<Workflow> => ({
   location: workflowAddress(workflow.id),
 })
 
+type Validate = Runs["Service"]["validate"]
+
 /** A revision that no workflow has. */
 const noRevision = -1
 
@@ -51,6 +53,20 @@ const expectedRevision = (ifMatch: string | undefined) => {
   const revision = /^\s*"[1-9][0-9]{0,15}"\s*$/.test(ifMatch) ? Number(tag[1]) : noRevision
   return Result.succeed(revision)
 }
+
+const validationOf = ({ nodes, ...said }: Effect.Success<ReturnType<Validate>>) => ({
+  valid: said.problems.length === 0,
+  problems: said.problems.slice(0, problemsListed),
+  warnings: said.warnings.slice(0, problemsListed),
+  estimatedCredits: said.estimatedCredits,
+  nodes: nodes.map(({ credits, names, nodeId, ports }) => ({
+    nodeId,
+    inputPorts: [...ports.inputs.values()],
+    outputPorts: [...ports.outputs.values()],
+    estimatedCredits: credits,
+    names,
+  })),
+})
 
 const makeReads = Effect.gen(function* () {
   const store = yield* WorkflowStore
@@ -70,11 +86,15 @@ const makeReads = Effect.gen(function* () {
       return answer(found.value)
     }),
     validate: Effect.fnUntraced(function* ({ account, params, payload }) {
-      const start = { ...payload, workflowId: WorkflowId.make(params.id) }
-      const said = yield* runs.validate(account, start)
-      const problems = said.problems.slice(0, problemsListed)
-      const warnings = said.warnings.slice(0, problemsListed)
-      return { value: { ...said, problems, warnings, valid: problems.length === 0 } }
+      const { edges, nodes, ...overlay } = payload
+      const drawn = { ...(nodes && { nodes }), ...(edges && { edges }) }
+      const draft = nodes === undefined && edges === undefined ? undefined : drawn
+      const start = { ...overlay, draft, workflowId: WorkflowId.make(params.id) }
+      return { value: validationOf(yield* runs.validate(account, start)) }
+    }),
+    evaluate: Effect.fnUntraced(function* ({ account, params, payload }) {
+      const asked = { ...payload, runId: RunId.make(payload.runId) }
+      return { value: yield* runs.evaluate(account, WorkflowId.make(params.id), asked) }
     }),
   } satisfies Partial<OperationsOf<"workflows">>
 })

@@ -231,7 +231,7 @@ class Inputs {
       for (const { name, place } of secrets) all[place] = secret?.get(name) ?? all[place]
       const value = filler.fill(literal, all)
       if (Result.isFailure(value)) return refuse(`input ${quoted(port)}: ${value.failure}`)
-      if (value.success === undefined && this.#node.ports.inputs.get(port)!.required) {
+      if (value.success === undefined && this.#node.ports.inputs.get(port)?.required === true) {
         return refuse(this.#missing(port, literal))
       }
       filled.set(port, value.success)

@@ -28,6 +28,10 @@ export interface Overlay {
   readonly values: JsonObject
   readonly inputOverrides: InputOverrides
   readonly nodeOverrides: ReadonlyArray<Node>
+  /** True if the workflow is none that is stored. */
+  readonly isDraft?: boolean
+  /** True if the node that runs alone has expressions, and so an `input` for them. */
+  readonly hasInput?: boolean
 }
 
 /** What a plan needs of its surroundings. */
@@ -106,7 +110,8 @@ const definitionIdOf = (
   runId: RunId,
   priceList: PriceList | undefined,
 ): string => {
-  if (overlay.nodeOverrides.length > 0) return evaluatedId(runId)
+  const isOwn = overlay.nodeOverrides.length > 0 || overlay.isDraft === true
+  if (isOwn) return evaluatedId(runId)
   const drawn = `${workflow.id}@${workflow.revision}`
   return evaluatedId(priceList === undefined ? drawn : `${drawn}$${priceList.id}`)
 }
@@ -132,16 +137,16 @@ export const upstreamOf = (workflow: Workflow, nodeId: string): ReadonlyArray<st
 ]
 
 /** What the latest outputs of the nodes before it bring to each input of a node. */
-const arrivals = (
+export const arrivals = (
   workflow: Workflow,
-  node: GraphNode,
+  node: Pick<GraphNode, "node" | "ports">,
   outputs: ReadonlyMap<string, JsonObject>,
-): JsonObject => {
+): Record<string, Json> => {
   const arrived = new Map<string, Array<Json>>()
   for (const { source, sourceHandle, target, targetHandle } of workflow.edges) {
     const output = outputs.get(source)
     const port = sourceHandle || defaultOutput
-    if (target !== node.id || output === undefined || !Object.hasOwn(output, port)) continue
+    if (target !== node.node.id || output === undefined || !Object.hasOwn(output, port)) continue
     const input = targetHandle || defaultInput
     arrived.set(input, [...(arrived.get(input) ?? []), output[port]!])
   }
@@ -153,7 +158,7 @@ const arrivals = (
   )
 }
 
-const alone = (nodeId: string, why: string): Result.Result<never, ReadonlyArray<Problem>> =>
+export const alone = (nodeId: string, why: string): Result.Result<never, ReadonlyArray<Problem>> =>
   Result.fail([{ nodeId, message: `Node ${quoted(nodeId)} cannot run alone: ${why}` }])
 
 /**
@@ -179,6 +184,8 @@ export const planSingle = (
     // First without what arrives, to know its ports; what is missing is no problem yet.
     const node = (yield* compile(drawn, overlay.inputOverrides)).nodes[0]!
     const arrived = arrivals(workflow, node, outputs)
+    const drops = overlay.hasInput === true && !node.ports.inputs.has(defaultInput)
+    if (drops) delete arrived[defaultInput]
     const inputOverrides = { [nodeId]: { ...arrived, ...node.settings.inputs } }
     const compiled = compile(drawn, inputOverrides)
     const graph = yield* compiled

@@ -6,9 +6,26 @@
  */
 import { Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
+import type { Ports } from "../../domain/NodeType.ts"
+import { defaultInput, estimateOf } from "../../domain/NodeType.ts"
+import type { Prices } from "../../domain/Prices.ts"
+import { priceOf } from "../../domain/Prices.ts"
+import type { Reading } from "../../graph/Graph.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
+import { spelled } from "../../graph/internal/Scope.ts"
 import { leftoverReason } from "../../graph/internal/SkipReason.ts"
 import type { Plan } from "./Plan.ts"
+
+/** What is known of a node of a type that there is, also where a start would refuse it. */
+export interface NodeOutline {
+  readonly nodeId: string
+  /** After its mode and its literals. */
+  readonly ports: Ports
+  /** What one execution is expected to cost; `null` where its type gives no valid amount. */
+  readonly credits: MicroCredits | null
+  /** What its expressions may begin with, as they are written. `input` is not for itself. */
+  readonly names: ReadonlyArray<string>
+}
 
 /** The outcome of checking a workflow as a start would. */
 export interface Validation {
@@ -18,12 +35,41 @@ export interface Validation {
   readonly warnings: ReadonlyArray<Problem>
   /** What a run is expected to cost; `null` where there are problems. */
   readonly estimatedCredits: MicroCredits | null
+  /** In the order of the workflow; without nodes of unknown types and modes. */
+  readonly nodes: ReadonlyArray<NodeOutline>
 }
 
+const outlinesOf = (
+  { around, plans, wirings }: Reading,
+  prices: Prices | undefined,
+): ReadonlyArray<NodeOutline> =>
+  plans.flatMap((plan, index) => {
+    if (plan === undefined) return []
+    const { node, overrides, ports, settings, type } = plan
+    const hasInput = wirings[index]!.inputs.has(defaultInput) || defaultInput in overrides
+    const before = Array.from(around.before(index)).toSorted((a, b) => a - b)
+    return {
+      nodeId: node.id,
+      ports,
+      credits: estimateOf(type, settings, priceOf(prices, type, settings.mode)) ?? null,
+      names: [
+        ...before.map((each) => spelled(around.ids[each]!)),
+        ...(hasInput ? [defaultInput] : []),
+        "values",
+        "run",
+      ],
+    }
+  })
+
 /** Reads a validation off a plan, or off what stands against one. */
-export const validationOf = (made: Result.Result<Plan, ReadonlyArray<Problem>>): Validation => {
+export const validationOf = (
+  made: Result.Result<Plan, ReadonlyArray<Problem>>,
+  reading: Reading,
+  prices?: Prices,
+): Validation => {
+  const nodes = outlinesOf(reading, prices)
   if (Result.isFailure(made)) {
-    return { problems: made.failure, warnings: [], estimatedCredits: null }
+    return { problems: made.failure, warnings: [], estimatedCredits: null, nodes }
   }
   const { estimate, graph } = made.success
   const drafts = Result.getOrThrow(graph).nodes.filter(({ draft }) => draft)
@@ -31,5 +77,6 @@ export const validationOf = (made: Result.Result<Plan, ReadonlyArray<Problem>>):
     problems: [],
     warnings: drafts.map((node) => ({ message: leftoverReason(node), nodeId: node.id })),
     estimatedCredits: estimate,
+    nodes,
   }
 }

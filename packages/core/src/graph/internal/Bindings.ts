@@ -79,7 +79,7 @@ export const boundOf = (
     entries.push([name, multiple ? arrived : arrived[0]!])
     if (name === defaultInput) input = multiple ? arrived : arrived[0]!
   }
-  if (literals.size > 0 && !node.ports.inputs.has(defaultInput)) {
+  if (!node.ports.inputs.has(defaultInput)) {
     input = undeclaredInput(graph, outputs, index, carrying.get(defaultInput))
   }
   return Result.succeed({ inputs: Object.fromEntries(entries), literals, input })
@@ -105,8 +105,9 @@ const undeclaredInput = (
   graph: Graph,
   outputs: Outputs,
   index: number,
-  live: ReadonlyArray<number> = [],
+  live: ReadonlyArray<number> | undefined,
 ): Json | undefined => {
+  if (live === undefined) return undefined
   const incoming = graph.inEdges.subarray(graph.inStart[index], graph.inStart[index + 1])
   const drawn = incoming.filter((edge) => graph.edgeInput[edge] === defaultInput)
   const values = live.map((edge) => valueOf(graph, outputs, edge))

@@ -23,15 +23,19 @@ export interface Drawing {
  * allow, of nodes, of edges, and of what an editor has added to one of them.
  */
 export const problemsOfDraft = (content: Drawing, limits: Limits): ReadonlyArray<Problem> => [
-  ...problemsOfSize("nodes", content.nodes.length, limits.nodesPerWorkflow),
-  ...problemsOfSize("edges", content.edges.length, limits.edgesPerWorkflow),
-  ...content.nodes.flatMap((node) =>
-    problemsOfAdded(node, Node.fields, { nodeId: node.id }, limits),
-  ),
-  ...content.edges.flatMap((edge) =>
-    problemsOfAdded(edge, Edge.fields, { edgeId: edge.id }, limits),
-  ),
+  ...problemsOfSize(content, limits),
   ...problemsOfDrawing(content),
+]
+
+/** More than the limits allow. */
+export const problemsOfSize = (
+  { edges, nodes }: Drawing,
+  limits: Limits,
+): ReadonlyArray<Problem> => [
+  ...problemsOfCount("nodes", nodes.length, limits.nodesPerWorkflow),
+  ...problemsOfCount("edges", edges.length, limits.edgesPerWorkflow),
+  ...nodes.flatMap((node) => problemsOfAdded(node, Node.fields, { nodeId: node.id }, limits)),
+  ...edges.flatMap((edge) => problemsOfAdded(edge, Edge.fields, { edgeId: edge.id }, limits)),
 ]
 
 /** What an editor has added to a node or an edge is opaque, but not without bounds. */
@@ -78,7 +82,7 @@ export const problemsOfDrawing = ({ edges, nodes }: Drawing): ReadonlyArray<Prob
 export const indexById = (nodes: ReadonlyArray<Node>): ReadonlyMap<string, number> =>
   new Map(nodes.map(({ id }, index) => [id, index]))
 
-const problemsOfSize = (what: string, count: number, limit: number): ReadonlyArray<Problem> =>
+const problemsOfCount = (what: string, count: number, limit: number): ReadonlyArray<Problem> =>
   count <= limit
     ? []
     : [{ message: `The workflow has ${count} ${what}; at most ${limit} are allowed` }]

@@ -15,7 +15,7 @@ import { indexById } from "./Draft.ts"
 import type { Literal, Needs, PlacedExpression } from "./Literal.ts"
 import type { Reference } from "./Names.ts"
 import { globalNames, isBareName, roots } from "./Names.ts"
-import { groupBy } from "./Adjacency.ts"
+import { type Adjacency, groupBy } from "./Adjacency.ts"
 import { problemOfSecret } from "./SecretNames.ts"
 import type { NodePlan, Wiring } from "./NodePlan.ts"
 import { type Problem, problemOfNode } from "./Problem.ts"
@@ -25,13 +25,15 @@ type Before = (index: number) => ReadonlySet<number>
 
 /** Finds the nodes before a node, along edges. An edge with a negative end counts for nothing. */
 const beforeOf = (nodeCount: number, sources: Int32Array, targets: Int32Array): Before => {
-  const into = groupBy(nodeCount, targets)
+  let into: Adjacency | undefined
   return (index) => {
+    into ??= groupBy(nodeCount, targets)
     const found = new Set<number>()
     const open = [index]
+    const { edges, start } = into
     for (const node of open) {
-      for (let at = into.start[node]!; at < into.start[node + 1]!; at++) {
-        const source = sources[into.edges[at]!]!
+      for (let at = start[node]!; at < start[node + 1]!; at++) {
+        const source = sources[edges[at]!]!
         if (source < 0 || found.has(source)) continue
         found.add(source)
         open.push(source)
@@ -157,10 +159,10 @@ class Judge {
     const what = isNode ? "there is no node" : "unknown name"
     const known = isNode ? ids : [...ids, ...roots, ...globalNames]
     const near = this.#around.hints-- > 0 ? suggestion(name, known) : undefined
-    const other = isNode || near === undefined || roots.has(near) || globalNames.has(near)
-    const shown = near === undefined ? undefined : other ? near : spelled(near)
-    if (shown === undefined) return `${what} ${quoted(name)}`
-    return `${what} ${quoted(name)}; did you mean ${shown === near ? quoted(near) : shown}?`
+    if (near === undefined) return `${what} ${quoted(name)}`
+    const isId = !isNode && !roots.has(near) && !globalNames.has(near)
+    const shown = isId && !isBareName(near) ? spelled(near) : quoted(near)
+    return `${what} ${quoted(name)}; did you mean ${shown}?`
   }
 
   #needsOf({ references }: PlacedExpression): Needs {
