@@ -45,6 +45,18 @@ export const NodeType = object("NodeType", {
   }),
   inputPorts: Schema.Array(InputPort),
   outputPorts: Schema.Array(OutputPort),
+  effects: Schema.Literals(["none", "reads", "writes"]).annotate({
+    description:
+      "What it does to the outside world: `none`, it only computes; `reads`, it looks at " +
+      "something; `writes`, it changes something.",
+  }),
+  example: Schema.NullOr(
+    Schema.Struct({
+      inputs: JsonObject,
+      mode: Schema.optionalKey(Schema.String),
+      outputs: JsonObject,
+    }),
+  ).annotate({ description: "What a node with some inputs puts out." }),
   creditEstimate: Schema.NullOr(MicroCredits).annotate({
     description:
       "What a node in the default mode is expected to cost; null if that depends on its literals.",

@@ -52,7 +52,8 @@ export const known: ReadonlyArray<string> = `
   reader ready reason receive record redeliver reference refusal refuse release remote renewal
   replaced report request required requirements resend resolve resolver response rest result resume
   retry return revoke rooms rotate route router row rule runtime same save scan schedule scheduler
-  schema scope search seconds seed send sent sentence sequence serve server services session set
+  schema scope search seconds seed send sent sentence separator sequence serve server services
+  session set
   settings
   shape share show shown shutting sign signal signature single size sleep slice slots snapshot so
   some sort source stale standing start startup state statement status storable storage stream sum

@@ -33,6 +33,8 @@ layer(Harness.layer)("node types", (it) => {
           origin: "application",
           creditEstimate: 0.25,
           creditsByMode: {},
+          effects: "writes",
+          example: null,
         })
         const { inputPorts, modes } = body.items[1]
         assert.deepStrictEqual(modes, ["length", "words"])

@@ -3,6 +3,7 @@
  * inputs and outputs from the schemas of the ports.
  */
 import type { Duration } from "effect"
+import type { NodeExample } from "@millrace/core/domain/NodeType"
 import type { Drawn, PortSchemas, Read, Written } from "./Port.ts"
 
 /** The input values of a handler, by port. */
@@ -115,9 +116,12 @@ export interface NodeOptions<
   /**
    * `none`: the handler only computes its outputs from its inputs, without a promise. Many such
    * nodes are then stored by one commit. After a crash the handler is called again with the same
-   * inputs. `some` by default.
+   * inputs. `reads`: it looks at the outside world. `writes`, the default: it changes something
+   * there.
    */
-  readonly effects?: "none" | "some"
+  readonly effects?: "none" | "reads" | "writes"
+  /** What a node with some inputs puts out, for the catalogue. */
+  readonly example?: NodeExample
   /**
    * Runs the attempts on threads, for a handler that computes for long. The value is
    * `import.meta.url` of the module that exports this node type, a `file:` URL.

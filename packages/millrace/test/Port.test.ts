@@ -197,6 +197,8 @@ describe("The catalogue of node types", () => {
           origin: "application",
           creditEstimate: 2,
           creditsByMode: { a: 2, b: 2 },
+          effects: "writes",
+          example: null,
           inputPorts: [
             {
               name: "zod",

@@ -245,6 +245,7 @@ describe("engine.workflow", () => {
       .node("i", "fail")
       .node("j", "http_request")
       .node("k", "delay")
+      .node("l", "note")
     const drawn = all.nodes.map((node) => node.type)
     expect(drawn.toSorted()).toEqual(builtin.map(({ type }) => type.key).toSorted())
   })

@@ -14,6 +14,7 @@ import { fail } from "./internal/Fail.ts"
 import { httpRequest } from "./internal/HttpRequest.ts"
 import { list } from "./internal/List.ts"
 import { merge } from "./internal/Merge.ts"
+import { note } from "./internal/Note.ts"
 import { request } from "./internal/Request.ts"
 import { response } from "./internal/Response.ts"
 import { switchNode } from "./internal/Switch.ts"
@@ -34,6 +35,7 @@ export const builtin = (
     transform,
     list,
     httpRequest,
+    note,
   ] as const
 ).map(withOrigin("built-in"))
 

@@ -14,5 +14,6 @@ export const constant = define({
   category: "data",
   inputs: { value: Json.annotate({ description: "Any JSON." }) },
   outputs: { output: Json.annotate({ description: "The value." }) },
+  example: { inputs: { value: [1, 2] }, outputs: { output: [1, 2] } },
   run: ({ value }) => Effect.succeed({ output: value }),
 })

@@ -43,6 +43,7 @@ const dueOf = (given: Duration | undefined, until: string | undefined, now: numb
 /** `delay`: passes its input on after `for`, or at `until`. */
 export const delay = define({
   key: "delay",
+  effects: "reads",
   name: "Delay",
   description: "Waits for a while, or until a time, and passes its input on.",
   category: "flow",
@@ -52,6 +53,7 @@ export const delay = define({
     until: Schema.optionalKey(time),
   },
   outputs: { output: Json.annotate({ description: "The input, when the time has come." }) },
+  example: { inputs: { input: "later", for: 0 }, outputs: { output: "later" } },
   run: ({ for: given, input = null, until }) =>
     Effect.gen(function* () {
       const node = yield* CurrentNode

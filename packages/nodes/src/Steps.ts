@@ -1,12 +1,12 @@
 /**
- * Steps over an array, as data: filter, sort, group, take, count, sum.
+ * Steps over an array, as data: filter, sort, group, map, sum and others.
  *
  * Guarantees: steps that pass {@link problemsOfSteps} work on any array, in time n log n and in
  * slices (see `Work.ts`). Sorting is stable, and no input is changed. Leaves out: joining arrays.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
-import { stepsPerTransform, sumsPerStep } from "@millrace/core/domain/Limits"
+import { separatorLength, stepsPerTransform, sumsPerStep } from "@millrace/core/domain/Limits"
 import { quoted } from "@millrace/core/domain/Quote"
 import type { Issue } from "./internal/Checked.ts"
 import { below, checked, issue, unknownKeys } from "./internal/Checked.ts"
@@ -35,6 +35,15 @@ export interface GroupStep {
   readonly count?: boolean
 }
 
+/**
+ * Replaces the array by one value, so no step can follow: the number of its items; a text of all
+ * items; or the sum, the least, the largest or the mean of its numbers, or of those at the path.
+ */
+export type FoldStep =
+  | { readonly op: "count" }
+  | { readonly op: "join"; readonly separator?: string }
+  | { readonly op: "sum" | "min" | "max" | "average"; readonly path?: string }
+
 /** One step over an array. */
 export type Step =
   /** Keeps the items for which the rule is true. */
@@ -43,10 +52,15 @@ export type Step =
   | GroupStep
   /** Keeps the first `n` items. */
   | { readonly op: "take"; readonly n: number }
-  /** Replaces the array by the number of its items. No step can follow. */
-  | { readonly op: "count" }
-  /** Replaces the array by the sum of its items, or of their values at the path. */
-  | { readonly op: "sum"; readonly path?: string }
+  /** Replaces each item by its value at the path, or null. */
+  | { readonly op: "map"; readonly path: string }
+  /** Replaces each item that is an array by its items. */
+  | { readonly op: "flatten" }
+  /** Keeps the first of the items that are equal, or have equal values at the path. */
+  | { readonly op: "distinct"; readonly by?: string }
+  /** Replaces each text by its parts between the separators. */
+  | { readonly op: "split"; readonly separator: string }
+  | FoldStep
 
 type Check = (value: Json) => ReadonlyArray<Issue>
 
@@ -74,6 +88,12 @@ const path = expecting("a path like user.name or items[0].id", isPath)
 const paths = expecting(`an array of at most ${sumsPerStep} paths`, isPaths)
 const order = expecting("asc or desc", (value) => value === "asc" || value === "desc")
 const whole = expecting("a whole number from 0", isCount)
+const isShort = (value: Json) => typeof value === "string" && value.length <= separatorLength
+const joint = expecting(`a text of at most ${separatorLength} characters`, isShort)
+const separator = expecting(
+  `a text of 1 to ${separatorLength} characters`,
+  (value) => isShort(value) && value !== "",
+)
 const flag = expecting("a boolean", (value) => typeof value === "boolean")
 
 const shapes: { readonly [O in Step["op"]]: { readonly [key: string]: Field } } = {
@@ -81,9 +101,19 @@ const shapes: { readonly [O in Step["op"]]: { readonly [key: string]: Field } } 
   sort: { by: optional(path), order: optional(order) },
   group: { by: field(path), sum: optional(paths), count: optional(flag) },
   take: { n: field(whole) },
+  map: { path: field(path) },
+  flatten: {},
+  distinct: { by: optional(path) },
+  split: { separator: field(separator) },
   count: {},
+  join: { separator: optional(joint) },
   sum: { path: optional(path) },
+  min: { path: optional(path) },
+  max: { path: optional(path) },
+  average: { path: optional(path) },
 }
+
+const folding: ReadonlyArray<unknown> = ["count", "join", "sum", "min", "max", "average"]
 
 const operations = Object.keys(shapes)
 
@@ -109,13 +139,13 @@ const problemsOfStep = (step: unknown): ReadonlyArray<Issue> => {
 }
 
 /** True for a step whose result is not an array. */
-const isLast = (step: unknown): boolean =>
-  isJsonObject(step) && (step["op"] === "count" || step["op"] === "sum")
+const isLast = (step: unknown): boolean => isJsonObject(step) && folding.includes(step["op"])
 
 const problemsOfOrder = (steps: ReadonlyArray<unknown>): ReadonlyArray<Issue> => {
   const last = steps.findIndex(isLast)
   if (last < 0 || last === steps.length - 1) return []
-  return below(issue("expected no step after count or sum: there is no array any more"), last + 1)
+  const { op } = steps[last] as Step
+  return below(issue(`expected no step after ${op}: there is no array any more`), last + 1)
 }
 
 /** The problems of a value that should be steps; none if it is an array of steps. */
@@ -203,7 +233,11 @@ function* sorted(
   return [...ordered.map(({ item }) => item), ...missing]
 }
 
-function* total(items: ReadonlyArray<Json>, text: string | undefined, work: Work): Job<number> {
+function* numbersOf(
+  items: ReadonlyArray<Json>,
+  text: string | undefined,
+  work: Work,
+): Job<ReadonlyArray<number>> {
   const read = reader(text)
   const numbers: Array<number> = []
   for (const [at, item] of items.entries()) {
@@ -215,9 +249,98 @@ function* total(items: ReadonlyArray<Json>, text: string | undefined, work: Work
     }
     numbers.push(value)
   }
-  const sum = sumOf(numbers)
+  return numbers
+}
+
+function* total(items: ReadonlyArray<Json>, text: string | undefined, work: Work): Job<number> {
+  const sum = sumOf(yield* numbersOf(items, text, work))
   if (Number.isFinite(sum)) return sum
   throw new Error("the sum is larger than a number can be")
+}
+
+const largest = (numbers: ReadonlyArray<number>, sign: 1 | -1): number | null => {
+  let found: number | null = null
+  for (const each of numbers) if (found === null || sign * (each - found) > 0) found = each
+  return found
+}
+
+function* mean(items: ReadonlyArray<Json>, text: string | undefined, work: Work) {
+  const numbers = yield* numbersOf(items, text, work)
+  return numbers.length === 0 ? null : (yield* total(numbers, undefined, work)) / numbers.length
+}
+
+const textOf = (item: Json): string =>
+  typeof item === "string" ? item : item === null ? "" : JSON.stringify(item)
+
+function* joined(items: ReadonlyArray<Json>, between: string, work: Work): Job<string> {
+  const texts: Array<string> = []
+  for (const item of items) {
+    const text = textOf(item)
+    if (work.spend(operationsOf(text))) yield
+    texts.push(text)
+  }
+  return texts.join(between)
+}
+
+/** Every item replaced by several. */
+function* replaced(
+  items: ReadonlyArray<Json>,
+  replace: (item: Json, at: number) => ReadonlyArray<Json>,
+  work: Work,
+): Job<ReadonlyArray<Json>> {
+  const all: Array<Json> = []
+  for (const [at, item] of items.entries()) {
+    const several = replace(item, at)
+    if (work.spend(1 + textLength(item) / charactersPerOperation + several.length)) yield
+    for (const each of several) all.push(each)
+  }
+  return all
+}
+
+const isItems = (item: Json): item is ReadonlyArray<Json> => Array.isArray(item)
+
+const parts =
+  (between: string) =>
+  (item: Json, at: number): ReadonlyArray<string> => {
+    if (typeof item === "string") return item.split(between)
+    throw new Error(`item ${at} is not a text`)
+  }
+
+function* distinct(
+  items: ReadonlyArray<Json>,
+  by: string | undefined,
+  work: Work,
+): Job<ReadonlyArray<Json>> {
+  const read = reader(by)
+  const seen = new Set<string>()
+  const kept: Array<Json> = []
+  for (const item of items) {
+    const name = JSON.stringify(read(item) ?? null)
+    if (work.spend(operationsOf(name))) yield
+    if (seen.has(name)) continue
+    seen.add(name)
+    kept.push(item)
+  }
+  return kept
+}
+
+function* fold(
+  items: ReadonlyArray<Json>,
+  step: FoldStep,
+  work: Work,
+): Job<number | string | null> {
+  switch (step.op) {
+    case "count":
+      return items.length
+    case "join":
+      return yield* joined(items, step.separator ?? ", ", work)
+    case "sum":
+      return yield* total(items, step.path, work)
+    case "average":
+      return yield* mean(items, step.path, work)
+    default:
+      return largest(yield* numbersOf(items, step.path, work), step.op === "max" ? 1 : -1)
+  }
 }
 
 interface Group {
@@ -258,11 +381,7 @@ function* grouped(
   return summaries
 }
 
-function* perform(
-  items: ReadonlyArray<Json>,
-  step: Step,
-  work: Work,
-): Job<ReadonlyArray<Json> | number> {
+function* perform(items: ReadonlyArray<Json>, step: Step, work: Work): Job<Listed["output"]> {
   if (work.spend(1 + items.length / itemsPerOperation)) yield
   switch (step.op) {
     case "filter":
@@ -273,22 +392,33 @@ function* perform(
       return yield* grouped(items, step, work)
     case "take":
       return items.slice(0, step.n)
-    case "count":
-      return items.length
-    case "sum":
-      return yield* total(items, step.path, work)
+    case "map": {
+      const read = reader(step.path)
+      return yield* replaced(items, (item) => [read(item) ?? null], work)
+    }
+    case "flatten":
+      return yield* replaced(items, (item) => (isItems(item) ? item : [item]), work)
+    case "distinct":
+      return yield* distinct(items, step.by, work)
+    case "split":
+      return yield* replaced(items, parts(step.separator), work)
+    default:
+      return yield* fold(items, step, work)
   }
 }
 
+const isArray = (value: Listed["output"]): value is ReadonlyArray<Json> => Array.isArray(value)
+
 /** The result of the steps, and how many items the last array had. */
 export interface Listed {
-  readonly output: ReadonlyArray<Json> | number
+  readonly output: ReadonlyArray<Json> | number | string | null
   readonly count: number
 }
 
 /**
  * Performs steps that have no problems. Throws an `Error`, whose message is a clause, if a sum
- * finds a value that is not a number. Sums skip missing values and nulls.
+ * finds a value that is not a number, or `split` an item that is not a text. Sums and the like skip
+ * missing values and nulls.
  */
 export function* carryOut(
   items: ReadonlyArray<Json>,
@@ -298,7 +428,7 @@ export function* carryOut(
   let current = items
   for (const step of steps) {
     const next = yield* perform(current, step, work)
-    if (typeof next === "number") return { output: next, count: current.length }
+    if (!isArray(next)) return { output: next, count: current.length }
     current = next
   }
   return { output: current, count: current.length }
@@ -308,7 +438,9 @@ export function* carryOut(
 export const StepsInput = checked<ReadonlyArray<Step>>(problemsOfSteps, {
   description:
     'Steps in order, each an object with "op": filter { rule }, sort { by, order }, ' +
-    "group { by, sum, count }, take { n }, and at the end count or sum { path }.",
+    "group { by, sum, count }, take { n }, map { path }, flatten, distinct { by }, " +
+    "split { separator }; at the end count, join { separator }, sum { path }, min { path }, " +
+    "max { path } or average { path }.",
   jsonSchema: {
     type: "array",
     items: {

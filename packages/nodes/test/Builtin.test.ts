@@ -1,11 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { errorOutput } from "@millrace/core/domain/NodeType"
+import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { compile } from "@millrace/core/graph/Graph"
 import { Egress } from "@millrace/egress/Egress"
 import { Effect, Layer, Result } from "effect"
 import { builtin, layer } from "../src/Builtin.ts"
-import { settings } from "./TestNode.ts"
+import { run, settings } from "./TestNode.ts"
 
 const keys = [
   "request",
@@ -19,6 +20,7 @@ const keys = [
   "transform",
   "list",
   "http_request",
+  "note",
 ]
 
 describe("Builtin.layer", () => {
@@ -63,6 +65,27 @@ describe("Builtin.builtin", () => {
 
   it("has one request and one response type", () => {
     const roles = builtin.map(({ type }) => type.role).filter((role) => role !== "step")
-    expect(roles).toEqual(["request", "response"])
+    expect(roles).toEqual(["request", "response", "note"])
+  })
+
+  // An example of a call to another server is not carried out, and one that fails puts nothing out.
+  const shown = builtin.filter(({ type }) => !["fail", "http_request"].includes(type.key))
+
+  it.effect.each(shown)("shows an example of $type.key that is true", (executable) =>
+    Effect.gen(function* () {
+      const { inputs, mode, outputs } = executable.type.example!
+      const given = mode === undefined ? {} : { mode }
+      expect(yield* run(executable as Executable, inputs, given)).toEqual(outputs)
+    }),
+  )
+
+  it("shows an example of every type, which a start accepts", () => {
+    for (const { type } of builtin) {
+      const { inputs } = type.example!
+      const ports = type.portsOf(settings(inputs))
+      for (const [port, value] of Object.entries(inputs)) {
+        expect(ports.inputs.get(port)?.check(value), `${type.key}.${port}`).toEqual([])
+      }
+    }
   })
 })

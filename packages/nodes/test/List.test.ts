@@ -31,7 +31,7 @@ describe("list", () => {
     Effect.gen(function* () {
       expect(clauses(list, "items", { length: 1 })).toHaveLength(1)
       expect(clauses(list, "steps", [{ op: "count" }, { op: "sort" }])).toEqual([
-        "[1]: expected no step after count or sum: there is no array any more",
+        "[1]: expected no step after count: there is no array any more",
       ])
       expect(yield* failing(list, { items: "abc" })).toMatch(/^input \[items\]/)
       const steps = [{ op: "sum" }]

@@ -85,6 +85,52 @@ describe("Steps.carryOut", () => {
     })
   })
 
+  it("maps to the value at a path, and to null where there is none", () => {
+    expect(after(orders, { op: "map", path: "city" })).toEqual(["Bern", "Basel", "Bern", null])
+  })
+
+  it("flattens arrays by one level", () => {
+    expect(after([1, [2, [3]], [], "a"], { op: "flatten" })).toEqual([1, 2, [3], "a"])
+  })
+
+  it("keeps the first of equal items, or of those with equal values at a path", () => {
+    expect(after([1, "1", 1, null, [1], [1], null], { op: "distinct" })).toEqual([
+      1,
+      "1",
+      null,
+      [1],
+    ])
+    expect(ids(after(orders, { op: "distinct", by: "city" }))).toEqual([1, 2, 4])
+  })
+
+  it("splits texts, and joins anything", () => {
+    const lines = after(["a,b", "", "c"], { op: "split", separator: "," })
+    expect(lines).toEqual(["a", "b", "", "c"])
+    expect(() => carryOut(["a", 1], [{ op: "split", separator: "," }])).toThrow(
+      "item 1 is not a text",
+    )
+    expect(carryOut(["a", 1, null, true, { b: 2 }], [{ op: "join" }])).toEqual({
+      output: 'a, 1, , true, {"b":2}',
+      count: 5,
+    })
+    expect(after(["a", "b"], { op: "join", separator: "" })).toBe("ab")
+    expect(after([], { op: "join" })).toBe("")
+  })
+
+  it("finds the least, the largest and the mean, without missing values", () => {
+    const items = [{ a: 3 }, {}, { a: -1 }, { a: null }, { a: 4 }]
+    expect(after(items, { op: "min", path: "a" })).toBe(-1)
+    expect(after(items, { op: "max", path: "a" })).toBe(4)
+    expect(after(items, { op: "average", path: "a" })).toBe(2)
+    expect(after([0.1, 0.2], { op: "average" })).toBe(0.15)
+    for (const op of ["min", "max", "average"] as const) {
+      expect(after([null], { op })).toBe(null)
+      expect(() => carryOut(["1"], [{ op }])).toThrow("item 0 is not a number")
+    }
+    const many = Array.from({ length: 200_000 }, (_, at) => at)
+    expect(after(many, { op: "max" })).toBe(199_999)
+  })
+
   it("says which item is not a number", () => {
     expect(() => carryOut([{ a: 1 }, { a: "2" }], [{ op: "sum", path: "a" }])).toThrow(
       'item 1: "a" is not a number',
@@ -174,13 +220,18 @@ describe("Steps.carryOut over any array", () => {
 })
 
 describe("Steps.problemsOfSteps", () => {
+  const unknownOp =
+    "expected an object with op, one of filter, sort, group, take, map, flatten, distinct, " +
+    "split, count, join, sum, min, max, average"
+
   const clauses = (steps: unknown) =>
     problemsOfSteps(steps).map(({ issue, path }) => `${path.join(".")}: ${issue}`)
 
   it("refuses a step after the array has become a number", () => {
-    const sentence = "expected no step after count or sum: there is no array any more"
-    expect(clauses([{ op: "count" }, { op: "take", n: 1 }])).toEqual([`1: ${sentence}`])
-    expect(clauses([{ op: "sum" }, { op: "sum" }])).toEqual([`1: ${sentence}`])
+    for (const op of ["count", "sum", "join", "min", "max", "average"]) {
+      const sentence = `1: expected no step after ${op}: there is no array any more`
+      expect(clauses([{ op }, { op: "take", n: 1 }])).toEqual([sentence])
+    }
     expect(clauses([{ op: "take", n: 1 }, { op: "count" }])).toEqual([])
   })
 
@@ -203,9 +254,9 @@ describe("Steps.problemsOfSteps", () => {
       "3.by: expected a value",
       "3.sum: expected an array of at most 20 paths",
       "4.n: expected a whole number from 0",
-      "5: expected an object with op, one of filter, sort, group, take, count, sum",
+      `5: ${unknownOp}`,
       "6.of: expected only op, n",
-      "7: expected an object with op, one of filter, sort, group, take, count, sum",
+      `7: ${unknownOp}`,
     ])
   })
 

@@ -98,6 +98,8 @@ const nodeType = {
   outputPorts: [{ name: "output", schema: {} }],
   origin: "built-in",
   creditEstimate: 0,
+  effects: "none",
+  example: { inputs: { value: "Hello" }, outputs: { output: "Hello" } },
   creditsByMode: {},
 }
 

@@ -339,6 +339,9 @@ export const pathLength = 500
 /** Steps of one transform node. */
 export const stepsPerTransform = 50
 
+/** Characters of a separator of texts. */
+export const separatorLength = 100
+
 /** Sums that one of its steps makes. */
 export const sumsPerStep = 20
 

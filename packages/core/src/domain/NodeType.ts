@@ -52,6 +52,14 @@ export interface Ports {
   readonly outputs: ReadonlyMap<string, OutputPort>
 }
 
+/** What a node with these inputs puts out, for people and for assistants. */
+export interface NodeExample {
+  readonly inputs: JsonObject
+  /** Absent: the default mode. */
+  readonly mode?: string
+  readonly outputs: JsonObject
+}
+
 /** A node type without its handler. */
 export interface NodeType {
   /** The `type` of nodes of this type: `http_request`. */
@@ -74,9 +82,10 @@ export interface NodeType {
   readonly join: "any" | "all"
   /**
    * `request`: at most one in a workflow, hands the run's values to the graph. `response`: its
-   * input becomes the run's output. `step`: everything else.
+   * input becomes the run's output. `note`: never executed, whatever its literals are. `step`:
+   * everything else.
    */
-  readonly role: "request" | "response" | "step"
+  readonly role: "request" | "response" | "note" | "step"
   /**
    * What follows a crash during an attempt. `at-least-once`: the node is attempted again, even if
    * its policy has no attempt left. `at-most-once`: it fails, because its outcome is unknown.
@@ -84,9 +93,11 @@ export interface NodeType {
   readonly delivery: "at-least-once" | "at-most-once"
   /**
    * `none`: a node only computes its outputs from its inputs, so it may be computed again. Such
-   * nodes need not wait until what they depend on is stored.
+   * nodes need not wait until what they depend on is stored. `reads`: it looks at the outside
+   * world. `writes`: it changes something there.
    */
-  readonly effects: "none" | "some"
+  readonly effects: "none" | "reads" | "writes"
+  readonly example?: NodeExample
   /** The retries and the timeout of nodes whose `data` has none. */
   readonly policy: TypePolicy
   /**

@@ -10,7 +10,7 @@ import { Effect, Exit, Result, Schema, SchemaAST, SchemaIssue } from "effect"
 import { fromNumber } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import { handlerMessageLength } from "../domain/Limits.ts"
-import type { InputPort, NodeType, OutputPort, Ports } from "../domain/NodeType.ts"
+import type { InputPort, NodeExample, NodeType, OutputPort, Ports } from "../domain/NodeType.ts"
 import type { RetryPolicy } from "../domain/NodePolicy.ts"
 import { problemsOfType } from "../domain/NodePolicy.ts"
 import { bracketed, quoted } from "../domain/Quote.ts"
@@ -62,9 +62,12 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly delivery?: NodeType["delivery"]
   /**
    * `none`: the handler only computes. It is then called before what it depends on is stored, and
-   * again after a crash. `some` by default.
+   * again after a crash. `reads`: it looks at the outside world. `writes`, the default: it changes
+   * something there.
    */
   readonly effects?: NodeType["effects"]
+  /** What a node with some inputs puts out. */
+  readonly example?: NodeExample
   /** The retries of nodes whose `data` has none. Without it, such a node has one attempt. */
   readonly retry?: Partial<RetryPolicy>
   /** How long one attempt of a node may take, if the node's `data` does not say it. */
@@ -225,7 +228,8 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
     join: declaration.join ?? "any",
     role: declaration.role ?? "step",
     delivery: declaration.delivery ?? "at-least-once",
-    effects: declaration.effects ?? "some",
+    effects: declaration.effects ?? "writes",
+    ...(declaration.example === undefined ? {} : { example: declaration.example }),
     policy,
     portsOf: dynamic === undefined ? () => fixed : (node) => withDynamic(fixed, dynamic(node)),
     estimate: (settings) =>

@@ -72,8 +72,9 @@ export class NodeTypeSet<E extends Executable<unknown>> {
 
   readonly lookup: NodeTypeLookup = (key) => this.#byKey.get(key)?.type
 
-  /** The executable of a type that is, or was, in this set. */
-  readonly executable = (type: NodeType): Executable<unknown> => this.#executables.get(type)!
+  /** The executable of a type that is, or was, in this set; else the one with its key. */
+  readonly executable = (type: NodeType): Executable<unknown> =>
+    this.#executables.get(type) ?? this.#byKey.get(type.key)!
 
   /** Runs that are compiled from now on have these types. Two of them with one key are a defect. */
   replace(executables: ReadonlyArray<E>): void {

@@ -58,7 +58,7 @@ describe("a declared node type", () => {
       join: "any",
       role: "step",
       delivery: "at-least-once",
-      effects: "some",
+      effects: "writes",
       policy: { retry: undefined, timeoutMillis: undefined },
     })
     assert.strictEqual(estimate(plain), 0)

@@ -101,7 +101,7 @@ describe("NodeTypes.withOrigin", () => {
 
 describe("GraphCache", () => {
   const definition = (id: string, literal: object = {}): Definition => ({
-    id,
+    id: `${id}@1`,
     nodes: [node("n", "a", { input: literal as never })],
     edges: [],
     settings: {},

@@ -44,7 +44,7 @@ export const type = (
   join: "any",
   role: "step",
   delivery: "at-least-once",
-  effects: "some",
+  effects: "writes",
   policy: {},
   portsOf: () => ({
     inputs: new Map(inputs.map(input).map((port) => [port.name, port])),

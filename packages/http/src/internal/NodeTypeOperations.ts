@@ -19,7 +19,8 @@ const describe =
     const ports = type.portsOf(settings)
     const estimateIn = (mode: string | undefined) =>
       estimateOf(type, { ...settings, mode }, priceOf(prices, type, mode)) ?? null
-    const { category, description, key, modes, name, origin = "application", version } = type
+    const { category, description, effects, example = null, key } = type
+    const { modes, name, origin = "application", version } = type
     return {
       key,
       version,
@@ -30,6 +31,8 @@ const describe =
       modes,
       inputPorts: [...ports.inputs.values()],
       outputPorts: [...ports.outputs.values()],
+      effects,
+      example,
       creditEstimate: estimateIn(undefined),
       creditsByMode: Object.fromEntries(modes.map((mode) => [mode, estimateIn(mode)])),
     }

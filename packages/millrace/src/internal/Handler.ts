@@ -205,7 +205,8 @@ const typeOf = (options: AnyOptions, ports: Ports): NodeType => {
     join: "any",
     role: "step",
     delivery: options.delivery ?? "at-least-once",
-    effects: options.effects ?? "some",
+    effects: options.effects ?? "writes",
+    ...(options.example === undefined ? {} : { example: options.example }),
     policy: policyOf(options),
     portsOf: () => ports,
     estimate: ({ inputs, mode }) =>

@@ -32,6 +32,10 @@ export const condition = define({
     true: Schema.optionalKey(Json.annotate({ description: "The input, when the rule holds." })),
     false: Schema.optionalKey(Json.annotate({ description: "The input, when it does not." })),
   },
+  example: {
+    inputs: { input: { total: 120 }, rule: { path: "total", op: "greaterThan", value: 100 } },
+    outputs: { true: { total: 120 } },
+  },
   run: ({ input = null, rule }) =>
     carriedOut(function* (work): Job<Ways> {
       const holds = yield* isHeldBy(compileRule(rule), input, work)

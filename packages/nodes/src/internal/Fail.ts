@@ -10,6 +10,7 @@ import { Effect, Schema } from "effect"
 /** `fail`: always fails with its message. */
 export const fail = define({
   key: "fail",
+  effects: "none",
   name: "Fail",
   description: "Fails with a message, on purpose.",
   category: "flow",
@@ -28,6 +29,7 @@ export const fail = define({
     ),
   },
   outputs: {},
+  example: { inputs: { message: "there is no stock" }, outputs: {} },
   run: ({ message = "failed on purpose" }) =>
     Effect.fail(new NodeError({ message, retryable: false })),
 })

@@ -155,6 +155,7 @@ const call = Effect.fnUntraced(function* (inputs: Inputs, acceptAnyStatus: boole
 /** `http_request`: calls a URL. An answer outside 2xx fails the node unless it is accepted. */
 export const httpRequest = define({
   key: "http_request",
+  effects: "writes",
   name: "HTTP request",
   description:
     "Calls a public URL and puts out the answer; JSON is parsed. But for GET and HEAD, every " +
@@ -187,6 +188,13 @@ export const httpRequest = define({
       headers: Schema.Record(Schema.String, Schema.String),
     }).annotate({ description: "Status and headers; names of headers are in lower case." }),
     body: Json.annotate({ description: "The answer's body; JSON is parsed." }),
+  },
+  example: {
+    inputs: { url: "https://example.com/orders", query: { day: "today" } },
+    outputs: {
+      response: { status: 200, headers: { "content-type": "application/json" } },
+      body: [{ id: 1 }],
+    },
   },
   run: ({ acceptAnyStatus = false, ...inputs }) => call(inputs, acceptAnyStatus),
 })

@@ -1,5 +1,5 @@
 /**
- * The list node: filters, sorts, groups, cuts, counts and sums an array by steps.
+ * The list node: filters, sorts, groups, cuts, reshapes, counts and sums an array by steps.
  *
  * Guarantees: see `Steps.ts`. The input is never changed.
  */
@@ -14,15 +14,22 @@ export const list = define({
   key: "list",
   effects: "none",
   name: "List",
-  description: "Filters, sorts, groups, cuts, counts or sums an array.",
+  description: "Filters, sorts, groups, cuts, reshapes, counts or sums an array.",
   category: "data",
   inputs: {
     items: Schema.Array(Json).annotate({ description: "The array to work on." }),
     steps: Schema.optionalKey(StepsInput),
   },
   outputs: {
-    output: Json.annotate({ description: "The array after all steps, or the number at the end." }),
+    output: Json.annotate({ description: "The array after all steps, or the value at the end." }),
     count: Schema.Int.annotate({ description: "How many items the last array had." }),
+  },
+  example: {
+    inputs: {
+      items: [{ city: "Bern" }, { city: "Basel" }, { city: "Bern" }],
+      steps: [{ op: "map", path: "city" }, { op: "distinct" }, { op: "join", separator: ", " }],
+    },
+    outputs: { output: "Bern, Basel", count: 2 },
   },
   run: ({ items, steps = [] }) => carriedOut((work) => carryOut(items, steps, work)),
 })

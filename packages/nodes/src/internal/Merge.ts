@@ -51,5 +51,10 @@ export const merge = define({
   outputs: { output: Json.annotate({ description: "The values together." }) },
   multiple: ["inputs"],
   modes: ["array", "first", "object"],
+  example: {
+    inputs: { inputs: [{ a: 1 }, { b: 2 }] },
+    mode: "object",
+    outputs: { output: { a: 1, b: 2 } },
+  },
   run: ({ inputs = [] }, mode) => Effect.map(combine(inputs, mode), (output) => ({ output })),
 })

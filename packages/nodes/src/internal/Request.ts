@@ -56,6 +56,10 @@ export const request = define({
   raw: { fields: () => [] },
   outputs: { values: JsonObject.annotate({ description: "All values of the run." }) },
   ports: (settings) => ({ outputs: fieldsOf(settings).map(({ name }) => name) }),
+  example: {
+    inputs: { fields: [{ name: "city", type: "string" }] },
+    outputs: { values: {} },
+  },
   run: ({ fields = [] }) =>
     Effect.gen(function* () {
       const { values } = yield* CurrentNode

@@ -30,5 +30,6 @@ export const response = define({
   // The engine reads it as it was drawn.
   raw: { name: () => [] },
   outputs: {},
+  example: { inputs: { input: "done" }, outputs: {} },
   run: () => Effect.succeed({}),
 })

@@ -101,6 +101,13 @@ export const switchNode = define({
   ports: ({ inputs }) => ({
     outputs: namesOf(inputs["cases"]).filter((name) => problemOfName(name) === undefined),
   }),
+  example: {
+    inputs: {
+      input: { city: "Bern" },
+      cases: [{ name: "capital", rule: { path: "city", op: "equals", value: "Bern" } }],
+    },
+    outputs: { capital: { city: "Bern" } },
+  },
   run: ({ cases, input = null }) =>
     carriedOut(function* (work): Job<Ways> {
       for (const { name, rule } of cases) {

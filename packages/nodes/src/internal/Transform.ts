@@ -23,6 +23,10 @@ export const transform = define({
   },
   outputs: { output: Json.annotate({ description: "The filled template." }) },
   raw: { template: problemsOfLiteral },
+  example: {
+    inputs: { template: { text: "Hello {{ input.name }}" }, input: { name: "Ada" } },
+    outputs: { output: { text: "Hello Ada" } },
+  },
   run: ({ input, template }) =>
     Effect.gen(function* () {
       const { values } = yield* CurrentNode

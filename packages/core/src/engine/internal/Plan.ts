@@ -191,6 +191,7 @@ export const planSingle = (
     const graph = yield* compiled
     const complete = graph.nodes[0]!
     if (complete.settings.disabled) return yield* alone(nodeId, "it is disabled")
+    if (complete.type.role === "note") return yield* alone(nodeId, "it is a note")
     if (complete.draft) {
       const missing = [...complete.ports.inputs.values()].filter(
         ({ name, required }) => required && !Object.hasOwn(complete.settings.inputs, name),

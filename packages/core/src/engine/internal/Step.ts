@@ -169,7 +169,7 @@ const release = (progress: RunState, change: CommitBuilder, now: Timestamp): voi
       }
       const node = progress.graph.nodes[each.index]!
       const message = each._tag === "Skip" ? each.reason : "Disabled: the input is passed through"
-      const level = node.draft ? "warn" : "info"
+      const level = node.draft && node.type.role !== "note" ? "warn" : "info"
       change.setNode(node, {
         status: "SKIPPED",
         output: each._tag === "Skip" ? null : each.output,

@@ -72,7 +72,9 @@ export const validationOf = (
     return { problems: made.failure, warnings: [], estimatedCredits: null, nodes }
   }
   const { estimate, graph } = made.success
-  const drafts = Result.getOrThrow(graph).nodes.filter(({ draft }) => draft)
+  const drafts = Result.getOrThrow(graph).nodes.filter(
+    ({ draft, type }) => draft && type.role !== "note",
+  )
   return {
     problems: [],
     warnings: drafts.map((node) => ({ message: leftoverReason(node), nodeId: node.id })),

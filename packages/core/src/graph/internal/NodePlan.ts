@@ -30,7 +30,7 @@ export interface NodePlan {
   readonly policy: NodePolicy
   /** Its literals with expressions; `undefined` for none. */
   readonly literals: NodeLiterals | undefined
-  /** True for a leftover: a node without edges that lacks a required input. It is skipped. */
+  /** True for a leftover, a node without edges that lacks a required input, and for a note. */
   readonly draft: boolean
   /**
    * Of a disabled node: the input and the output that it joins like a wire, or `null` where its
@@ -78,7 +78,8 @@ export const planOf = (
     overrides === noOverrides ? drawn : { ...drawn, inputs: { ...drawn.inputs, ...overrides } }
   const ports = type.portsOf(settings)
   const missing = missingInputs(ports, settings, wiring)
-  const draft = wiring.edgeless && !settings.disabled && missing.length > 0
+  const isLeftover = wiring.edgeless && !settings.disabled && missing.length > 0
+  const draft = isLeftover || type.role === "note"
   if (!settings.disabled && !draft) {
     for (const port of missing) {
       const reason = `required input ${quoted(port)} has neither a value nor an edge`

@@ -58,7 +58,8 @@ const isAllLive = (graph: Graph, progress: NodeStatuses, index: number): boolean
 }
 
 /** What is to be said of a node that is left over: without edges, and incomplete. */
-export const leftoverReason = ({ id, ports, settings }: GraphNode): string => {
+export const leftoverReason = ({ id, ports, settings, type }: GraphNode): string => {
+  if (type.role === "note") return `Skipped: ${quoted(id)} is a note`
   const missing = Array.from(ports.inputs.values()).filter(
     ({ name, required }) => required && !Object.hasOwn(settings.inputs, name),
   )
