@@ -15,9 +15,12 @@ const request = "belongs to one request"
 const references: Readonly<Record<string, string>> = {
   "packages/core/src/domain/ApiKey.ts CurrentSecretPrefix": setting,
   "packages/core/src/domain/Limits.ts CurrentLimits": setting,
+  "packages/core/src/domain/Prices.ts CurrentPrices": setting,
   "packages/core/src/engine/CurrentSecrets.ts CurrentSecrets":
     "without one, a graph that names a secret is refused: the account has none",
   "packages/core/src/engine/RunnerOptions.ts CurrentRunnerOptions": setting,
+  "packages/core/src/ports/Evaluator.ts CurrentEvaluator":
+    "without one, a start of a graph with JavaScript is refused, and says so",
   "packages/http/src/Addresses.ts BasePath": setting,
   "packages/http/src/AdminAuthorization.ts AdminToken": setting,
   "packages/http/src/Health.ts IsDraining":

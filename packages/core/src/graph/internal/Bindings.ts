@@ -42,7 +42,7 @@ export interface Bound {
   readonly input: Json | undefined
 }
 
-const noLiterals: ReadonlyMap<string, Literal> = new Map()
+const noLiterals: ReadonlyMap<string, Literal> = new Map([])
 
 /**
  * The inputs of a node, by port in the order of its declaration: this run's override, else what
