@@ -31,6 +31,8 @@ const references: Readonly<Record<string, string>> = {
 
 /** What fills up as a process runs, and why every engine in the process may share it. */
 const shared: Readonly<Record<string, string>> = {
+  "packages/core/src/engine/internal/Plan.ts bared":
+    "drawings without what editors have added, the same for every engine",
   "packages/http/src/DirectTransport.ts codecs": "compiled schemas, the same for every engine",
   "packages/postgres/src/internal/CommitStatement.ts texts": "texts of statements, the same, too",
 }
