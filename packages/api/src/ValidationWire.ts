@@ -11,6 +11,7 @@ import { Schema, Struct } from "effect"
 import { object, optional } from "./internal/Words.ts"
 import { InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { StartRun } from "./RunWire.ts"
+import { Identifier } from "./Text.ts"
 
 /**
  * Body of a validation: the overrides of a start, and a draft to judge in place of what is stored.
@@ -67,7 +68,7 @@ export const Validation = object("Validation", {
 
 /** Body of computing an expression. */
 export const EvaluateText = object("EvaluateText", {
-  runId: Schema.String.annotate({ description: "A run of the workflow, whose values are used." }),
+  runId: Identifier.annotate({ description: "A run of the workflow, whose values are used." }),
   nodeId: Schema.String.annotate({ description: "The node at which the text would stand." }),
   port: optional(Schema.String, "The input at which it would stand; `input` cannot use itself."),
   text: Schema.String.annotate({ description: "A text with expressions: `{{ fetch.body.id }}`." }),

@@ -17,6 +17,15 @@ const document = OpenApi.fromApi(Api) as unknown as Document
 
 type Kind = "workflow" | "run" | "delivery"
 
+/** What an account has of each kind. */
+type Ids = Readonly<Record<Kind, string>>
+
+/** An account with its things. */
+interface Settled {
+  readonly owner: Tenant
+  readonly ids: Ids
+}
+
 /** A place of a request where an identifier goes. */
 interface Slot {
   readonly operation: Operation
@@ -26,12 +35,17 @@ interface Slot {
 }
 
 /** Names of fields and parameters that hold identifiers of things that an account owns. */
-const owned: Readonly<Record<string, Kind>> = { workflowId: "workflow", ids: "run" }
+const owned: Readonly<Record<string, Kind>> = { workflowId: "workflow", runId: "run", ids: "run" }
+
+/** What the identifier in an operation's path names. */
+const kindOf = ({ path }: Operation): Kind => {
+  const kinds = { runs: "run", deliveries: "delivery", workflows: "workflow" } as const
+  return kinds[path.split("/")[3] as keyof typeof kinds]
+}
 
 const slotsOf = (operation: Operation): ReadonlyArray<Slot> => {
   const { path, parameters } = operation
-  const kinds = { runs: "run", deliveries: "delivery", workflows: "workflow" } as const
-  const kind: Kind = kinds[path.split("/")[3] as keyof typeof kinds]
+  const kind = kindOf(operation)
   const inPath = path.includes("{id}")
     ? [{ operation, place: "path", name: "id", kind } as const]
     : []
@@ -54,22 +68,25 @@ const slots = operations.flatMap(slotsOf)
 const withoutSlot = ["nodeTypes.list", "usage.read", "workflows.create", "workflows.list"]
 
 /** Bodies that fit the workflow of the tests, where the document's example does not. */
-const bodies: Readonly<Record<string, object>> = {
-  "workflows.addNode": { nodeType: "echo" },
+const bodies: Readonly<Record<string, (ids: Ids) => object>> = {
+  "workflows.addNode": () => ({ nodeType: "echo" }),
+  "workflows.evaluate": ({ run }) => ({ runId: run, nodeId: "say", text: "{{ run.id }}" }),
 }
 
-const bodyOf = ({ operation, place, name }: Slot, id: string) => {
-  const example = bodies[operation.operationId] ?? bodyExampleOf(operation)
+const bodyOf = ({ operation, place, name }: Slot, ids: Ids, id: string) => {
+  const example = bodies[operation.operationId]?.(ids) ?? bodyExampleOf(operation)
   if (place !== "body") return example
   return { ...example, [name]: name === "ids" ? [id] : id }
 }
 
-const ask = Effect.fnUntraced(function* (slot: Slot, { key }: Tenant, id: string) {
+/** Asks with this identifier in the slot; whatever else the operation names is the account's. */
+const ask = Effect.fnUntraced(function* (slot: Slot, { ids, owner }: Settled, id: string) {
   const { send } = yield* Harness
   const { method, path } = slot.operation
-  const encoded = encodeURIComponent(id)
-  const query = slot.place === "query" ? `?${slot.name}=${encoded}` : ""
-  return yield* send(method, path.replace("{id}", encoded) + query, { key, json: bodyOf(slot, id) })
+  const named = slot.place === "path" ? id : ids[kindOf(slot.operation)]
+  const query = slot.place === "query" ? `?${slot.name}=${encodeURIComponent(id)}` : ""
+  const address = path.replace("{id}", encodeURIComponent(named)) + query
+  return yield* send(method, address, { key: owner.key, json: bodyOf(slot, ids, id) })
 })
 
 /** What of an answer could tell one identifier from another. */
@@ -139,8 +156,9 @@ layer(Harness.layer)("tenancy", (it) => {
     describe(`${operation.operationId} with ${name} in its ${place}`, () => {
       it.effect("knows what is the account's own", () =>
         Effect.gen(function* () {
-          const { ids, owner } = yield* settled
-          const answer = yield* ask(slot, owner, ids[slot.kind])
+          const own = yield* settled
+          const { ids } = own
+          const answer = yield* ask(slot, own, ids[slot.kind])
           assert.include([200, 201, 204, 409], answer.status, answer.text)
           if (!canMiss) assert.include(answer.text, ids[slot.kind])
         }),
@@ -149,7 +167,7 @@ layer(Harness.layer)("tenancy", (it) => {
       it.effect("answers about a foreign thing as about an unknown one, and leaves it alone", () =>
         Effect.gen(function* () {
           const { ids, view } = yield* settled
-          const { owner: stranger } = yield* settled
+          const stranger = yield* settled
           const before = yield* view
           const foreign = yield* ask(slot, stranger, ids[slot.kind])
           const unknown = yield* ask(slot, stranger, unlike(ids[slot.kind]))
@@ -162,9 +180,9 @@ layer(Harness.layer)("tenancy", (it) => {
 
       it.effect("answers about a malformed identifier in the form that it always has", () =>
         Effect.gen(function* () {
-          const { owner } = yield* settled
+          const own = yield* settled
           for (const id of malformed) {
-            const answer = yield* ask(slot, owner, id)
+            const answer = yield* ask(slot, own, id)
             const what = `${JSON.stringify(id.slice(0, 20))}: ${answer.status} ${answer.text}`
             assert.include(canMiss ? [400, 404] : [200, 400], answer.status, what)
             if (answer.status >= 400) assert.deepStrictEqual(Object.keys(answer.body), ["error"])

@@ -13,10 +13,9 @@ import type { RunQuery } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Stores } from "@millrace/postgres"
-import { migrate } from "@millrace/postgres/Migrations"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { errorIndex } from "../src/internal/GrowthTables.ts"
+import { errorIndex, growthTables } from "../src/internal/GrowthTables.ts"
 import * as PageClauses from "../src/internal/PageClauses.ts"
 import * as Rows from "../src/internal/Rows.ts"
 import * as RunSearch from "../src/internal/RunSearch.ts"
@@ -145,8 +144,9 @@ layer(database)("Sums of usage", (it) => {
       yield* sql`DROP TABLE usage_changes, usage_sums, run_names`
       yield* sql`DROP INDEX runs_with_error, deliveries_of_account,
         deliveries_of_account_in_trouble, ${sql(errorIndex)}`
-      yield* sql`DELETE FROM millrace_migrations WHERE migration_id = 8`
-      yield* migrate
+      yield* sql.withTransaction(
+        Effect.forEach(growthTables, (statement) => sql.unsafe(statement), { discard: true }),
+      )
       yield* usages(runs)
       yield* UsageChanges.foldSome(sql)
       yield* usages(runs)

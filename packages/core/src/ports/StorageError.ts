@@ -3,7 +3,7 @@
  * port that was asked for. The error does not say whether a write happened; callers read to find
  * out.
  */
-import { Schema } from "effect"
+import { Formatter, Schema } from "effect"
 import { Unsupported } from "./StoreManifest.ts"
 
 /** A store could not do its work. `cause` is for operators and never reaches a client. */
@@ -18,4 +18,4 @@ export class StorageError extends Schema.TaggedError<StorageError>()("StorageErr
 }
 
 const describe = (cause: unknown): string =>
-  cause instanceof Error ? cause.message : String(cause)
+  cause instanceof Error ? cause.message : Formatter.format(cause)
