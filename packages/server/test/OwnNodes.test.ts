@@ -196,7 +196,10 @@ describe("millrace serve --nodes", () => {
     const folder = project({ "nodes/index.js": text, "nodes/other.js": plain("text.shout") })
     const server = workshop.start(
       ["serve", "--nodes", ["./nodes/index.js", ...more].join(",")],
-      { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" },
+      {
+        DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
+        MILLRACE_LIMIT_MODULE_IMPORT_MILLIS: "10000",
+      },
       folder,
     )
     expect(await server.ended).toEqual({ code: 1, signal: null })
@@ -224,10 +227,10 @@ describe("millrace serve --nodes", () => {
   it("refuses a module that ends the process or whose import never ends", async () => {
     expect(await refusalOf("process.exit(0)")).toBe(`${refused}its import ended the process`)
     expect(await refusalOf("while (true);")).toBe(
-      `${refused}its import did not end within 30 seconds`,
+      `${refused}its import did not end within 10 seconds`,
     )
     expect(await refusalOf("await new Promise(() => setInterval(() => {}, 1e3))")).toBe(
-      `${refused}its import did not end within 30 seconds`,
+      `${refused}its import did not end within 10 seconds`,
     )
   })
 

@@ -121,6 +121,11 @@ export const limits = {
       "Threads on which one engine runs blocking node types at the same time. Further attempts " +
       "wait, and their timeouts run meanwhile.",
   },
+  moduleImportMillis: {
+    usual: 30_000,
+    least: 100,
+    meaning: "Milliseconds that the import of a module with node types may take.",
+  },
   megabytesPerThread: {
     usual: 1_024,
     meaning:
@@ -473,9 +478,6 @@ export const callSeconds = 60
 
 /** Entries of such an answer where nothing is asked for. */
 export const entriesPerPage = 100
-
-/** How long the import of a module with node types may take. */
-export const moduleImportMillis = 30_000
 
 /** Requests that a server holds while it starts; more of them are refused. */
 export const requestsHeld = 1_000

@@ -4,7 +4,7 @@
  *
  * Guarantees: the thread has ended when the answer is there. Leaves out: what the module exports.
  */
-import { moduleImportMillis } from "@millrace/core/domain/Limits"
+import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { Effect } from "effect"
 import { Worker } from "node:worker_threads"
 import type { ModuleAddress } from "./ModuleImport.ts"
@@ -18,8 +18,6 @@ export interface TrialResult {
 const isSource = import.meta.url.endsWith(".ts")
 
 const entry = new URL(isSource ? "./ImportThread.ts" : "./ImportThread.js", import.meta.url)
-
-const late = `its import did not end within ${moduleImportMillis / 1_000} seconds`
 
 const startThread = (address: ModuleAddress): Worker => {
   const worker = new Worker(entry, { workerData: address, stdout: true, stderr: true })
@@ -37,9 +35,15 @@ const answerOf = (worker: Worker) =>
   })
 
 /** Why a module cannot be imported, as a clause; `undefined` if it can. */
-export const problemOf = (address: ModuleAddress): Effect.Effect<string | undefined> =>
-  Effect.acquireUseRelease(
+export const problemOf = Effect.fnUntraced(function* (
+  address: ModuleAddress,
+): Effect.fn.Return<string | undefined> {
+  const { moduleImportMillis: duration } = yield* CurrentLimits
+  const late = `its import did not end within ${duration / 1_000} seconds`
+  const answer = Effect.acquireUseRelease(
     Effect.sync(() => startThread(address)),
     answerOf,
     (worker) => Effect.promise(() => worker.terminate()),
-  ).pipe(Effect.timeoutOrElse({ duration: moduleImportMillis, orElse: () => Effect.succeed(late) }))
+  )
+  return yield* Effect.timeoutOrElse(answer, { duration, orElse: () => Effect.succeed(late) })
+})
