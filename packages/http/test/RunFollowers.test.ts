@@ -55,6 +55,21 @@ describe("RunFollowers", () => {
     }).pipe(Effect.scoped, Effect.provide(Harness.layer)),
   )
 
+  it.effect("hear of each commit of this process within milliseconds, many times in a row", () =>
+    Effect.gen(function* () {
+      const { account, ids } = yield* begin(30)
+      const followers = yield* RunFollowers.make
+      const runs = yield* Runs
+      for (const id of ids) {
+        const next = yield* followers.follow(account, id, 1)
+        const waiting = yield* Effect.forkChild(next)
+        yield* runs.cancel(account, id)
+        yield* TestClock.adjust("5 millis")
+        assert.isDefined(waiting.pollUnsafe())
+      }
+    }).pipe(Effect.scoped, Effect.provide(Harness.layer)),
+  )
+
   it.effect("hear from where each of them is, though they follow the same run", () =>
     Effect.gen(function* () {
       const { account, ids } = yield* begin(1)

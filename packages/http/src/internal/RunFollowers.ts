@@ -2,14 +2,15 @@
  * Everybody in this process who follows a run, and one loop that looks for what is new, for all of
  * them together.
  *
- * Guarantees: however many follow, the store is read ten times in a row at most, and then twenty
- * times a second; it is read soon after this process has committed to a run that is followed; each
+ * Guarantees: however many follow, the store is asked twenty times a second at most whether there
+ * is something new. When this process has committed to a run that is followed, the store is read
+ * within milliseconds, for a quarter of the time at most, so a slow store is read less often. Each
  * follower gets every event once, in order; a store that does not answer delays events and loses
  * none. A follower who does not ask gets nothing, so nothing gathers for one who is slow. Leaves
  * out: whether the run is there.
  */
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
-import { CurrentLimits, followerReadsAtOnce, followersPerRead } from "@millrace/core/domain/Limits"
+import { CurrentLimits, followersPerRead } from "@millrace/core/domain/Limits"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { limited } from "@millrace/core/engine/StoreDeadline"
@@ -25,8 +26,12 @@ const shortestPauseMillis = 100
 /** How long it is left alone about a run at most. */
 const longestPauseMillis = 1_000
 
-/** How long it is left alone between two reads, once some have followed each other at once. */
+/** How long it is left alone between two reads, unless this process has committed something. */
 const betweenReadsMillis = 50
+
+/** How long it is left alone after a read in any case: so long, and so many times its duration. */
+const restMillis = 4
+const restsPerRead = 3
 
 /** After so long without an event a follower is told so. */
 const silenceMillis = 15_000
@@ -45,6 +50,7 @@ interface Follower {
   after: number
   /** Who waits for the next answer; none while the last one is being sent. */
   tell: ((news: News) => void) | undefined
+  /** When the store is asked next; 0 after this process has committed to the run. */
   readAt: number
   pauseMillis: number
   heardAt: number
@@ -68,7 +74,8 @@ const answer = (follower: Follower, events: ReadonlyArray<RunEvent>, now: number
   const news = fresh.length > 0 ? fresh : follower.isOver(now) ? "over" : isQuiet && "silence"
   follower.pauseMillis =
     fresh.length > 0 ? shortestPauseMillis : Math.min(2 * follower.pauseMillis, longestPauseMillis)
-  follower.readAt = Math.max(follower.readAt, now + follower.pauseMillis)
+  // What was committed while the store was read may not be among what it gave.
+  if (follower.readAt !== 0) follower.readAt = now + follower.pauseMillis
   if (news === false || follower.tell === undefined) return
   follower.after = fresh.at(-1)?.sequence ?? follower.after
   follower.heardAt = now
@@ -84,8 +91,9 @@ export class Followers {
   readonly #notifier: RunNotifier["Service"]
   readonly #clock: Clock.Clock
   readonly #work = Latch.makeUnsafe(false)
-  /** When the next read would be due if reads came evenly. */
-  #readAt = 0
+  /** When the last read began, and when the next may: at once for what was committed here. */
+  #lastReadAt = 0
+  #restUntil = 0
 
   constructor(store: RunStore["Service"], notifier: RunNotifier["Service"], clock: Clock.Clock) {
     this.#store = store
@@ -130,18 +138,8 @@ export class Followers {
   readonly loop: Effect.Effect<never> = Effect.forever(
     Effect.suspend(() => {
       this.#work.closeUnsafe()
-      const due = this.#due()
-      const read =
-        due.length === 0
-          ? Effect.void
-          : Effect.andThen(
-              this.#read(due),
-              Effect.suspend(() => this.#pace()),
-            )
-      return Effect.andThen(
-        read,
-        Effect.suspend(() => this.#pause()),
-      )
+      const millis = this.#earliest() - this.#now()
+      return millis > 0 ? this.#pause(millis) : this.#read(this.#due())
     }),
   )
 
@@ -172,32 +170,36 @@ export class Followers {
   }
 
   #read(due: ReadonlyArray<Follower>): Effect.Effect<void> {
+    const begun = this.#now()
+    this.#lastReadAt = begun
     return this.#store.eventsOfMany(requestsOf(due)).pipe(
       limited("RunStore.eventsOfMany", patienceMillis),
       Effect.catch((error) => Effect.as(logStorage(error), [])),
       Effect.map((found) => {
         const events = new Map(found.map((each) => [each.runId, each.events]))
-        for (const each of due) answer(each, events.get(each.runId) ?? [], this.#now())
+        const now = this.#now()
+        for (const each of due) answer(each, events.get(each.runId) ?? [], now)
+        this.#restUntil = now + Math.max(restMillis, restsPerRead * (now - begun))
       }),
     )
   }
 
-  /** Waits until one more read is due. */
-  #pace(): Effect.Effect<void> {
-    const now = this.#now()
-    const earliest = now - followerReadsAtOnce * betweenReadsMillis
-    this.#readAt = Math.max(this.#readAt, earliest) + betweenReadsMillis
-    return this.#readAt > now ? Effect.sleep(this.#readAt - now) : Effect.void
+  /** When the next read is due: never, if nobody asks. */
+  #earliest(): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const { readAt, tell } of this.#all) {
+      if (tell === undefined) continue
+      // What was committed here need not wait for the others.
+      const from = readAt === 0 ? this.#restUntil : this.#lastReadAt + betweenReadsMillis
+      next = Math.min(next, Math.max(readAt, from))
+    }
+    return next
   }
 
-  /** Waits until somebody's time has come. */
-  #pause(): Effect.Effect<void> {
-    let next = Number.POSITIVE_INFINITY
-    for (const { readAt, tell } of this.#all) if (tell !== undefined) next = Math.min(next, readAt)
-    const millis = next - this.#now()
-    if (millis <= 0) return Effect.void
+  /** Waits for so long, or until something happens. */
+  #pause(millis: number): Effect.Effect<void> {
     const opened = this.#work.await
-    return next === Number.POSITIVE_INFINITY
+    return millis === Number.POSITIVE_INFINITY
       ? opened
       : Effect.raceFirst(opened, Effect.sleep(millis))
   }
