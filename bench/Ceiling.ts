@@ -10,7 +10,7 @@
 import { PgTypes } from "@effect/sql-pg"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { payload } from "./Workloads.ts"
+import { payload } from "./contest/Contestant.ts"
 
 /** A workflow of layers: a chain of ten is ten times 1, a fan of 50 is 1, 50, 1. */
 export type Layers = ReadonlyArray<number>

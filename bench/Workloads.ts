@@ -10,17 +10,9 @@ import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
 import { Json } from "@millrace/core/domain/Json"
 import { Effect, Schema } from "effect"
+import { payload } from "./contest/Contestant.ts"
 
 export const account = AccountId.make("acc_bench")
-
-/** About 200 bytes of JSON. */
-export const payload = {
-  id: "0198f2c0-7d4e-7c3a-9a51-3f6f0f4b2a11",
-  name: "a trivial result",
-  tags: ["alpha", "beta", "gamma"],
-  total: 1234.56,
-  nested: { ok: true, count: 42, note: "about two hundred bytes of JSON altogether" },
-}
 
 export const step = define({
   key: "step",

@@ -18,6 +18,8 @@ const entry = fileURLToPath(new URL("./ServedMain.ts", import.meta.url))
 /** A key may have so many streams of events at the same time. */
 const streamsPerKey = 10
 const accounts = 2
+/** How long a new server is warmed up with each kind of call: other processes stay, and stay warm. */
+const warmUpMillis = 3_000
 const keysPerAccount = 10
 
 const outputs = { output: z.unknown() }
@@ -117,6 +119,8 @@ const open = async (url: string): Promise<Contestant> => {
     body: JSON.stringify({ workflowId: ids["single"] }),
   }))
   const hasEnded = async () => (await database.runPromise(countOpen))[0]?.runs === 0
+  await post(origin, asks, warmUpMillis, hasEnded)
+  await measure("W1", warmUpMillis)
   return {
     engine: [server.pid],
     measure: (workload, millis) =>

@@ -171,20 +171,23 @@ const resealed = Effect.fnUntraced(function* <S extends { readonly sealed: strin
   purposeOf: (secret: S) => string,
 ) {
   const vault = yield* Vault
+  // What does not open must not keep the rest from the new key.
+  const failed = new Set<string>()
   let count = 0
   while (true) {
-    const old = yield* sealedOtherwise(keyName, secretsPerReseal)
-    let done = 0
-    for (const secret of old) {
+    const limit = secretsPerReseal + failed.size
+    const old = yield* sealedOtherwise(keyName, limit)
+    for (const secret of old.filter(({ sealed }) => !failed.has(sealed))) {
       const purpose = purposeOf(secret)
       const opened = yield* Effect.result(vault.open(purpose, secret.sealed))
-      // One that does not open must not keep the others from the new key.
-      if (Result.isFailure(opened)) continue
+      if (Result.isFailure(opened)) {
+        failed.add(secret.sealed)
+        continue
+      }
       yield* reseal(secret, yield* vault.seal(purpose, opened.success))
-      done += 1
+      count += 1
     }
-    count += done
-    if (done < secretsPerReseal) return count
+    if (old.length < limit) return count
   }
 })
 
