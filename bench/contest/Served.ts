@@ -18,7 +18,7 @@ const entry = fileURLToPath(new URL("./ServedMain.ts", import.meta.url))
 /** A key may have so many streams of events at the same time. */
 const streamsPerKey = 10
 const accounts = 2
-/** How long a new server is warmed up with each kind of call: other processes stay, and stay warm. */
+/** How long a new server is warmed up with each kind of call; other processes stay warm. */
 const warmUpMillis = 3_000
 const keysPerAccount = 10
 

@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { AccountId } from "@millrace/core/domain/Id"
+import { secretsPerReseal } from "@millrace/core/domain/Limits"
 import { Ids } from "@millrace/core/engine/Ids"
 import { resealAll, Secrets } from "@millrace/core/engine/Secrets"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
@@ -171,14 +172,19 @@ describe("Secrets.resealAll", () => {
     }).pipe(Effect.provide(engine)),
   )
 
-  it.effect("passes over one that does not open", () =>
+  it.effect("passes over those that do not open, however many there are", () =>
     Effect.gen(function* () {
       const store = yield* SecretStore
-      yield* (yield* Secrets).set(account, tokenOf(value))
+      const secrets = yield* Secrets
+      yield* secrets.set(account, tokenOf(value))
       const [sealed] = yield* store.find(account, ["token"])
-      yield* store.put({ ...sealed!, name: "broken" })
+      for (let number = 0; number <= secretsPerReseal; number++) {
+        yield* store.put({ ...sealed!, name: `broken_${number}` })
+      }
+      yield* secrets.set(stranger, tokenOf(value))
       const both = over(vaultOf(`${keyText(2)},${keyText(1)}`))
-      assert.strictEqual(yield* Effect.provide(resealAll, both), 1)
+      assert.strictEqual(yield* Effect.provide(resealAll, both), 2)
+      assert.strictEqual(yield* Effect.provide(resealAll, both), 0)
     }).pipe(Effect.provide(engine)),
   )
 })

@@ -177,11 +177,13 @@ const resealed = Effect.fnUntraced(function* <S extends { readonly sealed: strin
   while (true) {
     const limit = secretsPerReseal + failed.size
     const old = yield* sealedOtherwise(keyName, limit)
-    for (const secret of old.filter(({ sealed }) => !failed.has(sealed))) {
+    for (const secret of old) {
       const purpose = purposeOf(secret)
+      const key = `${purpose} ${secret.sealed}`
+      if (failed.has(key)) continue
       const opened = yield* Effect.result(vault.open(purpose, secret.sealed))
       if (Result.isFailure(opened)) {
-        failed.add(secret.sealed)
+        failed.add(key)
         continue
       }
       yield* reseal(secret, yield* vault.seal(purpose, opened.success))
