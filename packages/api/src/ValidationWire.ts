@@ -33,7 +33,8 @@ export const Problem = object("Problem", {
   nodeId: Schema.optionalKey(Schema.String),
   edgeId: Schema.optionalKey(Schema.String),
   port: Schema.optionalKey(Schema.String),
-  column: optional(Schema.Int, "Of an expression: where in its text, in characters from 1."),
+  line: optional(Schema.Int, "Of JavaScript in several lines: its line, from 1."),
+  column: optional(Schema.Int, "Of an expression: where in its text, or line, from 1."),
 })
 
 /** What is known of a node. */

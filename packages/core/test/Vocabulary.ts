@@ -72,6 +72,7 @@ export const known: ReadonlyArray<string> = `
   bound evaluate evaluated evaluation evaluator expression filler global js keyword lex lexed
   meaning megabytes missing needs outline prelude reading root roots sandbox sandboxes script
   scripts shortened spelled suggestion surroundings
+  arrival console encode encoded followed inputs journey late location moved redirects
   confined go mask may remove reseal seal secret user
 `
   .trim()

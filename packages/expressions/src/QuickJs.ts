@@ -1,11 +1,15 @@
 /**
- * The evaluator in QuickJS: computes the JavaScript in expressions.
+ * The evaluator in QuickJS: computes the JavaScript in expressions, and the code of nodes.
  *
- * Guarantees: those of the port. QuickJS is loaded by a thread, when an expression first needs it.
- * Leaves out: plain paths, which the engine reads itself.
+ * Guarantees: those of the port. Code has threads of its own, so no expression waits for it.
+ * QuickJS is loaded by a thread, when something first needs it. Leaves out: plain paths, which the
+ * engine reads itself.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
 import {
+  codeJsonLength,
+  codeLateMillis,
+  codeLogLength,
   CurrentLimits,
   evaluationsWaiting,
   expressionJsonLength,
@@ -15,11 +19,19 @@ import {
   expressionsMillis,
   sandboxesKept,
 } from "@millrace/core/domain/Limits"
-import type { Evaluated, Evaluation, Script, ScriptFault } from "@millrace/core/ports/Evaluator"
+import type {
+  Code,
+  Evaluated,
+  Evaluation,
+  Executed,
+  Script,
+  ScriptFault,
+} from "@millrace/core/ports/Evaluator"
 import { CurrentEvaluator } from "@millrace/core/ports/Evaluator"
 import { Effect, Layer } from "effect"
-import type { CallAnswer, CallRequest } from "./internal/Pool.ts"
+import type { CallAnswer, CallRequest, PoolBounds } from "./internal/Pool.ts"
 import { Pool } from "./internal/Pool.ts"
+import { inWords } from "./internal/SandboxWire.ts"
 
 const failed = (message: string, isRetryable = false): Evaluated => ({
   _tag: "Failed",
@@ -27,10 +39,10 @@ const failed = (message: string, isRetryable = false): Evaluated => ({
   isRetryable,
 })
 
-const late = `it takes longer than ${expressionMillis} ms`
+const lateAfter = (millis: number): string => `it takes longer than ${inWords(millis)}`
 
-const evaluatedOf = (answer: CallAnswer): Evaluated => {
-  if (answer === undefined) return failed(late, true)
+const evaluatedOf = (answer: CallAnswer, millis = expressionMillis): Evaluated => {
+  if (answer === undefined) return failed(lateAfter(millis), true)
   const rest = answer.answer.slice(1)
   if (answer.answer.startsWith("E")) return failed(rest, answer.isLate)
   return { _tag: "Value", json: answer.answer.startsWith("V") ? rest : undefined }
@@ -44,7 +56,7 @@ const overBudget = failed(
 const refused = failed(`more than ${evaluationsWaiting} nodes of this account wait for this`, true)
 
 const faultOf = (answer: CallAnswer): ScriptFault | undefined => {
-  if (answer === undefined) return { message: late, at: undefined }
+  if (answer === undefined) return { message: lateAfter(expressionMillis), at: undefined }
   return answer.answer.startsWith("E")
     ? { message: answer.answer.slice(1), at: answer.at }
     : undefined
@@ -100,26 +112,67 @@ const check =
     return callAll(pool, account, calls, faultOf, otherwise)
   }
 
+/** Executes code; what is interrupted ends with its thread. */
+const execute =
+  (pool: Pool, millis: number) =>
+  ({ account, scope, text }: Code): Effect.Effect<Executed> =>
+    Effect.callback((resume) => {
+      const job = {
+        account,
+        calls: [{ key: "code", text, isBody: true, names: [], scope }],
+        heard: (answer: CallAnswer) => {
+          const outcome = evaluatedOf(answer, millis)
+          resume(Effect.succeed({ outcome, logs: answer?.logs ?? [] }))
+          return true
+        },
+        done: () => undefined,
+      }
+      if (!pool.submit(job)) return resume(Effect.succeed({ outcome: refused, logs: [] }))
+      return Effect.sync(() => pool.end(job))
+    })
+
+/** A pool whose threads end with the scope. */
+const poolOf = (bounds: PoolBounds) =>
+  Effect.acquireRelease(
+    Effect.sync(() => new Pool(bounds)),
+    (open) => Effect.promise(() => open.close()),
+  )
+
 /** An evaluator whose threads end with the layer. */
 export const layer: Layer.Layer<never> = Layer.effect(
   CurrentEvaluator,
   Effect.gen(function* () {
-    const { expressionThreads: threads } = yield* CurrentLimits
-    const pool = yield* Effect.acquireRelease(
-      Effect.sync(
-        () =>
-          new Pool({
-            threads,
-            millis: expressionMillis,
-            megabytes: expressionMegabytes,
-            mostCharacters: expressionJsonLength,
-            contexts: sandboxesKept,
-            lateMillis: expressionLateMillis,
-            mostWaiting: evaluationsWaiting,
-          }),
-      ),
-      (open) => Effect.promise(() => open.close()),
-    )
-    return { absent: undefined, evaluate: evaluate(pool), check: check(pool) }
+    const limits = yield* CurrentLimits
+    const common = {
+      mostWaiting: evaluationsWaiting,
+      logLines: limits.logLinesPerNode,
+      logLength: codeLogLength,
+    }
+    const pool = yield* poolOf({
+      ...common,
+      threads: limits.expressionThreads,
+      millis: expressionMillis,
+      lateMillis: expressionLateMillis,
+      megabytes: expressionMegabytes,
+      mostCharacters: expressionJsonLength,
+      contexts: sandboxesKept,
+    })
+    const { codeMillis } = limits
+    const codePool = yield* poolOf({
+      ...common,
+      threads: limits.codeThreads,
+      millis: codeMillis,
+      lateMillis: codeLateMillis,
+      megabytes: limits.codeMegabytes,
+      mostCharacters: codeJsonLength,
+      // Code makes a context of its own each time.
+      contexts: 1,
+    })
+    return {
+      absent: undefined,
+      evaluate: evaluate(pool),
+      execute: execute(codePool, codeMillis),
+      check: check(pool),
+    }
   }),
 )

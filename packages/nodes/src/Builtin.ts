@@ -7,6 +7,7 @@
 import { NodeTypes, withOrigin } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
 import { Layer } from "effect"
+import { code } from "./internal/Code.ts"
 import { condition } from "./internal/Condition.ts"
 import { constant } from "./Constant.ts"
 import { delay } from "./Delay.ts"
@@ -34,6 +35,7 @@ export const builtin = (
     constant,
     transform,
     list,
+    code,
     httpRequest,
     note,
   ] as const

@@ -19,6 +19,7 @@ const keys = [
   "constant",
   "transform",
   "list",
+  "code",
   "http_request",
   "note",
 ]
@@ -55,7 +56,7 @@ describe("Builtin.builtin", () => {
         const { inputs, outputs } = portsOf(settings({}))
         return inputs.has("input") && outputs.has("output")
       })
-    expect(both.map(({ key }) => key)).toEqual(["delay", "transform"])
+    expect(both.map(({ key }) => key)).toEqual(["delay", "transform", "code"])
     for (const { key } of both) {
       const drawn = { id: "n", type: key, position: { x: 0, y: 0 }, data: { disabled: true } }
       const graph = compile({ nodes: [drawn], edges: [] }, lookup, {})
@@ -68,8 +69,8 @@ describe("Builtin.builtin", () => {
     expect(roles).toEqual(["request", "response", "note"])
   })
 
-  // An example of a call to another server is not carried out, and one that fails puts nothing out.
-  const shown = builtin.filter(({ type }) => !["fail", "http_request"].includes(type.key))
+  // Other servers are not called, one that fails puts nothing out, and code needs an evaluator.
+  const shown = builtin.filter(({ type }) => !["fail", "http_request", "code"].includes(type.key))
 
   it.effect.each(shown)("shows an example of $type.key that is true", (executable) =>
     Effect.gen(function* () {

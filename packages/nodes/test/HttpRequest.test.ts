@@ -1,54 +1,17 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { ServerResponse } from "node:http"
 import { describe, it } from "@effect/vitest"
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
-import { Egress } from "@millrace/egress/Egress"
 import { openWeb } from "@millrace/egress/Policy"
 import { Effect, Layer } from "effect"
 import { expect } from "vitest"
 import { httpRequest } from "../src/internal/HttpRequest.ts"
 import * as Outbound from "../src/Outbound.ts"
-import { clauses, failing, isClean, json, run, settings } from "./TestNode.ts"
+import { clauses, isClean, json, run, settings } from "./TestNode.ts"
+import { call, callFailing, echo, serve } from "./TestServer.ts"
 
-const serve = (listener: RequestListener) => {
-  const server = createServer(listener)
-  const listen = Effect.callback<string>((resume) => {
-    server.listen(0, "127.0.0.1", () => {
-      resume(Effect.succeed(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
-    })
-  })
-  const close = Effect.callback<void>((resume) => {
-    server.closeAllConnections()
-    server.close(() => resume(Effect.void))
-  })
-  return Effect.acquireRelease(listen, () => close)
-}
-
-const local = Egress.layer({ ...openWeb, allow: [{ cidr: "127.0.0.1/32" }] })
-const call = (inputs: JsonObject) => Effect.provide(run(httpRequest, inputs), local)
-const callFailing = (inputs: JsonObject) => Effect.provide(failing(httpRequest, inputs), local)
 const isRetryable = (inputs: JsonObject) =>
   Effect.map(Effect.flip(call(inputs)), ({ retryable }) => retryable !== false)
-
-const text = async (request: IncomingMessage) => {
-  const chunks: Array<Buffer> = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString("utf8")
-}
-
-/** Answers with what it was asked. */
-const echo: RequestListener = (request, response) => {
-  const answer = async () => {
-    const { headers, method, url } = request
-    const type = headers["content-type"] ?? null
-    response.setHeader("content-type", "application/json")
-    const agent = headers["user-agent"]
-    response.end(JSON.stringify({ method, url, type, agent, body: await text(request) }))
-  }
-  void answer()
-}
 
 const answering = (type: string, body: string | Uint8Array, status = 200) =>
   serve((_request, response) => {
@@ -198,25 +161,6 @@ describe("http_request", () => {
       const { body, response } = yield* call({ url, acceptAnyStatus: true })
       expect(body).toEqual({ why: "busy" })
       expect(response).toMatchObject({ status: 503 })
-    }),
-  )
-
-  it.live("does not follow a redirect, and says so", () =>
-    Effect.gen(function* () {
-      let followed = 0
-      const target = yield* serve((_request, response) => {
-        followed += 1
-        response.end()
-      })
-      const url = yield* serve((_request, response) => {
-        response.writeHead(302, { location: target }).end()
-      })
-      expect(yield* callFailing({ url })).toBe(
-        "HTTP 302 from 127.0.0.1; redirects are not followed",
-      )
-      const { response } = yield* call({ url, acceptAnyStatus: true })
-      expect(response).toMatchObject({ status: 302, headers: { location: target } })
-      expect(followed).toBe(0)
     }),
   )
 

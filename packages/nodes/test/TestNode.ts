@@ -5,6 +5,7 @@
 import { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import type { NodeSettings } from "@millrace/core/domain/Workflow"
+import type { KnownSecret } from "@millrace/core/engine/CurrentNode"
 import { CurrentNode, Suspension } from "@millrace/core/engine/CurrentNode"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { Effect, Semaphore } from "effect"
@@ -17,6 +18,8 @@ export interface Setting {
   readonly values?: JsonObject
   /** What the node left behind when it suspended itself. */
   readonly resumed?: Json
+  /** The secrets of the run. */
+  readonly confined?: ReadonlyArray<KnownSecret>
 }
 
 /** What comes of a job, done in one go and without a bound. */
@@ -37,9 +40,9 @@ export const settings = (inputs: JsonObject, mode?: string): NodeSettings => ({
   disabled: false,
 })
 
-const current = (type: string, { mode = "", resumed, values = {} }: Setting) =>
+const current = (type: string, { confined = [], mode = "", resumed, values = {} }: Setting) =>
   CurrentNode.of({
-    confined: [],
+    confined,
     accountId: AccountId.make("acc_1"),
     workflowId: WorkflowId.make("wf_1"),
     runId: RunId.make("run_1"),

@@ -5,6 +5,8 @@
  */
 import { Context } from "effect"
 
+export * from "./internal/NodeLimits.ts"
+
 /** Characters of a workflow's name. */
 export const workflowNameLength = 120
 
@@ -134,6 +136,14 @@ export const limits = {
       "Threads on which one process computes JavaScript expressions. If there are several, one " +
       "account never has all of them.",
   },
+  codeThreads: {
+    usual: 2,
+    meaning:
+      "Threads on which one process executes the code of nodes. If there are several, one " +
+      "account never has all of them.",
+  },
+  codeMillis: { usual: 10_000, meaning: "Milliseconds that the code of one node may take." },
+  codeMegabytes: { usual: 64, meaning: "Megabytes of values that the code of one node may hold." },
   attemptsPerRun: {
     usual: 1_000,
     meaning: "Attempts of all nodes of one run together. After that no node is tried again.",
@@ -334,66 +344,6 @@ export const workflowsSearched = 1_000
 
 /** Runs of a workflow that are searched for the latest outputs of its nodes. */
 export const runsSearched = 1_000
-
-/** Characters of a path into a value. */
-export const pathLength = 500
-
-/** Steps of one transform node. */
-export const stepsPerTransform = 50
-
-/** Characters of a separator of texts. */
-export const separatorLength = 100
-
-/** Sums that one of its steps makes. */
-export const sumsPerStep = 20
-
-/** Arrays and objects within each other in a template. */
-export const templateDepth = 100
-
-/** Expressions of one template. */
-export const expressionsPerTemplate = 10_000
-
-/** Characters of JSON text that expressions may put into one result. */
-export const templateInsertedLength = 1_048_576
-
-/** Conditions of one rule. */
-export const conditionsPerRule = 100
-
-/** Cases of one switch node. */
-export const casesPerSwitch = 50
-
-/** Problems that are told of one value of a node. */
-export const issuesPerValue = 20
-
-/** Characters of a text that holds expressions (64 KiB). */
-export const expressionLength = 65_536
-
-/** Expressions in the literals of one graph. */
-export const expressionsPerGraph = 10_000
-
-/**
- * Characters of JSON text that one JavaScript expression reads, or gives, and that expressions may
- * put into the inputs of one node.
- */
-export const expressionJsonLength = 1_048_576
-
-/** Milliseconds that one JavaScript expression may take. */
-export const expressionMillis = 50
-
-/** Milliseconds that all JavaScript expressions of one node may take together. */
-export const expressionsMillis = 500
-
-/** Megabytes of values of the JavaScript expressions of one graph and account. */
-export const expressionMegabytes = 16
-
-/** Milliseconds after which a thread that does not give an expression up is ended. */
-export const expressionLateMillis = 100
-
-/** Graphs whose JavaScript expressions one thread keeps compiled. */
-export const sandboxesKept = 16
-
-/** Expressions of one account that wait for a thread; further ones fail. */
-export const evaluationsWaiting = 10_000
 
 /** Deliveries that a process remembers from its own runs; beyond them it asks the store. */
 export const localDeliveries = 10_000

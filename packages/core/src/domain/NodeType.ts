@@ -17,6 +17,17 @@ export const defaultInput = "input"
 /** The reserved output port on which a handled failure leaves a node. */
 export const errorOutput = "error"
 
+/** JavaScript that a literal of a raw input holds. */
+export interface LiteralScript {
+  readonly text: string
+  /** The variables that it is given. */
+  readonly names: ReadonlyArray<string>
+  /** True for the body of a function, with statements and `return`. */
+  readonly isBody: boolean
+  /** Where in the literal it begins, in characters from 0. */
+  readonly at: number
+}
+
 /** A named input of a node. */
 export interface InputPort {
   readonly name: string
@@ -37,6 +48,8 @@ export interface InputPort {
    * why a start refuses a literal. Values, overrides and older definitions are not checked.
    */
   readonly problemsOfLiteral?: (literal: Json) => ReadonlyArray<string>
+  /** For a raw port with JavaScript: what a start looks at, and refuses where it is malformed. */
+  readonly scriptOf?: (literal: Json) => LiteralScript | undefined
 }
 
 /** A named output of a node. */

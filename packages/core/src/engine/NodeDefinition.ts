@@ -52,6 +52,8 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
    * function of an input returns every reason why a start refuses a literal; see {@link InputPort}.
    */
   readonly raw?: { readonly [P in keyof I & string]?: (literal: Json) => Clauses }
+  /** Raw inputs that hold JavaScript; see {@link InputPort}. */
+  readonly scripts?: { readonly [P in keyof I & string]?: InputPort["scriptOf"] }
   /** Inputs whose literals may name secrets; see {@link InputPort}. */
   readonly secrets?: ReadonlyArray<keyof I & string>
   /** The default mode first. */
@@ -110,14 +112,16 @@ interface Special {
   readonly multiple: ReadonlySet<string>
   readonly secrets: ReadonlySet<string>
   readonly raw: { readonly [port: string]: InputPort["problemsOfLiteral"] }
+  readonly scripts: { readonly [port: string]: InputPort["scriptOf"] }
 }
 
 const inputPort = (
   name: string,
   schema: PortSchema,
-  { multiple, raw, secrets }: Special,
+  { multiple, raw, scripts, secrets }: Special,
 ): InputPort => {
   const problemsOfLiteral = raw[name]
+  const scriptOf = scripts[name]
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
   return {
     name,
@@ -130,6 +134,7 @@ const inputPort = (
       return Result.isSuccess(result) ? [] : clausesOf(result.failure.issue)
     },
     ...(problemsOfLiteral === undefined ? {} : { isRaw: true, problemsOfLiteral }),
+    ...(scriptOf === undefined ? {} : { isRaw: true, scriptOf }),
   }
 }
 
@@ -217,6 +222,7 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
     multiple: new Set(declaration.multiple),
     secrets: new Set(declaration.secrets),
     raw: declaration.raw ?? {},
+    scripts: declaration.scripts ?? {},
   })
   return {
     key,

@@ -15,7 +15,7 @@ import type { Edge, Node } from "../domain/Workflow.ts"
 import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
 import type { NodePlan, PlanOptions, Wiring } from "./internal/NodePlan.ts"
-import { planOf, problemOfInput, problemOfOutput } from "./internal/NodePlan.ts"
+import { planOf, problemOfInput, problemOfOutput, scriptsOf } from "./internal/NodePlan.ts"
 import { secretsOf, type SecretReference } from "./internal/SecretNames.ts"
 import { type Problem, problemOfNode } from "./internal/Problem.ts"
 import type { Surroundings } from "./internal/Scope.ts"
@@ -123,10 +123,14 @@ const scoped = (
   )
 }
 
-const isScripted = ({ literals }: NodePlan): boolean =>
-  [...(literals?.inputs.values() ?? []), ...(literals?.fallback.values() ?? [])].some(
-    ({ expressions }) => expressions.some(({ meaning }) => meaning._tag === "Script"),
+const isScripted = (plan: NodePlan): boolean => {
+  const { fallback, inputs } = plan.literals ?? {}
+  return (
+    [...(inputs?.values() ?? []), ...(fallback?.values() ?? [])].some(({ expressions }) =>
+      expressions.some(({ meaning }) => meaning._tag === "Script"),
+    ) || scriptsOf(plan).length > 0
   )
+}
 
 /** The edges of a workflow as flat arrays; an end is -1 where the node is missing. */
 interface Joins {

@@ -1,20 +1,23 @@
 /**
- * What computes JavaScript expressions. Plain paths need none.
+ * What computes JavaScript: expressions, and the code of nodes. Plain paths need none.
  *
- * Contract: an expression sees what it is given, and nothing else: no clock, no randomness, no
- * input or output, nothing of an expression before it. So the same request always gives the same
- * value. An expression that does not end is given up, and no account waits for another one's. No
- * method fails; one that was interrupted may still be computing. Leaves out: which values an
- * expression may use.
+ * Contract: JavaScript sees what it is given, and nothing else: no clock, no randomness, no input
+ * or output, nothing of what was computed before it. So the same request always gives the same
+ * value. What does not end is given up. No account waits for another one's expressions, and no
+ * expression for code. No method fails. An expression that was interrupted may still be computing;
+ * code is ended. Leaves out: which values an expression may use.
  */
 import { Context, Effect } from "effect"
 import type { AccountId } from "../domain/Id.ts"
+import type { LogLine } from "../domain/Run.ts"
 
-/** One JavaScript expression. */
+/** One JavaScript expression, or the body of a function. */
 export interface Script {
   readonly text: string
   /** Ids of nodes that the expression uses as variables. */
   readonly names: ReadonlyArray<string>
+  /** True for the body of a function, with statements and `return`. */
+  readonly isBody?: boolean
 }
 
 /** An expression with what it uses. */
@@ -41,6 +44,22 @@ export type Evaluated =
       readonly isRetryable: boolean
     }
 
+/** The code of a node: the body of a function. */
+export interface Code {
+  readonly account: AccountId
+  readonly text: string
+  /** JSON text of an object with `inputs` and `input`, which the code has as variables. */
+  readonly scope: string
+}
+
+/** What came of code. */
+export interface Executed {
+  /** The message of a failure names the line. */
+  readonly outcome: Evaluated
+  /** What it wrote to its console, in order. */
+  readonly logs: ReadonlyArray<Pick<LogLine, "level" | "message">>
+}
+
 const noEvaluator =
   "this engine computes no JavaScript; use plain paths such as {{ fetch.body.id }}, or give the " +
   "engine an evaluator"
@@ -58,7 +77,9 @@ export interface Evaluator {
   readonly absent: string | undefined
   /** One answer for each expression, in order; one that fails does not stop the others. */
   readonly evaluate: (evaluation: Evaluation) => Effect.Effect<ReadonlyArray<Evaluated>>
-  /** For each expression, why it is none; `undefined` where nothing is wrong. */
+  /** Executes code, in turn of the accounts. */
+  readonly execute: (code: Code) => Effect.Effect<Executed>
+  /** For each script, why it is none; `undefined` where nothing is wrong. */
   readonly check: (
     account: AccountId,
     scripts: ReadonlyArray<Script>,
@@ -73,6 +94,11 @@ export const CurrentEvaluator = Context.Reference<Evaluator>("@millrace/core/por
       Effect.succeed(
         scripts.map(() => ({ _tag: "Failed", message: noEvaluator, isRetryable: false })),
       ),
+    execute: () =>
+      Effect.succeed({
+        outcome: { _tag: "Failed", message: noEvaluator, isRetryable: false },
+        logs: [],
+      }),
     check: (_account, scripts) => Effect.succeed(scripts.map(() => undefined)),
   }),
 })

@@ -1,5 +1,5 @@
 /**
- * Threads that compute expressions, and whose turn it is.
+ * Threads that compute expressions or code, and whose turn it is.
  *
  * Guarantees: accounts take turns, and if there are several threads, one account never has all of
  * them. A thread that is late is ended and replaced. Threads are started when they are first
@@ -98,6 +98,19 @@ export class Pool {
     )
   }
 
+  /** Takes a job out of line, or ends its thread if it has begun. */
+  end(job: Job): void {
+    this.withdraw(job)
+    const place = this.#places.find((each) => each.job === job)
+    if (place === undefined) return
+    // Without a timer, nothing was sent to the thread yet.
+    if (place.timer !== undefined) this.#retire(place)
+    clearTimeout(place.timer)
+    place.timer = undefined
+    place.job = undefined
+    this.#look()
+  }
+
   /** Ends all threads. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -162,9 +175,10 @@ export class Pool {
    * process may have been late itself, so an answer that is there counts.
    */
   #overdue(place: Place, begun: NodeJS.CpuUsage | undefined, looks: number): void {
-    const { lateMillis } = this.#bounds
+    const { lateMillis, millis } = this.#bounds
     const { system, user } = process.cpuUsage(begun)
-    if (begun !== undefined && (system + user) / 1_000 < lateMillis && looks < lastLook) {
+    const hadLittle = (system + user) / 1_000 < Math.max(lateMillis, millis)
+    if (begun !== undefined && hadLittle && looks < lastLook) {
       place.timer = setTimeout(() => this.#overdue(place, begun, looks + 1), lateMillis)
       return
     }

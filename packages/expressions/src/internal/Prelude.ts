@@ -1,19 +1,20 @@
 /**
- * What is evaluated in a new context before any expression: it takes the clock, randomness and
+ * What is evaluated in a new context before anything else: it takes the clock, randomness and
  * everything that could keep a secret from one expression to the next away, freezes the rest, and
- * gives the function that calls expressions.
+ * gives the function that calls expressions or code.
  *
- * It is text, because it runs in QuickJS. `run(make, scope, names)` calls the function that an
- * expression was made into, and returns a text: `V` and JSON, `U` for no value, or `E` and a
- * message.
+ * It is text, because it runs in QuickJS. `run(make, scope, names)` calls the function that a text
+ * was made into, and returns a text: `V` and JSON, `U` for no value, or `E` and a message.
  */
-
 /** Globals that expressions do not have. */
 const removed =
   "eval Promise Proxy Reflect WeakRef FinalizationRegistry SharedArrayBuffer InternalError " +
   "AggregateError"
 
-/** Evaluates to a function that takes the most characters of an answer and gives `run`. */
+/**
+ * Evaluates to a function that gives `run`. It takes the most characters of an answer, and for code
+ * what hears each line of its console, how many lines it may write, and the characters of one.
+ */
 export const prelude = `"use strict";
 (() => {
   const { ownKeys, getPrototypeOf, construct } = Reflect
@@ -61,7 +62,7 @@ export const prelude = `"use strict";
     if (!ArrayBuffer.isView(each)) freeze(each)
   }
 
-  const cut = (text) => (text.length > 500 ? text.slice(0, 499) + "…" : text)
+  const cut = (text, most = 500) => (text.length > most ? text.slice(0, most - 1) + "…" : text)
   const shown = (error) => {
     try {
       if (typeof error === "string") return "it threw " + stringify(cut(error))
@@ -92,20 +93,60 @@ export const prelude = `"use strict";
     }
     return value
   }
-  return (most) => (make, scopeText, namesText) => {
+  const lineOf = (error) => {
+    try {
+      const [, line] = /\\bcode:(\\d+)/.exec(error.stack)
+      return " (line " + (line - 1) + ")"
+    } catch {
+      return ""
+    }
+  }
+  const textOf = (part) => {
+    if (typeof part === "string") return part
+    try {
+      const json = stringify(part)
+      if (json !== undefined) return json
+    } catch {}
+    try {
+      return typeof part === "function" ? "a function" : String(part)
+    } catch {
+      return "what cannot be shown"
+    }
+  }
+  const consoleOf = (hear, mostLines, longest) => {
+    let left = mostLines
+    const writer = (level) => (...parts) => {
+      if (left === 0) return
+      left -= 1
+      let line = ""
+      for (let at = 0; at < parts.length && line.length <= longest; at++) {
+        line += (at === 0 ? "" : " ") + cut(textOf(parts[at]), longest)
+      }
+      hear(level, cut(line, longest))
+    }
+    const [info, warn, error, debug] = ["info", "warn", "error", "debug"].map(writer)
+    return freeze({ log: info, info, warn, error, debug })
+  }
+  const answerOf = (value, most) => {
+    const json = value === undefined ? undefined : stringify(value, judge)
+    if (json === undefined) return "U"
+    if (json.length <= most) return "V" + json
+    return "Eit gives " + json.length + " characters of JSON; at most " + most + " are allowed"
+  }
+  return (most, hear, mostLines, longest) => (make, scopeText, namesText) => {
     try {
       const scope = parse(scopeText)
+      if (hear !== undefined) {
+        const console = consoleOf(hear, mostLines, longest)
+        return answerOf(make(scope.inputs, scope.input, console), most)
+      }
       const given = [scope.nodes, scope.input, scope.values, scope.run]
       for (const name of parse(namesText)) {
         given.push(hasOwn(scope.nodes, name) ? scope.nodes[name] : undefined)
       }
-      const value = make(...given)
-      const json = value === undefined ? undefined : stringify(value, judge)
-      if (json === undefined) return "U"
-      if (json.length <= most) return "V" + json
-      return "Eit gives " + json.length + " characters of JSON; at most " + most + " are allowed"
+      return answerOf(make(...given), most)
     } catch (error) {
-      return "E" + shown(error)
+      return "E" + shown(error) + (hear === undefined ? "" : lineOf(error))
     }
   }
 })()`

@@ -15,7 +15,8 @@ import type {
 } from "quickjs-emscripten-core"
 import { newQuickJSWASMModuleFromVariant } from "quickjs-emscripten-core"
 import { prelude } from "./Prelude.ts"
-import type { SandboxAnswer, SandboxBounds, SandboxCall } from "./SandboxWire.ts"
+import type { ConsoleLine, SandboxAnswer, SandboxBounds, SandboxCall } from "./SandboxWire.ts"
+import { inWords } from "./SandboxWire.ts"
 
 /** Bytes of the stack of a runtime. */
 const stackBytes = 262_144
@@ -39,15 +40,31 @@ interface Kept {
   isBroken: boolean
 }
 
-/** Why a text is no expression. */
+/** Why a text is no expression, or no code. */
 interface Fault {
   readonly message: string
   readonly at: number | undefined
 }
 
-const wrapped = ({ names, text }: SandboxCall, open: string, close: string): string =>
-  `"use strict";(${["nodes", "input", "values", "run", ...names].join(",")})=>` +
-  `${open}\n${text}\n${close}`
+/** Two functions of a text, which begins in the second line. What leaves one spoils the other. */
+const functionsOf = ({ isBody, names, text }: SandboxCall): readonly [string, string] => {
+  if (isBody === true) {
+    const head = "(inputs,input,console)"
+    return [
+      `"use strict";(function${head}{\n${text}\n})`,
+      `"use strict";(class{static code${head}{\n${text}\n}})`,
+    ]
+  }
+  const head = `"use strict";(${["nodes", "input", "values", "run", ...names].join(",")})=>`
+  return [`${head}(\n${text}\n)`, `${head}[\n${text}\n]`]
+}
+
+/** The name of a text in errors. */
+const fileOf = ({ isBody }: SandboxCall): string => (isBody === true ? "code" : "expression")
+
+const levels: ReadonlySet<string> = new Set(["debug", "info", "warn", "error"])
+
+const isLevel = (text: string): text is ConsoleLine["level"] => levels.has(text)
 
 /** Where in a text a line and a column are. */
 const placeOf = (text: string, line: number, column: number): number => {
@@ -56,11 +73,19 @@ const placeOf = (text: string, line: number, column: number): number => {
 }
 
 /** What QuickJS says of a text, without what stands around the text here. */
-const readable = (message: string, text: string, at: number | undefined): string => {
-  if (at !== undefined && at >= text.length) return "the expression ends too early"
+const readable = (message: string, call: SandboxCall, at: number | undefined): string => {
+  const { text } = call
+  if (at !== undefined && at >= text.length) return `the ${fileOf(call)} ends too early`
   const isExpecting = at !== undefined && message.startsWith("expecting")
-  return isExpecting ? `unexpected ${JSON.stringify(text[at])}` : `no expression: ${message}`
+  return isExpecting ? `unexpected ${JSON.stringify(text[at])}` : `no ${fileOf(call)}: ${message}`
 }
+
+/** A function of a context that adds lines. It is all of this thread that can be called there. */
+const hearing = (context: QuickJSContext, logs: Array<ConsoleLine>): QuickJSHandle =>
+  context.newFunction("hear", (level, message) => {
+    const name = context.getString(level)
+    if (isLevel(name)) logs.push({ level: name, message: context.getString(message) })
+  })
 
 /** The contexts of one thread. Mutable. */
 export class Sandbox {
@@ -89,7 +114,10 @@ export class Sandbox {
    */
   call(call: SandboxCall, begin: () => void): SandboxAnswer {
     this.#isLate = false
-    const kept = this.#contextOf(call.key)
+    const logs: Array<ConsoleLine> = []
+    // Code has a context of its own, so that nothing is left for whoever comes next.
+    const isCode = call.isBody === true && call.scope !== undefined
+    const kept = isCode ? this.#make(logs) : this.#contextOf(call.key)
     begin()
     const begun = cpuMillis()
     this.#deadline = begun + this.#bounds.millis
@@ -97,8 +125,9 @@ export class Sandbox {
     this.#deadline = Number.POSITIVE_INFINITY
     const millis = cpuMillis() - begun
     // A context that ran out of something, or has work left over, is not used again.
-    if (kept.isBroken || this.#isLate || kept.runtime.hasPendingJob()) this.#drop(call.key, kept)
-    return { id: call.id, answer, at, millis, isLate: this.#isLate }
+    const isOver = isCode || kept.isBroken || this.#isLate || kept.runtime.hasPendingJob()
+    if (isOver) this.#drop(call.key, kept)
+    return { id: call.id, answer, at, millis, isLate: this.#isLate, ...(isCode ? { logs } : {}) }
   }
 
   #perform(kept: Kept, call: SandboxCall): Pick<SandboxAnswer, "answer" | "at"> {
@@ -128,7 +157,7 @@ export class Sandbox {
   #tooMuch(): string {
     const { megabytes, millis } = this.#bounds
     return this.#isLate
-      ? `it takes longer than ${millis} ms`
+      ? `it takes longer than ${inWords(millis)}`
       : `it needs more than ${megabytes} megabytes of memory`
   }
 
@@ -138,15 +167,14 @@ export class Sandbox {
   }
 
   #functionOf(kept: Kept, call: SandboxCall): QuickJSHandle | Fault {
-    const name = `${call.names.join(",")}\n${call.text}`
+    const name = `${fileOf(call)} ${call.names.join(",")}\n${call.text}`
     const known = kept.functions.get(name)
     if (known !== undefined) return known
-    // What closes one bracket does not close the other, so the text is one expression.
-    const fault =
-      this.#faultOf(kept, call, wrapped(call, "(", ")")) ??
-      this.#faultOf(kept, call, wrapped(call, "[", "]"))
+    // What closes one bracket does not close the other, so the text is one expression, or one body.
+    const [first, second] = functionsOf(call)
+    const fault = this.#faultOf(kept, call, first) ?? this.#faultOf(kept, call, second)
     if (fault !== undefined) return fault
-    const result = kept.context.evalCode(wrapped(call, "(", ")"), "expression")
+    const result = kept.context.evalCode(first, fileOf(call))
     if (result.error !== undefined) return this.#read(kept, call, result.error)
     if (kept.functions.size >= keptFunctions) kept.isBroken = true
     kept.functions.set(name, result.value)
@@ -154,25 +182,25 @@ export class Sandbox {
   }
 
   #faultOf(kept: Kept, call: SandboxCall, code: string): Fault | undefined {
-    const result = kept.context.evalCode(code, "expression", { compileOnly: true })
+    const result = kept.context.evalCode(code, fileOf(call), { compileOnly: true })
     if (result.error !== undefined) return this.#read(kept, call, result.error)
     result.value.dispose()
     return undefined
   }
 
   /** Reads an error that QuickJS itself has thrown: no code of an expression has run. */
-  #read({ context }: Kept, { text }: SandboxCall, error: QuickJSHandle): Fault {
+  #read({ context }: Kept, call: SandboxCall, error: QuickJSHandle): Fault {
     const part = (name: string): string => {
       const handle = context.getProp(error, name)
       const found = context.typeof(handle) === "string" ? context.getString(handle) : ""
       handle.dispose()
       return found
     }
-    const [, line, column] = /expression:(\d+):(\d+)/.exec(part("stack")) ?? []
+    const [, line, column] = /(?:code|expression):(\d+):(\d+)/.exec(part("stack")) ?? []
     const message = part("message") || "it cannot be read"
     error.dispose()
-    const at = line === undefined ? undefined : placeOf(text, Number(line) - 1, Number(column))
-    return { message: this.#isLate ? this.#tooMuch() : readable(message, text, at), at }
+    const at = line === undefined ? undefined : placeOf(call.text, Number(line) - 1, Number(column))
+    return { message: this.#isLate ? this.#tooMuch() : readable(message, call, at), at }
   }
 
   #contextOf(key: string): Kept {
@@ -191,7 +219,8 @@ export class Sandbox {
     return made
   }
 
-  #make(): Kept {
+  /** A new context; one for code writes what its console hears to `logs`. */
+  #make(logs?: Array<ConsoleLine>): Kept {
     const runtime = this.#module.newRuntime()
     runtime.setMemoryLimit(this.#bounds.megabytes * 1_048_576)
     runtime.setMaxStackSize(stackBytes)
@@ -201,10 +230,15 @@ export class Sandbox {
     })
     const context = runtime.newContext()
     const make = context.unwrapResult(context.evalCode(prelude, "prelude"))
-    const most = context.newNumber(this.#bounds.mostCharacters)
-    const run = context.unwrapResult(context.callFunction(make, context.undefined, most))
-    make.dispose()
-    most.dispose()
+    const { logLength, logLines, mostCharacters } = this.#bounds
+    const given = [
+      context.newNumber(mostCharacters),
+      logs === undefined ? context.undefined : hearing(context, logs),
+      context.newNumber(logLines),
+      context.newNumber(logLength),
+    ]
+    const run = context.unwrapResult(context.callFunction(make, context.undefined, ...given))
+    for (const each of [make, ...given]) each.dispose()
     return { runtime, context, run, functions: new Map(), isBroken: false }
   }
 

@@ -1,6 +1,6 @@
 /**
- * A thread that computes expressions, one after the other. `Pool` starts it as a worker; nothing
- * imports it.
+ * A thread that computes expressions or code, one after the other. `Pool` starts it as a worker;
+ * nothing imports it.
  *
  * Guarantees: it never waits for anything but messages. If QuickJS itself fails, it says so, and is
  * ended.

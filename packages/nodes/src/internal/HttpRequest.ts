@@ -1,21 +1,25 @@
 /**
  * The http_request node: calls a URL. Its output is the answer.
  *
- * Guarantees: calls go through the egress guard, so a URL of an internal network is never called.
- * Redirects are not followed. The timeout includes the whole exchange, but not the wait for a turn.
- * All attempts of a node that changes something have the same `Idempotency-Key`. Leaves out: binary
- * answers, which are read as text, and signing in.
+ * Guarantees: all calls, those that redirects lead to as well, go through the egress guard, so a
+ * URL of an internal network is never called. The timeout includes the whole exchange, but not the
+ * wait for a turn. All attempts of a node that changes something have the same `Idempotency-Key`.
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
-import { callSeconds } from "@millrace/core/domain/Limits"
-import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
+import { callSeconds, redirectsFollowed } from "@millrace/core/domain/Limits"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define, sentenceOf } from "@millrace/core/engine/NodeDefinition"
-import type { Answer, Call, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
-import { Egress } from "@millrace/egress/Egress"
 import { problemOfHeaders } from "@millrace/egress/Headers"
 import { maxUrlLength } from "@millrace/egress/Policy"
 import { Effect, Schema } from "effect"
+import { failure, problemOfStatus, read } from "./HttpAnswer.ts"
+import type { Auth } from "./HttpAuth.ts"
+import { AuthInput, headerOf } from "./HttpAuth.ts"
+import type { BodyType } from "./HttpBody.ts"
+import { bodyTypes, encodeBody } from "./HttpBody.ts"
+import type { Arrival, Journey } from "./Redirects.ts"
+import { isRead, locationOf, send } from "./Redirects.ts"
 
 type Headers = { readonly [name: string]: string }
 type Query = { readonly [name: string]: string | number | boolean }
@@ -40,116 +44,108 @@ const QueryInput = Schema.Record(
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] as const
 
-const withQuery = (text: string, query: Query): string => {
-  const url = new URL(text)
-  for (const [name, value] of Object.entries(query)) url.searchParams.append(name, String(value))
-  return url.href
-}
+const whole = (minimum: number, maximum: number) =>
+  Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-const withDefault = (headers: Headers, name: string, value: string): Headers =>
-  Object.keys(headers).some((each) => each.toLowerCase() === name)
-    ? headers
-    : { ...headers, [name]: value }
-
-/** The text of a body and its type. Texts are sent as they are, other values as JSON. */
-const encoded = (body: JsonValue): readonly [text: string, type: string] =>
-  typeof body === "string"
-    ? [body, "text/plain; charset=utf-8"]
-    : [JSON.stringify(body), "application/json"]
-
-const failure = (message: string, retryable: boolean) =>
-  new NodeError(retryable ? { message } : { message, retryable })
-
-const ofEgress = (error: EgressRefused | EgressFailed): NodeError =>
-  failure(error.message, error._tag === "EgressFailed" && error.reason !== "too-large")
-
-/** True for a status that another attempt may not get. */
-const passing = (status: number): boolean => status >= 500 || [408, 425, 429].includes(status)
-
-const problemOfStatus = (status: number, url: string): NodeError | undefined => {
-  if (status >= 200 && status < 300) return undefined
-  const note = status >= 300 && status < 400 ? "; redirects are not followed" : ""
-  return failure(`HTTP ${status} from ${new URL(url).hostname}${note}`, passing(status))
-}
-
-const mediaType = (type: string): string => (type.split(";")[0] ?? "").trim().toLowerCase()
-
-const isJson = (type: string): boolean =>
-  ["application/json", "text/json"].includes(mediaType(type)) || mediaType(type).endsWith("+json")
-
-const charset = /;\s*charset="?([\w.:-]{1,40})/i
-
-const decoderFor = (type: string) => {
-  const label = charset.exec(type)?.[1]
-  try {
-    return new TextDecoder(label)
-  } catch {
-    return new TextDecoder()
-  }
-}
-
-/** The body of an answer: parsed JSON, or text, or `null` if it is empty. */
-const decoded = ({ body, headers }: Answer): JsonValue => {
-  const coding = headers["content-encoding"] ?? "identity"
-  if (coding !== "identity" && body.byteLength > 0) {
-    throw new Error(`the answer is encoded as ${coding.slice(0, 40)}, which was not asked for`)
-  }
-  const type = headers["content-type"] ?? ""
-  if (!isJson(type)) return decoderFor(type).decode(body)
-  if (body.byteLength === 0) return null
-  try {
-    return JSON.parse(new TextDecoder().decode(body)) as JsonValue
-  } catch {
-    throw new Error("the answer says that it is JSON, but it is not")
-  }
+const inputs = {
+  url: UrlInput,
+  method: Schema.optionalKey(
+    Schema.Literals(methods).annotate({ description: "How to ask.", default: "GET" }),
+  ),
+  auth: Schema.optionalKey(AuthInput),
+  headers: Schema.optionalKey(HeadersInput),
+  query: Schema.optionalKey(QueryInput),
+  body: Schema.optionalKey(
+    Json.annotate({ description: "What to send; bodyType says how. GET and HEAD send nothing." }),
+  ),
+  bodyType: Schema.optionalKey(
+    Schema.Literals(bodyTypes).annotate({
+      description:
+        "auto: a text as it is, everything else as JSON. form, multipart: an object of fields; " +
+        "with multipart, a file is { filename, content, type, encoding: text or base64 }.",
+      default: "auto",
+    }),
+  ),
+  redirects: Schema.optionalKey(
+    whole(0, redirectsFollowed).annotate({
+      description: "How many redirects are followed. Another host gets no auth and no cookies.",
+      default: redirectsFollowed,
+    }),
+  ),
+  acceptAnyStatus: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "True: no status is a failure.", default: false }),
+  ),
+  timeoutSeconds: Schema.optionalKey(
+    whole(1, callSeconds).annotate({
+      description: "For the whole exchange; for each, where there are redirects.",
+      default: 30,
+    }),
+  ),
 }
 
 interface Inputs {
   readonly url: string
   readonly method?: (typeof methods)[number]
+  readonly auth?: Auth
   readonly headers?: Headers
   readonly query?: Query
   readonly body?: JsonValue
+  readonly bodyType?: BodyType
+  readonly redirects?: number
+  readonly acceptAnyStatus?: boolean
   readonly timeoutSeconds?: number
 }
 
-/** True for a method that changes nothing. */
-const isRead = (method: string): boolean => method === "GET" || method === "HEAD"
+const withQuery = (text: string, query: Query): string => {
+  const entries = Object.entries(query)
+  if (entries.length === 0) return text
+  const url = new URL(text)
+  for (const [name, value] of entries) url.searchParams.append(name, String(value))
+  return url.href
+}
 
-const callOf = (inputs: Inputs, node: CurrentNode["Service"]): Call => {
-  const { body, headers = {}, method = "GET", query = {}, timeoutSeconds = 30, url } = inputs
-  const agent = withDefault(headers, "user-agent", "millrace")
-  const named = isRead(method) ? agent : withDefault(agent, "idempotency-key", node.idempotencyKey)
-  const base = {
+/** The headers with the one that says who asks. */
+const withAuth = (headers: Headers, auth: Auth | undefined): Headers => {
+  if (auth === undefined) return headers
+  const [name, value] = headerOf(auth)
+  const same = Object.keys(headers).find((each) => each.toLowerCase() === name.toLowerCase())
+  if (same === undefined) return { ...headers, [name]: value }
+  throw new Error(`headers: ${same} is set by auth, too; keep one of them`)
+}
+
+/** The request of a node. Throws an `Error` with a clause if it has none. */
+const journeyOf = (given: Inputs): Journey => {
+  const { auth, body, headers = {}, url } = given
+  const { bodyType = "auto", method = "GET", query = {}, timeoutSeconds = 30 } = given
+  const begun = {
     method,
-    account: node.accountId,
-    url: Object.keys(query).length === 0 ? url : withQuery(url, query),
+    url: withQuery(url, query),
+    headers: withAuth(headers, auth),
     timeoutMillis: timeoutSeconds * 1_000,
   }
-  if (body === undefined) return { ...base, headers: named }
-  const [text, type] = encoded(body)
-  return { ...base, headers: withDefault(named, "content-type", type), body: text }
+  if (body === undefined) return begun
+  if (isRead(method)) throw new Error(`a ${method} request has no body`)
+  const { content, type } = encodeBody(body, bodyType)
+  return { ...begun, body: content, bodyType: type }
 }
 
-const outputsOf = (answer: Answer) => {
-  const { headers, status } = answer
-  return { response: { status, headers }, body: decoded(answer) }
+/** What follows the status of a redirect that was not followed. */
+const noteOf = ({ answer }: Arrival, redirects: number): string => {
+  if (locationOf(answer) === undefined) return ""
+  return redirects === 0 ? "; redirects are not followed" : ` after ${redirects} redirects`
 }
 
-const call = Effect.fnUntraced(function* (inputs: Inputs, acceptAnyStatus: boolean) {
-  const { body, method = "GET", url } = inputs
-  if (body !== undefined && isRead(method)) {
-    return yield* failure(`a ${method} request has no body`, false)
-  }
-  const egress = yield* Egress
-  const outgoing = callOf(inputs, yield* CurrentNode)
-  const answer = yield* Effect.mapError(egress.request(outgoing), ofEgress)
-  const problem = acceptAnyStatus ? undefined : problemOfStatus(answer.status, url)
-  if (problem !== undefined) return yield* problem
-  return yield* Effect.try({
-    try: () => outputsOf(answer),
+const call = Effect.fnUntraced(function* (given: Inputs) {
+  const { acceptAnyStatus = false, redirects = redirectsFollowed } = given
+  const journey = yield* Effect.try({
+    try: () => journeyOf(given),
     catch: (error) => failure(sentenceOf(error), false),
   })
+  const arrival = yield* send(journey, redirects, yield* CurrentNode)
+  const { answer, journey: last } = arrival
+  const problem = problemOfStatus(answer, last.url, noteOf(arrival, redirects))
+  if (problem !== undefined && !acceptAnyStatus) return yield* problem
+  return yield* read(answer)
 })
 
 /** `http_request`: calls a URL. An answer outside 2xx fails the node unless it is accepted. */
@@ -161,27 +157,8 @@ export const httpRequest = define({
     "Calls a public URL and puts out the answer; JSON is parsed. But for GET and HEAD, every " +
     "attempt has the same Idempotency-Key, unless the headers set one.",
   category: "network",
-  inputs: {
-    url: UrlInput,
-    method: Schema.optionalKey(
-      Schema.Literals(methods).annotate({ description: "How to ask.", default: "GET" }),
-    ),
-    headers: Schema.optionalKey(HeadersInput),
-    query: Schema.optionalKey(QueryInput),
-    body: Schema.optionalKey(
-      Json.annotate({ description: "A text is sent as it is, everything else as JSON." }),
-    ),
-    acceptAnyStatus: Schema.optionalKey(
-      Schema.Boolean.annotate({ description: "True: no status is a failure.", default: false }),
-    ),
-    timeoutSeconds: Schema.optionalKey(
-      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: callSeconds })).annotate({
-        description: "For the whole exchange.",
-        default: 30,
-      }),
-    ),
-  },
-  secrets: ["headers"],
+  inputs,
+  secrets: ["auth", "headers"],
   outputs: {
     response: Schema.Struct({
       status: Schema.Int,
@@ -190,11 +167,15 @@ export const httpRequest = define({
     body: Json.annotate({ description: "The answer's body; JSON is parsed." }),
   },
   example: {
-    inputs: { url: "https://example.com/orders", query: { day: "today" } },
+    inputs: {
+      url: "https://example.com/orders",
+      auth: { type: "bearer", token: "{{ secrets.orders }}" },
+      query: { day: "today" },
+    },
     outputs: {
       response: { status: 200, headers: { "content-type": "application/json" } },
       body: [{ id: 1 }],
     },
   },
-  run: ({ acceptAnyStatus = false, ...inputs }) => call(inputs, acceptAnyStatus),
+  run: call,
 })

@@ -10,37 +10,64 @@ import { graphsCached } from "../../domain/Limits.ts"
 import type { Definition } from "../../domain/Run.ts"
 import { isShared } from "../../domain/Run.ts"
 import { bracketed, quoted } from "../../domain/Quote.ts"
-import type { Graph } from "../../graph/Graph.ts"
-import type { PlacedExpression } from "../../graph/internal/Literal.ts"
+import type { Graph, GraphNode } from "../../graph/Graph.ts"
+import { scriptsOf } from "../../graph/internal/NodePlan.ts"
 import { type Problem, problemOfNode } from "../../graph/internal/Problem.ts"
-import type { Evaluator } from "../../ports/Evaluator.ts"
+import type { Evaluator, Script } from "../../ports/Evaluator.ts"
 import { BoundedMap } from "../BoundedMap.ts"
 
-/** A JavaScript expression of a graph, and where it stands. */
-interface Found extends PlacedExpression {
+/** JavaScript of a graph, and where it stands. */
+interface Found {
+  readonly script: Script
   readonly nodeId: string
   readonly port: string
-  readonly what: string
+  /** What a sentence calls the text. */
+  readonly where: string
+  /** Where in its text it begins, in characters from 1. */
+  readonly column: number
 }
 
-function* scriptsOf(graph: Graph): Iterable<Found> {
-  for (const { draft, id: nodeId, literals, settings } of graph.nodes) {
-    if (literals === undefined || draft || settings.disabled) continue
-    const all = { input: literals.inputs, "default of output": literals.fallback }
-    for (const [what, ports] of Object.entries(all)) {
-      for (const [port, { expressions }] of ports) {
-        for (const each of expressions) {
-          if (each.meaning._tag === "Script") yield { ...each, nodeId, port, what }
-        }
+/** The expressions of a node. */
+function* expressionsOf({ draft, id: nodeId, literals, settings }: GraphNode): Iterable<Found> {
+  if (literals === undefined || draft || settings.disabled) return
+  const all = { input: literals.inputs, "default of output": literals.fallback }
+  for (const [what, ports] of Object.entries(all)) {
+    for (const [port, { expressions }] of ports) {
+      for (const { column, meaning, needs, place, text } of expressions) {
+        if (meaning._tag !== "Script") continue
+        const where = `${what} ${quoted(port)}${bracketed(place)}`
+        yield { script: { text, names: needs.names }, nodeId, port, where, column }
       }
     }
   }
 }
 
-const problemAt = ({ column, nodeId, place, port, what }: Found, at: number, reason: string) => {
-  const where = `${what} ${quoted(port)}${bracketed(place)}, column ${column + at}`
-  return problemOfNode(nodeId, `${where}: ${reason}`, { port, column: column + at })
+const foundIn = (node: GraphNode): ReadonlyArray<Found> => [
+  ...expressionsOf(node),
+  ...scriptsOf(node).map(([port, { at, ...script }]) => ({
+    script,
+    nodeId: node.id,
+    port,
+    where: `input ${quoted(port)}`,
+    column: at + 1,
+  })),
+]
+
+const problemAt = ({ column, nodeId, port, script, where }: Found, at: number, reason: string) => {
+  const before = script.isBody === true ? script.text.slice(0, at).split("\n") : []
+  const line = before.length
+  const place = line === 0 ? { column: column + at } : { line, column: before.at(-1)!.length + 1 }
+  const inLine = line === 0 ? "" : `line ${line}, `
+  const message = `${where}, ${inLine}column ${place.column}: ${reason}`
+  return problemOfNode(nodeId, message, { port, ...place })
 }
+
+/** Names what is checked: of one definition, starts may override different inputs. */
+const keyOf = ({ id }: Definition, { nodes }: Graph): string =>
+  nodes.reduce((key, node) => {
+    const ports = Object.keys(node.overrides)
+    return ports.length === 0 ? key : `${key} ${JSON.stringify([node.id, ports])}`
+  }, id)
 
 /** Looks at the JavaScript of graphs. Mutable. */
 export class ScriptCheck {
@@ -56,20 +83,23 @@ export class ScriptCheck {
     { self: this },
     function* (account: AccountId, definition: Definition, graph: Graph) {
       if (!graph.hasScripts) return none
-      const known = this.#known.get(definition.id)
+      const key = isShared(definition) ? keyOf(definition, graph) : ""
+      const known = this.#known.get(key)
       if (known !== undefined) return known
-      const scripts = [...scriptsOf(graph)]
+      const scripts = graph.nodes.flatMap(foundIn)
       const { absent, check } = this.#evaluator
       const [first] = scripts
       if (first === undefined) return none
       if (absent !== undefined) return [problemAt(first, 0, absent)]
-      const asked = scripts.map(({ needs: { names }, text }) => ({ text, names }))
-      const faults = yield* check(account, asked)
-      const problems = scripts.flatMap((script, place) => {
+      const faults = yield* check(
+        account,
+        scripts.map(({ script }) => script),
+      )
+      const problems = scripts.flatMap((found, place) => {
         const fault = faults[place]
-        return fault === undefined ? [] : [problemAt(script, fault.at ?? 0, fault.message)]
+        return fault === undefined ? [] : [problemAt(found, fault.at ?? 0, fault.message)]
       })
-      if (isShared(definition)) this.#known.set(definition.id, problems)
+      if (key !== "") this.#known.set(key, problems)
       return problems
     },
   )

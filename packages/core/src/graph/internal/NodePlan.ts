@@ -5,7 +5,7 @@
  * port. Leaves out: the edges themselves; it is told which inputs have one.
  */
 import type { JsonObject } from "../../domain/Json.ts"
-import type { NodeType, NodeTypeLookup, Ports } from "../../domain/NodeType.ts"
+import type { LiteralScript, NodeType, NodeTypeLookup, Ports } from "../../domain/NodeType.ts"
 import { defaultInput, defaultOutput, errorOutput } from "../../domain/NodeType.ts"
 import type { NodePolicy } from "../../domain/NodePolicy.ts"
 import { readPolicy } from "../../domain/NodePolicy.ts"
@@ -38,6 +38,22 @@ export interface NodePlan {
    */
   readonly passThrough: readonly [string, string] | null | undefined
 }
+
+/** The JavaScript in the raw literals of a node, by port; what a start brings is none of it. */
+export const scriptsOf = ({
+  draft,
+  node,
+  overrides,
+  ports,
+  settings,
+}: NodePlan): ReadonlyArray<readonly [port: string, script: LiteralScript]> =>
+  draft || settings.disabled
+    ? []
+    : Object.entries(settingsOf(node).inputs).flatMap(([port, literal]) => {
+        const scriptOf = ports.inputs.get(port)?.scriptOf
+        const script = Object.hasOwn(overrides, port) ? undefined : scriptOf?.(literal)
+        return script === undefined ? [] : [[port, script] as const]
+      })
 
 /** Which edges touch a node. */
 export interface Wiring {

@@ -9,7 +9,9 @@ export interface Problem {
   readonly nodeId?: string
   readonly edgeId?: string
   readonly port?: string
-  /** Of a problem with an expression: where in its text, in characters from 1. */
+  /** Of a problem with JavaScript in several lines: its line, from 1. */
+  readonly line?: number
+  /** Of a problem with an expression: where in its text, or line, in characters from 1. */
   readonly column?: number
 }
 
@@ -17,5 +19,5 @@ export interface Problem {
 export const problemOfNode = (
   nodeId: string,
   reason: string,
-  more: Pick<Problem, "port" | "column"> = {},
+  more: Pick<Problem, "port" | "line" | "column"> = {},
 ): Problem => ({ message: `Node ${quoted(nodeId)}: ${reason}`, nodeId, ...more })

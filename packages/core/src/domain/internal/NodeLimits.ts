@@ -1,0 +1,80 @@
+/**
+ * The bounds of what nodes compute and call: paths, steps, rules, templates, expressions and code.
+ *
+ * A part of `Limits.ts`, which gives them to everybody else.
+ */
+
+/** Characters of a path into a value. */
+export const pathLength = 500
+
+/** Steps of one transform node. */
+export const stepsPerTransform = 50
+
+/** Characters of a separator of texts. */
+export const separatorLength = 100
+
+/** Sums that one of its steps makes. */
+export const sumsPerStep = 20
+
+/** Arrays and objects within each other in a template. */
+export const templateDepth = 100
+
+/** Expressions of one template. */
+export const expressionsPerTemplate = 10_000
+
+/** Characters of JSON text that expressions may put into one result. */
+export const templateInsertedLength = 1_048_576
+
+/** Conditions of one rule. */
+export const conditionsPerRule = 100
+
+/** Cases of one switch node. */
+export const casesPerSwitch = 50
+
+/** Problems that are told of one value of a node. */
+export const issuesPerValue = 20
+
+/** Characters of a text that holds expressions (64 KiB). */
+export const expressionLength = 65_536
+
+/** Expressions in the literals of one graph. */
+export const expressionsPerGraph = 10_000
+
+/**
+ * Characters of JSON text that one JavaScript expression reads, or gives, and that expressions may
+ * put into the inputs of one node.
+ */
+export const expressionJsonLength = 1_048_576
+
+/** Milliseconds that one JavaScript expression may take. */
+export const expressionMillis = 50
+
+/** Milliseconds that all JavaScript expressions of one node may take together. */
+export const expressionsMillis = 500
+
+/** Megabytes of values of the JavaScript expressions of one graph and account. */
+export const expressionMegabytes = 16
+
+/** Characters of the code of a node (64 KiB). */
+export const codeLength = 65_536
+
+/** Characters of JSON text that the code of a node reads, or gives. */
+export const codeJsonLength = 4_194_304
+
+/** Characters of one line that code writes to its console. */
+export const codeLogLength = 10_000
+
+/** Milliseconds after which a thread that does not give code up is ended. */
+export const codeLateMillis = 1_000
+
+/** Milliseconds after which a thread that does not give an expression up is ended. */
+export const expressionLateMillis = 100
+
+/** Graphs whose JavaScript expressions one thread keeps compiled. */
+export const sandboxesKept = 16
+
+/** Expressions of one account that wait for a thread; further ones fail. */
+export const evaluationsWaiting = 10_000
+
+/** Redirects of one request that a node follows. */
+export const redirectsFollowed = 5
