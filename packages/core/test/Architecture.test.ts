@@ -58,7 +58,7 @@ const arrows: Readonly<Record<string, Row>> = {
   memory: { packages: ["core"], libraries: ["effect"] },
   postgres: {
     packages: ["core"],
-    libraries: ["effect", "@effect/sql-pg", "@electric-sql/pglite"],
+    libraries: ["effect", "@effect/sql-pg", "@electric-sql/pglite", "pg"],
     node: true,
   },
   egress: { packages: [], libraries: ["effect", "undici", "ipaddr.js"], node: true },
@@ -123,7 +123,8 @@ const owned: ReadonlyArray<{
       /\bprocess\.hrtime\b/,
       /\bnowUnsafe\b/,
     ),
-    owners: [],
+    // Effect, which has the clock for all others, would cost this thread most of its memory.
+    owners: ["packages/postgres/src/internal/LeaseThread"],
   },
   {
     what: "randomness",

@@ -49,7 +49,7 @@ const openPglite = async (folder: string): Promise<Store["layer"]> => {
 /** Which Postgres to use, and how. */
 export type PostgresOptions = PostgresSource & {
   /**
-   * Connections at most. With a `url`: 10 by default, and up to five more keep the lease. With a
+   * Connections at most. With a `url`: 10 by default, and up to four more keep the lease. With a
    * `pool`: by default so many that the product keeps half; three more keep the lease and listen.
    */
   readonly connections?: number

@@ -43,17 +43,20 @@ export const leaseConnections = 3
 const openLease = Effect.fnUntraced(function* (
   connection: Postgres.ConnectionOptions,
   endsProcess: boolean,
+  claim: RunStore["Service"]["claim"],
 ) {
   const maxConnections = leaseConnections
   const client = yield* Layer.build(Postgres.layer({ ...connection, maxConnections }))
   // Without `fresh`, this would be the store with the main connections.
   const layerRuns = Layer.provide(Layer.fresh(Runs.layer), Layer.succeedContext(client))
   const { blockedMillis } = yield* CurrentLimits
-  const runs = Context.get(yield* Layer.build(layerRuns), RunStore)
+  const { endLease, heartbeat } = Context.get(yield* Layer.build(layerRuns), RunStore)
   const wakeups = yield* Effect.provideContext(Wakeups.make, client)
-  if ("pool" in connection) return { runs, more: { wakeups } }
-  const kept = yield* LeaseKeeper.make({ connection, blockedMillis, endsProcess }, runs)
-  return { runs: kept, more: { wakeups, watchdog: kept.watchdog } }
+  const store = { claim, endLease, heartbeat }
+  if ("pool" in connection) return { kept: store, more: { wakeups } }
+  const options = { connection, blockedMillis, endsProcess }
+  const { watchdog, ...kept } = yield* LeaseKeeper.make(options, store)
+  return { kept, more: { wakeups, watchdog } }
 })
 
 /**
@@ -64,9 +67,9 @@ export const layer = (options: SharedOptions, endsProcess: boolean): Layer.Layer
   Layer.effectContext(
     Effect.gen(function* () {
       const stores = yield* Layer.build(layerStorage(options))
-      const { more, runs: kept } = yield* openLease(options, endsProcess)
-      const { endLease, heartbeat } = kept
-      const runs = limitedRuns({ ...Context.get(stores, RunStore), heartbeat, endLease })
+      const { claim } = Context.get(stores, RunStore)
+      const { kept, more } = yield* openLease(options, endsProcess, claim)
+      const runs = limitedRuns({ ...Context.get(stores, RunStore), ...kept })
       return Context.add(stores, RunStore, runs).pipe(
         Context.add(StoreManifest, { ...Stores.manifest, ...more }),
       )

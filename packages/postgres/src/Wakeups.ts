@@ -6,7 +6,8 @@
  *
  * Guarantees: announcing neither fails nor waits. A listener that loses its connection gets a new
  * one, and is called once because it may have missed a notification. Leaves out: certain delivery.
- * Servers also poll, and behind a pooler that shares sessions there are no wake-ups at all.
+ * Servers also poll, and behind a pooler that shares sessions there are no wake-ups at all. So a
+ * process that begins to listen notifies itself, and is sure only when it hears that.
  */
 import { PgClient } from "@effect/sql-pg"
 import type { Wakeups } from "@millrace/core/ports/Wakeups"
@@ -34,14 +35,28 @@ const inTime = (notify: Effect.Effect<void, SqlError>): Effect.Effect<void> =>
     Effect.asVoid,
   )
 
+/** A notification with which a process finds out whether it hears any. Nobody looks for runs. */
+const test = ""
+
+/** What the listeners of a process know. Mutable. */
+interface Hearing {
+  /** What this process puts into its own announcements. */
+  readonly self: string
+  /** True after a notification, until the connection is lost. */
+  isHeard: boolean
+}
+
 /** Listens until the connection is lost. Calls the listener once when the connection is open. */
-const hear = (client: PgClient.PgClient, self: string, listener: () => void) =>
+const hear = (client: PgClient.PgClient, hearing: Hearing, listener: () => void) =>
   Effect.scoped(
     Effect.gen(function* () {
       const notifications = yield* client.listen(channel)
+      yield* Effect.addFinalizer(() => Effect.sync(() => void (hearing.isHeard = false)))
       listener()
+      yield* inTime(client.notify(channel, test))
       const next = Effect.map(Queue.take(notifications), ({ payload }) => {
-        if (payload !== self) listener()
+        hearing.isHeard = true
+        if (payload !== hearing.self && payload !== test) listener()
       })
       return yield* Effect.forever(next)
     }),
@@ -52,6 +67,7 @@ export const make: Effect.Effect<Wakeups, never, PgClient.PgClient | Scope.Scope
   function* () {
     const client = yield* PgClient.PgClient
     const self = String(yield* Random.nextInt)
+    const hearing = { self, isHeard: false }
     const isDue = yield* Latch.make(false)
     const notify = Effect.andThen(isDue.close, inTime(client.notify(channel, self)))
     const keepNotifying = isDue.await.pipe(
@@ -64,13 +80,14 @@ export const make: Effect.Effect<Wakeups, never, PgClient.PgClient | Scope.Scope
     return {
       announce: Effect.asVoid(isDue.open),
       listen: (listener) =>
-        hear(client, self, listener).pipe(
+        hear(client, hearing, listener).pipe(
           Effect.tapError((error) => Effect.logDebug("lost the connection that listens", error)),
           Effect.retry(again),
           Effect.ignore,
           Effect.forkScoped,
           Effect.asVoid,
         ),
+      isHeard: () => hearing.isHeard,
     }
   },
 )

@@ -21,9 +21,9 @@ describe("HandlerBoard.explain", () => {
     watchdog.left(begin("a"))
     const busy = begin("\u00fc")
     const clause = 'node "\u00fc" (t) of run run_1 gives no control back'
-    expect(HandlerBoard.explain(board)).toEqual({ run, clause })
+    expect(HandlerBoard.explain(board, 5)).toEqual({ run, clause })
     watchdog.left(busy)
-    expect(HandlerBoard.explain(board)).toEqual({
+    expect(HandlerBoard.explain(board, 5)).toEqual({
       run: undefined,
       clause: 'in progress are node "\u00fc" (t) of run run_1, node "a" (t) of run run_1',
     })
@@ -36,25 +36,25 @@ describe("HandlerBoard.explain", () => {
       watchdog.left(handler)
       watchdog.ended(handler)
     }
-    expect(HandlerBoard.explain(board).clause).toBe("no node is in progress")
+    expect(HandlerBoard.explain(board, 5).clause).toBe("no node is in progress")
   })
 
   it("names the five that had control last, and counts the others", () => {
     const { begin, board, watchdog } = filled()
     const handlers = Array.from({ length: 300 }, (_, at) => begin(`n${at}`))
     for (const handler of handlers) watchdog.left(handler)
-    const { clause } = HandlerBoard.explain(board)
+    const { clause } = HandlerBoard.explain(board, 5)
     // The last ones found no place and are only counted.
     expect(clause.match(/n\d+/g)).toEqual(["n255", "n254", "n253", "n252", "n251"])
     expect(clause.endsWith(", and 295 more")).toBe(true)
     for (const handler of handlers) watchdog.ended(handler)
-    expect(HandlerBoard.explain(board).clause).toBe("no node is in progress")
+    expect(HandlerBoard.explain(board, 5).clause).toBe("no node is in progress")
   })
 
   it("cuts what does not fit into a place", () => {
     const { begin, board, watchdog } = filled()
     watchdog.left(begin("x".repeat(1_000)))
-    expect(HandlerBoard.explain(board).clause).toMatch(/^in progress are node "x{200,}$/)
+    expect(HandlerBoard.explain(board, 5).clause).toMatch(/^in progress are node "x{200,}$/)
   })
 })
 

@@ -213,7 +213,7 @@ const losing = Effect.fnUntraced(function* (samples: Samples.Samples, n: number)
 })
 
 const returns = (test: Tests): void => {
-  test.effect("are told of a runner that only its lease's thread was heard of", () =>
+  test.effect("are told of a runner by its heartbeat, and not by the thread of its lease", () =>
     Effect.gen(function* () {
       const samples = yield* Samples.make
       const [store, sql] = [yield* RunStore, yield* SqlClient]
@@ -227,8 +227,18 @@ const returns = (test: Tests): void => {
         records.map((record) => [record.run.id, record.run.losses.length]),
         [[run.id, 1]],
       )
-      yield* RunClaims.keep(sql.withoutTransforms(), owner, 60_000)
+      const isAlive = Effect.map(
+        sql<{ readonly alive: boolean }>`
+          SELECT lease_until > extract(epoch FROM now()) * 1000 AS alive FROM runners
+          WHERE id = ${owner}`,
+        ([row]) => row?.alive,
+      )
+      yield* sql.unsafe(RunClaims.leaseStatements.keep, [owner, 60_000])
+      assert.isFalse(yield* isAlive)
       yield* store.heartbeat(owner, 60_000)
+      assert.isTrue(yield* isAlive)
+      yield* sql.unsafe(RunClaims.leaseStatements.keep, [owner, 3_600_000])
+      assert.isTrue(yield* isAlive)
       const found = yield* store.findMany(samples.account, [run.id])
       assert.deepStrictEqual(
         found.map((record) => record.run.losses),

@@ -28,7 +28,8 @@ const end = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   yield* wakeups.listen(() => void Queue.offerUnsafe(heard, undefined))
   // The first one says that it listens.
   yield* Queue.take(heard)
-  return { announce: wakeups.announce, heard, sql: Context.get(client, SqlClient) }
+  const untilHeard = Effect.repeat(Effect.yieldNow, { until: () => wakeups.isHeard() })
+  return { ...wakeups, heard, untilHeard, sql: Context.get(client, SqlClient) }
 })
 
 const rest = define({
@@ -72,11 +73,13 @@ describe("Wakeups.make", () => {
     Effect.gen(function* () {
       const url = yield* TestPostgres.url
       const [one, other] = [yield* end(url), yield* end(url)]
+      yield* other.untilHeard
       yield* one.sql`
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE query LIKE 'LISTEN%' AND datname = current_database()`
       // Being there again counts as heard: something may have been said meanwhile.
       yield* Queue.take(other.heard)
+      yield* other.untilHeard
       yield* one.announce
       yield* Queue.take(other.heard)
     }).pipe(Effect.scoped),

@@ -20,7 +20,10 @@ export interface DispatcherOptions extends PartitionBounds {
   readonly visibilityMillis: number
   /** How long after its claim an attempt may begin. A later one is given back. */
   readonly freshMillis: number
-  /** How often the dispatcher asks the store for deliveries that are due. */
+  /**
+   * How often the dispatcher asks the store for deliveries that are due. It needs no poll for those
+   * of its own process and their retries.
+   */
   readonly pollMillis: number
   /** How long attempts in progress may go on after the dispatcher was told to stop. */
   readonly graceMillis: number
@@ -39,7 +42,7 @@ export const defaultOptions: DispatcherOptions = {
   timeoutMillis: 30_000,
   visibilityMillis: 45_000,
   freshMillis: 5_000,
-  pollMillis: 1_000,
+  pollMillis: 2_000,
   graceMillis: 10_000,
   keptMillis: defaultSchedule.lifeMillis,
 }

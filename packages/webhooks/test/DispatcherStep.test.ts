@@ -17,7 +17,7 @@ type Job = Extract<DispatcherCommand, { readonly _tag: "Send" }>["job"]
 
 /** A dispatcher that is told of events at times; it has taken its first poll, and found nothing. */
 const dispatcher = (change: Partial<DispatcherOptions> = {}) => {
-  const options = { ...defaultOptions, ...change }
+  const options = { ...defaultOptions, pollMillis: 1_000, ...change }
   const state = makeState(options)
   const at = (elapsed: number, event: DispatcherEvent) =>
     next(state, event, { elapsed, now: elapsed, random: () => 0 })
@@ -64,7 +64,7 @@ const answered = (job: Job, durationMillis = 10, status = 204): DispatcherEvent 
 
 describe("DispatcherStep.makeState", () => {
   it("polls at once, and again when the time for it has come", () => {
-    const state = makeState(defaultOptions)
+    const state = makeState({ ...defaultOptions, pollMillis: 1_000 })
     const at = (elapsed: number, event: DispatcherEvent) =>
       next(state, event, { elapsed, now: elapsed, random: () => 0 })
     expect(dueAt(state)).toBe(Number.NEGATIVE_INFINITY)

@@ -19,6 +19,8 @@ import { CurrentDispatcherOptions, defaultOptions } from "../src/DispatcherOptio
 import { LocalQueue } from "../src/LocalQueue.ts"
 import * as MasterVault from "../src/MasterVault.ts"
 
+const usual = { ...defaultOptions, pollMillis: 1_000 }
+
 export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
 
 /** What a receiver does with a call. */
@@ -59,7 +61,7 @@ export const dispatcher = (
 ): Layer.Layer<never, never, WebhookStore | Webhooks | LocalQueue> =>
   Dispatcher.layer.pipe(
     Layer.provide([egress, vault]),
-    Layer.provide(Layer.succeed(CurrentDispatcherOptions, { ...defaultOptions, ...options })),
+    Layer.provide(Layer.succeed(CurrentDispatcherOptions, { ...usual, ...options })),
   )
 
 export const account = AccountId.make("acc_1")

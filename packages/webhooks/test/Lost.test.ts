@@ -53,7 +53,8 @@ describe("an attempt whose end nobody knows", () => {
       )
       assert.deepStrictEqual([item.state, item.attempts, calls.length], ["FAILED", 6, 6])
       // It is noticed once its claim has run out, by a poll.
-      const { pollMillis, visibilityMillis } = defaultOptions
+      const pollMillis = 1_000
+      const { visibilityMillis } = defaultOptions
       for (const [index, delay] of schedule.delaysMillis.entries()) {
         const pause = calls[index + 1]! - calls[index]! - visibilityMillis - delay
         assert.isAtLeast(pause, 0)

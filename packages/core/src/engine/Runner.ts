@@ -71,15 +71,27 @@ export class Runner extends Context.Service<
   ).pipe(Layer.provideMerge(RunNotifier.layer))
 }
 
-/** Renews the lease, and stops executing runs that the store says this runner does not own. */
+/** When a runner's lease was renewed last, in monotonic milliseconds. Mutable. */
+interface Lease {
+  renewedAt: number
+}
+
+/** How often a runner asks what it owns while it executes nothing and its claims keep the lease. */
+const restMillis = 7_500
+
+/**
+ * Renews the lease, and stops executing runs that the store says this runner does not own. A runner
+ * that executes nothing leaves it to its claims to renew the lease.
+ */
 const heartbeat = (
   id: RunnerId,
   store: RunStore["Service"],
   scheduler: RunScheduler,
   clock: Clock.Clock,
   { leaseMillis }: RunnerOptions,
+  lease: Lease,
 ): Effect.Effect<void> => {
-  let confirmedAt = monotonicMillis(clock)
+  let askedAt = monotonicMillis(clock)
   // Runs that this runner owns and does not execute, because the answer of a claim was lost or an
   // execution broke off. A run found once may still be on its way; one found twice is given back.
   let orphansBefore: ReadonlySet<RunId> = new Set()
@@ -92,7 +104,8 @@ const heartbeat = (
     const owned = yield* Effect.tapError(store.heartbeat(id, leaseMillis, blocked), () =>
       Effect.sync(() => blocked && scheduler.handlers.blame(blocked)),
     )
-    confirmedAt = at
+    askedAt = at
+    lease.renewedAt = at
     const lost = before.filter(({ isOver, run }) => !isOver && owned.get(run.id) !== run.fence)
     scheduler.stop(lost.map(({ run }) => run.id))
     yield* Effect.forEach(
@@ -107,14 +120,23 @@ const heartbeat = (
   })
 
   const without = (error: StorageError) =>
-    monotonicMillis(clock) - confirmedAt < (leaseMillis * 2) / 3
+    monotonicMillis(clock) - lease.renewedAt < (leaseMillis * 2) / 3
       ? Effect.logWarning("no heartbeat", error)
       : Effect.andThen(
           Effect.logError("no heartbeat for two thirds of the lease: stopping all runs", error),
           Effect.sync(() => scheduler.stop(scheduler.runs.keys())),
         )
-  return Effect.catchTag(beat, "StorageError", without)
+  return Effect.suspend(() => {
+    const now = monotonicMillis(clock)
+    const isKept = now - lease.renewedAt < leaseMillis / 4 && now - askedAt < restMillis
+    const isIdle = scheduler.runs.size === 0 && !scheduler.handlers.isBlamed
+    if (isKept && isIdle) return Effect.void
+    return Effect.catchTag(beat, "StorageError", without)
+  })
 }
+
+/** How often a runner reads which accounts have caps. */
+const learnMillis = 7_500
 
 /** How often to check whether the event loop is blocked. */
 const lookMillis = 500
@@ -143,6 +165,7 @@ const make = Effect.gen(function* () {
 
   const caps = new Caps(limits)
   yield* caps.learn(store)
+  const lease = { renewedAt: monotonicMillis(clock) }
   yield* store.heartbeat(id, options.leaseMillis)
   yield* Effect.addFinalizer(() => Effect.andThen(Effect.ignore(store.endLease(id)), announce))
   const handlers = new Handlers(watchdog)
@@ -158,16 +181,18 @@ const make = Effect.gen(function* () {
 
   // A scope closes in the opposite order: claims stop, then the nodes in progress finish under a
   // living lease, then the lease ends.
-  yield* every(options.leaseMillis / 4, heartbeat(id, store, scheduler, clock, options))
+  yield* every(options.leaseMillis / 4, heartbeat(id, store, scheduler, clock, options, lease))
   yield* every(
-    options.leaseMillis / 4,
+    learnMillis,
     Effect.catchTag(caps.learn(store), "StorageError", (error) =>
       Effect.logWarning("could not read which accounts have caps", error),
     ),
   )
   yield* Effect.addFinalizer(() => scheduler.drain(options.graceMillis))
   yield* Effect.forkScoped(Effect.forever(watching(scheduler, clock)))
-  const needs = { id, store, types, scheduler, clock, options, caps, room }
+  const isHeard = () => wakeups?.isHeard() ?? false
+  const renewed = (at: number) => void (lease.renewedAt = at)
+  const needs = { id, store, types, scheduler, clock, options, caps, room, isHeard, renewed }
   yield* Effect.forkScoped(claiming(needs, notifications))
   if (wakeups !== undefined) yield* wakeups.listen(notify)
 

@@ -13,4 +13,6 @@ export interface Wakeups {
   readonly announce: Effect.Effect<void>
   /** Calls `listener` whenever another process may have announced a run, until the scope closes. */
   readonly listen: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+  /** True while this process hears others. Otherwise only its polls find what they announce. */
+  readonly isHeard: () => boolean
 }

@@ -161,6 +161,25 @@ describe("a claim", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("is made half as often while nothing is executed and other processes are heard", () =>
+    Effect.gen(function* () {
+      const wakeups = { announce: Effect.void, listen: () => Effect.void, isHeard: () => true }
+      const { process, seen } = yield* Effect.provideService(observed(), StoreManifest, {
+        ...manifest,
+        wakeups,
+      })
+      yield* TestClock.adjust("998 millis")
+      assert.strictEqual(seen.claims.length, 1)
+      yield* TestClock.adjust("1 milli")
+      assert.strictEqual(seen.claims.length, 2)
+      yield* Effect.provideContext(start([node("n", "gate")]), process.context)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(seen.claims.length, 3)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(seen.claims.length, 5)
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("is made at once where another process announces a run, or a start finds no slot", () =>
     Effect.gen(function* () {
       const heard: Array<() => void> = []
@@ -168,6 +187,7 @@ describe("a claim", () => {
       const wakeups = {
         announce: Effect.sync(() => void (announced += 1)),
         listen: (listener: () => void) => Effect.sync(() => void heard.push(listener)),
+        isHeard: () => false,
       }
       const { process, seen } = yield* Effect.provideService(observed(), StoreManifest, {
         ...manifest,
@@ -301,7 +321,7 @@ describe("messages to a run", () => {
       const announce = Effect.sync(() => void (announced += 1))
       const { context } = yield* Effect.provideService(boot([...types, wait]), StoreManifest, {
         ...manifest,
-        wakeups: { announce, listen: () => Effect.void },
+        wakeups: { announce, listen: () => Effect.void, isHeard: () => false },
       })
       const runs = Context.get(context, Runs)
       const { id } = yield* Effect.provideContext(start([node("w", "wait")]), context)

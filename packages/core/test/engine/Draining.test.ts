@@ -147,6 +147,7 @@ describe("a process that stops", () => {
         wakeups: {
           announce: Effect.sync(() => void (announced += 1)),
           listen: () => Effect.void,
+          isHeard: () => false,
         },
       })
       const [runs, runner] = [

@@ -7,12 +7,13 @@ import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runner } from "@millrace/core/engine/Runner"
 import { Runs } from "@millrace/core/engine/Runs"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
+import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { account, boot, Gates, node, shared, start, types } from "./TestEngine.ts"
+import { account, boot, Gates, node, runnerOptions, shared, start, types } from "./TestEngine.ts"
 
 type Store = RunStore["Service"]
 
@@ -108,7 +109,7 @@ describe("a process whose event loop was blocked", () => {
       const change = (store: Store): Partial<Store> => ({
         heartbeat: (runner, leaseMillis, blocked) => {
           told.push(blocked)
-          return told.length === 3
+          return told.length === 2
             ? Effect.fail(away("heartbeat"))
             : store.heartbeat(runner, leaseMillis, blocked)
         },
@@ -119,18 +120,56 @@ describe("a process whose event loop was blocked", () => {
         clock,
       )
       yield* TestClock.adjust(1)
-      assert.deepStrictEqual(told, [undefined, undefined])
+      assert.deepStrictEqual(told, [undefined])
       const { id } = yield* start([node("n", "compute")]).pipe(
         Effect.provideContext(server.context),
       )
       const blocked = { run: id, millis: 2_000 }
       yield* TestClock.adjust("7500 millis")
-      assert.deepStrictEqual(told.slice(2), [blocked])
+      assert.deepStrictEqual(told.slice(1), [blocked])
       assert.isTrue(lines.some((line) => line.startsWith("Warn no heartbeat")))
       yield* TestClock.adjust("15 seconds")
-      assert.deepStrictEqual(told.slice(2), [blocked, blocked, undefined])
+      assert.deepStrictEqual(told.slice(1), [blocked, blocked, undefined])
       yield* server.stop
     }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("a process that executes nothing", () => {
+  it.effect("has its claims keep the lease, and asks seldom what it owns", () =>
+    Effect.gen(function* () {
+      let beats = 0
+      const change = (store: Store): Partial<Store> => ({
+        heartbeat: (...of) => Effect.suspend(() => ((beats += 1), store.heartbeat(...of))),
+      })
+      const { server } = yield* listening(change)
+      yield* TestClock.adjust("60 seconds")
+      assert.isAtMost(beats, 9)
+      assert.isAtLeast(beats, 7)
+      yield* start([node("n", "gate")]).pipe(Effect.provideContext(server.context))
+      beats = 0
+      yield* TestClock.adjust("20 seconds")
+      assert.strictEqual(beats, 20)
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentRunnerOptions, { ...runnerOptions, leaseMillis: 4_000 }),
+    ),
+  )
+
+  it.effect("keeps the lease itself where its claims do not", () =>
+    Effect.gen(function* () {
+      let beats = 0
+      const change = (store: Store): Partial<Store> => ({
+        heartbeat: (...of) => Effect.suspend(() => ((beats += 1), store.heartbeat(...of))),
+        claim: () => Effect.fail(away("claim")),
+      })
+      yield* listening(change)
+      yield* TestClock.adjust("20 seconds")
+      assert.isAtLeast(beats, 20)
+    }).pipe(
+      Effect.provide(shared()),
+      Effect.provideService(CurrentRunnerOptions, { ...runnerOptions, leaseMillis: 4_000 }),
+    ),
   )
 })
 

@@ -25,15 +25,20 @@ export const dueAtOnce = 1_000
 /** The database's clock, in milliseconds since the epoch. */
 export const nowMillis = millisOf("statement_timestamp()")
 
-/** Records in a row of `runners` that the runner is back, if its lease had expired. */
-export const noteReturn = (row: string): string => `returned_at =
-  CASE WHEN ${row}.lease_until <= ${nowMillis} THEN ${nowMillis} ELSE ${row}.returned_at END`
+/** The same clock behind a lock. */
+export const clockMillis = millisOf("clock_timestamp()")
 
-/** Begins or renews the lease of a runner, for each row of `source` if that is given. */
+/**
+ * Begins or renews the lease of a runner, for each row of `source` if that is given. Notes in the
+ * row if the lease had expired. The lease counts from when the row is written, so a statement that
+ * took long does not shorten what a later one has renewed.
+ */
 export const renewal = (runner: string, leaseMillis: string, source = ""): string => `
   INSERT INTO runners AS r (id, lease_until)
-  SELECT ${runner}::text, ${nowMillis} + ${leaseMillis}::int8 ${source}
-  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, ${noteReturn("r")}`
+  SELECT ${runner}::text, ${clockMillis} + ${leaseMillis}::int8 ${source}
+  ON CONFLICT (id) DO UPDATE SET lease_until = ${clockMillis} + ${leaseMillis}::int8,
+    returned_at = CASE
+      WHEN r.lease_until <= ${clockMillis} THEN ${clockMillis} ELSE r.returned_at END`
 
 /** Locks the run of each row of `open_runs`. Leaves out runs that are locked already. */
 export const lockRun = `CROSS JOIN LATERAL (

@@ -7,8 +7,7 @@
  * places are taken; these are only counted.
  */
 import { describeNode } from "@millrace/core/domain/CalledNode"
-import { RunId } from "@millrace/core/domain/Id"
-import { namesShown } from "@millrace/core/domain/Limits"
+import type { RunId } from "@millrace/core/domain/Id"
 import type { Watchdog } from "@millrace/core/ports/Watchdog"
 
 /** How many handlers are kept by name. */
@@ -85,8 +84,8 @@ export interface Explained {
   readonly run: RunId | undefined
 }
 
-/** Explains why the event loop is blocked. */
-export const explain = (board: SharedArrayBuffer): Explained => {
+/** Explains why the event loop is blocked. Names at most `namesShown` handlers in progress. */
+export const explain = (board: SharedArrayBuffer, namesShown: number): Explained => {
   const header = numbersOf(board)
   const bytes = bytesOf(board)
   const lengthOf = (place: number) => Atomics.load(header, firstLength + place - 1)
@@ -99,7 +98,7 @@ export const explain = (board: SharedArrayBuffer): Explained => {
   const stack = Atomics.load(header, onStack)
   if (stack !== 0) {
     const [run, description] = lineOf(stack)
-    return { run: RunId.make(run), clause: `${description} gives no control back` }
+    return { run: run as RunId, clause: `${description} gives no control back` }
   }
   const count = Atomics.load(header, inProgress)
   if (count === 0) return { run: undefined, clause: "no node is in progress" }

@@ -22,7 +22,7 @@ import { optional, values } from "./Statements.ts"
 const keyObject = Rows.object(
   Rows.keys,
   "k",
-  "'lastUsedAt', (SELECT u.used_at FROM key_usage u WHERE u.key_id = k.id)",
+  `(SELECT u.used_at FROM key_usage u WHERE u.key_id = k.id) AS "lastUsedAt"`,
 )
 
 const isTaken = (label: string, keys: ReadonlyArray<ApiKey>): boolean =>

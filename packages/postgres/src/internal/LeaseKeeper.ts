@@ -1,12 +1,13 @@
 /**
  * Keeps leases while the event loop is blocked. A thread with its own connection renews them until
- * the block has lasted too long.
+ * the block has lasted too long. While the event loop renews them, the thread does nothing.
  *
  * Guarantees: the event loop still asks which runs it owns, and stops those that another process
  * has taken over. The thread does not keep the process alive. If the thread ends, it is started
  * again. Leaves out: PGlite, whose database is blocked with its process.
  */
 import type { RunnerId } from "@millrace/core/domain/Id"
+import { namesShown } from "@millrace/core/domain/Limits"
 import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { Watchdog } from "@millrace/core/ports/Watchdog"
 import type { Scope } from "effect"
@@ -14,6 +15,7 @@ import { Effect, Redacted } from "effect"
 import { Worker } from "node:worker_threads"
 import * as HandlerBoard from "./HandlerBoard.ts"
 import type { LeaseOrder, LeaseThreadData } from "./LeaseThread.ts"
+import { leaseStatements as statements } from "./RunClaims.ts"
 import type { ConnectionOptions } from "../Postgres.ts"
 
 /** The settings of a keeper. */
@@ -25,8 +27,11 @@ export interface KeeperOptions {
   readonly endsProcess: boolean
 }
 
+/** The methods that renew or end a lease. */
+type Renewing = Pick<RunStore["Service"], "heartbeat" | "claim" | "endLease">
+
 /** What a runner does through its keeper. */
-export interface LeaseKeeper extends Pick<RunStore["Service"], "heartbeat" | "endLease"> {
+export interface LeaseKeeper extends Renewing {
   /** Records handlers, so a message about a block can name them. */
   readonly watchdog: Watchdog
 }
@@ -66,19 +71,19 @@ const start = (data: LeaseThreadData): Worker => {
 /** Keeps leases until its scope closes. */
 export const make = Effect.fnUntraced(function* (
   { blockedMillis, connection, endsProcess }: KeeperOptions,
-  store: Pick<RunStore["Service"], "heartbeat" | "endLease">,
+  store: Renewing,
 ): Effect.fn.Return<LeaseKeeper, never, Scope.Scope> {
   const board = HandlerBoard.make()
   const kept = new Map<RunnerId, number>()
-  const { prepare } = connection
-  const data = { board, url: Redacted.value(connection.url), prepare, blockedMillis, endsProcess }
+  const url = Redacted.value(connection.url)
+  const data = { board, url, blockedMillis, endsProcess, statements, namesShown }
   let worker: Worker | undefined
   const tell = (order: LeaseOrder) => worker?.postMessage(order, [])
 
   const thread = Effect.callback<string>((resume) => {
     const started = start(data)
     worker = started
-    for (const [runner, leaseMillis] of kept) tell({ _tag: "Keep", runner, leaseMillis })
+    for (const [runner, leaseMillis] of kept) tell({ _tag: "Renewed", runner, leaseMillis })
     started.once("error", (error) => resume(Effect.succeed(String(error))))
     started.once("exit", (code) => resume(Effect.succeed(`it ended with ${code}`)))
     const stopped = Effect.callback<void>((done) => {
@@ -98,16 +103,18 @@ export const make = Effect.fnUntraced(function* (
   const beat = Effect.sync(() => HandlerBoard.beat(board))
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(beat, Effect.sleep(beatMillis))))
 
+  const renewed = (runner: RunnerId, leaseMillis: number) =>
+    Effect.sync(() => {
+      kept.set(runner, leaseMillis)
+      tell({ _tag: "Renewed", runner, leaseMillis })
+    })
+
   return {
     watchdog: HandlerBoard.writer(board),
     heartbeat: (runner, leaseMillis, blocked) =>
-      Effect.tap(store.heartbeat(runner, leaseMillis, blocked), () =>
-        Effect.sync(() => {
-          if (kept.get(runner) === leaseMillis) return
-          kept.set(runner, leaseMillis)
-          tell({ _tag: "Keep", runner, leaseMillis })
-        }),
-      ),
+      Effect.tap(store.heartbeat(runner, leaseMillis, blocked), renewed(runner, leaseMillis)),
+    claim: (request) =>
+      Effect.tap(store.claim(request), renewed(request.runner, request.leaseMillis)),
     endLease: (runner, blocked) =>
       Effect.suspend(() => {
         kept.delete(runner)

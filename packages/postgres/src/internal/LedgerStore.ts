@@ -24,8 +24,7 @@ import * as Rows from "./Rows.ts"
 import { values } from "./Statements.ts"
 import { usage } from "./Usage.ts"
 
-const entryObject = `json_build_object('number', e.number,
-  ${Rows.object(LedgerRows.entries, "e").slice("json_build_object(".length)}`
+const entryObject = Rows.object(LedgerRows.entries, "e", "e.number")
 
 const withGrantsLeft = ({ account, grants }: CreditBalance): CreditBalance => ({
   account,

@@ -32,7 +32,7 @@ const objectOf = <Row>(table: Rows.Table<Row>, alias: string, payloads: Readonly
   const isPayload = ({ name }: Rows.Table<Row>[number]) => payloads.includes(name)
   const fitting = table
     .filter(isPayload)
-    .map(({ name, property }) => `'${property}', CASE WHEN f.fits THEN ${alias}.${name} END`)
+    .map(({ name, property }) => `CASE WHEN f.fits THEN ${alias}.${name} END AS "${property}"`)
   const rest = table.filter((column) => !isPayload(column))
   return Rows.object(rest, alias, ...fitting)
 }

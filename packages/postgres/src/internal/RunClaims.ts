@@ -15,8 +15,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as ClaimStatement from "./ClaimStatement.ts"
-import { lockRun, noteReturn, nowMillis, renewal } from "./ClaimStatement.ts"
-import { millisOf } from "./DatabaseClock.ts"
+import { clockMillis, lockRun, nowMillis, renewal } from "./ClaimStatement.ts"
 import { type DatabasePort, orStorageError } from "./DatabaseError.ts"
 import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
@@ -233,21 +232,35 @@ export const endLeases: Effect.Effect<void, StorageError, SqlClient> = SqlClient
   sql.unsafe(`UPDATE runners SET lease_until = ${nowMillis} WHERE lease_until > ${nowMillis}`),
 ).pipe(Effect.asVoid, orStorageError("RunClaims.endLeases"))
 
-const keepStatement = `
-UPDATE runners AS r SET lease_until = ${nowMillis} + $2::int8, ${noteReturn("r")} WHERE id = $1`
+/** What the thread that keeps leases sends; see LeaseThread. $1 is always the runner. */
+export interface LeaseStatements {
+  /** Renews a lease that has not expired. $2 is its length in milliseconds. */
+  readonly keep: string
+  /** Lets a lease expire. */
+  readonly expire: string
+  /** The parts of `endLease` for a known run; `end` has `keptMillis` as $2. */
+  readonly block: string
+  readonly end: string
+  readonly keptMillis: number
+}
 
-/** Renews an existing lease. Only a heartbeat tells which runs the runner still owns. */
-export const keep = (
-  sql: SqlClient,
-  runner: RunnerId,
-  leaseMillis: number,
-): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(sql.unsafe(keepStatement, [Rows.text(runner), PgTypes.float8(leaseMillis)]))
+/**
+ * Only a heartbeat tells which runs a runner still owns, and begins an expired lease again. The
+ * clock is read when the row is locked, so a renewal that had to wait does not undo an end.
+ */
+export const leaseStatements: LeaseStatements = {
+  keep: `UPDATE runners SET lease_until = ${nowMillis} + $2::int8
+    WHERE id = $1 AND lease_until > ${clockMillis}`,
+  expire: `UPDATE runners SET lease_until = ${nowMillis} WHERE id = $1`,
+  block,
+  end: endLeaseStatement,
+  keptMillis,
+}
 
 const cappedStatement =
   "SELECT id AS value FROM accounts WHERE runs_at_once IS NOT NULL ORDER BY id LIMIT $1::int8"
 
-const nowStatement = `SELECT ${millisOf("clock_timestamp()")}::float8 AS value`
+const nowStatement = `SELECT ${clockMillis}::float8 AS value`
 
 /** The methods of the port for leases, caps and the time. */
 export const make = (sql: SqlClient) =>

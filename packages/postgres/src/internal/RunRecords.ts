@@ -32,18 +32,21 @@ export interface Part {
   readonly node: NodeRun | null
 }
 
+const ofRuns = `
+SELECT r.id, ${Rows.object(Rows.runs, "r")} AS run, NULL::json AS definition, NULL::json AS node
+FROM chosen r
+UNION ALL`
+
 // OFFSET 0 makes Postgres look up rows by key. A join might read whole tables.
-const parts = `
+const statement = (head: string) => `
 WITH chosen AS MATERIALIZED (
   SELECT r.* FROM unnest(${Rows.unseen("$1::text[]")}) AS wanted (id) CROSS JOIN LATERAL (
     SELECT * FROM runs r
     WHERE r.id = wanted.id AND ($2::text IS NULL OR ${Rows.isOf("r.account_id", "$2")}) OFFSET 0
   ) r
-)
-SELECT r.id, ${Rows.object(Rows.runs, "r")} AS run, NULL::json AS definition, NULL::json AS node
-FROM chosen r
-UNION ALL
-SELECT d.id, NULL, ${Rows.object(Rows.definitions, "d")}, NULL
+)${head}
+SELECT d.id, NULL::json AS run, ${Rows.object(Rows.definitions, "d")} AS definition,
+  NULL::json AS node
 FROM (SELECT DISTINCT definition_id FROM chosen) c CROSS JOIN LATERAL (
   SELECT * FROM definitions d WHERE d.id = c.definition_id OFFSET 0
 ) d
@@ -52,6 +55,10 @@ SELECT r.id, NULL, NULL, ${Rows.object(Rows.nodeRuns, "n")}
 FROM chosen r CROSS JOIN LATERAL (
   SELECT * FROM node_runs n WHERE n.run = r.number OFFSET 0
 ) n`
+
+const parts = statement(ofRuns)
+
+const partsOfKnown = statement("")
 
 /** Makes records of their parts. */
 export const assemble = (rows: ReadonlyArray<Part>): ReadonlyArray<RunRecord> => {
@@ -83,6 +90,22 @@ export const read = (
 ): Effect.Effect<ReadonlyArray<RunRecord>, SqlError> => {
   const unique = [...new Set(ids.map(Rows.text))]
   return Effect.map(sql.unsafe<Part>(parts, [unique, account]), assemble)
+}
+
+/**
+ * The records of runs whose rows are known, in their order. Each run stays as it is here, even if
+ * its row has changed.
+ */
+export const complete = (
+  sql: SqlClient,
+  runs: ReadonlyArray<Run>,
+): Effect.Effect<ReadonlyArray<RunRecord>, SqlError> => {
+  if (runs.length === 0) return Effect.succeed([])
+  const ids = runs.map(({ id }) => Rows.text(id))
+  const known = runs.map((run): Part => ({ id: run.id, run, definition: null, node: null }))
+  return Effect.map(sql.unsafe<Part>(partsOfKnown, [ids, null]), (rows) =>
+    assemble([...known, ...rows]),
+  )
 }
 
 const latestStatement = `

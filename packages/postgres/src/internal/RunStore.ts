@@ -5,7 +5,6 @@
  * the caller takes part in it. Leaves out: the statements; other modules of this folder have them.
  */
 import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
-import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { ClaimRequest, RunCommit, Suspect } from "@millrace/core/ports/RunStore"
 import { RunStore, StaleRun } from "@millrace/core/ports/RunStore"
@@ -62,18 +61,6 @@ const makeCommit = Effect.fnUntraced(function* (sql: SqlClient) {
   }
 })
 
-/** The records of claimed runs. Each run is as it was claimed, even if its row has changed. */
-const recordsOf = Effect.fnUntraced(function* (sql: SqlClient, claimed: ReadonlyArray<Run>) {
-  if (claimed.length === 0) return []
-  const ids = claimed.map(({ id }) => id)
-  const records = new Map<RunId, RunRecord>()
-  for (const record of yield* RunRecords.read(sql, null, ids)) records.set(record.run.id, record)
-  return claimed.flatMap((run): ReadonlyArray<RunRecord> => {
-    const record = records.get(run.id)
-    return record === undefined ? [] : [{ ...record, run }]
-  })
-})
-
 /**
  * Puts all due runs into the queue, some at a time, whenever more runs are due than a claim sees.
  * Otherwise an account with few due runs would wait for an account with many.
@@ -97,7 +84,7 @@ const makeClaim = Effect.fnUntraced(function* (sql: SqlClient) {
     onCrowd: () => Latch.openUnsafe(isCrowded),
   }
   return (request: ClaimRequest) =>
-    Effect.flatMap(RunClaims.claim(sql, request, habits), (runs) => recordsOf(sql, runs))
+    Effect.flatMap(RunClaims.claim(sql, request, habits), (runs) => RunRecords.complete(sql, runs))
 })
 
 const find = (sql: SqlClient, account: AccountId, id: RunId) =>
@@ -111,7 +98,7 @@ const takeOver = Effect.fnUntraced(function* (
 ) {
   const run = yield* RunClaims.takeOver(sql, account, id, runner)
   if (run === undefined) return yield* find(sql, account, id)
-  return Option.fromUndefinedOr((yield* recordsOf(sql, [run]))[0])
+  return Option.fromUndefinedOr((yield* RunRecords.complete(sql, [run]))[0])
 })
 
 /** Reads the suspects, then their records. A record may be newer than its holder. */

@@ -55,10 +55,18 @@ export interface Claiming {
   readonly options: RunnerOptions
   readonly caps: Caps
   readonly room: () => number
+  /** True while other processes' announcements are heard. */
+  readonly isHeard: () => boolean
+  /** To be called when a claim has renewed the lease, with the monotonic time of its call. */
+  readonly renewed: (at: number) => void
 }
 
+/** A runner that executes nothing and hears of new runs polls so many times less often. */
+const idlePolls = 2
+
 /** Claims runs as long as there is room. */
-const claims = ({ caps, clock, scheduler, id, options, room, store, types }: Claiming) => {
+const claims = (needs: Claiming) => {
+  const { caps, clock, scheduler, id, options, room, store, types } = needs
   const refusals = new Refusals()
   let after: AccountId | undefined
   const take = Effect.fnUntraced(function* (record: RunRecord) {
@@ -76,15 +84,17 @@ const claims = ({ caps, clock, scheduler, id, options, room, store, types }: Cla
     let more = true
     while (more && room() > 0) {
       const limit = Math.min(options.claimLimit, room())
+      const at = monotonicMillis(clock)
       const claimed = yield* store.claim({
         runner: id,
         leaseMillis: options.leaseMillis,
         limit,
-        except: refusals.at(monotonicMillis(clock)),
+        except: refusals.at(at),
         after,
         ...scheduler.slots.roomsFor(limit),
         ...caps.asked,
       })
+      needs.renewed(at)
       for (const record of claimed) yield* take(record)
       more = claimed.length === limit
     }
@@ -120,7 +130,9 @@ export const claiming = (
   )
   const pause = Effect.suspend(() => {
     const now = clock.currentTimeMillisUnsafe()
-    const millis = Math.max(0, Math.min(pollMillis, scheduler.nextDue - now))
+    const isIdle = scheduler.runs.size === 0 && needs.isHeard()
+    const poll = isIdle ? idlePolls * pollMillis : pollMillis
+    const millis = Math.max(0, Math.min(poll, scheduler.nextDue - now))
     expectedAt = monotonicMillis(clock) + millis
     return Effect.timeoutOrElse(Queue.take(notifications), {
       duration: millis,

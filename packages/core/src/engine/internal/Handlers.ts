@@ -103,6 +103,11 @@ export class Handlers {
     if (blocked.millis >= (this.#blocked?.millis ?? 0)) this.#blocked = blocked
   }
 
+  /** True if `takeBlocked` would return a run. */
+  get isBlamed(): boolean {
+    return this.#blocked !== undefined
+  }
+
   /** The run that has blocked the event loop for longest since the last call, if there was one. */
   takeBlocked(): Blocked | undefined {
     const blocked = this.#blocked

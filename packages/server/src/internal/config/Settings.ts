@@ -48,7 +48,7 @@ export interface DevSettings extends ServerSettings {
 /** Which database to use, and how. */
 export interface DatabaseSettings extends KeySettings {
   readonly databaseUrl: Redacted.Redacted
-  /** Connections at most. Up to five more keep the lease and hear of new runs. */
+  /** Connections at most. Up to four more keep the lease and hear of new runs. */
   readonly connections: number
   /** False: the server does not change the tables. */
   readonly migrate: boolean
