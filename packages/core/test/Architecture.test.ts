@@ -68,7 +68,7 @@ const arrows: Readonly<Record<string, Row>> = {
     node: true,
   },
   webhooks: { packages: ["core", "egress"], libraries: ["effect"], node: true },
-  nodes: { packages: ["core", "egress"], libraries: ["effect"] },
+  nodes: { packages: ["core", "egress"], libraries: ["effect", "pg"], node: true },
   api: { packages: ["core"], libraries: ["effect"], only: { core: "domain" } },
   http: { packages: ["core", "api"], libraries: ["effect"] },
   host: {
@@ -217,8 +217,11 @@ const describeFolder = (one: Import): string | undefined => {
     : `${place(one)}, but the arrow is ${folders.join(" <- ")}`
 }
 
-/** The one file of tests that other packages may import: there is one Postgres to start. */
-const testPostgres = "packages/postgres/test/PostgresServer.ts"
+/** What tests of other packages may import: the one Postgres to start, and certificates. */
+const sharedTests: ReadonlyArray<string | undefined> = [
+  "packages/postgres/test/PostgresServer.ts",
+  "packages/egress/test/Certificate.ts",
+]
 
 const describeTestImport = (one: Import): string | undefined => {
   const own = packageOf(one.from.path)
@@ -226,7 +229,7 @@ const describeTestImport = (one: Import): string | undefined => {
   if (one.specifier.startsWith("node:")) return undefined
   if (one.specifier.startsWith(".")) {
     const isOwn = target?.startsWith(`packages/${own}/`) === true && exists(target)
-    return isOwn || target === testPostgres
+    return isOwn || sharedTests.includes(target)
       ? undefined
       : `${place(one)}, which is no file of its package`
   }

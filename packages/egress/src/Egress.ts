@@ -1,5 +1,6 @@
 /**
- * The guard for calls to URLs that strangers give.
+ * The guard for calls to addresses that strangers give: requests over HTTP, and sockets for other
+ * protocols.
  *
  * Guarantees: nothing is sent to an address that the policy does not permit. The guard judges the
  * address in the URL, or every address of its name; one bad address refuses the call. It connects
@@ -20,15 +21,18 @@ import { EgressFailed, EgressRefused } from "./internal/Failure.ts"
 import type { Confined } from "./Confined.ts"
 import { problemOfConfined } from "./Confined.ts"
 import { problemOfHeaders } from "./Headers.ts"
-import type { CallTarget, Policy, Protocol } from "./Policy.ts"
-import { httpsOnly, narrowed, notPublic, permits, rulesOf, targetOf } from "./Policy.ts"
+import type { CallTarget, Policy, Protocol, SocketDestination } from "./Policy.ts"
+import { httpsOnly, narrowed, permits, rulesOf, targetOf, targetOfSocket } from "./Policy.ts"
 import type { Resolver } from "./Resolve.ts"
 import { system } from "./Resolve.ts"
+import type { OpenSocket } from "./internal/Sockets.ts"
+import { withSocket } from "./internal/Sockets.ts"
 import { Turns } from "./internal/Turns.ts"
 
 export { EgressFailed, EgressRefused } from "./internal/Failure.ts"
 export type { FailureReason } from "./internal/Failure.ts"
 export type { Answer } from "./internal/Exchange.ts"
+export type { OpenSocket } from "./internal/Sockets.ts"
 
 /** The methods that may be used. */
 export type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS"
@@ -53,6 +57,17 @@ export interface Call {
   readonly overflow?: "fail" | "truncate"
 }
 
+/** A connection for another protocol. Its bounds can only narrow those of the policy. */
+export interface SocketCall extends SocketDestination {
+  /** Who calls. Accounts with waiting calls take turns, if the policy bounds calls. */
+  readonly account?: string
+  /** For the whole use, with resolving and connecting. */
+  readonly timeoutMillis?: number
+  /** Everything that will be sent: what of it may go to some hosts only is judged before. */
+  readonly leaving: ReadonlyArray<string>
+  readonly confined?: ReadonlyArray<Confined>
+}
+
 export class Egress extends Context.Service<
   Egress,
   {
@@ -67,6 +82,16 @@ export class Egress extends Context.Service<
      * answer in time, the check passes, and the call decides. Connects to nothing.
      */
     readonly judge: (url: string) => Effect.Effect<void, EgressRefused | EgressFailed>
+    /**
+     * Connects, and uses the connection; then it is closed, however the use has ended. A connection
+     * without TLS goes only to networks that the policy allows. Fails with `EgressRefused` if the
+     * call is not allowed; then nothing was sent. Fails with `EgressFailed` if there is no
+     * connection, if it breaks, or if the server sends too much or the use takes too long.
+     */
+    readonly socket: <A, E, R>(
+      call: SocketCall,
+      use: (socket: OpenSocket) => Effect.Effect<A, E, R>,
+    ) => Effect.Effect<A, E | EgressRefused | EgressFailed, R>
   }
 >()("@millrace/egress/Egress") {
   /**
@@ -124,7 +149,7 @@ const outgoingOf = (
 
 /** The addresses of a name, if all of them may be called. */
 const judged = (
-  { reach }: CallTarget,
+  { reach, refusal }: CallTarget,
   found: ReadonlyArray<string>,
   bounds: Bounds,
 ): Effect.Effect<ReadonlyArray<Address>, EgressRefused | EgressFailed> => {
@@ -133,11 +158,56 @@ const judged = (
   const good = addresses.filter((each) => permits(reach, each))
   return good.length === found.length
     ? Effect.succeed(good)
-    : Effect.fail(EgressRefused.of(notPublic))
+    : Effect.fail(EgressRefused.of(refusal))
 }
 
 /** How long the resolver may take in `judge`. */
 const judgeMillis = 1_000
+
+/** The addresses of a name, within the timeout of the call. */
+const addressesOf = (resolve: Resolver, target: CallTarget, bounds: Bounds) =>
+  resolve(bareHost(target.url.hostname)).pipe(
+    Effect.mapError(() => EgressFailed.of("unresolvable", bounds)),
+    Effect.flatMap((found) => judged(target, found, bounds)),
+    Effect.timeoutOrElse({
+      duration: bounds.timeoutMillis,
+      orElse: () => Effect.fail(EgressFailed.of("timeout", bounds)),
+    }),
+  )
+
+/** Connects to a target and uses the connection, within the timeout of the call. */
+const connecting =
+  <A, E, R>(call: SocketCall, use: (socket: OpenSocket) => Effect.Effect<A, E, R>) =>
+  (policy: Policy, resolve: Resolver, target: CallTarget) => {
+    const timeoutMillis = lower(policy.timeoutMillis, call.timeoutMillis)
+    const bounds = { timeoutMillis, maxBodyBytes: policy.maxBodyBytes }
+    const { literal } = target
+    const to = { ...bounds, host: bareHost(target.url.hostname), port: call.port }
+    const found =
+      literal === undefined ? addressesOf(resolve, target, bounds) : Effect.succeed([literal])
+    return Effect.flatMap(found, (addresses) =>
+      withSocket({ ...to, addresses: addresses.map(String) }, use),
+    ).pipe(
+      Effect.timeoutOrElse({
+        duration: timeoutMillis,
+        orElse: () => Effect.fail(EgressFailed.of("timeout", bounds)),
+      }),
+    )
+  }
+
+const socketsOf =
+  (policy: Policy, resolve: Resolver, turns: Turns | undefined): Egress["Service"]["socket"] =>
+  (call, use) =>
+    Effect.suspend(() => {
+      const target = targetOfSocket(call, rulesOf(policy))
+      if (Result.isFailure(target)) return Effect.fail(EgressRefused.of(target.failure))
+      const { confined = [], host, leaving } = call
+      const { url } = target.success
+      const problem = problemOfConfined(confined, url, { url: host, body: leaving.join("\n") })
+      if (problem !== undefined) return Effect.fail(EgressRefused.of(problem))
+      const inTime = Effect.suspend(() => connecting(call, use)(policy, resolve, target.success))
+      return turns === undefined ? inTime : turns.inTurn(call.account ?? "", url.href, inTime)
+    })
 
 const guard = (
   policy: Policy,
@@ -147,25 +217,16 @@ const guard = (
   turns: Turns | undefined,
 ): Egress["Service"] => {
   const rules = rulesOf(policy)
-  /** The addresses of a name, within the timeout of the call. */
-  const addressesOf = (target: CallTarget, bounds: Bounds) =>
-    resolve(bareHost(target.url.hostname)).pipe(
-      Effect.mapError(() => EgressFailed.of("unresolvable", bounds)),
-      Effect.flatMap((found) => judged(target, found, bounds)),
-      Effect.timeoutOrElse({
-        duration: bounds.timeoutMillis,
-        orElse: () => Effect.fail(EgressFailed.of("timeout", bounds)),
-      }),
-    )
   const perform = (call: Call, target: CallTarget) => {
     const bounds = boundsOf(policy, call, deadlines)
     const send = (addresses: ReadonlyArray<Address>) =>
       exchange(outgoingOf(call, bounds, target.url, addresses), connections, deadlines)
     return target.literal === undefined
-      ? Effect.flatMap(addressesOf(target, bounds), send)
+      ? Effect.flatMap(addressesOf(resolve, target, bounds), send)
       : send([target.literal])
   }
   return {
+    socket: socketsOf(policy, resolve, turns),
     judge: Effect.fn("Egress.judge")(function* (text: string) {
       const result = targetOf(text, rules)
       if (Result.isFailure(result)) return yield* EgressRefused.of(result.failure)

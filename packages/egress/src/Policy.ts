@@ -7,11 +7,17 @@
  */
 import { Result } from "effect"
 import type { Address, Network } from "./Address.ts"
-import { isPublic, isWithin, literalOf, networkOf } from "./Address.ts"
+import { isPublic, isWithin, literalOf, networkOf, parse } from "./Address.ts"
 import type { CallBounds } from "./internal/Turns.ts"
 
 /** A protocol, as in the `protocol` of a `URL`. */
 export type Protocol = "http:" | "https:"
+
+/** A protocol that is spoken over a socket. */
+export type SocketProtocol = "smtp:" | "postgres:"
+
+/** Which ports may be called by each of these protocols. */
+export type SocketPorts = { readonly [P in SocketProtocol]: ReadonlyArray<number> }
 
 /** A private network that may be called. */
 export interface Exception {
@@ -19,14 +25,16 @@ export interface Exception {
   readonly cidr: string
   /** Absent: every port. */
   readonly port?: number
-  /** Absent: http and https. */
-  readonly protocols?: ReadonlyArray<Protocol>
+  /** Absent: all of them. */
+  readonly protocols?: ReadonlyArray<Protocol | SocketProtocol>
 }
 
 /** Which calls are permitted, and their bounds. */
 export interface Policy {
   readonly protocols: ReadonlyArray<Protocol>
   readonly ports: ReadonlyArray<number>
+  /** The ports of other protocols, which are called over TLS. */
+  readonly sockets: SocketPorts
   /** Exceptions for private installations, tests and the server's own demonstration. */
   readonly allow: ReadonlyArray<Exception>
   /** For the whole call: resolving, connecting, headers and body. */
@@ -46,6 +54,7 @@ export interface Policy {
 export const httpsOnly: Policy = {
   protocols: ["https:"],
   ports: [443, 8443],
+  sockets: { "smtp:": [], "postgres:": [] },
   allow: [],
   timeoutMillis: 30_000,
   maxBodyBytes: 1_048_576,
@@ -58,6 +67,7 @@ export const openWeb: Policy = {
   ...httpsOnly,
   protocols: ["http:", "https:"],
   ports: [80, 443, 8080, 8443],
+  sockets: { "smtp:": [25, 465, 587, 2525], "postgres:": [5432, 6543] },
   timeoutMillis: 60_000,
 }
 
@@ -66,30 +76,32 @@ export const maxUrlLength = 8_192
 
 const defaultPorts: { readonly [protocol: string]: number } = { "http:": 80, "https:": 443 }
 
-const both: ReadonlyArray<Protocol> = ["http:", "https:"]
+const all: ReadonlyArray<Protocol | SocketProtocol> = ["http:", "https:", "smtp:", "postgres:"]
 
 const portOf = ({ port, protocol }: URL): number =>
   port === "" ? (defaultPorts[protocol] ?? 0) : Number(port)
 
 /** The part of a policy that judges URLs, with parsed networks. */
-export interface Rules extends Pick<Policy, "protocols" | "ports"> {
+export interface Rules extends Pick<Policy, "protocols" | "ports" | "sockets"> {
   readonly allow: ReadonlyArray<Exception & { readonly network: Network }>
 }
 
 /** The rules of a policy; throws if the network of an exception is not in CIDR notation. */
-export const rulesOf = ({ allow, ports, protocols }: Policy): Rules => ({
+export const rulesOf = ({ allow, ports, protocols, sockets }: Policy): Rules => ({
   protocols,
   ports,
+  sockets,
   allow: allow.map((each) => ({ ...each, network: networkOf(each.cidr) })),
 })
 
 /** The same rules for only these protocols. */
 export const narrowed = (rules: Rules, protocols: ReadonlyArray<Protocol>): Rules => {
-  const among = (all: ReadonlyArray<Protocol>) => all.filter((each) => protocols.includes(each))
+  const among = <P extends string>(some: ReadonlyArray<P>) =>
+    some.filter((each) => (protocols as ReadonlyArray<string>).includes(each))
   return {
     ...rules,
     protocols: among(rules.protocols),
-    allow: rules.allow.map((each) => ({ ...each, protocols: among(each.protocols ?? both) })),
+    allow: rules.allow.map((each) => ({ ...each, protocols: among(each.protocols ?? all) })),
   }
 }
 
@@ -101,16 +113,20 @@ interface Reach {
   readonly networks: ReadonlyArray<Network>
 }
 
-const reachOf = (url: URL, { allow, ports, protocols }: Rules): Reach => {
+const networksOf = (url: URL, { allow }: Rules): ReadonlyArray<Network> => {
   const port = portOf(url)
-  const isAmong = (some: ReadonlyArray<string>) => some.includes(url.protocol)
   const applies = (each: Exception) =>
-    isAmong(each.protocols ?? both) && (each.port === undefined || each.port === port)
-  return {
-    isOpen: isAmong(protocols) && ports.includes(port),
-    networks: allow.filter(applies).map(({ network }) => network),
-  }
+    (each.protocols ?? all).some((protocol) => protocol === url.protocol) &&
+    (each.port === undefined || each.port === port)
+  return allow.filter(applies).map(({ network }) => network)
 }
+
+const reachOf = (url: URL, rules: Rules): Reach => ({
+  isOpen:
+    (rules.protocols as ReadonlyArray<string>).includes(url.protocol) &&
+    rules.ports.includes(portOf(url)),
+  networks: networksOf(url, rules),
+})
 
 /** A URL that may be called if its address may be. */
 export interface CallTarget {
@@ -118,21 +134,26 @@ export interface CallTarget {
   readonly reach: Reach
   /** The judged address in the URL; `undefined` for a name, which is to be resolved. */
   readonly literal: Address | undefined
+  /** The message if an address may not be called. It does not show the address. */
+  readonly refusal: string
 }
 
 /** True if this address may be called. */
 export const permits = ({ isOpen, networks }: Reach, address: Address): boolean =>
   (isOpen && isPublic(address)) || networks.some((each) => isWithin(address, each))
 
-/** The message about an address that is not public. It does not show the address. */
-export const notPublic = "The URL does not lead to a public address"
+const notPublic = "The URL does not lead to a public address"
 
 const protocolProblem = (rules: Rules): string => {
   const names = rules.protocols.map((each) => each.slice(0, -1))
   return `Only ${names.join(" and ")} URLs may be called`
 }
 
-const problemOfTarget = ({ literal, reach, url }: CallTarget, rules: Rules): string | undefined => {
+const problemOfLiteral = ({ literal, reach, refusal }: Omit<CallTarget, "url">) =>
+  literal === undefined || permits(reach, literal) ? undefined : refusal
+
+const problemOfTarget = (target: CallTarget, rules: Rules): string | undefined => {
+  const { reach, url } = target
   if (!reach.isOpen && reach.networks.length === 0) {
     return (rules.protocols as ReadonlyArray<string>).includes(url.protocol)
       ? `Port ${portOf(url)} may not be called`
@@ -141,7 +162,7 @@ const problemOfTarget = ({ literal, reach, url }: CallTarget, rules: Rules): str
   if (url.username !== "" || url.password !== "") {
     return "A URL with a user name or a password may not be called"
   }
-  return literal === undefined || permits(reach, literal) ? undefined : notPublic
+  return problemOfLiteral(target)
 }
 
 /** The target of a URL, or why it may not be called, as one sentence. Resolves nothing. */
@@ -151,8 +172,58 @@ export const targetOf = (text: string, rules: Rules): Result.Result<CallTarget, 
   }
   const url = URL.parse(text)
   if (url === null) return Result.fail("The URL cannot be read")
-  const target = { url, reach: reachOf(url, rules), literal: literalOf(url.hostname) }
+  const literal = literalOf(url.hostname)
+  const target = { url, reach: reachOf(url, rules), literal, refusal: notPublic }
   const problem = problemOfTarget(target, rules)
+  return problem === undefined ? Result.succeed(target) : Result.fail(problem)
+}
+
+/** Where a socket leads. */
+export interface SocketDestination {
+  readonly protocol: SocketProtocol
+  /** A name or an address, without a port. */
+  readonly host: string
+  readonly port: number
+  /** True: what is sent is sent over TLS. */
+  readonly isSecure: boolean
+}
+
+/** A host as URLs have it, in one spelling for each; `undefined` if the text is none. */
+const hostOf = (text: string): string | undefined => {
+  const bare = parse(text)?.kind() === "ipv6" ? `[${text}]` : text
+  if (!/^(?:\[[^\s/?#@\\]+\]|[^\s/?#@\\:]+)$/.test(bare)) return undefined
+  // The parser knows unusual spellings of addresses for http only.
+  return URL.parse(`http://${bare}`)?.hostname
+}
+
+const reachOfSocket = (
+  url: URL,
+  rules: Rules,
+  { isSecure, port, protocol }: SocketDestination,
+) => ({
+  isOpen: isSecure && rules.sockets[protocol].includes(port),
+  networks: networksOf(url, rules),
+})
+
+const withoutTls = "Without TLS, only networks that the operator allows may be called"
+
+/** The target of a socket, or why it may not be called, as one sentence. Resolves nothing. */
+export const targetOfSocket = (
+  destination: SocketDestination,
+  rules: Rules,
+): Result.Result<CallTarget, string> => {
+  const { isSecure, port, protocol } = destination
+  const host = hostOf(destination.host)
+  const url = host === undefined ? null : URL.parse(`${protocol}//${host}:${port}`)
+  if (url === null) return Result.fail("The host or the port cannot be read")
+  const reach = reachOfSocket(url, rules, destination)
+  if (!reach.isOpen && reach.networks.length === 0) {
+    const isListed = rules.sockets[protocol].includes(port)
+    return Result.fail(isListed ? withoutTls : `Port ${port} may not be called`)
+  }
+  const refusal = isSecure ? "The host does not lead to a public address" : withoutTls
+  const target = { url, reach, literal: literalOf(url.hostname), refusal }
+  const problem = problemOfLiteral(target)
   return problem === undefined ? Result.succeed(target) : Result.fail(problem)
 }
 

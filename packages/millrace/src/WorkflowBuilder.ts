@@ -26,6 +26,7 @@ export type BuiltinType =
   | "list"
   | "fail"
   | "http_request"
+  | "postgres_query"
   | "note"
 
 type Types = ReadonlyArray<NodeType>

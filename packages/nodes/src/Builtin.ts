@@ -16,6 +16,7 @@ import { httpRequest } from "./internal/HttpRequest.ts"
 import { list } from "./internal/List.ts"
 import { merge } from "./internal/Merge.ts"
 import { note } from "./internal/Note.ts"
+import { postgresQuery } from "./internal/PostgresQuery.ts"
 import { request } from "./internal/Request.ts"
 import { response } from "./internal/Response.ts"
 import { switchNode } from "./internal/Switch.ts"
@@ -37,6 +38,7 @@ export const builtin = (
     list,
     code,
     httpRequest,
+    postgresQuery,
     note,
   ] as const
 ).map(withOrigin("built-in"))

@@ -13,14 +13,16 @@ import { openWeb } from "@millrace/egress/Policy"
 import { Context, Effect, Layer } from "effect"
 
 /** Takes the secrets of the calling node nowhere but to their hosts, whatever the node says. */
-const confining = ({ judge, request }: Egress["Service"]): Egress["Service"] => ({
+const confining = ({ judge, request, socket }: Egress["Service"]): Egress["Service"] => ({
   judge,
-  request: (call) =>
-    Effect.contextWith((context: Context.Context<never>) => {
-      const node = Context.getOrUndefined(context, CurrentNode)
-      return node === undefined ? request(call) : request({ ...call, confined: node.confined })
-    }),
+  request: (call) => Effect.contextWith((context) => request(confined(call, context))),
+  socket: (call, use) => Effect.contextWith((context) => socket(confined(call, context), use)),
 })
+
+const confined = <C extends object>(call: C, context: Context.Context<never>): C => {
+  const node = Context.getOrUndefined(context, CurrentNode)
+  return node === undefined ? call : { ...call, confined: node.confined }
+}
 
 /** The guard, with exceptions for addresses that are not public. */
 export const layer = (allow: ReadonlyArray<Exception> = []): Layer.Layer<Egress> =>

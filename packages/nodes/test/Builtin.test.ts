@@ -21,6 +21,7 @@ const keys = [
   "list",
   "code",
   "http_request",
+  "postgres_query",
   "note",
 ]
 
@@ -70,7 +71,8 @@ describe("Builtin.builtin", () => {
   })
 
   // Other servers are not called, one that fails puts nothing out, and code needs an evaluator.
-  const shown = builtin.filter(({ type }) => !["fail", "http_request", "code"].includes(type.key))
+  const silent = ["fail", "http_request", "postgres_query", "code"]
+  const shown = builtin.filter(({ type }) => !silent.includes(type.key))
 
   it.effect.each(shown)("shows an example of $type.key that is true", (executable) =>
     Effect.gen(function* () {

@@ -16,12 +16,15 @@ const keys = [keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`)]
 
 /** Sends a delivery once through this receiver. */
 const send = (receive: Receive, headers: Record<string, string> | null = null) =>
-  attempt(Egress.of({ request: receive, judge: () => Effect.void }), {
-    delivery: delivery({ body: "grüezi 😀" }),
-    headers,
-    keys,
-    timeoutMillis: 1_234,
-  })
+  attempt(
+    Egress.of({ request: receive, judge: () => Effect.void, socket: () => Effect.die("none") }),
+    {
+      delivery: delivery({ body: "grüezi 😀" }),
+      headers,
+      keys,
+      timeoutMillis: 1_234,
+    },
+  )
 
 const answerWith = (given: Answer) => send(() => Effect.succeed(given))
 

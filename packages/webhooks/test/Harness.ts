@@ -28,7 +28,10 @@ export type Receive = (call: Call) => Effect.Effect<Answer, EgressRefused | Egre
 
 /** A receiver in place of the network, so that a test owns the time. */
 export const receiver = (receive: Receive): Layer.Layer<Egress> =>
-  Layer.succeed(Egress, Egress.of({ request: receive, judge: () => Effect.void }))
+  Layer.succeed(
+    Egress,
+    Egress.of({ request: receive, judge: () => Effect.void, socket: () => Effect.die("none") }),
+  )
 
 export const answer = (status: number, headers: Record<string, string> = {}): Answer => ({
   status,

@@ -6,10 +6,11 @@
  * addresses. Leaves out: judging the addresses.
  */
 import "./NodeVersion.ts"
-import type { LookupFunction, Socket } from "node:net"
+import type { Socket } from "node:net"
 import { isIP } from "node:net"
 import { buildConnector, Client } from "undici"
 import { bareHost, canonical } from "../Address.ts"
+import { fixedLookup, WrongPeer } from "./FixedLookup.ts"
 
 /** The destination of a connection. */
 export interface Destination {
@@ -22,18 +23,6 @@ export interface Destination {
 
 /** How many bytes the headers of an answer may have. */
 const maxHeaderBytes = 16_384
-
-/** A lookup that answers with the given addresses and asks no resolver. */
-const fixedLookup =
-  (addresses: ReadonlyArray<string>): LookupFunction =>
-  (_hostname, options, callback) => {
-    const all = addresses.map((address) => ({ address, family: isIP(address) }))
-    if (options.all === true) callback(null, all)
-    else callback(null, all[0]?.address ?? "", all[0]?.family ?? 4)
-  }
-
-/** The connection reached an address that it was not sent to. */
-export class WrongPeer extends Error {}
 
 /** One connection. It is opened with the first call. */
 export class Connection {

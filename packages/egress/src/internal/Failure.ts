@@ -54,6 +54,12 @@ export class EgressFailed extends Data.TaggedError("EgressFailed")<{
   static of(reason: ExchangeReason, bounds: Bounds): EgressFailed {
     return new EgressFailed({ reason, message: sentences[reason](bounds) })
   }
+
+  /** The same for a connection over which no HTTP is spoken. */
+  static ofSocket(reason: ExchangeReason, bounds: Bounds): EgressFailed {
+    if (reason !== "protocol") return EgressFailed.of(reason, bounds)
+    return new EgressFailed({ reason, message: "What the server answers cannot be understood" })
+  }
 }
 
 const byCode: { readonly [code: string]: ExchangeReason } = {

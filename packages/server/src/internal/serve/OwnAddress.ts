@@ -51,6 +51,7 @@ export const layer = (address: Address, allow: ReadonlyArray<Exception>): Layer.
       Egress.of({
         request: (call) => guard.request({ ...call, url: resolveOwn(call.url, address) }),
         judge: (url) => guard.judge(resolveOwn(url, address)),
+        socket: guard.socket,
       }),
     ),
   ).pipe(Layer.provide(Outbound.layer([allowed(address), ...allow])))
