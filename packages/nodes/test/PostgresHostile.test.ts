@@ -125,7 +125,7 @@ describe("postgres_query, of a hostile server", () => {
           client.write(message("R", int32(10), "SCRAM-SHA-256\0\0"))
           client.once("data", (first: Buffer) => {
             const nonce = /r=([^,]+)$/.exec(first.toString())?.[1] ?? ""
-            const reply = `r=${nonce}server,s=${Buffer.from("salt").toString("base64")},i=2000000000`
+            const reply = `r=${nonce}server,s=c2FsdA==,i=2000000000`
             client.write(message("R", int32(11), reply))
           })
         })

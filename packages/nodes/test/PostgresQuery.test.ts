@@ -64,7 +64,8 @@ describe("postgres_query", () => {
 
   it.live("gives each type the JSON that loses nothing", () =>
     Effect.gen(function* () {
-      const statement = `SELECT 1::int4 AS int, 9007199254740993::int8 AS big, 0.1::numeric AS exact,
+      const statement = `SELECT 1::int4 AS int, 9007199254740993::int8 AS big,
+        0.1::numeric AS exact,
         1.5::float8 AS float, 'NaN'::float8 AS nan, true AS yes, NULL::text AS nothing,
         '{"a": [1]}'::jsonb AS json, '\\x00ff'::bytea AS bytes, '{1,NULL}'::int4[] AS ints,
         '{"a,b",NULL}'::text[] AS texts, '{9007199254740993}'::int8[] AS bigs,

@@ -423,21 +423,6 @@ export const outputNameLength = 128
 /** How long a node may let one call to another server take. */
 export const callSeconds = 60
 
-/** Characters of a host that a node connects to. */
-export const hostLength = 253
-
-/** Characters of the certificates that a node trusts, as PEM text. */
-export const certificatesLength = 65_536
-
-/** Characters of an SQL statement. */
-export const statementLength = 65_536
-
-/** Parameters of an SQL statement. */
-export const parametersPerQuery = 1_000
-
-/** Rows that an SQL statement may give. */
-export const rowsPerQuery = 10_000
-
 /** Entries of such an answer where nothing is asked for. */
 export const entriesPerPage = 100
 

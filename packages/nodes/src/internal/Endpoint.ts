@@ -2,14 +2,19 @@
  * Inputs of node types that connect to a server.
  */
 import { X509Certificate } from "node:crypto"
-import { callSeconds, certificatesLength, hostLength } from "@millrace/core/domain/Limits"
+import {
+  callSeconds,
+  certificatesLength,
+  highestPort,
+  hostLength,
+} from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 
 export const HostInput = Schema.String.annotate({
   description: "The server: a name or an address, and public.",
 }).check(Schema.isMinLength(1), Schema.isMaxLength(hostLength))
 
-export const PortInput = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))
+export const PortInput = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: highestPort }))
 
 export const TimeoutInput = Schema.Int.check(
   Schema.isBetween({ minimum: 1, maximum: callSeconds }),

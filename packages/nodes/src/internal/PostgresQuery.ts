@@ -8,6 +8,7 @@
  */
 import { Json, JsonObject } from "@millrace/core/domain/Json"
 import {
+  databaseNameLength,
   parametersPerQuery,
   rowsPerQuery,
   secretBytes,
@@ -33,14 +34,14 @@ const text = (most: number, description: string) =>
 const inputs = {
   host: HostInput,
   port: Schema.optionalKey(PortInput.annotate({ description: "Its port.", default: 5432 })),
-  database: text(128, "The name of the database."),
-  user: text(128, "Who signs in. Give it no more rights than it needs."),
+  database: text(databaseNameLength, "The name of the database."),
+  user: text(databaseNameLength, "Who signs in. Give it no more rights than it needs."),
   password: Schema.optionalKey(text(secretBytes, "The password; it may name a secret.")),
   tls: Schema.optionalKey(
     Schema.Literals(["verify", "off"]).annotate({
       description:
-        "verify: over TLS, and the server's certificate has to be good for its host. off: without " +
-        "TLS, only in networks that the operator allows.",
+        "verify: over TLS, and the server's certificate has to be good for its host. off: " +
+        "without TLS, only in networks that the operator allows.",
       default: "verify",
     }),
   ),

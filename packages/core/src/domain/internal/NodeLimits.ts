@@ -78,3 +78,24 @@ export const evaluationsWaiting = 10_000
 
 /** Redirects of one request that a node follows. */
 export const redirectsFollowed = 5
+
+/** Characters of a host that a node connects to. */
+export const hostLength = 253
+
+/** The highest port of a server. */
+export const highestPort = 65_535
+
+/** Characters of the names with which a node signs in to a database. */
+export const databaseNameLength = 128
+
+/** Characters of the certificates that a node trusts, as PEM text. */
+export const certificatesLength = 65_536
+
+/** Characters of an SQL statement. */
+export const statementLength = 65_536
+
+/** Parameters of an SQL statement. */
+export const parametersPerQuery = 1_000
+
+/** Rows that an SQL statement may give. */
+export const rowsPerQuery = 10_000

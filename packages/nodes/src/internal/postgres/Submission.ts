@@ -133,7 +133,8 @@ export class Submission {
   #bind(wire: Wire, types: ReadonlyArray<number>): void {
     const { maxRows, parameters } = this.#query
     if (types.length !== parameters.length) {
-      const message = `The statement has ${types.length} parameters, and ${parameters.length} are given`
+      const given = `${parameters.length} are given`
+      const message = `The statement has ${types.length} parameters, and ${given}`
       return this.#onEnd(failure(message))
     }
     wire.bind({ values: parameters.map((value, index) => toText(value, types[index] ?? 0)) })

@@ -40,7 +40,7 @@ const elements: ReadonlyMap<number, number> = new Map([
   [1115, types.timestamp],
   [1185, types.timestamptz],
   [3807, types.jsonb],
-  // Elements of these types stay texts: name, text, bpchar, varchar, date, time, int8, numeric, uuid.
+  // Texts stay: name, text, bpchar, varchar, date, time, int8, numeric, uuid.
   ...[1003, 1009, 1014, 1015, 1182, 1183, 1016, 1231, 2951].map((type) => [type, 0] as const),
 ])
 
