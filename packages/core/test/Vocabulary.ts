@@ -73,8 +73,8 @@ export const known: ReadonlyArray<string> = `
   meaning megabytes missing needs outline prelude reading root roots sandbox sandboxes script
   scripts shortened spelled suggestion surroundings
   arrival console encode encoded followed inputs journey late location moved redirects
-  array certificates endpoint highest fixed frames guarded parameter rows screen secure socket sockets
-  submission tls
+  array certificates endpoint highest fixed frames guarded parameter rows screen secure socket
+  sockets submission tls
   confined go mask may remove reseal seal secret user
 `
   .trim()
