@@ -68,7 +68,11 @@ const arrows: Readonly<Record<string, Row>> = {
     node: true,
   },
   webhooks: { packages: ["core", "egress"], libraries: ["effect"], node: true },
-  nodes: { packages: ["core", "egress"], libraries: ["effect", "pg"], node: true },
+  nodes: {
+    packages: ["core", "egress"],
+    libraries: ["effect", "csv-parse", "fast-xml-parser", "pg"],
+    node: true,
+  },
   api: { packages: ["core"], libraries: ["effect"], only: { core: "domain" } },
   http: { packages: ["core", "api"], libraries: ["effect"] },
   host: {

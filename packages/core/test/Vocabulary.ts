@@ -72,9 +72,9 @@ export const known: ReadonlyArray<string> = `
   bound evaluate evaluated evaluation evaluator expression filler global js keyword lex lexed
   meaning megabytes missing needs outline prelude reading root roots sandbox sandboxes script
   scripts shortened spelled suggestion surroundings
-  arrival console encode encoded followed inputs journey late location moved redirects
   array certificates endpoint highest fixed frames guarded parameter rows screen secure socket
   sockets submission tls
+  arrays arrival console encode encoded followed inputs journey late location moved redirects xml
   confined go mask may remove reseal seal secret user
 `
   .trim()

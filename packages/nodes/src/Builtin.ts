@@ -16,6 +16,7 @@ import { httpRequest } from "./internal/HttpRequest.ts"
 import { list } from "./internal/List.ts"
 import { merge } from "./internal/Merge.ts"
 import { note } from "./internal/Note.ts"
+import { parse } from "./internal/Parse.ts"
 import { postgresQuery } from "./internal/PostgresQuery.ts"
 import { request } from "./internal/Request.ts"
 import { response } from "./internal/Response.ts"
@@ -37,6 +38,7 @@ export const builtin = (
     transform,
     list,
     code,
+    parse,
     httpRequest,
     postgresQuery,
     note,

@@ -20,6 +20,7 @@ const keys = [
   "transform",
   "list",
   "code",
+  "parse",
   "http_request",
   "postgres_query",
   "note",
@@ -57,7 +58,7 @@ describe("Builtin.builtin", () => {
         const { inputs, outputs } = portsOf(settings({}))
         return inputs.has("input") && outputs.has("output")
       })
-    expect(both.map(({ key }) => key)).toEqual(["delay", "transform", "code"])
+    expect(both.map(({ key }) => key)).toEqual(["delay", "transform", "code", "parse"])
     for (const { key } of both) {
       const drawn = { id: "n", type: key, position: { x: 0, y: 0 }, data: { disabled: true } }
       const graph = compile({ nodes: [drawn], edges: [] }, lookup, {})

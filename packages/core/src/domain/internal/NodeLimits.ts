@@ -99,3 +99,18 @@ export const parametersPerQuery = 1_000
 
 /** Rows that an SQL statement may give. */
 export const rowsPerQuery = 10_000
+
+/** Characters of JSON or CSV that a node parses. */
+export const parsedLength = 4_194_304
+
+/** Characters of XML that a node parses, at once. */
+export const xmlLength = 131_072
+
+/** Elements within each other in XML. */
+export const xmlDepth = 100
+
+/** Names of elements that XML gives as arrays. */
+export const arraysPerXml = 100
+
+/** Rows of CSV, besides its header. */
+export const csvRows = 100_000
