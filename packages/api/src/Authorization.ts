@@ -1,8 +1,7 @@
 /**
- * The checks before every operation: the API key and its rate limits (specification, parts 5 and
- * 8), and the form of the request.
- *
- * Leaves out: how a key is checked; `@millrace/http` does that.
+ * What the API declares about the checks before every operation: the API key and its rate limits
+ * (specification, parts 5 and 8), and the form of the request. The OpenAPI document and the typed
+ * clients read it; `@millrace/http` does the checks.
  */
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
@@ -16,8 +15,8 @@ import {
 } from "./WireError.ts"
 
 /**
- * Admits a request by its bearer key, and counts it against the key's quota. Every answer to an
- * admitted or limited request carries `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
+ * A bearer key, against whose quota each request counts. Every answer to an admitted or limited
+ * request carries `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
  */
 export class Authorization extends HttpApiMiddleware.Service<Authorization>()(
   "@millrace/api/Authorization",
@@ -33,7 +32,7 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization>()(
   },
 ) {}
 
-/** Refuses a path, a query or headers of the wrong form, in one sentence. */
+/** The answer to a path, a query or headers of the wrong form: one sentence. */
 export class RequestForm extends HttpApiMiddleware.Service<RequestForm>()(
   "@millrace/api/RequestForm",
   { error: BadRequest },
