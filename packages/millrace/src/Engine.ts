@@ -46,6 +46,8 @@ import * as Webhook from "./Webhook.ts"
 import type { WorkflowBuilder } from "./WorkflowBuilder.ts"
 import { empty } from "./WorkflowBuilder.ts"
 
+type ModePrice = number | string
+
 /** The options of an engine. All have defaults. */
 export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   /** The store; in memory by default. */
@@ -67,9 +69,10 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   readonly lease?: Duration
   /**
    * What node types cost in credits, in the place of what they declare: by their `type`, a number,
-   * or an object with a number for each mode. A change holds for runs that start after it.
+   * an expression over the node's literals such as `"inputs.maxTokens * 0.001"`, or an object with
+   * one of them for each mode. A change holds for runs that start after it.
    */
-  readonly prices?: Readonly<Record<string, number | Readonly<Record<string, number>>>>
+  readonly prices?: Readonly<Record<string, ModePrice | Readonly<Record<string, ModePrice>>>>
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<Limits>
   /** What nodes and webhooks may call in addition to public addresses. */

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createEngine, defineNode, pglite } from "millrace"
 import { afterAll, describe, expect, it } from "vitest"
+import { z } from "zod"
 import { gate, refusal } from "./Sample.ts"
 
 const root = mkdtempSync(join(tmpdir(), "millrace-prices-"))
@@ -49,6 +50,33 @@ describe("createEngine({ prices })", () => {
     expect(await second.runs.wait(id)).toMatchObject({ estimatedCredits: 5, actualCredits: 5 })
     const next = await second.runs.start({ workflowId })
     expect(await next.wait()).toMatchObject({ estimatedCredits: 7, actualCredits: 7 })
+  })
+
+  it("computes a price from what a node says, and refuses a start that it cannot compute", async () => {
+    const page = defineNode({
+      type: "page",
+      inputs: { count: z.number() },
+      outputs: {},
+      run: () => ({}),
+    })
+    const prices = { page: "3 - (inputs.count ?? 10) * 0.5" }
+    await using engine = await createEngine({ nodes: [page], prices })
+    const priced = async (count: unknown) => {
+      const { id } = await engine.workflows.create({
+        name: "Pages",
+        nodes: [{ id: "a", type: "page", position: { x: 0, y: 0 }, data: { inputs: { count } } }],
+        edges: [],
+      })
+      return (await engine.runs.start({ workflowId: id })).wait()
+    }
+    expect(await priced(4)).toMatchObject({ estimatedCredits: 1, actualCredits: 1 })
+    expect((await refusal(priced(7))).message).toContain(
+      'Node "a": with these inputs the price of type page is no amount of credits',
+    )
+    // Nobody knows before the run what this will be.
+    expect((await refusal(priced("{{ values.count }}"))).message).toContain(
+      "is no amount of credits",
+    )
   })
 
   it("rejects prices that cannot be, with their place", async () => {

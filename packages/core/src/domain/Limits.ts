@@ -381,6 +381,9 @@ export const plainSecretLength = 20
 /** Hosts to which one secret may go. */
 export const hostsPerSecret = 20
 
+/** Characters of an expression for a price. */
+export const priceLength = 1_000
+
 /** Secrets that a new master key seals again at a time. */
 export const secretsPerReseal = 100
 

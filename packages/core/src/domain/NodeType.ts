@@ -131,7 +131,7 @@ export const estimateOf = (
   settings: NodeSettings,
   listed: MicroCredits | undefined,
 ): MicroCredits | undefined => {
-  if (listed !== undefined) return listed
+  if (listed !== undefined) return isAmount(listed) ? listed : undefined
   try {
     const estimate = type.estimate(settings)
     return isAmount(estimate) ? estimate : undefined

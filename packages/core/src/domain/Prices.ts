@@ -4,16 +4,23 @@
  * Guarantees: a run keeps the prices of its start, so a change holds for later runs only. Leaves
  * out: reading files.
  */
-import { Context, Schema } from "effect"
+import { Context, Result, Schema } from "effect"
 import type { MicroCredits } from "./Credits.ts"
-import { fromNumber, isAmount } from "./Credits.ts"
+import { fromNumber, isAmount, microPerCredit } from "./Credits.ts"
+import type { JsonObject } from "./Json.ts"
 import { mostCredits } from "./Limits.ts"
 import { nearest } from "./Nearest.ts"
 import type { NodeType } from "./NodeType.ts"
+import { creditsOf, readExpression } from "./PriceExpression.ts"
 import { quoted } from "./Quote.ts"
+import type { NodeSettings } from "./Workflow.ts"
 
-/** What one execution costs, in micro-credits: of any mode, or by mode. */
-const TypePrice = Schema.Union([Schema.Int, Schema.Record(Schema.String, Schema.Int)])
+/** What one execution costs: micro-credits, or an expression over its literals. */
+const ModePrice = Schema.Union([Schema.Int, Schema.String])
+type ModePrice = typeof ModePrice.Type
+
+/** The same of any mode, or by mode. */
+const TypePrice = Schema.Union([ModePrice, Schema.Record(Schema.String, ModePrice)])
 type TypePrice = typeof TypePrice.Type
 
 /** Prices by the keys of node types. What is not named costs what its type declares. */
@@ -33,17 +40,25 @@ export const CurrentPrices = Context.Reference<PriceList | undefined>(
   { defaultValue: () => undefined },
 )
 
-/** The price of a type in a mode; `undefined` if there is none. */
+const amountIn = (price: ModePrice, inputs: JsonObject): MicroCredits =>
+  typeof price === "number"
+    ? price
+    : Math.round((creditsOf(price, inputs) ?? Number.NaN) * microPerCredit)
+
+/**
+ * The price of a type with these settings, which may be no valid amount if it is an expression;
+ * `undefined` if there is none.
+ */
 export const priceOf = (
   prices: Prices | undefined,
   { key, modes }: Pick<NodeType, "key" | "modes">,
-  mode: string | undefined,
+  { inputs, mode }: Pick<NodeSettings, "inputs" | "mode">,
 ): MicroCredits | undefined => {
   if (prices === undefined || !Object.hasOwn(prices, key)) return undefined
   const price = prices[key]!
-  if (typeof price === "number") return price
+  if (typeof price !== "object") return amountIn(price, inputs)
   const inForce = mode ?? modes[0] ?? ""
-  return Object.hasOwn(price, inForce) ? price[inForce] : undefined
+  return Object.hasOwn(price, inForce) ? amountIn(price[inForce]!, inputs) : undefined
 }
 
 /** The prices of these types only; `undefined` if none of them has one. */
@@ -66,9 +81,12 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const range = `from 0 to ${mostCredits}`
 const expectedAmount = `expected a number of credits ${range}, of at most six decimals`
 
-const amountOf = (value: unknown): MicroCredits | undefined => {
+/** A price that was given as a number of credits or as an expression, or what is wrong with it. */
+const readPrice = (value: unknown): Result.Result<ModePrice, string> => {
+  if (typeof value === "string") return Result.map(readExpression(value), () => value)
   const amount = typeof value === "number" ? fromNumber(value) : Number.NaN
-  return isAmount(amount) && Object.is(value, Math.abs(Number(value))) ? amount : undefined
+  const isPrice = isAmount(amount) && Object.is(value, Math.abs(Number(value)))
+  return isPrice ? Result.succeed(amount) : Result.fail(expectedAmount)
 }
 
 const hintOf = (name: string, known: ReadonlyArray<string>): string => {
@@ -76,7 +94,7 @@ const hintOf = (name: string, known: ReadonlyArray<string>): string => {
   return near === undefined ? "" : `; did you mean ${quoted(near)}?`
 }
 
-/** The prices of one type's modes, in micro-credits. */
+/** The prices of one type's modes. */
 const readModes = (
   place: string,
   { modes }: NodeType,
@@ -84,20 +102,20 @@ const readModes = (
   problems: Array<string>,
 ): TypePrice => {
   if (modes.length === 0) problems.push(`${place}: the type has no modes; expected a number`)
-  const read = Object.entries(given).map(([mode, value]): [string, number] => {
-    const amount = amountOf(value)
+  const read = Object.entries(given).map(([mode, value]): [string, ModePrice] => {
+    const price = readPrice(value)
     const at = `${place}[${quoted(mode)}]`
     if (modes.length > 0 && !modes.includes(mode)) {
       problems.push(`${at}: the type has no such mode${hintOf(mode, modes)}`)
-    } else if (amount === undefined) problems.push(`${at}: ${expectedAmount}`)
-    return [mode, amount ?? 0]
+    } else if (Result.isFailure(price)) problems.push(`${at}: ${price.failure}`)
+    return [mode, Result.getOrElse(price, () => 0)]
   })
   return Object.fromEntries(read)
 }
 
 /**
- * Reads prices in credits, by the keys of these node types: a number, or an object with a number
- * for each mode.
+ * Reads prices in credits, by the keys of these node types: a number, an expression over a node's
+ * literals, or an object with one of them for each mode.
  */
 export const readPrices = (given: unknown, types: ReadonlyArray<NodeType>): ReadPrices => {
   if (!isObject(given)) {
@@ -114,11 +132,11 @@ export const readPrices = (given: unknown, types: ReadonlyArray<NodeType>): Read
     } else if (isObject(value)) {
       read.push([key, readModes(place, type, value, problems)])
     } else {
-      const amount = amountOf(value)
-      if (amount === undefined) {
+      const price = readPrice(value)
+      if (Result.isFailure(price)) {
         const orModes = type.modes.length === 0 ? "" : ", or an object with one for each mode"
-        problems.push(`${place}: ${expectedAmount}${orModes}`)
-      } else read.push([key, amount])
+        problems.push(`${place}: ${price.failure}${typeof value === "string" ? "" : orModes}`)
+      } else read.push([key, price.success])
     }
   }
   return { prices: Object.fromEntries(read), problems }

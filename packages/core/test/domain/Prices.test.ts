@@ -1,5 +1,6 @@
 // Prices that an operator sets for node types: how they are read, and which one holds.
 import { priceOf, pricesOf, readPrices } from "@millrace/core/domain/Prices"
+import type { JsonObject } from "@millrace/core/domain/Json"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -22,19 +23,27 @@ describe("Prices.readPrices", () => {
 
   it("refuses what is no amount, with its place", () => {
     const expected = "expected a number of credits from 0 to 1000000000, of at most six decimals"
-    for (const wrong of [-1, -0, Number.NaN, Infinity, 1e10, 0.0000001, "1", null, [1]]) {
+    for (const wrong of [-1, -0, Number.NaN, Infinity, 1e10, 0.0000001, null, [1]]) {
       assert.deepStrictEqual(problemsOf({ echo: wrong }), [`["echo"]: ${expected}`], String(wrong))
       assert.deepStrictEqual(problemsOf({ search: { deep: wrong } }), [
         `["search"]["deep"]: ${expected}`,
       ])
     }
-    assert.deepStrictEqual(problemsOf({ search: "1" }), [
+    assert.deepStrictEqual(problemsOf({ search: -1 }), [
       `["search"]: ${expected}, or an object with one for each mode`,
     ])
     for (const wrong of [null, [], 1, "x"]) {
       const expectedList = "expected an object with a price for each node type"
       assert.deepStrictEqual(problemsOf(wrong), [expectedList])
     }
+  })
+
+  it("refuses an expression that cannot be read, with its column", () => {
+    const operand = "expected a number, inputs, min, max, round, ceil, floor"
+    assert.deepStrictEqual(problemsOf({ echo: "1 +", search: { deep: "input.a" } }), [
+      `["echo"]: column 4: ${operand}, got the end`,
+      `["search"]["deep"]: column 1: ${operand}, got "input"`,
+    ])
   })
 
   it("refuses an unknown type or mode, with the nearest name", () => {
@@ -47,20 +56,31 @@ describe("Prices.readPrices", () => {
   })
 })
 
+const inMode = (mode?: string, inputs: JsonObject = {}) => ({ mode, inputs })
+
 describe("Prices.priceOf", () => {
   const { prices } = readPrices({ echo: 1, search: { quick: 2 } }, types)
   const [search, echo] = types as [(typeof types)[0], (typeof types)[0]]
 
   it("is that of the mode in force, the default one if none is set", () => {
-    assert.strictEqual(priceOf(prices, search, undefined), 2_000_000)
-    assert.strictEqual(priceOf(prices, search, "quick"), 2_000_000)
-    assert.strictEqual(priceOf(prices, echo, undefined), 1_000_000)
+    assert.strictEqual(priceOf(prices, search, inMode()), 2_000_000)
+    assert.strictEqual(priceOf(prices, search, inMode("quick")), 2_000_000)
+    assert.strictEqual(priceOf(prices, echo, inMode()), 1_000_000)
+  })
+
+  it("is computed from the literals, rounded to a millionth of a credit", () => {
+    const given = { search: { deep: "1 + inputs.pages * 0.1" }, echo: "inputs.text.length / 3" }
+    const read = readPrices(given, types)
+    assert.deepStrictEqual(read.problems, [])
+    assert.strictEqual(priceOf(read.prices, search, inMode("deep", { pages: 3 })), 1_300_000)
+    assert.strictEqual(priceOf(read.prices, echo, inMode("", { text: "abcd" })), 1_333_333)
+    assert.isNaN(priceOf(read.prices, echo, inMode("", { text: 1 })))
   })
 
   it("is none for a type, a mode or a list that is not there", () => {
-    assert.isUndefined(priceOf(prices, search, "deep"))
-    assert.isUndefined(priceOf(prices, typed("toString"), undefined))
-    assert.isUndefined(priceOf(undefined, echo, undefined))
+    assert.isUndefined(priceOf(prices, search, inMode("deep")))
+    assert.isUndefined(priceOf(prices, typed("toString"), inMode()))
+    assert.isUndefined(priceOf(undefined, echo, inMode()))
   })
 })
 

@@ -17,8 +17,10 @@ const describe =
   (type: NodeType): WireNodeType => {
     const settings = settingsOf({ id: type.key, type: type.key, position: { x: 0, y: 0 } })
     const ports = type.portsOf(settings)
-    const estimateIn = (mode: string | undefined) =>
-      estimateOf(type, { ...settings, mode }, priceOf(prices, type, mode)) ?? null
+    const estimateIn = (mode: string | undefined) => {
+      const chosen = { ...settings, mode }
+      return estimateOf(type, chosen, priceOf(prices, type, chosen)) ?? null
+    }
     const { category, description, effects, example = null, key } = type
     const { modes, name, origin = "application", version } = type
     return {

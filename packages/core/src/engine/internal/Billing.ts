@@ -83,7 +83,7 @@ export const expectedOf = ({
   let sum = 0
   for (const index of running.keys()) {
     const { settings, type } = graph.nodes[index]!
-    const listed = priceOf(definition.settings.prices, type, settings.mode)
+    const listed = priceOf(definition.settings.prices, type, settings)
     const estimate = estimateOf(type, settings, listed) ?? 0
     sum += Math.max(0, estimate - (leftovers.get(index)?.credits ?? 0))
   }

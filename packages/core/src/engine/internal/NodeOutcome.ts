@@ -55,7 +55,7 @@ const costOf = (
   { _tag }: AttemptOutcome,
 ): MicroCredits => {
   if (_tag !== "Completed") return 0
-  const listed = priceOf(definition.settings.prices, type, settings.mode)
+  const listed = priceOf(definition.settings.prices, type, settings)
   return estimateOf(type, settings, listed) ?? 0
 }
 

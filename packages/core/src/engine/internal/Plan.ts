@@ -73,12 +73,16 @@ const estimateOf = (
   let sum = 0
   for (const node of graph.nodes.filter(willExecute)) {
     const { settings, type } = node
-    const credits = estimateOfNode(type, settings, priceOf(listed, type, settings.mode))
+    const price = priceOf(listed, type, settings)
+    const credits = estimateOfNode(type, settings, price)
     if (credits !== undefined) {
       sum += credits
       prices.push({ nodeId: node.id, nodeType: node.node.type, credits })
     } else {
-      const why = `type ${node.type.key} gives no valid estimate of credits`
+      const why =
+        price === undefined
+          ? `type ${type.key} gives no valid estimate of credits`
+          : `with these inputs the price of type ${type.key} is no amount of credits`
       problems.push({ nodeId: node.id, message: `Node ${quoted(node.id)}: ${why}` })
     }
   }

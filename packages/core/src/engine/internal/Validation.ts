@@ -51,7 +51,7 @@ const outlinesOf = (
     return {
       nodeId: node.id,
       ports,
-      credits: estimateOf(type, settings, priceOf(prices, type, settings.mode)) ?? null,
+      credits: estimateOf(type, settings, priceOf(prices, type, settings)) ?? null,
       names: [
         ...before.map((each) => spelled(around.ids[each]!)),
         ...(hasInput ? [defaultInput] : []),
