@@ -139,7 +139,7 @@ class Reader {
 
   #single(): Part {
     const { kind, text } = this.#peek()
-    if (this.#takes("-") !== undefined) return applied((value) => -value!, [this.#single()])
+    if (this.#takes("-") !== undefined) return applied((value) => -value, [this.#single()])
     if (this.#takes("(") !== undefined) {
       const part = this.#choice()
       this.#expect(")")
