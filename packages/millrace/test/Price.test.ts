@@ -52,7 +52,7 @@ describe("createEngine({ prices })", () => {
     expect(await next.wait()).toMatchObject({ estimatedCredits: 7, actualCredits: 7 })
   })
 
-  it("computes a price from what a node says, and refuses a start that it cannot compute", async () => {
+  it("computes a price from literals, and refuses a start for which there is none", async () => {
     const page = defineNode({
       type: "page",
       inputs: { count: z.number() },
