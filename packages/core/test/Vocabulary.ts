@@ -73,7 +73,7 @@ export const known: ReadonlyArray<string> = `
   meaning megabytes missing needs outline prelude reading root roots sandbox sandboxes script
   scripts shortened spelled suggestion surroundings
   array certificates endpoint highest fixed frames guarded parameter rows screen secure socket
-  sockets submission tls
+  sockets submission tls llm model strict tokens levels steps prompt email mail mailbox subject deliver
   arrays arrival console encode encoded followed inputs journey late location moved redirects xml
   confined go mask may remove reseal seal secret user
 `

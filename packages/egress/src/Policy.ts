@@ -62,13 +62,13 @@ export const httpsOnly: Policy = {
   calls: null,
 }
 
-/** The policy for nodes that call the web: http, too, and a minute for each call. */
+/** The policy for nodes that call the web: http, too, and five minutes for each call. */
 export const openWeb: Policy = {
   ...httpsOnly,
   protocols: ["http:", "https:"],
   ports: [80, 443, 8080, 8443],
   sockets: { "smtp:": [25, 465, 587, 2525], "postgres:": [5432, 6543] },
-  timeoutMillis: 60_000,
+  timeoutMillis: 300_000,
 }
 
 /** How many characters a URL may have. */

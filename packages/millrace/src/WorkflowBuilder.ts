@@ -27,6 +27,7 @@ export type BuiltinType =
   | "fail"
   | "http_request"
   | "postgres_query"
+  | "llm"
   | "note"
 
 type Types = ReadonlyArray<NodeType>

@@ -14,6 +14,7 @@ import { delay } from "./Delay.ts"
 import { fail } from "./internal/Fail.ts"
 import { httpRequest } from "./internal/HttpRequest.ts"
 import { list } from "./internal/List.ts"
+import { llm } from "./internal/Llm.ts"
 import { merge } from "./internal/Merge.ts"
 import { note } from "./internal/Note.ts"
 import { parse } from "./internal/Parse.ts"
@@ -41,6 +42,7 @@ export const builtin = (
     parse,
     httpRequest,
     postgresQuery,
+    llm,
     note,
   ] as const
 ).map(withOrigin("built-in"))

@@ -23,6 +23,7 @@ const keys = [
   "parse",
   "http_request",
   "postgres_query",
+  "llm",
   "note",
 ]
 
@@ -72,7 +73,7 @@ describe("Builtin.builtin", () => {
   })
 
   // Other servers are not called, one that fails puts nothing out, and code needs an evaluator.
-  const silent = ["fail", "http_request", "postgres_query", "code"]
+  const silent = ["fail", "http_request", "postgres_query", "llm", "code"]
   const shown = builtin.filter(({ type }) => !silent.includes(type.key))
 
   it.effect.each(shown)("shows an example of $type.key that is true", (executable) =>

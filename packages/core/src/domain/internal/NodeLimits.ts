@@ -114,3 +114,24 @@ export const arraysPerXml = 100
 
 /** Rows of CSV, besides its header. */
 export const csvRows = 100_000
+
+/** How long one call of a language model may take. */
+export const modelSeconds = 300
+
+/** Characters of the name of a language model. */
+export const modelNameLength = 200
+
+/** Messages of one question to a language model. */
+export const messagesPerPrompt = 1_000
+
+/** Characters of one question to a language model. */
+export const promptLength = 1_048_576
+
+/** Tokens of one answer of a language model. */
+export const tokensPerAnswer = 131_072
+
+/** Levels of the schema of an answer. */
+export const schemaLevels = 64
+
+/** Steps in which an answer is compared with its schema. */
+export const stepsPerAnswer = 200_000

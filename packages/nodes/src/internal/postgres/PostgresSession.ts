@@ -10,6 +10,7 @@ import type { Json } from "@millrace/core/domain/Json"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
 import type { EgressFailed, OpenSocket } from "@millrace/egress/Egress"
 import { Effect } from "effect"
+import { shown } from "../Shown.ts"
 import { Frames } from "./Frames.ts"
 import type { Query, QueryResult } from "./Submission.ts"
 import { Submission } from "./Submission.ts"
@@ -124,13 +125,6 @@ const isOfServer = (error: unknown): error is Error & { readonly code: string } 
 
 /** Connections, conflicts with others, and a server that is full, starting or stopping. */
 const passing = /^(?:08|40|53|55P03|57)/
-
-const shownLength = 500
-
-const shown = (text: string): string =>
-  Array.from(text.replace(/[\s\p{Cc}]+/gu, " "))
-    .slice(0, shownLength)
-    .join("")
 
 const failureOf = (error: unknown): NodeError => {
   if (error instanceof NodeError) return error
