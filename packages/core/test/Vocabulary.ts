@@ -73,7 +73,8 @@ export const known: ReadonlyArray<string> = `
   meaning megabytes missing needs outline prelude reading root roots sandbox sandboxes script
   scripts shortened spelled suggestion surroundings
   array certificates endpoint highest fixed frames guarded parameter rows screen secure socket
-  sockets submission tls llm model strict tokens levels steps prompt email mail mailbox subject deliver
+  sockets submission tls llm model strict tokens levels steps prompt
+  deliver email mail mailbox ports subject
   arrays arrival console encode encoded followed inputs journey late location moved redirects xml
   confined go mask may remove reseal seal secret user
 `

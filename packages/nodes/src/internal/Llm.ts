@@ -2,8 +2,8 @@
  * The llm node: asks a language model, at any endpoint of the OpenAI form of chat completions.
  *
  * Guarantees: the call goes through the egress guard and follows no redirect. Tokens, bytes and
- * time are bounded. With a schema, an answer that does not fit it fails the node. Leaves out: streams,
- * tools and pictures.
+ * time are bounded. With a schema, an answer that does not fit it fails the node. Leaves out:
+ * streams, tools and pictures.
  */
 import type { Json as JsonValue, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject, Json } from "@millrace/core/domain/Json"
