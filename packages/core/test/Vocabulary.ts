@@ -77,6 +77,7 @@ export const known: ReadonlyArray<string> = `
   deliver email mail mailbox ports subject
   arrays arrival console encode encoded followed inputs journey late location moved redirects xml
   confined go mask may remove reseal seal secret user
+  any hangs mock process real task testing virtual
 `
   .trim()
   .split(/\s+/)

@@ -37,6 +37,9 @@ import { Effect, Exit, Layer, type Redacted, Scope } from "effect"
 import { createHash } from "node:crypto"
 import * as NodeDigest from "./internal/NodeDigest.ts"
 
+/** JavaScript expressions in QuickJS, on threads that end with the layer. */
+export const evaluator: Layer.Layer<never> = QuickJs.layer
+
 /** How webhooks are delivered. */
 export interface WebhookOptions<E = never> {
   /**
@@ -57,6 +60,8 @@ export interface HostOptions<E = never> {
   readonly nodes: Layer.Layer<NodeTypes, never, Egress>
   /** The guard for calls that nodes make. */
   readonly egress: Layer.Layer<Egress>
+  /** What computes JavaScript expressions; QuickJS by default. */
+  readonly evaluator?: Layer.Layer<never> | undefined
   /** A text: nothing is delivered, and a start with a webhook is refused with this text. */
   readonly webhooks: WebhookOptions<E> | string
   /** What node types cost, in the place of what they declare; what `readPrices` returns. */
@@ -116,7 +121,7 @@ const dispatcherOptions = (own: Partial<DispatcherOptions> | undefined) =>
     }),
   )
 
-type Parts = Pick<HostOptions, "egress" | "nodes">
+type Parts = Pick<HostOptions, "egress" | "evaluator" | "nodes">
 
 type OpenVault = Layer.Layer<Vault>
 
@@ -126,11 +131,15 @@ interface Delivery extends Pick<WebhookOptions, "dispatcher"> {
 }
 
 /** The engine without a dispatcher, over stores that are open. */
-const engineLayer = ({ egress, nodes }: Parts, delivery: Delivery | string, vault: OpenVault) => {
+const engineLayer = (
+  { egress, evaluator: computing = evaluator, nodes }: Parts,
+  delivery: Delivery | string,
+  vault: OpenVault,
+) => {
   const executing = Engine.layer.pipe(
     Layer.provideMerge(Layer.provide(nodes, egress)),
     Layer.provide(NodeDigest.layer),
-    Layer.provide(QuickJs.layer),
+    Layer.provide(computing),
   )
   if (typeof delivery === "string") {
     return Layer.provide(executing, [WebhookTargets.layerRefusing(delivery), vault])

@@ -10,17 +10,22 @@ import { millisOf } from "@millrace/api/Duration"
 import { invalid } from "@millrace/api/MillraceError"
 import type { Client } from "@millrace/api/PromiseClient"
 import { clientOver } from "@millrace/api/PromiseClient"
+import type { Transport } from "@millrace/api/Transport"
 import { Account } from "@millrace/core/domain/Account"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Limits } from "@millrace/core/domain/Limits"
 import { defaultLimits, limitNames, limits, problemOfLimit } from "@millrace/core/domain/Limits"
 import { unknownFields } from "@millrace/core/domain/Nearest"
 import { readPrices } from "@millrace/core/domain/Prices"
+import type { Stores } from "@millrace/core/engine/Engine"
 import { Keys as CoreKeys } from "@millrace/core/engine/Keys"
+import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { isCidr } from "@millrace/egress/Address"
 import * as Host from "@millrace/host/Host"
+import type { EngineThreads } from "@millrace/host/Threads"
 import * as Threads from "@millrace/host/Threads"
 import * as DirectTransport from "@millrace/http/DirectTransport"
 import type { Handler } from "@millrace/http/WebHandler"
@@ -114,7 +119,7 @@ const optionNames: { readonly [K in keyof EngineOptions<ReadonlyArray<NodeType>>
 }
 
 /** The node types of an engine with these options. */
-const typesOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
+export const typesOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
   const own = (options.nodes ?? []).map(({ executable }) => executable)
   return [...(options.builtin === false ? [] : Builtin.builtin), ...own].map(({ type }) => type)
 }
@@ -126,7 +131,13 @@ const given = (of: object): ReadonlyArray<string> =>
  * Refuses unknown options, because a misspelt one would have no effect, and limits that allow
  * nothing.
  */
-const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => {
+export const checkOptions = (
+  options: EngineOptions<ReadonlyArray<NodeType>>,
+  { beside, caller }: { readonly caller: string; readonly beside: ReadonlyArray<string> } = {
+    caller: "createEngine",
+    beside: [],
+  },
+): void => {
   const bounds = options.limits ?? {}
   const ofValues = limitNames.flatMap((name) => {
     const value = bounds[name]
@@ -143,7 +154,7 @@ const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => 
   ]
   const ofWebhooks = unknownFields(given(webhooks === false ? {} : (webhooks ?? {})), ["masterKey"])
   const clauses = [
-    ...unknownFields(given(options), Object.keys(optionNames)),
+    ...unknownFields(given(options), [...Object.keys(optionNames), ...beside]),
     ...ofLimits.map((clause) => `limits: ${clause}`),
     ...ofEgress.map((clause) => `egress: ${clause}`),
     ...readPrices(options.prices ?? {}, typesOf(options)).problems.map(
@@ -153,11 +164,11 @@ const checkOptions = (options: EngineOptions<ReadonlyArray<NodeType>>): void => 
     ...Webhook.problemsOf(webhooks, options.store ?? memory()),
   ]
   if (clauses.length === 0) return
-  throw invalid(`createEngine: ${clauses.join("; ")}`)
+  throw invalid(`${caller}: ${clauses.join("; ")}`)
 }
 
 /** Refuses an engine on a handler thread, which imports the module only for its node types. */
-const checkThread = (): void => {
+export const checkThread = (): void => {
   if (!Threads.isHandlerThread()) return
   const message =
     "createEngine: was called while a thread imported the module of a blocking node type: " +
@@ -189,7 +200,8 @@ export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeTy
 
 class Mount extends Context.Service<Mount, Handler>()("millrace/Mount") {}
 
-type Services = Host.EngineServices | DirectTransport.Operations | Mount
+/** The services that an engine calls. */
+export type Services = Host.EngineServices | DirectTransport.Operations | Mount
 
 const stderr = Logger.withConsoleError(Logger.formatLogFmt)
 
@@ -198,16 +210,35 @@ const warnings: Logger.Logger<unknown, void> = Logger.make((entry) => {
   if (LogLevel.isGreaterThanOrEqualTo(entry.logLevel, "Warn")) stderr.log(entry)
 })
 
-const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
-  const own = (options.nodes ?? []).map((type) => type.executable)
-  const types = NodeTypes.layer(...(options.builtin === false ? [] : Builtin.builtin), ...own)
+/** What an engine of a test has in the place of the usual parts. */
+export interface EngineParts {
+  readonly stores: Layer.Layer<Stores>
+  readonly threads: Layer.Layer<EngineThreads>
+  readonly evaluator: Layer.Layer<never>
+  /** References that the handlers and timers of runs find. */
+  readonly ofRuns: Layer.Layer<never>
+  readonly runner: Partial<RunnerOptions>
+  /** The node type to execute in the place of one. */
+  readonly standIn: <E extends Executable<unknown>>(usual: E) => E
+}
+
+/** All services of an engine with these options. */
+export const layerOf = (
+  options: EngineOptions<ReadonlyArray<NodeType>>,
+  parts: Partial<EngineParts> = {},
+) => {
+  const { ofRuns = Layer.empty, standIn = (usual) => usual, threads = Threads.layer } = parts
+  const own = (options.nodes ?? []).map((type) => standIn(type.executable))
+  const builtin = options.builtin === false ? [] : Builtin.builtin.map((each) => standIn(each))
+  const types = NodeTypes.layer(...builtin, ...own)
   const { egress: { allow = [] } = {}, grace, lease, prices, webhooks } = options
   const bounds = options.limits ?? {}
   const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
   const store = options.store ?? memory()
   const host = Host.layer<Refusal>({
-    stores: store.layer,
-    nodes: Layer.provide(types, [Threads.layer, Builtin.layerServices]),
+    stores: parts.stores ?? store.layer,
+    nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns]),
+    evaluator: parts.evaluator,
     egress: Outbound.layer(allow),
     webhooks: Webhook.deliveryOf(webhooks, store, allow) ?? Webhook.sentenceWithout(webhooks),
     ...(prices === undefined ? {} : { prices: readPrices(prices, typesOf(options)).prices }),
@@ -215,6 +246,7 @@ const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
     runner: {
       ...(grace === undefined ? {} : { graceMillis: millisOf(grace, "grace") }),
       ...(lease === undefined ? {} : { leaseMillis: millisOf(lease, "lease") }),
+      ...parts.runner,
     },
   })
   const mount = Layer.effect(Mount, makeHandler({ basePath: options.basePath }))
@@ -226,7 +258,8 @@ const layerOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
 
 const readName = reader(Account.fields.name, "account")
 
-const accountOf = Effect.fnUntraced(function* (wanted: string | undefined) {
+/** The id of the account with this name, which is made if it is missing. */
+export const accountOf = Effect.fnUntraced(function* (wanted: string | undefined) {
   const store = yield* KeyStore
   const keys = yield* CoreKeys
   const accounts = yield* store.listAccounts
@@ -238,11 +271,13 @@ const accountOf = Effect.fnUntraced(function* (wanted: string | undefined) {
 const answerClosed = (): Response =>
   Response.json({ error: "The engine is closed" }, { status: 503 })
 
-const engineOf = <N extends ReadonlyArray<NodeType>>(
+/** The engine over its services. */
+export const engineOf = <N extends ReadonlyArray<NodeType>>(
   runtime: Runtime<Services>,
   account: AccountId,
+  transport: Transport = DirectTransport.make(account, runtime.callUntil),
 ): Engine<N> => ({
-  ...clientOver(DirectTransport.make(account, runtime.callUntil)),
+  ...clientOver(transport),
   keys: Key.make(runtime, account),
   credits: Credit.make(runtime, account),
   secrets: Secret.make(runtime, account),

@@ -189,7 +189,9 @@ const make = Effect.gen(function* () {
     ),
   )
   yield* Effect.addFinalizer(() => scheduler.drain(options.graceMillis))
-  yield* Effect.forkScoped(Effect.forever(watching(scheduler, clock)))
+  if (Number.isFinite(options.lagMillis)) {
+    yield* Effect.forkScoped(Effect.forever(watching(scheduler, clock)))
+  }
   const isHeard = () => wakeups?.isHeard() ?? false
   const renewed = (at: number) => void (lease.renewedAt = at)
   const needs = { id, store, types, scheduler, clock, options, caps, room, isHeard, renewed }

@@ -13,7 +13,10 @@ export interface RunnerOptions {
   readonly claimLimit: number
   /** How long nodes in progress may go on after the runner was told to stop. */
   readonly graceMillis: number
-  /** A process whose timers fire later than this is overloaded and claims nothing. */
+  /**
+   * A process whose timers fire later than this is overloaded and claims nothing. `Infinity`: no
+   * process is, and none reports that its event loop was blocked.
+   */
   readonly lagMillis: number
 }
 

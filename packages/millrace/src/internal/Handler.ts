@@ -217,7 +217,13 @@ const typeOf = (options: AnyOptions, ports: Ports): NodeType => {
 }
 
 /** Any declaration, without its types, which matter only where a node type is declared. */
-type AnyOptions = NodeOptions<string, PortSchemas, PortSchemas, string>
+export type AnyOptions = NodeOptions<string, PortSchemas, PortSchemas, string>
+
+const declarations = new WeakMap<object, AnyOptions>()
+
+/** What a node type was declared with, if this copy of the package has declared it. */
+export const declarationOf = (executable: Executable<unknown>): AnyOptions | undefined =>
+  declarations.get(executable)
 
 /** Makes a declaration executable. */
 export const executableOf = <
@@ -231,30 +237,49 @@ export const executableOf = <
   const options = declaration as unknown as AnyOptions
   const { blocking, type } = options
   const local = localExecutable(options)
-  if (blocking === undefined) return local
-  if (isModule(blocking)) return onThread(local, blocking)
+  if (blocking === undefined || isModule(blocking)) {
+    const executable = blocking === undefined ? local : onThread(local, blocking)
+    declarations.set(executable, options)
+    return executable
+  }
   const expected = "expected import.meta.url of the module that exports the node type"
   throw new TypeError(`Node type "${type}": blocking: ${expected}`)
 }
 
-const localExecutable = (options: AnyOptions): Executable => {
+/** A handler without its types. */
+export type AnyHandler = (context: NodeContext<PortSchemas, string>) => unknown
+
+/** Calls a handler between two functions that read its inputs and write its outputs. */
+export const runnerOf =
+  (
+    read: (given: JsonObject) => Awaitable<JsonObject>,
+    handler: AnyHandler,
+    write: (returned: unknown) => Awaitable<JsonObject>,
+  ): Executable["run"] =>
+  (given, _, current) => {
+    const cancelation = new Cancelation()
+    const call = (inputs: JsonObject) =>
+      current.watched(() => handler(contextOf(current, inputs, cancelation)))
+    try {
+      const output = andThen(andThen(read(given), call), write)
+      return isPromise(output) ? settled(output, current, cancelation) : Exit.succeed(output)
+    } catch (error) {
+      return Exit.fail(failureOf(current, error))
+    }
+  }
+
+/** Executes a declaration in the event loop, whatever it says about threads. */
+export const localExecutable = (options: AnyOptions): Executable => {
   const inputs = portMap(options.type, options.inputs)
   const outputs = portMap(options.type, options.outputs)
   return {
     [mark]: form,
     type: typeOf(options, portsOf(inputs, outputs, options)),
-    run: (given, _, current) => {
-      const cancelation = new Cancelation()
-      const call = (read: JsonObject) =>
-        current.watched(() => options.run(contextOf(current, read, cancelation)))
-      try {
-        const returned = andThen(through(inputs, given, "read"), call)
-        const output = andThen(returned, (values) => written(outputs, values))
-        return isPromise(output) ? settled(output, current, cancelation) : Exit.succeed(output)
-      } catch (error) {
-        return Exit.fail(failureOf(current, error))
-      }
-    },
+    run: runnerOf(
+      (given) => through(inputs, given, "read"),
+      options.run,
+      (values) => written(outputs, values),
+    ),
   }
 }
 

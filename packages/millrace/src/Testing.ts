@@ -1,0 +1,16 @@
+/**
+ * Tests of workflows: `import { testEngine } from "millrace/testing"`.
+ *
+ * Guarantees: works in every test framework, without configuration.
+ */
+export { fails, gives, hangs } from "./internal/testing/Mock.ts"
+export type { Call, Script } from "./internal/testing/Mock.ts"
+export { testEngine } from "./internal/testing/TestEngine.ts"
+export type {
+  BuiltinMock,
+  Mock,
+  Mocks,
+  TestClock,
+  TestEngine,
+  TestOptions,
+} from "./internal/testing/TestEngine.ts"

@@ -1,0 +1,112 @@
+/**
+ * What is still to be done in the stores of a test engine, and when.
+ *
+ * Leaves out: the timers of the living process.
+ */
+import type { AccountId, RunnerId } from "@millrace/core/domain/Id"
+import type { Page, PagePosition } from "@millrace/core/domain/Page"
+import type { Run } from "@millrace/core/domain/Run"
+import { never } from "@millrace/core/domain/Timestamp"
+import type { Stores } from "@millrace/core/engine/Engine"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
+import { Context, type Effect, Option } from "effect"
+import type { InProgress } from "./InProgress.ts"
+
+/** What to look at. */
+export interface OpenWorkRequest {
+  readonly stores: Context.Context<Stores>
+  readonly account: AccountId
+  readonly read: <A, E>(effect: Effect.Effect<A, E>) => A
+  readonly now: number
+  /** The living process, if there is one. */
+  readonly runner: RunnerId | undefined
+  readonly inProgress: InProgress | undefined
+  /** When the leases of dead processes run out. */
+  readonly leases: ReadonlyMap<RunnerId, number>
+  readonly deliveriesFreeAt: number
+}
+
+/** What is to be done. */
+export interface OpenWork {
+  /** True if every run and every delivery has ended. */
+  readonly isOver: boolean
+  /** When something is to be done, in any order. A moment may have passed. */
+  readonly moments: ReadonlyArray<number>
+  /** Changes whenever a run or a delivery does. */
+  readonly state: string
+  /** Why nothing goes on, where nothing does. */
+  readonly sentence: () => string
+}
+
+const pageLength = 1_000
+
+/** All items of a listing. */
+const all = <A>(list: (after: PagePosition | undefined) => Page<A>): ReadonlyArray<A> => {
+  const items: Array<A> = []
+  let after: PagePosition | undefined
+  do {
+    const page = list(after)
+    items.push(...page.items)
+    after = page.next
+  } while (after !== undefined)
+  return items
+}
+
+const momentOf = (run: Run, { leases, now, runner }: OpenWorkRequest): ReadonlyArray<number> => {
+  if (run.dueAt !== null) return run.dueAt === never ? [] : [run.dueAt]
+  if (run.owner === null) return [now]
+  if (run.owner === runner) return []
+  return [leases.get(run.owner) ?? now]
+}
+
+/** What a run waits for, as a clause. */
+const reasonOf = (
+  run: Run,
+  { account, inProgress, read, runner, stores }: OpenWorkRequest,
+): string => {
+  const record = Option.getOrUndefined(read(Context.get(stores, RunStore).find(account, run.id)))
+  const name = `run ${run.id} of "${run.workflowName}"`
+  if (runner === undefined) return `${name} is ${run.status}, and no process executes it`
+  const running = inProgress?.nodes.filter(({ runId }) => runId === run.id) ?? []
+  if (running.length > 0) {
+    const nodes = running.map(({ nodeId, nodeType }) => `node "${nodeId}" (${nodeType})`).join(", ")
+    return `${name}: ${nodes} has not ended, and nothing ends it: give it a timeout, or a mock`
+  }
+  const waits = run.waiting.flatMap(({ for: message, due, ordinal }) => {
+    if (message === undefined || due !== never) return []
+    const node = record?.definition.nodes[ordinal]?.id ?? String(ordinal)
+    return [`node "${node}" waits for the message "${message}", which no clock brings`]
+  })
+  if (waits.length > 0) return `${name}: ${waits.join(", ")}`
+  return run.status === "QUEUED"
+    ? `${name} stays QUEUED: this engine may not know a node type of it, or a cap holds it back`
+    : `${name} does not go on`
+}
+
+/** What is to be done in the stores of an engine, for its account. */
+export const openWork = (request: OpenWorkRequest): OpenWork => {
+  const { account, deliveriesFreeAt, read, stores } = request
+  const runStore = Context.get(stores, RunStore)
+  const webhookStore = Context.get(stores, WebhookStore)
+  const runs = (["QUEUED", "RUNNING"] as const).flatMap((status) =>
+    all((after) => read(runStore.list({ account, status, after, limit: pageLength }))),
+  )
+  const deliveries = all((after) =>
+    read(webhookStore.list({ account, state: "PENDING", after, limit: pageLength })),
+  )
+  const ofDeliveries = deliveries.map(({ nextAttemptAt }) => nextAttemptAt ?? deliveriesFreeAt)
+  return {
+    isOver: runs.length === 0 && deliveries.length === 0,
+    moments: [...runs.flatMap((run) => momentOf(run, request)), ...ofDeliveries],
+    state: [
+      ...runs.map(({ fence, id, revision }) => `${id} ${revision} ${fence}`),
+      ...deliveries.map(({ attempts, id }) => `${id} ${attempts}`),
+    ].join(),
+    sentence: () => {
+      const [run] = runs
+      if (run !== undefined) return `runToEnd: ${reasonOf(run, request)}`
+      return `runToEnd: ${deliveries.length} deliveries do not go on`
+    },
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * An engine for tests: in memory, on a virtual clock, with mocks in the place of handlers, and with
+ * processes that can crash.
+ *
+ * Guarantees: everything but the time and the mocks is the engine as it is. Engines in one process
+ * share nothing. It works beside the fake timers of a test framework, and needs none.
+ */
+import type { Duration } from "@millrace/api/Duration"
+import { millisOf } from "@millrace/api/Duration"
+import { invalid } from "@millrace/api/MillraceError"
+import type { Transport } from "@millrace/api/Transport"
+import type { AccountId } from "@millrace/core/domain/Id"
+import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
+import { unknownFields } from "@millrace/core/domain/Nearest"
+import type { Stores } from "@millrace/core/engine/Engine"
+import * as Host from "@millrace/host/Host"
+import type { EngineThreads } from "@millrace/host/Threads"
+import * as Threads from "@millrace/host/Threads"
+import * as DirectTransport from "@millrace/http/DirectTransport"
+import * as Memory from "@millrace/memory/Stores"
+import * as MasterVault from "@millrace/webhooks/MasterVault"
+import type { Context } from "effect"
+import { Clock, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import type { Inputs, NodeContext, Outputs } from "../../Declaration.ts"
+import type { Engine, EngineOptions, Services } from "../../Engine.ts"
+import { accountOf, checkOptions, checkThread, engineOf, layerOf, typesOf } from "../../Engine.ts"
+import type { AnyMock, Call, Script } from "./Mock.ts"
+import { TestHandlers } from "./TestHandlers.ts"
+import { OfRuns, VirtualProcess, VirtualTime } from "./VirtualTime.ts"
+import { TestHost } from "./TestHost.ts"
+import type { NodeType } from "../../Node.ts"
+import type { BuiltinType } from "../../WorkflowBuilder.ts"
+
+type Types = ReadonlyArray<NodeType>
+
+type InputsOf<T extends NodeType> = Inputs<T["inputs"]>
+type OutputsOf<T extends NodeType> = Outputs<T["outputs"]>
+type ModeOf<T extends NodeType> = T["modes"][number]
+
+type Named<N extends Types, K> = Extract<N[number], { readonly type: K }>
+
+/** What may stand in for the handler of a node type: a function like it, or a script. */
+export type Mock<T extends NodeType = NodeType> =
+  | ((
+      context: NodeContext<T["inputs"], ModeOf<T>>,
+    ) => OutputsOf<T> | void | Promise<OutputsOf<T> | void>)
+  | Script<OutputsOf<T>>
+
+/** What stands in for a built-in type, from JSON to JSON. */
+export type BuiltinMock =
+  | ((context: {
+      readonly inputs: { readonly [port: string]: unknown }
+      readonly nodeId: string
+      readonly attempt: number
+      readonly signal: AbortSignal
+    }) => unknown)
+  | Script<{ readonly [port: string]: unknown }>
+
+/** Mocks by node type. */
+export type Mocks<N extends Types> = {
+  readonly [K in N[number]["type"]]?: Mock<Named<N, K>>
+} & { readonly [K in Exclude<BuiltinType, N[number]["type"]>]?: BuiltinMock }
+
+/** The options of a test engine: those of `createEngine` without a store, and these. */
+export interface TestOptions<N extends Types> extends Omit<EngineOptions<N>, "store"> {
+  /** What stands in for handlers, by node type. */
+  readonly mocks?: Mocks<N>
+  /** The time at which the engine begins; the real time by default. */
+  readonly now?: Date | string
+  /**
+   * How long the clock waits for a handler that does something for real; 2 seconds by default.
+   * After that the time goes on without it, so that its timeout can end it.
+   */
+  readonly patience?: Duration
+  /** Called whenever the time has moved, for `vi.setSystemTime` and the like. */
+  readonly onMove?: (now: Date) => void
+}
+
+/** The clock of a test engine. Moving it waits for everything that happens meanwhile. */
+export interface TestClock {
+  now(): Date
+  /** Moves the time by so much. All that is due until then happens, each at its own time. */
+  advance(by: Duration): Promise<void>
+  /**
+   * Moves the time to whatever is due next, until all runs and deliveries have ended. Rejects with
+   * `TIMEOUT` and one sentence if a run waits for something that no clock brings: a message, or a
+   * handler that never ends.
+   */
+  runToEnd(): Promise<void>
+}
+
+/** An engine with a clock that the test moves. */
+export interface TestEngine<N extends Types = Types> extends Engine<N> {
+  readonly clock: TestClock
+  /**
+   * The calls of a node type, in order, of the handler or its mock. Calls of a built-in type are
+   * recorded if it has a mock, and calls of a blocking one, too.
+   */
+  calls<const K extends N[number]["type"] | BuiltinType>(
+    type: K,
+  ): ReadonlyArray<
+    [Named<N, K>] extends [never]
+      ? Call
+      : Call<InputsOf<Named<N, K>>, OutputsOf<Named<N, K>>, ModeOf<Named<N, K>>>
+  >
+  /**
+   * Ends the engine's process as `kill -9` does. The store keeps what is committed. A handler in
+   * progress cannot be stopped, but whatever comes of it is lost.
+   */
+  crash(): Promise<void>
+  /**
+   * Starts a new process on the same store. It continues the runs of a crashed one when the lease
+   * has run out: move the clock. If the process before is alive, it is closed first.
+   */
+  restart(): Promise<void>
+}
+
+const ownOptions = ["mocks", "now", "patience", "onMove"] as const
+
+/** Runners of test engines hold their leases until they crash. */
+const longLeaseMillis = 100 * 365 * 86_400_000
+
+const startOf = (now: Date | string | undefined): number => {
+  const millis = now === undefined ? Effect.runSync(Clock.currentTimeMillis) : Number(new Date(now))
+  if (Number.isFinite(millis)) return millis
+  throw invalid("testEngine: now: expected a Date, or text such as 2026-01-31T09:30:00Z")
+}
+
+const mocksOf = (
+  mocks: { readonly [type: string]: unknown },
+  known: ReadonlyArray<string>,
+): ReadonlyMap<string, AnyMock> => {
+  const given = Object.entries(mocks).filter(([, mock]) => mock !== undefined)
+  const problems = [
+    ...unknownFields(
+      given.map(([type]) => type),
+      known,
+    ),
+    ...given.flatMap(([type, mock]) =>
+      typeof mock === "function" || Array.isArray((mock as Partial<Script<unknown>>).steps)
+        ? []
+        : [`${type}: expected a function, or gives(...), fails(...) or hangs()`],
+    ),
+  ]
+  if (problems.length > 0) throw invalid(`testEngine: mocks: ${problems.join("; ")}`)
+  return new Map(given as ReadonlyArray<[string, AnyMock]>)
+}
+
+/** Runs an effect on a process of its own. */
+const performOutside = (time: VirtualTime, effect: Effect.Effect<void>): Promise<void> => {
+  const { clock, scheduler } = new VirtualProcess(time)
+  return Effect.runPromise(Effect.provideService(effect, Clock.Clock, clock), { scheduler })
+}
+
+/** What all processes of a test engine share, and how to end it. */
+interface Shared {
+  readonly stores: Context.Context<Stores>
+  readonly evaluator: Layer.Layer<never>
+  readonly threads: Layer.Layer<EngineThreads>
+  readonly close: () => Promise<void>
+}
+
+const openShared = (time: VirtualTime, limits: EngineOptions<Types>["limits"]): Shared => {
+  const scope = Scope.makeUnsafe()
+  const settings = Layer.succeed(CurrentLimits, { ...defaultLimits, ...limits })
+  const build = <A, E>(layer: Layer.Layer<A, E>) =>
+    Effect.runSync(Layer.buildWithScope(Layer.fresh(layer), scope))
+  return {
+    stores: build(Memory.layer),
+    evaluator: Layer.succeedContext(build(Layer.provide(Host.evaluator, settings))),
+    threads: Layer.succeedContext(build(Layer.provide(Threads.layer, settings))),
+    close: () => performOutside(time, Scope.close(scope, Exit.void)),
+  }
+}
+
+/** The calls of the client. Waiting for a run and following it outlive a crash. */
+const transportOf = (host: TestHost<Services>, account: AccountId): Transport => {
+  const inCalls = DirectTransport.make(account, host.runtime.callUntil)
+  const beside = DirectTransport.make(account, (effect, signal) =>
+    host.survive((runtime) => runtime.callUntil(effect, signal)),
+  )
+  return { call: inCalls.call, events: beside.events, wait: beside.wait! }
+}
+
+const checkTestOptions = (options: TestOptions<Types> & { readonly store?: unknown }): void => {
+  if (options.store !== undefined) {
+    throw invalid("testEngine: store: a test engine has a store of its own, in memory")
+  }
+  const {
+    mocks: _,
+    now: _now,
+    onMove: _onMove,
+    patience: _patience,
+    store: _store,
+    ...usual
+  } = options
+  checkOptions(usual, { caller: "testEngine", beside: ownOptions })
+}
+
+/**
+ * Opens an engine for a test.
+ *
+ * ```ts
+ * const mocks = { "pay.charge": fails(3).gives({ receipt: "r1" }) }
+ * await using engine = await testEngine({ nodes: [charge], mocks })
+ * const run = await engine.runs.start({ workflowId })
+ * await engine.clock.runToEnd()
+ * ```
+ */
+export const testEngine = async <const N extends Types = readonly []>(
+  options: TestOptions<N> = {},
+): Promise<TestEngine<N>> => {
+  checkThread()
+  checkTestOptions(options)
+  const { lease = 30_000, limits, mocks = {}, onMove = () => undefined, patience = 2_000 } = options
+  const keys = [...typesOf(options)].map(({ key }) => key)
+  const time = new VirtualTime(startOf(options.now))
+  const handlers = new TestHandlers(time, mocksOf(mocks, keys))
+  const shared = openShared(time, limits)
+  const masterKey = Redacted.value(Effect.runSync(MasterVault.newMasterKey))
+  const { webhooks = { masterKey } } = options
+  const host = new TestHost<Services>({
+    time,
+    stores: shared.stores,
+    patienceMillis: millisOf(patience, "patience"),
+    leaseMillis: millisOf(lease, "lease"),
+    onMove,
+    layerOf: (process, stores) =>
+      layerOf(
+        { ...options, webhooks },
+        {
+          stores,
+          evaluator: shared.evaluator,
+          threads: shared.threads,
+          ofRuns: Layer.succeed(OfRuns, true),
+          runner: { leaseMillis: longLeaseMillis, lagMillis: Number.POSITIVE_INFINITY },
+          standIn: handlers.standIn(process.inProgress),
+        },
+      ),
+  })
+  const close = async () => {
+    await host.runtime.close()
+    await shared.close()
+  }
+  try {
+    await host.start()
+    const account = await host.runtime.call(accountOf(options.account))
+    host.account = account
+    return {
+      ...engineOf<N>(host.runtime, account, transportOf(host, account)),
+      clock: {
+        now: () => new Date(time.now),
+        advance: async (by) => host.advance(millisOf(by, "advance")),
+        runToEnd: () => host.runToEnd(),
+      },
+      calls: (type) => handlers.callsOf(type) as never,
+      crash: async () => host.crash(),
+      restart: () => host.start(),
+      close,
+      [Symbol.asyncDispose]: close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
