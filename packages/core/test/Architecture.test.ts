@@ -95,8 +95,7 @@ const arrows: Readonly<Record<string, Row>> = {
 
 /** What is reached by other ways than imports: an export of its own, a command, a bench. */
 const entries = [
-  "packages/millrace/src/Client.ts",
-  "packages/millrace/src/Testing.ts",
+  ...["Client", "Testing"].map((name) => `packages/millrace/src/${name}.ts`),
   "packages/server/src/main.ts",
   "packages/nodes/src/Constant.ts",
   "packages/nodes/src/Delay.ts",
