@@ -24,6 +24,7 @@ const elsewhere: { readonly [place: string]: string } = {
   "packages/egress/src/Headers.ts maxHeaders": "egress knows nothing of core",
   "packages/egress/src/Policy.ts maxUrlLength": "egress knows nothing of core",
   "packages/egress/src/internal/Connection.ts maxHeaderBytes": "egress knows nothing of core",
+  "packages/millrace/src/internal/testing/TestHost.ts mostMoves": "what a test gives up after",
   "packages/postgres/src/internal/ClaimStatement.ts dueAtOnce": "the size of one statement",
   "packages/postgres/src/internal/IdempotencyKeys.ts removedAtOnce": "the size of one statement",
   "packages/postgres/src/internal/LedgerStore.ts linesPerPage": "the size of one statement",
