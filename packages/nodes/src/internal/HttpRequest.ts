@@ -7,7 +7,12 @@
  */
 import type { Json as JsonValue } from "@millrace/core/domain/Json"
 import { Json } from "@millrace/core/domain/Json"
-import { callSeconds, redirectsFollowed } from "@millrace/core/domain/Limits"
+import {
+  callSeconds,
+  expressionLength,
+  pagesPerRequest,
+  redirectsFollowed,
+} from "@millrace/core/domain/Limits"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define, sentenceOf } from "@millrace/core/engine/NodeDefinition"
 import { problemOfHeaders } from "@millrace/egress/Headers"
@@ -18,6 +23,7 @@ import type { Auth } from "./HttpAuth.ts"
 import { AuthInput, headerOf } from "./HttpAuth.ts"
 import type { BodyType } from "./HttpBody.ts"
 import { bodyTypes, encodeBody } from "./HttpBody.ts"
+import { allPages, scriptOf } from "./HttpPages.ts"
 import type { Arrival, Journey } from "./Redirects.ts"
 import { isRead, locationOf, send } from "./Redirects.ts"
 
@@ -72,6 +78,19 @@ const inputs = {
       default: redirectsFollowed,
     }),
   ),
+  next: Schema.optionalKey(
+    Schema.String.annotate({
+      description:
+        "Where the next page is: an expression over response, body and page (from 1), such as " +
+        "{{ body.next }}. The body is then an array of the pages' bodies.",
+    }).check(Schema.isMaxLength(expressionLength)),
+  ),
+  maxPages: Schema.optionalKey(
+    whole(1, pagesPerRequest).annotate({
+      description: "How many pages are called; the address of a further one is put out as next.",
+      default: 10,
+    }),
+  ),
   acceptAnyStatus: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "True: no status is a failure.", default: false }),
   ),
@@ -92,6 +111,8 @@ interface Inputs {
   readonly body?: JsonValue
   readonly bodyType?: BodyType
   readonly redirects?: number
+  readonly next?: string
+  readonly maxPages?: number
   readonly acceptAnyStatus?: boolean
   readonly timeoutSeconds?: number
 }
@@ -136,16 +157,25 @@ const noteOf = ({ answer }: Arrival, redirects: number): string => {
 }
 
 const call = Effect.fnUntraced(function* (given: Inputs) {
-  const { acceptAnyStatus = false, redirects = redirectsFollowed } = given
+  const { acceptAnyStatus = false, maxPages = 10, next, redirects = redirectsFollowed } = given
   const journey = yield* Effect.try({
     try: () => journeyOf(given),
     catch: (error) => failure(sentenceOf(error), false),
   })
-  const arrival = yield* send(journey, redirects, yield* CurrentNode)
-  const { answer, journey: last } = arrival
-  const problem = problemOfStatus(answer, last.url, noteOf(arrival, redirects))
-  if (problem !== undefined && !acceptAnyStatus) return yield* problem
-  return yield* read(answer)
+  const node = yield* CurrentNode
+  const fetch = Effect.fnUntraced(function* (begun: Journey) {
+    const arrival = yield* send(begun, redirects, node)
+    const { answer, journey: last } = arrival
+    const problem = problemOfStatus(answer, last.url, noteOf(arrival, redirects))
+    if (problem !== undefined && !acceptAnyStatus) return yield* problem
+    return { ...(yield* read(answer)), bytes: answer.body.byteLength, journey: last }
+  })
+  if (next === undefined) {
+    const { body, response } = yield* fetch(journey)
+    return { response, body }
+  }
+  if (journey.method !== "GET") return yield* failure("next: only GET has pages", false)
+  return yield* allPages(journey, next, maxPages, node, fetch)
 })
 
 /** `http_request`: calls a URL. An answer outside 2xx fails the node unless it is accepted. */
@@ -159,12 +189,20 @@ export const httpRequest = define({
   category: "network",
   inputs,
   secrets: ["auth", "headers"],
+  raw: {
+    next: (text) =>
+      scriptOf(text) === undefined ? ["expected one expression: {{ body.next }}"] : [],
+  },
+  scripts: { next: scriptOf },
   outputs: {
     response: Schema.Struct({
       status: Schema.Int,
       headers: Schema.Record(Schema.String, Schema.String),
     }).annotate({ description: "Status and headers; names of headers are in lower case." }),
     body: Json.annotate({ description: "The answer's body; JSON is parsed." }),
+    next: Schema.optionalKey(
+      Schema.String.annotate({ description: "The page after the last one that was called." }),
+    ),
   },
   example: {
     inputs: {

@@ -135,3 +135,9 @@ export const schemaLevels = 64
 
 /** Steps in which an answer is compared with its schema. */
 export const stepsPerAnswer = 200_000
+
+/** Pages that one node calls. */
+export const pagesPerRequest = 100
+
+/** Bytes of those pages together (16 MiB). */
+export const pagesBytes = 16_777_216
