@@ -24,18 +24,27 @@ interface Leaving {
 const textOf = (body: string | Uint8Array): string =>
   typeof body === "string" ? body : new TextDecoder().decode(body)
 
+/** The first of them that occurs in what leaves. */
+export const foundIn = (
+  confined: ReadonlyArray<Confined>,
+  url: URL,
+  { body = "", headers = {}, url: written }: Leaving,
+): Confined | undefined => {
+  if (confined.length === 0) return undefined
+  const texts = [written, url.href, ...Object.entries(headers).flat(), textOf(body)]
+  return confined.find(({ occursIn }) => texts.some(occursIn))
+}
+
 /** Why a request may not be sent, as one sentence, or `undefined` when it may. */
 export const problemOfConfined = (
   confined: ReadonlyArray<Confined>,
   url: URL,
-  { body = "", headers = {}, url: written }: Leaving,
+  leaving: Leaving,
 ): string | undefined => {
   const bound = confined.filter(({ mayGoTo }) => !mayGoTo(url))
-  if (bound.length === 0) return undefined
-  const texts = [written, url.href, ...Object.entries(headers).flat(), textOf(body)]
-  const found = bound.find(({ occursIn }) => texts.some(occursIn))
+  const found = foundIn(bound, url, leaving)
   if (found === undefined) return undefined
   // The host itself may be made of it.
-  const where = found.occursIn(written) ? "this address" : url.host
+  const where = found.occursIn(leaving.url) ? "this address" : url.host
   return `The secret ${JSON.stringify(found.name)} may not go to ${where}`
 }

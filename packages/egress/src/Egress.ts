@@ -19,10 +19,11 @@ import { exchange } from "./internal/Exchange.ts"
 import type { Bounds } from "./internal/Failure.ts"
 import { EgressFailed, EgressRefused } from "./internal/Failure.ts"
 import type { Confined } from "./Confined.ts"
-import { problemOfConfined } from "./Confined.ts"
+import { foundIn, problemOfConfined } from "./Confined.ts"
 import { problemOfHeaders } from "./Headers.ts"
-import type { CallTarget, Policy, Protocol, SocketDestination } from "./Policy.ts"
-import { httpsOnly, narrowed, permits, rulesOf, targetOf, targetOfSocket } from "./Policy.ts"
+import type { CallTarget, Policy, Protocol, Rules, SocketDestination } from "./Policy.ts"
+import { httpsOnly, narrowed, permits, privately } from "./Policy.ts"
+import { rulesOf, targetOf, targetOfSocket } from "./Policy.ts"
 import type { Resolver } from "./Resolve.ts"
 import { system } from "./Resolve.ts"
 import type { OpenSocket } from "./internal/Sockets.ts"
@@ -195,6 +196,19 @@ const connecting =
     )
   }
 
+/** The target of a call, or why it may not be made, as one sentence. */
+const admitted = (call: Call, rules: Rules): Result.Result<CallTarget, string> =>
+  Result.gen(function* () {
+    const { confined = [], headers = {}, protocols } = call
+    const target = yield* targetOf(call.url, protocols ? narrowed(rules, protocols) : rules)
+    const problem = problemOfHeaders(headers) ?? problemOfConfined(confined, target.url, call)
+    if (problem !== undefined) return yield* Result.fail(problem)
+    const secret = foundIn(confined, target.url, call)
+    return secret === undefined
+      ? target
+      : yield* privately(target, `The secret ${JSON.stringify(secret.name)}`)
+  })
+
 const socketsOf =
   (policy: Policy, resolve: Resolver, turns: Turns | undefined): Egress["Service"]["socket"] =>
   (call, use) =>
@@ -244,13 +258,8 @@ const guard = (
     }),
     request: (call) =>
       Effect.suspend(() => {
-        const { confined = [], protocols } = call
-        const target = targetOf(call.url, protocols ? narrowed(rules, protocols) : rules)
+        const target = admitted(call, rules)
         if (Result.isFailure(target)) return Effect.fail(EgressRefused.of(target.failure))
-        const problem =
-          problemOfHeaders(call.headers ?? {}) ??
-          problemOfConfined(confined, target.success.url, call)
-        if (problem !== undefined) return Effect.fail(EgressRefused.of(problem))
         if (turns === undefined) return perform(call, target.success)
         const inTime = Effect.suspend(() => perform(call, target.success))
         return turns.inTurn(call.account ?? "", target.success.url.origin, inTime)

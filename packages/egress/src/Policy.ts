@@ -178,6 +178,15 @@ export const targetOf = (text: string, rules: Rules): Result.Result<CallTarget, 
   return problem === undefined ? Result.succeed(target) : Result.fail(problem)
 }
 
+/** The same target for what nobody on the way may read; over http only to allowed networks. */
+export const privately = (target: CallTarget, what: string): Result.Result<CallTarget, string> => {
+  if (target.url.protocol !== "http:") return Result.succeed(target)
+  const refusal = `${what} may go over https, or to networks that the operator allows`
+  const kept = { ...target, reach: { ...target.reach, isOpen: false }, refusal }
+  const problem = kept.reach.networks.length === 0 ? refusal : problemOfLiteral(kept)
+  return problem === undefined ? Result.succeed(kept) : Result.fail(problem)
+}
+
 /** Where a socket leads. */
 export interface SocketDestination {
   readonly protocol: SocketProtocol

@@ -5,6 +5,7 @@ import { expect } from "vitest"
 import type { Confined } from "../src/Confined.ts"
 import type { Call } from "../src/Egress.ts"
 import { Egress } from "../src/Egress.ts"
+import type { Exception } from "../src/Policy.ts"
 import { openWeb } from "../src/Policy.ts"
 import type { Resolver } from "../src/Resolve.ts"
 import * as LocalServer from "./LocalServer.ts"
@@ -16,14 +17,17 @@ const token: Confined = {
 }
 
 /** What was looked up, and how a call ended: its status or why it was refused. */
-const outcomeOf = Effect.fnUntraced(function* (call: Partial<Call> & Pick<Call, "url">) {
+const outcomeOf = Effect.fnUntraced(function* (
+  call: Partial<Call> & Pick<Call, "url">,
+  allow: ReadonlyArray<Exception> = [{ cidr: "127.0.0.0/8" }],
+) {
   const looked: Array<string> = []
   const resolve: Resolver = (name) =>
     Effect.sync(() => {
       looked.push(name)
       return ["127.0.0.1"]
     })
-  const allowed = { ...openWeb, allow: [{ cidr: "127.0.0.0/8" }] }
+  const allowed = { ...openWeb, allow }
   const answer = yield* Egress.use((egress) =>
     egress.request({ method: "POST", confined: [token], ...call }),
   ).pipe(
@@ -73,6 +77,24 @@ describe("Egress.request, of what may go to some hosts only", () => {
       }
       expect((yield* outcomeOf({ url, body: "nothing" })).answer).toBe("200")
       expect(requests).toBe(1)
+    }),
+  )
+
+  it.live("sends it over https only, unless the operator allows the network", () =>
+    Effect.gen(function* () {
+      const refusal =
+        'The secret "token" may go over https, or to networks that the operator allows'
+      const body = "hunter22"
+      const named = yield* outcomeOf({ url: "http://good.test/", body }, [])
+      expect(named).toEqual({ answer: refusal, looked: [] })
+      const elsewhere = [{ cidr: "10.0.0.0/8" }]
+      const resolved = yield* outcomeOf({ url: "http://good.test/", body }, elsewhere)
+      expect(resolved).toEqual({ answer: refusal, looked: ["good.test"] })
+      // Without a secret, or over https, the address is what is judged.
+      const notPublic = "The URL does not lead to a public address"
+      expect((yield* outcomeOf({ url: "http://good.test/" }, [])).answer).toBe(notPublic)
+      const secure = yield* outcomeOf({ url: "https://good.test/", body }, [])
+      expect(secure).toEqual({ answer: notPublic, looked: ["good.test"] })
     }),
   )
 })
