@@ -22,7 +22,7 @@ import type { Confined } from "./Confined.ts"
 import { foundIn, problemOfConfined } from "./Confined.ts"
 import { problemOfHeaders } from "./Headers.ts"
 import type { CallTarget, Policy, Protocol, Rules, SocketDestination } from "./Policy.ts"
-import { httpsOnly, narrowed, permits, privately } from "./Policy.ts"
+import { httpsOnly, narrowed, permits, secretTarget } from "./Policy.ts"
 import { rulesOf, targetOf, targetOfSocket } from "./Policy.ts"
 import type { Resolver } from "./Resolve.ts"
 import { system } from "./Resolve.ts"
@@ -206,7 +206,7 @@ const admitted = (call: Call, rules: Rules): Result.Result<CallTarget, string> =
     const secret = foundIn(confined, target.url, call)
     return secret === undefined
       ? target
-      : yield* privately(target, `The secret ${JSON.stringify(secret.name)}`)
+      : yield* secretTarget(target, `The secret ${JSON.stringify(secret.name)}`)
   })
 
 const socketsOf =

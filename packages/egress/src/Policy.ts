@@ -179,7 +179,10 @@ export const targetOf = (text: string, rules: Rules): Result.Result<CallTarget, 
 }
 
 /** The same target for what nobody on the way may read; over http only to allowed networks. */
-export const privately = (target: CallTarget, what: string): Result.Result<CallTarget, string> => {
+export const secretTarget = (
+  target: CallTarget,
+  what: string,
+): Result.Result<CallTarget, string> => {
   if (target.url.protocol !== "http:") return Result.succeed(target)
   const refusal = `${what} may go over https, or to networks that the operator allows`
   const kept = { ...target, reach: { ...target.reach, isOpen: false }, refusal }
