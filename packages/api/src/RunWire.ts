@@ -6,6 +6,7 @@
  */
 import { Amount } from "@millrace/core/domain/Credits"
 import { JsonObject } from "@millrace/core/domain/Json"
+import { PlacedValue } from "@millrace/core/domain/LargeValue"
 import { runsPerBatch } from "@millrace/core/domain/Limits"
 import {
   InputOverrides,
@@ -41,10 +42,16 @@ export const RunItem = object("RunItem", {
 })
 export type RunItem = typeof RunItem.Type
 
+const largeValues = optional(
+  Schema.Array(PlacedValue),
+  "Values that are stored beside the run because they are large. `at` is a JSON Pointer: there, " +
+    "this object has the value, or null if the answer would be too large with it. Read it at " +
+    "`/runs/{id}/values/{valueId}`.",
+)
+
 /** What happened to one node (specification 2.6). */
-export const NodeRun = object(
-  "NodeRun",
-  Struct.pick(StoredNodeRun.fields, [
+export const NodeRun = object("NodeRun", {
+  ...Struct.pick(StoredNodeRun.fields, [
     "nodeId",
     "nodeType",
     "status",
@@ -55,13 +62,15 @@ export const NodeRun = object(
     "startedAt",
     "finishedAt",
   ]),
-)
+  largeValues,
+})
 export type NodeRun = typeof NodeRun.Type
 
 /** A run's input and output. */
 export const RunContext = object("RunContext", {
   values: run.values,
   output: run.output,
+  largeValues,
   viewport: run.viewport,
   workflowRevision: run.workflowRevision,
 })

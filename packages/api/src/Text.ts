@@ -25,5 +25,8 @@ export const IdempotencyKeyText = Schema.String.check(
   description: "A name for this start; a repetition with the same body starts nothing.",
 })
 
+/** Path parameters of a large value of a run. */
+export const ValueParams = Schema.Struct({ id: Identifier, valueId: Identifier })
+
 /** Path parameter `id` of a workflow, a run or a delivery. */
 export const IdParams = Schema.Struct({ id: Identifier })

@@ -30,6 +30,8 @@ export const textOf = (fields: TextFields = {}): Readonly<Record<string, string>
 export interface TransportCall {
   readonly operation: OperationName
   readonly id?: string | undefined
+  /** The second identifier of an address. */
+  readonly valueId?: string | undefined
   readonly query?: TextFields | undefined
   /** By their names in HTTP. */
   readonly headers?: TextFields | undefined

@@ -33,6 +33,7 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/runs/{id}",
       "GET /api/v1/runs/{id}/deliveries",
       "GET /api/v1/runs/{id}/events",
+      "GET /api/v1/runs/{id}/values/{valueId}",
       "GET /api/v1/usage",
       "GET /api/v1/workflows",
       "GET /api/v1/workflows/{id}",

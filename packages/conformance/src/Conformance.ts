@@ -31,6 +31,7 @@ import * as Samples from "./Samples.ts"
 import { idempotencyKeySuite } from "./internal/IdempotencyKeySuite.ts"
 import { secretStoreSuite } from "./internal/SecretStoreSuite.ts"
 import { usageSuite } from "./internal/UsageSuite.ts"
+import { valueStoreSuite } from "./internal/ValueStoreSuite.ts"
 import { workflowStoreSuite } from "./internal/WorkflowStoreSuite.ts"
 
 const workflows: Listing<unknown, WorkflowStore> = {
@@ -104,6 +105,7 @@ export const conformance = <E>(
         admitSuite(it)
       }
       if (manifest.ports.includes("secrets")) secretStoreSuite(it)
+      if (manifest.ports.includes("values")) valueStoreSuite(it)
       absentPortSuite(it, manifest)
     },
   )

@@ -8,6 +8,7 @@ import type { Account } from "@millrace/core/domain/Account"
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
 import { AccountId, DeliveryId, KeyId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
+import type { PlacedValue } from "@millrace/core/domain/LargeValue"
 import type { Definition, NodeRun, Run } from "@millrace/core/domain/Run"
 import { notStarted } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
@@ -120,6 +121,15 @@ const deliveryOf = (id: DeliveryId, accountId: AccountId, createdAt: Timestamp):
   createdAt,
 })
 
+/** A large value at a place of a row. */
+export const placedValue = (at: string): PlacedValue => ({
+  at,
+  id: "val_1",
+  bytes: 70_002,
+  type: "string",
+  preview: '"\u2028\\u0000',
+})
+
 /** Fresh samples, for one test. */
 export const make: Effect.Effect<Samples> = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
@@ -210,6 +220,7 @@ export const nodeRun = (nodeId: string, change?: Partial<NodeRun>): NodeRun => (
   attempt: 1,
   input: { text: "hello" },
   output: { output: "hello" },
+  largeValues: null,
   logs: null,
   error: null,
   credits: 250_000,

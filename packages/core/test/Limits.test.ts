@@ -18,7 +18,7 @@ const elsewhere: { readonly [place: string]: string } = {
     "a client for promises loads nothing of Effect for it",
   "packages/api/src/internal/PromiseRuns.ts longestTimer": "what a timer of JavaScript can wait",
   "packages/core/src/domain/Nearest.ts longestGuessed": "what a guess may cost; refuses nothing",
-  "packages/core/src/engine/internal/Attempt.ts mostBytesPerCharacter": "a fact of JSON in UTF-8",
+  "packages/core/src/engine/internal/RunValues.ts mostBytesPerCharacter": "a fact of JSON in UTF-8",
   "packages/core/src/engine/internal/WorkflowChanges.ts toldAtOnce": "when others have their turn",
   "packages/egress/src/Headers.ts maxHeaderLength": "egress knows nothing of core",
   "packages/egress/src/Headers.ts maxHeaders": "egress knows nothing of core",

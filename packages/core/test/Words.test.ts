@@ -73,6 +73,7 @@ const shared: { readonly [name: string]: string } = {
   SecretStore: "The port of secrets, and each store's own of it.",
   Stores: "All stores of a package, as layers.",
   Usage: "What an account's runs have cost: summed up in core, read in postgres.",
+  ValueStore: "The port of large values, and each store's own of it.",
   Wakeups: "The port that tells other processes of a run, and Postgres's own of it.",
   Webhook: "Webhooks of runs: as they are kept in core, as an engine takes them in millrace.",
   WebhookStore: "The port of deliveries, and each store's own of it.",

@@ -46,7 +46,7 @@ interface Codec {
 
 const partsOf = ({ headers, params, payload, query }: HttpApiEndpoint.Top) => {
   const parts = [
-    ["params", "path", params, ({ id }: TransportCall) => ({ id })],
+    ["params", "path", params, ({ id, valueId }: TransportCall) => ({ id, valueId })],
     ["query", "query", query, (call: TransportCall) => textOf(call.query)],
     ["headers", "headers", headers, (call: TransportCall) => textOf(call.headers)],
     [
@@ -123,6 +123,13 @@ const streamOf = (
   })
 }
 
+/** The JSON in a stream of bytes. */
+const jsonOf = (bytes: Stream.Stream<unknown, unknown, unknown>) =>
+  Effect.map(
+    Stream.mkString(Stream.decodeText(bytes as Stream.Stream<Uint8Array, Refusal>)),
+    (text): unknown => JSON.parse(text),
+  )
+
 /** Calls the operations of an engine for one account. */
 export const make = (account: AccountId, execute: Execute): Transport => ({
   call: async (call) => {
@@ -132,8 +139,13 @@ export const make = (account: AccountId, execute: Execute): Transport => ({
       const operations = groups[group] as Readonly<Record<string, Operation>>
       return Effect.flatMap(read(account, call), operations[name]!)
     })
-    const { value, ...beside } = await execute(answered, call.signal)
-    return { ...beside, body: write(value) }
+    const whole = Effect.flatMap(answered, ({ value, ...beside }) =>
+      Stream.isStream(value)
+        ? Effect.map(jsonOf(value), (json) => ({ ...beside, value: json }))
+        : Effect.succeed({ ...beside, value: write(value) }),
+    )
+    const { value: body, ...beside } = await execute(whole, call.signal)
+    return { ...beside, body }
   },
   events: async (id, after, signal) => {
     const operation = "runs.events"

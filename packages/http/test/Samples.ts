@@ -29,6 +29,16 @@ export const chain = {
   edges: [{ id: "e1", source: "say", target: "count", targetHandle: "text" }],
 }
 
+/** A request of a run of {@link chain} whose first node puts out a large value. */
+export const large = { graphInputOverrides: { say: { text: "word ".repeat(20_000) } } }
+
+/** The id of the large value that the first node of a run has put out. */
+export const valueOf = Effect.fnUntraced(function* (tenant: Tenant, runId: string) {
+  const { send } = yield* Harness
+  const { body } = yield* send("GET", `/api/v1/runs/${runId}`, { key: tenant.key })
+  return body.nodeRuns[0].largeValues[0].id as string
+})
+
 /** One node that never ends by itself. */
 export const endless = {
   name: "Endless",

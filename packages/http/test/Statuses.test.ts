@@ -16,7 +16,7 @@ import type { Answer, Parts, Tenant } from "./Harness.ts"
 import { Harness, types } from "./Harness.ts"
 import type { Document, Operation } from "./Operations.ts"
 import { operationsOf } from "./Operations.ts"
-import { chain, create, deliver, finish, start } from "./Samples.ts"
+import { chain, create, deliver, finish, start, large, valueOf } from "./Samples.ts"
 
 const document = OpenApi.fromApi(Api) as unknown as Document
 const deviationOf = makeDeviationOf(document)
@@ -28,6 +28,7 @@ interface Stage {
   readonly workflow: string
   /** A run that has ended, well. */
   readonly run: string
+  readonly value: string
   readonly delivery: string
 }
 
@@ -62,6 +63,7 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
   "runs.estimate": ({ workflow }) => ["POST", "/runs/estimate", { json: { workflowId: workflow } }],
   "runs.batch": ({ run }) => ["POST", "/runs/batch", { json: { ids: [run] } }],
   "runs.get": ({ run }) => ["GET", `/runs/${run}`],
+  "runs.value": ({ run, value }) => ["GET", `/runs/${run}/values/${value}`],
   "runs.events": ({ run }) => ["GET", `/runs/${run}/events`],
   "runs.cancel": ({ run }) => ["POST", `/runs/${run}/cancel`],
   "deliveries.list": ({ run }) => ["GET", `/runs/${run}/deliveries`],
@@ -87,7 +89,9 @@ const stage = Effect.gen(function* () {
   const owner = yield* tenant()
   const workflow = yield* create(owner, chain)
   const delivery = yield* deliver(owner)
-  return { owner, workflow, run: yield* finish(owner, workflow), delivery } satisfies Stage
+  const run = yield* finish(owner, workflow, large)
+  const value = yield* valueOf(owner, run)
+  return { owner, workflow, run, value, delivery } satisfies Stage
 })
 
 const withParts = ([method, path]: Call, parts: Parts): Call => [method, path, parts]
@@ -228,7 +232,7 @@ describe("every operation when something breaks", () => {
       Effect.gen(function* () {
         const owner = yield* (yield* Harness).tenant()
         for (const each of operations) {
-          const at = { owner, workflow: "wf_1", run: "run_1", delivery: "msg_1" }
+          const at = { owner, workflow: "wf_1", run: "run_1", value: "val_1", delivery: "msg_1" }
           const answer = yield* send(at, callOf(each, at))
           isAsPromised(withoutRates(each), status, answer)
           assert.notInclude(answer.text, "hunter2")

@@ -11,11 +11,11 @@ import type { Answer, Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
 import type { Document, Operation } from "./Operations.ts"
 import { bodyExampleOf, bodySchemaOf, operationsOf } from "./Operations.ts"
-import { chain, create, deliver, finish } from "./Samples.ts"
+import { chain, create, deliver, finish, large, valueOf } from "./Samples.ts"
 
 const document = OpenApi.fromApi(Api) as unknown as Document
 
-type Kind = "workflow" | "run" | "delivery"
+type Kind = "workflow" | "run" | "value" | "delivery"
 
 /** What an account has of each kind. */
 type Ids = Readonly<Record<Kind, string>>
@@ -49,6 +49,9 @@ const slotsOf = (operation: Operation): ReadonlyArray<Slot> => {
   const inPath = path.includes("{id}")
     ? [{ operation, place: "path", name: "id", kind } as const]
     : []
+  const inRun = path.includes("{valueId}")
+    ? [{ operation, place: "path", name: "valueId", kind: "value" } as const]
+    : []
   const inQuery = parameters.flatMap(({ in: place, name }) => {
     const owner = place === "query" ? owned[name] : undefined
     return owner === undefined ? [] : [{ operation, place: "query", name, kind: owner } as const]
@@ -58,7 +61,7 @@ const slotsOf = (operation: Operation): ReadonlyArray<Slot> => {
     const owner = owned[name]
     return owner === undefined ? [] : [{ operation, place: "body", name, kind: owner } as const]
   })
-  return [...inPath, ...inQuery, ...inBody]
+  return [...inPath, ...inRun, ...inQuery, ...inBody]
 }
 
 const operations = operationsOf(document)
@@ -83,10 +86,13 @@ const bodyOf = ({ operation, place, name }: Slot, ids: Ids, id: string) => {
 const ask = Effect.fnUntraced(function* (slot: Slot, { ids, owner }: Settled, id: string) {
   const { send } = yield* Harness
   const { method, path } = slot.operation
-  const named = slot.place === "path" ? id : ids[kindOf(slot.operation)]
+  const named = slot.name === "id" ? id : ids[kindOf(slot.operation)]
+  const value = slot.name === "valueId" ? id : ids.value
   const query = slot.place === "query" ? `?${slot.name}=${encodeURIComponent(id)}` : ""
-  const address = path.replace("{id}", encodeURIComponent(named)) + query
-  return yield* send(method, address, { key: owner.key, json: bodyOf(slot, ids, id) })
+  const address = path
+    .replace("{id}", encodeURIComponent(named))
+    .replace("{valueId}", encodeURIComponent(value))
+  return yield* send(method, address + query, { key: owner.key, json: bodyOf(slot, ids, id) })
 })
 
 /** What of an answer could tell one identifier from another. */
@@ -103,7 +109,8 @@ const settled = Effect.gen(function* () {
   const { send, tenant } = yield* Harness
   const owner = yield* tenant()
   const workflow = yield* create(owner, chain)
-  const run = yield* finish(owner, workflow)
+  const run = yield* finish(owner, workflow, large)
+  const value = yield* valueOf(owner, run)
   const delivery = yield* deliver(owner)
   const view = Effect.gen(function* () {
     const paths = [
@@ -117,7 +124,7 @@ const settled = Effect.gen(function* () {
       Effect.map(send("GET", `/api/v1/${path}`, { key: owner.key }), ({ body }) => body),
     )
   })
-  return { owner, ids: { workflow, run, delivery }, view }
+  return { owner, ids: { workflow, run, value, delivery }, view }
 })
 
 const unlike = (id: string) => id.replace(/.$/, (last) => (last === "0" ? "1" : "0"))

@@ -25,6 +25,7 @@ import { impliedInputs } from "./internal/ImpliedInputTables.ts"
 import { inboxTables } from "./internal/InboxTables.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
 import { secretTables } from "./internal/SecretTables.ts"
+import { valueTables } from "./internal/ValueTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
 const id = `text COLLATE "C"`
@@ -262,6 +263,7 @@ const migrations = {
   "0007_implied_inputs": all(impliedInputs),
   "0008_growth": all(growthTables),
   "0009_secrets": all(secretTables),
+  "0010_values": all(valueTables),
 }
 
 const table = "millrace_migrations"

@@ -16,13 +16,14 @@ import { migrate } from "./Migrations.ts"
 import { endLeases } from "./internal/RunClaims.ts"
 import * as Runs from "./internal/RunStore.ts"
 import * as Secrets from "./internal/SecretStore.ts"
+import * as Values from "./internal/ValueStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import * as Workflows from "./internal/WorkflowStore.ts"
 
 /** The stores on Postgres have every optional port. */
 export const manifest: Manifest = {
   name: "postgres",
-  ports: ["keys", "ledger", "webhooks", "secrets"],
+  ports: ["keys", "ledger", "webhooks", "secrets", "values"],
 }
 
 /** The stores. The tables must exist; this layer sends no DDL. */
@@ -33,6 +34,7 @@ export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Keys.layer,
   Webhooks.layer,
   Secrets.layer,
+  Values.layer,
   Layer.succeed(StoreManifest, manifest),
 )
 

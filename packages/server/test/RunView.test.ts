@@ -12,6 +12,7 @@ const completed: NodeRun = {
   attempt: 1,
   input: {},
   output: {},
+  largeValues: null,
   logs: null,
   error: null,
   credits: 0,

@@ -184,6 +184,10 @@ export const nodeRunOf = (nodeId: string, flavor: number): NodeRun => {
     attempt: flavor,
     input: flavor === 5 ? null : contentOf(flavor),
     output: status === "COMPLETED" && flavor !== 4 ? contentOf(flavor + 1) : null,
+    largeValues:
+      flavor % 3 === 0
+        ? null
+        : [{ at: "/output/a", id: "val_1", bytes: 9, type: "array", preview: "" }],
     logs:
       flavor % 2 === 0
         ? null

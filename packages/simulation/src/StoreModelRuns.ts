@@ -414,9 +414,9 @@ const latestOutputs = (
   const outputs = newestFirst.flatMap(({ id }) =>
     lists
       .nodeRuns(id)
-      .flatMap(({ nodeId, output, status }) =>
+      .flatMap(({ largeValues, nodeId, output, status }) =>
         status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
-          ? [[nodeId, output] as const]
+          ? [[nodeId, { runId: id, output, largeValues }] as const]
           : [],
       ),
   )

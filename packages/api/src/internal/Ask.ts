@@ -23,8 +23,9 @@ export const checkFields = (of: string, given: object, known: ReadonlyArray<stri
 }
 
 /** Throws if an id cannot be a part of a URL. */
-export const checkId = (id: string): void => {
-  if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw invalid("id: expected an identifier")
+export const checkId = (id: string, name = "id"): void => {
+  if (typeof id === "string" && !/^\.{0,2}$/.test(id)) return
+  throw invalid(`${name}: expected an identifier`)
 }
 
 /** The parts of a call and its options. */
@@ -42,6 +43,7 @@ export const makeAsk =
     const { signal } = options
     checkFields("options", options, ["signal", ...known])
     if ("id" in rest) checkId(rest.id as string)
+    if ("valueId" in rest) checkId(rest.valueId as string, "valueId")
     signal?.throwIfAborted()
     const body = rest.body === undefined ? undefined : plainJson(rest.body, "body")
     return call({ ...rest, operation, body, signal })

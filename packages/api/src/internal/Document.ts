@@ -129,7 +129,10 @@ const contentOf = (operationId: string, status: string, response: Response) => {
   }
   const [error] = errorExamples[status] ?? []
   const example = status >= "400" ? { error } : examples[operationId]?.response
-  const json = { ...response.content["application/json"], example }
+  const media = response.content["application/json"]
+  // The bytes of a file are JSON of any form.
+  const isFile = (media?.schema as { readonly format?: string } | undefined)?.format === "binary"
+  const json = { ...media, ...(isFile ? { schema: {} } : {}), example }
   return { content: { "application/json": json } }
 }
 

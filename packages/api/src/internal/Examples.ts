@@ -168,6 +168,7 @@ const ofRuns: Readonly<Record<string, Example>> = {
     },
   },
   "runs.batch": { request: { ids: [runId] }, response: { runs: [runDetail] } },
+  "runs.value": { response: ["a", "large", "value"] },
   "runs.get": { response: { ...runItem, ...runDetail } },
   "runs.events": {},
   "runs.cancel": {

@@ -50,7 +50,7 @@ const errorOf = async (response: Response): Promise<MillraceError> => {
 
 /** The request of a call. */
 const requestOf = (base: string, apiKey: string, call: TransportCall): Request => {
-  const { body, headers, id = "", operation, query, signal } = call
+  const { body, headers, id = "", operation, query, signal, valueId = "" } = call
   const [method = "", path = ""] = routes[operation].split(" ")
   const search = new URLSearchParams(textOf(query)).toString()
   const known = new Headers(textOf(headers))
@@ -58,7 +58,10 @@ const requestOf = (base: string, apiKey: string, call: TransportCall): Request =
   if (body !== undefined) known.set("content-type", "application/json")
   const text = body === undefined ? null : JSON.stringify(body)
   const init = { method, headers: known, body: text, signal: signal ?? null }
-  const address = `${base}${path.replace(":id", () => encodeURIComponent(id))}`
+  const own = path
+    .replace(":valueId", () => encodeURIComponent(valueId))
+    .replace(":id", () => encodeURIComponent(id))
+  const address = base + own
   return new Request(search === "" ? address : `${address}?${search}`, init)
 }
 

@@ -104,6 +104,11 @@ export interface Runs {
   /** What a start would cost, node by node, or all reasons why it would be refused. */
   estimate(request: StartRequest, options?: CallOptions): Promise<RunEstimate>
   get(id: string, options?: CallOptions): Promise<Run>
+  /**
+   * A large value, by the id under which a run or one of its nodes names it in `largeValues`.
+   * Rejects with `VALUE_NOT_FOUND`.
+   */
+  value(id: string, valueId: string, options?: CallOptions): Promise<Json>
   /** The known runs of at most 50 ids, in the order of the ids. */
   batch(ids: ReadonlyArray<string>, options?: CallOptions): Promise<ReadonlyArray<RunDetail>>
   /** As on a handle, by id. */
@@ -241,6 +246,8 @@ export const makeRuns = (transport: Transport): Runs => {
     estimate: async (body, options) =>
       (await ask("runs.estimate", { body, options })).body as RunEstimate,
     get,
+    value: async (id, valueId, options) =>
+      (await ask("runs.value", { id, valueId, options })).body as Json,
     batch: async (ids, options) => {
       const { body } = await ask("runs.batch", { body: { ids }, options })
       return (body as typeof Wire.RunDetails.Encoded).runs.map(handy)

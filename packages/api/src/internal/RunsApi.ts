@@ -17,7 +17,7 @@ import {
   StartedRun,
   StartRun,
 } from "../RunWire.ts"
-import { IdParams, IdempotencyKeyText } from "../Text.ts"
+import { IdParams, IdempotencyKeyText, ValueParams } from "../Text.ts"
 import { BadRequest, bodyErrors, Conflict, NotFound, PaymentRequired } from "../WireError.ts"
 
 const list = described(
@@ -58,7 +58,7 @@ const estimate = described(
 const batch = described(
   "Read several runs",
   "Unknown ids are left out, repeated ones come once. An answer is bounded: runs whose data " +
-    "would go beyond 16 MiB together come with `omitted`, without context, inputs, outputs and " +
+    "would go beyond 8 MiB together come with `omitted`, without context, inputs, outputs and " +
     "logs.",
   HttpApiEndpoint.post("batch", "/batch", {
     payload: RunBatch,
@@ -69,7 +69,8 @@ const batch = described(
 
 const get = described(
   "Read a run",
-  "Everything that is known of the run and of each of its nodes.",
+  "Everything that is known of the run and of each of its nodes. Where the answer would go " +
+    "beyond 8 MiB, large values are only named: see `largeValues`.",
   HttpApiEndpoint.get("get", "/:id", { params: IdParams, success: RunRead, error: NotFound }),
 )
 
@@ -89,6 +90,16 @@ const events = described(
   }),
 )
 
+const value = described(
+  "Read a large value",
+  "The JSON of a value that the run or one of its nodes names in `largeValues`, as a download.",
+  HttpApiEndpoint.get("value", "/:id/values/:valueId", {
+    params: ValueParams,
+    success: HttpApiSchema.StreamUint8Array({ contentType: "application/json" }),
+    error: NotFound,
+  }),
+)
+
 const cancel = described(
   "Cancel a run",
   "At once. Canceling a canceled run changes nothing; other ended runs conflict.",
@@ -101,6 +112,6 @@ const cancel = described(
 
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")
-  .add(list, start, estimate, batch, get, events, cancel)
+  .add(list, start, estimate, batch, get, value, events, cancel)
   .prefix("/runs")
   .annotateMerge(titled("Runs", "Executions of workflows.")) {}

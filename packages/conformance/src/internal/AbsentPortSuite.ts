@@ -8,11 +8,12 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { Manifest, OptionalPort } from "@millrace/core/ports/StoreManifest"
 import { optionalPorts, Unsupported } from "@millrace/core/ports/StoreManifest"
 import { SecretStore } from "@millrace/core/ports/SecretStore"
+import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import * as Samples from "../Samples.ts"
 
-type Ports = KeyStore | LedgerStore | WebhookStore | SecretStore
+type Ports = KeyStore | LedgerStore | WebhookStore | SecretStore | ValueStore
 
 /** Something to ask of each port. */
 const asked: { readonly [P in OptionalPort]: Effect.Effect<unknown, StorageError, Ports> } = {
@@ -23,6 +24,7 @@ const asked: { readonly [P in OptionalPort]: Effect.Effect<unknown, StorageError
   }),
   webhooks: WebhookStore.use((store) => store.secretOfEachKey),
   secrets: SecretStore.use((store) => store.secretOfEachKey),
+  values: ValueStore.use((store) => store.list(undefined, 1)),
 }
 
 /** The tests of what is not there; none where the store has everything. */

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
 import { ofNode } from "@millrace/core/domain/RunEvent"
 import { payloadBytesOf, withinBytes } from "@millrace/core/domain/RunPayload"
-import { type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
+import { type LatestOutput, type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
 import * as Samples from "../Samples.ts"
 
@@ -194,20 +194,21 @@ const latestOutputs = (it: Tests): void => {
       const samples = yield* Samples.make
       const store = yield* RunStore
       const [older, newer] = [samples.run(), samples.run()]
+      const largeValues = [Samples.placedValue("/output/output")]
       yield* outputting(newer, [
         { nodeId: "a", output: { output: ["new", "\u0000"] } },
         { nodeId: "c", output: { output: 3 } },
       ])
       yield* outputting(older, [
         { nodeId: "a", output: { output: "old" } },
-        { nodeId: "b", output: { output: null } },
+        { nodeId: "b", output: { output: null }, largeValues },
       ])
       const asked = ["a", "b", "unknown", "a"]
       assert.deepStrictEqual(
         yield* store.latestOutputs(samples.account, older.workflowId, asked),
-        new Map<string, JsonObject>([
-          ["a", { output: ["new", "\u0000"] }],
-          ["b", { output: null }],
+        new Map<string, LatestOutput>([
+          ["a", { runId: newer.id, output: { output: ["new", "\u0000"] }, largeValues: null }],
+          ["b", { runId: older.id, output: { output: null }, largeValues }],
         ]),
       )
       const none = yield* store.latestOutputs(samples.account, older.workflowId, [])
@@ -227,7 +228,7 @@ const latestOutputs = (it: Tests): void => {
       yield* outputting(newer, rowsOf("new"))
       assert.deepStrictEqual(
         yield* store.latestOutputs(samples.account, older.workflowId, statuses),
-        new Map([["COMPLETED", { output: "new" }]]),
+        new Map([["COMPLETED", { runId: newer.id, output: { output: "new" }, largeValues: null }]]),
       )
     }),
   )
@@ -245,7 +246,10 @@ const latestOutputs = (it: Tests): void => {
         { nodeId: "a", output: { output: "foreign" } },
       ])
       const outputOf = (of: AccountId, id: WorkflowId) =>
-        Effect.map(store.latestOutputs(of, id, ["a"]), (outputs) => outputs.get("a")?.["output"])
+        Effect.map(
+          store.latestOutputs(of, id, ["a"]),
+          (outputs) => outputs.get("a")?.output["output"],
+        )
       assert.strictEqual(yield* outputOf(account, run.workflowId), "own")
       assert.strictEqual(yield* outputOf(account, workflowId), "other")
       assert.strictEqual(yield* outputOf(stranger, run.workflowId), "foreign")

@@ -15,6 +15,7 @@ export const prefixes = {
   message: "msg",
   operation: "deed",
   secret: "sec",
+  value: "val",
 } as const
 
 /** A kind of identifier that we make. */

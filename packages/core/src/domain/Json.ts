@@ -142,3 +142,29 @@ export const freeze = <A extends Json>(root: A): A => {
   }
   return root
 }
+
+/**
+ * True if the JSON text of a value may have more than so many characters: counted as
+ * {@link frozenCopy} does, no further than needed.
+ */
+export const isLongerThan = (root: Json, characters: number): boolean => {
+  const values: Array<Json> = [root]
+  let size = 0
+  while (values.length > 0 && size <= characters) {
+    const value = values.pop()!
+    if (typeof value === "string") size += value.length + 2
+    else if (typeof value !== "object" || value === null) size += 8
+    else if (Array.isArray(value)) {
+      size += 2
+      // A long array is long, whatever is in it.
+      if (value.length * 2 > characters) return true
+      values.push(...(value as ReadonlyArray<Json>))
+    } else {
+      for (const [key, child] of Object.entries(value)) {
+        size += key.length + 3
+        values.push(child)
+      }
+    }
+  }
+  return size > characters
+}

@@ -83,10 +83,11 @@ export const limits = {
   bodyDepth: { usual: 64, meaning: "Levels of arrays and objects in a request body." },
   bodyValues: { usual: 100_000, meaning: "Values in a request body; arrays and objects count." },
   batchBytes: {
-    usual: 16_777_216,
+    usual: 8_388_608,
     meaning:
       "Bytes of JSON text of the values, inputs, outputs and logs in the answer to a batch of " +
-      "runs. Further runs come without them.",
+      "runs, or to a read of one. Large values that do not fit are only named; further runs of a " +
+      "batch come without all of that.",
   },
   streamsPerKey: {
     usual: 10,
@@ -100,7 +101,26 @@ export const limits = {
     usual: 600_000,
     meaning: "Milliseconds after which a stream of events ends; its client then connects again.",
   },
-  outputBytes: { usual: 131_072, meaning: "Bytes of JSON text of the outputs of one node." },
+  outputBytes: {
+    usual: 131_072,
+    meaning: "Bytes of JSON text of the outputs of one node, without large values.",
+  },
+  largeValueBytes: {
+    usual: 65_536,
+    meaning:
+      "Bytes of JSON text up to which an output value stands in its node run. A larger one is " +
+      "stored beside the run.",
+  },
+  valueBytes: {
+    usual: 16_777_216,
+    meaning: "Bytes of JSON text of one output value of a node, where large ones are stored.",
+  },
+  valueMemoryBytes: {
+    usual: 67_108_864,
+    meaning:
+      "Bytes of JSON text of large values that one process keeps in memory, for the runs that it " +
+      "executes.",
+  },
   workPerNode: {
     usual: 200_000_000,
     meaning:
@@ -293,6 +313,9 @@ export const webhookHeaderBytes = 4_096
 
 /** Characters of the id that a sender gives a message. */
 export const messageIdLength = 255
+
+/** Characters of the beginning of a large value that its node run shows. */
+export const valuePreviewLength = 100
 
 /** Arrays and objects within each other in any JSON value. */
 export const jsonLevels = 1_000

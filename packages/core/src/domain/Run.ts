@@ -8,6 +8,7 @@ import { Schema } from "effect"
 import { MicroCredits } from "./Credits.ts"
 import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "./Id.ts"
 import { Json, JsonObject } from "./Json.ts"
+import { PlacedValues } from "./LargeValue.ts"
 import { Loss } from "./Loss.ts"
 import { Prices } from "./Prices.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -161,6 +162,8 @@ export const Run = Schema.Struct({
   /** Where its events are sent. */
   webhook: Schema.NullOr(Webhook),
   output: Schema.NullOr(Json),
+  /** The large values of `output`. */
+  largeValues: PlacedValues,
   estimatedCredits: MicroCredits,
   /** The most that it may cost; `null`: its account's credits are the only bound. */
   maxCredits: Schema.NullOr(MicroCredits),
@@ -201,6 +204,7 @@ export const notStarted = {
   finishedAt: null,
   error: null,
   output: null,
+  largeValues: null,
   heldCredits: 0,
   actualCredits: 0,
   nodeRunCount: 0,
@@ -231,6 +235,8 @@ export const NodeRun = Schema.Struct({
   attempt: Schema.Int,
   input: Schema.NullOr(JsonObject),
   output: Schema.NullOr(JsonObject),
+  /** The large values of `input` and `output`. */
+  largeValues: PlacedValues,
   logs: Schema.NullOr(Schema.Array(LogLine)),
   error: Schema.NullOr(Schema.String),
   credits: MicroCredits,
@@ -287,6 +293,7 @@ const unfinished = (record: RunRecord, ordinal: number, row: NodeRun | undefined
     attempt: attempt?.attempt ?? 0,
     input: null,
     output: null,
+    largeValues: null,
     logs: null,
     error: null,
     credits: 0,

@@ -1,7 +1,7 @@
 /**
  * The engine as one layer. An embedder or a server provides its stores and node types.
  */
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { Digest } from "effect/crypto"
 import type { KeyStore } from "../ports/KeyStore.ts"
 import type { LedgerStore } from "../ports/LedgerStore.ts"
@@ -11,10 +11,12 @@ import type { StorageError } from "../ports/StorageError.ts"
 import type { StoreManifest } from "../ports/StoreManifest.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { WebhookStore } from "../ports/WebhookStore.ts"
+import type { ValueStore } from "../ports/ValueStore.ts"
 import { WebhookTargets } from "../ports/WebhookTargets.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Accounting } from "./Accounting.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
+import { CurrentValues } from "./internal/CurrentValues.ts"
 import { GraphCache } from "./GraphCache.ts"
 import { Ids } from "./Ids.ts"
 import { Keys } from "./Keys.ts"
@@ -25,6 +27,7 @@ import type { RunNotifier } from "./RunNotifier.ts"
 import { Runs } from "./Runs.ts"
 import { Secrets } from "./Secrets.ts"
 import { StoreClock } from "./StoreClock.ts"
+import { Values } from "./Values.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
 
@@ -36,6 +39,7 @@ export type Engine =
   | Accounting
   | Webhooks
   | Secrets
+  | Values
   | Quarantine
   | Runner
   | RunNotifier
@@ -50,9 +54,14 @@ export type Stores =
   | KeyStore
   | WebhookStore
   | SecretStore
+  | ValueStore
   | StoreManifest
 
 const layerSecretSource = Layer.effect(CurrentSecrets, Secrets)
+const layerValueSource = Layer.effect(
+  CurrentValues,
+  Effect.map(Values, ({ source }) => source),
+)
 
 /**
  * The engine with random identifiers, on the store's clock. It starts to execute the store's open
@@ -71,8 +80,8 @@ export const layer: Layer.Layer<
   Quarantine.layer,
 ).pipe(
   Layer.provideMerge(Runner.layer),
-  Layer.provide(layerSecretSource),
-  Layer.provideMerge(Secrets.layer),
+  Layer.provide([layerSecretSource, layerValueSource]),
+  Layer.provideMerge(Layer.merge(Secrets.layer, Values.layer)),
   Layer.provide(GraphCache.layer),
   Layer.provideMerge(Ids.layer),
   Layer.provide(StoreClock.layerClock),

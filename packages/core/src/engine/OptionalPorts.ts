@@ -11,6 +11,7 @@ import { SecretStore } from "../ports/SecretStore.ts"
 import { StorageError } from "../ports/StorageError.ts"
 import type { OptionalPort } from "../ports/StoreManifest.ts"
 import { StoreManifest, Unsupported } from "../ports/StoreManifest.ts"
+import { ValueStore } from "../ports/ValueStore.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
 
 /** The members of a port, each with whether it takes arguments. */
@@ -71,6 +72,13 @@ const secrets: Members<SecretStore["Service"]> = {
   reseal: "method",
 }
 
+const values: Members<ValueStore["Service"]> = {
+  put: "method",
+  read: "method",
+  remove: "method",
+  list: "method",
+}
+
 /** A port whose every method fails. */
 const refusing = <S>(members: Members<S>, store: string, port: OptionalPort): S => {
   const all = Object.entries(members).map(([operation, kind]) => {
@@ -94,6 +102,7 @@ const portsOver = Effect.gen(function* () {
     Context.add(LedgerStore, portOf("ledger", LedgerStore, ledger)),
     Context.add(WebhookStore, portOf("webhooks", WebhookStore, webhooks)),
     Context.add(SecretStore, portOf("secrets", SecretStore, secrets)),
+    Context.add(ValueStore, portOf("values", ValueStore, values)),
   )
 })
 
@@ -102,7 +111,7 @@ const portsOver = Effect.gen(function* () {
  * that fail for the rest. If the manifest names a port that is not provided, that is a defect.
  */
 export const layer: Layer.Layer<
-  KeyStore | LedgerStore | WebhookStore | SecretStore,
+  KeyStore | LedgerStore | WebhookStore | SecretStore | ValueStore,
   never,
   StoreManifest
 > = Layer.effectContext(portsOver)

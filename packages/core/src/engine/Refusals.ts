@@ -25,6 +25,16 @@ export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound"
   }
 }
 
+/** The run has no such value, or it is gone. */
+export class ValueNotFound extends Schema.TaggedError<ValueNotFound>()("ValueNotFound", {
+  runId: Schema.String,
+  valueId: Schema.String,
+}) {
+  override get message(): string {
+    return `Run ${plain(this.runId)} has no value ${plain(this.valueId)}`
+  }
+}
+
 /** The run is unknown, has ended, or has no losses. */
 export class NotInQuarantine extends Schema.TaggedError<NotInQuarantine>()("NotInQuarantine", {
   runId: Schema.String,

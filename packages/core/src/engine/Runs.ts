@@ -7,8 +7,7 @@
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
-import type { AccountId, KeyId, WorkflowId } from "../domain/Id.ts"
-import { RunId } from "../domain/Id.ts"
+import { type AccountId, type KeyId, RunId, type WorkflowId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
@@ -30,14 +29,14 @@ import { CommitBuilder } from "./internal/CommitBuilder.ts"
 import { commitDurably } from "./internal/Commit.ts"
 import { environmentOf, prepare } from "./internal/FirstStep.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
+import { CurrentValues } from "./internal/CurrentValues.ts"
 import { GraphCache } from "./GraphCache.ts"
 import { problemsOfOverrides } from "../graph/internal/SecretNames.ts"
 import { Ids } from "./Ids.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Overlay, Plan, Price } from "./internal/Plan.ts"
 import { plan, planSingle } from "./internal/Plan.ts"
-import type { InvalidWebhook } from "./Refusals.ts"
-import type { InboxFull, InvalidMessage } from "./Refusals.ts"
+import type { InboxFull, InvalidMessage, InvalidWebhook } from "./Refusals.ts"
 import {
   BeyondMaxCredits,
   InvalidGraph,
@@ -200,6 +199,7 @@ const servicesOf = Effect.all({
   evaluator: CurrentEvaluator,
   scripts: Effect.map(CurrentEvaluator, (evaluator) => new ScriptCheck(evaluator)),
   secrets: Effect.map(CurrentSecrets, secretCheck),
+  values: CurrentValues,
 })
 type Services = Effect.Success<typeof servicesOf>
 

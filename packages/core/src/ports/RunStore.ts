@@ -12,6 +12,7 @@ import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
 import type { KnownStart, IdempotencyKey } from "../domain/Idempotency.ts"
 import type { InputPorts } from "../domain/ImpliedInput.ts"
 import type { JsonObject } from "../domain/Json.ts"
+import type { PlacedValues } from "../domain/LargeValue.ts"
 import type { RunEntry } from "../domain/Ledger.ts"
 import type { Blocked } from "../domain/Loss.ts"
 import type { Message, NewMessage } from "../domain/Message.ts"
@@ -216,6 +217,14 @@ export interface Suspect {
   readonly holder: RunnerId | null
 }
 
+/** What a node of a run has put out. */
+export interface LatestOutput {
+  readonly runId: RunId
+  readonly output: JsonObject
+  /** As in the node run. */
+  readonly largeValues: PlacedValues
+}
+
 /** Which runs of an account to list. */
 export interface RunQuery extends PageRequest {
   readonly account: AccountId
@@ -350,7 +359,7 @@ export class RunStore extends Context.Service<
       account: AccountId,
       workflowId: WorkflowId,
       nodeIds: ReadonlyArray<string>,
-    ) => Effect.Effect<ReadonlyMap<string, JsonObject>, StorageError>
+    ) => Effect.Effect<ReadonlyMap<string, LatestOutput>, StorageError>
     /**
      * The run that the account has started with this idempotency key. A key holds for
      * `idempotencyKeyMillis` from the commit on, by the store's clock.

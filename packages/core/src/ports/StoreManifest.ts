@@ -15,6 +15,7 @@ export const optionalPorts = {
   ledger: "credits",
   webhooks: "deliveries of webhooks",
   secrets: "secrets of accounts",
+  values: "large values",
 } as const
 
 /** A port that a store may leave out. */
@@ -40,7 +41,7 @@ export class StoreManifest extends Context.Service<StoreManifest, Manifest>()(
 /** The store does not have the port that a call needs. This is the cause of a `StorageError`. */
 export class Unsupported extends Schema.TaggedError<Unsupported>()("Unsupported", {
   store: Schema.String,
-  port: Schema.Literals(["keys", "ledger", "webhooks", "secrets"]),
+  port: Schema.Literals(["keys", "ledger", "webhooks", "secrets", "values"]),
 }) {
   override get message(): string {
     return (

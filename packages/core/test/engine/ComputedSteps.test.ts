@@ -143,7 +143,8 @@ describe("a handler that a step has called", () => {
       const [clock, types] = [yield* Clock.Clock, yield* NodeTypes]
       const run = behindGate(1)
       const [evaluator, secrets] = [yield* CurrentEvaluator, yield* CurrentSecrets]
-      const shared = { types, clock, evaluator, secrets, handlers: new Handlers() }
+      const more = { values: undefined, handlers: new Handlers() }
+      const shared = { types, clock, evaluator, secrets, ...more }
       const { compute } = new RunExecution(run.state, shared, () => assert.fail("it told of it"))
       const { commit } = run.step(2, [run.completes("gate", 2)], { compute })
       assert.strictEqual(commit.run.actualCredits, 3_000_000)

@@ -226,6 +226,7 @@ describe("what is known of a run", () => {
       attempt: 1,
       input: null,
       output: null,
+      largeValues: null,
       logs: null,
       error: null,
       credits: 0,

@@ -378,6 +378,7 @@ describe("crashes", () => {
     attempt: 1,
     input: {},
     output: { output: 1 },
+    largeValues: null,
     logs: null,
     error: null,
     credits: 0,

@@ -157,6 +157,7 @@ export const nodeRun = (
     attempt: 1,
     input: null,
     output,
+    largeValues: null,
     logs: null,
     error: null,
     credits: 0,

@@ -41,7 +41,19 @@ const arrived = Effect.gen(function* (): Effect.fn.Return<OperationRequest, neve
   return { request, params, query, notes: yield* CurrentRequest }
 })
 
-const headersOf = ({ etag, isReplay, location }: OperationAnswer<unknown>, basePath: string) => ({
+/** Nothing in what a workflow put out runs in the origin of the server. */
+const fileHeaders = ({ bytes, name }: NonNullable<OperationAnswer<unknown>["file"]>) => ({
+  "content-disposition": `attachment; filename="${name}"`,
+  "content-length": String(bytes),
+  "content-security-policy": "sandbox",
+  "x-content-type-options": "nosniff",
+})
+
+const headersOf = (
+  { etag, file, isReplay, location }: OperationAnswer<unknown>,
+  basePath: string,
+) => ({
+  ...(file === undefined ? {} : fileHeaders(file)),
   ...(etag === undefined ? {} : { etag }),
   ...(location === undefined ? {} : { location: basePath + location }),
   ...(isReplay === true ? { "idempotent-replayed": "true" } : {}),

@@ -47,6 +47,8 @@ export interface OperationAnswer<A> {
   readonly etag?: string
   /** The address of what was made, from `/api/v1` on. */
   readonly location?: string
+  /** The value is the bytes of a file, which browsers save and never show. */
+  readonly file?: { readonly name: string; readonly bytes: number }
   /** True if an earlier start with the same idempotency key gave this answer. */
   readonly isReplay?: boolean
 }

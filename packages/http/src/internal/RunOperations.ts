@@ -8,6 +8,7 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
+import { Values } from "@millrace/core/engine/Values"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
@@ -23,9 +24,14 @@ import type { Source } from "./RunStream.ts"
 const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
   singleNodeId === null ? run : { ...run, singleNodeId }
 
-const contextOf = ({ output, values, viewport, workflowRevision }: Run) => ({
+/** The field of large values; absent without any. */
+const largeOf = ({ largeValues }: Pick<Run, "largeValues">) =>
+  largeValues === null ? {} : { largeValues }
+
+const contextOf = ({ largeValues, output, values, viewport, workflowRevision }: Run) => ({
   values,
   output,
+  ...largeOf({ largeValues }),
   viewport,
   workflowRevision,
 })
@@ -35,7 +41,10 @@ const readOf = (record: RunRecord): RunRead & RunDetail => ({
   ...itemOf(record.run),
   triggerRunId: record.run.executionId,
   context: record.omitted === true ? null : contextOf(record.run),
-  nodeRuns: nodeRunsOf(record),
+  nodeRuns: nodeRunsOf(record).map(({ largeValues, ...row }) => ({
+    ...row,
+    ...largeOf({ largeValues }),
+  })),
   ...(record.omitted === true ? { omitted: true } : {}),
 })
 
@@ -47,7 +56,12 @@ const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) 
 
 const makeReads = Effect.gen(function* () {
   const store = yield* RunStore
+  const values = yield* Values
   const paginate = yield* makePaginate
+  /** Records with the large values that fit into one answer. */
+  const withValues = Effect.fnUntraced(function* (records: ReadonlyArray<RunRecord>) {
+    return yield* values.withValues(records, (yield* CurrentLimits).batchBytes)
+  })
   return {
     list: Effect.fnUntraced(function* ({ account, query }) {
       const found = yield* paginate(account, "runs", query, ({ search, status, ...rest }, page) => {
@@ -62,13 +76,18 @@ const makeReads = Effect.gen(function* () {
       if (ids.length === 0) return { value: { runs: [] } }
       const { batchBytes } = yield* CurrentLimits
       const found = yield* store.findMany(account, ids, batchBytes)
-      return { value: { runs: inOrder(ids, found).map(readOf) } }
+      return { value: { runs: (yield* withValues(inOrder(ids, found))).map(readOf) } }
     }),
     get: Effect.fnUntraced(function* ({ account, params }) {
       const id = RunId.make(params.id)
       const found = yield* store.find(account, id)
       if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
-      return { value: readOf(found.value) }
+      const [record] = yield* withValues([found.value])
+      return { value: readOf(record!) }
+    }),
+    value: Effect.fnUntraced(function* ({ account, params: { id, valueId } }) {
+      const { bytes, value } = yield* values.open(account, RunId.make(id), valueId)
+      return { value: bytes, file: { name: `${value.id}.json`, bytes: value.bytes } }
     }),
   } satisfies Partial<OperationsOf<"runs">>
 })
@@ -125,8 +144,13 @@ const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers
 /** The operations of the group `runs`, following a run, and waiting for one. */
 export const make = Effect.gen(function* () {
   const runs = yield* Runs
+  const values = yield* Values
   const operations: OperationsOf<"runs"> = { ...(yield* makeReads), ...(yield* makeWrites) }
   /** Waits until the run has ended. The answer is that of `get`. */
-  const wait = (account: AccountId, id: RunId) => Effect.map(runs.wait(account, id), readOf)
+  const wait = Effect.fnUntraced(function* (account: AccountId, id: RunId) {
+    const { batchBytes } = yield* CurrentLimits
+    const [record] = yield* values.withValues([yield* runs.wait(account, id)], batchBytes)
+    return readOf(record!)
+  })
   return { operations, wait, follow: yield* makeFollow }
 })

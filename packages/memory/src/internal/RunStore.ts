@@ -5,7 +5,6 @@
  * all; leases follow Effect's clock. Leaves out: durability.
  */
 import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
-import type { JsonObject } from "@millrace/core/domain/Json"
 import { runsSearched } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Page } from "@millrace/core/domain/Page"
@@ -22,6 +21,7 @@ import type {
   ClaimRequest,
   Inbox,
   InboxRequest,
+  LatestOutput,
   RunCommit,
   RunQuery,
   SendResult,
@@ -400,14 +400,15 @@ class Runs {
     account: AccountId,
     workflowId: WorkflowId,
     nodeIds: ReadonlyArray<string>,
-  ): ReadonlyMap<string, JsonObject> {
+  ): ReadonlyMap<string, LatestOutput> {
     const runs = this.timelineOf(account).items.filter(({ run }) => run.workflowId === workflowId)
-    const outputs = new Map<string, JsonObject>()
+    const outputs = new Map<string, LatestOutput>()
     for (const entry of runs.slice(-runsSearched).toReversed()) {
       for (const id of nodeIds) {
         const row = entry.nodeRuns.get(id)
         if (outputs.has(id) || row?.status !== "COMPLETED" || row.output === null) continue
-        outputs.set(id, row.output)
+        const { largeValues, output } = row
+        outputs.set(id, { runId: entry.run.id, output, largeValues })
       }
     }
     return outputs

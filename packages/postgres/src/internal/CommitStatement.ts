@@ -128,6 +128,7 @@ const isPlainRow = (row: NodeRun): boolean =>
   row.status === "COMPLETED" &&
   row.attempt === 1 &&
   row.credits === 0 &&
+  row.largeValues === null &&
   row.logs === null &&
   row.error === null
 

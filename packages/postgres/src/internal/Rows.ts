@@ -158,7 +158,7 @@ export const steps: Table<Run> = [
 export const changes: Table<Run> = [
   ...texts<Run>("status"),
   ...int8s<Run>("startedAt", "finishedAt", "heldCredits", "actualCredits", "dueAt"),
-  ...jsons<Run>("waiting", "error", "output"),
+  ...jsons<Run>("waiting", "error", "output", "largeValues"),
   derived("error_folded", "text", ({ error }) => (error === null ? null : folded(error))),
   derived("trouble", "text", ({ status }) =>
     status === "FAILED" || status === "CANCELED" ? status : null,
@@ -210,13 +210,13 @@ export const nodeRuns: Table<NodeRun> = [
   ...int4s<NodeRun>("ordinal", "attempt", "sequence"),
   ...int8s<NodeRun>("credits", "startedAt", "finishedAt"),
   ...texts<NodeRun>("nodeId", "nodeType", "status"),
-  ...jsons<NodeRun>("output", "logs", "error", { input: "input_or_ports" }),
+  ...jsons<NodeRun>("output", "largeValues", "logs", "error", { input: "input_or_ports" }),
 ]
 
-/** A node run that completed in its first attempt, without cost and without a log. */
-export const plainNodeRuns: Table<NodeRun> = nodeRuns.filter(
-  ({ name }) => !["status", "attempt", "credits", "logs", "error"].includes(name),
-)
+const notPlain = ["status", "attempt", "credits", "large_values", "logs", "error"]
+
+/** A node run that completed in its first attempt, without cost, large values and a log. */
+export const plainNodeRuns: Table<NodeRun> = nodeRuns.filter(({ name }) => !notPlain.includes(name))
 
 /** The part of a node run that the event of its end has. */
 export const nodeEnds: Table<NodeRun> = nodeRuns.filter(

@@ -13,8 +13,13 @@ import type { NodeEnd } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import type { NodeRunByPorts } from "@millrace/core/domain/ImpliedInput"
 import { withInputs } from "@millrace/core/domain/ImpliedInput"
-import type { JsonObject } from "@millrace/core/domain/Json"
-import type { EventsFound, EventsRequest, RunQuery, RunStore } from "@millrace/core/ports/RunStore"
+import type {
+  EventsFound,
+  EventsRequest,
+  LatestOutput,
+  RunQuery,
+  RunStore,
+} from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
@@ -109,14 +114,14 @@ export const complete = (
 }
 
 const latestStatement = `
-SELECT wanted.id, latest.output
+SELECT wanted.id, latest.output, latest.large_values AS "largeValues", latest.run_id AS "runId"
 FROM unnest((SELECT $1::text[])) AS wanted (id) CROSS JOIN LATERAL (
-  SELECT n.output FROM (
+  SELECT n.output, n.large_values, r.id AS run_id FROM (
     SELECT number, created_at, id FROM runs
     WHERE account_id = $2 AND workflow_id = $3
     ORDER BY created_at DESC, id DESC LIMIT ${runsSearched}
   ) r CROSS JOIN LATERAL (
-    SELECT n.output FROM node_runs n
+    SELECT n.output, n.large_values FROM node_runs n
     WHERE n.run = r.number AND n.node_id = wanted.id AND n.status = 'COMPLETED'
       AND n.output IS NOT NULL OFFSET 0
   ) n
@@ -208,12 +213,12 @@ export const make = (sql: SqlClient) =>
   ({
     latestOutputs: (account, workflowId, nodeIds) =>
       Effect.map(
-        sql.unsafe<{ readonly id: string; readonly output: JsonObject }>(latestStatement, [
+        sql.unsafe<LatestOutput & { readonly id: string }>(latestStatement, [
           nodeIds.map(Rows.text),
           account,
           Rows.text(workflowId),
         ]),
-        (rows) => new Map(rows.map(({ id, output }) => [id, output])),
+        (rows) => new Map(rows.map(({ id, ...latest }) => [id, latest])),
       ),
     list: (query) => list(sql, query),
     events: (account, runId, after) =>

@@ -12,6 +12,7 @@ import type { MicroCredits } from "../../domain/Credits.ts"
 import { fromNumber, isAmount } from "../../domain/Credits.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
 import { frozenCopy, isJsonObject } from "../../domain/Json.ts"
+import { largeIn, largeJson } from "../../domain/LargeValue.ts"
 import type { Limits } from "../../domain/Limits.ts"
 import { stateLength } from "../../domain/Limits.ts"
 import type { Ports } from "../../domain/NodeType.ts"
@@ -26,9 +27,11 @@ import { sentenceOf } from "../NodeDefinition.ts"
 import { NodeLog } from "./NodeLog.ts"
 import type { Executable } from "../NodeTypes.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
-import type { Given, NoInputs } from "./Inputs.ts"
+import type { Given, NoInputs, Scripts } from "./Inputs.ts"
 import type { RunSecrets } from "./RunSecrets.ts"
 import type { Ready } from "./RunState.ts"
+import type { RunValues } from "./RunValues.ts"
+import { mostBytesPerCharacter } from "./RunValues.ts"
 
 /** What every end of an attempt tells. */
 interface Ended {
@@ -52,9 +55,14 @@ export interface FailedAttempt extends Ended {
   readonly retryAfterMillis: number | undefined
 }
 
+interface CompletedAttempt extends Ended {
+  readonly _tag: "Completed"
+  readonly output: JsonObject
+}
+
 /** How an attempt ended: with an output, with an error, or suspended until something is there. */
 export type AttemptOutcome =
-  | (Ended & { readonly _tag: "Completed"; readonly output: JsonObject })
+  | CompletedAttempt
   | (Ended & { readonly _tag: "Suspended"; readonly wait: Wait; readonly state: Json })
   | FailedAttempt
 
@@ -69,6 +77,8 @@ export interface AttemptRequest {
   readonly evaluator: Evaluator
   /** The secrets of the run; `undefined` if its graph names none. */
   readonly secrets: RunSecrets | undefined
+  /** The large values of the run; `undefined` if they are kept nowhere. */
+  readonly values: RunValues | undefined
   /** What the attempt left behind when it suspended itself. */
   readonly state: Json | undefined
   /** The message that ended its wait. */
@@ -90,18 +100,29 @@ const problemOfPorts = (ports: Ports, output: unknown): string | undefined => {
   return undefined
 }
 
-/** A frozen copy of an output, or the sentence that says why it is refused. */
-export const checkOutput = (
+/** A frozen copy of an output, and how many characters it has at least. */
+interface OutputCopy {
+  readonly output: JsonObject
+  readonly size: number
+}
+
+/** A copy, or the sentence that says why the output is refused. */
+const copyOutput = (
   ports: Ports,
   output: unknown,
-  limits: Limits,
-): Result.Result<JsonObject, string> => {
+  values?: RunValues,
+): Result.Result<OutputCopy, string> => {
   const problem = problemOfPorts(ports, output)
   if (problem !== undefined) return Result.fail(problem)
   const copy: Record<string, Json> = {}
   let size = 0
   for (const [port, value] of Object.entries(output as object)) {
     if (value === undefined) continue
+    const known = values?.knownAs(value)
+    if (known !== undefined) {
+      copy[port] = largeJson(known)
+      continue
+    }
     const frozen = frozenCopy(value)
     if (Result.isFailure(frozen)) {
       return Result.fail(`output ${quoted(port)} is not JSON: ${frozen.failure}`)
@@ -109,15 +130,26 @@ export const checkOutput = (
     copy[port] = frozen.success.value
     size += port.length + frozen.success.size
   }
-  const tooBig = problemOfSize(copy, size, limits.outputBytes)
-  return tooBig === undefined ? Result.succeed(Object.freeze(copy)) : Result.fail(tooBig)
+  return Result.succeed({ output: Object.freeze(copy), size })
 }
+
+/** A frozen copy of an output, or the sentence that says why it is refused. */
+export const checkOutput = (
+  ports: Ports,
+  output: unknown,
+  limits: Limits,
+): Result.Result<JsonObject, string> =>
+  Result.flatMap(copyOutput(ports, output), (copy) => {
+    const tooBig = problemOfSize(copy.output, copy.size, limits.outputBytes)
+    return tooBig === undefined ? Result.succeed(copy.output) : Result.fail(tooBig)
+  })
 
 const encoder = new TextEncoder()
 
-/** No character takes more bytes of JSON text than so many, so that most outputs need no count. */
-const mostBytesPerCharacter = 6
+const without = (output: JsonObject, ports: ReadonlyMap<string, unknown>): JsonObject =>
+  Object.fromEntries(Object.entries(output).filter(([port]) => !ports.has(port)))
 
+// Most outputs need no count.
 const problemOfSize = (output: JsonObject, size: number, limit: number): string | undefined => {
   if (size * mostBytesPerCharacter <= limit) return undefined
   const bytes = encoder.encode(JSON.stringify(output)).length
@@ -145,6 +177,12 @@ const suspensionOf = (cause: Cause.Cause<unknown>): Suspension | undefined => {
   return defect instanceof Suspension ? defect : undefined
 }
 
+/** A refused output: the same handler would put out the same again. */
+const refused = (ended: Ended, error: string): FailedAttempt => {
+  const failure = { error, retryable: false, retryAfterMillis: undefined }
+  return { _tag: "Failed", ...ended, ...failure }
+}
+
 /** What a handler's end means, before anybody asks what that means for the run. */
 const outcomeOf = (
   exit: Exit.Exit<JsonObject, unknown>,
@@ -155,8 +193,7 @@ const outcomeOf = (
   if (Exit.isSuccess(exit)) {
     const checked = checkOutput(ports, exit.value, limits)
     if (Result.isSuccess(checked)) return { _tag: "Completed", ...ended, output: checked.success }
-    const failure = { error: checked.failure, retryable: false, retryAfterMillis: undefined }
-    return { _tag: "Failed", ...ended, ...failure }
+    return refused(ended, checked.failure)
   }
   const suspension = suspensionOf(exit.cause)
   if (suspension === undefined) return { _tag: "Failed", ...ended, ...failureOf(exit.cause) }
@@ -244,9 +281,21 @@ export class Attempt {
    * how it has ended where it needed nothing of that.
    */
   call(): Effect.Effect<JsonObject, unknown, unknown> {
-    const { evaluator, given, inputs, run } = this.#request
+    const { given, inputs } = this.#request
     if (given === undefined) return this.#knowing(inputs)
+    const { values } = this.#request
+    if (!("missing" in given)) return this.#compute(given)
+    if (values === undefined)
+      return noInputs({ error: "the store keeps no large values", isRetryable: false })
+    return Effect.flatMap(values.load(given.missing), (loaded) =>
+      this.#compute(given.finish(loaded)),
+    )
+  }
+
+  /** Calls the handler with what expressions give. */
+  #compute(given: Given | Scripts): Effect.Effect<JsonObject, unknown, unknown> {
     if (!("calls" in given)) return this.#take(given)
+    const { evaluator, run } = this.#request
     const { calls: scripts, finish } = given
     const { accountId: account, definitionId } = run
     return Effect.flatMap(evaluator.evaluate({ account, definitionId, scripts }), (answers) =>
@@ -256,7 +305,23 @@ export class Attempt {
 
   /** Calls the handler with what expressions gave. */
   #take(given: Given): Effect.Effect<JsonObject, unknown, unknown> {
+    const { node, values } = this.#request
     this.#given = given
+    if (Result.isFailure(given.inputs)) return noInputs(given.inputs.failure)
+    if (values === undefined) return this.#reveal(given)
+    const inputs = given.inputs.success
+    const computed = Object.entries(inputs).filter(([port]) => node.literals?.inputs.has(port))
+    const large = values.find("input", computed)
+    if (Result.isFailure(large)) return noInputs({ error: large.failure, isRetryable: false })
+    if (large.success === undefined) return this.#reveal(given)
+    return Effect.flatMap(values.store(inputs, large.success), (recorded) => {
+      this.#given = { ...given, inputs: Result.succeed(recorded) }
+      return this.#reveal(given)
+    })
+  }
+
+  /** Calls the handler with its secrets. */
+  #reveal(given: Given): Effect.Effect<JsonObject, unknown, unknown> {
     if (Result.isFailure(given.inputs)) return noInputs(given.inputs.failure)
     const { secrets } = this.#request
     if (given.secrets === undefined || secrets === undefined) {
@@ -286,7 +351,16 @@ export class Attempt {
     )
   }
 
+  /** Calls the handler with the large values themselves. */
   #handle(inputs: JsonObject): Effect.Effect<JsonObject, unknown, unknown> {
+    const { values } = this.#request
+    if (values?.hasAny !== true) return this.#run(inputs)
+    const known = values.known(inputs)
+    if (largeIn(known).length === 0) return this.#run(known)
+    return Effect.flatMap(values.whole(known), (whole) => this.#run(whole))
+  }
+
+  #run(inputs: JsonObject): Effect.Effect<JsonObject, unknown, unknown> {
     const { executable, node } = this.#request
     try {
       return executable.run(inputs, node.settings, this.#current)
@@ -326,12 +400,47 @@ export class Attempt {
     })
   }
 
-  /** What the handler's end means. */
-  end(exit: Exit.Exit<JsonObject, unknown>): AttemptOutcome {
-    const { limits, node } = this.#request
-    const outcome = outcomeOf(exit, node.ports, limits, this.#ended())
+  /** What the handler's end means: at once, or once its large values are stored. */
+  end(exit: Exit.Exit<JsonObject, unknown>): AttemptOutcome | Effect.Effect<AttemptOutcome> {
+    const { limits, node, values } = this.#request
+    const ended = this.#ended()
+    if (values !== undefined && Exit.isSuccess(exit)) {
+      const copied = copyOutput(node.ports, exit.value, values)
+      return Result.isFailure(copied)
+        ? this.#mask(refused(ended, copied.failure))
+        : this.#complete(copied.success, ended, values)
+    }
+    return this.#mask(outcomeOf(exit, node.ports, limits, ended))
+  }
+
+  #mask(outcome: AttemptOutcome): AttemptOutcome {
     const { secrets } = this.#request
     return secrets === undefined ? outcome : masked(outcome, secrets)
+  }
+
+  #complete(
+    { output: bare, size }: OutputCopy,
+    ended: Ended,
+    values: RunValues,
+  ): AttemptOutcome | Effect.Effect<AttemptOutcome> {
+    const { limits, secrets } = this.#request
+    const output = secrets === undefined ? bare : secrets.json(bare)
+    const completed: CompletedAttempt = { _tag: "Completed", ...ended, output }
+    if (size * mostBytesPerCharacter <= limits.largeValueBytes) return completed
+    const large = values.find("output", Object.entries(output))
+    if (Result.isFailure(large)) return refused(ended, large.failure)
+    const found = large.success
+    const rest = found === undefined ? output : without(output, found)
+    const tooBig = problemOfSize(rest, size, limits.outputBytes)
+    if (tooBig !== undefined) return refused(ended, tooBig)
+    if (found === undefined) return completed
+    return Effect.match(values.store(output, found), {
+      onFailure: ({ message: error }): AttemptOutcome => ({
+        ...refused({ ...ended, at: this.#now() }, error),
+        retryable: true,
+      }),
+      onSuccess: (stored): AttemptOutcome => ({ ...completed, output: stored, at: this.#now() }),
+    })
   }
 
   /**

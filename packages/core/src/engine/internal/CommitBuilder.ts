@@ -9,6 +9,8 @@ import type { MicroCredits } from "../../domain/Credits.ts"
 import { toNumber } from "../../domain/Credits.ts"
 import type { Delivery } from "../../domain/Delivery.ts"
 import type { InputPorts } from "../../domain/ImpliedInput.ts"
+import type { PlacedValue } from "../../domain/LargeValue.ts"
+import { withoutLarge } from "../../domain/LargeValue.ts"
 import { deliveryOf } from "../../domain/Payload.ts"
 import type { ActiveNode, NodeRun, NodeRunStatus, Run, WaitingNode } from "../../domain/Run.ts"
 import type { RunEvent, RunEventType } from "../../domain/RunEvent.ts"
@@ -32,8 +34,20 @@ type Written = Pick<GraphNode, "id" | "node" | "index"> &
 const portsOf = ({ inputs }: GraphNode["ports"], input: JsonObject): InputPorts =>
   Object.keys(input).map((name) => (inputs.get(name)?.multiple === true ? [name] : name))
 
+/** The row with large values in their column. */
+const withoutLargeValues = (row: NodeRow): NodeRow => {
+  const placed: Array<PlacedValue> = []
+  const { input = null, output = null } = row
+  const ports = {
+    input: withoutLarge(input, "/input", placed),
+    output: withoutLarge(output, "/output", placed),
+  }
+  return placed.length === 0 ? row : { ...row, ...ports, largeValues: placed }
+}
+
 /** Gathers one commit of a run on top of its last committed row. */
 export class CommitBuilder {
+  readonly #hasLarge: boolean
   readonly #before: Run
   #now: Timestamp
   readonly #rows: Array<NodeRun> = []
@@ -46,7 +60,9 @@ export class CommitBuilder {
   readonly #run: { -readonly [K in keyof Run]: Run[K] }
   #extra: MicroCredits = 0
 
-  constructor(run: Run, now: Timestamp) {
+  /** `hasLarge`: rows may have large values. */
+  constructor(run: Run, now: Timestamp, hasLarge = false) {
+    this.#hasLarge = hasLarge
     this.#before = run
     this.#run = { ...run, revision: run.revision + 1 }
     this.#now = now
@@ -67,13 +83,14 @@ export class CommitBuilder {
       attempt: 0,
       input: null,
       output: null,
+      largeValues: null,
       logs: null,
       error: null,
       credits: 0,
       sequence: null,
       startedAt: null,
       finishedAt: null,
-      ...row,
+      ...(this.#hasLarge ? withoutLargeValues(row) : row),
     })
   }
 
@@ -131,7 +148,7 @@ export class CommitBuilder {
 
   /** A copy that can be changed independently. */
   fork(): CommitBuilder {
-    const other = new CommitBuilder(this.#before, this.#now)
+    const other = new CommitBuilder(this.#before, this.#now, this.#hasLarge)
     Object.assign(other.#run, this.#run)
     other.#rows.push(...this.#rows)
     other.#rewritten.push(...this.#rewritten)
@@ -178,7 +195,10 @@ export class CommitBuilder {
     output: Json,
     counts: { readonly completed: number; readonly failed: number },
   ): void {
-    Object.assign(this.#run, { status, error, output, finishedAt: this.#now, dueAt: null })
+    const placed: Array<PlacedValue> = []
+    this.#run.output = this.#hasLarge ? withoutLarge(output, "/output", placed) : output
+    if (placed.length > 0) this.#run.largeValues = placed
+    Object.assign(this.#run, { status, error, finishedAt: this.#now, dueAt: null })
     const type = endEvents[status]
     this.#emit(type, status === "CANCELED" ? "Run was canceled" : error, {
       status,

@@ -39,7 +39,7 @@ export const nothingComputed = (now: Timestamp): Computed => ({ attempts: 0, nod
  */
 export const isComputable = ({ again, graph }: RunState, { given, index }: Ready): boolean => {
   if (graph.nodes[index]!.type.effects !== "none") return false
-  if (given !== undefined && "calls" in given) return false
+  if (given !== undefined && !("inputs" in given)) return false
   const before = again.get(index)
   return before === undefined || (before.message === undefined && before.state === undefined)
 }

@@ -7,6 +7,8 @@
 import { Effect, Result } from "effect"
 import type { AccountId } from "../../domain/Id.ts"
 import type { Json } from "../../domain/Json.ts"
+import { liveRow } from "../../domain/LargeValue.ts"
+import { CurrentLimits } from "../../domain/Limits.ts"
 import type { Run, RunRecord } from "../../domain/Run.ts"
 import { boundOf } from "../../graph/internal/Bindings.ts"
 import { Frontier } from "../../graph/internal/Frontier.ts"
@@ -17,9 +19,12 @@ import type { Problem } from "../../graph/internal/Problem.ts"
 import { problemOfNode } from "../../graph/internal/Problem.ts"
 import { withScope } from "../../graph/internal/Scope.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
+import { NodeError } from "../CurrentNode.ts"
+import type { ValueSource } from "./CurrentValues.ts"
 import type { GraphCache } from "../GraphCache.ts"
-import type { Given, Scripts } from "./Inputs.ts"
-import { givenTo, runScope } from "./Inputs.ts"
+import type { Given, MissingValues, Scripts } from "./Inputs.ts"
+import { givenOrMissing, runScope } from "./Inputs.ts"
+import { RunValues } from "./RunValues.ts"
 
 /** A text with expressions, and where it would stand. */
 export interface TextInNode {
@@ -49,7 +54,7 @@ const nodeWith = (node: GraphNode, port: string, literal: Literal): GraphNode =>
 })
 
 const scopeOf = ({ nodeRuns, run }: RunRecord, graph: Graph, index: number) => {
-  const frontier = Frontier.restore(graph, nodeRuns)
+  const frontier = Frontier.restore(graph, nodeRuns.map(liveRow))
   const bound = boundOf(graph, frontier, index)
   return {
     outputOf: (id: string) => frontier.outputOf(graph.indexOf.get(id)!) ?? undefined,
@@ -67,13 +72,28 @@ const finished = (
 ): Effect.Effect<Given> =>
   Effect.map(evaluator.evaluate({ account, definitionId, scripts }), finish)
 
+/** Reads the large values that expressions use. */
+const read = Effect.fnUntraced(function* (
+  source: ValueSource | undefined,
+  run: Run,
+  { finish, missing }: MissingValues,
+): Effect.fn.Return<Given | Scripts | NodeError> {
+  if (source === undefined) return new NodeError({ message: "the store keeps no large values" })
+  const values = new RunValues(source, { run, limits: yield* CurrentLimits, hasLarge: true })
+  const loaded = yield* Effect.result(values.load(missing))
+  values.close()
+  return Result.isFailure(loaded) ? loaded.failure : finish(loaded.success)
+})
+
 /** Computes a text with expressions as if it stood at a node of the run. */
 export const evaluateText = Effect.fnUntraced(function* (
   {
     evaluator,
     graphs,
+    values,
   }: {
     readonly evaluator: Evaluator
+    readonly values: ValueSource | undefined
     readonly graphs: GraphCache["Service"]
   },
   account: AccountId,
@@ -99,7 +119,9 @@ export const evaluateText = Effect.fnUntraced(function* (
   const node = { ...drawn, literals: plan.literals }
   const scope = scopeOf(record, graph, index)
   const bound = { inputs: { [port]: text }, literals: plan.literals!.inputs, input: scope.input }
-  const begun = givenTo(node, bound, scope)
+  const first = givenOrMissing(node, bound, scope)
+  const begun = "missing" in first ? yield* read(values, run, first) : first
+  if ("_tag" in begun) return refuse(begun.message)
   const given = "calls" in begun ? yield* finished(evaluator, account, run, begun) : begun
   if (Result.isFailure(given.inputs)) return refuse(given.inputs.failure.error)
   const value = given.inputs.success[port]

@@ -12,6 +12,8 @@ import { Result } from "effect"
 import type { Json, JsonObject } from "../../domain/Json.ts"
 import { freeze, problemOf } from "../../domain/Json.ts"
 import { expressionJsonLength } from "../../domain/Limits.ts"
+import type { LargeValue } from "../../domain/LargeValue.ts"
+import { largeIn, replaceLarge, largeJson } from "../../domain/LargeValue.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Bound } from "../../graph/internal/Bindings.ts"
@@ -66,6 +68,12 @@ export interface Scripts {
   readonly finish: (answers: ReadonlyArray<Evaluated>) => Given
 }
 
+/** Large values that expressions use and that have to be read first. */
+export interface MissingValues {
+  readonly missing: ReadonlyArray<LargeValue>
+  readonly finish: (loaded: ReadonlyMap<string, Json>) => Given | Scripts
+}
+
 const refuse = (error: string, isRetryable = false): Result.Result<never, NoInputs> =>
   Result.fail({ error, isRetryable })
 
@@ -99,13 +107,12 @@ class ScopeTexts {
 
   /** The scope of an expression as JSON text; a clause if it is too large. */
   of({ needs }: PlacedExpression): Result.Result<string, string> {
-    const { input, run, values } = this.#scope
-    const roots = { input, run, values }
+    const roots = ["input", "run", "values"] as const
     const nodes = needs.nodes.flatMap((id) =>
       this.#entry(id, `node ${id}`, () => this.#scope.outputOf(id)),
     )
-    const others = Object.entries(roots).flatMap(([name, value]) =>
-      needs.roots.has(name) ? this.#entry(name, name, () => value) : [],
+    const others = roots.flatMap((name) =>
+      needs.roots.has(name) ? this.#entry(name, name, () => this.#scope[name]) : [],
     )
     const text = `{${[`"nodes":{${nodes.join(",")}}`, ...others].join(",")}}`
     if (text.length <= expressionJsonLength) return Result.succeed(text)
@@ -280,3 +287,45 @@ const parsed = (json: string | undefined): Result.Result<Json | undefined, strin
 /** What the expressions of a node give, or what is left to compute for them. */
 export const givenTo = (node: GraphNode, bound: Bound, scope: Scope): Given | Scripts =>
   new Inputs(node, bound, scope).begin()
+
+/** The parts of a scope that an expression reads, so far as they may be large values. */
+const readBy = ({ meaning, needs }: PlacedExpression, scope: Scope): ReadonlyArray<Json> => {
+  const all = (ids: ReadonlyArray<string>): ReadonlyArray<JsonObject> =>
+    ids.map(scope.outputOf).filter((output) => output !== undefined)
+  if (meaning._tag === "Script") {
+    return [...all(needs.nodes), ...(needs.roots.has("input") ? [scope.input ?? null] : [])]
+  }
+  if (meaning._tag !== "Path") return []
+  const { root, steps } = meaning.path
+  if (root._tag === "Input") return [scope.input ?? null]
+  if (root._tag !== "Node") return []
+  const [output] = all([root.id])
+  const port = steps[0]?.key
+  if (output === undefined || port === undefined) return output === undefined ? [] : [output]
+  return Object.hasOwn(output, port) ? [output[port]!] : []
+}
+
+/** As {@link givenTo}, for a run with large values: if expressions use some, those are missing. */
+export const givenOrMissing = (
+  node: GraphNode,
+  bound: Bound,
+  scope: Scope,
+): Given | Scripts | MissingValues => {
+  const literals = [...bound.literals.values(), ...(node.literals?.fallback.values() ?? [])]
+  const missing = literals.flatMap(({ expressions }) =>
+    expressions.flatMap((each) => readBy(each, scope).flatMap(largeIn)),
+  )
+  if (missing.length === 0) return givenTo(node, bound, scope)
+  const finish: MissingValues["finish"] = (loaded) => {
+    const whole = <A extends Json | undefined>(json: A): A =>
+      json === undefined
+        ? json
+        : (replaceLarge(json, (value) => loaded.get(value.id) ?? largeJson(value)) as A)
+    return givenTo(node, bound, {
+      ...scope,
+      outputOf: (id) => whole(scope.outputOf(id)),
+      input: whole(scope.input),
+    })
+  }
+  return { missing, finish }
+}

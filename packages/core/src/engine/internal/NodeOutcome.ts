@@ -27,7 +27,7 @@ export const finishNode = (
   progress: RunState,
   change: CommitBuilder,
   node: GraphNode,
-  row: Omit<NodeRun, "nodeId" | "nodeType" | "ordinal" | "sequence">,
+  row: Omit<NodeRun, "nodeId" | "nodeType" | "ordinal" | "sequence" | "largeValues">,
 ): void => {
   progress.frontier.finish(node.index, row.status, row.output)
   progress.again.delete(node.index)

@@ -14,6 +14,7 @@ import type { Timestamp } from "../../domain/Timestamp.ts"
 import { never } from "../../domain/Timestamp.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
 import type { SecretSource } from "../CurrentSecrets.ts"
+import type { ValueSource } from "./CurrentValues.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import { monotonicMillis } from "../StoreClock.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
@@ -23,6 +24,7 @@ import type { Handler, Handlers } from "./Handlers.ts"
 import { RunSecrets } from "./RunSecrets.ts"
 import type { RunState, Started } from "./RunState.ts"
 import { isListening } from "./RunState.ts"
+import { RunValues } from "./RunValues.ts"
 import type { Signal, Step } from "./Step.ts"
 
 /** What the executions of a process share. */
@@ -32,6 +34,7 @@ export interface Shared {
   readonly clock: Clock.Clock
   readonly evaluator: Evaluator
   readonly secrets: SecretSource
+  readonly values: ValueSource | undefined
 }
 
 type HandlerExit = Exit.Exit<JsonObject, unknown>
@@ -60,6 +63,9 @@ interface Wait {
   isOver: boolean
 }
 
+const valueOf = <A>(exit: Exit.Exit<A> | undefined): A | undefined =>
+  exit !== undefined && Exit.isSuccess(exit) ? exit.value : undefined
+
 /** A clock that moves by so much beside the monotonic clock was set. */
 const setMillis = 1_000
 
@@ -80,6 +86,8 @@ export class RunExecution {
   #isClosed = false
   /** None if the graph of the run names no secrets. */
   readonly #secrets: RunSecrets | undefined
+  /** None if large values are kept nowhere. */
+  readonly #values: RunValues | undefined
 
   /** Calls `wake` when something has happened to the run. */
   constructor(progress: RunState, shared: Shared, wake: () => void) {
@@ -91,6 +99,7 @@ export class RunExecution {
     if (names.length > 0) {
       this.#secrets = new RunSecrets(shared.secrets, run.accountId, names)
     }
+    if (shared.values !== undefined) this.#values = new RunValues(shared.values, progress)
     progress.spent = (index, attempt) => {
       const running = this.#running.get(index)?.attempt
       return running?.number === attempt ? running.charged : 0
@@ -158,6 +167,7 @@ export class RunExecution {
     for (const { timer } of this.#waits.values()) timer?.interruptUnsafe()
     this.#limit?.interruptUnsafe()
     this.#shared.handlers.forget(this.progress.run.id)
+    this.#values?.close()
   }
 
   #tell(signal: Signal): void {
@@ -215,8 +225,7 @@ export class RunExecution {
   }
 
   #after(millis: number, call: () => void): Fiber.Fiber<unknown> {
-    const timer = Effect.andThen(Effect.sleep(millis), Effect.sync(call))
-    return Effect.runForkWith(this.#shared.types.context)(timer)
+    return this.#fork(Effect.andThen(Effect.sleep(millis), Effect.sync(call)))
   }
 
   /** Stops the timer of a wait that a message has ended. */
@@ -260,6 +269,7 @@ export class RunExecution {
       given,
       evaluator,
       secrets: this.#secrets,
+      values: this.#values,
       state,
       message: message === undefined ? undefined : held.get(message),
       earlier: priorAttempts.get(index)?.logs ?? null,
@@ -267,7 +277,7 @@ export class RunExecution {
       watched: <A>(call: () => A) => this.#watch(handler, call),
     }
     const attempt = new Attempt(request, clock)
-    const running = { attempt, fiber: undefined, timer: undefined, isOver: false }
+    const running: Running = { attempt, fiber: undefined, timer: undefined, isOver: false }
     this.#running.set(index, running)
     handlers.enter(handler, now)
     const called = attempt.call()
@@ -275,15 +285,31 @@ export class RunExecution {
       ? undefined
       : Effect.runForkWith(attempt.within(types.context))(called)
     const exit = rest === undefined ? (called as HandlerExit) : rest.pollUnsafe()
-    const outcome = exit === undefined ? undefined : attempt.end(exit)
+    const ended = exit === undefined ? undefined : attempt.end(exit)
+    const storing = Effect.isEffect(ended) ? this.#fork(ended) : undefined
+    const outcome = Effect.isEffect(ended) ? valueOf(storing!.pollUnsafe()) : ended
     const leftAt = outcome?.at ?? clock.currentTimeMillisUnsafe()
     handlers.leave(handler, leftAt)
-    if (outcome === undefined) this.#goOn(running, handler, index, rest!)
+    if (ended === undefined) this.#goOn(running, handler, index, rest!)
     else {
       handlers.end(handler)
-      running.isOver = true
+      if (outcome === undefined) this.#whenStored(running, index, storing!)
+      else running.isOver = true
     }
+    if (outcome === undefined) this.#setTimeout(running, index)
     return { leftAt, outcome }
+  }
+
+  #fork<A>(effect: Effect.Effect<A>): Fiber.Fiber<A> {
+    return Effect.runForkWith(this.#shared.types.context)(effect)
+  }
+
+  /** Tells the outcome of an attempt once its large values are stored. */
+  #whenStored(running: Running, index: number, storing: Fiber.Fiber<AttemptOutcome>): void {
+    running.fiber = storing
+    storing.addObserver((exit) => {
+      if (Exit.isSuccess(exit)) this.#over(running, index, () => exit.value)
+    })
   }
 
   /** The rest of the handler goes on in a fiber of its own. */
@@ -292,14 +318,22 @@ export class RunExecution {
     running.fiber = fiber
     fiber.addObserver((exit) => {
       this.#shared.handlers.end(handler)
-      this.#over(running, index, () => attempt.end(exit))
+      if (running.isOver || this.#running.get(index) !== running) return
+      const ended = attempt.end(exit)
+      if (Effect.isEffect(ended)) this.#whenStored(running, index, this.#fork(ended))
+      else this.#over(running, index, () => ended)
     })
-    if (this.#isClosed) return fiber.interruptUnsafe()
+    if (this.#isClosed) fiber.interruptUnsafe()
+  }
+
+  /** Ends an attempt that takes too long. */
+  #setTimeout(running: Running, index: number): void {
+    if (this.#isClosed || running.isOver) return
     const millis = this.progress.graph.nodes[index]!.policy.timeoutMillis
     if (millis === undefined) return
     const late = `timed out after ${Duration.format(Duration.millis(millis))}`
     running.timer = this.#after(millis, () =>
-      this.#over(running, index, () => attempt.giveUp(late)),
+      this.#over(running, index, () => running.attempt.giveUp(late)),
     )
   }
 

@@ -22,6 +22,7 @@ import { RunStore } from "../../ports/RunStore.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { NodeTypes } from "../NodeTypes.ts"
 import { CurrentSecrets } from "../CurrentSecrets.ts"
+import { CurrentValues } from "./CurrentValues.ts"
 import type { RunNotifier } from "../RunNotifier.ts"
 import { commitStep } from "./Commit.ts"
 import { EndedRuns } from "./EndedRuns.ts"
@@ -125,7 +126,8 @@ export class RunScheduler {
     const clock = Context.get(context, Clock.Clock)
     const evaluator = Context.get(context, CurrentEvaluator)
     const secrets = Context.get(context, CurrentSecrets)
-    this.#shared = { types, handlers, clock, evaluator, secrets }
+    const values = Context.get(context, CurrentValues)
+    this.#shared = { types, handlers, clock, evaluator, secrets, values }
     this.#fork = Effect.runForkWith(context)
     this.#dispatcher = Context.get(context, Scheduler.Scheduler).makeDispatcher()
   }

@@ -8,6 +8,7 @@
 import { Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import type { JsonObject } from "../../domain/Json.ts"
+import { liveRow } from "../../domain/LargeValue.ts"
 import type { Limits } from "../../domain/Limits.ts"
 import type { Message } from "../../domain/Message.ts"
 import type {
@@ -26,16 +27,16 @@ import type { Bound } from "../../graph/internal/Bindings.ts"
 import { boundOf } from "../../graph/internal/Bindings.ts"
 import { Frontier } from "../../graph/internal/Frontier.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
-import type { Given, Scripts } from "./Inputs.ts"
-import { givenTo, runScope } from "./Inputs.ts"
+import type { Given, MissingValues, Scripts } from "./Inputs.ts"
+import { givenOrMissing, givenTo, runScope } from "./Inputs.ts"
 
 /** A node that may begin as soon as there is a free slot, with its inputs bound. */
 export interface Ready {
   readonly index: number
-  /** Without what is left to compute. */
+  /** Without what is left to compute. A large value is there as `LargeJson`. */
   readonly inputs: JsonObject
   /** What the expressions of the node give, or what is left to compute for them. */
-  readonly given?: Given | Scripts | undefined
+  readonly given?: Given | Scripts | MissingValues | undefined
 }
 
 /** An attempt that begins once the commit of its step is stored. */
@@ -56,6 +57,8 @@ export interface RunState {
   readonly graph: Graph
   readonly frontier: Frontier
   readonly limits: Limits
+  /** True once the run has large values. */
+  hasLarge: boolean
   /** Numbers in [0, 1), for the jitter of waits. */
   readonly random: () => number
   /** When the run's time is up, if it is limited. */
@@ -122,13 +125,15 @@ export const resume = (
   messages: ReadonlyArray<Message> = [],
 ): RunState => {
   const { definition, run } = record
+  const nodeRuns = record.nodeRuns.map(liveRow)
   const progress: RunState = {
     run,
     definition,
     rows: new Map(record.nodeRuns.map((row) => [row.ordinal, row])),
     graph,
-    frontier: Frontier.restore(graph, record.nodeRuns),
+    frontier: Frontier.restore(graph, nodeRuns),
     limits,
+    hasLarge: record.nodeRuns.some(({ largeValues }) => largeValues !== null),
     random,
     deadline: deadlineOf(definition, run.startedAt ?? now),
     ready: [],
@@ -148,7 +153,7 @@ export const resume = (
     spent: () => 0,
   }
   // In the order in which they ended, because a failed run names the first failure.
-  for (const row of record.nodeRuns.toSorted(bySequence)) {
+  for (const row of nodeRuns.toSorted(bySequence)) {
     if (isNodeTerminal(row.status)) note(progress, graph.nodes[row.ordinal]!, row)
     else progress.priorAttempts.set(row.ordinal, { logs: row.logs, credits: row.credits })
   }
@@ -171,14 +176,14 @@ const bareInputs = ({ inputs, literals }: Bound): JsonObject =>
 
 /** Binds the inputs of a node. Fails with a sentence where a port gets more than one value. */
 export const readyOf = (
-  { frontier, graph, run }: RunState,
+  { frontier, graph, hasLarge, run }: RunState,
   index: number,
   now: Timestamp,
 ): Result.Result<Ready, string> =>
   Result.map(boundOf(graph, frontier, index), (bound) => {
     const node = graph.nodes[index]!
     if (node.literals === undefined) return { index, inputs: bound.inputs }
-    const given = givenTo(node, bound, {
+    const given = (hasLarge ? givenOrMissing : givenTo)(node, bound, {
       outputOf: (id) => frontier.outputOf(graph.indexOf.get(id)!) ?? undefined,
       input: bound.input,
       values: run.values,

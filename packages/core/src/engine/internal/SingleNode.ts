@@ -9,6 +9,8 @@ import { Effect, Result } from "effect"
 import type { AccountId, RunId } from "../../domain/Id.ts"
 import type { JsonObject } from "../../domain/Json.ts"
 import { isJsonObject } from "../../domain/Json.ts"
+import { withLarge } from "../../domain/LargeValue.ts"
+import { CurrentLimits } from "../../domain/Limits.ts"
 import { defaultInput } from "../../domain/NodeType.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
@@ -16,8 +18,9 @@ import type { NodePlan } from "../../graph/internal/NodePlan.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
-import type { RunStore } from "../../ports/RunStore.ts"
+import type { LatestOutput, RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
+import type { ValueSource } from "./CurrentValues.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import type { Given } from "./Inputs.ts"
 import { givenTo, runScope } from "./Inputs.ts"
@@ -29,6 +32,7 @@ interface Parts {
   readonly graphs: GraphCache["Service"]
   readonly runs: RunStore["Service"]
   readonly evaluator: Evaluator
+  readonly values: ValueSource | undefined
 }
 
 /** Which node, in which workflow, as which run. */
@@ -89,6 +93,32 @@ const withGiven = ({ data, ...node }: Node, { fallback, inputs }: Given): Node =
   return { ...node, data: { ...kept, inputs: given, ...otherwise } }
 }
 
+/** What nodes have put out, with their large values, or why it cannot be had. */
+const wholeOutputs = Effect.fnUntraced(function* (
+  { values }: Parts,
+  account: AccountId,
+  latest: ReadonlyMap<string, LatestOutput>,
+): Effect.fn.Return<Result.Result<ReadonlyMap<string, JsonObject>, string>, StorageError> {
+  const { bodyBytes } = yield* CurrentLimits
+  const large = [...latest.values()].flatMap(({ largeValues }) => largeValues ?? [])
+  const bytes = large.reduce((sum, each) => sum + each.bytes, 0)
+  if (bytes > bodyBytes) {
+    const what = `what the nodes before it put out last has ${bytes} bytes`
+    return Result.fail(`${what}; a run of one node takes at most ${bodyBytes}`)
+  }
+  const outputs = new Map<string, JsonObject>()
+  for (const [nodeId, { largeValues, output, runId }] of latest) {
+    let whole = output
+    for (const placed of largeValues ?? []) {
+      const json = yield* values?.load({ account, runId, id: placed.id }) ?? Effect.undefined
+      if (json === undefined) return Result.fail(`the stored value ${placed.id} is gone`)
+      whole = withLarge(whole, "/output", [placed], () => json)
+    }
+    outputs.set(nodeId, whole)
+  }
+  return Result.succeed(outputs)
+})
+
 /** Computes the expressions of a node that is to run alone, or says why it cannot. */
 export const computeSingle = Effect.fnUntraced(function* (
   parts: Parts,
@@ -105,7 +135,10 @@ export const computeSingle = Effect.fnUntraced(function* (
   const plan = plans[index]
   const used = plan === undefined ? [] : usedBy(plan)
   const before = [...new Set([...upstreamOf(workflow, nodeId), ...used])]
-  const outputs = yield* parts.runs.latestOutputs(account, workflow.id, before)
+  const latest = yield* parts.runs.latestOutputs(account, workflow.id, before)
+  const read = yield* wholeOutputs(parts, account, latest)
+  if (Result.isFailure(read)) return alone(nodeId, read.failure)
+  const outputs = read.success
   const computed: Computed = { overlay, outputs }
   if (plan?.literals === undefined) return Result.succeed(computed)
   const own = problems.filter((each) => each.nodeId === nodeId && each.column !== undefined)
