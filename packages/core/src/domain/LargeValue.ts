@@ -77,7 +77,7 @@ export const replaceLarge = (
     const items = before.map((item, index) =>
       replaceLarge(item, replace, at + segment(index), depth - 1),
     )
-    return items.every((item, index) => item === before[index]) ? json : items
+    return items.every((item, index) => item === before[index]) ? before : items
   }
   const entries = Object.entries(json)
   const next = entries.map(

@@ -45,6 +45,12 @@ SELECT json_build_object(
 ) AS value
 FROM run_values WHERE part = 0 AND (run_id, id) > ($1, $2) ORDER BY run_id, id LIMIT $3`
 
+/** A part of a value, and its number. */
+interface Place {
+  readonly part: Part
+  readonly number: number
+}
+
 const incomplete = new StorageError({
   operation: "ValueStore.read",
   cause: new Error("a part of the value is gone"),
@@ -125,16 +131,18 @@ const make = Effect.gen(function* () {
 
   /** The parts of a value from the first one on, which was read to see that there is one. */
   const stream = (key: ValueKey, first: Part): Stream.Stream<Uint8Array, StorageError> =>
-    Stream.unfold({ part: first, number: 0 } as { part: Part; number: number } | undefined, (at) =>
-      Effect.gen(function* () {
-        if (at === undefined) return undefined
-        const bytes = yield* contentOf(at.part)
-        if (!at.part.more) return [bytes, undefined] as const
-        const number = at.number + 1
-        const part = yield* port.part(key, number)
-        if (part === undefined) return yield* incomplete
-        return [bytes, { part, number }] as const
-      }),
+    Stream.unfold<Place | undefined, Uint8Array, StorageError, never>(
+      { part: first, number: 0 },
+      (at) =>
+        Effect.gen(function* () {
+          if (at === undefined) return undefined
+          const bytes = yield* contentOf(at.part)
+          if (!at.part.more) return [bytes, undefined] as const
+          const number = at.number + 1
+          const part = yield* port.part(key, number)
+          if (part === undefined) return yield* incomplete
+          return [bytes, { part, number }] as const
+        }),
     )
 
   return ValueStore.of({
