@@ -15,6 +15,7 @@ import { deflateRaw, inflateRaw } from "node:zlib"
 import { millisOf } from "./DatabaseClock.ts"
 import { databasePort } from "./DatabaseError.ts"
 import * as Rows from "./Rows.ts"
+import { values } from "./Statements.ts"
 
 /** What no compression makes smaller grows by less than the rest of 256 KiB. */
 const partBytes = 261_120
@@ -83,34 +84,23 @@ interface Parts extends Omit<ValueStore["Service"], "read"> {
   readonly part: (key: ValueKey, part: number) => Effect.Effect<Part | undefined, StorageError>
 }
 
-const make = Effect.gen(function* () {
-  const sql = (yield* SqlClient).withoutTransforms()
-  const parametersOf = ({ account, id, runId }: ValueKey) => [
-    account,
-    Rows.text(runId),
-    Rows.text(id),
-  ]
-  const partOf = (key: ValueKey, part: number) =>
-    Effect.map(sql.unsafe<Part>(readStatement, [...parametersOf(key), part]), ([row]) => row)
-  const contentOf = ({ bytes }: Part) =>
-    Effect.map(
-      Effect.promise(() => expand(bytes)),
-      (whole): Uint8Array => whole,
-    )
+const parametersOf = ({ account, id, runId }: ValueKey) => [
+  account,
+  Rows.text(runId),
+  Rows.text(id),
+]
 
-  const port = databasePort<Parts>("ValueStore", {
-    put: (key: ValueKey, bytes: Uint8Array) =>
-      Effect.flatMap(partsOf(bytes), (parts) =>
-        Effect.asVoid(
-          sql.unsafe(putStatement, [
-            ...parametersOf(key),
-            arrayOf([...parts.keys()], PgTypes.OID.int4),
-            arrayOf(parts, PgTypes.OID.bytea),
-          ]),
-        ),
-      ),
-    part: partOf,
-    remove: (keys: ReadonlyArray<ValueKey>) =>
+const portOver = (sql: SqlClient): Parts =>
+  databasePort<Parts>("ValueStore", {
+    put: (key, bytes) =>
+      Effect.flatMap(partsOf(bytes), (parts) => {
+        const numbers = arrayOf([...parts.keys()], PgTypes.OID.int4)
+        const parameters = [...parametersOf(key), numbers, arrayOf(parts, PgTypes.OID.bytea)]
+        return Effect.asVoid(sql.unsafe(putStatement, parameters))
+      }),
+    part: (key, part) =>
+      Effect.map(sql.unsafe<Part>(readStatement, [...parametersOf(key), part]), ([row]) => row),
+    remove: (keys) =>
       Effect.asVoid(
         sql.unsafe(removeStatement, [
           textsOf(keys, ({ account }) => account),
@@ -118,41 +108,43 @@ const make = Effect.gen(function* () {
           textsOf(keys, ({ id }) => id),
         ]),
       ),
-    list: (after: ValueKey | undefined, limit: number) =>
-      Effect.map(
-        sql.unsafe<{ readonly value: WrittenValue }>(listStatement, [
-          Rows.text(after?.runId ?? ""),
-          Rows.text(after?.id ?? ""),
-          limit,
-        ]),
-        (rows) => rows.map(({ value }) => value),
-      ),
+    list: (after, limit) =>
+      values<WrittenValue>(sql, listStatement, [
+        Rows.text(after?.runId ?? ""),
+        Rows.text(after?.id ?? ""),
+        limit,
+      ]),
   })
 
-  /** The parts of a value from the first one on, which was read to see that there is one. */
-  const stream = (key: ValueKey, first: Part): Stream.Stream<Uint8Array, StorageError> =>
-    Stream.unfold<Place | undefined, Uint8Array, StorageError, never>(
-      { part: first, number: 0 },
-      (at) =>
-        Effect.gen(function* () {
-          if (at === undefined) return undefined
-          const bytes = yield* contentOf(at.part)
-          if (!at.part.more) return [bytes, undefined] as const
-          const number = at.number + 1
-          const part = yield* port.part(key, number)
-          if (part === undefined) return yield* incomplete
-          return [bytes, { part, number }] as const
-        }),
-    )
+const contentOf = ({ bytes }: Part): Effect.Effect<Uint8Array> =>
+  Effect.promise(() => expand(bytes))
 
+/** The parts of a value from the first one on, which was read to see that there is one. */
+const streamOf = (port: Parts, key: ValueKey, first: Part) =>
+  Stream.unfold<Place | undefined, Uint8Array, StorageError, never>(
+    { part: first, number: 0 },
+    (at) =>
+      Effect.gen(function* () {
+        if (at === undefined) return undefined
+        const bytes = yield* contentOf(at.part)
+        if (!at.part.more) return [bytes, undefined] as const
+        const number = at.number + 1
+        const part = yield* port.part(key, number)
+        if (part === undefined) return yield* incomplete
+        return [bytes, { part, number }] as const
+      }),
+  )
+
+const make = Effect.gen(function* () {
+  const { part, ...port } = portOver((yield* SqlClient).withoutTransforms())
   return ValueStore.of({
-    put: port.put,
+    ...port,
     read: (key) =>
-      Effect.map(port.part(key, 0), (first) =>
-        Option.map(Option.fromUndefinedOr(first), (part) => stream(key, part)),
+      Effect.map(part(key, 0), (first) =>
+        Option.map(Option.fromUndefinedOr(first), (known) =>
+          streamOf({ ...port, part }, key, known),
+        ),
       ),
-    remove: port.remove,
-    list: port.list,
   })
 })
 
