@@ -62,8 +62,8 @@ interface Part {
   readonly more: boolean
 }
 
-const arrayOf = (values: ReadonlyArray<unknown>, type: number) =>
-  Result.getOrThrow(PgTypes.array(values as never, type))
+const arrayOf = (items: ReadonlyArray<unknown>, type: number) =>
+  Result.getOrThrow(PgTypes.array(items as never, type))
 
 const textsOf = (keys: ReadonlyArray<ValueKey>, of: (key: ValueKey) => string) =>
   arrayOf(
