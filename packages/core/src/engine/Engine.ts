@@ -27,7 +27,7 @@ import type { RunNotifier } from "./RunNotifier.ts"
 import { Runs } from "./Runs.ts"
 import { Secrets } from "./Secrets.ts"
 import { StoreClock } from "./StoreClock.ts"
-import { Values } from "./Values.ts"
+import { LargeValues } from "./LargeValues.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
 
@@ -39,7 +39,7 @@ export type Engine =
   | Accounting
   | Webhooks
   | Secrets
-  | Values
+  | LargeValues
   | Quarantine
   | Runner
   | RunNotifier
@@ -60,7 +60,7 @@ export type Stores =
 const layerSecretSource = Layer.effect(CurrentSecrets, Secrets)
 const layerValueSource = Layer.effect(
   CurrentValues,
-  Effect.map(Values, ({ source }) => source),
+  Effect.map(LargeValues, ({ source }) => source),
 )
 
 /**
@@ -81,7 +81,7 @@ export const layer: Layer.Layer<
 ).pipe(
   Layer.provideMerge(Runner.layer),
   Layer.provide([layerSecretSource, layerValueSource]),
-  Layer.provideMerge(Layer.merge(Secrets.layer, Values.layer)),
+  Layer.provideMerge(Layer.merge(Secrets.layer, LargeValues.layer)),
   Layer.provide(GraphCache.layer),
   Layer.provideMerge(Ids.layer),
   Layer.provide(StoreClock.layerClock),

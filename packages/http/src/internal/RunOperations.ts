@@ -8,7 +8,7 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
-import { Values } from "@millrace/core/engine/Values"
+import { LargeValues } from "@millrace/core/engine/LargeValues"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
@@ -56,7 +56,7 @@ const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) 
 
 const makeReads = Effect.gen(function* () {
   const store = yield* RunStore
-  const values = yield* Values
+  const values = yield* LargeValues
   const paginate = yield* makePaginate
   /** Records with the large values that fit into one answer. */
   const withValues = Effect.fnUntraced(function* (records: ReadonlyArray<RunRecord>) {
@@ -144,7 +144,7 @@ const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers
 /** The operations of the group `runs`, following a run, and waiting for one. */
 export const make = Effect.gen(function* () {
   const runs = yield* Runs
-  const values = yield* Values
+  const values = yield* LargeValues
   const operations: OperationsOf<"runs"> = { ...(yield* makeReads), ...(yield* makeWrites) }
   /** Waits until the run has ended. The answer is that of `get`. */
   const wait = Effect.fnUntraced(function* (account: AccountId, id: RunId) {

@@ -29,8 +29,8 @@ export interface OpenValue {
   readonly bytes: Stream.Stream<Uint8Array, StorageError>
 }
 
-export class Values extends Context.Service<
-  Values,
+export class LargeValues extends Context.Service<
+  LargeValues,
   {
     /** Where runs keep large values; `undefined` if the store keeps none. */
     readonly source: ValueSource | undefined
@@ -49,7 +49,7 @@ export class Values extends Context.Service<
       mostBytes: number,
     ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
   }
->()("@millrace/core/engine/Values") {
+>()("@millrace/core/engine/LargeValues") {
   static readonly layer: Layer.Layer<Values, never, ValueStore | RunStore | StoreManifest | Ids> =
     Layer.effect(
       Values,
@@ -122,9 +122,9 @@ const make = Effect.gen(function* () {
     return placeAll(record, found)
   })
 
-  return Values.of({
+  return LargeValues.of({
     source,
-    open: Effect.fn("Values.open")(function* (account, runId, valueId) {
+    open: Effect.fn("LargeValues.open")(function* (account, runId, valueId) {
       // Without payloads: their columns say which values there are.
       const [record] = yield* runs.findMany(account, [runId], 0)
       if (record === undefined) return yield* new RunNotFound({ runId })
