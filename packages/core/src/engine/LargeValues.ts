@@ -50,11 +50,14 @@ export class LargeValues extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
   }
 >()("@millrace/core/engine/LargeValues") {
-  static readonly layer: Layer.Layer<Values, never, ValueStore | RunStore | StoreManifest | Ids> =
-    Layer.effect(
-      Values,
-      Effect.suspend(() => make),
-    )
+  static readonly layer: Layer.Layer<
+    LargeValues,
+    never,
+    ValueStore | RunStore | StoreManifest | Ids
+  > = Layer.effect(
+    LargeValues,
+    Effect.suspend(() => make),
+  )
 }
 
 /** All stored values that a record names. */
