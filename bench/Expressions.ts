@@ -1,4 +1,4 @@
-// What expressions cost: plain paths, JavaScript, and a start of a workflow that has many.
+// What expressions cost: plain paths, JavaScript, code, and a start of a workflow that has many.
 import type { Json } from "@millrace/core/domain/Json"
 import { createEngine } from "millrace"
 
@@ -13,6 +13,22 @@ const drawn = (value: Json, isJoined: boolean) => ({
   ],
   edges: isJoined ? [{ id: "e1", source: "order", target: "use" }] : [],
 })
+
+/** A workflow of so many nodes that execute the same in code. */
+const drawnCode = (count: number) => {
+  const total = "order.lines.reduce((sum, each) => sum + each.quantity * each.price, 0)"
+  const code = `const { order } = inputs\nreturn ${total}`
+  return {
+    name: "Bench",
+    nodes: Array.from({ length: count }, (_, n) => ({
+      id: `code_${n}`,
+      type: "code",
+      position: { x: 0, y: n },
+      data: { inputs: { code, inputs: { order } } },
+    })),
+    edges: [],
+  }
+}
 
 const times = (count: number, text: string): ReadonlyArray<string> =>
   Array.from({ length: count }, () => text)
@@ -60,6 +76,16 @@ export const measure = async (rounds: number) => {
       note(`${kind} run`, whole)
     }
   }
+  const codes = 200
+  const { id: workflowId } = await workflows.create(drawnCode(codes))
+  for (let round = -1; round < rounds; round++) {
+    const whole = await millisOf(async () => {
+      const { id } = await runs.start({ workflowId })
+      const { error, status } = await runs.wait(id)
+      if (status !== "COMPLETED") throw new Error(String(error))
+    })
+    if (round >= 0) note("code run", whole)
+  }
   const of = (name: string) => median(samples.get(name)!)
   const rows = (["path", "expression"] as const).map((kind) => ({
     kind,
@@ -68,6 +94,9 @@ export const measure = async (rounds: number) => {
       (((of(`${kind} first start`) - of("literal first start")) * 1_000) / counts[kind]).toFixed(1),
     ),
   }))
-  console.table(rows)
-  return { rows, samples: Object.fromEntries(samples) }
+  // A run of nodes, so this is what an execution costs with its node run.
+  const perSecond = Math.round((codes * 1_000) / of("code run"))
+  const code = { kind: "code", "per second": perSecond }
+  console.table([...rows, code])
+  return { rows: [...rows, code], samples: Object.fromEntries(samples) }
 }

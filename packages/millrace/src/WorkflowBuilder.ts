@@ -24,6 +24,8 @@ export type BuiltinType =
   | "merge"
   | "delay"
   | "list"
+  | "code"
+  | "parse"
   | "fail"
   | "http_request"
   | "postgres_query"

@@ -33,7 +33,7 @@ export interface Graph {
   /** Topological (by depth), then by position (x, then y), then as in the workflow. */
   readonly nodes: ReadonlyArray<GraphNode>
   readonly indexOf: ReadonlyMap<string, number>
-  /** Edges in the order of the workflow. */
+  /** Edges in the order of the workflow, without those of notes. */
   readonly edgeIds: ReadonlyArray<string>
   readonly edgeSource: Int32Array
   readonly edgeTarget: Int32Array
@@ -84,6 +84,8 @@ export interface Reading {
   readonly wirings: ReadonlyArray<Wiring>
   readonly around: Surroundings
   readonly edges: Joins
+  /** Edges to and from notes, which mean nothing. */
+  readonly ignored: ReadonlySet<Edge>
 }
 
 /** Reads a drawing: the first half of {@link compile}. */
@@ -91,7 +93,10 @@ export const readDrawing = (definition: Drawing, options: PlanOptions): Reading 
   const { nodes } = definition
   const problems = [...problemsOfDrawing(definition)]
   const indexOf = indexById(nodes)
-  const edges = joinsOf(definition.edges, indexOf)
+  const ignored = edgesOfNotes(definition, options)
+  const meant =
+    ignored.size === 0 ? definition.edges : definition.edges.filter((each) => !ignored.has(each))
+  const edges = joinsOf(meant, indexOf)
   const wirings = wiringsOf(nodes.length, edges)
   const drawn = nodes.map((node, index) => planOf(node, options, wirings[index]!, problems))
   addProblemsOfPorts(edges, drawn, problems)
@@ -103,7 +108,19 @@ export const readDrawing = (definition: Drawing, options: PlanOptions): Reading 
     const message = `Input overrides: the workflow has no node ${quoted(id)}`
     problems.push({ message, nodeId: id })
   }
-  return { problems, plans, wirings, around, edges }
+  return { problems, plans, wirings, around, edges, ignored }
+}
+
+/** The edges to and from notes. */
+const edgesOfNotes = (
+  { edges, nodes }: Drawing,
+  { lookup }: Pick<PlanOptions, "lookup">,
+): ReadonlySet<Edge> => {
+  const notes = new Set(
+    nodes.filter(({ type }) => lookup(type)?.role === "note").map(({ id }) => id),
+  )
+  const isOfNote = ({ source, target }: Edge) => notes.has(source) || notes.has(target)
+  return new Set(notes.size === 0 ? [] : edges.filter(isOfNote))
 }
 
 /** The plans with the meaning of the names in their expressions. */

@@ -1,8 +1,8 @@
 // Notes: nodes that say something to people, and nothing to a run.
-import { compile } from "@millrace/core/graph/Graph"
+import { compile, readDrawing } from "@millrace/core/graph/Graph"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { edges, messages, node, type } from "./Fixture.ts"
+import { edges, node, type } from "./Fixture.ts"
 
 const types = [type("note", ["text"], [], { role: "note" }), type("step", ["input"], ["output"])]
 const find = (key: string) => types.find((each) => each.key === key)
@@ -20,10 +20,22 @@ describe("a note", () => {
     )
   })
 
-  it("has no port at which an edge could end", () => {
-    const nodes = [node("n", "note"), node("s", "step")]
-    const compiled = compile({ nodes, edges: edges("s -> n") }, find, {})
-    const problems = Result.isFailure(compiled) ? compiled.failure : []
-    assert.match(messages(problems).join(), /node "n" \(type note\) has no input "input"/)
+  it("joins nothing: edges to and from it are left out", () => {
+    const nodes = [node("n", "note"), node("s", "step"), node("t", "step")]
+    const drawing = { nodes, edges: edges("s -> n", "n -> t", "s -> t") }
+    const graph = Result.getOrThrow(compile(drawing, find, {}))
+    assert.lengthOf(graph.edgeIds, 1)
+    assert.deepStrictEqual(
+      graph.nodes.filter(({ draft }) => draft).map(({ id }) => id),
+      ["n"],
+    )
+    const { ignored } = readDrawing(drawing, { lookup: find, overrides: {}, evaluates: true })
+    assert.deepStrictEqual(
+      Array.from(ignored, ({ source, target }) => [source, target]),
+      [
+        ["s", "n"],
+        ["n", "t"],
+      ],
+    )
   })
 })

@@ -1,7 +1,7 @@
 /**
  * The note: a text on the canvas for people.
  *
- * Guarantees: it is never executed, costs nothing and stops no start.
+ * Guarantees: it is never executed, costs nothing and stops no start, whatever edges it has.
  */
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Effect, Schema } from "effect"
@@ -11,7 +11,7 @@ export const note = define({
   key: "note",
   effects: "none",
   name: "Note",
-  description: "A text for people. It is never executed, and no edge can join it.",
+  description: "A text for people. It is never executed, and edges to and from it mean nothing.",
   category: "flow",
   role: "note",
   inputs: {

@@ -10,6 +10,7 @@ import type { Ports } from "../../domain/NodeType.ts"
 import { defaultInput, estimateOf } from "../../domain/NodeType.ts"
 import type { Prices } from "../../domain/Prices.ts"
 import { priceOf } from "../../domain/Prices.ts"
+import { quoted } from "../../domain/Quote.ts"
 import type { Reading } from "../../graph/Graph.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
 import { spelled } from "../../graph/internal/Scope.ts"
@@ -75,9 +76,14 @@ export const validationOf = (
   const drafts = Result.getOrThrow(graph).nodes.filter(
     ({ draft, type }) => draft && type.role !== "note",
   )
+  const ignored = Array.from(reading.ignored, ({ id }) => ({
+    message: `Edge ${quoted(id)}: it joins a note, so it means nothing`,
+    edgeId: id,
+  }))
+  const left = drafts.map((node) => ({ message: leftoverReason(node), nodeId: node.id }))
   return {
     problems: [],
-    warnings: drafts.map((node) => ({ message: leftoverReason(node), nodeId: node.id })),
+    warnings: [...left, ...ignored],
     estimatedCredits: estimate,
     nodes,
   }
