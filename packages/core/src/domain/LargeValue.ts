@@ -157,3 +157,15 @@ export const liveRow = <A extends Ports>(row: A): A =>
         input: withLarge(row.input, "/input", row.largeValues),
         output: withLarge(row.output, "/output", row.largeValues),
       }
+
+/** A row of a run, and the rows of its nodes. */
+interface Rows {
+  readonly run: Pick<Ports, "largeValues">
+  readonly nodeRuns: ReadonlyArray<Pick<Ports, "largeValues">>
+}
+
+/** All stored values that a run and its nodes name. */
+export const namedBy = ({ nodeRuns, run }: Rows): ReadonlyArray<PlacedValue> => [
+  ...(run.largeValues ?? []),
+  ...nodeRuns.flatMap(({ largeValues }) => largeValues ?? []),
+]

@@ -317,6 +317,12 @@ export const messageIdLength = 255
 /** Characters of the beginning of a large value that its node run shows. */
 export const valuePreviewLength = 100
 
+/** Large values that one read of a sweep looks at. */
+export const valuesPerSweep = 1_000
+
+/** How long a process waits between sweeps of large values: an hour. */
+export const valueSweepMillis = 3_600_000
+
 /** Arrays and objects within each other in any JSON value. */
 export const jsonLevels = 1_000
 

@@ -9,8 +9,8 @@ import { Context, Effect, Layer, Option, Stream } from "effect"
 import type { AccountId, RunId } from "../domain/Id.ts"
 import type { Json } from "../domain/Json.ts"
 import { freeze } from "../domain/Json.ts"
-import type { LargeValue, PlacedValues } from "../domain/LargeValue.ts"
-import { describe, withLarge } from "../domain/LargeValue.ts"
+import type { LargeValue } from "../domain/LargeValue.ts"
+import { describe, namedBy, withLarge } from "../domain/LargeValue.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
 import type { RunRecord } from "../domain/Run.ts"
 import { payloadBytesOf } from "../domain/RunPayload.ts"
@@ -21,6 +21,7 @@ import { ValueStore } from "../ports/ValueStore.ts"
 import type { ValueSource } from "./internal/CurrentValues.ts"
 import { Ids } from "./Ids.ts"
 import { ValueMemory } from "./internal/ValueMemory.ts"
+import { sweep, sweeping } from "./internal/ValueSweep.ts"
 import { RunNotFound, ValueNotFound } from "./Refusals.ts"
 
 /** A value, and its JSON text in pieces. */
@@ -48,6 +49,11 @@ export class LargeValues extends Context.Service<
       records: ReadonlyArray<RunRecord>,
       mostBytes: number,
     ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
+    /**
+     * Removes values that nothing names and nothing ever will, and answers how many. Every process
+     * does so once an hour.
+     */
+    readonly sweep: Effect.Effect<number, StorageError>
   }
 >()("@millrace/core/engine/LargeValues") {
   static readonly layer: Layer.Layer<
@@ -59,12 +65,6 @@ export class LargeValues extends Context.Service<
     Effect.suspend(() => make),
   )
 }
-
-/** All stored values that a record names. */
-export const valuesOf = ({ nodeRuns, run }: RunRecord): NonNullable<PlacedValues> => [
-  ...(run.largeValues ?? []),
-  ...nodeRuns.flatMap(({ largeValues }) => largeValues ?? []),
-]
 
 const whole = (pieces: ReadonlyArray<Uint8Array>): string => {
   const decoder = new TextDecoder()
@@ -113,10 +113,11 @@ const make = Effect.gen(function* () {
   const store = yield* ValueStore
   const { ports } = yield* StoreManifest
   const source = ports.includes("values") ? yield* makeSource : undefined
+  if (source !== undefined) yield* Effect.forkScoped(sweeping({ runs, values: store }))
 
   const read = Effect.fnUntraced(function* (record: RunRecord) {
     const { accountId: account, id: runId } = record.run
-    const ids = [...new Set(valuesOf(record).map(({ id }) => id))]
+    const ids = [...new Set(namedBy(record).map(({ id }) => id))]
     const found = new Map<string, Json>()
     for (const id of ids) {
       const json = source?.memory.get(id) ?? (yield* source!.load({ account, runId, id }))
@@ -127,24 +128,25 @@ const make = Effect.gen(function* () {
 
   return LargeValues.of({
     source,
+    sweep: sweep({ runs, values: store }),
     open: Effect.fn("LargeValues.open")(function* (account, runId, valueId) {
       // Without payloads: their columns say which values there are.
       const [record] = yield* runs.findMany(account, [runId], 0)
       if (record === undefined) return yield* new RunNotFound({ runId })
-      const value = valuesOf(record).find(({ id }) => id === valueId)
+      const value = namedBy(record).find(({ id }) => id === valueId)
       const found =
         value === undefined ? Option.none() : yield* store.read({ account, runId, id: valueId })
       if (Option.isNone(found)) return yield* new ValueNotFound({ runId, valueId })
       return { value: value!, bytes: found.value }
     }),
     withValues: (records, mostBytes) => {
-      if (records.every((record) => record.omitted === true || valuesOf(record).length === 0)) {
+      if (records.every((record) => record.omitted === true || namedBy(record).length === 0)) {
         return Effect.succeed(records)
       }
       let left = mostBytes
       return Effect.forEach(records, (record) => {
         if (record.omitted === true || left < 0) return Effect.succeed(record)
-        const large = valuesOf(record)
+        const large = namedBy(record)
         left -= payloadBytesOf(record)
         const bytes = large.reduce((sum, each) => sum + each.bytes, 0)
         if (bytes === 0 || bytes > left) return Effect.succeed(record)
