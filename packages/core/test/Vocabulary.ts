@@ -69,7 +69,7 @@ export const known: ReadonlyArray<string> = `
   webhook well widths window wire with withheld within without work worker write writer written
   wrong
   arrivals
-  character longer preview replace than
+  character longer preview replace sweep sweeping than
   bound evaluate evaluated evaluation evaluator expression filler global js keyword lex lexed
   meaning megabytes missing needs outline prelude reading root roots sandbox sandboxes script
   scripts shortened spelled suggestion surroundings

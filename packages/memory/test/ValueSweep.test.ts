@@ -1,12 +1,15 @@
-// What becomes of large values that nothing names.
+/**
+ * What becomes of large values that nothing names.
+ */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Samples from "@millrace/conformance/Samples"
-import { sweep } from "../../src/engine/internal/ValueSweep.ts"
+import { Ids } from "@millrace/core/engine/Ids"
+import { LargeValues } from "@millrace/core/engine/LargeValues"
 import type { Run } from "@millrace/core/domain/Run"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { Stores } from "@millrace/memory"
-import { Effect, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
 
 const scene = Effect.gen(function* () {
   const samples = yield* Samples.make
@@ -15,10 +18,15 @@ const scene = Effect.gen(function* () {
     values.put({ account: run.accountId, runId: run.id, id }, new Uint8Array([1]))
   const has = (run: Run, id: string) =>
     Effect.map(values.read({ account: run.accountId, runId: run.id, id }), Option.isSome)
-  return { samples, runs, put, has, sweep: sweep({ runs, values }) }
+  return { samples, runs, put, has, sweep: (yield* LargeValues).sweep }
 })
 
-layer(Stores.layer)("a sweep of large values", (it) => {
+const engine = LargeValues.layer.pipe(
+  Layer.provideMerge(Stores.layer),
+  Layer.provide(Ids.layerSequential),
+)
+
+layer(engine)("a sweep of large values", (it) => {
   describe("removes", () => {
     it.effect("what an ended run does not name, and nothing that it or its nodes name", () =>
       Effect.gen(function* () {
