@@ -70,7 +70,7 @@ const arrows: Readonly<Record<string, Row>> = {
   webhooks: { packages: ["core", "egress"], libraries: ["effect"], node: true },
   nodes: {
     packages: ["core", "egress"],
-    libraries: ["effect", "csv-parse", "fast-xml-parser", "pg"],
+    libraries: ["effect", "csv-parse", "fast-xml-parser", "nodemailer", "pg"],
     node: true,
   },
   api: { packages: ["core"], libraries: ["effect"], only: { core: "domain" } },

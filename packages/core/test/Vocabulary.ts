@@ -75,7 +75,7 @@ export const known: ReadonlyArray<string> = `
   scripts shortened spelled suggestion surroundings
   array certificates endpoint highest fixed frames guarded parameter rows screen secure socket
   sockets submission tls llm model strict tokens levels steps prompt
-  deliver email mail mailbox ports subject
+  deliver domain email mail ports recipients subject
   arrays arrival console encode encoded followed inputs journey late location moved redirects xml
   confined go mask may remove reseal seal secret user
   any hangs mock process real task testing virtual

@@ -28,6 +28,7 @@ export type BuiltinType =
   | "parse"
   | "fail"
   | "http_request"
+  | "email"
   | "postgres_query"
   | "llm"
   | "note"

@@ -11,6 +11,7 @@ import { code } from "./internal/Code.ts"
 import { condition } from "./internal/Condition.ts"
 import { constant } from "./Constant.ts"
 import { delay } from "./Delay.ts"
+import { email } from "./internal/Email.ts"
 import { fail } from "./internal/Fail.ts"
 import { httpRequest } from "./internal/HttpRequest.ts"
 import { list } from "./internal/List.ts"
@@ -41,6 +42,7 @@ export const builtin = (
     code,
     parse,
     httpRequest,
+    email,
     postgresQuery,
     llm,
     note,

@@ -22,6 +22,7 @@ const keys = [
   "code",
   "parse",
   "http_request",
+  "email",
   "postgres_query",
   "llm",
   "note",
@@ -73,7 +74,7 @@ describe("Builtin.builtin", () => {
   })
 
   // Other servers are not called, one that fails puts nothing out, and code needs an evaluator.
-  const silent = ["fail", "http_request", "postgres_query", "llm", "code"]
+  const silent = ["fail", "http_request", "email", "postgres_query", "llm", "code"]
   const shown = builtin.filter(({ type }) => !silent.includes(type.key))
 
   it.effect.each(shown)("shows an example of $type.key that is true", (executable) =>

@@ -141,3 +141,15 @@ export const pagesPerRequest = 100
 
 /** Bytes of those pages together (16 MiB). */
 export const pagesBytes = 16_777_216
+
+/** Recipients of one e-mail. */
+export const recipientsPerEmail = 50
+
+/** Characters of an address of e-mail, with its name. */
+export const emailAddressLength = 320
+
+/** Characters of the subject of an e-mail. */
+export const subjectLength = 998
+
+/** Characters of an e-mail as text, and as HTML. */
+export const emailLength = 1_048_576
