@@ -97,11 +97,20 @@ export interface AllowedNetwork {
   readonly port?: number
 }
 
-/** What may be called in addition to public addresses. */
+/** What may be called in addition to public addresses, and on which ports. */
 export interface EgressOptions {
   /** Networks that nodes and webhooks may call, over http and https. */
   readonly allow?: ReadonlyArray<AllowedNetwork>
+  /** The ports on which nodes may call public mail servers; 25, 465, 587 and 2525 by default. */
+  readonly smtpPorts?: ReadonlyArray<number>
+  /** The ports on which nodes may call public databases; 5432 and 6543 by default. */
+  readonly postgresPorts?: ReadonlyArray<number>
 }
+
+const portsOf = ({ postgresPorts, smtpPorts }: EgressOptions) => ({
+  ...(smtpPorts === undefined ? {} : { "smtp:": smtpPorts }),
+  ...(postgresPorts === undefined ? {} : { "postgres:": postgresPorts }),
+})
 
 /** Every option, by name. */
 const optionNames: { readonly [K in keyof EngineOptions<ReadonlyArray<NodeType>>]-?: true } = {
@@ -147,7 +156,7 @@ export const checkOptions = (
   const ofLimits = [...unknownFields(given(bounds), Object.keys(defaultLimits)), ...ofValues]
   const { egress = {}, webhooks } = options
   const ofEgress = [
-    ...unknownFields(given(egress), ["allow"]),
+    ...unknownFields(given(egress), ["allow", "smtpPorts", "postgresPorts"]),
     ...(egress.allow ?? []).flatMap(({ cidr }) =>
       isCidr(cidr) ? [] : [`allow: expected networks such as 127.0.0.1/32`],
     ),
@@ -231,7 +240,8 @@ export const layerOf = (
   const own = (options.nodes ?? []).map((type) => standIn(type.executable))
   const builtin = options.builtin === false ? [] : Builtin.builtin.map((each) => standIn(each))
   const types = NodeTypes.layer(...builtin, ...own)
-  const { egress: { allow = [] } = {}, grace, lease, prices, webhooks } = options
+  const { egress = {}, grace, lease, prices, webhooks } = options
+  const { allow = [] } = egress
   const bounds = options.limits ?? {}
   const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
   const store = options.store ?? memory()
@@ -239,7 +249,7 @@ export const layerOf = (
     stores: parts.stores ?? store.layer,
     nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns]),
     evaluator: parts.evaluator,
-    egress: Outbound.layer(allow),
+    egress: Outbound.layer(allow, portsOf(egress)),
     webhooks: Webhook.deliveryOf(webhooks, store, allow) ?? Webhook.sentenceWithout(webhooks),
     ...(prices === undefined ? {} : { prices: readPrices(prices, typesOf(options)).prices }),
     limits: Object.fromEntries(set),

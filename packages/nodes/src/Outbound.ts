@@ -8,7 +8,7 @@
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { Egress } from "@millrace/egress/Egress"
-import type { Exception } from "@millrace/egress/Policy"
+import type { Exception, SocketPorts } from "@millrace/egress/Policy"
 import { openWeb } from "@millrace/egress/Policy"
 import { Context, Effect, Layer } from "effect"
 
@@ -24,8 +24,11 @@ const confined = <C extends object>(call: C, context: Context.Context<never>): C
   return node === undefined ? call : { ...call, confined: node.confined }
 }
 
-/** The guard, with exceptions for addresses that are not public. */
-export const layer = (allow: ReadonlyArray<Exception> = []): Layer.Layer<Egress> =>
+/** The guard, with exceptions for addresses that are not public, and other ports than usual. */
+export const layer = (
+  allow: ReadonlyArray<Exception> = [],
+  ports: Partial<SocketPorts> = {},
+): Layer.Layer<Egress> =>
   Layer.effect(Egress, Effect.map(Egress, confining)).pipe(
     Layer.provide(
       Layer.unwrap(
@@ -33,6 +36,7 @@ export const layer = (allow: ReadonlyArray<Exception> = []): Layer.Layer<Egress>
           Egress.layer({
             ...openWeb,
             allow,
+            sockets: { ...openWeb.sockets, ...ports },
             calls: {
               atOnce: limits.callsAtOnce,
               perOrigin: limits.callsPerOrigin,

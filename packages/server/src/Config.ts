@@ -8,6 +8,7 @@
 import type { Limits } from "@millrace/core/domain/Limits"
 import { defaultLimits, limitNames } from "@millrace/core/domain/Limits"
 import { nearest } from "@millrace/core/domain/Nearest"
+import { openWeb } from "@millrace/egress/Policy"
 import { getFailures } from "effect/Array"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -39,6 +40,8 @@ export const defaults: DevSettings = {
   port: 7411,
   host: "127.0.0.1",
   egressAllow: [],
+  smtpPorts: openWeb.sockets["smtp:"],
+  postgresPorts: openWeb.sockets["postgres:"],
   adminToken: null,
   keyPrefix: "mr_",
   data: "./.millrace",
@@ -63,6 +66,8 @@ export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   port: defaults.port,
   host: defaults.host,
   egressAllow: [],
+  smtpPorts: openWeb.sockets["smtp:"],
+  postgresPorts: openWeb.sockets["postgres:"],
   adminToken: null,
   trustedProxies: [],
   leaseMillis: 30_000,

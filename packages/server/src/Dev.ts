@@ -54,11 +54,12 @@ const serverLayer = Effect.fnUntraced(function* ({
   token,
 }: Start) {
   const allow = settings.egressAllow
+  const ports = { "smtp:": settings.smtpPorts, "postgres:": settings.postgresPorts }
   const engine = Host.layer({
     stores: Layer.succeedContext(yield* Effect.context<Stores>()),
     nodes: nodes.layer,
     prices,
-    egress: OwnAddress.layer(listener.address, allow),
+    egress: OwnAddress.layer(listener.address, allow, ports),
     webhooks: { masterKey: MasterKey.ensureOpens(settings), allow },
   })
   return ServerRoutes.layer(listener, Orders.layer).pipe(

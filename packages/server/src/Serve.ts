@@ -81,11 +81,12 @@ const start = Effect.fnUntraced(function* (
   const listener = yield* Listening.open(settings.host, settings.port)
   const opened = yield* Database.openForServer(settings)
   const { egressAllow: allow, graceMillis, leaseMillis } = settings
+  const ports = { "smtp:": settings.smtpPorts, "postgres:": settings.postgresPorts }
   const host = Host.layer({
     stores: Layer.succeedContext(opened),
     nodes: nodeTypes ?? types.layer,
     prices: types.prices,
-    egress: Outbound.layer(allow),
+    egress: Outbound.layer(allow, ports),
     webhooks: { masterKey: MasterKey.check(settings.masterKey), allow, dispatcher: deliveries },
     runner: { graceMillis, leaseMillis },
   })

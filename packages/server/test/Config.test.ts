@@ -148,7 +148,17 @@ describe("Config.resolveDev", () => {
   it.effect("reads networks with and without a port", () =>
     Effect.gen(function* () {
       const env = { MILLRACE_EGRESS_ALLOW: "127.0.0.1/32:8080, 10.0.0.0/8,[::1]/128:443" }
-      const { egressAllow } = yield* resolved({}, env)
+      const { egressAllow, postgresPorts, smtpPorts } = yield* resolved(
+        {},
+        {
+          ...env,
+          MILLRACE_SMTP_PORTS: "587, 2465",
+          MILLRACE_POSTGRES_PORTS: "none",
+        },
+      )
+      assert.deepStrictEqual([smtpPorts, postgresPorts], [[587, 2465], []])
+      const wrong = yield* Effect.flip(resolved({}, { MILLRACE_SMTP_PORTS: "0" }))
+      assert.match(wrong.message, /^MILLRACE_SMTP_PORTS: expected ports such as/)
       assert.deepStrictEqual(egressAllow, [
         { cidr: "127.0.0.1/32", port: 8080 },
         { cidr: "10.0.0.0/8" },

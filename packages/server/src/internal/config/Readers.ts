@@ -16,6 +16,15 @@ import type { Read } from "./Variable.ts"
 export const readPort: Read<number> = (text) =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
 
+/** Reads ports from 1 to 65535, separated by commas, or `none`. */
+export const readPorts: Read<ReadonlyArray<number>> = (text) => {
+  if (text.trim() === "none") return []
+  const ports = text.split(",").map((part) => readPort(part.trim()))
+  return ports.every((port) => port !== undefined && port > 0)
+    ? (ports as ReadonlyArray<number>)
+    : undefined
+}
+
 /** Reads `true`, `yes`, `on`, `1` and their opposites. */
 export const readBoolean: Read<boolean> = (text) => {
   if (/^(?:true|1|yes|on)$/i.test(text)) return true

@@ -24,6 +24,10 @@ export interface ServerSettings extends KeySettings {
   readonly port: number
   readonly host: string
   readonly egressAllow: ReadonlyArray<AllowedNetwork>
+  /** The ports on which nodes may call public mail servers. */
+  readonly smtpPorts: ReadonlyArray<number>
+  /** The ports on which nodes may call public databases. */
+  readonly postgresPorts: ReadonlyArray<number>
   /** The admin token. Null: `serve` has no admin interface, and `dev` makes a token. */
   readonly adminToken: Redacted.Redacted | null
   /** Modules with node types: paths, or names of packages. */

@@ -44,6 +44,13 @@ const egressVariables: Variables<Pick<ServerSettings, "egressAllow">> = {
   },
 }
 
+const portsForm = "ports such as 587,465, or none"
+
+const portVariables: Variables<Pick<ServerSettings, "smtpPorts" | "postgresPorts">> = {
+  smtpPorts: { name: "MILLRACE_SMTP_PORTS", expected: portsForm, read: Readers.readPorts },
+  postgresPorts: { name: "MILLRACE_POSTGRES_PORTS", expected: portsForm, read: Readers.readPorts },
+}
+
 /** Where node types of the operator come from. */
 export const nodeVariables: Variables<Pick<ServerSettings, "nodes">> = {
   nodes: {
@@ -130,6 +137,7 @@ export const devVariables: Variables<Omit<DevSettings, "limits">> = {
   },
   masterKey: masterKeyVariable,
   ...egressVariables,
+  ...portVariables,
   ...nodeVariables,
   ...priceVariables,
 }
@@ -214,6 +222,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
   },
   ...tokenVariables,
   ...egressVariables,
+  ...portVariables,
   ...nodeVariables,
   ...priceVariables,
 }

@@ -8,7 +8,7 @@
  * port, and what the operator allows.
  */
 import { Egress } from "@millrace/egress/Egress"
-import type { Exception } from "@millrace/egress/Policy"
+import type { Exception, SocketPorts } from "@millrace/egress/Policy"
 import * as Outbound from "@millrace/nodes/Outbound"
 import { Effect, Layer } from "effect"
 
@@ -44,7 +44,11 @@ export const resolveOwn = (url: string, address: Address): string => {
 }
 
 /** The egress guard of a server at this address. Allows the open web, the server, and `allow`. */
-export const layer = (address: Address, allow: ReadonlyArray<Exception>): Layer.Layer<Egress> =>
+export const layer = (
+  address: Address,
+  allow: ReadonlyArray<Exception>,
+  ports: Partial<SocketPorts> = {},
+): Layer.Layer<Egress> =>
   Layer.effect(
     Egress,
     Effect.map(Egress, (guard) =>
@@ -54,4 +58,4 @@ export const layer = (address: Address, allow: ReadonlyArray<Exception>): Layer.
         socket: guard.socket,
       }),
     ),
-  ).pipe(Layer.provide(Outbound.layer([allowed(address), ...allow])))
+  ).pipe(Layer.provide(Outbound.layer([allowed(address), ...allow], ports)))
