@@ -9,16 +9,17 @@
 // 6. On Postgres, what a tenant can ask of a store with a million runs beside one with a thousand.
 // 7. What users feel: through `createEngine` and `millrace serve`, with the defaults of production.
 // 8. Expressions: plain paths, JavaScript, and what they add to a start.
-// 9. The same as 7 beside other engines and job queues; only by name, because it installs them.
+// 9. How fast the built packages start, and what an idle server takes.
+// 10. The same as 7 beside other engines and job queues; only by name, because it installs them.
 //
 // Figures are of this machine and this moment: compare only those of one run. Rounds are
 // interleaved, so that a machine that slows down slows everything alike; medians are reported.
 //
 // `npm run bench -- scaling`, `durable`, `credits`, `http`, `webhooks`, `waiting`, `growth`,
-// `expressions`, `engine` or `peers` runs one part. `engine` and `peers` take `--rounds 5`,
-// `--millis 5000` (of each figure), `--others 0.3` (cores that others may use meanwhile),
-// `--only graphile-worker`, the beginning of a name, and `--write`, which puts ratios into
-// `docs/performance.md`.
+// `expressions`, `start`, `engine` or `peers` runs one part. `engine` and `peers` take
+// `--rounds 5`, `--millis 5000` (of each figure), `--others 0.3` (cores that others may use
+// meanwhile), `--only graphile-worker`, the beginning of a name, and `--write`, which puts ratios
+// into `docs/performance.md`.
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import * as Credits from "./Credits.ts"
@@ -31,6 +32,7 @@ import type { Figure } from "./Meter.ts"
 import type { Shape } from "./Scaling.ts"
 import { measure } from "./Scaling.ts"
 import * as Peers from "./Peers.ts"
+import * as Start from "./Start.ts"
 import * as Waiting from "./Waiting.ts"
 import * as Webhooks from "./Webhooks.ts"
 
@@ -165,6 +167,7 @@ const results = {
   http: await part("http", () => Http.measure(rounds)),
   webhooks: await part("webhooks", () => Webhooks.measure(rounds)),
   waiting: await part("waiting", () => Waiting.measure(3)),
+  start: await part("start", () => Start.measure(rounds)),
   growth: await part("growth", () => Growth.measure()),
   expressions: await part("expressions", () => Expressions.measure(rounds)),
   engine: await part("engine", () => Engine.measure(rules)),

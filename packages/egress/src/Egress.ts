@@ -9,11 +9,11 @@
  * bounds the calls at the same time, further calls wait in turn; their timeout begins with their
  * turn. Leaves out: retries.
  */
-import { Context, Effect, Layer, Option, Result } from "effect"
+import { Context, Effect, Layer, Option, Result, Scope } from "effect"
 import type { Address } from "./Address.ts"
 import { bareHost, parse } from "./Address.ts"
 import type { Answer, Outgoing } from "./internal/Exchange.ts"
-import { Connections } from "./internal/Connection.ts"
+import type { Connections } from "./internal/Connection.ts"
 import { Deadlines } from "./internal/Deadlines.ts"
 import { exchange } from "./internal/Exchange.ts"
 import type { Bounds } from "./internal/Failure.ts"
@@ -107,16 +107,24 @@ export class Egress extends Context.Service<
       Egress,
       Effect.gen(function* () {
         const all = { ...httpsOnly, ...policy }
-        const connections = yield* Effect.acquireRelease(
-          Effect.sync(() => new Connections(all.idleMillis)),
-          (each) => Effect.sync(() => each.close()),
-        )
+        const connections = yield* opened(all.idleMillis)
         const deadlines = yield* Deadlines.make
         const turns = all.calls === null ? undefined : new Turns(all.calls)
         return Egress.of(guard(all, resolve, connections, deadlines, turns))
       }),
     )
 }
+
+/** The connections of a guard, which are made when they are needed first. */
+const opened = Effect.fnUntraced(function* (idleMillis: number) {
+  const scope = yield* Effect.scope
+  const open = Effect.map(
+    Effect.promise(() => import("./internal/Connection.ts")),
+    ({ Connections: Opened }) => new Opened(idleMillis),
+  )
+  const close = (connections: Connections) => Effect.sync(() => connections.close())
+  return yield* Effect.cached(Scope.provide(Effect.acquireRelease(open, close), scope))
+})
 
 const lower = (bound: number, wanted: number | undefined): number =>
   wanted === undefined ? bound : Math.min(bound, wanted)
@@ -226,7 +234,7 @@ const socketsOf =
 const guard = (
   policy: Policy,
   resolve: Resolver,
-  connections: Connections,
+  connections: Effect.Effect<Connections>,
   deadlines: Deadlines,
   turns: Turns | undefined,
 ): Egress["Service"] => {
@@ -234,7 +242,9 @@ const guard = (
   const perform = (call: Call, target: CallTarget) => {
     const bounds = boundsOf(policy, call, deadlines)
     const send = (addresses: ReadonlyArray<Address>) =>
-      exchange(outgoingOf(call, bounds, target.url, addresses), connections, deadlines)
+      Effect.flatMap(connections, (known) =>
+        exchange(outgoingOf(call, bounds, target.url, addresses), known, deadlines),
+      )
     return target.literal === undefined
       ? Effect.flatMap(addressesOf(resolve, target, bounds), send)
       : send([target.literal])

@@ -183,8 +183,9 @@ describe("Egress.request, by its deadline", () => {
   for (const host of ["slow.test", "127.0.0.1"]) {
     it.effect(`bounds resolving and answering together, for ${host}`, () =>
       Effect.gen(function* () {
-        const { fiber, sleepers } = yield* call(host)
+        const { arrival, fiber, sleepers } = yield* call(host)
         yield* TestClock.adjust(150)
+        yield* arrival
         yield* TestClock.adjust(49)
         expect([fiber.pollUnsafe(), sleepers()]).toEqual([undefined, 1])
         yield* TestClock.adjust(1)

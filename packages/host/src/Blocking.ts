@@ -10,7 +10,7 @@ import type { NodeType } from "@millrace/core/domain/NodeType"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { form, mark } from "@millrace/core/engine/NodeTypes"
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import { EngineThreads } from "./Threads.ts"
 import type { ThreadCall } from "./internal/ThreadWire.ts"
 

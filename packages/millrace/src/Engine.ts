@@ -301,16 +301,9 @@ export const engineOf = <N extends ReadonlyArray<NodeType>>(
   [Symbol.asyncDispose]: runtime.close,
 })
 
-/**
- * Opens an engine. Rejects with one sentence if it cannot start: the store does not open, two node
- * types have the same `type`, or an option is unknown or invalid.
- *
- * ```ts
- * await using engine = await createEngine({ store: pglite("./data"), nodes: [shout] })
- * ```
- */
-export const createEngine = async <const N extends ReadonlyArray<NodeType> = readonly []>(
-  options: EngineOptions<N> = {},
+/** Opens an engine; what `createEngine` does. */
+export const openEngine = async <const N extends ReadonlyArray<NodeType>>(
+  options: EngineOptions<N>,
 ): Promise<Engine<N>> => {
   checkThread()
   checkOptions(options)

@@ -6,7 +6,7 @@
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { bracketed } from "@millrace/core/domain/Quote"
-import { Schema } from "effect"
+import * as Schema from "effect/Schema"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
 
 /** An Effect Schema that needs no services. */

@@ -6,9 +6,10 @@
 import { invalid } from "@millrace/api/MillraceError"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { StorageError } from "@millrace/core/ports/StorageError"
-import * as Memory from "@millrace/memory/Stores"
 import type { ClientPool } from "@millrace/postgres/Postgres"
-import { Effect, Layer, Redacted } from "effect"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import type { Refusal } from "./internal/Refusal.ts"
 
 /** A store, which `createEngine` opens. */
@@ -23,7 +24,13 @@ export interface Store {
 }
 
 /** A store in memory. It is empty when an engine opens it and is gone when the engine closes. */
-export const memory = (): Store => ({ layer: Memory.layer, masterKey: "made" })
+export const memory = (): Store => ({
+  layer: Layer.unwrap(Effect.promise(openMemory)),
+  masterKey: "made",
+})
+
+const openMemory = async (): Promise<Store["layer"]> =>
+  (await import("@millrace/memory/Stores")).layer
 
 /**
  * A Postgres inside the process, with its files in a folder, which is made if missing. One engine

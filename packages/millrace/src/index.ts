@@ -4,7 +4,7 @@
  * Leaves out: the interface with Effect; it is in `@millrace/core` and the packages beside it.
  */
 export * from "@millrace/api/PromiseClient"
-export { createEngine } from "./Engine.ts"
+export { createEngine } from "./CreateEngine.ts"
 export type { AllowedNetwork, EgressOptions, Engine, EngineOptions } from "./Engine.ts"
 export { toNodeHandler } from "./NodeHandler.ts"
 export type { NodeHandler } from "./NodeHandler.ts"

@@ -31,6 +31,7 @@ import * as KeySettings from "./internal/serve/KeySettings.ts"
 import * as Listening from "./internal/serve/Listener.ts"
 import * as Logs from "./internal/serve/Logs.ts"
 import * as MasterKey from "./internal/serve/MasterKey.ts"
+import * as Memory from "./internal/serve/Memory.ts"
 import * as NodeModules from "./internal/nodes/NodeModules.ts"
 import * as PriceFile from "./internal/nodes/PriceFile.ts"
 import * as ServerRoutes from "./internal/serve/ServerRoutes.ts"
@@ -123,6 +124,7 @@ export const serve = (
     yield* Effect.logInfo(`millrace ${version} listens on ${Exposure.placeOf(listener)}`)
     const warning = Exposure.warningOf(listener)
     if (warning !== undefined) yield* Effect.logWarning(warning)
+    yield* Memory.giveBack
     return yield* Effect.never
   }).pipe(
     Effect.scoped,

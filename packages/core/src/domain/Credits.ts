@@ -4,7 +4,8 @@
  * Guarantees: `toNumber` and `fromNumber` are inverse for every amount with at most six decimals.
  * Nothing else becomes an amount. Leaves out: who may spend credits.
  */
-import { Schema, SchemaGetter } from "effect"
+import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
 import { mostCredits } from "./Limits.ts"
 
 /** Millionths of a credit, a safe integer. */

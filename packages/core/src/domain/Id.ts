@@ -3,7 +3,7 @@
  *
  * Leaves out: making them. That needs randomness and time and is the engine's `Ids` service.
  */
-import { Schema } from "effect"
+import * as Schema from "effect/Schema"
 
 /** The prefix of each kind of identifier that we make. */
 export const prefixes = {

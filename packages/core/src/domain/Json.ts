@@ -4,7 +4,9 @@
  * Guarantees: `frozenCopy` accepts exactly what survives a round trip through JSON text.
  * Leaves out: any schema for the meaning of a value; that belongs to the port it arrives at.
  */
-import { Option, Result, Schema } from "effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import { jsonLevels } from "./Limits.ts"
 
 /** Any JSON value. */

@@ -3,7 +3,7 @@
  *
  * Leaves out: enforcing them. Each is checked where the thing it bounds is decided.
  */
-import { Context } from "effect"
+import * as Context from "effect/Context"
 
 export * from "./internal/NodeLimits.ts"
 

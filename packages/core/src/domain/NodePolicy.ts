@@ -8,7 +8,7 @@
  * Guarantees: pure; an invalid value is reported with its path and never corrected. Leaves out:
  * waiting.
  */
-import { Duration } from "effect"
+import * as Duration from "effect/Duration"
 import type { JsonObject } from "./Json.ts"
 import { isJsonObject } from "./Json.ts"
 import { attemptsPerNode, policyMillis } from "./Limits.ts"

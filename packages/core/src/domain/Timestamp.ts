@@ -4,7 +4,10 @@
  *
  * Leaves out: reading the clock. A function that needs `now` has a parameter for it.
  */
-import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
+import * as SchemaIssue from "effect/SchemaIssue"
 
 /** Milliseconds since the epoch, an integer. */
 export type Timestamp = number

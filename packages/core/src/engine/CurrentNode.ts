@@ -5,7 +5,8 @@
  * Guarantees: `idempotencyKey` is the same on every attempt of a node run.
  */
 import type { Effect } from "effect"
-import { Context, Schema } from "effect"
+import * as Context from "effect/Context"
+import * as Schema from "effect/Schema"
 import type { AccountId, RunId, WorkflowId } from "../domain/Id.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import type { Message, Wait } from "../domain/Message.ts"

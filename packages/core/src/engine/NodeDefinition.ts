@@ -6,7 +6,12 @@
  * returns to JSON. Leaves out: checking that outputs are declared and small enough; `Attempt` does
  * that for all node types.
  */
-import { Effect, Exit, Result, Schema, SchemaAST, SchemaIssue } from "effect"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import * as SchemaIssue from "effect/SchemaIssue"
 import { fromNumber } from "../domain/Credits.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import { handlerMessageLength } from "../domain/Limits.ts"

@@ -6,7 +6,10 @@
  * with those that its graph was compiled with. Leaves out: supervising handlers; `RunExecution`
  * does that.
  */
-import { Context, Effect, Layer, References } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as References from "effect/References"
 import type { JsonObject } from "../domain/Json.ts"
 import type { NodeType, NodeTypeLookup } from "../domain/NodeType.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"

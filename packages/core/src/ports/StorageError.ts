@@ -3,7 +3,8 @@
  * port that was asked for. The error does not say whether a write happened; callers read to find
  * out.
  */
-import { Formatter, Schema } from "effect"
+import * as Formatter from "effect/Formatter"
+import * as Schema from "effect/Schema"
 import { Unsupported } from "./StoreManifest.ts"
 
 /** A store could not do its work. `cause` is for operators and never reaches a client. */

@@ -5,7 +5,8 @@
  * Guarantees: the value does not change while the store is open. Leaves out: what happens if a port
  * is missing.
  */
-import { Context, Schema } from "effect"
+import * as Context from "effect/Context"
+import * as Schema from "effect/Schema"
 import type { Wakeups } from "./Wakeups.ts"
 import type { Watchdog } from "./Watchdog.ts"
 

@@ -3,9 +3,9 @@
  *
  * Guarantees: connects only to one of the given addresses, even if the name resolves to others by
  * now. A connection serves a further call only if that call has the same origin and the same
- * addresses. Leaves out: judging the addresses.
+ * addresses. Leaves out: judging the addresses. Nothing imports this module before the first call,
+ * because its library takes long to load.
  */
-import "./NodeVersion.ts"
 import type { Socket } from "node:net"
 import { isIP } from "node:net"
 import { buildConnector, Client } from "undici"

@@ -13,6 +13,7 @@ import type { Deadlines } from "./Deadlines.ts"
 import { WrongPeer } from "./FixedLookup.ts"
 import type { ExchangeReason } from "./Failure.ts"
 import { EgressFailed, reasonOf } from "./Failure.ts"
+import "./NodeVersion.ts"
 
 /** A request, its destination and its bounds. */
 export interface Outgoing {

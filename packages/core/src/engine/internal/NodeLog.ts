@@ -4,7 +4,9 @@
  *
  * Guarantees: never more lines or bytes than the limits say, however much a handler writes.
  */
-import { Cause, Context, Logger } from "effect"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Logger from "effect/Logger"
 import { isJsonObject, problemOf } from "../../domain/Json.ts"
 import type { Json } from "../../domain/Json.ts"
 import type { Limits } from "../../domain/Limits.ts"

@@ -1,0 +1,90 @@
+/**
+ * Which libraries a program loads before it needs them: none of the large ones.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
+import { ServerProcess } from "./ServerProcess.ts"
+
+const hook = fileURLToPath(new URL("LoadedModules.ts", import.meta.url))
+const server = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const millrace = fileURLToPath(new URL("../../millrace/src/index.ts", import.meta.url))
+
+/** The libraries that a thread has loaded, and the parts of ours. */
+const loadedBy = (file: string, thread: string) => {
+  const lines = readFileSync(file, "utf8").trim().split("\n")
+  const urls = lines.filter((line) => line.startsWith(`${thread} file:`))
+  const names = urls.flatMap((url) => {
+    const library = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)
+    const own = /\/packages\/([^/]+)\/src\//.exec(url)
+    return library !== null ? [library[1]!] : own !== null ? [`packages/${own[1]}`] : []
+  })
+  return [...new Set(names)].toSorted()
+}
+
+const file = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "millrace-loaded-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true })),
+).pipe(Effect.map((folder) => join(folder, "modules")))
+
+const large = [
+  "undici",
+  "pg",
+  "@electric-sql/pglite",
+  "quickjs-emscripten-core",
+  "@jitl/quickjs-wasmfile-release-sync",
+]
+
+const flags = ["--conditions=@millrace/source", "--import", hook]
+
+describe("import millrace", () => {
+  it.live("loads Effect, and neither an engine nor a store", () =>
+    Effect.gen(function* () {
+      const modules = yield* file
+      execFileSync(process.execPath, [...flags, millrace], {
+        env: { LOADED_MODULES: modules },
+      })
+      const ours = ["api", "core", "host", "millrace"].map((name) => `packages/${name}`)
+      assert.deepStrictEqual(loadedBy(modules, "main"), ["effect", ...ours])
+      // All of Effect, and not only what is needed, would be `effect/dist/index.js`.
+      assert.notInclude(readFileSync(modules, "utf8"), "/effect/dist/index.js")
+    }).pipe(Effect.scoped),
+  )
+})
+
+describe("millrace serve", () => {
+  it.live("loads no client for HTTP, no PGlite and no QuickJS, and its lease no Effect", () =>
+    Effect.gen(function* () {
+      const modules = yield* file
+      const { url } = yield* Effect.acquireRelease(
+        Effect.promise(() => PostgresServer.create()),
+        (postgres) => Effect.promise(() => postgres.remove()),
+      )
+      const process = new ServerProcess(
+        ["serve", "--port", "0"],
+        { DATABASE_URL: url, LOADED_MODULES: modules, NODE_OPTIONS: `--import=${hook}` },
+        server,
+      )
+      yield* Effect.promise(() => process.waitFor(/listens on http:/))
+      yield* Effect.promise(() => process.end("SIGTERM"))
+      const main = loadedBy(modules, "main")
+      assert.include(main, "@effect/sql-pg")
+      assert.deepStrictEqual(
+        large.filter((name) => main.includes(name)),
+        [],
+      )
+      const lease = loadedBy(modules, "millrace-lease")
+      assert.include(lease, "pg")
+      assert.notInclude(lease, "effect")
+      assert.deepStrictEqual(
+        lease.filter((name) => name.startsWith("packages/")),
+        ["packages/core", "packages/postgres"],
+      )
+    }).pipe(Effect.scoped),
+  )
+})
