@@ -250,6 +250,7 @@ describe("engine.workflow", () => {
       .node("n", "parse")
       .node("o", "postgres_query")
       .node("p", "llm")
+      .node("q", "email")
     const drawn = all.nodes.map((node) => node.type)
     expect(drawn.toSorted()).toEqual(builtin.map(({ type }) => type.key).toSorted())
   })
