@@ -14,3 +14,7 @@ export type {
   TestEngine,
   TestOptions,
 } from "./internal/testing/TestEngine.ts"
+export { picture } from "./internal/testing/Picture.ts"
+export type { PictureOptions } from "./internal/testing/Picture.ts"
+export { whatIf } from "./internal/testing/WhatIf.ts"
+export type { Effect, WhatIf } from "./internal/testing/WhatIf.ts"

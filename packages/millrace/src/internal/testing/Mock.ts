@@ -85,6 +85,8 @@ export interface Call<Inputs = unknown, Outputs = unknown, Mode = string> {
   readonly outputs?: Outputs
   /** The message of the error that it threw. */
   readonly error?: string
+  /** What it has told `whatIf` of its effects. */
+  readonly effects?: ReadonlyArray<unknown>
 }
 
 /** A call that is being recorded. */

@@ -179,7 +179,17 @@ const transportOf = (host: TestHost<Services>, account: AccountId): Transport =>
   const beside = DirectTransport.make(account, (effect, signal) =>
     host.survive((runtime) => runtime.callUntil(effect, signal)),
   )
-  return { call: inCalls.call, events: beside.events, wait: beside.wait! }
+  const call: Transport["call"] = async (request) => {
+    host.startedLast = undefined
+    try {
+      return await inCalls.call(request)
+    } catch (error) {
+      if (!host.goesOnAfter(error)) throw error
+      const runId = request.operation === "runs.start" ? host.startedLast : undefined
+      return runId === undefined ? call(request) : { body: { runId } }
+    }
+  }
+  return { call, events: beside.events, wait: beside.wait! }
 }
 
 const checkTestOptions = (options: TestOptions<Types> & { readonly store?: unknown }): void => {
@@ -197,19 +207,8 @@ const checkTestOptions = (options: TestOptions<Types> & { readonly store?: unkno
   checkOptions(usual, { caller: "testEngine", beside: ownOptions })
 }
 
-/**
- * Opens an engine for a test.
- *
- * ```ts
- * const mocks = { "pay.charge": fails(3).gives({ receipt: "r1" }) }
- * await using engine = await testEngine({ nodes: [charge], mocks })
- * const run = await engine.runs.start({ workflowId })
- * await engine.clock.runToEnd()
- * ```
- */
-export const testEngine = async <const N extends Types = readonly []>(
-  options: TestOptions<N> = {},
-): Promise<TestEngine<N>> => {
+/** A test engine, and what moves it. */
+export const openTestEngine = async <const N extends Types>(options: TestOptions<N>) => {
   checkThread()
   checkTestOptions(options)
   const { lease = 30_000, limits, mocks = {}, onMove = () => undefined, patience = 2_000 } = options
@@ -246,7 +245,7 @@ export const testEngine = async <const N extends Types = readonly []>(
     await host.start()
     const account = await host.runtime.call(accountOf(options.account))
     host.account = account
-    return {
+    const engine: TestEngine<N> = {
       ...engineOf<N>(host.runtime, account, transportOf(host, account)),
       clock: {
         now: () => new Date(time.now),
@@ -259,8 +258,23 @@ export const testEngine = async <const N extends Types = readonly []>(
       close,
       [Symbol.asyncDispose]: close,
     }
+    return { engine, handlers, host }
   } catch (error) {
     await close()
     throw error
   }
 }
+
+/**
+ * Opens an engine for a test.
+ *
+ * ```ts
+ * const mocks = { "pay.charge": fails(3).gives({ receipt: "r1" }) }
+ * await using engine = await testEngine({ nodes: [charge], mocks })
+ * const run = await engine.runs.start({ workflowId })
+ * await engine.clock.runToEnd()
+ * ```
+ */
+export const testEngine = async <const N extends Types = readonly []>(
+  options: TestOptions<N> = {},
+): Promise<TestEngine<N>> => (await openTestEngine(options)).engine

@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
+import { AsyncLocalStorage } from "node:async_hooks"
 import type { AnyHandler } from "../Handler.ts"
 import { declarationOf, localExecutable, runnerOf } from "../Handler.ts"
 import type { InProgress } from "./InProgress.ts"
@@ -29,6 +30,8 @@ const messageOf = (error: unknown): string =>
 export class TestHandlers {
   readonly #time: VirtualTime
   readonly #mocks: ReadonlyMap<string, AnyMock>
+  /** The call in whose handler one is. */
+  readonly #current = new AsyncLocalStorage<Recorded>()
   readonly #calls = new Map<string, Array<Recorded>>()
 
   constructor(time: VirtualTime, mocks: ReadonlyMap<string, AnyMock>) {
@@ -39,6 +42,17 @@ export class TestHandlers {
   /** The calls of a node type, in order. */
   callsOf(type: string): ReadonlyArray<Recorded> {
     return this.#calls.get(type) ?? []
+  }
+
+  /** All calls, by node type. */
+  get all(): ReadonlyArray<readonly [type: string, calls: ReadonlyArray<Recorded>]> {
+    return [...this.#calls]
+  }
+
+  /** Records an effect of the handler that calls this. */
+  effect(what: unknown): void {
+    const call = this.#current.getStore()
+    if (call !== undefined) call.effects = [...(call.effects ?? []), what]
   }
 
   /** The same node type, whose calls are recorded, or answered by its mock. */
@@ -100,7 +114,7 @@ export class TestHandlers {
       }
       const give = (outputs: unknown) => (call.outputs = outputs)
       try {
-        const returned = handler(context)
+        const returned = this.#current.run(call, () => handler(context))
         return returned instanceof Promise ? returned.then(give, fail) : give(returned)
       } catch (error) {
         return fail(error)

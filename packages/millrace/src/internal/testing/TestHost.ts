@@ -60,6 +60,12 @@ export class TestHost<R> {
   #isClosed = false
   readonly #outside: VirtualProcess
   onCommit: CommitHook = (_, write) => write
+  /** The new process, while it starts by itself after a crash. */
+  #restarting: Promise<void> | undefined
+  /** What the calls were rejected with that a planned crash has ended. */
+  #planned: MillraceError | undefined
+  /** The run that was started last, so that its start can answer after a crash. */
+  startedLast: string | undefined
 
   constructor(options: TestHostOptions<R>) {
     this.#options = options
@@ -70,7 +76,8 @@ export class TestHost<R> {
   /** The calls of the process that is alive. They reject while there is none. */
   readonly runtime: Runtime<R> = {
     call: (effect) => this.runtime.callUntil(effect, undefined),
-    callUntil: (effect, signal) => {
+    callUntil: async (effect, signal) => {
+      await this.#restarting
       const { inProgress, runtime } = this.living
       return inProgress.during(() => runtime.callUntil(effect, signal))
     },
@@ -124,15 +131,43 @@ export class TestHost<R> {
   }
 
   /** Ends the process as `kill -9` does. What it owns is free when its lease has run out. */
-  crash(): void {
+  crash(leaseMillis = this.#options.leaseMillis, error = dead()): void {
     const process = this.living
-    const { leaseMillis } = this.#options
     const runs = Context.get(this.#options.stores, RunStore)
     this.#process = undefined
-    process.crash(dead())
+    process.crash(error)
     this.now(runs.heartbeat(process.runner, leaseMillis))
     this.#leases.set(process.runner, this.#time.now + leaseMillis)
     this.#deliveriesFreeAt = this.#time.now + visibilityMillis
+  }
+
+  /**
+   * Crashes at one commit, before or after it is written, and starts a new process that owns the
+   * runs at once. Returns a function that counts commits and says whether there was such a point.
+   * The commit of a start is never lost, because whoever started it would know.
+   */
+  crashAt(point: { readonly commit: number; readonly side: "before" | "after" } | undefined) {
+    let commits = 0
+    let isHit = false
+    const crash = Effect.suspend(() => {
+      isHit = true
+      this.#planned = dead()
+      this.crash(0, this.#planned)
+      this.#restarting = this.start().finally(() => (this.#restarting = undefined))
+      return Effect.never
+    })
+    this.onCommit = (commit, write) => {
+      const isNew = commit.expected._tag === "New"
+      if (isNew) this.startedLast = commit.run.id
+      if (++commits !== point?.commit || (isNew && point.side === "before")) return write
+      return point.side === "before" ? crash : Effect.andThen(write, crash)
+    }
+    return () => ({ commits, isHit })
+  }
+
+  /** True if a call was rejected by a crash after which a new process starts by itself. */
+  goesOnAfter(error: unknown): boolean {
+    return error === this.#planned
   }
 
   /** Moves the time by so much, moment by moment. */
@@ -203,6 +238,7 @@ export class TestHost<R> {
     let until = realMillis() + patienceMillis
     for (let quiet = 0; quiet < 2; quiet++) {
       await nextTask()
+      await this.#restarting
       const process = this.#process
       if (process === undefined) continue
       if (!process.machine.isIdle) {
