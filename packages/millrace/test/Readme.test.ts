@@ -40,7 +40,8 @@ const compileAndRun = async (code: string): Promise<string> => {
 describe.each([
   ["the repository", join(repository, "README.md")],
   ["this package", join(packageFolder, "README.md")],
-])("The README of %s", (_, file) => {
+  ["tests of workflows", join(repository, "docs/how-to/test-a-workflow.md")],
+])("The page of %s", (_, file) => {
   it("shows embedding code that does what it says", async () => {
     const blocks = blocksOf(file)
     expect(blocks).not.toEqual([])

@@ -54,10 +54,15 @@ const play = async <N extends Types>(
     const hit = host.crashAt(point)
     const returned = await scenario(engine)
     await engine.clock.runToEnd()
-    const runs: Array<string> = []
-    for await (const { id } of engine.runs.list()) runs.push(picture(await engine.runs.get(id)))
+    const ids: Array<string> = []
+    for await (const { id } of engine.runs.list()) ids.unshift(id)
+    const runs = await Promise.all(ids.map(async (id) => picture(await engine.runs.get(id))))
     const told = returned === undefined ? [] : [`the scenario returns ${JSON.stringify(returned)}`]
-    const ending = [...runs.toReversed(), ...told].join("\n")
+    // Every play has other identifiers.
+    const ending = ids.reduce(
+      (text, id, place) => text.replaceAll(id, `<run ${place + 1}>`),
+      [...runs, ...told].join("\n"),
+    )
     return { ...hit(), ending, calls: handlers.all }
   } finally {
     await engine.close()
