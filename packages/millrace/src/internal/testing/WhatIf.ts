@@ -1,5 +1,6 @@
 /**
- * Plays a scenario again and again, with a crash at another commit each time, and says what differs.
+ * Plays a scenario again and again, with a crash at another commit each time, and tells what
+ * differs.
  *
  * Guarantees: every play has an engine of its own. Leaves out: crashes of the test's own code.
  */
