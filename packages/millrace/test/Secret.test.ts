@@ -11,6 +11,15 @@ import { refusal } from "./Sample.ts"
 
 const value = "sk_live_51HxYz"
 
+/** Says what it was given, in much text. */
+const shout = defineNode({
+  type: "test.shout",
+  inputs: { token: z.string() },
+  secrets: ["token"],
+  outputs: { said: z.string() },
+  run: ({ inputs }) => ({ said: `${"x".repeat(70_000)}${inputs.token}` }),
+})
+
 /** Says what it was given, and sends it nowhere. */
 const tell = defineNode({
   type: "test.tell",
@@ -45,6 +54,16 @@ describe("A node type that takes secrets", () => {
     const [{ lastUsedAt, usedBy } = { lastUsedAt: null, usedBy: [] }] = await engine.secrets.list()
     expect(lastUsedAt).toMatch(/^\d{4}-/)
     expect(usedBy).toEqual([{ workflowId: id, workflowName: "Told" }])
+  })
+
+  it("is masked in a large value before that is stored", async () => {
+    await using engine = await createEngine({ nodes: [shout] })
+    await engine.secrets.set({ name: "token", value, hosts: ["api.example.com"] })
+    const drawn = engine.workflow("Large").node("a", "test.shout", { token: "{{ secrets.token }}" })
+    const { id } = await engine.workflows.create(drawn)
+    const run = await (await engine.runs.start({ workflowId: id })).wait({ timeout: "10 seconds" })
+    const [large] = run.nodes.a!.largeValues!
+    expect(await engine.runs.value(run.id, large!.id)).toBe(`${"x".repeat(70_000)}•••`)
   })
 
   it("is not started with a name that there is not, nor a secret elsewhere", async () => {
