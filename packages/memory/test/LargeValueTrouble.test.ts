@@ -61,6 +61,8 @@ const run = Effect.fnUntraced(function* (retry: object) {
   const runs = yield* Runs
   const { id } = yield* workflows.create(account, {
     name: "Large",
+    description: null,
+    thumbnailUrl: null,
     nodes: [nodeOf("a", "make", retry), nodeOf("b", "relay")],
     edges: [{ id: "e", source: "a", target: "b" }],
   })
