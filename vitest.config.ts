@@ -3,15 +3,23 @@
 import { readdirSync } from "node:fs"
 import { defineConfig } from "vitest/config"
 
-const conditions = ["@millrace/source", "module", "node", "development|production"]
+const conditionsOf = (name: string) => [
+  "@millrace/source",
+  // The AWS SDK has files there that only bundlers can read.
+  ...(["millrace", "values"].includes(name) ? [] : ["module"]),
+  "node",
+  "development|production",
+]
 
 export default defineConfig({
   test: {
     // Two also on two cores: much of a test run waits for processes and disks.
     maxWorkers: 2,
     projects: readdirSync(new URL("packages/", import.meta.url)).map((name) => ({
-      resolve: { conditions },
-      ssr: { resolve: { conditions, externalConditions: conditions } },
+      resolve: { conditions: conditionsOf(name) },
+      ssr: {
+        resolve: { conditions: conditionsOf(name), externalConditions: conditionsOf(name) },
+      },
       test: {
         name,
         root: `packages/${name}`,

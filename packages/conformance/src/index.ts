@@ -5,4 +5,5 @@
  */
 export { conformance } from "./Conformance.ts"
 export { deliveryConformance } from "./DeliveryConformance.ts"
+export { valueConformance } from "./ValueConformance.ts"
 export * as Samples from "./Samples.ts"

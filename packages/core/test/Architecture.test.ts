@@ -40,17 +40,8 @@ interface Row {
   readonly only?: Readonly<Record<string, string>>
 }
 
-const everyLayer = [
-  "core",
-  "memory",
-  "postgres",
-  "nodes",
-  "egress",
-  "api",
-  "http",
-  "webhooks",
-  "host",
-]
+const adapters = ["memory", "postgres", "values"]
+const everyLayer = ["core", ...adapters, "nodes", "egress", "api", "http", "webhooks", "host"]
 
 /** The arrows between packages; docs/contributing.md shows the same table to people. */
 const arrows: Readonly<Record<string, Row>> = {
@@ -61,6 +52,7 @@ const arrows: Readonly<Record<string, Row>> = {
     libraries: ["effect", "@effect/sql-pg", "@electric-sql/pglite", "pg"],
     node: true,
   },
+  values: { packages: ["core"], libraries: ["effect", "@aws-sdk/client-s3"], node: true },
   egress: { packages: [], libraries: ["effect", "undici", "ipaddr.js"], node: true },
   expressions: {
     packages: ["core"],

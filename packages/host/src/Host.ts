@@ -19,6 +19,7 @@ import type { RunStore } from "@millrace/core/ports/RunStore"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { StoreManifest, Unsupported } from "@millrace/core/ports/StoreManifest"
 import type { StorageError } from "@millrace/core/ports/StorageError"
+import type { ValueStore } from "@millrace/core/ports/ValueStore"
 import { resealAll } from "@millrace/core/engine/Secrets"
 import { Vault } from "@millrace/core/ports/Vault"
 import { WebhookTargets } from "@millrace/core/ports/WebhookTargets"
@@ -36,6 +37,7 @@ import * as Targets from "@millrace/webhooks/Targets"
 import { Effect, Exit, Layer, type Redacted, Scope } from "effect"
 import { createHash } from "node:crypto"
 import * as NodeDigest from "./internal/NodeDigest.ts"
+import * as SeparateValues from "./internal/SeparateValues.ts"
 
 /** JavaScript expressions in QuickJS, on threads that end with the layer. */
 export const evaluator: Layer.Layer<never> = QuickJs.layer
@@ -57,6 +59,8 @@ export interface WebhookOptions<E = never> {
 export interface HostOptions<E = never> {
   /** Workflows, runs, and the optional ports that the manifest names. */
   readonly stores: Layer.Layer<WorkflowStore | RunStore | StoreManifest, E>
+  /** Where large values are; in the stores by default. */
+  readonly values?: Layer.Layer<ValueStore, E | StorageError> | undefined
   readonly nodes: Layer.Layer<NodeTypes, never, Egress>
   /** The guard for calls that nodes make. */
   readonly egress: Layer.Layer<Egress>
@@ -207,6 +211,9 @@ const build = Effect.fnUntraced(function* <E>({ webhooks, ...parts }: HostOption
   return engine
 })
 
+const storesOf = <E>({ stores, values }: HostOptions<E>) =>
+  values === undefined ? stores : SeparateValues.layer(stores, values)
+
 /**
  * An engine that executes the open runs of its store, and delivers webhooks if they are configured.
  * Fails if the store cannot be opened or does not answer.
@@ -217,6 +224,6 @@ export const layer = <E = never>(
   Layer.effectContext(build(options)).pipe(
     Layer.provideMerge(LocalQueue.layer),
     Layer.provideMerge(OptionalPorts.layer),
-    Layer.provideMerge(options.stores),
+    Layer.provideMerge(storesOf(options)),
     Layer.provideMerge(settingsLayer(options)),
   )

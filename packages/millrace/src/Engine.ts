@@ -46,6 +46,7 @@ import type { Secrets } from "./Secret.ts"
 import * as Secret from "./Secret.ts"
 import type { Store } from "./Store.ts"
 import { memory } from "./Store.ts"
+import type { Values } from "./ValuePlace.ts"
 import type { WebhookOptions, Webhooks } from "./Webhook.ts"
 import * as Webhook from "./Webhook.ts"
 import type { WorkflowBuilder } from "./WorkflowBuilder.ts"
@@ -57,6 +58,8 @@ type ModePrice = number | string
 export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   /** The store; in memory by default. */
   readonly store?: Store
+  /** Where large values are kept: `folderValues`, `s3Values`. In the store by default. */
+  readonly values?: Values
   /** Your own node types, in addition to the built-in ones. */
   readonly nodes?: N
   /** False: the engine has no built-in node types. */
@@ -115,6 +118,7 @@ const portsOf = ({ postgresPorts, smtpPorts }: EgressOptions) => ({
 /** Every option, by name. */
 const optionNames: { readonly [K in keyof EngineOptions<ReadonlyArray<NodeType>>]-?: true } = {
   store: true,
+  values: true,
   nodes: true,
   builtin: true,
   account: true,
@@ -247,6 +251,7 @@ export const layerOf = (
   const store = options.store ?? memory()
   const host = Host.layer<Refusal>({
     stores: parts.stores ?? store.layer,
+    values: options.values?.layer,
     nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns]),
     evaluator: parts.evaluator,
     egress: Outbound.layer(allow, portsOf(egress)),

@@ -15,6 +15,8 @@ export { NodeError } from "./NodeError.ts"
 export type { EffectSchema, PortSchema, PortSchemas } from "./Port.ts"
 export { memory, pglite, postgres } from "./Store.ts"
 export type { PostgresOptions, Store } from "./Store.ts"
+export { folderValues, s3Values } from "./ValuePlace.ts"
+export type { S3Options, Values } from "./ValuePlace.ts"
 export type { BuiltinType, NodePlacing, WorkflowBuilder } from "./WorkflowBuilder.ts"
 export type {
   AccountCredits,

@@ -35,6 +35,7 @@ import * as Memory from "./internal/serve/Memory.ts"
 import * as NodeModules from "./internal/nodes/NodeModules.ts"
 import * as PriceFile from "./internal/nodes/PriceFile.ts"
 import * as ServerRoutes from "./internal/serve/ServerRoutes.ts"
+import * as ValueSettings from "./internal/serve/ValueSettings.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import { version } from "./internal/Version.ts"
 
@@ -85,6 +86,7 @@ const start = Effect.fnUntraced(function* (
   const ports = { "smtp:": settings.smtpPorts, "postgres:": settings.postgresPorts }
   const host = Host.layer({
     stores: Layer.succeedContext(opened),
+    values: ValueSettings.layerOf(settings),
     nodes: nodeTypes ?? types.layer,
     prices: types.prices,
     egress: Outbound.layer(allow, ports),

@@ -52,6 +52,39 @@ describe("Config.resolveDev of keys and operators", () => {
   )
 })
 
+describe("Config.resolveServe of large values", () => {
+  const needed = {
+    DATABASE_URL: "postgres://a/b",
+    MILLRACE_MASTER_KEY: Buffer.alloc(32, 1).toString("base64"),
+  }
+  const valuesOf = (env: Env) => served({}, { ...needed, ...env })
+
+  it.effect("reads a folder, or a bucket with its endpoint and region", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* valuesOf({ MILLRACE_VALUES: "./values" })).values, "./values")
+      const env = {
+        MILLRACE_VALUES: "s3://my-bucket/some/where",
+        MILLRACE_VALUES_ENDPOINT: "https://host:9000/",
+        MILLRACE_VALUES_REGION: "eu-central-1",
+      }
+      const { values, valuesEndpoint, valuesRegion } = yield* valuesOf(env)
+      assert.strictEqual(values, "s3://my-bucket/some/where")
+      assert.strictEqual(valuesEndpoint, "https://host:9000")
+      assert.strictEqual(valuesRegion, "eu-central-1")
+    }),
+  )
+
+  it.effect("refuses what is neither", () =>
+    Effect.gen(function* () {
+      for (const text of [" ", "s3://", "s3:///prefix", "gs://bucket", "https://host/bucket"]) {
+        const { message } = yield* Effect.flip(valuesOf({ MILLRACE_VALUES: text }))
+        const form = "a folder such as ./values, or s3://bucket/prefix"
+        assert.strictEqual(message, `MILLRACE_VALUES: expected ${form}`)
+      }
+    }),
+  )
+})
+
 describe("Config.resolveServe of proxies", () => {
   const proxies = (text: string) =>
     served(

@@ -323,6 +323,12 @@ export const valuesPerSweep = 1_000
 /** How long a process waits between sweeps of large values: an hour. */
 export const valueSweepMillis = 3_600_000
 
+/** Large values that a store removes at the same time, where each takes a call. */
+export const valueRemovalsAtOnce = 8
+
+/** How old a large value is before a sweep may remove it: ten minutes. */
+export const sweptValueMillis = 600_000
+
 /** Arrays and objects within each other in any JSON value. */
 export const jsonLevels = 1_000
 

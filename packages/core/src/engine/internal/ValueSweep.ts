@@ -3,16 +3,23 @@
  * the commit that would have named it, an attempt was given up, or the run is gone.
  *
  * Guarantees: a value of an open run stays. A run that has ended never changes, so what it does not
- * name then is garbage. Several processes may sweep at the same time.
+ * name then is garbage. A run is stored before its values and read after they were listed, so a run
+ * that is not found is gone. This holds for values in any place. Young values stay whatever is
+ * found, because a copy of a database may answer late. Several processes may sweep at once.
  */
-import { Effect } from "effect"
-import { runsPerBatch, valueSweepMillis, valuesPerSweep } from "../../domain/Limits.ts"
+import { Clock, Effect } from "effect"
+import {
+  runsPerBatch,
+  sweptValueMillis,
+  valuesPerSweep,
+  valueSweepMillis,
+} from "../../domain/Limits.ts"
 import { namedBy } from "../../domain/LargeValue.ts"
 import { isTerminal } from "../../domain/Run.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 import type { RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
-import type { ValueKey, ValueStore } from "../../ports/ValueStore.ts"
+import type { ValueKey, ValueStore, WrittenValue } from "../../ports/ValueStore.ts"
 
 /** Where values are, and what names them. */
 interface Parts {
@@ -38,6 +45,12 @@ const isGarbage = ({ id }: ValueKey, record: RunRecord | undefined): boolean =>
   record === undefined ||
   (isTerminal(record.run.status) && !namedBy(record).some((each) => each.id === id))
 
+/** Values that were written long enough ago. */
+const oldOf = (values: ReadonlyArray<WrittenValue>): Effect.Effect<ReadonlyArray<WrittenValue>> =>
+  Effect.map(Clock.currentTimeMillis, (now) =>
+    values.filter(({ writtenAt }) => writtenAt <= now - sweptValueMillis),
+  )
+
 /** Looks at all values once. Answers how many were removed. */
 export const sweep = Effect.fnUntraced(function* (
   parts: Parts,
@@ -48,8 +61,9 @@ export const sweep = Effect.fnUntraced(function* (
     const page = yield* parts.values.list(after, valuesPerSweep)
     after = page.at(-1)
     if (after === undefined) return removed
-    const records = yield* runsOf(parts, page)
-    const garbage = page.filter((key) => isGarbage(key, records.get(key.runId)))
+    const old = yield* oldOf(page)
+    const records = yield* runsOf(parts, old)
+    const garbage = old.filter((key) => isGarbage(key, records.get(key.runId)))
     if (garbage.length > 0) yield* parts.values.remove(garbage)
     removed += garbage.length
   }

@@ -95,3 +95,10 @@ export const readBetween =
 
 /** Reads a whole number of at most six digits. */
 export const readCount: Read<number> = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined)
+
+/** Reads a path, or `s3://bucket/prefix`. */
+export const readPlace: Read<string> = (text) => {
+  if (text.startsWith("s3://"))
+    return /^s3:\/\/[a-z0-9][\w.-]+(?:\/|$)/.test(text) ? text : undefined
+  return text.trim() === "" || /^\w+:\/\//.test(text) ? undefined : text
+}

@@ -68,6 +68,12 @@ export interface ServeSettings extends ServerSettings, DatabaseSettings {
   readonly graceMillis: number
   /** How long the answer to a complete request may take. */
   readonly requestMillis: number
+  /** Where large values are: a folder, or `s3://bucket/prefix`. Null: in the database. */
+  readonly values: string | null
+  /** The address of a server that speaks the protocol of S3. Null: AWS. */
+  readonly valuesEndpoint: string | null
+  /** The region of the bucket. Null: what the AWS SDK finds. */
+  readonly valuesRegion: string | null
   /** Networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: ReadonlyArray<string>
 }

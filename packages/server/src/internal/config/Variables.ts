@@ -79,6 +79,30 @@ const priceVariables: Variables<Pick<ServerSettings, "prices">> = {
   },
 }
 
+const valueVariables: Variables<Pick<ServeSettings, "values" | "valuesEndpoint" | "valuesRegion">> =
+  {
+    values: {
+      name: "MILLRACE_VALUES",
+      expected: "a folder such as ./values, or s3://bucket/prefix",
+      read: Readers.readPlace,
+      flag: {
+        name: "values",
+        metavar: "place",
+        description: "Folder or s3://bucket/prefix for large values, in the place of the database",
+      },
+    },
+    valuesEndpoint: {
+      name: "MILLRACE_VALUES_ENDPOINT",
+      expected: "an address such as https://host:9000",
+      read: Readers.readOrigin,
+    },
+    valuesRegion: {
+      name: "MILLRACE_VALUES_REGION",
+      expected: "a region such as eu-central-1",
+      read: (text) => (/^[\w-]+$/.test(text) ? text : undefined),
+    },
+  }
+
 const masterKeyVariable: Variable<Redacted.Redacted> = {
   name: "MILLRACE_MASTER_KEY",
   expected: masterKeyForm,
@@ -220,6 +244,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
     expected: "addresses or networks such as 10.0.0.0/8,::1, separated by commas",
     read: Readers.readProxies,
   },
+  ...valueVariables,
   ...tokenVariables,
   ...egressVariables,
   ...portVariables,
