@@ -28,15 +28,24 @@ const references: Readonly<Record<string, string>> = {
   "packages/http/src/Health.ts IsDraining":
     "a setting: only a server that listens is ever stopping",
   "packages/http/src/internal/RequestId.ts CurrentRequest": request,
+  "packages/millrace/src/internal/testing/VirtualTime.ts OfRuns":
+    "says of a fiber of a test engine that it belongs to runs; most only look for work",
   "packages/webhooks/src/DispatcherOptions.ts CurrentDispatcherOptions": setting,
 }
+
+const thread = "belongs to a thread, which one engine has for itself"
 
 /** What fills up as a process runs, and why every engine in the process may share it. */
 const shared: Readonly<Record<string, string>> = {
   "packages/core/src/engine/internal/Plan.ts bared":
     "drawings without what editors have added, the same for every engine",
   "packages/http/src/DirectTransport.ts codecs": "compiled schemas, the same for every engine",
+  "packages/millrace/src/internal/Handler.ts declarations": "node types as they were declared",
   "packages/postgres/src/internal/CommitStatement.ts texts": "texts of statements, the same, too",
+  "packages/postgres/src/internal/LeaseThread.ts hasLetGo": thread,
+  "packages/postgres/src/internal/LeaseThread.ts isRenewing": thread,
+  "packages/postgres/src/internal/LeaseThread.ts isTold": thread,
+  "packages/postgres/src/internal/LeaseThread.ts kept": thread,
 }
 
 const named = (pattern: RegExp) =>

@@ -111,6 +111,10 @@ layer(database)("Sums of usage", (it) => {
         yield* Effect.all([writing, fold], { concurrency: 2 })
         yield* usages(now)
       }
+      const open = now.findIndex(({ status }) => status === "RUNNING")
+      const step = Samples.step(now[open]!, { actualCredits: now[open]!.actualCredits + 1 })
+      yield* store.commit(step)
+      now[open] = step.run
       assert.isAbove(yield* changesLeft, 0)
       yield* fold
       assert.strictEqual(yield* changesLeft, 0)

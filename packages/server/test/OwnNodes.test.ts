@@ -168,9 +168,10 @@ describe("millrace nodes", () => {
     })
     expect([tests.status, /pass (\d+)/.exec(tests.stdout)?.[1]]).toEqual([0, "2"])
     const listed = await command(folder, "list", "--nodes", "./nodes/index.js")
-    expect(listed.out.split("\n").slice(-2)).toEqual([
-      "text.loud     1        ./nodes/index.js",
-      "text.shout    1        ./nodes/index.js",
+    const rows = listed.out.split("\n").map((line) => line.split(/\s+/))
+    expect(rows.slice(-2)).toEqual([
+      ["text.loud", "1", "./nodes/index.js"],
+      ["text.shout", "1", "./nodes/index.js"],
     ])
   })
 

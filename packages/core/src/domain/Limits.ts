@@ -25,6 +25,9 @@ export const mostRunsAtOnce = 1_000_000
 /** Followers of runs for whom one statement reads. */
 export const followersPerRead = 5_000
 
+/** Reads for followers that may come at once before they are spaced evenly. */
+export const followerReadsAtOnce = 10
+
 /** How many accounts with own caps a process remembers. With more of them, every start queues. */
 export const cappedAccountsKnown = 1_000
 

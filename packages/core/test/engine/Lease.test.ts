@@ -9,14 +9,15 @@ import { account, boot, Gates, node, shared, start } from "./TestEngine.ts"
 
 const away = Effect.fail(new StorageError({ operation: "heartbeat", cause: new Error("away") }))
 
-/** A process with a lease of thirty seconds, and a run in it, whose heartbeats may fail. */
+/** A process with a lease of thirty seconds, and a run in it, that may lose its store. */
 const scene = Effect.gen(function* () {
   const gates = yield* Gates
   const store = yield* RunStore
   const state = { isAway: false }
   const heartbeat: typeof store.heartbeat = (...given) =>
     state.isAway ? away : store.heartbeat(...given)
-  const server = yield* boot().pipe(Effect.provideService(RunStore, { ...store, heartbeat }))
+  const claim: typeof store.claim = (...given) => (state.isAway ? away : store.claim(...given))
+  const server = yield* boot().pipe(Effect.provideService(RunStore, { ...store, claim, heartbeat }))
   const { id } = yield* start([node("n", "gate")]).pipe(Effect.provideContext(server.context))
   yield* gates.untilArrived("n")
   return { gates, id, runs: Context.get(server.context, Runs), server, state }

@@ -291,6 +291,18 @@ describe("a validation", () => {
     )
   })
 
+  it("warns of an expression whose place an edge takes", () => {
+    const literal = { input: "{{ a.output }}" }
+    const nodes = [node("a", "step"), node("b", "step", literal), node("c", "step", literal)]
+    const workflow = workflowOf(nodes, ["a -> b", "b -> c"])
+    const { warnings } = validationOf(planOf(workflow), readingOf(workflow))
+    const why = 'input "input" takes what its edge carries, and its expression only where the edge'
+    assert.deepStrictEqual(
+      warnings.map(({ message }) => message),
+      ["b", "c"].map((id) => `Node "${id}": ${why} carries nothing`),
+    )
+  })
+
   it("has the problems of one that would not", () => {
     const workflow = workflowOf([node("a", "step", { input: "{{ x }}" }), node("b", "unknown")])
     const { estimatedCredits, problems, warnings } = validationOf(

@@ -11,6 +11,7 @@ import { define } from "@millrace/core/engine/NodeDefinition"
 import { Runs } from "@millrace/core/engine/Runs"
 import { VaultClosed } from "@millrace/core/ports/Vault"
 import { Effect, Redacted, Schema } from "effect"
+import { RunSecrets } from "../../src/engine/internal/RunSecrets.ts"
 import { account, boot, byNode, edge, node, nodeWith, shared, start, types } from "./TestEngine.ts"
 
 const token = "sk_live_51HxYz"
@@ -295,5 +296,27 @@ describe("an attempt", () => {
       assert.strictEqual(byNode(record)["a"]!.attempt, 2)
       assert.strictEqual(record.run.status, "COMPLETED")
     }).pipe(Effect.provide(shared())),
+  )
+})
+
+describe("two secrets with the same value", () => {
+  it.effect("may both go to the hosts of either, and nowhere else", () =>
+    Effect.gen(function* () {
+      const value = Redacted.make(token)
+      const open = () =>
+        Effect.succeed([
+          { name: "old", hosts: ["old.example"], value },
+          { name: "new", hosts: ["new.example"], value },
+        ])
+      const secrets = new RunSecrets({ names: () => Effect.succeed([]), open }, account, ["old", "new"])
+      yield* secrets.open(["old"])
+      const allowed = (host: string) =>
+        secrets.confined.map(({ mayGoTo }) => mayGoTo(new URL(`https://${host}/`)))
+      assert.deepStrictEqual(["old.example", "new.example", "evil.example"].map(allowed), [
+        [true, true],
+        [true, true],
+        [false, false],
+      ])
+    }),
   )
 })

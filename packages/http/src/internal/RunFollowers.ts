@@ -10,9 +10,10 @@
  * out: whether the run is there.
  */
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
-import { CurrentLimits, followersPerRead } from "@millrace/core/domain/Limits"
+import { CurrentLimits, followerReadsAtOnce, followersPerRead } from "@millrace/core/domain/Limits"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
+import { monotonicMillis } from "@millrace/core/engine/StoreClock"
 import { limited } from "@millrace/core/engine/StoreDeadline"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import type { EventsRequest } from "@millrace/core/ports/RunStore"
@@ -29,9 +30,11 @@ const longestPauseMillis = 1_000
 /** How long it is left alone between two reads, unless this process has committed something. */
 const betweenReadsMillis = 50
 
-/** How long it is left alone after a read in any case: so long, and so many times its duration. */
-const restMillis = 4
+/** How long it is left alone after a read in any case: so many times the duration of the read. */
 const restsPerRead = 3
+
+/** How far reads are apart at least, once some have followed each other at once. */
+const spacingMillis = 4
 
 /** After so long without an event a follower is told so. */
 const silenceMillis = 15_000
@@ -94,6 +97,8 @@ export class Followers {
   /** When the last read began, and when the next may: at once for what was committed here. */
   #lastReadAt = 0
   #restUntil = 0
+  /** When the next read would be due if reads came evenly. */
+  #evenAt = 0
 
   constructor(store: RunStore["Service"], notifier: RunNotifier["Service"], clock: Clock.Clock) {
     this.#store = store
@@ -170,8 +175,8 @@ export class Followers {
   }
 
   #read(due: ReadonlyArray<Follower>): Effect.Effect<void> {
-    const begun = this.#now()
-    this.#lastReadAt = begun
+    const begun = monotonicMillis(this.#clock)
+    this.#lastReadAt = this.#now()
     return this.#store.eventsOfMany(requestsOf(due)).pipe(
       limited("RunStore.eventsOfMany", patienceMillis),
       Effect.catch((error) => Effect.as(logStorage(error), [])),
@@ -179,7 +184,10 @@ export class Followers {
         const events = new Map(found.map((each) => [each.runId, each.events]))
         const now = this.#now()
         for (const each of due) answer(each, events.get(each.runId) ?? [], now)
-        this.#restUntil = now + Math.max(restMillis, restsPerRead * (now - begun))
+        const rest = restsPerRead * (monotonicMillis(this.#clock) - begun)
+        const earliest = now - followerReadsAtOnce * spacingMillis
+        this.#evenAt = Math.max(this.#evenAt, earliest) + spacingMillis
+        this.#restUntil = Math.max(now + rest, this.#evenAt)
       }),
     )
   }

@@ -91,6 +91,11 @@ export class RunSecrets {
     if (this.#mask === undefined || this.#values.size > before) {
       this.#mask = new SecretMask([...this.#values])
     }
-    this.confined = found.map(confinedOf)
+    // A host that may get one of two secrets with the same value may get the other.
+    const hostsOf = (value: string) =>
+      found.flatMap((each) => (Redacted.value(each.value) === value ? each.hosts : []))
+    this.confined = found.map((each) =>
+      confinedOf({ ...each, hosts: hostsOf(Redacted.value(each.value)) }),
+    )
   }
 }

@@ -62,6 +62,19 @@ const outlinesOf = (
     }
   })
 
+/** Expressions that are computed only where no edge carries a value, which few mean to draw. */
+const coveredOf = ({ plans, wirings }: Reading): ReadonlyArray<Problem> =>
+  plans.flatMap((plan, index) =>
+    [...(plan?.literals?.inputs.keys() ?? [])]
+      .filter((input) => wirings[index]!.inputs.has(input))
+      .map((input) => ({
+        message:
+          `Node ${quoted(plan!.node.id)}: input ${quoted(input)} takes what its edge carries, and ` +
+          "its expression only where the edge carries nothing",
+        nodeId: plan!.node.id,
+      })),
+  )
+
 /** Reads a validation off a plan, or off what stands against one. */
 export const validationOf = (
   made: Result.Result<Plan, ReadonlyArray<Problem>>,
@@ -83,7 +96,7 @@ export const validationOf = (
   const left = drafts.map((node) => ({ message: leftoverReason(node), nodeId: node.id }))
   return {
     problems: [],
-    warnings: [...left, ...ignored],
+    warnings: [...left, ...ignored, ...coveredOf(reading)],
     estimatedCredits: estimate,
     nodes,
   }
