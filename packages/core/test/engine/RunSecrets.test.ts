@@ -308,7 +308,8 @@ describe("two secrets with the same value", () => {
           { name: "old", hosts: ["old.example"], value },
           { name: "new", hosts: ["new.example"], value },
         ])
-      const secrets = new RunSecrets({ names: () => Effect.succeed([]), open }, account, ["old", "new"])
+      const store = { names: () => Effect.succeed([]), open }
+      const secrets = new RunSecrets(store, account, ["old", "new"])
       yield* secrets.open(["old"])
       const allowed = (host: string) =>
         secrets.confined.map(({ mayGoTo }) => mayGoTo(new URL(`https://${host}/`)))

@@ -69,8 +69,8 @@ const coveredOf = ({ plans, wirings }: Reading): ReadonlyArray<Problem> =>
       .filter((input) => wirings[index]!.inputs.has(input))
       .map((input) => ({
         message:
-          `Node ${quoted(plan!.node.id)}: input ${quoted(input)} takes what its edge carries, and ` +
-          "its expression only where the edge carries nothing",
+          `Node ${quoted(plan!.node.id)}: input ${quoted(input)} takes what its edge carries, ` +
+          "and its expression only where the edge carries nothing",
         nodeId: plan!.node.id,
       })),
   )
