@@ -45,7 +45,11 @@ const peers: ReadonlyArray<Entry> = [
 const install = (): void => {
   if (existsSync(`${folder}/node_modules`)) return
   process.stderr.write("installing the peers\n")
-  const { status, stderr } = spawnSync("npm", ["ci"], { cwd: folder, encoding: "utf8" })
+  // Not `npm ci`: it refuses where a registry lacks an optional package for another platform.
+  const { status, stderr } = spawnSync("npm", ["install", "--no-save"], {
+    cwd: folder,
+    encoding: "utf8",
+  })
   if (status !== 0) process.stderr.write(`the peers cannot be installed: ${stderr}\n`)
 }
 
