@@ -36,6 +36,8 @@ export interface TransportCall {
   /** By their names in HTTP. */
   readonly headers?: TextFields | undefined
   readonly body?: unknown
+  /** A client of the database, in whose open transaction the operation takes part. */
+  readonly client?: unknown
   /** Aborting it ends the call. */
   readonly signal?: AbortSignal | undefined
 }

@@ -28,6 +28,7 @@ const reasons: Readonly<Record<string, string>> = {
   "packages/server/test/kill/": kills,
   "packages/webhooks/test/Receivers.test.ts": polls,
   "suites/fairness.test.ts": polls,
+  "suites/transactions.test.ts": kills,
   "suites/values": "nodes take a moment, so that a kill meets them at work",
   "suites/kill-": kills,
   "suites/limits.test.ts": "keeps servers under load for a while",

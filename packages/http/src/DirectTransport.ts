@@ -70,7 +70,8 @@ const makeCodec = (endpoint: HttpApiEndpoint.Top): Codec => {
   const [success] = endpoint.success
   return {
     read: Effect.fnUntraced(function* (account, call) {
-      const input: Record<string, unknown> = { account, bytes: bytesOf(call.body) }
+      const { body, client } = call
+      const input: Record<string, unknown> = { account, client, bytes: bytesOf(body) }
       for (const { of, part, read } of parts) input[part] = yield* Effect.fromResult(read(of(call)))
       return input as never
     }),

@@ -18,7 +18,8 @@ import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { SearchTooBroad } from "@millrace/core/ports/RunStore"
 import type { TooManySecrets } from "@millrace/core/ports/SecretStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import { Unsupported } from "@millrace/core/ports/StoreManifest"
+import type { TransactionRefused } from "@millrace/core/ports/Transactions"
+import { Unsupported } from "@millrace/core/ports/OptionalPort"
 import { Data, Effect } from "effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { CurrentRequest } from "./internal/RequestId.ts"
@@ -90,6 +91,7 @@ export type Refusal =
   | Refusals.IdempotencyKeyTaken
   | SearchTooBroad
   | StorageError
+  | TransactionRefused
   | VaultClosed
   | InvalidRequest
   | KeyRefused
@@ -178,6 +180,7 @@ const forms = {
         error: cause instanceof Unsupported ? message : "The store is unavailable; try again",
       }),
   },
+  TransactionRefused: told("invalid_request", Wire.BadRequest),
   // Only operators meet this error. Its message names the key and does not show it.
   VaultClosed: told("vault_closed", Wire.Unavailable),
   InvalidRequest: told("invalid_request", Wire.BadRequest),

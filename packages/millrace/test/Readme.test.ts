@@ -5,7 +5,8 @@ import { execFile } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { promisify } from "node:util"
-import { describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 
 const exec = promisify(execFile)
 
@@ -21,6 +22,13 @@ const blocksOf = (file: string): ReadonlyArray<string> =>
 /** What the comment at the end of the block says will be printed. */
 const promised = (code: string): string => /\/\/ (.*)\s*$/.exec(code)?.[1] ?? "no such comment"
 
+let server: PostgresServer
+
+beforeAll(async () => {
+  server = await PostgresServer.create()
+}, 60_000)
+afterAll(() => server.remove())
+
 /** Compiles and runs a program in this package; gives what it prints. */
 const compileAndRun = async (code: string): Promise<string> => {
   const folder = mkdtempSync(join(packageFolder, ".readme-"))
@@ -31,7 +39,8 @@ const compileAndRun = async (code: string): Promise<string> => {
     const compiler = join(repository, "node_modules/typescript/bin/tsc")
     await exec(process.execPath, [compiler, "-p", folder])
     const program = ["--conditions=@millrace/source", "example.ts"]
-    return (await exec(process.execPath, program, { cwd: folder })).stdout.trim()
+    const env = { ...process.env, DATABASE_URL: server.url }
+    return (await exec(process.execPath, program, { cwd: folder, env })).stdout.trim()
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -41,6 +50,7 @@ describe.each([
   ["the repository", join(repository, "README.md")],
   ["this package", join(packageFolder, "README.md")],
   ["tests of workflows", join(repository, "docs/how-to/test-a-workflow.md")],
+  ["transactions", join(repository, "docs/how-to/start-in-a-transaction.md")],
 ])("The page of %s", (_, file) => {
   it("shows embedding code that does what it says", async () => {
     const blocks = blocksOf(file)

@@ -71,7 +71,7 @@ export const layer = (options: SharedOptions, endsProcess: boolean): Layer.Layer
       const { kept, more } = yield* openLease(options, endsProcess, claim)
       const runs = limitedRuns({ ...Context.get(stores, RunStore), ...kept })
       return Context.add(stores, RunStore, runs).pipe(
-        Context.add(StoreManifest, { ...Stores.manifest, ...more }),
+        Context.add(StoreManifest, { ...Context.get(stores, StoreManifest), ...more }),
       )
     }),
   )

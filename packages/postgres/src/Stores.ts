@@ -10,6 +10,7 @@ import type { Manifest } from "@millrace/core/ports/StoreManifest"
 import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
+import * as CallerTransactions from "./internal/CallerTransactions.ts"
 import * as Keys from "./internal/KeyStore.ts"
 import * as Ledger from "./internal/LedgerStore.ts"
 import { migrate } from "./Migrations.ts"
@@ -26,6 +27,11 @@ export const manifest: Manifest = {
   ports: ["keys", "ledger", "webhooks", "secrets", "values"],
 }
 
+const layerManifest = Layer.effect(
+  StoreManifest,
+  Effect.map(CallerTransactions.transactions, (transactions) => ({ ...manifest, transactions })),
+)
+
 /** The stores. The tables must exist; this layer sends no DDL. */
 export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Workflows.layer,
@@ -35,7 +41,7 @@ export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Webhooks.layer,
   Secrets.layer,
   Values.layer,
-  Layer.succeed(StoreManifest, manifest),
+  layerManifest,
 )
 
 const migrateOrFail = Effect.catchTag(migrate, "SchemaMismatch", (cause) =>

@@ -1,8 +1,8 @@
 /**
  * Wake-ups over LISTEN and NOTIFY.
  *
- * A notification is a separate statement: transactions with a notification would have to commit one
- * after the other. Several announcements within a short time become one notification.
+ * A notification is a separate statement: transactions with a notification have to commit one after
+ * the other. Several announcements within a short time become one notification.
  *
  * Guarantees: announcing neither fails nor waits. A listener that loses its connection gets a new
  * one, and is called once because it may have missed a notification. Leaves out: certain delivery.
@@ -14,8 +14,7 @@ import type { Wakeups } from "@millrace/core/ports/Wakeups"
 import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import type { SqlError } from "effect/sql/SqlError"
 import { Duration, Effect, Fiber, Latch, Layer, Queue, Random, Schedule, type Scope } from "effect"
-
-const channel = "millrace_runs"
+import { channel } from "./internal/NotificationChannel.ts"
 
 /** The least time between two notifications of a process. */
 const pauseMillis = 50

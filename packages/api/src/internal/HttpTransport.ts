@@ -5,7 +5,7 @@
  * An error answer rejects with a `MillraceError`.
  */
 import type { ErrorCode } from "../MillraceError.ts"
-import { MillraceError } from "../MillraceError.ts"
+import { invalid, MillraceError } from "../MillraceError.ts"
 import type { TransportCall, Transport, WireEvent } from "../Transport.ts"
 import { textOf } from "../Transport.ts"
 import { eventsOf } from "./EventStream.ts"
@@ -24,6 +24,9 @@ export interface ClientOptions {
   /** Sends requests; the platform's `fetch` by default. */
   readonly fetch?: (request: Request) => Promise<Response>
 }
+
+const noTransaction =
+  "client: a server takes part in no transaction of this process: use an engine on that database"
 
 const sentenceOf = (text: string): string | undefined => {
   try {
@@ -91,6 +94,7 @@ export const httpTransport = (options: ClientOptions): Transport => {
 
   return {
     call: async (call) => {
+      if (call.client !== undefined) throw invalid(noTransaction)
       const response = await ask(call)
       const { headers, status } = response
       const body: unknown = status === 204 ? undefined : await response.json()

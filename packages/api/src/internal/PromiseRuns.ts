@@ -65,6 +65,21 @@ export type StreamedEvent =
 export interface StartOptions extends CallOptions {
   /** A key for this start. Repeating the request with it within 24 hours starts no second run. */
   readonly idempotencyKey?: string
+  /**
+   * Starts the run inside the transaction that is open on this client, with an engine on
+   * `postgres`: the run exists once the transaction is committed, and a rollback leaves nothing.
+   * The client must reach the tables of the engine; an engine on another store, and a client of a
+   * server, reject with `INVALID_REQUEST`.
+   */
+  readonly client?: TransactionClient
+}
+
+/** A `Client` of the package `pg`, or one checked out of a `Pool`, with an open transaction. */
+export interface TransactionClient {
+  query(query: {
+    readonly text: string
+    readonly values: Array<unknown>
+  }): Promise<{ readonly rows: ReadonlyArray<unknown> }>
 }
 
 /** How long to wait; without a timeout, until the run has ended. */
@@ -83,7 +98,10 @@ export interface RunHandle {
   readonly id: string
   /** True if an earlier start with the same idempotency key has started it. */
   readonly isReplay: boolean
-  /** Resolves when the run has ended. Rejects with `TIMEOUT`; the run continues then. */
+  /**
+   * Resolves when the run has ended. Rejects with `TIMEOUT`; the run continues then. Rejects with
+   * `RUN_NOT_FOUND` while the transaction of the start is not committed.
+   */
   wait(options?: WaitOptions): Promise<Run>
   /** Ends the run at once. Rejects with `RUN_ENDED` if it has completed or failed. */
   cancel(options?: CallOptions): Promise<RunItem>
@@ -198,6 +216,32 @@ const within = async <A>(
   }
 }
 
+/** What to throw for an error of a run whose transaction may not be committed. */
+const ofUncommitted = (id: string, error: unknown): unknown => {
+  if (!(error instanceof MillraceError) || error.code !== "RUN_NOT_FOUND") return error
+  const message = `Run ${id} is not stored: its transaction is not committed, or was rolled back`
+  return new MillraceError(error.code, message, { status: error.status, cause: error })
+}
+
+/** The handle of a run that was started inside a transaction. */
+const ofTransaction = (handle: RunHandle): RunHandle => {
+  const refuse = (error: unknown): never => {
+    throw ofUncommitted(handle.id, error)
+  }
+  return {
+    ...handle,
+    wait: (options) => handle.wait(options).catch(refuse),
+    cancel: (options) => handle.cancel(options).catch(refuse),
+    events: async function* (options) {
+      try {
+        yield* handle.events(options)
+      } catch (error) {
+        refuse(error)
+      }
+    },
+  }
+}
+
 /** Following a run, and waiting for its end. */
 const makeFollowing = (transport: Transport, get: Runs["get"]): Pick<Runs, "events" | "wait"> => ({
   events: async function* (id, options = {}) {
@@ -232,16 +276,18 @@ export const makeRuns = (transport: Transport): Runs => {
     list: (query = {}, options) => list(query, options),
     start: async (body, options) => {
       const headers = { "idempotency-key": options?.idempotencyKey }
-      const parts = { body, headers, options, known: ["idempotencyKey"] }
+      const client = options?.client
+      const parts = { body, headers, client, options, known: ["idempotencyKey", "client"] }
       const answer = await ask("runs.start", parts)
       const { runId: id } = answer.body as typeof Wire.StartedRun.Encoded
-      return {
+      const handle: RunHandle = {
         id,
         isReplay: answer.isReplay === true,
         wait: (waiting) => wait(id, waiting),
         cancel: (canceling) => cancel(id, canceling),
         events: (following) => events(id, following),
       }
+      return client === undefined ? handle : ofTransaction(handle)
     },
     estimate: async (body, options) =>
       (await ask("runs.estimate", { body, options })).body as RunEstimate,

@@ -14,7 +14,7 @@ import { CurrentLimits } from "../domain/Limits.ts"
 import type { NewMessage } from "../domain/Message.ts"
 import { CurrentPrices } from "../domain/Prices.ts"
 import type { InputOverrides, Run, RunRecord, RunSource, Viewport } from "../domain/Run.ts"
-import { isTerminal, notStarted } from "../domain/Run.ts"
+import { notStarted } from "../domain/Run.ts"
 import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
 import type { Node, Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
@@ -22,11 +22,13 @@ import type { RunCommit } from "../ports/RunStore.ts"
 import { CurrentEvaluator } from "../ports/Evaluator.ts"
 import { RunStore } from "../ports/RunStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
+import type { StoreManifest } from "../ports/StoreManifest.ts"
+import type { Transactions } from "../ports/Transactions.ts"
 import type { Vault } from "../ports/Vault.ts"
 import type { WebhookTargets } from "../ports/WebhookTargets.ts"
 import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { CommitBuilder } from "./internal/CommitBuilder.ts"
-import { commitDurably } from "./internal/Commit.ts"
+import { cancel, wait } from "./internal/Ending.ts"
 import { environmentOf, prepare } from "./internal/FirstStep.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { CurrentValues } from "./internal/CurrentValues.ts"
@@ -36,11 +38,10 @@ import { Ids } from "./Ids.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Overlay, Plan, Price } from "./internal/Plan.ts"
 import { plan, planSingle } from "./internal/Plan.ts"
-import type { InboxFull, InvalidMessage, InvalidWebhook } from "./Refusals.ts"
+import type { InboxFull, InvalidMessage, InvalidWebhook, RunEnded } from "./Refusals.ts"
 import {
   BeyondMaxCredits,
   InvalidGraph,
-  RunEnded,
   RunNotFound,
   IdempotencyKeyTaken,
   WorkflowNotFound,
@@ -48,7 +49,6 @@ import {
 import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
 import { send } from "./internal/Sending.ts"
-import { cancel as cancelation } from "./internal/Step.ts"
 import { evaluateText, type TextInNode, type TextValue } from "./internal/Evaluation.ts"
 import { computeSingle } from "./internal/SingleNode.ts"
 import { problemsOfSize } from "../graph/internal/Draft.ts"
@@ -56,6 +56,7 @@ import { withNodeOverrides } from "../graph/internal/Overlay.ts"
 import { ScriptCheck } from "./internal/ScriptCheck.ts"
 import { secretCheck } from "./internal/SecretCheck.ts"
 import { type Validation, validationOf } from "./internal/Validation.ts"
+import * as TransactionalStarts from "./internal/TransactionalStarts.ts"
 import { makeAdmit } from "./Webhooks.ts"
 
 /** What a start asks for (specification 4.5). */
@@ -127,6 +128,12 @@ export class Runs extends Context.Service<
       idempotencyKey: IdempotencyKey,
     ) => Effect.Effect<StartedOnce, StartRefusal | IdempotencyKeyTaken | StorageError>
     /**
+     * Executes starts inside a transaction that the caller has begun on a client of the package
+     * `pg`, or on an `SqlClient`. Their runs are stored and QUEUED when it is committed; a rollback
+     * leaves nothing. Inside a transaction of the store's `SqlClient`, starts do so without this.
+     */
+    readonly within: Transactions["within"]
+    /**
      * The problems that {@link start} would find in the graph now, or in a draft of it, and what is
      * known of each node. Starts and stores nothing, and does not check the webhook.
      */
@@ -174,21 +181,27 @@ export class Runs extends Context.Service<
   static readonly layer: Layer.Layer<
     Runs,
     never,
-    RunStore | WorkflowStore | GraphCache | Runner | RunNotifier | WebhookTargets | Vault | Ids
+    | RunStore
+    | WorkflowStore
+    | StoreManifest
+    | GraphCache
+    | Runner
+    | RunNotifier
+    | WebhookTargets
+    | Vault
+    | Ids
   > = Layer.effect(
     Runs,
     Effect.suspend(() => make),
   )
 }
 
-/** How often `wait` reads a run that executes in another process. */
-const lookAgain = "100 millis"
-
 /** The services of all operations. */
 const servicesOf = Effect.all({
   runs: RunStore,
   workflows: WorkflowStore,
   kept: Effect.sync(() => new WorkflowCache()),
+  transactions: TransactionalStarts.make,
   graphs: GraphCache,
   priceList: CurrentPrices,
   runner: Runner,
@@ -287,42 +300,56 @@ const planOf = Effect.fnUntraced(function* (
   return planSingle(workflow, known, nodeId, outputs, id, options)
 })
 
+/** How a start stores its run. */
+interface HowStored {
+  /** Only if the workflow is still stored as it is here. */
+  readonly isCurrent: boolean
+  /** In a transaction of the caller. */
+  readonly isWithin: boolean
+}
+
 /**
  * Plans a start of this workflow and stores its run: with its first step, owned by this process,
- * where there is room; else for whoever has room. Stale where the idempotency key is taken or,
- * if `isCurrent`, the stored workflow is another one.
+ * where there is room; else, and in a transaction of the caller, for whoever has room. Stale where
+ * the idempotency key is taken or, if `isCurrent`, the stored workflow is another one.
  */
 const startOf = Effect.fnUntraced(function* (
   services: Services,
   asked: Asked,
   workflow: Workflow,
-  isCurrent: boolean,
+  { isCurrent, isWithin }: HowStored,
 ) {
-  const { clock, ids, runner, runs } = services
+  const { clock, ids, runner, runs, transactions } = services
   const { account, idempotencyKey, request } = asked
   const id = RunId.make(yield* ids.make("run"))
   const planned = yield* planOf(services, asked, workflow, id)
   if (Result.isFailure(planned)) {
     return yield* new InvalidGraph({ problems: planned.failure.map((each) => each.message) })
   }
-  const { definition, estimate: required, graph } = planned.success
+  const { definition: shared, estimate: required, graph } = planned.success
+  const definition = isWithin ? transactions.definitionFor(id, shared) : shared
   const { maxCredits } = request
   if (maxCredits !== undefined && required > maxCredits) {
     return yield* new BeyondMaxCredits({ required, maxCredits })
   }
-  const run = newRunOf(asked, workflow, planned.success, {
-    id,
-    executionId: yield* ids.make("execution"),
-    createdAt: clock.currentTimeMillisUnsafe(),
-    webhook: yield* asked.webhook,
-  })
+  const run = newRunOf(
+    asked,
+    workflow,
+    { ...planned.success, definition },
+    {
+      id,
+      executionId: yield* ids.make("execution"),
+      createdAt: clock.currentTimeMillisUnsafe(),
+      webhook: yield* asked.webhook,
+    },
+  )
   const insert = (commit: RunCommit) =>
     runs.commit({ ...commit, expected: { _tag: "New", definition, idempotencyKey, isCurrent } })
 
-  if (!runner.takeSlot(account)) {
+  if (isWithin || !runner.takeSlot(account)) {
     const commit = new CommitBuilder(run, run.createdAt).commit()
     yield* insert(commit)
-    yield* runner.look
+    yield* isWithin ? transactions.stored(workflow, shared) : runner.look
     return commit.run
   }
   const begin = Effect.gen(function* () {
@@ -356,17 +383,21 @@ const storedOf = Effect.fnUntraced(function* (
 const store = Effect.fnUntraced(function* (services: Services, asked: Asked) {
   const { kept } = services
   const { account, request } = asked
+  const isWithin = yield* services.transactions.isWithin
   const known = kept.find(account, request.workflowId)
   if (known !== undefined) {
-    const stored = yield* Effect.result(startOf(services, asked, known, true))
+    const stored = yield* Effect.result(
+      startOf(services, asked, known, { isCurrent: true, isWithin }),
+    )
     if (Result.isSuccess(stored)) return stored.success
     if (stored.failure._tag === "StorageError") return yield* stored.failure
     // Whatever stands against this start may not stand against the workflow as it is now.
     kept.drop(known)
   }
   const found = yield* storedOf(services, account, request)
-  const run = yield* startOf(services, asked, found, false)
-  kept.keep(found)
+  const run = yield* startOf(services, asked, found, { isCurrent: false, isWithin })
+  // A transaction may have read what is never committed.
+  if (!isWithin) kept.keep(found)
   return run
 })
 
@@ -450,46 +481,11 @@ const evaluate = (services: Services): Runs["Service"]["evaluate"] =>
     return yield* evaluateText(services, account, found.value, text)
   })
 
-const cancel = ({ clock, notifier, runner, runs }: Services): Runs["Service"]["cancel"] =>
-  Effect.fn("Runs.cancel")(function* (account, id) {
-    while (true) {
-      // From here on no other process can write the run, so the next commit is not refused.
-      const taken = yield* runs.takeOver(account, id, runner.id)
-      if (Option.isNone(taken)) return yield* new RunNotFound({ runId: id })
-      const { run } = taken.value
-      if (run.status === "CANCELED") {
-        // Another process may have canceled the run, and this one may still execute it.
-        yield* runner.stop(id)
-        return run
-      }
-      if (isTerminal(run.status)) return yield* new RunEnded({ runId: id, status: run.status })
-      const now = clock.currentTimeMillisUnsafe()
-      const commit = cancelation(taken.value, now, runner.spentOf(id))
-      const committed = Effect.provideService(commitDurably(runs, commit), RunNotifier, notifier)
-      const stored = yield* Effect.result(committed)
-      if (Result.isFailure(stored)) continue
-      yield* runner.stop(id)
-      return commit.run
-    }
-  }, Effect.uninterruptible)
-
-const wait = ({ runner, runs }: Services): Runs["Service"]["wait"] =>
-  Effect.fnUntraced(function* (account, id) {
-    while (true) {
-      const here = runner.ended(account, id)
-      const ended = Option.isSome(here) ? yield* here.value : undefined
-      if (ended !== undefined) return ended
-      const found = yield* runs.find(account, id)
-      if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
-      if (isTerminal(found.value.run.status)) return found.value
-      yield* Effect.sleep(lookAgain)
-    }
-  })
-
 const make = Effect.map(servicesOf, (services) =>
   Runs.of({
     start: start(services),
     startOnce: startOnce(services),
+    within: services.transactions.within,
     validate: validate(services),
     evaluate: evaluate(services),
     estimate: estimate(services),

@@ -5,7 +5,7 @@
  */
 import * as Formatter from "effect/Formatter"
 import * as Schema from "effect/Schema"
-import { Unsupported } from "./StoreManifest.ts"
+import { Unsupported } from "./OptionalPort.ts"
 
 /** A store could not do its work. `cause` is for operators and never reaches a client. */
 export class StorageError extends Schema.TaggedError<StorageError>()("StorageError", {

@@ -6,21 +6,13 @@
  * is missing.
  */
 import * as Context from "effect/Context"
-import * as Schema from "effect/Schema"
+import type { OptionalPort } from "./OptionalPort.ts"
+import type { Transactions } from "./Transactions.ts"
 import type { Wakeups } from "./Wakeups.ts"
 import type { Watchdog } from "./Watchdog.ts"
 
-/** The ports that a store may leave out, and what each of them keeps. */
-export const optionalPorts = {
-  keys: "API keys and accounts",
-  ledger: "credits",
-  webhooks: "deliveries of webhooks",
-  secrets: "secrets of accounts",
-  values: "large values",
-} as const
-
-/** A port that a store may leave out. */
-export type OptionalPort = keyof typeof optionalPorts
+export type { OptionalPort } from "./OptionalPort.ts"
+export { optionalPorts, Unsupported } from "./OptionalPort.ts"
 
 /** What a store says of itself. */
 export interface Manifest {
@@ -32,22 +24,11 @@ export interface Manifest {
   readonly wakeups?: Wakeups
   /** Absent: a block of the event loop is reported only after it has ended. */
   readonly watchdog?: Watchdog
+  /** Absent: the store takes part in no transaction of a caller. */
+  readonly transactions?: Transactions
 }
 
 /** The manifest of the store in use; the layer of every store provides it. */
 export class StoreManifest extends Context.Service<StoreManifest, Manifest>()(
   "@millrace/core/ports/StoreManifest",
 ) {}
-
-/** The store does not have the port that a call needs. This is the cause of a `StorageError`. */
-export class Unsupported extends Schema.TaggedError<Unsupported>()("Unsupported", {
-  store: Schema.String,
-  port: Schema.Literals(["keys", "ledger", "webhooks", "secrets", "values"]),
-}) {
-  override get message(): string {
-    return (
-      `The store "${this.store}" keeps no ${optionalPorts[this.port]}: use a store that does, ` +
-      "or do without them"
-    )
-  }
-}

@@ -18,6 +18,8 @@ import type { RequestNotes } from "./RequestId.ts"
 export interface Caller {
   readonly account: AccountId
   readonly keyId?: KeyId | undefined
+  /** A client of a caller in this process, in whose transaction the operation takes part. */
+  readonly client?: unknown
   /**
    * The workflow of the call, if it was read with the key. None: the account has no such workflow.
    * `undefined`: it was not read.

@@ -102,16 +102,20 @@ const makeWrites = Effect.gen(function* () {
     isReplay,
   })
 
+  const start = Effect.fnUntraced(function* (input: Input<"runs", "start">) {
+    const { account, bytes, headers, keyId, payload } = input
+    const wanted = { ...payload, keyId, workflowId: WorkflowId.make(payload.workflowId) }
+    const key = headers["idempotency-key"]
+    if (key === undefined) return started((yield* runs.start(account, wanted)).id)
+    const hash = yield* Effect.orDie(digest(Digest.sha256, bytes()))
+    const named = { key, bodyHash: Hex.encode(hash) }
+    const { isReplay, runId } = yield* runs.startOnce(account, wanted, named)
+    return started(runId, isReplay)
+  })
+
   return {
-    start: Effect.fnUntraced(function* ({ account, bytes, headers, keyId, payload }) {
-      const wanted = { ...payload, keyId, workflowId: WorkflowId.make(payload.workflowId) }
-      const key = headers["idempotency-key"]
-      if (key === undefined) return started((yield* runs.start(account, wanted)).id)
-      const hash = yield* Effect.orDie(digest(Digest.sha256, bytes()))
-      const named = { key, bodyHash: Hex.encode(hash) }
-      const { isReplay, runId } = yield* runs.startOnce(account, wanted, named)
-      return started(runId, isReplay)
-    }),
+    start: (input) =>
+      input.client === undefined ? start(input) : runs.within(input.client)(start(input)),
     estimate: ({ account, payload }) => {
       const asked = { ...payload, workflowId: WorkflowId.make(payload.workflowId) }
       return Effect.map(runs.estimate(account, asked), (value) => ({ value }))

@@ -107,13 +107,14 @@ const writeCredits = Effect.fnUntraced(function* (
 })
 
 /** Settles the accounts of these commits, and writes the commits in the same transaction. */
-const writeSettled = ({ sql, written }: Connection, commits: ReadonlyArray<RunCommit>) =>
-  sql.withTransaction(
-    Effect.andThen(
-      CreditBalances.settle(sql, RunCredits.accountsOf(commits)),
-      writeCredits({ sql, written }, commits, true),
-    ),
+const writeSettled = ({ sql, written }: Connection, commits: ReadonlyArray<RunCommit>) => {
+  const both = Effect.andThen(
+    CreditBalances.settle(sql, RunCredits.accountsOf(commits)),
+    writeCredits({ sql, written }, commits, true),
   )
+  // In a transaction of the caller, that is the transaction.
+  return written === undefined ? both : sql.withTransaction(both)
+}
 
 /**
  * The commits that were refused because of an earlier commit that did not use its credits: it was
