@@ -7,7 +7,7 @@
 import { Amount } from "@millrace/core/domain/Credits"
 import { JsonObject } from "@millrace/core/domain/Json"
 import { PlacedValue } from "@millrace/core/domain/LargeValue"
-import { runsPerBatch } from "@millrace/core/domain/Limits"
+import { problemsListed, runsPerBatch } from "@millrace/core/domain/Limits"
 import {
   InputOverrides,
   NodeRun as StoredNodeRun,
@@ -122,10 +122,20 @@ export const StartRun = Schema.Struct({
 }).annotate({ identifier: "StartRun", closed: true })
 export type StartRun = typeof StartRun.Type
 
+/** One problem or warning, and its place in the graph. */
+export const Problem = object("Problem", {
+  message: Schema.String.annotate({ description: "One sentence that names node, edge and port." }),
+  nodeId: Schema.optionalKey(Schema.String),
+  edgeId: Schema.optionalKey(Schema.String),
+  port: Schema.optionalKey(Schema.String),
+  line: optional(Schema.Int, "Of JavaScript in several lines: its line, from 1."),
+  column: optional(Schema.Int, "Of an expression: where in its text, or line, from 1."),
+})
+
 /** What a start would cost, and why it would be refused. */
 export const RunEstimate = object("RunEstimate", {
-  problems: Schema.Array(Schema.String).annotate({
-    description: "Every reason why the start would be refused, one sentence each.",
+  problems: Schema.Array(Problem).annotate({
+    description: `Why the start would be refused; at most ${problemsListed} are listed.`,
   }),
   estimatedCredits: run.estimatedCredits,
   nodes: Schema.Array(

@@ -10,7 +10,7 @@ import { DrawnEdge, Node } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
 import { object, optional } from "./internal/Words.ts"
 import { InputPort, OutputPort } from "./NodeTypeWire.ts"
-import { StartRun } from "./RunWire.ts"
+import { Problem, StartRun } from "./RunWire.ts"
 import { Identifier } from "./Text.ts"
 
 /**
@@ -26,16 +26,6 @@ export const ValidateWorkflow = Schema.Struct({
   closed: [...Object.keys(StartRun.fields), "nodes", "edges"],
 })
 export type ValidateWorkflow = typeof ValidateWorkflow.Type
-
-/** One problem or warning, and its place in the graph. */
-export const Problem = object("Problem", {
-  message: Schema.String.annotate({ description: "One sentence that names node, edge and port." }),
-  nodeId: Schema.optionalKey(Schema.String),
-  edgeId: Schema.optionalKey(Schema.String),
-  port: Schema.optionalKey(Schema.String),
-  line: optional(Schema.Int, "Of JavaScript in several lines: its line, from 1."),
-  column: optional(Schema.Int, "Of an expression: where in its text, or line, from 1."),
-})
 
 /** What is known of a node. */
 const NodeOutline = object("NodeOutline", {

@@ -16,13 +16,14 @@ import type { Answer, Outgoing } from "./internal/Exchange.ts"
 import type { Connections } from "./internal/Connection.ts"
 import { Deadlines } from "./internal/Deadlines.ts"
 import { exchange } from "./internal/Exchange.ts"
-import type { Bounds } from "./internal/Failure.ts"
+import type { Bounds, CallRefusal } from "./internal/Failure.ts"
 import { EgressFailed, EgressRefused } from "./internal/Failure.ts"
 import type { Confined } from "./Confined.ts"
 import { foundIn, problemOfConfined } from "./Confined.ts"
 import { problemOfHeaders } from "./Headers.ts"
-import type { CallTarget, Policy, Protocol, Rules, SocketDestination } from "./Policy.ts"
-import { httpsOnly, narrowed, permits, secretTarget } from "./Policy.ts"
+import type { CallTarget, Policy, Protocol, Rules } from "./Policy.ts"
+import type { SocketDestination } from "./Policy.ts"
+import { httpsOnly, narrowed, never, permits, secretTarget } from "./Policy.ts"
 import { rulesOf, targetOf, targetOfSocket } from "./Policy.ts"
 import type { Resolver } from "./Resolve.ts"
 import { system } from "./Resolve.ts"
@@ -167,7 +168,7 @@ const judged = (
   const good = addresses.filter((each) => permits(reach, each))
   return good.length === found.length
     ? Effect.succeed(good)
-    : Effect.fail(EgressRefused.of(refusal))
+    : Effect.fail(EgressRefused.by(refusal))
 }
 
 /** How long the resolver may take in `judge`. */
@@ -204,13 +205,13 @@ const connecting =
     )
   }
 
-/** The target of a call, or why it may not be made, as one sentence. */
-const admitted = (call: Call, rules: Rules): Result.Result<CallTarget, string> =>
+/** The target of a call, or why it may not be made. */
+const admitted = (call: Call, rules: Rules): Result.Result<CallTarget, CallRefusal> =>
   Result.gen(function* () {
     const { confined = [], headers = {}, protocols } = call
     const target = yield* targetOf(call.url, protocols ? narrowed(rules, protocols) : rules)
     const problem = problemOfHeaders(headers) ?? problemOfConfined(confined, target.url, call)
-    if (problem !== undefined) return yield* Result.fail(problem)
+    if (problem !== undefined) return yield* Result.fail(never(problem))
     const secret = foundIn(confined, target.url, call)
     return secret === undefined
       ? target
@@ -222,7 +223,7 @@ const socketsOf =
   (call, use) =>
     Effect.suspend(() => {
       const target = targetOfSocket(call, rulesOf(policy))
-      if (Result.isFailure(target)) return Effect.fail(EgressRefused.of(target.failure))
+      if (Result.isFailure(target)) return Effect.fail(EgressRefused.by(target.failure))
       const { confined = [], host, leaving } = call
       const { url } = target.success
       const problem = problemOfConfined(confined, url, { url: host, body: leaving.join("\n") })
@@ -253,7 +254,7 @@ const guard = (
     socket: socketsOf(policy, resolve, turns),
     judge: Effect.fn("Egress.judge")(function* (text: string) {
       const result = targetOf(text, rules)
-      if (Result.isFailure(result)) return yield* EgressRefused.of(result.failure)
+      if (Result.isFailure(result)) return yield* EgressRefused.by(result.failure)
       const target = result.success
       if (target.literal !== undefined) return
       const found = yield* resolve(bareHost(target.url.hostname)).pipe(
@@ -269,7 +270,7 @@ const guard = (
     request: (call) =>
       Effect.suspend(() => {
         const target = admitted(call, rules)
-        if (Result.isFailure(target)) return Effect.fail(EgressRefused.of(target.failure))
+        if (Result.isFailure(target)) return Effect.fail(EgressRefused.by(target.failure))
         if (turns === undefined) return perform(call, target.success)
         const inTime = Effect.suspend(() => perform(call, target.success))
         return turns.inTurn(call.account ?? "", target.success.url.origin, inTime)

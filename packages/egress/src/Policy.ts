@@ -8,6 +8,7 @@
 import { Result } from "effect"
 import type { Address, Network } from "./Address.ts"
 import { isPublic, isWithin, literalOf, networkOf, parse } from "./Address.ts"
+import type { CallRefusal } from "./internal/Failure.ts"
 import type { CallBounds } from "./internal/Turns.ts"
 
 /** A protocol, as in the `protocol` of a `URL`. */
@@ -128,21 +129,27 @@ const reachOf = (url: URL, rules: Rules): Reach => ({
   networks: networksOf(url, rules),
 })
 
+/** What no exception permits. */
+export const never = (message: string): CallRefusal => ({ message, isAllowable: false })
+
+/** What an exception would permit. */
+const unallowed = (message: string): CallRefusal => ({ message, isAllowable: true })
+
 /** A URL that may be called if its address may be. */
 export interface CallTarget {
   readonly url: URL
   readonly reach: Reach
   /** The judged address in the URL; `undefined` for a name, which is to be resolved. */
   readonly literal: Address | undefined
-  /** The message if an address may not be called. It does not show the address. */
-  readonly refusal: string
+  /** The refusal if an address may not be called. */
+  readonly refusal: CallRefusal
 }
 
 /** True if this address may be called. */
 export const permits = ({ isOpen, networks }: Reach, address: Address): boolean =>
   (isOpen && isPublic(address)) || networks.some((each) => isWithin(address, each))
 
-const notPublic = "The URL does not lead to a public address"
+const notPublic = unallowed("The URL does not lead to a public address")
 
 const protocolProblem = (rules: Rules): string => {
   const names = rules.protocols.map((each) => each.slice(0, -1))
@@ -152,26 +159,26 @@ const protocolProblem = (rules: Rules): string => {
 const problemOfLiteral = ({ literal, reach, refusal }: Omit<CallTarget, "url">) =>
   literal === undefined || permits(reach, literal) ? undefined : refusal
 
-const problemOfTarget = (target: CallTarget, rules: Rules): string | undefined => {
+const problemOfTarget = (target: CallTarget, rules: Rules): CallRefusal | undefined => {
   const { reach, url } = target
   if (!reach.isOpen && reach.networks.length === 0) {
     return (rules.protocols as ReadonlyArray<string>).includes(url.protocol)
-      ? `Port ${portOf(url)} may not be called`
-      : protocolProblem(rules)
+      ? unallowed(`Port ${portOf(url)} may not be called`)
+      : never(protocolProblem(rules))
   }
   if (url.username !== "" || url.password !== "") {
-    return "A URL with a user name or a password may not be called"
+    return never("A URL with a user name or a password may not be called")
   }
   return problemOfLiteral(target)
 }
 
-/** The target of a URL, or why it may not be called, as one sentence. Resolves nothing. */
-export const targetOf = (text: string, rules: Rules): Result.Result<CallTarget, string> => {
+/** The target of a URL, or why it may not be called. Resolves nothing. */
+export const targetOf = (text: string, rules: Rules): Result.Result<CallTarget, CallRefusal> => {
   if (text.length > maxUrlLength) {
-    return Result.fail(`The URL is longer than ${maxUrlLength} characters`)
+    return Result.fail(never(`The URL is longer than ${maxUrlLength} characters`))
   }
   const url = URL.parse(text)
-  if (url === null) return Result.fail("The URL cannot be read")
+  if (url === null) return Result.fail(never("The URL cannot be read"))
   const literal = literalOf(url.hostname)
   const target = { url, reach: reachOf(url, rules), literal, refusal: notPublic }
   const problem = problemOfTarget(target, rules)
@@ -182,9 +189,9 @@ export const targetOf = (text: string, rules: Rules): Result.Result<CallTarget, 
 export const secretTarget = (
   target: CallTarget,
   what: string,
-): Result.Result<CallTarget, string> => {
+): Result.Result<CallTarget, CallRefusal> => {
   if (target.url.protocol !== "http:") return Result.succeed(target)
-  const refusal = `${what} may go over https, or to networks that the operator allows`
+  const refusal = unallowed(`${what} may go over https, or to networks that the operator allows`)
   const kept = { ...target, reach: { ...target.reach, isOpen: false }, refusal }
   const problem = kept.reach.networks.length === 0 ? refusal : problemOfLiteral(kept)
   return problem === undefined ? Result.succeed(kept) : Result.fail(problem)
@@ -217,23 +224,25 @@ const reachOfSocket = (
   networks: networksOf(url, rules),
 })
 
-const withoutTls = "Without TLS, only networks that the operator allows may be called"
+const withoutTls = unallowed("Without TLS, only networks that the operator allows may be called")
 
-/** The target of a socket, or why it may not be called, as one sentence. Resolves nothing. */
+const hostNotPublic = unallowed("The host does not lead to a public address")
+
+/** The target of a socket, or why it may not be called. Resolves nothing. */
 export const targetOfSocket = (
   destination: SocketDestination,
   rules: Rules,
-): Result.Result<CallTarget, string> => {
+): Result.Result<CallTarget, CallRefusal> => {
   const { isSecure, port, protocol } = destination
   const host = hostOf(destination.host)
   const url = host === undefined ? null : URL.parse(`${protocol}//${host}:${port}`)
-  if (url === null) return Result.fail("The host or the port cannot be read")
+  if (url === null) return Result.fail(never("The host or the port cannot be read"))
   const reach = reachOfSocket(url, rules, destination)
   if (!reach.isOpen && reach.networks.length === 0) {
     const isListed = rules.sockets[protocol].includes(port)
-    return Result.fail(isListed ? withoutTls : `Port ${port} may not be called`)
+    return Result.fail(isListed ? withoutTls : unallowed(`Port ${port} may not be called`))
   }
-  const refusal = isSecure ? "The host does not lead to a public address" : withoutTls
+  const refusal = isSecure ? hostNotPublic : withoutTls
   const target = { url, reach, literal: literalOf(url.hostname), refusal }
   const problem = problemOfLiteral(target)
   return problem === undefined ? Result.succeed(target) : Result.fail(problem)
@@ -245,5 +254,5 @@ export const targetOfSocket = (
  */
 export const problemOfUrl = (url: string, policy: Policy): string | undefined => {
   const target = targetOf(url, rulesOf(policy))
-  return Result.isFailure(target) ? target.failure : undefined
+  return Result.isFailure(target) ? target.failure.message : undefined
 }

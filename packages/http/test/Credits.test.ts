@@ -109,7 +109,8 @@ layer(Harness.layer)("credits", (it) => {
         })
         const { body, status } = yield* call(owner, "POST", "/runs/estimate", { workflowId })
         assert.deepStrictEqual([status, body.estimatedCredits, body.nodes], [200, 0, []])
-        assert.match(body.problems.join(), /nobody/)
+        const problem = { message: 'Node "a": unknown type "nobody"', nodeId: "a" }
+        assert.deepStrictEqual(body.problems, [problem])
         const foreign = yield* call(other, "POST", "/runs/estimate", { workflowId })
         assert.strictEqual(foreign.status, 404)
       }),

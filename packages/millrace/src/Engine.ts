@@ -254,7 +254,7 @@ export const layerOf = (
     values: options.values?.layer,
     nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns]),
     evaluator: parts.evaluator,
-    egress: Outbound.layer(allow, portsOf(egress)),
+    egress: Outbound.layer(allow, portsOf(egress), "egress.allow of createEngine"),
     webhooks: Webhook.deliveryOf(webhooks, store, allow) ?? Webhook.sentenceWithout(webhooks),
     ...(prices === undefined ? {} : { prices: readPrices(prices, typesOf(options)).prices }),
     limits: Object.fromEntries(set),

@@ -53,29 +53,28 @@ describe("createEngine({ prices })", () => {
   })
 
   it("computes a price from literals, and refuses a start for which there is none", async () => {
-    const page = defineNode({
-      type: "page",
-      inputs: { count: z.number() },
-      outputs: {},
-      run: () => ({}),
-    })
-    const prices = { page: "3 - (inputs.count ?? 10) * 0.5" }
-    await using engine = await createEngine({ nodes: [page], prices })
-    const priced = async (count: unknown) => {
+    const typeOf = (type: string) =>
+      defineNode({ type, inputs: { count: z.number() }, outputs: {}, run: () => ({}) })
+    const prices = { page: "3 - (inputs.count ?? 10) * 0.5", copy: "inputs.count" }
+    await using engine = await createEngine({ nodes: [typeOf("page"), typeOf("copy")], prices })
+    const priced = async (count: unknown, type = "page") => {
       const { id } = await engine.workflows.create({
         name: "Pages",
-        nodes: [{ id: "a", type: "page", position: { x: 0, y: 0 }, data: { inputs: { count } } }],
+        nodes: [{ id: "a", type, position: { x: 0, y: 0 }, data: { inputs: { count } } }],
         edges: [],
       })
       return (await engine.runs.start({ workflowId: id })).wait()
     }
     expect(await priced(4)).toMatchObject({ estimatedCredits: 1, actualCredits: 1 })
     expect((await refusal(priced(7))).message).toContain(
-      'Node "a": with these inputs the price of type page is no amount of credits',
+      'Node "a": the price of type page is "3 - (inputs.count ?? 10) * 0.5", which gives -0.5; ' +
+        "expected credits from 0 to 1000000000",
     )
     // Nobody knows before the run what this will be.
-    expect((await refusal(priced("{{ values.count }}"))).message).toContain(
-      "is no amount of credits",
+    expect((await refusal(priced("{{ values.count }}"))).message).toContain("which gives -2")
+    expect((await refusal(priced("{{ values.count }}", "copy"))).message).toContain(
+      'the price of type copy is "inputs.count", which needs inputs.count as a number that is ' +
+        "known at the start",
     )
   })
 

@@ -24,6 +24,7 @@ import type { LogLevel, Stdio } from "effect"
 import { Effect, Exit, Layer, Scope } from "effect"
 import type { ServeSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
+import { serveVariables } from "./internal/config/Variables.ts"
 import * as Database from "./internal/serve/Database.ts"
 import * as Deadline from "./internal/serve/Deadline.ts"
 import * as Exposure from "./internal/serve/Exposure.ts"
@@ -89,7 +90,7 @@ const start = Effect.fnUntraced(function* (
     values: ValueSettings.layerOf(settings),
     nodes: nodeTypes ?? types.layer,
     prices: types.prices,
-    egress: Outbound.layer(allow, ports),
+    egress: Outbound.layer(allow, ports, serveVariables.egressAllow.name),
     webhooks: { masterKey: MasterKey.check(settings.masterKey), allow, dispatcher: deliveries },
     runner: { graceMillis, leaseMillis },
   })

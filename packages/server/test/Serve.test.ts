@@ -73,6 +73,8 @@ describe("serve on the command line", () => {
   it("lists every limit with its variable and its default", async () => {
     const { out } = await outcome(["serve", "--help"])
     expect(out).toContain("MILLRACE_LIMIT_NODES_AT_ONCE (default 10): Nodes of one run that")
+    expect(out).toContain("(MILLRACE_PRICES)")
+    expect(out).not.toMatch(/default (?:null|undefined|\)|,)/)
   })
 
   it("refuses a database that is not there, in one line without its password", async () => {

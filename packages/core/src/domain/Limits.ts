@@ -365,6 +365,15 @@ export const problemsShown = 20
 /** Problems, and warnings, that one validation lists. */
 export const problemsListed = 1_000
 
+/** Keys of nodes' data that one validation compares with those that the engine reads. */
+export const dataKeysRead = 1_000
+
+/** Edges that one validation follows back to find those that bring two values to one input. */
+export const edgesFollowed = 100_000
+
+/** Hosts which nodes may not call that a process tells its operator. */
+export const refusedHostsTold = 100
+
 /** Runs that one request reads at once. */
 export const runsPerBatch = 50
 

@@ -73,6 +73,16 @@ export interface NodeExample {
   readonly outputs: JsonObject
 }
 
+/** What is sure of the inputs of a node before it executes. */
+export interface KnownInputs {
+  /** Values that fit their ports, and that no edge and no expression can change. */
+  readonly values: JsonObject
+  /** True for an input that may have a value, whatever it is. */
+  readonly mayHave: (port: string) => boolean
+  /** The mode in force; empty where the type has none. */
+  readonly mode: string
+}
+
 /** A node type without its handler. */
 export interface NodeType {
   /** The `type` of nodes of this type: `http_request`. */
@@ -118,6 +128,12 @@ export interface NodeType {
    * checked, so it must accept any JSON there. Called once per node of a graph.
    */
   readonly portsOf: (settings: NodeSettings) => Ports
+  /**
+   * What a start refuses of inputs that fit their ports, but not each other. Pure.
+   */
+  readonly problemsOfInputs?: (
+    known: KnownInputs,
+  ) => ReadonlyArray<readonly [port: string, clause: string]>
   /** What one execution is expected to cost. Pure. */
   readonly estimate: (settings: NodeSettings) => MicroCredits
 }

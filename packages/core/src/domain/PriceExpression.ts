@@ -11,13 +11,13 @@
 import { Result } from "effect"
 import type { Json, JsonObject } from "./Json.ts"
 import { priceLength } from "./Limits.ts"
-import { quoted } from "./Quote.ts"
+import { plain, quoted } from "./Quote.ts"
 
 /** What an expression gives: a number, or nothing. */
 type Given = number | undefined
 
-/** A part of an expression, read. */
-type Part = (inputs: JsonObject) => Given
+/** A part of an expression, read. Adds the paths that give no number to `missing`. */
+type Part = (inputs: JsonObject, missing: Array<string>) => Given
 
 const functions: Readonly<Record<string, (...values: ReadonlyArray<number>) => number>> = {
   min: Math.min,
@@ -116,7 +116,12 @@ class Reader {
     let part = this.#sum()
     while (this.#takes("??") !== undefined) {
       const [first, second] = [part, this.#sum()]
-      part = (inputs) => first(inputs) ?? second(inputs)
+      part = (inputs, missing) => {
+        const found: Array<string> = []
+        const value = first(inputs, found) ?? second(inputs, found)
+        if (value === undefined) missing.push(...found)
+        return value
+      }
     }
     return part
   }
@@ -167,18 +172,27 @@ class Reader {
       keys.push(kind === "text" ? text.slice(1, -1) : text)
       if (sign === "[") this.#expect("]")
     }
-    return (inputs) => {
+    return (inputs, missing) => {
       let value: Json | undefined = inputs
       for (const key of keys) value = known(child(value, key))
-      return typeof value === "number" ? value : undefined
+      if (typeof value === "number") return value
+      missing.push(spelled(keys))
+      return undefined
     }
   }
 }
 
+/** A path as a sentence shows it: `inputs.to.length`. */
+const spelled = (keys: ReadonlyArray<string>): string =>
+  keys.reduce(
+    (path, key) => path + (/^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${plain(key)}]`),
+    "inputs",
+  )
+
 const applied =
   (compute: (...values: ReadonlyArray<number>) => number, parts: ReadonlyArray<Part>): Part =>
-  (inputs) => {
-    const values = parts.map((part) => part(inputs))
+  (inputs, missing) => {
+    const values = parts.map((part) => part(inputs, missing))
     return values.includes(undefined) ? undefined : compute(...(values as ReadonlyArray<number>))
   }
 
@@ -195,6 +209,18 @@ export const readExpression = (text: string): Result.Result<Part, string> => {
   }
 }
 
-/** The credits that an expression gives for a node with these literals; `undefined` for none. */
-export const creditsOf = (text: string, inputs: JsonObject): number | undefined =>
-  Result.match(readExpression(text), { onFailure: () => undefined, onSuccess: (of) => of(inputs) })
+/** What an expression gives for a node with these literals. */
+export interface Priced {
+  /** `undefined` for nothing. */
+  readonly credits: number | undefined
+  /** The paths for whose lack it gives nothing. */
+  readonly missing: ReadonlyArray<string>
+}
+
+/** The credits that an expression gives for a node with these literals. */
+export const priced = (text: string, inputs: JsonObject): Priced => {
+  const missing: Array<string> = []
+  const read = readExpression(text)
+  const credits = Result.isSuccess(read) ? read.success(inputs, missing) : undefined
+  return { credits, missing: credits === undefined ? [...new Set(missing)] : [] }
+}

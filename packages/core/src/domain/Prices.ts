@@ -11,7 +11,7 @@ import type { JsonObject } from "./Json.ts"
 import { mostCredits } from "./Limits.ts"
 import { nearest } from "./Nearest.ts"
 import type { NodeType } from "./NodeType.ts"
-import { creditsOf, readExpression } from "./PriceExpression.ts"
+import { priced, readExpression } from "./PriceExpression.ts"
 import { quoted } from "./Quote.ts"
 import type { NodeSettings } from "./Workflow.ts"
 
@@ -40,10 +40,26 @@ export const CurrentPrices = Context.Reference<PriceList | undefined>(
   { defaultValue: () => undefined },
 )
 
+const range = `from 0 to ${mostCredits}`
+const expectedAmount = `expected a number of credits ${range}, of at most six decimals`
+
 const amountIn = (price: ModePrice, inputs: JsonObject): MicroCredits =>
   typeof price === "number"
     ? price
-    : Math.round((creditsOf(price, inputs) ?? Number.NaN) * microPerCredit)
+    : Math.round((priced(price, inputs).credits ?? Number.NaN) * microPerCredit)
+
+/** The price of a type in a mode, as the operator wrote it; `undefined` if there is none. */
+const writtenFor = (
+  prices: Prices | undefined,
+  { key, modes }: Pick<NodeType, "key" | "modes">,
+  { mode }: Pick<NodeSettings, "mode">,
+): ModePrice | undefined => {
+  if (prices === undefined || !Object.hasOwn(prices, key)) return undefined
+  const price = prices[key]!
+  if (typeof price !== "object") return price
+  const inForce = mode ?? modes[0] ?? ""
+  return Object.hasOwn(price, inForce) ? price[inForce] : undefined
+}
 
 /**
  * The price of a type with these settings, which may be no valid amount if it is an expression;
@@ -51,14 +67,24 @@ const amountIn = (price: ModePrice, inputs: JsonObject): MicroCredits =>
  */
 export const priceOf = (
   prices: Prices | undefined,
-  { key, modes }: Pick<NodeType, "key" | "modes">,
-  { inputs, mode }: Pick<NodeSettings, "inputs" | "mode">,
+  type: Pick<NodeType, "key" | "modes">,
+  settings: Pick<NodeSettings, "inputs" | "mode">,
 ): MicroCredits | undefined => {
-  if (prices === undefined || !Object.hasOwn(prices, key)) return undefined
-  const price = prices[key]!
-  if (typeof price !== "object") return amountIn(price, inputs)
-  const inForce = mode ?? modes[0] ?? ""
-  return Object.hasOwn(price, inForce) ? amountIn(price[inForce]!, inputs) : undefined
+  const price = writtenFor(prices, type, settings)
+  return price === undefined ? undefined : amountIn(price, settings.inputs)
+}
+
+/** Why the price of a type is no amount with these settings, as a clause. */
+export const problemOfPrice = (
+  prices: Prices | undefined,
+  type: Pick<NodeType, "key" | "modes">,
+  settings: Pick<NodeSettings, "inputs" | "mode">,
+): string => {
+  const price = String(writtenFor(prices, type, settings))
+  const { credits, missing } = priced(price, settings.inputs)
+  const named = `the price of type ${type.key} is ${quoted(price)}`
+  if (credits !== undefined) return `${named}, which gives ${credits}; expected credits ${range}`
+  return `${named}, which needs ${missing.join(" and ")} as a number that is known at the start`
 }
 
 /** The prices of these types only; `undefined` if none of them has one. */
@@ -77,9 +103,6 @@ export interface ReadPrices {
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-
-const range = `from 0 to ${mostCredits}`
-const expectedAmount = `expected a number of credits ${range}, of at most six decimals`
 
 /** A price that was given as a number of credits or as an expression, or what is wrong with it. */
 const readPrice = (value: unknown): Result.Result<ModePrice, string> => {

@@ -191,6 +191,19 @@ export interface WorkflowContent {
 }
 
 /** The keys of a node's `data` that the engine reads; everything else there is the client's. */
+export const dataKeys = [
+  "inputs",
+  "mode",
+  "version",
+  "label",
+  "disabled",
+  "retry",
+  "timeout",
+  "onError",
+  "default",
+] as const
+
+/** What the engine reads of a node's `data`, but for its policy. */
 export interface NodeSettings {
   /** Literal values by input port. */
   readonly inputs: JsonObject

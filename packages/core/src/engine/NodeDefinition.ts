@@ -73,6 +73,8 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
    * something there.
    */
   readonly effects?: NodeType["effects"]
+  /** What a start refuses of inputs that do not fit each other; see {@link NodeType}. */
+  readonly problemsOfInputs?: NodeType["problemsOfInputs"]
   /** What a node with some inputs puts out. */
   readonly example?: NodeExample
   /** The retries of nodes whose `data` has none. Without it, such a node has one attempt. */
@@ -219,7 +221,7 @@ const encoderOf = (fields: PortFields) => {
 const describeType = <I extends PortFields, O extends PortFields, M extends string, R>(
   declaration: Declaration<I, O, M, R>,
 ): NodeType => {
-  const { credits = 0, key, modes = [], ports: dynamic } = declaration
+  const { credits = 0, key, modes = [], ports: dynamic, problemsOfInputs } = declaration
   const policy = { retry: declaration.retry, timeoutMillis: declaration.timeoutMillis }
   const nonsense = problemsOfType(policy)
   if (nonsense.length > 0) throw new Error(`Node type "${key}": ${nonsense.join("; ")}`)
@@ -241,6 +243,7 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
     delivery: declaration.delivery ?? "at-least-once",
     effects: declaration.effects ?? "writes",
     ...(declaration.example === undefined ? {} : { example: declaration.example }),
+    ...(problemsOfInputs === undefined ? {} : { problemsOfInputs }),
     policy,
     portsOf: dynamic === undefined ? () => fixed : (node) => withDynamic(fixed, dynamic(node)),
     estimate: (settings) =>

@@ -33,11 +33,12 @@ import { environmentOf, prepare } from "./internal/FirstStep.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { CurrentValues } from "./internal/CurrentValues.ts"
 import { GraphCache } from "./GraphCache.ts"
+import type { Problem } from "../graph/internal/Problem.ts"
 import { problemsOfOverrides } from "../graph/internal/SecretNames.ts"
 import { Ids } from "./Ids.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Overlay, Plan, Price } from "./internal/Plan.ts"
-import { plan, planSingle } from "./internal/Plan.ts"
+import { plan } from "./internal/Plan.ts"
 import type { InboxFull, InvalidMessage, InvalidWebhook, RunEnded } from "./Refusals.ts"
 import {
   BeyondMaxCredits,
@@ -50,7 +51,7 @@ import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
 import { send } from "./internal/Sending.ts"
 import { evaluateText, type TextInNode, type TextValue } from "./internal/Evaluation.ts"
-import { computeSingle } from "./internal/SingleNode.ts"
+import { planAlone } from "./internal/SingleNode.ts"
 import { problemsOfSize } from "../graph/internal/Draft.ts"
 import { withNodeOverrides } from "../graph/internal/Overlay.ts"
 import { ScriptCheck } from "./internal/ScriptCheck.ts"
@@ -92,8 +93,8 @@ export type StartRefusal =
 
 /** What a start would cost. */
 export interface Estimate {
-  /** Every reason why the start would be refused, one sentence each. Then there are no prices. */
-  readonly problems: ReadonlyArray<string>
+  /** Every reason why the start would be refused. Then there are no prices. */
+  readonly problems: ReadonlyArray<Problem>
   readonly estimatedCredits: MicroCredits
   /** Every node that may execute with its price, in the order of the run. */
   readonly nodes: ReadonlyArray<Price>
@@ -280,24 +281,19 @@ const planOf = Effect.fnUntraced(function* (
   const { clock, graphs, priceList, scripts, secrets } = services
   const { singleNodeId: nodeId } = request
   const options = { compile: graphs.compile, priceList }
-  if (nodeId === undefined) {
-    const made = plan(workflow, overlay, id, options)
-    const graph = Result.flatMap(made, (each) => each.graph)
-    if (Result.isFailure(made) || Result.isFailure(graph)) return made
-    const { definition } = made.success
-    const problems = [
-      ...(yield* scripts.problemsOf(account, definition, graph.success)),
-      ...(yield* secrets.problemsOf(account, graph.success)),
-      ...problemsOfOverrides(workflow.nodes, overlay.nodeOverrides),
-    ]
-    return problems.length === 0 ? made : Result.fail(problems)
-  }
   const now = clock.currentTimeMillisUnsafe()
-  const single = { account, workflow, overlay, nodeId, runId: id, now }
-  const computed = yield* computeSingle(services, single)
-  if (Result.isFailure(computed)) return Result.fail(computed.failure)
-  const { outputs, overlay: known } = computed.success
-  return planSingle(workflow, known, nodeId, outputs, id, options)
+  const made =
+    nodeId === undefined
+      ? plan(workflow, overlay, id, options)
+      : yield* planAlone(services, { account, workflow, overlay, nodeId, runId: id, now }, options)
+  const graph = Result.flatMap(made, (each) => each.graph)
+  if (Result.isFailure(made) || Result.isFailure(graph)) return made
+  const problems = [
+    ...(yield* scripts.problemsOf(account, made.success.definition, graph.success)),
+    ...(yield* secrets.problemsOf(account, graph.success)),
+    ...problemsOfOverrides(workflow.nodes, overlay.nodeOverrides),
+  ]
+  return problems.length === 0 ? made : Result.fail(problems)
 })
 
 /** How a start stores its run. */
@@ -448,8 +444,7 @@ const estimate = (services: Services): Runs["Service"]["estimate"] =>
     const workflow = yield* storedOf(services, account, request)
     const made = yield* planOf(services, { account, request }, workflow, nobody)
     if (Result.isFailure(made)) {
-      const problems = made.failure.map(({ message }) => message)
-      return { problems, estimatedCredits: 0, nodes: [] }
+      return { problems: made.failure, estimatedCredits: 0, nodes: [] }
     }
     return { problems: [], estimatedCredits: made.success.estimate, nodes: made.success.prices }
   })

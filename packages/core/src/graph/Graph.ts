@@ -16,6 +16,7 @@ import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
 import type { NodePlan, PlanOptions, Wiring } from "./internal/NodePlan.ts"
 import { planOf, problemOfInput, problemOfOutput, scriptsOf } from "./internal/NodePlan.ts"
+import { problemsOfScripts } from "./internal/ScriptNames.ts"
 import { secretsOf, type SecretReference } from "./internal/SecretNames.ts"
 import { type Problem, problemOfNode } from "./internal/Problem.ts"
 import type { Surroundings } from "./internal/Scope.ts"
@@ -101,8 +102,10 @@ export const readDrawing = (definition: Drawing, options: PlanOptions): Reading 
   const drawn = nodes.map((node, index) => planOf(node, options, wirings[index]!, problems))
   addProblemsOfPorts(edges, drawn, problems)
   addProblemsOfRequests(drawn, problems)
-  const around = surroundingsOf(nodes, edges.sources, edges.targets)
+  const around = surroundingsOf(nodes, drawn, edges.sources, edges.targets)
   const plans = scoped(drawn, around, wirings, problems)
+  const known = plans.filter((plan) => plan !== undefined)
+  if (options.evaluates) problems.push(...known.flatMap(problemsOfScripts))
   for (const id of Object.keys(options.overrides)) {
     if (indexOf.has(id)) continue
     const message = `Input overrides: the workflow has no node ${quoted(id)}`

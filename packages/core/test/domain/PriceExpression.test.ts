@@ -1,7 +1,7 @@
 // Arithmetic over a node's literals, as an operator's price.
 import type { JsonObject } from "@millrace/core/domain/Json"
 import { priceLength } from "@millrace/core/domain/Limits"
-import { creditsOf, readExpression } from "@millrace/core/domain/PriceExpression"
+import { priced, readExpression } from "@millrace/core/domain/PriceExpression"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { runInNewContext } from "node:vm"
@@ -30,7 +30,9 @@ const arithmetic = (choice: Choice, levels: number): string => {
       ])()
 }
 
-describe("PriceExpression.creditsOf", () => {
+const creditsOf = (text: string, of: JsonObject) => priced(text, of).credits
+
+describe("PriceExpression.priced", () => {
   it("computes from the literals as JavaScript does", () => {
     const cases: ReadonlyArray<readonly [string, number]> = [
       ["2", 2],
@@ -61,6 +63,19 @@ describe("PriceExpression.creditsOf", () => {
     const own = ["inputs.constructor", "inputs.text.constructor.length", "inputs.__proto__"]
     for (const text of [...texts, ...more, ...own])
       assert.isUndefined(creditsOf(text, inputs), text)
+  })
+
+  it("names the paths for whose lack it gives nothing, and no others", () => {
+    const cases: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
+      ["inputs.n + inputs.none * inputs.none", ["inputs.none"]],
+      ["max(inputs.text, inputs.later)", ["inputs.text", "inputs.later"]],
+      ["(inputs.none ?? inputs.n) + inputs.empty", ["inputs.empty"]],
+      ["inputs.none ?? inputs.text", ["inputs.none", "inputs.text"]],
+      [`inputs["a name"].list[7]`, [`inputs["a name"].list[7]`]],
+      ["1 / 0", []],
+    ]
+    for (const [text, expected] of cases)
+      assert.deepStrictEqual(priced(text, inputs).missing, expected, text)
   })
 
   it.prop("gives what JavaScript gives for any arithmetic", seeds, (from) => {

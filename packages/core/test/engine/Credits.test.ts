@@ -129,7 +129,7 @@ describe("Runs.estimate", () => {
       const { nodes, problems } = yield* runs.estimate(account, { workflowId: id })
       assert.deepStrictEqual(nodes, [])
       assert.isNotEmpty(problems)
-      assert.match(problems.join(), /nobody/)
+      assert.match(problems.map(({ message }) => message).join(), /nobody/)
     }).pipe(at),
   )
 })

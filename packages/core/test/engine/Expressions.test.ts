@@ -157,6 +157,51 @@ describe("what an expression cannot have", () => {
     }).pipe(Effect.provide(shared())),
   )
 
+  it.effect("is an output that its node does not have, with the nearest one", () =>
+    Effect.gen(function* () {
+      const cases = [
+        ["{{ a.outptu.items }}", 6, 'did you mean "output"?'],
+        ['{{ nodes.a["ouptut"] }}', 12, 'did you mean "output"?'],
+        ["{{ nodes['a']?.body.x }}", 16, "it has output, other, error"],
+        ["{{ 1 + a.body.length }}", 10, "it has output, other, error"],
+      ] as const
+      for (const [text, column, hint] of cases) {
+        const said = yield* problem(text)
+        assert.match(said, new RegExp(`^, column ${column}: "a" has no output "\\w+"; `), text)
+        assert.isTrue(said.split("; ")[1]?.startsWith(hint), said)
+      }
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("is no output that is there, computed, an expression's own, or every object's", () =>
+    Effect.gen(function* () {
+      const texts = [
+        "{{ a.other }}",
+        "{{ a.error.message }}",
+        '{{ a["output"].whatever }}',
+        "{{ nodes[values.x].whatever }}",
+        "{{ [1].map((a) => a.whatever) }}",
+        "{{ a.hasOwnProperty('output') }}",
+        "{{ Object.keys(a).whatever }}",
+      ]
+      const { context, stop } = yield* boot(more)
+      yield* Effect.gen(function* () {
+        const runs = yield* Runs
+        const { workflowId } = yield* start([node("a", "give")])
+        for (const text of texts) {
+          const [nodes, edges] = after({ text })
+          const { problems } = yield* runs.validate(account, {
+            workflowId,
+            draft: { nodes, edges },
+          })
+          const found = problems.map(({ message }) => message).join()
+          assert.isFalse(found.includes("has no output"), found)
+        }
+      }).pipe(Effect.provideContext(context))
+      yield* stop
+    }).pipe(Effect.provide(shared())),
+  )
+
   it.effect("is JavaScript where the engine computes none", () =>
     Effect.gen(function* () {
       const message = yield* problem("{{ 1 + a.output.items.length }}")
@@ -309,7 +354,23 @@ describe("Runs.evaluate", () => {
           'Node "a": input "value", column 4: "b" comes after "a", so its output is not known yet',
         )
         assert.deepStrictEqual([early?.nodeId, early?.port, early?.column], ["a", "value", 4])
-        assert.lengthOf((yield* at("none", "{{ a }}")).problems, 1)
+        const said = (answer: { readonly problems: ReadonlyArray<{ readonly message: string }> }) =>
+          answer.problems.map(({ message }) => message)
+        assert.deepStrictEqual(said(yield* at("none", "x")), [
+          'Node "none": the run has no such node',
+        ])
+        assert.deepStrictEqual(said(yield* at("bb", "x")), [
+          'Node "bb": the run has no such node; did you mean "b"?',
+        ])
+        assert.deepStrictEqual(said(yield* at("b", "x", "texd")), [
+          'Node "b": has no input "texd"; did you mean "text"?',
+        ])
+        assert.deepStrictEqual(said(yield* at("b", "x", "url")), [
+          'Node "b": has no input "url"; it has text, number, list',
+        ])
+        assert.deepStrictEqual(said(yield* at("b", "{{ a.outptu }}", "text")), [
+          'Node "b": input "text", column 6: "a" has no output "outptu"; did you mean "output"?',
+        ])
         const foreign = runs.evaluate(account, WorkflowId.make("wf_x"), {
           runId,
           nodeId: "b",
@@ -340,6 +401,13 @@ describe("Runs.validate", () => {
           [
             ["a", ["values", "run"], ["value"]],
             ["b", ["a", "input", "values", "run"], ["text", "number", "list"]],
+          ],
+        )
+        assert.deepStrictEqual(
+          said.nodes.map(({ ports }) => [...ports.outputs.keys()]),
+          [
+            ["output", "other", "error"],
+            ["output", "error"],
           ],
         )
         // The stored workflow is the same.

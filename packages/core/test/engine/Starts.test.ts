@@ -104,7 +104,7 @@ describe("a start", () => {
         const { estimatedCredits, problems } = yield* runs.validate(account, bad)
         assert.deepStrictEqual([estimatedCredits, problems.length], [null, 1])
         const single = yield* runs.estimate(account, { workflowId: id, singleNodeId: "left" })
-        assert.match(single.problems[0]!, /cannot run alone/)
+        assert.match(single.problems[0]!.message, /cannot run alone/)
         assert.deepInclude(single, { estimatedCredits: 0, nodes: [] })
         const store = yield* RunStore
         assert.deepStrictEqual((yield* store.list({ account, limit: 5 })).items, [])

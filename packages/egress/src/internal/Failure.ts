@@ -17,13 +17,28 @@ export type FailureReason =
   | "protocol"
   | "crowded"
 
+/** Why a call is not permitted. */
+export interface CallRefusal {
+  /** One sentence, which shows no address. */
+  readonly message: string
+  /** True if an exception of the policy for the network of its address would permit it. */
+  readonly isAllowable: boolean
+}
+
 /** The call is not permitted. Nothing was sent. */
 export class EgressRefused extends Data.TaggedError("EgressRefused")<{
   readonly reason: "blocked"
   readonly message: string
+  /** True if an exception of the policy for the network of its address would permit it. */
+  readonly isAllowable: boolean
 }> {
   static of(message: string): EgressRefused {
-    return new EgressRefused({ reason: "blocked", message })
+    return EgressRefused.by({ message, isAllowable: false })
+  }
+
+  /** The same for a refusal by the rules of a policy. */
+  static by(refusal: CallRefusal): EgressRefused {
+    return new EgressRefused({ reason: "blocked", ...refusal })
   }
 }
 

@@ -4,7 +4,7 @@
 import type { RunDetail, RunItem, RunRead } from "@millrace/api/RunWire"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
-import { CurrentLimits } from "@millrace/core/domain/Limits"
+import { CurrentLimits, problemsListed } from "@millrace/core/domain/Limits"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
@@ -118,7 +118,9 @@ const makeWrites = Effect.gen(function* () {
       input.client === undefined ? start(input) : runs.within(input.client)(start(input)),
     estimate: ({ account, payload }) => {
       const asked = { ...payload, workflowId: WorkflowId.make(payload.workflowId) }
-      return Effect.map(runs.estimate(account, asked), (value) => ({ value }))
+      return Effect.map(runs.estimate(account, asked), ({ problems, ...said }) => ({
+        value: { ...said, problems: problems.slice(0, problemsListed) },
+      }))
     },
     cancel: ({ account, params }) =>
       Effect.map(runs.cancel(account, RunId.make(params.id)), (run) => ({ value: itemOf(run) })),

@@ -13,6 +13,7 @@ import {
   secretBytes,
   subjectLength,
 } from "@millrace/core/domain/Limits"
+import type { KnownInputs } from "@millrace/core/domain/NodeType"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Egress } from "@millrace/egress/Egress"
@@ -83,13 +84,26 @@ type Inputs = Schema.Struct<typeof inputs>["Type"]
 const listOf = (given: string | ReadonlyArray<string> = []): ReadonlyArray<string> =>
   typeof given === "string" ? [given] : given
 
+const noContent = "expected a text or html"
+const halfSignIn = "expected a user and a password"
+
 const problemOf = ({ bcc, cc, html, password, text, to, user }: Inputs): string | undefined => {
   const count = [to, cc, bcc].flatMap(listOf).length
   if (count === 0) return "expected a recipient"
   if (count > recipientsPerEmail) return `expected at most ${recipientsPerEmail} recipients`
-  if (text === undefined && html === undefined) return "expected a text or html"
-  if ((user === undefined) !== (password === undefined)) return "expected a user and a password"
+  if (text === undefined && html === undefined) return noContent
+  if ((user === undefined) !== (password === undefined)) return halfSignIn
   return undefined
+}
+
+/** What is known to be wrong before the node executes. */
+const problemsOfInputs = ({ mayHave }: KnownInputs) => {
+  const problems: Array<readonly [port: string, clause: string]> = []
+  if (!mayHave("text") && !mayHave("html")) problems.push(["text", noContent])
+  if (mayHave("user") !== mayHave("password")) {
+    problems.push([mayHave("user") ? "password" : "user", halfSignIn])
+  }
+  return problems
 }
 
 /** The same for all attempts of a node, so that a receiver can know a message again. */
@@ -163,6 +177,7 @@ export const email = define({
   category: "network",
   inputs,
   secrets: ["user", "password"],
+  problemsOfInputs,
   outputs: {
     accepted: Schema.Array(Schema.String).annotate({
       description: "The addresses that the server accepted.",

@@ -13,6 +13,7 @@ import {
   pagesPerRequest,
   redirectsFollowed,
 } from "@millrace/core/domain/Limits"
+import type { KnownInputs } from "@millrace/core/domain/NodeType"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define, sentenceOf } from "@millrace/core/engine/NodeDefinition"
 import { problemOfHeaders } from "@millrace/egress/Headers"
@@ -134,6 +135,8 @@ const withAuth = (headers: Headers, auth: Auth | undefined): Headers => {
   throw new Error(`headers: ${same} is set by auth, too; keep one of them`)
 }
 
+const bodyless = (method: string): string => `a ${method} request has no body`
+
 /** The request of a node. Throws an `Error` with a clause if it has none. */
 const journeyOf = (given: Inputs): Journey => {
   const { auth, body, headers = {}, url } = given
@@ -145,9 +148,21 @@ const journeyOf = (given: Inputs): Journey => {
     timeoutMillis: timeoutSeconds * 1_000,
   }
   if (body === undefined) return begun
-  if (isRead(method)) throw new Error(`a ${method} request has no body`)
+  if (isRead(method)) throw new Error(bodyless(method))
   const { content, type } = encodeBody(body, bodyType)
   return { ...begun, body: content, bodyType: type }
+}
+
+const onlyGet = "only GET has pages"
+
+/** What is known to be wrong before the node executes. */
+const problemsOfInputs = ({ mayHave, values: { body, method, next } }: KnownInputs) => {
+  const asked = mayHave("method") ? method : "GET"
+  if (typeof asked !== "string") return []
+  const problems: Array<readonly [port: string, clause: string]> = []
+  if (next !== undefined && asked !== "GET") problems.push(["next", onlyGet])
+  if (body !== undefined && isRead(asked)) problems.push(["body", bodyless(asked)])
+  return problems
 }
 
 /** What follows the status of a redirect that was not followed. */
@@ -174,7 +189,7 @@ const call = Effect.fnUntraced(function* (given: Inputs) {
     const { body, response } = yield* fetch(journey)
     return { response, body }
   }
-  if (journey.method !== "GET") return yield* failure("next: only GET has pages", false)
+  if (journey.method !== "GET") return yield* failure(`next: ${onlyGet}`, false)
   return yield* allPages(journey, next, maxPages, node, fetch)
 })
 
@@ -194,6 +209,7 @@ export const httpRequest = define({
       scriptOf(text) === undefined ? ["expected one expression: {{ body.next }}"] : [],
   },
   scripts: { next: scriptOf },
+  problemsOfInputs,
   outputs: {
     response: Schema.Struct({
       status: Schema.Int,

@@ -120,8 +120,10 @@ const bodyOf = (given: Inputs, url: string): JsonObject => {
   }
 }
 
+const noPrompt = "expected a prompt or messages"
+
 const problemOfPrompt = ({ messages = [], prompt }: Inputs): string | undefined => {
-  if (prompt === undefined && messages.length === 0) return "expected a prompt or messages"
+  if (prompt === undefined && messages.length === 0) return noPrompt
   const length = messages.reduce((sum, { content }) => sum + content.length, prompt?.length ?? 0)
   return length > promptLength ? `the prompt is longer than ${promptLength} characters` : undefined
 }
@@ -181,7 +183,7 @@ const send = Effect.fnUntraced(function* (given: Inputs) {
       body: JSON.stringify(bodyOf(given, url)),
       timeoutMillis: timeoutSeconds * 1_000,
     })
-    .pipe(Effect.mapError(ofEgress))
+    .pipe(Effect.mapError((error) => ofEgress(error)))
   const problem = problemOfStatus(answer, url, noteOf(answer))
   if (problem !== undefined) return yield* problem
   return answer
@@ -219,6 +221,8 @@ export const llm = define({
   category: "network",
   inputs,
   secrets: ["apiKey"],
+  problemsOfInputs: ({ mayHave }) =>
+    mayHave("prompt") || mayHave("messages") ? [] : [["prompt", noPrompt]],
   outputs: {
     text: Schema.String.annotate({ description: "The answer." }),
     value: Json.annotate({ description: "The answer as JSON, if there is a schema." }).pipe(

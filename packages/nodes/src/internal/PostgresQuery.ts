@@ -115,6 +115,12 @@ export const postgresQuery = define({
       return problem === undefined ? [] : [problem]
     },
   },
+  problemsOfInputs: ({ mode, values: { statement } }) => {
+    const isMeant =
+      typeof statement === "string" && problemOfStatement(statement, true) === undefined
+    const problem = isMeant ? problemOfStatement(statement, mode === "write") : undefined
+    return problem === undefined ? [] : [["statement", problem]]
+  },
   secrets: ["user", "password"],
   outputs: {
     rows: Schema.Array(JsonObject).annotate({

@@ -7,9 +7,10 @@
  * Leaves out: which answers are failures.
  */
 import type { CurrentNode } from "@millrace/core/engine/CurrentNode"
-import type { Answer, Call, EgressFailed, EgressRefused } from "@millrace/egress/Egress"
+import type { Answer, Call } from "@millrace/egress/Egress"
 import { Egress } from "@millrace/egress/Egress"
 import { Effect } from "effect"
+import { ofEgress } from "./EgressError.ts"
 import { failure } from "./HttpAnswer.ts"
 
 /** A request on its way. */
@@ -102,12 +103,10 @@ export const send = Effect.fnUntraced(function* (
   const { request } = yield* Egress
   let journey = begun
   for (let followed = 0; ; followed++) {
-    const ofEgress = (error: EgressRefused | EgressFailed) =>
-      failure(
-        followed === 0 ? error.message : `After a redirect: ${error.message}`,
-        error._tag === "EgressFailed" && error.reason !== "too-large",
-      )
-    const answer = yield* Effect.mapError(request(callOf(journey, node)), ofEgress)
+    const before = followed === 0 ? "" : "After a redirect: "
+    const answer = yield* request(callOf(journey, node)).pipe(
+      Effect.mapError((error) => ofEgress(error, before)),
+    )
     const location = followed < redirects ? locationOf(answer) : undefined
     if (location === undefined) return { answer, journey } satisfies Arrival
     const next = URL.parse(location, journey.url)

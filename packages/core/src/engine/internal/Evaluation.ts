@@ -9,6 +9,8 @@ import type { AccountId } from "../../domain/Id.ts"
 import type { Json } from "../../domain/Json.ts"
 import { liveRow } from "../../domain/LargeValue.ts"
 import { CurrentLimits } from "../../domain/Limits.ts"
+import { suggestion } from "../../domain/Nearest.ts"
+import { listed, quoted } from "../../domain/Quote.ts"
 import type { Run, RunRecord } from "../../domain/Run.ts"
 import { boundOf } from "../../graph/internal/Bindings.ts"
 import { Frontier } from "../../graph/internal/Frontier.ts"
@@ -43,6 +45,12 @@ export interface TextValue {
 }
 
 const anyPort = "value"
+
+/** The name that may have been meant; empty for none. */
+const hintOf = (name: string, known: Iterable<string>): string => {
+  const near = suggestion(name, [...known])
+  return near === undefined ? "" : `; did you mean ${quoted(near)}?`
+}
 
 /** The node with no other literal than this one. */
 const nodeWith = (node: GraphNode, port: string, literal: Literal): GraphNode => ({
@@ -98,9 +106,10 @@ export const evaluateText = Effect.fnUntraced(function* (
   },
   account: AccountId,
   record: RunRecord,
-  { nodeId, port = anyPort, text }: TextInNode,
+  { nodeId, port: given, text }: TextInNode,
 ): Effect.fn.Return<TextValue> {
   const { definition, run } = record
+  const port = given ?? anyPort
   const refuse = (reason: string): TextValue => ({
     problems: [problemOfNode(nodeId, reason, { port })],
   })
@@ -108,7 +117,14 @@ export const evaluateText = Effect.fnUntraced(function* (
   if (Result.isFailure(compiled)) return { problems: compiled.failure }
   const graph = compiled.success
   const index = graph.indexOf.get(nodeId)
-  if (index === undefined) return refuse("the run has no such node")
+  if (index === undefined) {
+    return refuse(`the run has no such node${hintOf(nodeId, graph.indexOf.keys())}`)
+  }
+  const { inputs } = graph.nodes[index]!.ports
+  if (given !== undefined && !inputs.has(given)) {
+    const hint = hintOf(given, inputs.keys()) || `; it has ${listed(inputs.keys())}`
+    return refuse(`has no input ${quoted(given)}${hint}`)
+  }
   const literal = readLiteral(text)
   if (literal === undefined) return { value: text, problems: [] }
   const { around, wirings } = graphs.read(definition, run.inputOverrides)
@@ -122,8 +138,9 @@ export const evaluateText = Effect.fnUntraced(function* (
   const first = givenOrMissing(node, bound, scope)
   const begun = "missing" in first ? yield* read(values, run, first) : first
   if ("_tag" in begun) return refuse(begun.message)
-  const given = "calls" in begun ? yield* finished(evaluator, account, run, begun) : begun
-  if (Result.isFailure(given.inputs)) return refuse(given.inputs.failure.error)
-  const value = given.inputs.success[port]
+  const { inputs: computed } =
+    "calls" in begun ? yield* finished(evaluator, account, run, begun) : begun
+  if (Result.isFailure(computed)) return refuse(computed.failure.error)
+  const value = computed.success[port]
   return value === undefined ? { problems: [] } : { value, problems: [] }
 })

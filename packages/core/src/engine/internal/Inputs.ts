@@ -21,6 +21,7 @@ import type { Literal, PlacedExpression } from "../../graph/internal/Literal.ts"
 import { Filler, shortened } from "../../graph/internal/Literal.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
 import type { PlainPath } from "../../graph/internal/PlainPath.ts"
+import { settled } from "../../graph/internal/SettledLiteral.ts"
 import { secretOf } from "../../graph/internal/SecretNames.ts"
 import { missingPart, readPath } from "../../graph/internal/PlainPath.ts"
 import type { Evaluated, ScriptCall } from "../../ports/Evaluator.ts"
@@ -60,6 +61,8 @@ export interface SecretInputs {
   readonly names: ReadonlyArray<string>
   /** The inputs with these values in the place of the expressions. */
   readonly reveal: (values: ReadonlyMap<string, string>) => Given["inputs"]
+  /** Literals of the inputs with secrets, in which everything else is constant, by port. */
+  readonly drawn: () => JsonObject
 }
 
 /** What is left to compute before a node's handler can be called. */
@@ -225,7 +228,17 @@ class Inputs {
     const given = { inputs: this.#inputs(), fallback: this.#fallback() }
     if (secrets.length === 0) return given
     const reveal = (values: ReadonlyMap<string, string>) => this.#inputs(values)
-    return { ...given, secrets: { names: [...new Set(secrets)], reveal } }
+    const drawn = () => this.#drawn()
+    return { ...given, secrets: { names: [...new Set(secrets)], reveal, drawn } }
+  }
+
+  #drawn(): JsonObject {
+    const entries = this.#open.flatMap(({ literal, port, secrets, values, what }) => {
+      if (what !== "input" || secrets.length === 0) return []
+      const kept = new Set(secrets.map(({ place }) => place))
+      return [[port, settled(literal, values, kept)] as const]
+    })
+    return Object.fromEntries(entries)
   }
 
   #inputs(secret?: ReadonlyMap<string, string>): Given["inputs"] {

@@ -7,16 +7,16 @@ import type { MicroCredits } from "../../domain/Credits.ts"
 import { isAmount } from "../../domain/Credits.ts"
 import type { RunId } from "../../domain/Id.ts"
 import type { Json, JsonObject } from "../../domain/Json.ts"
-import { freeze } from "../../domain/Json.ts"
+import { freeze, isJsonObject } from "../../domain/Json.ts"
 import { mostCredits } from "../../domain/Limits.ts"
 import { defaultInput, defaultOutput, estimateOf as estimateOfNode } from "../../domain/NodeType.ts"
 import { quoted } from "../../domain/Quote.ts"
 import type { PriceList, Prices } from "../../domain/Prices.ts"
-import { priceOf, pricesOf } from "../../domain/Prices.ts"
+import { priceOf, pricesOf, problemOfPrice } from "../../domain/Prices.ts"
 import type { Definition, DefinitionSettings, InputOverrides } from "../../domain/Run.ts"
 import { evaluatedId } from "../../domain/Run.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
-import { bareEdges, bareNodes } from "../../domain/Workflow.ts"
+import { bareEdges, bareNodes, settingsOf } from "../../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
@@ -32,6 +32,8 @@ export interface Overlay {
   readonly isDraft?: boolean
   /** True if the node that runs alone has expressions, and so an `input` for them. */
   readonly hasInput?: boolean
+  /** The inputs with secrets of the node that runs alone; their literals are read once more. */
+  readonly secretInputs?: ReadonlyArray<string>
 }
 
 /** What a plan needs of its surroundings. */
@@ -82,7 +84,7 @@ const estimateOf = (
       const why =
         price === undefined
           ? `type ${type.key} gives no valid estimate of credits`
-          : `with these inputs the price of type ${type.key} is no amount of credits`
+          : problemOfPrice(listed, type, settings)
       problems.push({ nodeId: node.id, message: `Node ${quoted(node.id)}: ${why}` })
     }
   }
@@ -165,6 +167,12 @@ export const arrivals = (
 export const alone = (nodeId: string, why: string): Result.Result<never, ReadonlyArray<Problem>> =>
   Result.fail([{ nodeId, message: `Node ${quoted(nodeId)} cannot run alone: ${why}` }])
 
+const withoutInputs = (node: Node, ports: ReadonlyArray<string>): Node => {
+  if (ports.length === 0 || !isJsonObject(node.data)) return node
+  const inputs = Object.entries(settingsOf(node).inputs).filter(([port]) => !ports.includes(port))
+  return { ...node, data: { ...node.data, inputs: Object.fromEntries(inputs) } }
+}
+
 /**
  * Puts the start of a single node together: its inputs are this start's overrides, else its
  * literals, else the latest outputs of the nodes before it; or names everything that is missing.
@@ -183,15 +191,22 @@ export const planSingle = (
     const found = nodes.find(({ id }) => id === nodeId)
     if (found === undefined) return yield* alone(nodeId, "the workflow has no such node")
     const { compile } = options
+    const { secretInputs = [] } = overlay
     const settings = withPrices(workflow, pricesFor(options, [found]))
     const drawn = { id: runId, nodes: [found], edges: [], settings }
-    // First without what arrives, to know its ports; what is missing is no problem yet.
-    const node = (yield* compile(drawn, overlay.inputOverrides)).nodes[0]!
+    // First without what arrives and without secrets, to know its ports; what is missing is no
+    // problem yet.
+    const plain = { ...drawn, nodes: [withoutInputs(found, secretInputs)] }
+    const node = (yield* compile(plain, overlay.inputOverrides)).nodes[0]!
     const arrived = arrivals(workflow, node, outputs)
     const drops = overlay.hasInput === true && !node.ports.inputs.has(defaultInput)
     if (drops) delete arrived[defaultInput]
-    const inputOverrides = { [nodeId]: { ...arrived, ...node.settings.inputs } }
-    const compiled = compile(drawn, inputOverrides)
+    const given = { ...arrived, ...node.settings.inputs }
+    for (const port of secretInputs) delete given[port]
+    const inputOverrides = { [nodeId]: given }
+    // A definition whose texts are read, because an attempt opens the secrets that they name.
+    const definition = secretInputs.length === 0 ? drawn : { ...drawn, id: evaluatedId(runId) }
+    const compiled = compile(definition, inputOverrides)
     const graph = yield* compiled
     const complete = graph.nodes[0]!
     if (complete.settings.disabled) return yield* alone(nodeId, "it is disabled")
@@ -205,7 +220,7 @@ export const planSingle = (
     }
     const values = yield* valuesOf(graph, overlay)
     const estimated = yield* estimateOf(graph, drawn.settings.prices)
-    return { definition: drawn, graph: compiled, values, ...estimated, inputOverrides }
+    return { definition, graph: compiled, values, ...estimated, inputOverrides }
   })
 
 /** Puts a start together, or names everything that stands against it. */

@@ -12,7 +12,8 @@ import { isShared } from "../../domain/Run.ts"
 import { bracketed, quoted } from "../../domain/Quote.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
 import { scriptsOf } from "../../graph/internal/NodePlan.ts"
-import { type Problem, problemOfNode } from "../../graph/internal/Problem.ts"
+import type { Problem } from "../../graph/internal/Problem.ts"
+import { problemInText } from "../../graph/internal/ScriptNames.ts"
 import type { Evaluator, Script } from "../../ports/Evaluator.ts"
 import { BoundedMap } from "../BoundedMap.ts"
 
@@ -53,14 +54,8 @@ const foundIn = (node: GraphNode): ReadonlyArray<Found> => [
   })),
 ]
 
-const problemAt = ({ column, nodeId, port, script, where }: Found, at: number, reason: string) => {
-  const before = script.isBody === true ? script.text.slice(0, at).split("\n") : []
-  const line = before.length
-  const place = line === 0 ? { column: column + at } : { line, column: before.at(-1)!.length + 1 }
-  const inLine = line === 0 ? "" : `line ${line}, `
-  const message = `${where}, ${inLine}column ${place.column}: ${reason}`
-  return problemOfNode(nodeId, message, { port, ...place })
-}
+const problemAt = ({ script, ...found }: Found, at: number, reason: string) =>
+  problemInText({ ...found, text: script.text, isBody: script.isBody === true }, at, reason)
 
 /** Names what is checked: of one definition, starts may override different inputs. */
 const keyOf = ({ id }: Definition, { nodes }: Graph): string =>

@@ -17,6 +17,7 @@ import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { NodePlan } from "../../graph/internal/NodePlan.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
+import { constantOf } from "../../graph/internal/SettledLiteral.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
 import type { LatestOutput, RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
@@ -24,8 +25,8 @@ import type { ValueSource } from "./CurrentValues.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import type { Given } from "./Inputs.ts"
 import { givenTo, runScope } from "./Inputs.ts"
-import type { Overlay } from "./Plan.ts"
-import { alone, arrivals, upstreamOf } from "./Plan.ts"
+import type { Overlay, PlanOptions } from "./Plan.ts"
+import { alone, arrivals, planSingle, upstreamOf } from "./Plan.ts"
 
 /** What the start of a single node needs of the engine. */
 interface Parts {
@@ -85,12 +86,15 @@ const compute = Effect.fnUntraced(function* (
 })
 
 /** The node with what its expressions gave in place of its literals. */
-const withGiven = ({ data, ...node }: Node, { fallback, inputs }: Given): Node => {
+const withGiven = ({ data, ...node }: Node, { fallback, inputs, secrets }: Given): Node => {
   const kept = isJsonObject(data) ? data : {}
-  const given = Result.getOrElse(inputs, () => ({}))
-  const otherwise =
-    fallback !== undefined && Result.isSuccess(fallback) ? { default: fallback.success } : {}
-  return { ...node, data: { ...kept, inputs: given, ...otherwise } }
+  const given = { ...Result.getOrElse(inputs, () => ({})), ...secrets?.drawn() }
+  if (fallback === undefined || Result.isFailure(fallback)) {
+    return { ...node, data: { ...kept, inputs: given } }
+  }
+  // Where there are secrets, texts are read once more.
+  const output = secrets === undefined ? fallback.success : constantOf(fallback.success)
+  return { ...node, data: { ...kept, inputs: given, default: output } }
 }
 
 /** What nodes have put out, with their large values, or why it cannot be had. */
@@ -120,7 +124,7 @@ const wholeOutputs = Effect.fnUntraced(function* (
 })
 
 /** Computes the expressions of a node that is to run alone, or says why it cannot. */
-export const computeSingle = Effect.fnUntraced(function* (
+const computeSingle = Effect.fnUntraced(function* (
   parts: Parts,
   single: Single,
 ): Effect.fn.Return<Result.Result<Computed, ReadonlyArray<Problem>>, StorageError> {
@@ -145,13 +149,24 @@ export const computeSingle = Effect.fnUntraced(function* (
   if (own.length > 0) return Result.fail(own)
   const given = yield* compute(parts, single, plan, outputs)
   if (Result.isFailure(given.inputs)) return alone(nodeId, given.inputs.failure.error)
-  // A secret is opened for an attempt, and a definition without expressions has nothing to open.
-  if (given.secrets !== undefined) return alone(nodeId, "its inputs name secrets")
   const { fallback } = given
   if (fallback !== undefined && Result.isFailure(fallback)) return alone(nodeId, fallback.failure)
   const others = overlay.nodeOverrides.filter(({ id }) => id !== nodeId)
   const node = withGiven(drawn[index]!, given)
   const nodeOverrides = [...others, node]
-  const done: Computed = { overlay: { ...overlay, nodeOverrides, hasInput: true }, outputs }
-  return Result.succeed(done)
+  const secretInputs = Object.keys(given.secrets?.drawn() ?? {})
+  const known = { ...overlay, nodeOverrides, hasInput: true, secretInputs }
+  return Result.succeed({ overlay: known, outputs })
+})
+
+/** Puts the start of a node that is to run alone together, or says why it cannot. */
+export const planAlone = Effect.fnUntraced(function* (
+  parts: Parts,
+  single: Single,
+  options: PlanOptions,
+) {
+  const computed = yield* computeSingle(parts, single)
+  if (Result.isFailure(computed)) return Result.fail(computed.failure)
+  const { outputs, overlay } = computed.success
+  return planSingle(single.workflow, overlay, single.nodeId, outputs, single.runId, options)
 })

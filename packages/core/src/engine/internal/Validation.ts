@@ -6,21 +6,20 @@
  */
 import { Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
-import type { Ports } from "../../domain/NodeType.ts"
-import { defaultInput, estimateOf } from "../../domain/NodeType.ts"
+import type { NodeType, Ports } from "../../domain/NodeType.ts"
+import { defaultInput, errorOutput, estimateOf } from "../../domain/NodeType.ts"
 import type { Prices } from "../../domain/Prices.ts"
 import { priceOf } from "../../domain/Prices.ts"
-import { quoted } from "../../domain/Quote.ts"
 import type { Reading } from "../../graph/Graph.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
 import { spelled } from "../../graph/internal/Scope.ts"
-import { leftoverReason } from "../../graph/internal/SkipReason.ts"
+import { warningsOf } from "../../graph/internal/Warnings.ts"
 import type { Plan } from "./Plan.ts"
 
 /** What is known of a node of a type that there is, also where a start would refuse it. */
 export interface NodeOutline {
   readonly nodeId: string
-  /** After its mode and its literals. */
+  /** After its mode and its literals, with the port `error` from which every node may be left. */
   readonly ports: Ports
   /** What one execution is expected to cost; `null` where its type gives no valid amount. */
   readonly credits: MicroCredits | null
@@ -40,6 +39,26 @@ export interface Validation {
   readonly nodes: ReadonlyArray<NodeOutline>
 }
 
+/** What leaves a node by its port `error` where its type has none of its own. */
+const errorPort = {
+  name: errorOutput,
+  schema: {
+    type: "object",
+    properties: {
+      message: { type: "string" },
+      nodeId: { type: "string" },
+      attempt: { type: "integer" },
+    },
+    required: ["message", "nodeId", "attempt"],
+    description: "Why the node failed, where an edge starts here or its onError is route.",
+  },
+}
+
+const withError = ({ inputs, outputs }: Ports, { role }: NodeType): Ports =>
+  role === "note" || outputs.has(errorOutput)
+    ? { inputs, outputs }
+    : { inputs, outputs: new Map([...outputs, [errorOutput, errorPort]]) }
+
 const outlinesOf = (
   { around, plans, wirings }: Reading,
   prices: Prices | undefined,
@@ -51,7 +70,7 @@ const outlinesOf = (
     const before = Array.from(around.before(index)).toSorted((a, b) => a - b)
     return {
       nodeId: node.id,
-      ports,
+      ports: withError(ports, type),
       credits: estimateOf(type, settings, priceOf(prices, type, settings)) ?? null,
       names: [
         ...before.map((each) => spelled(around.ids[each]!)),
@@ -62,19 +81,6 @@ const outlinesOf = (
     }
   })
 
-/** Expressions that are computed only where no edge carries a value, which few mean to draw. */
-const coveredOf = ({ plans, wirings }: Reading): ReadonlyArray<Problem> =>
-  plans.flatMap((plan, index) =>
-    [...(plan?.literals?.inputs.keys() ?? [])]
-      .filter((input) => wirings[index]!.inputs.has(input))
-      .map((input) => ({
-        message:
-          `Node ${quoted(plan!.node.id)}: input ${quoted(input)} takes what its edge carries, ` +
-          "and its expression only where the edge carries nothing",
-        nodeId: plan!.node.id,
-      })),
-  )
-
 /** Reads a validation off a plan, or off what stands against one. */
 export const validationOf = (
   made: Result.Result<Plan, ReadonlyArray<Problem>>,
@@ -82,22 +88,8 @@ export const validationOf = (
   prices?: Prices,
 ): Validation => {
   const nodes = outlinesOf(reading, prices)
-  if (Result.isFailure(made)) {
-    return { problems: made.failure, warnings: [], estimatedCredits: null, nodes }
-  }
-  const { estimate, graph } = made.success
-  const drafts = Result.getOrThrow(graph).nodes.filter(
-    ({ draft, type }) => draft && type.role !== "note",
-  )
-  const ignored = Array.from(reading.ignored, ({ id }) => ({
-    message: `Edge ${quoted(id)}: it joins a note, so it means nothing`,
-    edgeId: id,
-  }))
-  const left = drafts.map((node) => ({ message: leftoverReason(node), nodeId: node.id }))
-  return {
-    problems: [],
-    warnings: [...left, ...ignored, ...coveredOf(reading)],
-    estimatedCredits: estimate,
-    nodes,
-  }
+  const warnings = warningsOf(reading)
+  return Result.isFailure(made)
+    ? { problems: made.failure, warnings, estimatedCredits: null, nodes }
+    : { problems: [], warnings, estimatedCredits: made.success.estimate, nodes }
 }

@@ -17,6 +17,15 @@ export interface Reference {
   readonly isOwn: boolean
   /** Where it begins, in characters from the beginning of the whole text. */
   readonly at: number
+  /** The key that is read of it; absent where that is computed, or nothing is read. */
+  readonly key?: Key
+}
+
+/** A key as it is written. */
+interface Key {
+  readonly name: string
+  /** Where it begins, in characters from the beginning of the whole text. */
+  readonly at: number
 }
 
 /** Names that expressions have besides nodes. `nodes` holds the nodes by id. */
@@ -61,6 +70,17 @@ function* within(from: number, to: number): Iterable<number> {
   for (let place = from + 1; place < to; place++) yield place
 }
 
+/** What `const`, `let` or `var` declares; names behind a comma in a value count, too. */
+function* declarators(tokens: ReadonlyArray<Token>, keyword: number): Iterable<number> {
+  let place = keyword + 1
+  while (place < tokens.length && !isSign(tokens[place], ";", ")", "}")) {
+    const { partner } = tokens[place]!
+    const begins = place === keyword + 1 || isSign(tokens[place - 1], ",")
+    if (begins) yield* partner > place ? within(place, partner) : [place]
+    place = Math.max(place, partner) + 1
+  }
+}
+
 /** What `(` or a name behind `function`, `class`, `catch` or before `=>` declares, generously. */
 const declaredAt = (tokens: ReadonlyArray<Token>, place: number): Iterable<number> => {
   const token = tokens[place]!
@@ -75,12 +95,7 @@ const declaredAt = (tokens: ReadonlyArray<Token>, place: number): Iterable<numbe
   if (token.kind !== "name") return []
   if (token.text === "function" || token.text === "class") return [place + 1]
   if (!["const", "let", "var"].includes(token.text)) return []
-  let end = place + 1
-  while (end < tokens.length && !isSign(tokens[end], ";", ")", "}")) {
-    const { partner } = tokens[end]!
-    end = Math.max(end, partner) + 1
-  }
-  return within(place, end)
+  return declarators(tokens, place)
 }
 
 const declaredIn = (tokens: ReadonlyArray<Token>): ReadonlySet<string> => {
@@ -113,15 +128,35 @@ const isKey = (tokens: ReadonlyArray<Token>, place: number, around: number): boo
   return isSign(next, ":") || (isSign(next, "(") && isSign(tokens[next!.partner + 1], "{"))
 }
 
-/** The name in `nodes["name"]` or `nodes.name`, whose `nodes` is at a place. */
-const nodeNamedAt = (tokens: ReadonlyArray<Token>, place: number): string | undefined => {
+/** The key in `["key"]` or `.key` behind a place, and the place where that ends. */
+const keyAfter = (
+  tokens: ReadonlyArray<Token>,
+  place: number,
+): (Key & { readonly end: number }) | undefined => {
   const next = tokens[place + 1]
-  const isOptional = isSign(next, "?.")
   const key = tokens[place + 2]
-  if (isSign(next, ".", "?.") && key?.kind === "name") return key.text
-  const bracket = isOptional ? place + 2 : place + 1
+  if (isSign(next, ".", "?.") && key?.kind === "name") {
+    return { name: key.text, at: key.at, end: place + 2 }
+  }
+  const bracket = isSign(next, "?.") ? place + 2 : place + 1
   if (!isSign(tokens[bracket], "[") || tokens[bracket]!.partner !== bracket + 2) return undefined
-  return textOf(tokens[bracket + 1]!)
+  const inside = tokens[bracket + 1]!
+  const name = textOf(inside)
+  return name === undefined ? undefined : { name, at: inside.at, end: bracket + 2 }
+}
+
+const referenceAt = (
+  tokens: ReadonlyArray<Token>,
+  place: number,
+  declared: ReadonlySet<string>,
+): Reference => {
+  const { at, text } = tokens[place]!
+  const node = text === "nodes" ? keyAfter(tokens, place) : undefined
+  const read = keyAfter(tokens, node?.end ?? place)
+  const key = read === undefined ? {} : { key: { name: read.name, at: read.at } }
+  return node === undefined
+    ? { name: text, isNode: false, isOwn: declared.has(text), at, ...key }
+    : { name: node.name, isNode: true, isOwn: false, at, ...key }
 }
 
 /** Every name of an expression that somebody else has to know, in order. */
@@ -129,12 +164,10 @@ export const referencesIn = (tokens: ReadonlyArray<Token>): ReadonlyArray<Refere
   const declared = declaredIn(tokens)
   const around = bracketsOf(tokens)
   const references: Array<Reference> = []
-  for (const [place, { at, kind, text }] of tokens.entries()) {
+  for (const [place, { kind, text }] of tokens.entries()) {
     if (kind !== "name" || keywords.has(text)) continue
     if (isSign(tokens[place - 1], ".", "?.") || isKey(tokens, place, around[place]!)) continue
-    const node = text === "nodes" ? nodeNamedAt(tokens, place) : undefined
-    if (node !== undefined) references.push({ name: node, isNode: true, isOwn: false, at })
-    else references.push({ name: text, isNode: false, isOwn: declared.has(text), at })
+    references.push(referenceAt(tokens, place, declared))
   }
   return references
 }

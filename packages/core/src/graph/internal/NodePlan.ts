@@ -105,10 +105,35 @@ export const planOf = (
   const policy = policyOf(node, type, ports, wiring.routesErrors, problems)
   const literals = evaluates ? literalsOf(drawn.inputs, overrides, ports, policy) : undefined
   // Nothing reads a leftover's literals, so only what this start asked for can be wrong with it.
-  addProblemsOfValues(node.id, ports, draft ? overrides : settings.inputs, literals, problems)
+  const values = draft ? overrides : settings.inputs
+  const unfit = addProblemsOfValues(node.id, ports, values, literals, problems)
   if (evaluates && !draft) addProblemsOfRaw(node.id, drawn.inputs, overrides, ports, problems)
   const passThrough = settings.disabled ? wireOf(type, ports) : undefined
-  return { node, settings, type, ports, overrides, policy, literals, draft, passThrough }
+  const plan = { node, settings, type, ports, overrides, policy, literals, draft, passThrough }
+  if (evaluates) addProblemsTogether(plan, wiring, unfit, problems)
+  return plan
+}
+
+/** What a type says against inputs that do not fit each other. */
+const addProblemsTogether = (
+  { draft, literals, node, overrides, settings, type }: NodePlan,
+  wiring: Wiring,
+  unfit: ReadonlySet<string>,
+  problems: Array<Problem>,
+): void => {
+  if (draft || settings.disabled || type.problemsOfInputs === undefined) return
+  const isKnown = (port: string) =>
+    !unfit.has(port) &&
+    literals?.inputs.has(port) !== true &&
+    (Object.hasOwn(overrides, port) || !wiring.inputs.has(port))
+  const known = {
+    values: Object.fromEntries(Object.entries(settings.inputs).filter(([port]) => isKnown(port))),
+    mayHave: (port: string) => wiring.inputs.has(port) || Object.hasOwn(settings.inputs, port),
+    mode: settings.mode ?? type.modes[0] ?? "",
+  }
+  for (const [port, clause] of type.problemsOfInputs(known)) {
+    problems.push(problemOfNode(node.id, `input ${quoted(port)}: ${clause}`, { port }))
+  }
 }
 
 /** Reads the literals with expressions. What a start brings is never read. */
@@ -203,17 +228,20 @@ const missingInputs = (
   return missing
 }
 
+/** Adds what is wrong with values, and gives the ports that they do not fit. */
 const addProblemsOfValues = (
   nodeId: string,
   { inputs }: Ports,
   values: JsonObject,
   literals: NodeLiterals | undefined,
   problems: Array<Problem>,
-): void => {
+): ReadonlySet<string> => {
+  const unfit = new Set<string>()
   for (const [name, value] of Object.entries(values)) {
     const port = inputs.get(name)
     if (port === undefined) {
       problems.push(problemOfNode(nodeId, unknownInput(name, inputs), { port: name }))
+      unfit.add(name)
       continue
     }
     const literal = literals?.inputs.get(name)
@@ -221,8 +249,10 @@ const addProblemsOfValues = (
     for (const clause of literal === undefined ? clauses : lastingClauses(literal, clauses)) {
       const reason = `input ${quoted(name)}: ${clause}`
       problems.push(problemOfNode(nodeId, reason, { port: name }))
+      unfit.add(name)
     }
   }
+  return unfit
 }
 
 const unknownInput = (port: string, inputs: Ports["inputs"]): string =>

@@ -7,9 +7,10 @@
  * values.
  */
 import { expressionsPerGraph, problemsShown } from "../../domain/Limits.ts"
-import { defaultInput } from "../../domain/NodeType.ts"
+import type { Ports } from "../../domain/NodeType.ts"
+import { defaultInput, errorOutput } from "../../domain/NodeType.ts"
 import { suggestion } from "../../domain/Nearest.ts"
-import { bracketed, quoted } from "../../domain/Quote.ts"
+import { bracketed, listed, quoted } from "../../domain/Quote.ts"
 import type { Node } from "../../domain/Workflow.ts"
 import { indexById } from "./Draft.ts"
 import type { Literal, Needs, PlacedExpression } from "./Literal.ts"
@@ -48,20 +49,27 @@ export interface Surroundings {
   readonly ids: ReadonlyArray<string>
   readonly indexOf: ReadonlyMap<string, number>
   readonly before: Before
+  /** What a node can put out; `undefined` for an unknown type. */
+  readonly outputsOf: (id: string) => Ports["outputs"] | undefined
   /** How many more problems come with advice, which takes a while to find. Mutable. */
   hints: number
 }
 
 export const surroundingsOf = (
   nodes: ReadonlyArray<Node>,
+  plans: ReadonlyArray<NodePlan | undefined>,
   sources: Int32Array,
   targets: Int32Array,
-): Surroundings => ({
-  ids: nodes.map(({ id }) => id),
-  indexOf: indexById(nodes),
-  before: beforeOf(nodes.length, sources, targets),
-  hints: problemsShown,
-})
+): Surroundings => {
+  const indexOf = indexById(nodes)
+  return {
+    ids: nodes.map(({ id }) => id),
+    indexOf,
+    before: beforeOf(nodes.length, sources, targets),
+    outputsOf: (id) => plans[indexOf.get(id)!]?.ports.outputs,
+    hints: problemsShown,
+  }
+}
 
 /** How an expression names a node. */
 export const spelled = (id: string): string =>
@@ -90,6 +98,7 @@ class Judge {
           ? problemOfSecret(expression, this.#plan.ports, port, what)
           : this.#reasonAgainst(reference, port, what)
         if (reason !== undefined) this.#refuse(port, what, expression.place, reference.at, reason)
+        else this.#judgeKey(reference, port, what, expression.place)
       }
       const isScript = expression.meaning._tag === "Script"
       return isScript ? { ...expression, needs: this.#needsOf(expression) } : expression
@@ -136,6 +145,25 @@ class Judge {
     if (!isNode && (roots.has(name) || globalNames.has(name))) return undefined
     if (isOwn || this.#isBefore(name)) return undefined
     return this.#around.indexOf.has(name) ? this.#notBefore(name) : this.#unknown(name, isNode)
+  }
+
+  /** Refuses an output that a node does not have. What every object has is left to JavaScript. */
+  #judgeKey(
+    { isNode, isOwn, key, name }: Reference,
+    port: string,
+    what: string,
+    place: PlacedExpression["place"],
+  ): void {
+    const isOfNode = isNode || (!roots.has(name) && !globalNames.has(name))
+    if (key === undefined || !isOfNode || isOwn) return
+    const outputs = this.#around.outputsOf(name)
+    const isThere = outputs?.has(key.name) === true || key.name === errorOutput
+    if (outputs === undefined || isThere || key.name in Object.prototype) return
+    const known = [...new Set([...outputs.keys(), errorOutput])]
+    const near = this.#around.hints-- > 0 ? suggestion(key.name, known) : undefined
+    const hint = near === undefined ? `it has ${listed(known)}` : `did you mean ${quoted(near)}?`
+    const reason = `${quoted(name)} has no output ${quoted(key.name)}; ${hint}`
+    this.#refuse(port, what, place, key.at, reason)
   }
 
   get #id(): string {

@@ -9,6 +9,7 @@ import { listed, plain, quoted } from "../../domain/Quote.ts"
 import type { NodeRunStatus } from "../../domain/Run.ts"
 import { isLive, type Outputs } from "./Bindings.ts"
 import type { Graph, GraphNode } from "../Graph.ts"
+import type { NodePlan } from "./NodePlan.ts"
 
 /** Causes, and outputs of one cause, that a reason names before it only counts. */
 const shownCauses = 3
@@ -58,7 +59,7 @@ const isAllLive = (graph: Graph, progress: NodeStatuses, index: number): boolean
 }
 
 /** What is to be said of a node that is left over: without edges, and incomplete. */
-export const leftoverReason = ({ id, ports, settings, type }: GraphNode): string => {
+export const leftoverReason = ({ node: { id }, ports, settings, type }: NodePlan): string => {
   if (type.role === "note") return `Skipped: ${quoted(id)} is a note`
   const missing = Array.from(ports.inputs.values()).filter(
     ({ name, required }) => required && !Object.hasOwn(settings.inputs, name),

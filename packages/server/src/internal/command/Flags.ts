@@ -78,7 +78,7 @@ const ofVariable = <A>(
       Flag.withDescription(`${description} (${variable}=${String(means)})`),
     )
   }
-  const isShown = fallback !== undefined && isRepeated !== true
+  const isShown = fallback !== undefined && fallback !== null && isRepeated !== true
   const usual = isShown ? `, default ${shown(fallback, metavar)}` : ""
   const flag = text(name, metavar, `${description} (${variable}${usual})`)
   return (isRepeated === true ? joined(flag) : flag).pipe(

@@ -11,6 +11,7 @@ import { Egress } from "@millrace/egress/Egress"
 import type { Exception, SocketPorts } from "@millrace/egress/Policy"
 import * as Outbound from "@millrace/nodes/Outbound"
 import { Effect, Layer } from "effect"
+import { serveVariables } from "../config/Variables.ts"
 
 /** The origin that means this server. `.internal` is reserved for private use. */
 export const ownOrigin = "http://millrace.internal"
@@ -58,4 +59,8 @@ export const layer = (
         socket: guard.socket,
       }),
     ),
-  ).pipe(Layer.provide(Outbound.layer([allowed(address), ...allow], ports)))
+  ).pipe(
+    Layer.provide(
+      Outbound.layer([allowed(address), ...allow], ports, serveVariables.egressAllow.name),
+    ),
+  )
