@@ -116,5 +116,10 @@ describe("an expression as it is drawn", () => {
     const fromRequest = { ...edge, sourceHandle: "values" }
     expect(reads("{{ fetch.city }} {{ fetch.values.x }}", request, fromRequest)).toEqual([])
     expect(reads("{{ fetch.town }}", request, fromRequest)).toHaveLength(1)
+    expect(reads("{{ values.ciy }} {{ run.started }}", request, fromRequest)).toEqual([
+      'Node "n": input "value", column 11: the request has no field "ciy"; did you mean "city"?',
+      'Node "n": input "value", column 25: run has no "started"; did you mean "startedAt"?',
+    ])
+    expect(reads("{{ values.anything }}")).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 /**
  * Suggests a known name for an unknown one, for messages such as "did you mean".
  *
- * Guarantees: time is bounded, whatever the name is. Leaves out: the meaning of names.
+ * Guarantees: time is bounded, whatever the names are. Leaves out: the meaning of names.
  */
 import { listed, quoted } from "./Quote.ts"
 
@@ -22,11 +22,21 @@ const distance = (left: string, right: string): number => {
   return row[right.length]!
 }
 
+/** Known names with which one is compared; the others are never suggested. */
+const comparedNames = 1_000
+
 /** The known name that is most like this one; case is ignored. `undefined` without known names. */
 export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
   const start = name.slice(0, longestGuessed).toLowerCase()
-  const far = (each: string) => distance(start, each.toLowerCase())
-  return known.toSorted((a, b) => far(a) - far(b))[0]
+  let least = Number.POSITIVE_INFINITY
+  let found: string | undefined
+  for (const each of known.slice(0, comparedNames)) {
+    const far = distance(start, each.slice(0, 2 * longestGuessed).toLowerCase())
+    if (far >= least) continue
+    least = far
+    found = each
+  }
+  return found
 }
 
 /** {@link nearest}, where at most a third of it has to be changed. */

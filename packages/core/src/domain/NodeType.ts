@@ -128,9 +128,7 @@ export interface NodeType {
    * checked, so it must accept any JSON there. Called once per node of a graph.
    */
   readonly portsOf: (settings: NodeSettings) => Ports
-  /**
-   * What a start refuses of inputs that fit their ports, but not each other. Pure.
-   */
+  /** What a start refuses of inputs that fit their ports, but not each other. Pure. */
   readonly problemsOfInputs?: (
     known: KnownInputs,
   ) => ReadonlyArray<readonly [port: string, clause: string]>

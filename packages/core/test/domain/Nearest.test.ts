@@ -24,5 +24,13 @@ describe("Nearest.nearest", () => {
   it("answers with the known name that needs the fewest changes", () => {
     expect(nearest("onFail", known)).toBe("onFailure")
     expect(nearest("x", [])).toBeUndefined()
+    expect(nearest("abc", ["abd", "abe"])).toBe("abd")
+  })
+
+  it("compares a bounded number of names", () => {
+    const many = Array.from({ length: 1_000_000 }, (_, n) => `${"y".repeat(100)}${n}`)
+    const begun = performance.now()
+    nearest("x".repeat(64), many)
+    expect(performance.now() - begun).toBeLessThan(1_000)
   })
 })

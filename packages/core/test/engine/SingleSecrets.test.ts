@@ -138,6 +138,12 @@ describe("a node with secrets that runs alone", () => {
       const inputs = { headers: "{{ secrets.token }}", text: "fail" }
       const run = yield* alone(nodeWith("b", "ask", inputs, data), bait)
       assert.deepStrictEqual(byNode(recordOf(run))["b"]!.output, { output: [bait, "Ada"] })
+      const unused = { default: { output: "{{ a.output }}" } }
+      const failed = yield* alone(nodeWith("b", "ask", inputs, unused), 1)
+      assert.strictEqual(byNode(recordOf(failed))["b"]!.status, "FAILED")
+      const constant = { onError: "default", default: { output: "Ada" } }
+      const kept = yield* alone(nodeWith("b", "ask", inputs, constant), 1)
+      assert.deepStrictEqual(byNode(recordOf(kept))["b"]!.output, { output: "Ada" })
     }).pipe(Effect.provide(shared())),
   )
 

@@ -89,12 +89,13 @@ const compute = Effect.fnUntraced(function* (
 const withGiven = ({ data, ...node }: Node, { fallback, inputs, secrets }: Given): Node => {
   const kept = isJsonObject(data) ? data : {}
   const given = { ...Result.getOrElse(inputs, () => ({})), ...secrets?.drawn() }
-  if (fallback === undefined || Result.isFailure(fallback)) {
-    return { ...node, data: { ...kept, inputs: given } }
-  }
-  // Where there are secrets, texts are read once more.
-  const output = secrets === undefined ? fallback.success : constantOf(fallback.success)
-  return { ...node, data: { ...kept, inputs: given, default: output } }
+  const isGiven = fallback !== undefined && Result.isSuccess(fallback)
+  const output = isGiven ? fallback.success : kept["default"]
+  const bare = { ...node, data: { ...kept, inputs: given } }
+  if (output === undefined) return bare
+  // Where there are secrets, texts are read once more; one that nothing uses may name other nodes.
+  const read = secrets === undefined ? output : constantOf(output)
+  return { ...bare, data: { ...bare.data, default: read } }
 }
 
 /** What nodes have put out, with their large values, or why it cannot be had. */

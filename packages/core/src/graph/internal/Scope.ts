@@ -6,14 +6,15 @@
  * execute, so it gives the same live, after a crash and on another machine. Leaves out: finding
  * values.
  */
+import type { Json } from "../../domain/Json.ts"
+import { isJsonObject } from "../../domain/Json.ts"
 import { expressionsPerGraph, problemsShown } from "../../domain/Limits.ts"
-import type { Ports } from "../../domain/NodeType.ts"
 import { defaultInput, errorOutput } from "../../domain/NodeType.ts"
 import { suggestion } from "../../domain/Nearest.ts"
 import { bracketed, listed, quoted } from "../../domain/Quote.ts"
 import type { Node } from "../../domain/Workflow.ts"
 import { indexById } from "./Draft.ts"
-import type { Literal, Needs, PlacedExpression } from "./Literal.ts"
+import type { Literal, Needs, Place, PlacedExpression } from "./Literal.ts"
 import type { Reference } from "./Names.ts"
 import { globalNames, isBareName, roots } from "./Names.ts"
 import { type Adjacency, groupBy } from "./Adjacency.ts"
@@ -49,10 +50,30 @@ export interface Surroundings {
   readonly ids: ReadonlyArray<string>
   readonly indexOf: ReadonlyMap<string, number>
   readonly before: Before
-  /** What a node can put out; `undefined` for an unknown type. */
-  readonly outputsOf: (id: string) => Ports["outputs"] | undefined
+  /** The ports from which a node can be left; `undefined` for an unknown type. */
+  readonly outputsOf: (id: string) => ReadonlySet<string> | undefined
+  /** The names of the run's values, where a request node declares them. */
+  readonly fields: ReadonlySet<string> | undefined
   /** How many more problems come with advice, which takes a while to find. Mutable. */
   hints: number
+}
+
+/** The fields of the request node; `undefined` where a start may bring any values. */
+const fieldsOf = (plans: ReadonlyArray<NodePlan | undefined>) => {
+  const request = plans.find((plan) => plan?.type.role === "request" && !plan.settings.disabled)
+  const fields = request?.settings.inputs["fields"]
+  if (!Array.isArray(fields) || fields.length === 0) return undefined
+  const names = (fields as ReadonlyArray<Json>).map((field) =>
+    isJsonObject(field) ? field["name"] : undefined,
+  )
+  return new Set(names.filter((name) => typeof name === "string"))
+}
+
+const keysOfRun: ReadonlySet<string> = new Set(["id", "startedAt"])
+
+const hintOf = (name: string, known: ReadonlyArray<string>): string => {
+  const near = suggestion(name, known)
+  return near === undefined ? `it has ${listed(known)}` : `did you mean ${quoted(near)}?`
 }
 
 export const surroundingsOf = (
@@ -62,11 +83,21 @@ export const surroundingsOf = (
   targets: Int32Array,
 ): Surroundings => {
   const indexOf = indexById(nodes)
+  const outputs = new Map<string, ReadonlySet<string>>()
+  const outputsOf = (id: string) => {
+    const known = outputs.get(id)
+    const plan = known === undefined ? plans[indexOf.get(id)!] : undefined
+    if (plan === undefined) return known
+    const found = new Set([...plan.ports.outputs.keys(), errorOutput])
+    outputs.set(id, found)
+    return found
+  }
   return {
     ids: nodes.map(({ id }) => id),
     indexOf,
     before: beforeOf(nodes.length, sources, targets),
-    outputsOf: (id) => plans[indexOf.get(id)!]?.ports.outputs,
+    outputsOf,
+    fields: fieldsOf(plans),
     hints: problemsShown,
   }
 }
@@ -112,7 +143,7 @@ class Judge {
   #refuse(
     port: string,
     what: string,
-    place: PlacedExpression["place"],
+    place: Place,
     at: number,
     reason: string,
   ): void {
@@ -147,23 +178,26 @@ class Judge {
     return this.#around.indexOf.has(name) ? this.#notBefore(name) : this.#unknown(name, isNode)
   }
 
-  /** Refuses an output that a node does not have. What every object has is left to JavaScript. */
-  #judgeKey(
-    { isNode, isOwn, key, name }: Reference,
-    port: string,
-    what: string,
-    place: PlacedExpression["place"],
-  ): void {
-    const isOfNode = isNode || (!roots.has(name) && !globalNames.has(name))
-    if (key === undefined || !isOfNode || isOwn) return
-    const outputs = this.#around.outputsOf(name)
-    const isThere = outputs?.has(key.name) === true || key.name === errorOutput
-    if (outputs === undefined || isThere || key.name in Object.prototype) return
-    const known = [...new Set([...outputs.keys(), errorOutput])]
-    const near = this.#around.hints-- > 0 ? suggestion(key.name, known) : undefined
-    const hint = near === undefined ? `it has ${listed(known)}` : `did you mean ${quoted(near)}?`
-    const reason = `${quoted(name)} has no output ${quoted(key.name)}; ${hint}`
-    this.#refuse(port, what, place, key.at, reason)
+  /** Refuses a key that cannot be there. What every object has is left to JavaScript. */
+  #judgeKey(reference: Reference, port: string, what: string, place: Place): void {
+    const { isOwn, key } = reference
+    const keys = key === undefined || isOwn ? undefined : this.#keysOf(reference)
+    if (key === undefined || keys === undefined) return
+    if (keys.known.has(key.name) || key.name in Object.prototype) return
+    const hint = this.#around.hints-- > 0 ? `; ${hintOf(key.name, [...keys.known])}` : ""
+    this.#refuse(port, what, place, key.at, `${keys.of} ${quoted(key.name)}${hint}`)
+  }
+
+  /** What can be read of a name, if that is known, and how a refusal begins. */
+  #keysOf({ isNode, name }: Reference) {
+    if (!isNode && name === "run") return { of: "run has no", known: keysOfRun }
+    if (!isNode && name === "values") {
+      const known = this.#around.fields
+      return known === undefined ? undefined : { of: "the request has no field", known }
+    }
+    if (!isNode && (roots.has(name) || globalNames.has(name))) return undefined
+    const known = this.#around.outputsOf(name)
+    return known === undefined ? undefined : { of: `${quoted(name)} has no output`, known }
   }
 
   get #id(): string {
