@@ -140,13 +140,7 @@ class Judge {
     return { ...literal, expressions }
   }
 
-  #refuse(
-    port: string,
-    what: string,
-    place: Place,
-    at: number,
-    reason: string,
-  ): void {
+  #refuse(port: string, what: string, place: Place, at: number, reason: string): void {
     const where = `${what} ${quoted(port)}${bracketed(place)}, column ${at + 1}`
     const { id } = this.#plan.node
     this.problems.push(problemOfNode(id, `${where}: ${reason}`, { port, column: at + 1 }))
