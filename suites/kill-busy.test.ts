@@ -1,11 +1,12 @@
 /**
- * A lease of five seconds: how soon another server takes over from one
- * that was killed, and that none takes over from one that is only busy.
+ * The default lease: how soon another server takes over from one that was killed, and that none
+ * takes over from one that is only busy.
  */
 import { spawn } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { Arena } from "../packages/server/test/kill/Arena.ts"
+import { serveDefaults } from "../packages/server/src/Config.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 
@@ -14,8 +15,7 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 let arena: Arena | undefined
 afterEach(() => arena?.close())
 
-const leaseMillis = 5_000
-const env = { MILLRACE_LEASE: `${leaseMillis}ms` }
+const { leaseMillis } = serveDefaults
 
 /** Processes that compute without a pause, more than there are processors. */
 const computing = (count: number) =>
@@ -23,9 +23,9 @@ const computing = (count: number) =>
     spawn(process.execPath, ["-e", "for (;;) {}"], { stdio: "ignore" }),
   )
 
-describe("a server with a lease of five seconds", () => {
+describe("a server with the default lease", () => {
   it("is followed by another one within its lease and 2 s, when it is killed", async () => {
-    arena = await Arena.open({ seed: seedOf(), size: 2, env })
+    arena = await Arena.open({ seed: seedOf(), size: 2 })
     const { fleet, traffic } = arena
     const workflow = await arena.workflow("flow", 20, 600)
     const runId = await traffic.start(...workflow)
@@ -44,7 +44,7 @@ describe("a server with a lease of five seconds", () => {
   })
 
   it("keeps its runs while a handler blocks its event loop for three leases", async () => {
-    arena = await Arena.open({ seed: seedOf(), size: 2, env })
+    arena = await Arena.open({ seed: seedOf(), size: 2 })
     const workflow = await arena.computing("long", 3 * leaseMillis)
     await arena.traffic.start(...workflow)
     await arena.settled(90_000)
@@ -55,7 +55,7 @@ describe("a server with a lease of five seconds", () => {
   })
 
   it("keeps its runs while other processes take all processors for a minute", async () => {
-    arena = await Arena.open({ seed: seedOf(), size: 2, env })
+    arena = await Arena.open({ seed: seedOf(), size: 2 })
     const { traffic } = arena
     const slow = await arena.line("slow", 3, 20_000)
     const quick = await arena.workflow("quick", 20, 500)

@@ -73,7 +73,10 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   readonly basePath?: string
   /** How long `close` lets nodes in progress go on; 10 seconds by default. */
   readonly grace?: Duration
-  /** How long this engine owns its runs without a heartbeat, on a shared store; 30 s by default. */
+  /**
+   * How long this engine owns its runs without a heartbeat, on a shared store. By default 5 s on
+   * `postgres` with a `url`, where a thread keeps the lease, and else 30 s.
+   */
   readonly lease?: Duration
   /**
    * What node types cost in credits, in the place of what they declare: by their `type`, a number,
@@ -244,11 +247,12 @@ export const layerOf = (
   const own = (options.nodes ?? []).map((type) => standIn(type.executable))
   const builtin = options.builtin === false ? [] : Builtin.builtin.map((each) => standIn(each))
   const types = NodeTypes.layer(...builtin, ...own)
-  const { egress = {}, grace, lease, prices, webhooks } = options
+  const { egress = {}, grace, prices, webhooks } = options
   const { allow = [] } = egress
   const bounds = options.limits ?? {}
   const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
   const store = options.store ?? memory()
+  const lease = options.lease ?? store.leaseMillis
   const host = Host.layer<Refusal>({
     stores: parts.stores ?? store.layer,
     values: options.values?.layer,

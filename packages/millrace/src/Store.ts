@@ -4,6 +4,7 @@
  * Guarantees: only a store that an engine opens is loaded.
  */
 import { invalid } from "@millrace/api/MillraceError"
+import { keptLeaseMillis } from "@millrace/core/domain/Limits"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import type { ClientPool } from "@millrace/postgres/Postgres"
@@ -21,6 +22,8 @@ export interface Store {
    * database need the same.
    */
   readonly masterKey: "made" | "given" | { readonly folder: string }
+  /** How long an engine owns its runs without a heartbeat by default; absent: 30 seconds. */
+  readonly leaseMillis?: number | undefined
 }
 
 /** A store in memory. It is empty when an engine opens it and is gone when the engine closes. */
@@ -89,6 +92,8 @@ export const postgres = (database: string | PostgresOptions): Store => ({
     Effect.promise(() => openPostgres(typeof database === "string" ? { url: database } : database)),
   ),
   masterKey: "given",
+  leaseMillis:
+    typeof database === "string" || database.pool === undefined ? keptLeaseMillis : undefined,
 })
 
 /** Room in the product's pool for the engine's work, beside what the lease takes. */

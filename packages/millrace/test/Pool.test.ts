@@ -39,6 +39,12 @@ const complete = async (engine: Awaited<ReturnType<typeof open>>) => {
 const said = { output: "grüezi 😀" }
 
 describe("postgres({ pool })", () => {
+  it("has a lease of 30 seconds, because no thread keeps it, and with a url one of 5", () => {
+    expect(postgres({ pool }).leaseMillis).toBe(undefined)
+    expect(postgres({ url: server.url }).leaseMillis).toBe(5_000)
+    expect(postgres(server.url).leaseMillis).toBe(5_000)
+  })
+
   it("runs an engine over the product's pool, and leaves the pool open", async () => {
     const engine = await open()
     expect(await complete(engine)).toEqual(said)

@@ -6,7 +6,7 @@
  * reported. Leaves out: parsing the command line.
  */
 import type { Limits } from "@millrace/core/domain/Limits"
-import { defaultLimits, limitNames } from "@millrace/core/domain/Limits"
+import { defaultLimits, keptLeaseMillis, limitNames } from "@millrace/core/domain/Limits"
 import { nearest } from "@millrace/core/domain/Nearest"
 import { openWeb } from "@millrace/egress/Policy"
 import { getFailures } from "effect/Array"
@@ -70,7 +70,7 @@ export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   postgresPorts: openWeb.sockets["postgres:"],
   adminToken: null,
   trustedProxies: [],
-  leaseMillis: 30_000,
+  leaseMillis: keptLeaseMillis,
   graceMillis: 10_000,
   requestMillis: 1_500,
   values: null,

@@ -233,6 +233,7 @@ describe("Config.resolveServe", () => {
       assert.strictEqual(Redacted.value(databaseUrl), url)
       assert.strictEqual(Redacted.value(masterKey), key.MILLRACE_MASTER_KEY)
       assert.deepStrictEqual(rest, serveDefaults)
+      assert.strictEqual(rest.leaseMillis, 5_000)
     }),
   )
 

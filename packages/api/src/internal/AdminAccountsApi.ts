@@ -26,8 +26,7 @@ const create = described(
 
 const update = described(
   "Change an account",
-  "Every server obeys a new cap within a quarter of its lease, 7.5 seconds by default. What " +
-    "is in progress by then goes on.",
+  "Every server obeys a new cap within eight seconds. What is in progress by then goes on.",
   HttpApiEndpoint.patch("update", "/:id", {
     params: AccountParams,
     payload: UpdateAccount,

@@ -31,6 +31,9 @@ export const followerReadsAtOnce = 10
 /** How many accounts with own caps a process remembers. With more of them, every start queues. */
 export const cappedAccountsKnown = 1_000
 
+/** How long a runner owns its runs without a heartbeat, where a thread keeps its lease. */
+export const keptLeaseMillis = 5_000
+
 /** A bound that an embedder or operator may change: a whole number from 1. */
 export interface Limit {
   /** The default. */

@@ -61,7 +61,7 @@ export class Keys extends Context.Service<
   Keys,
   {
     readonly createAccount: (name: string) => Effect.Effect<Account, StorageError>
-    /** Sets an account's own cap of runs; servers obey it within a quarter of their lease. */
+    /** Sets an account's own cap of runs; servers obey it within 8 seconds. */
     readonly updateAccount: (
       id: AccountId,
       change: AccountChange,

@@ -7,7 +7,7 @@
  * the grace time, later ones are interrupted, and the lease ends at once. Then another runner, or
  * this one after a restart, can continue the runs.
  */
-import { Clock, Context, Duration, Effect, Layer, Queue } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Queue, Schedule } from "effect"
 import type { Option } from "effect"
 import type { AccountId, RunId } from "../domain/Id.ts"
 import { RunnerId } from "../domain/Id.ts"
@@ -95,6 +95,7 @@ const heartbeat = (
   // Runs that this runner owns and does not execute, because the answer of a claim was lost or an
   // execution broke off. A run found once may still be on its way; one found twice is given back.
   let orphansBefore: ReadonlySet<RunId> = new Set()
+  let orphansAt = askedAt
 
   const beat = Effect.gen(function* () {
     // The answer does not have the runs that are launched meanwhile.
@@ -113,25 +114,32 @@ const heartbeat = (
       ({ run }) => Effect.provideService(tellLost(run), RunStore, store),
       { discard: true },
     )
+    if (at - orphansAt < Math.min(restMillis, leaseMillis)) return
+    orphansAt = at
     const idle = [...owned.keys()].filter((runId) => !scheduler.runs.has(runId))
     const orphaned = idle.filter((runId) => orphansBefore.has(runId))
     orphansBefore = new Set(idle)
     if (orphaned.length > 0) yield* store.requeue(id, orphaned)
   })
 
+  const mayGoOn = () => monotonicMillis(clock) - lease.renewedAt < (leaseMillis * 2) / 3
   const without = (error: StorageError) =>
-    monotonicMillis(clock) - lease.renewedAt < (leaseMillis * 2) / 3
+    mayGoOn()
       ? Effect.logWarning("no heartbeat", error)
       : Effect.andThen(
           Effect.logError("no heartbeat for two thirds of the lease: stopping all runs", error),
           Effect.sync(() => scheduler.stop(scheduler.runs.keys())),
         )
+  const schedule = Schedule.spaced(Duration.millis(leaseMillis / 10))
+  const beating = Effect.ignore(
+    Effect.retry(Effect.tapError(beat, without), { while: mayGoOn, schedule }),
+  )
   return Effect.suspend(() => {
     const now = monotonicMillis(clock)
     const isKept = now - lease.renewedAt < leaseMillis / 4 && now - askedAt < restMillis
     const isIdle = scheduler.runs.size === 0 && !scheduler.handlers.isBlamed
     if (isKept && isIdle) return Effect.void
-    return Effect.catchTag(beat, "StorageError", without)
+    return beating
   })
 }
 

@@ -65,7 +65,7 @@ describe("The cap of an account", () => {
     }).pipe(Effect.provide(shared())),
   )
 
-  it.effect("that is set anew holds for starts everywhere within a quarter of the lease", () =>
+  it.effect("that is set anew holds for starts everywhere within eight seconds", () =>
     Effect.gen(function* () {
       const gates = yield* Gates
       yield* insert(capped, null)
