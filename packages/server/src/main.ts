@@ -8,12 +8,14 @@
 import { enableCompileCache } from "node:module"
 import { homedir } from "node:os"
 import { join } from "node:path"
+import * as ModuleFiles from "./internal/ModuleFiles.ts"
 
 try {
   enableCompileCache(join(homedir(), ".cache", "millrace"))
 } catch {
   // A user without a home folder; then nothing is kept.
 }
+ModuleFiles.register()
 const [{ run }, { launch }] = await Promise.all([
   import("./internal/command/CommandLine.ts"),
   import("./internal/command/Launch.ts"),
