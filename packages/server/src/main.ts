@@ -15,7 +15,7 @@ try {
 } catch {
   // A user without a home folder; then nothing is kept.
 }
-ModuleFiles.register()
+ModuleFiles.begin()
 const [{ run }, { launch }] = await Promise.all([
   import("./internal/command/CommandLine.ts"),
   import("./internal/command/Launch.ts"),

@@ -16,11 +16,11 @@ const source = "--conditions=@millrace/source"
 const resolutions = (imports: ReadonlyArray<string>, isHooked: boolean): unknown => {
   const program = `
     import { registerHooks } from "node:module"
-    import { register } from ${JSON.stringify(addressOf("../src/internal/ModuleFiles.ts"))}
+    import { begin } from ${JSON.stringify(addressOf("../src/internal/ModuleFiles.ts"))}
     const found = []
     let asked = 0
     registerHooks({ resolve: (...of) => (asked += 1, of[2](of[0], of[1])) })
-    if (${isHooked}) register()
+    if (${isHooked}) begin()
     registerHooks({ resolve: (specifier, context, next) => {
       const { format, url } = next(specifier, context)
       found.push([context.parentURL, specifier, url, format])
@@ -59,9 +59,13 @@ const installation = (files: { readonly [path: string]: string }) => {
 }
 
 const packageFile = (exports: object) => JSON.stringify({ type: "module", exports })
+/** The text of a module. */
+const importing = (...names: ReadonlyArray<string>) =>
+  names.map((name) => `import ${JSON.stringify(name)}\n`).join("")
+
 const usual = { "./*": "./dist/*.js" }
 
-describe("ModuleFiles.register", () => {
+describe("ModuleFiles.begin", () => {
   it("finds every module of the command and of the server where Node finds it", () => {
     const modules = ["command/CommandLine", "command/Launch", "dev/StartupReport"]
     const [hooked, plain] = both(
@@ -80,13 +84,14 @@ describe("ModuleFiles.register", () => {
       "node_modules/effect/dist/c.js": "",
       "node_modules/effect/dist/b/index.js": "",
       "node_modules/@millrace/one/package.json": packageFile(usual),
-      "node_modules/@millrace/one/dist/main.js": `
-        import "effect/a"
-        import "effect/b"
-        import "effect/c"
-        import "../../two/dist/main.js"`,
+      "node_modules/@millrace/one/dist/main.js": importing(
+        "effect/a",
+        "effect/b",
+        "effect/c",
+        "../../two/dist/main.js",
+      ),
       "node_modules/@millrace/two/package.json": packageFile(usual),
-      "node_modules/@millrace/two/dist/main.js": `import "effect/a"; import "effect/c"`,
+      "node_modules/@millrace/two/dist/main.js": importing("effect/a", "effect/c"),
       "node_modules/@millrace/two/node_modules/effect/package.json": packageFile(usual),
       "node_modules/@millrace/two/node_modules/effect/dist/a.js": "",
       "node_modules/@millrace/two/node_modules/effect/dist/c.js": "",
@@ -99,10 +104,10 @@ describe("ModuleFiles.register", () => {
   it("leaves the modules of everybody else to Node", () => {
     const at = installation({
       "node_modules/somebody/package.json": JSON.stringify({ exports: { "./*": "./dist/*.js" } }),
-      "node_modules/somebody/dist/one.js": `exports.two = require("./two.js")`,
+      "node_modules/somebody/dist/one.js": "module.require(`./two.js`)",
       "node_modules/somebody/dist/two.js": "",
-      "mine.mjs": `import "somebody/one"; import "./packages/core/src/other.mjs"`,
-      "packages/core/src/other.mjs": `import "./more.mjs"`,
+      "mine.mjs": importing("somebody/one", "./packages/core/src/other.mjs"),
+      "packages/core/src/other.mjs": importing("./more.mjs"),
       "packages/core/src/more.mjs": "",
     })
     const [hooked, plain] = both(at("mine.mjs"))

@@ -2,9 +2,9 @@
  * Finds the files of modules with less work than Node, so that a server starts sooner.
  *
  * For each import, Node looks for the file, its real path and the `package.json` that names its
- * format. A server has 4,000 imports of 800 modules. Nearly all are imports by modules of Effect and
- * of this project, where the answer follows from earlier ones: a relative import means the file of
- * that name, and `effect/Queue` lies beside `effect/Array`.
+ * format. A server has 4,000 imports of 800 modules. Nearly all are imports by modules of Effect
+ * and of this project, where the answer follows from earlier ones: a relative import means the file
+ * of that name, and `effect/Queue` lies beside `effect/Array`.
  *
  * Guarantees: Node decides where a package is. It also decides about every import that another
  * package makes, and about files that are not where others of their package are. Leaves out:
@@ -92,6 +92,6 @@ export const hook = (): ResolveHookSync => {
 }
 
 /** Uses the hook for all that this thread imports from now on. */
-export const register = (): void => {
+export const begin = (): void => {
   registerHooks({ resolve: hook() })
 }
