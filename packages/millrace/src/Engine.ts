@@ -28,10 +28,12 @@ import * as Host from "@millrace/host/Host"
 import type { EngineThreads } from "@millrace/host/Threads"
 import * as Threads from "@millrace/host/Threads"
 import * as DirectTransport from "@millrace/http/DirectTransport"
+import type { HttpServices } from "@millrace/http/HttpApp"
 import type { Handler } from "@millrace/http/WebHandler"
 import { make as makeHandler } from "@millrace/http/WebHandler"
 import * as Builtin from "@millrace/nodes/Builtin"
 import * as Outbound from "@millrace/nodes/Outbound"
+import type { Scope } from "effect"
 import { Context, Effect, Layer, Logger, LogLevel } from "effect"
 import type { Credits } from "./Credit.ts"
 import * as Credit from "./Credit.ts"
@@ -214,7 +216,17 @@ export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeTy
   close(): Promise<void>
 }
 
-class Mount extends Context.Service<Mount, Handler>()("millrace/Mount") {}
+/** The HTTP interface. Its routes are made for the first request. */
+class Mount extends Context.Service<Mount, Effect.Effect<Handler>>()("millrace/Mount") {}
+
+const layerMount = (basePath: string | undefined) =>
+  Layer.effect(
+    Mount,
+    Effect.gen(function* () {
+      const context = yield* Effect.context<HttpServices | Scope.Scope>()
+      return yield* Effect.cached(Effect.provideContext(makeHandler({ basePath }), context))
+    }),
+  )
 
 /** The services that an engine calls. */
 export type Services = Host.EngineServices | DirectTransport.Operations | Mount
@@ -268,8 +280,7 @@ export const layerOf = (
       ...parts.runner,
     },
   })
-  const mount = Layer.effect(Mount, makeHandler({ basePath: options.basePath }))
-  return Layer.merge(mount, DirectTransport.Operations.layer).pipe(
+  return Layer.merge(layerMount(options.basePath), DirectTransport.Operations.layer).pipe(
     Layer.provideMerge(host),
     Layer.provideMerge(Logger.layer([warnings])),
   )
@@ -304,7 +315,11 @@ export const engineOf = <N extends ReadonlyArray<NodeType>>(
   workflow: (name) => empty(name),
   fetch: (request) =>
     runtime
-      .call(Mount.use((handler) => Effect.promise(() => handler(request))))
+      .call(
+        Mount.use((made) =>
+          Effect.flatMap(made, (handler) => Effect.promise(() => handler(request))),
+        ),
+      )
       .catch(answerClosed),
   close: runtime.close,
   [Symbol.asyncDispose]: runtime.close,

@@ -375,13 +375,16 @@ export const migrateWith = ({
   )
 }
 
+const current = SqlClient.use(schemaOf).pipe(orStorageError("Migrations.migrate"))
+
 /**
- * Migrates the tables in the connection's schema. If servers of the previous version use the
- * tables, it tries again for about a minute. Fails, and changes nothing, if that was not enough, or
- * if the tables are of a later version.
+ * Migrates the tables in the connection's schema. It takes locks only if they are not current. If
+ * servers of the previous version use the tables, it tries again for about a minute. Fails, and
+ * changes nothing, if that was not enough, or if the tables are of a later version.
  */
-export const migrate: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> = migrateWith({
-  to: expected,
-  lockMillis: 2_000,
-  attempts: 25,
-})
+export const migrate: Effect.Effect<void, SchemaMismatch | StorageError, SqlClient> =
+  Effect.flatMap(current, (found) =>
+    found === expected
+      ? Effect.void
+      : migrateWith({ to: expected, lockMillis: 2_000, attempts: 25 }),
+  )

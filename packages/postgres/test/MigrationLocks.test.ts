@@ -30,6 +30,24 @@ const before = [
 ]
 
 describe("Migrations.migrate", () => {
+  it.live("waits for nobody where the tables are current", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* migrate
+      const isLocked = yield* Deferred.make<void>()
+      const other = Effect.gen(function* () {
+        yield* sql`SELECT pg_advisory_xact_lock(
+          hashtext('millrace_migrations'), hashtext(current_schema()))`
+        yield* Deferred.succeed(isLocked, undefined)
+        return yield* Effect.never
+      })
+      const migrating = yield* Effect.forkChild(sql.withTransaction(other))
+      yield* Deferred.await(isLocked)
+      yield* migrate
+      yield* Fiber.interrupt(migrating)
+    }).pipe(Effect.provide(TestPostgres.layer)),
+  )
+
   it.live("goes on where it was in the way of a server of the version before", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

@@ -78,6 +78,11 @@ describe("millrace serve", () => {
         large.filter((name) => main.includes(name)),
         [],
       )
+      // The names that stand for many modules, of which a server needs few.
+      for (const many of ["http-api", "encoding"]) {
+        const line = new RegExp(`^main file:.*/effect/dist/${many}/index\\.js$`, "m")
+        assert.notMatch(readFileSync(modules, "utf8"), line)
+      }
       const lease = loadedBy(modules, "millrace-lease")
       assert.include(lease, "pg")
       assert.notInclude(lease, "effect")

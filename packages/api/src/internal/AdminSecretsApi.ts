@@ -1,7 +1,8 @@
 /**
  * The admin operations on an account's secrets.
  */
-import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import { described, titled } from "./Words.ts"
 import { ListedSecret, ListedSecrets, Secret, SecretParams, SetSecret } from "../AdminSecretWire.ts"
 import { AccountParams } from "../AdminWire.ts"

@@ -7,7 +7,7 @@
  * ports; and sending, which is `@millrace/webhooks`.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
-import { Base64 } from "effect/encoding"
+import * as Base64 from "effect/encoding/Base64"
 import type { Delivery, DeliveryItem } from "../domain/Delivery.ts"
 import { testEvent } from "../domain/Delivery.ts"
 import type { AccountId } from "../domain/Id.ts"

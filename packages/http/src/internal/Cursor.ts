@@ -13,7 +13,7 @@ import { DeliveryState } from "@millrace/core/domain/Delivery"
 import { RunStatus } from "@millrace/core/domain/Run"
 import { Context, Effect, Layer, Option, Result, Schema } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
-import { Base64Url } from "effect/encoding"
+import * as Base64Url from "effect/encoding/Base64Url"
 import { InvalidRequest } from "../Errors.ts"
 
 /** Which listing a cursor belongs to. */

@@ -5,7 +5,7 @@
  */
 import { isJsonObject } from "@millrace/core/domain/Json"
 import { problemOfHeaders } from "@millrace/egress/Headers"
-import { Base64 } from "effect/encoding"
+import * as Base64 from "effect/encoding/Base64"
 import type { Issue } from "./Checked.ts"
 import { checked, issue, oneOf, unknownKeys } from "./Checked.ts"
 

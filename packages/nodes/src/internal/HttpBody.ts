@@ -9,7 +9,7 @@ import { isJsonObject } from "@millrace/core/domain/Json"
 import { quoted } from "@millrace/core/domain/Quote"
 import { problemOfHeaders } from "@millrace/egress/Headers"
 import { Result } from "effect"
-import { Base64 } from "effect/encoding"
+import * as Base64 from "effect/encoding/Base64"
 
 /** How a body is sent. */
 export const bodyTypes = ["auto", "json", "text", "form", "multipart"] as const

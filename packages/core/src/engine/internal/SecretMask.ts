@@ -5,7 +5,8 @@
  * Guarantees: a masked text holds no secret in any of these forms; values without one come back as
  * they were. Leaves out: forms that need a key or a dictionary, such as ciphers and compression.
  */
-import { Base64, Hex } from "effect/encoding"
+import * as Base64 from "effect/encoding/Base64"
+import * as Hex from "effect/encoding/Hex"
 import type { Json } from "../../domain/Json.ts"
 import { freeze } from "../../domain/Json.ts"
 import { plainSecretLength } from "../../domain/Limits.ts"
