@@ -5,47 +5,65 @@
  */
 import { listed, quoted } from "./Quote.ts"
 
-/** Characters of a name beyond which nothing is guessed. */
+/** Characters of a name beyond which nothing is compared. */
 const longestGuessed = 64
-
-/** How many letters must be inserted, removed or changed to turn one word into the other. */
-const distance = (left: string, right: string): number => {
-  let row = Array.from({ length: right.length + 1 }, (_, column) => column)
-  for (let index = 0; index < left.length; index++) {
-    const next = [index + 1]
-    for (let column = 0; column < right.length; column++) {
-      const changed = row[column]! + (left[index] === right[column] ? 0 : 1)
-      next.push(Math.min(changed, row[column + 1]! + 1, next[column]! + 1))
-    }
-    row = next
-  }
-  return row[right.length]!
-}
 
 /** Known names with which one is compared; the others are never suggested. */
 const comparedNames = 1_000
 
-/** The known name that is most like this one; case is ignored. `undefined` without known names. */
-export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
+/**
+ * How many letters must be inserted, removed or changed to turn one word into the other. Above
+ * `most` any larger number.
+ */
+const distance = (left: string, right: string, most: number): number => {
+  if (Math.abs(left.length - right.length) > most) return Number.POSITIVE_INFINITY
+  const row = Uint32Array.from({ length: right.length + 1 }, (_, column) => column)
+  for (let index = 0; index < left.length; index++) {
+    const letter = left.charCodeAt(index)
+    // What stands above and to the left of the next place.
+    let before = row[0]!
+    row[0] = index + 1
+    let least = index + 1
+    for (let column = 0; column < right.length; column++) {
+      const changed = before + (letter === right.charCodeAt(column) ? 0 : 1)
+      before = row[column + 1]!
+      const found = Math.min(changed, before + 1, row[column]! + 1)
+      row[column + 1] = found
+      if (found < least) least = found
+    }
+    if (least > most) return Number.POSITIVE_INFINITY
+  }
+  return row[right.length]!
+}
+
+/** The known name with the fewest changes, and of each no more than allowed. */
+const closest = (
+  name: string,
+  known: ReadonlyArray<string>,
+  mostOf: (each: string) => number,
+): string | undefined => {
   const start = name.slice(0, longestGuessed).toLowerCase()
   let least = Number.POSITIVE_INFINITY
   let found: string | undefined
   for (const each of known.slice(0, comparedNames)) {
-    const far = distance(start, each.slice(0, 2 * longestGuessed).toLowerCase())
-    if (far >= least) continue
+    const most = Math.min(mostOf(each), least - 1)
+    const far = distance(start, each.slice(0, longestGuessed).toLowerCase(), most)
+    if (far > most) continue
     least = far
     found = each
   }
   return found
 }
 
+/** The known name that is most like this one; case is ignored. `undefined` without known names. */
+export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined =>
+  closest(name, known, () => longestGuessed)
+
 /** {@link nearest}, where at most a third of it has to be changed. */
-export const suggestion = (name: string, known: ReadonlyArray<string>): string | undefined => {
-  const found = name.length > longestGuessed ? undefined : nearest(name, known)
-  if (found === undefined) return undefined
-  const changes = distance(name.toLowerCase(), found.toLowerCase())
-  return changes <= Math.max(1, Math.floor(found.length / 3)) ? found : undefined
-}
+export const suggestion = (name: string, known: ReadonlyArray<string>): string | undefined =>
+  name.length > longestGuessed
+    ? undefined
+    : closest(name, known, ({ length }) => Math.max(1, Math.floor(length / 3)))
 
 /** Unknown fields of one object that are named; the rest would not be read. */
 const shownFields = 20
