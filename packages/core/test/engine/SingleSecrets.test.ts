@@ -56,12 +56,12 @@ type More = Partial<Pick<StartRequest, "values" | "nodeOverrides" | "graphInputO
 
 /** Runs `a -> b`, then `b` alone. */
 const alone = Effect.fnUntraced(
-  function* (b: Node, passed: Json, more: More = {}) {
+  function* (b: Node, passed: Json, more: More = {}, port = "b") {
     const seen: Array<unknown> = []
     const { context, stop } = yield* boot(typesOf(seen))
     const made = yield* Effect.gen(function* () {
       const runs = yield* Runs
-      const drawn = [[node("a", "pass", { input: passed }), b], [edge("a", "b")]] as const
+      const drawn = [[node("a", "pass", { input: passed }), b], [edge("a", port)]] as const
       const first = yield* start(...drawn, { graphInputOverrides: { a: { input: passed } } })
       yield* runs.wait(account, first.id)
       seen.length = 0
@@ -129,6 +129,14 @@ describe("a node with secrets that runs alone", () => {
         override,
       )
       assert.deepStrictEqual(replaced.seen, [{ headers: bait, text: bait }])
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("takes a literal before what an edge brought last", () =>
+    Effect.gen(function* () {
+      const drawn = node("b", "ask", { headers: "{{ secrets.token }}" })
+      const run = yield* alone(drawn, bait, {}, "b.headers")
+      assert.deepStrictEqual(run.seen, [{ headers: token }])
     }).pipe(Effect.provide(shared())),
   )
 
