@@ -43,12 +43,7 @@ import * as SeparateValues from "./internal/SeparateValues.ts"
 export const evaluator: Layer.Layer<never> = QuickJs.layer
 
 /** How webhooks are delivered. */
-export interface WebhookOptions<E = never> {
-  /**
-   * The master key, which seals secrets of accounts, signing secrets and the headers of webhooks.
-   * This effect runs when the stores are open.
-   */
-  readonly masterKey: Effect.Effect<Redacted.Redacted, E, MasterKey.SealedStores>
+export interface WebhookOptions {
   /** Private networks that webhooks may call, over http, too. */
   readonly allow?: ReadonlyArray<Exception> | undefined
   /** Options of the dispatcher that differ from the defaults. */
@@ -66,8 +61,13 @@ export interface HostOptions<E = never> {
   readonly egress: Layer.Layer<Egress>
   /** What computes JavaScript expressions; QuickJS by default. */
   readonly evaluator?: Layer.Layer<never> | undefined
+  /**
+   * The master key, which seals secrets of accounts, signing secrets and the headers of webhooks.
+   * This effect runs when the stores are open. Absent: nothing is sealed, so there are no secrets.
+   */
+  readonly masterKey?: Effect.Effect<Redacted.Redacted, E, MasterKey.SealedStores> | undefined
   /** A text: nothing is delivered, and a start with a webhook is refused with this text. */
-  readonly webhooks: WebhookOptions<E> | string
+  readonly webhooks: WebhookOptions | string
   /** What node types cost, in the place of what they declare; what `readPrices` returns. */
   readonly prices?: Prices | undefined
   /** They replace those of the limits in force. */
@@ -164,7 +164,7 @@ const dispatcherLayer = ({ dispatcher, guard }: Delivery, vault: OpenVault) =>
 
 /** How deliveries are made, or why none are. */
 const deliveryOf = Effect.fnUntraced(function* (
-  webhooks: WebhookOptions<unknown> | string,
+  webhooks: WebhookOptions | string,
 ): Effect.fn.Return<Delivery | string, never, StoreManifest> {
   if (typeof webhooks === "string") return webhooks
   const { name: store, ports } = yield* StoreManifest
@@ -176,10 +176,10 @@ const deliveryOf = Effect.fnUntraced(function* (
 })
 
 /** The vault; without a master key, one that is closed. */
-const vaultOf = <E>(webhooks: WebhookOptions<E> | string) =>
-  typeof webhooks === "string"
+const vaultOf = <E>(masterKey: HostOptions<E>["masterKey"]) =>
+  masterKey === undefined
     ? Effect.succeed(Vault.layerClosed)
-    : Effect.map(webhooks.masterKey, MasterVault.layer)
+    : Effect.map(masterKey, MasterVault.layer)
 
 /** Seals with the newest master key what older keys have sealed. */
 const reseal = resealAll.pipe(
@@ -189,9 +189,10 @@ const reseal = resealAll.pipe(
   Effect.catch((error) => Effect.logWarning(`secrets keep older seals: ${error.message}`)),
 )
 
-const build = Effect.fnUntraced(function* <E>({ webhooks, ...parts }: HostOptions<E>) {
+const build = Effect.fnUntraced(function* <E>(options: HostOptions<E>) {
+  const { masterKey, webhooks, ...parts } = options
   const delivery = yield* deliveryOf(webhooks)
-  const vault = yield* vaultOf(webhooks)
+  const vault = yield* vaultOf(masterKey)
   const around = yield* Effect.scope
   const executing = yield* Scope.fork(around)
   const delivering = yield* Scope.fork(around)
@@ -202,7 +203,7 @@ const build = Effect.fnUntraced(function* <E>({ webhooks, ...parts }: HostOption
     }),
   )
   const engine = yield* Layer.buildWithScope(engineLayer(parts, delivery, vault), executing)
-  if (typeof webhooks !== "string") {
+  if (masterKey !== undefined) {
     yield* Effect.forkIn(Effect.provide(reseal, vault), executing)
   }
   if (typeof delivery === "string") return engine

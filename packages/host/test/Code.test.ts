@@ -20,7 +20,8 @@ const engine = (codeMillis = 10_000) =>
     stores: Stores.layer,
     nodes: Builtin.layer,
     egress: Outbound.layer(),
-    webhooks: { masterKey: MasterVault.newMasterKey },
+    masterKey: MasterVault.newMasterKey,
+    webhooks: {},
     limits: { codeMillis },
   })
 

@@ -19,7 +19,8 @@ const engine = Host.layer({
   stores: Stores.layer,
   nodes: Builtin.layer,
   egress: Outbound.layer(),
-  webhooks: { masterKey: MasterVault.newMasterKey },
+  masterKey: MasterVault.newMasterKey,
+  webhooks: {},
 })
 
 const node = (id: string, type: string, inputs: { readonly [port: string]: Json }) => ({

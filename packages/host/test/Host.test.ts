@@ -31,7 +31,8 @@ const engine = (...ports: ReadonlyArray<OptionalPort>) => {
     stores: Layer.merge(least, Layer.succeed(StoreManifest, { name: "least", ports })),
     nodes: Builtin.layer,
     egress: Outbound.layer(),
-    webhooks: { masterKey: MasterVault.newMasterKey },
+    masterKey: MasterVault.newMasterKey,
+    webhooks: {},
   })
 }
 

@@ -91,9 +91,13 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   /** What nodes and webhooks may call in addition to public addresses. */
   readonly egress?: EgressOptions
   /**
-   * How webhooks are delivered. On `postgres` they need a master key. Without a key, and if this is
-   * false, a start with a webhook is refused.
+   * The key that seals secrets, signing secrets and the headers of webhooks: 32 bytes as base64 or
+   * as 64 hexadecimal digits. To replace a key, give `NEW,OLD`: the first key seals, and all open.
+   * All engines on a database need the same. `memory` and `pglite` make one if none is given;
+   * on `postgres` there are no secrets and no webhooks without it.
    */
+  readonly masterKey?: string
+  /** How webhooks are delivered. If this is false, a start with a webhook is refused. */
   readonly webhooks?: WebhookOptions | false
 }
 
@@ -133,6 +137,7 @@ const optionNames: { readonly [K in keyof EngineOptions<ReadonlyArray<NodeType>>
   prices: true,
   limits: true,
   egress: true,
+  masterKey: true,
   webhooks: true,
 }
 
@@ -179,7 +184,7 @@ export const checkOptions = (
       (clause) => `prices: ${clause}`,
     ),
     ...ofWebhooks.map((clause) => `webhooks: ${clause}`),
-    ...Webhook.problemsOf(webhooks, options.store ?? memory()),
+    ...Webhook.problemsOf(options, options.store ?? memory()),
   ]
   if (clauses.length === 0) return
   throw invalid(`${caller}: ${clauses.join("; ")}`)
@@ -265,13 +270,16 @@ export const layerOf = (
   const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
   const store = options.store ?? memory()
   const lease = options.lease ?? store.leaseMillis
+  const masterKey = Webhook.masterKeyOf(options, store)
   const host = Host.layer<Refusal>({
     stores: parts.stores ?? store.layer,
     values: options.values?.layer,
     nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns]),
     evaluator: parts.evaluator,
     egress: Outbound.layer(allow, portsOf(egress), "egress.allow of createEngine"),
-    webhooks: Webhook.deliveryOf(webhooks, store, allow) ?? Webhook.sentenceWithout(webhooks),
+    masterKey,
+    webhooks:
+      webhooks === false || masterKey === undefined ? Webhook.sentenceWithout(webhooks) : { allow },
     ...(prices === undefined ? {} : { prices: readPrices(prices, typesOf(options)).prices }),
     limits: Object.fromEntries(set),
     runner: {

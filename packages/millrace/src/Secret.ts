@@ -27,7 +27,7 @@ export interface NewSecret {
   readonly hosts: ReadonlyArray<string>
 }
 
-/** The secrets of the engine's account. They need a master key, as webhooks do. */
+/** The secrets of the engine's account. They need a master key. */
 export interface Secrets {
   /** Makes a secret, or replaces its value and its hosts. Rejects with `INVALID_SECRET`. */
   set(secret: NewSecret): Promise<Secret>

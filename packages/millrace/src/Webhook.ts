@@ -9,8 +9,7 @@ import type { AccountId } from "@millrace/core/domain/Id"
 import { overlapMillis, Webhooks as Core } from "@millrace/core/engine/Webhooks"
 import type { SigningSecret as Stored } from "@millrace/core/engine/Webhooks"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import type { Exception } from "@millrace/egress/Policy"
-import type { WebhookOptions as HostOptions } from "@millrace/host/Host"
+import type { HostOptions } from "@millrace/host/Host"
 import type { MasterKeyRefused } from "@millrace/host/MasterKey"
 import * as MasterKey from "@millrace/host/MasterKey"
 import { InvalidRequest } from "@millrace/http/Errors"
@@ -22,12 +21,14 @@ import type { Store } from "./Store.ts"
 
 /** How webhooks are delivered. */
 export interface WebhookOptions {
-  /**
-   * The key that seals signing secrets and the headers of webhooks: 32 bytes as base64 or as 64
-   * hexadecimal digits. To replace a key, give `NEW,OLD`: the first key seals, and all of them
-   * open. All engines on a database need the same.
-   */
+  /** The same as the engine's option `masterKey`; one of the two is enough. */
   readonly masterKey?: string
+}
+
+/** The options that a master key comes from. */
+export interface KeyOptions {
+  readonly masterKey?: string
+  readonly webhooks?: WebhookOptions | false
 }
 
 /**
@@ -36,7 +37,7 @@ export interface WebhookOptions {
  */
 export type SigningSecret = typeof Wire.SigningSecret.Encoded
 
-/** The signing secrets of the engine's account. Both calls reject if the engine has no webhooks. */
+/** The signing secrets of the engine's account. Both calls reject without a master key. */
 export interface Webhooks {
   /** The secrets that sign now, oldest first. The first call makes one. */
   secrets(): Promise<ReadonlyArray<SigningSecret>>
@@ -72,46 +73,50 @@ export const make = ({ call }: Runtime<Core>, account: AccountId): Webhooks => (
 })
 
 const missing =
-  "this engine has no master key to seal secrets with: give createEngine({ webhooks: " +
-  `{ masterKey } }), ${masterKeyForm}, the same to every engine and server on this database`
+  "this engine has no master key to seal secrets with: give createEngine({ masterKey }), " +
+  `${masterKeyForm}, the same to every engine and server on this database`
 
 /** The message for a start with a webhook if the engine delivers none. */
-export const sentenceWithout = (options: WebhookOptions | false | undefined): string =>
-  options === false
+export const sentenceWithout = (webhooks: WebhookOptions | false | undefined): string =>
+  webhooks === false
     ? "webhook: this engine delivers none: leave out createEngine({ webhooks: false })"
     : `webhook: ${missing}`
 
+/** The key that the options give. */
+const givenKey = ({ masterKey, webhooks }: KeyOptions): string | undefined =>
+  masterKey ?? (webhooks === false ? undefined : webhooks?.masterKey)
+
 /** The problems of the options, as clauses. */
-export const problemsOf = (
-  options: WebhookOptions | false | undefined,
-  { masterKey }: Store,
-): ReadonlyArray<string> => {
-  if (options === undefined || options === false) return []
-  if (options.masterKey === undefined) return masterKey === "given" ? [`webhooks: ${missing}`] : []
-  return isMasterKey(options.masterKey) ? [] : [`webhooks: masterKey: expected ${masterKeyForm}`]
+export const problemsOf = (options: KeyOptions, { masterKey }: Store): ReadonlyArray<string> => {
+  const { webhooks = false } = options
+  const own = webhooks === false ? undefined : webhooks.masterKey
+  const places = [
+    ["masterKey", options.masterKey],
+    ["webhooks: masterKey", own],
+  ] as const
+  const malformed = places.flatMap(([place, key]) =>
+    key === undefined || isMasterKey(key) ? [] : [`${place}: expected ${masterKeyForm}`],
+  )
+  if (malformed.length > 0) return malformed
+  const given = givenKey(options)
+  if (own !== undefined && own !== given) return ["webhooks: masterKey: differs from masterKey"]
+  const isMissing = webhooks !== false && given === undefined && masterKey === "given"
+  return isMissing ? [`webhooks: ${missing}`] : []
 }
 
 const otherKey =
-  "webhooks: masterKey does not open the signing secrets in this store: give the key that sealed " +
-  "them, or NEW,OLD while a new key replaces an old one"
+  "masterKey does not open the secrets in this store: give the key that sealed them, or NEW,OLD " +
+  "while a new key replaces an old one"
 
-/** How an engine on this store delivers webhooks; `undefined` if it does not. */
-export const deliveryOf = (
-  options: WebhookOptions | false | undefined,
+/** The master key of an engine on this store; `undefined` if it has none. */
+export const masterKeyOf = (
+  options: KeyOptions,
   store: Store,
-  allow: ReadonlyArray<Exception>,
-): HostOptions<StorageError | InvalidRequest> | undefined => {
-  const given = options === false ? undefined : options?.masterKey
-  if (options === false || (given === undefined && store.masterKey === "given")) return undefined
+): HostOptions<StorageError | InvalidRequest>["masterKey"] => {
+  const given = givenKey(options)
+  if (given === undefined && store.masterKey === "given") return undefined
   const folder = typeof store.masterKey === "string" ? undefined : store.masterKey.folder
   const source = { given: given === undefined ? undefined : Redacted.make(given), folder }
   const explain = ({ message }: MasterKeyRefused) => refused({ message })
-  return {
-    masterKey: Effect.catchTag(
-      MasterKey.ensureOpens(source, otherKey),
-      "MasterKeyRefused",
-      explain,
-    ),
-    allow,
-  }
+  return Effect.catchTag(MasterKey.ensureOpens(source, otherKey), "MasterKeyRefused", explain)
 }

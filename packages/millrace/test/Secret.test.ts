@@ -56,6 +56,19 @@ describe("A node type that takes secrets", () => {
     expect(usedBy).toEqual([{ workflowId: id, workflowName: "Told" }])
   })
 
+  it("gets the value also where the engine delivers no webhooks", async () => {
+    const masterKey = "ab".repeat(32)
+    for (const options of [{}, { masterKey }]) {
+      await using engine = await createEngine({ ...options, nodes: [tell], webhooks: false })
+      await engine.secrets.set({ name: "token", value, hosts: ["api.example.com"] })
+      const drawn = engine.workflow("T").node("a", "test.tell", { token: "{{ secrets.token }}" })
+      const { id } = await engine.workflows.create(drawn)
+      expect((await finished(engine, id)).nodes["a"]?.output).toEqual({ said: "••• •••" })
+      const hooked = { workflowId: id, webhook: { url: "https://example.com/" } }
+      expect((await refusal(engine.runs.start(hooked))).message).toContain("delivers none")
+    }
+  })
+
   it("is masked in a large value before that is stored", async () => {
     await using engine = await createEngine({ nodes: [shout] })
     await engine.secrets.set({ name: "token", value, hosts: ["api.example.com"] })
@@ -128,13 +141,5 @@ describe("engine.secrets", () => {
       "INVALID_REQUEST",
     ])
     expect(await engine.secrets.list()).toEqual([])
-  })
-
-  it("needs a master key", async () => {
-    await using engine = await createEngine({ webhooks: false })
-    const error = await refusal(
-      engine.secrets.set({ name: "token", value, hosts: ["api.example.com"] }),
-    )
-    expect(error.message).toBe("There is no key to keep secrets with")
   })
 })

@@ -29,7 +29,8 @@ describe("A webhook of a start", () => {
   const stores: ReadonlyArray<readonly [string, EngineOptions<readonly []>]> = [
     ["in memory", { store: memory() }],
     ["on PGlite", { store: pglite(join(root, "told")) }],
-    ["with a master key of one's own", { webhooks: { masterKey } }],
+    ["with a master key of one's own", { masterKey }],
+    ["with a master key among the options of webhooks", { webhooks: { masterKey } }],
   ]
   it.each(stores)("is delivered and verifies, %s", async (_, options) => {
     await using receiver = await Receiver.open()
@@ -65,7 +66,8 @@ describe("A webhook of a start", () => {
       code: "INVALID_WEBHOOK",
       message: "webhook: this engine delivers none: leave out createEngine({ webhooks: false })",
     })
-    expect((await refusal(engine.webhooks.secrets())).message).not.toContain("\n")
+    // Another engine on the same database may deliver, and signs with them.
+    expect(await engine.webhooks.secrets()).toHaveLength(1)
   })
 })
 
@@ -92,7 +94,7 @@ describe("The master key of an engine", () => {
     const inFile = await refusal(createEngine({ store }))
     expect(inFile.message).toMatch(/^The key in .* restore that file from a backup$/)
     const given = await refusal(createEngine({ store, webhooks: { masterKey } }))
-    expect(given.message).toMatch(/^webhooks: masterKey does not open the signing secrets/)
+    expect(given.message).toMatch(/^masterKey does not open the secrets in this store/)
     await using again = await createEngine({ store, webhooks: { masterKey: kept.trim() } })
     expect(await again.webhooks.secrets()).toEqual(secrets)
   })
@@ -101,13 +103,13 @@ describe("The master key of an engine", () => {
     const store = postgres("postgres://nobody@127.0.0.1:1/nothing")
     const error = await refusal(createEngine({ store, webhooks: {} }))
     expect(error.code).toBe("INVALID_REQUEST")
-    expect(error.message).toMatch(
-      /has no master key .*: give createEngine\({ webhooks: { masterKey/,
-    )
+    expect(error.message).toMatch(/has no master key .*: give createEngine\({ masterKey }\)/)
   })
 
   it.each([
     [{ webhooks: { masterKey: "secret" } }, "webhooks: masterKey: expected 32 bytes"],
+    [{ masterKey: "secret" }, "masterKey: expected 32 bytes"],
+    [{ masterKey: "ab".repeat(32), webhooks: { masterKey } }, "differs from masterKey"],
     [{ webhooks: { masterKye: masterKey } }, 'did you mean "masterKey"?'],
     [{ egress: { allow: [{ cidr: "localhost" }] } }, "egress: allow: expected networks"],
   ])("is refused where an option is wrong: %j", async (options, said) => {

@@ -60,7 +60,8 @@ const serverLayer = Effect.fnUntraced(function* ({
     nodes: nodes.layer,
     prices,
     egress: OwnAddress.layer(listener.address, allow, ports),
-    webhooks: { masterKey: MasterKey.ensureOpens(settings), allow },
+    masterKey: MasterKey.ensureOpens(settings),
+    webhooks: { allow },
   })
   return ServerRoutes.layer(listener, Orders.layer).pipe(
     Layer.provideMerge(engine),

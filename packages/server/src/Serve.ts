@@ -91,7 +91,8 @@ const start = Effect.fnUntraced(function* (
     nodes: nodeTypes ?? types.layer,
     prices: types.prices,
     egress: Outbound.layer(allow, ports, serveVariables.egressAllow.name),
-    webhooks: { masterKey: MasterKey.check(settings.masterKey), allow, dispatcher: deliveries },
+    masterKey: MasterKey.check(settings.masterKey),
+    webhooks: { allow, dispatcher: deliveries },
     runner: { graceMillis, leaseMillis },
   })
   const scope = yield* Scope.fork(yield* Effect.scope)

@@ -62,7 +62,19 @@ describe("An engine on Postgres", () => {
     const webhook = { url: "https://example.com/hook" }
     const error = await refusal(engine.runs.start({ workflowId: id, webhook }))
     expect(error.code).toBe("INVALID_WEBHOOK")
-    expect(error.message).toMatch(/^webhook: .* master key .*createEngine\({ webhooks: { masterKey/)
+    expect(error.message).toMatch(/^webhook: .* master key .*createEngine\({ masterKey }\)/)
+  })
+
+  it("keeps secrets by a master key alone, and none without it", async () => {
+    const secret = { name: "token", value: "sk_live_51HxYz", hosts: ["api.example.com"] }
+    await using without = await createEngine({ store: postgres(database.url) })
+    await expect(without.secrets.set(secret)).rejects.toThrow(
+      "There is no key to keep secrets with",
+    )
+    const options = { store: postgres(database.url), masterKey, webhooks: false as const }
+    await using engine = await createEngine(options)
+    expect((await engine.secrets.set(secret)).hosts).toEqual(["api.example.com"])
+    await engine.secrets.remove("token")
   })
 
   it("goes on with the runs of a process that was killed", async () => {

@@ -69,11 +69,14 @@ export const problemsOfValue = (value: string): ReadonlyArray<string> => {
 const hostOf = (text: string): string | undefined => {
   const wild = text.startsWith("*.")
   const rest = wild ? text.slice(2) : text
-  if (!/^[^\s/?#@\\*]+$/.test(rest) || !URL.canParse(`ws://${rest}`)) return undefined
-  const { host, hostname } = new URL(`ws://${rest}`)
-  if (!wild) return host
+  if (!/^[^\s/?#@\\*]+$/.test(rest) || rest.endsWith(":")) return undefined
+  // A `URL` forgets the usual port of its scheme, which stands for one port here, not for all.
+  const port = /^(?:\[.*\]|[^:]*):(\d+)$/.exec(rest)?.[1]
+  if (!URL.canParse(`ws://${rest}`)) return undefined
+  const { hostname } = new URL(`ws://${rest}`)
   // A pattern over a whole top-level domain, or over an address, is a mistake.
-  return /^[^.]+(?:\.[^.]+)+$/.test(hostname) && !/\.\d+$/.test(hostname) ? `*.${host}` : undefined
+  if (wild && (!/^[^.]+(?:\.[^.]+)+$/.test(hostname) || /\.\d+$/.test(hostname))) return undefined
+  return `${wild ? "*." : ""}${hostname}${port === undefined ? "" : `:${Number(port)}`}`
 }
 
 const hostForm = "a host such as api.example.com, *.example.com or api.example.com:8443"

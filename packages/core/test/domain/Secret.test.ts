@@ -67,10 +67,25 @@ describe("Secret.readHosts", () => {
     })
   })
 
+  it("keeps every port that is given, also 80 and 443", () => {
+    const wanted = ["a.example:80", "*.b.example:80", "a.example:443", "[::1]:80", "1.2.3.4:080"]
+    expect(readHosts(wanted)).toEqual({
+      hosts: ["a.example:80", "*.b.example:80", "a.example:443", "[::1]:80", "1.2.3.4:80"],
+      problems: [],
+    })
+  })
+
   it("refuses what is no host, and none or too many of them", () => {
     const bad = ["", "*", "*.com", "*.1.2.3.4", "https://a.example", "a.example/x", "u@a.example"]
     const form = "a host such as api.example.com, *.example.com or api.example.com:8443"
-    for (const host of [...bad, "a b", "a.example?x", "a.example:99999", "a.*.example"]) {
+    for (const host of [
+      ...bad,
+      "a b",
+      "a.example?x",
+      "a.example:99999",
+      "a.*.example",
+      "a.example:",
+    ]) {
       const { problems } = readHosts([host])
       expect(problems).toEqual([`expected ${form}, not ${JSON.stringify(host)}`])
     }
@@ -89,6 +104,8 @@ describe("Secret.mayGoTo", () => {
     expect(may("api.example.com:443", "https://API.example.com/")).toBe(true)
     expect(may("api.example.com:443", "http://api.example.com/")).toBe(false)
     expect(may("api.example.com:8443", "https://api.example.com/")).toBe(false)
+    expect(may("api.example.com:80", "https://api.example.com/")).toBe(false)
+    expect(may("api.example.com:80", "http://api.example.com/")).toBe(true)
     expect(may("[::1]", "http://[::1]:80/")).toBe(true)
     expect(may("[::1]:81", "http://[::1]:80/")).toBe(false)
     for (const host of ["example.com", "xapi.example.com", "api.example.com.evil.example"]) {

@@ -1,7 +1,9 @@
 /**
  * The store of secrets on Postgres.
  *
- * Guarantees: an account adds one secret at a time, so it never has too many. Leaves out: sealing.
+ * Guarantees: only one transaction at a time adds secrets to an account, so it never has too many.
+ * Secrets that arrive meanwhile share the next one, so they hold no connections while they wait.
+ * Leaves out: sealing.
  */
 import { PgTypes } from "@effect/sql-pg"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -15,7 +17,7 @@ import { millisOf } from "./DatabaseClock.ts"
 import { databasePort } from "./DatabaseError.ts"
 import type { Table } from "./Rows.ts"
 import * as Rows from "./Rows.ts"
-import { optional, values } from "./Statements.ts"
+import { gather, optional, values } from "./Statements.ts"
 
 const shown: Table<Secret> = [
   ...Rows.texts<Secret>("name"),
@@ -23,25 +25,30 @@ const shown: Table<Secret> = [
   ...Rows.int8s<Secret>("createdAt", "updatedAt", "lastUsedAt"),
 ]
 
-const stored: Table<SealedSecret> = [
+const columns: Table<SealedSecret> = [
   ...shown,
   ...Rows.texts<SealedSecret>("accountId", "sealed"),
 ] as Table<SealedSecret>
 
 const shownObject = Rows.object(shown, "s")
-const storedObject = Rows.object(stored, "s")
+const storedObject = Rows.object(columns, "s")
 
 const putStatement = `
 WITH put AS (
-  ${Rows.insert("secrets", stored)}
+  ${Rows.insert("secrets", columns)}
   ON CONFLICT (account_id, name) DO UPDATE SET hosts = excluded.hosts, sealed = excluded.sealed,
     updated_at = excluded.updated_at
   RETURNING *
 )
-SELECT ${shownObject} AS value FROM put s`
+SELECT ${storedObject} AS value FROM put s`
 
-const countStatement = `SELECT count(*)::int AS value FROM secrets
-  WHERE account_id = $1 AND name <> $2`
+/** In the same order everywhere, so two transactions never wait for each other. */
+const lockStatement = `SELECT pg_advisory_xact_lock(hashtext('millrace_secrets'), h) FROM (
+  SELECT DISTINCT hashtext(a) AS h FROM unnest($1::text[]) a ORDER BY h
+) hashes`
+
+const namesStatement = `SELECT json_build_array(account_id, name) AS value FROM secrets
+  WHERE account_id = ANY($1)`
 
 const listStatement = `SELECT ${shownObject} AS value FROM secrets s
   WHERE account_id = $1 ORDER BY name`
@@ -79,19 +86,59 @@ SELECT ${storedObject} AS value FROM (
 const otherwiseStatement = `SELECT ${storedObject} AS value FROM secrets s
   WHERE ${keyName} <> $1 ORDER BY account_id, name LIMIT $2`
 
-const put = Effect.fnUntraced(function* (sql: SqlClient, secret: SealedSecret) {
-  const { accountId, name } = secret
-  yield* sql`SELECT pg_advisory_xact_lock(hashtext('millrace_secrets'), hashtext(${accountId}))`
-  const [others = 0] = yield* values<number>(sql, countStatement, [accountId, name])
-  if (others >= secretsPerAccount) return yield* new TooManySecrets({ limit: secretsPerAccount })
-  const [made] = yield* values<Secret>(sql, putStatement, Rows.parameters(stored, [secret]))
-  return made!
+const keyOf = ({ accountId, name }: Pick<SealedSecret, "accountId" | "name">) =>
+  `${accountId} ${name}`
+
+/** Stores secrets in their order; `undefined` for one that its account has no place for. */
+const putAll = Effect.fnUntraced(function* (sql: SqlClient, secrets: ReadonlyArray<SealedSecret>) {
+  const accounts = textsOf([...new Set(secrets.map(({ accountId }) => accountId))])
+  yield* sql.unsafe(lockStatement, [accounts])
+  const taken = yield* values<readonly [AccountId, string]>(sql, namesStatement, [accounts])
+  const known = new Set(taken.map(([accountId, name]) => keyOf({ accountId, name })))
+  const counts = new Map<AccountId, number>()
+  for (const [accountId] of taken) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
+  const last = new Map<string, SealedSecret>()
+  for (const secret of secrets) {
+    const key = keyOf(secret)
+    const count = counts.get(secret.accountId) ?? 0
+    if (!known.has(key)) {
+      if (count >= secretsPerAccount) continue
+      counts.set(secret.accountId, count + 1)
+      known.add(key)
+    }
+    // Of a new secret that is replaced at once, the time at which it was made stays.
+    last.set(key, { ...secret, createdAt: last.get(key)?.createdAt ?? secret.createdAt })
+  }
+  const stored = yield* values<SealedSecret>(
+    sql,
+    putStatement,
+    Rows.parameters(columns, [...last.values()]),
+  )
+  const byKey = new Map(stored.map((each) => [keyOf(each), each]))
+  return secrets.map((secret): Secret | undefined => {
+    const found = byKey.get(keyOf(secret))
+    if (found === undefined) return undefined
+    const { createdAt, lastUsedAt, name } = found
+    const { hosts, updatedAt } = secret
+    return { name, hosts, createdAt, updatedAt, lastUsedAt }
+  })
 })
 
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
+  const put = yield* gather<SealedSecret, Secret | undefined>(sql, {
+    keyOf: () => undefined,
+    exclusivityKeyOf: ({ accountId }) => accountId,
+    flush: (secrets) => sql.withTransaction(putAll(sql, secrets)),
+    maxMembers: secretsPerAccount,
+  })
   return databasePort<SecretStore["Service"]>("SecretStore", {
-    put: (secret) => sql.withTransaction(put(sql, secret)),
+    put: (secret) =>
+      Effect.flatMap(put(secret), (made) =>
+        made === undefined
+          ? Effect.fail(new TooManySecrets({ limit: secretsPerAccount }))
+          : Effect.succeed(made),
+      ),
     remove: (account, name) =>
       Effect.map(
         optional<string>(sql, removeStatement, [Rows.text(account), Rows.text(name)]),

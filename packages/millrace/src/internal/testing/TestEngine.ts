@@ -217,7 +217,6 @@ export const openTestEngine = async <const N extends Types>(options: TestOptions
   const handlers = new TestHandlers(time, mocksOf(mocks, keys))
   const shared = openShared(time, limits)
   const masterKey = Redacted.value(Effect.runSync(MasterVault.newMasterKey))
-  const { webhooks = { masterKey } } = options
   const host = new TestHost<Services>({
     time,
     stores: shared.stores,
@@ -226,7 +225,7 @@ export const openTestEngine = async <const N extends Types>(options: TestOptions
     onMove,
     layerOf: (process, stores) =>
       layerOf(
-        { ...options, webhooks },
+        { masterKey, ...options },
         {
           stores,
           evaluator: shared.evaluator,
