@@ -43,6 +43,7 @@ export type ErrorCode =
   | "TIMEOUT"
   // Over HTTP only.
   | "KEY_REFUSED"
+  | "SIGN_IN_REFUSED"
   | "TOKEN_REFUSED"
   | "LIMIT_EXCEEDED"
   | "TOO_MANY_BAD_TOKENS"

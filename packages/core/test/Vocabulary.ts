@@ -78,7 +78,7 @@ export const known: ReadonlyArray<string> = `
   deliver domain email mail ports recipients subject
   arrays arrival console encode encoded followed inputs journey late location moved redirects xml
   confined go mask may remove reseal seal secret user
-  channel notification transaction transactional
+  authorize channel notification outside transaction transactional
   bucket disk piece removals separate swept sync synced unless
   any crash hangs if mock picture play played process real task testing virtual what
 `

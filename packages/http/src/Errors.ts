@@ -36,6 +36,14 @@ export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
 /** The request has no valid API key. The error says no more, so a stranger learns nothing. */
 export class KeyRefused extends Data.TaggedError("KeyRefused") {}
 
+/** The application that mounts the interface does not grant the request. */
+export class SignInRefused extends Data.TaggedError("SignInRefused") {}
+
+/** The address is not below the path at which the interface is mounted. */
+export class OutsideBasePath extends Data.TaggedError("OutsideBasePath")<{
+  readonly basePath: string
+}> {}
+
 /** The request does not carry the admin token. */
 export class TokenRefused extends Data.TaggedError("TokenRefused") {}
 
@@ -95,6 +103,8 @@ export type Refusal =
   | VaultClosed
   | InvalidRequest
   | KeyRefused
+  | SignInRefused
+  | OutsideBasePath
   | TokenRefused
   | AccountNotFound
   | KeyNotFound
@@ -190,6 +200,14 @@ const forms = {
     "API key is missing, invalid or expired",
     bearer,
   ),
+  SignInRefused: says("sign_in_refused", Wire.Unauthorized, "The request is not signed in"),
+  OutsideBasePath: {
+    code: "unknown_route",
+    error: ({ basePath }) =>
+      new Wire.NotFound({
+        error: `The address is not below ${basePath}: set basePath to where the engine is mounted`,
+      }),
+  },
   TokenRefused: says(
     "token_refused",
     Wire.Unauthorized,

@@ -11,27 +11,37 @@ import { FailedAuthLimiter } from "./internal/FailedAuthLimiter.ts"
 import * as ApiHandlers from "./internal/ApiHandlers.ts"
 import { Operations } from "./internal/Operations.ts"
 import * as Docs from "./internal/Docs.ts"
+import type { Authorize } from "./internal/Authenticator.ts"
 import { Authenticator } from "./internal/Authenticator.ts"
 import * as ErrorMiddleware from "./ErrorMiddleware.ts"
 import * as Health from "./Health.ts"
 import * as NotFound from "./internal/NotFound.ts"
 
 export { BasePath, routerConfig } from "./Addresses.ts"
+export type { Authorize } from "./internal/Authenticator.ts"
 
 const operations = Layer.provide(ApiHandlers.layer, Operations.layer)
 
-/** Every route: the interface, its documents, health, and the error middleware around them. */
-export const layer = Layer.mergeAll(
+const routes = Layer.mergeAll(
   operations,
   AdminApp.layer,
   Docs.layer,
   Health.layer,
   ErrorMiddleware.layer,
-).pipe(
-  Layer.provideMerge(NotFound.layer),
+).pipe(Layer.provideMerge(NotFound.layer))
+
+/** Every route: the interface, its documents, health, and the error middleware around them. */
+export const layer = routes.pipe(
   Layer.provide(Authenticator.layer),
   Layer.provide(FailedAuthLimiter.layer),
 )
+
+/** The same for web requests, where the application says whose each request is. */
+export const layerAuthorizing = (authorize: Authorize) =>
+  routes.pipe(
+    Layer.provide(Authenticator.layerAuthorizing(authorize)),
+    Layer.provide(FailedAuthLimiter.layer),
+  )
 
 /** The services that the interface needs. It reads limits from `CurrentLimits`. */
 export type HttpServices = Exclude<Layer.Services<typeof layer>, HttpRouter.HttpRouter>

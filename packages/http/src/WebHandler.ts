@@ -9,15 +9,25 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { BasePath, routerConfig } from "./Addresses.ts"
-import type { HttpServices } from "./HttpApp.ts"
+import { answerOf, OutsideBasePath } from "./Errors.ts"
+import type { Authorize, HttpServices } from "./HttpApp.ts"
 import * as HttpApp from "./HttpApp.ts"
 
 /** How the interface is mounted. */
 export interface MountOptions {
   /** The part of the addresses before `/api/v1`, for example `/automation`. */
   readonly basePath?: string | undefined
+  /** Says whose a request is, in the place of API keys. */
+  readonly authorize?: Authorize | undefined
 }
+
+/** What is wrong with a base path. */
+export const problemOfBasePath = (basePath: string): string | undefined =>
+  /^(?:\/[\w.~-]*[\w~-][\w.~-]*)*\/?$/.test(basePath)
+    ? undefined
+    : 'expected a path such as "/automation"'
 
 /** Answers one request. */
 export type Handler = (request: Request) => Promise<Response>
@@ -26,14 +36,29 @@ type PerRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
 
 const routes = Layer.provide(HttpApp.layer, HttpServer.layerServices)
 
+const routesFor = (authorize: Authorize | undefined): typeof routes =>
+  authorize === undefined
+    ? routes
+    : Layer.provide(HttpApp.layerAuthorizing(authorize), HttpServer.layerServices)
+
 /** The base path without a slash at its end. */
 const normalize = (basePath: string): string => basePath.replace(/\/+$/, "")
 
-/** Removes the base path. An address outside of it becomes unknown. */
-const below = (basePath: string, request: HttpServerRequest.HttpServerRequest) =>
-  request.url.startsWith(`${basePath}/`)
-    ? request.modify({ url: request.url.slice(basePath.length) })
-    : request.modify({ url: "/" })
+type Answer = HttpServerResponse.HttpServerResponse
+
+/** Answers below the base path. Whoever mounted the interface elsewhere is told. */
+const below = <E, R>(basePath: string, app: Effect.Effect<Answer, E, R>) => {
+  const outside = Effect.sync(() => answerOf(new OutsideBasePath({ basePath })))
+  return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+    request.url.startsWith(`${basePath}/`)
+      ? Effect.provideService(
+          app,
+          HttpServerRequest.HttpServerRequest,
+          request.modify({ url: request.url.slice(basePath.length) }),
+        )
+      : outside,
+  )
+}
 
 /** Makes the handler. It works until the scope closes. An aborted signal ends its request. */
 export const make = (
@@ -41,16 +66,11 @@ export const make = (
 ): Effect.Effect<Handler, never, HttpServices | Scope.Scope> =>
   Effect.gen(function* () {
     const basePath = normalize(options.basePath ?? "")
-    const app = yield* HttpRouter.toHttpEffect(routes).pipe(
+    const app = yield* HttpRouter.toHttpEffect(routesFor(options.authorize)).pipe(
       Effect.provideService(HttpRouter.RouterConfig, routerConfig),
       Effect.provideService(BasePath, basePath),
     )
-    const mounted =
-      basePath === ""
-        ? app
-        : Effect.updateService(app, HttpServerRequest.HttpServerRequest, (request) =>
-            below(basePath, request),
-          )
+    const mounted = basePath === "" ? app : below(basePath, app)
     const context = yield* Effect.context()
     return HttpEffect.toWebHandlerWith<never, PerRequest>(context)(mounted)
   })

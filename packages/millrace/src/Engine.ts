@@ -30,11 +30,13 @@ import * as Threads from "@millrace/host/Threads"
 import * as DirectTransport from "@millrace/http/DirectTransport"
 import type { HttpServices } from "@millrace/http/HttpApp"
 import type { Handler } from "@millrace/http/WebHandler"
-import { make as makeHandler } from "@millrace/http/WebHandler"
+import { make as makeHandler, problemOfBasePath } from "@millrace/http/WebHandler"
 import * as Builtin from "@millrace/nodes/Builtin"
 import * as Outbound from "@millrace/nodes/Outbound"
 import type { Scope } from "effect"
 import { Context, Effect, Layer, Logger, LogLevel } from "effect"
+import type { Authorize } from "./Authorize.ts"
+import * as Authorization from "./Authorize.ts"
 import type { Credits } from "./Credit.ts"
 import * as Credit from "./Credit.ts"
 import { reader } from "./internal/JsonCopy.ts"
@@ -73,6 +75,11 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   readonly account?: string
   /** The path before `/api/v1` in the addresses that reach `fetch`: `/automation`. */
   readonly basePath?: string
+  /**
+   * Says whose a request to `fetch` is, in the place of API keys: the sign-in of the application.
+   * Nothing, and an error that is thrown, is answered with 401.
+   */
+  readonly authorize?: Authorize
   /** How long `close` lets nodes in progress go on; 10 seconds by default. */
   readonly grace?: Duration
   /**
@@ -132,6 +139,7 @@ const optionNames: { readonly [K in keyof EngineOptions<ReadonlyArray<NodeType>>
   builtin: true,
   account: true,
   basePath: true,
+  authorize: true,
   grace: true,
   lease: true,
   prices: true,
@@ -149,6 +157,16 @@ export const typesOf = (options: EngineOptions<ReadonlyArray<NodeType>>) => {
 
 const given = (of: object): ReadonlyArray<string> =>
   Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+
+const problemsOfMount = ({ authorize, basePath = "" }: MountOptions) => {
+  const problem = problemOfBasePath(basePath)
+  return [
+    ...(problem === undefined ? [] : [`basePath: ${problem}`]),
+    ...(authorize === undefined || typeof authorize === "function"
+      ? []
+      : ["authorize: expected a function"]),
+  ]
+}
 
 /**
  * Refuses unknown options, because a misspelt one would have no effect, and limits that allow
@@ -178,6 +196,7 @@ export const checkOptions = (
   const ofWebhooks = unknownFields(given(webhooks === false ? {} : (webhooks ?? {})), ["masterKey"])
   const clauses = [
     ...unknownFields(given(options), [...Object.keys(optionNames), ...beside]),
+    ...problemsOfMount(options),
     ...ofLimits.map((clause) => `limits: ${clause}`),
     ...ofEgress.map((clause) => `egress: ${clause}`),
     ...readPrices(options.prices ?? {}, typesOf(options)).problems.map(
@@ -224,12 +243,21 @@ export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeTy
 /** The HTTP interface. Its routes are made for the first request. */
 class Mount extends Context.Service<Mount, Effect.Effect<Handler>>()("millrace/Mount") {}
 
-const layerMount = (basePath: string | undefined) =>
+type MountOptions = Pick<EngineOptions<ReadonlyArray<NodeType>>, "authorize" | "basePath">
+
+const makeMount = ({ authorize, basePath }: MountOptions) =>
+  authorize === undefined
+    ? makeHandler({ basePath })
+    : Effect.flatMap(Authorization.make(authorize), (found) =>
+        makeHandler({ basePath, authorize: found }),
+      )
+
+const layerMount = (options: MountOptions) =>
   Layer.effect(
     Mount,
     Effect.gen(function* () {
-      const context = yield* Effect.context<HttpServices | Scope.Scope>()
-      return yield* Effect.cached(Effect.provideContext(makeHandler({ basePath }), context))
+      const context = yield* Effect.context<HttpServices | KeyStore | Scope.Scope>()
+      return yield* Effect.cached(Effect.provideContext(makeMount(options), context))
     }),
   )
 
@@ -288,7 +316,7 @@ export const layerOf = (
       ...parts.runner,
     },
   })
-  return Layer.merge(layerMount(options.basePath), DirectTransport.Operations.layer).pipe(
+  return Layer.merge(layerMount(options), DirectTransport.Operations.layer).pipe(
     Layer.provideMerge(host),
     Layer.provideMerge(Logger.layer([warnings])),
   )

@@ -2,8 +2,8 @@
  * Turns a handler of web requests into a handler for `node:http`, Express and similar frameworks.
  *
  * Guarantees: bodies are streamed both ways, and the slower side sets the pace. If the client
- * disconnects, the request is aborted. The handler never throws. Leaves out: bodies that have been
- * read before; mount the handler in front of body parsers.
+ * disconnects, the request is aborted. The handler never throws. A body that a parser has read is
+ * taken from `request.body`, where Express and others leave it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
@@ -15,7 +15,12 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
 /** Express keeps the address that the client sent here, and cuts the mount path off `url`. */
 interface Mounted {
   readonly originalUrl?: string
+  /** What a body parser has read. */
+  readonly body?: unknown
 }
+
+/** A body parser has read the body and left it nowhere. */
+class BodyWasRead extends Error {}
 
 /**
  * The address that the client sent. Concatenated, because `new URL("//host/path", origin)` would
@@ -34,11 +39,28 @@ const headersOf = ({ headersDistinct }: IncomingMessage): Headers => {
   return headers
 }
 
-const requestOf = (incoming: IncomingMessage, signal: AbortSignal): Request => {
+/** The body that a parser has read, as bytes. Form and content coding are no longer those sent. */
+const parsedBody = ({ body }: Mounted, headers: Headers): Uint8Array => {
+  if (body === undefined) throw new BodyWasRead()
+  const bytes =
+    body instanceof Uint8Array
+      ? body
+      : new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body))
+  headers.delete("content-encoding")
+  headers.delete("transfer-encoding")
+  headers.set("content-length", String(bytes.byteLength))
+  return bytes
+}
+
+const requestOf = (incoming: IncomingMessage & Mounted, signal: AbortSignal): Request => {
   const { method = "GET" } = incoming
-  const hasBody = method !== "GET" && method !== "HEAD"
-  const body = hasBody ? { body: Readable.toWeb(incoming), duplex: "half" } : {}
-  const init = { method, headers: headersOf(incoming), signal, ...body }
+  const headers = headersOf(incoming)
+  const isRead = incoming.readableDidRead || incoming.readableEnded
+  const isEmpty = !headers.has("transfer-encoding") && !(Number(headers.get("content-length")) > 0)
+  const bodyOf = () => (isRead ? parsedBody(incoming, headers) : Readable.toWeb(incoming))
+  const hasBody = method !== "GET" && method !== "HEAD" && !(isRead && isEmpty)
+  const body = hasBody ? { body: bodyOf(), duplex: "half" } : {}
+  const init = { method, headers, signal, ...body }
   return new Request(addressOf(incoming), init as RequestInit)
 }
 
@@ -48,8 +70,14 @@ const send = async (answer: Response, outgoing: ServerResponse): Promise<void> =
   else await pipeline(Readable.fromWeb(answer.body), outgoing)
 }
 
-const malformed = (): Response =>
-  Response.json({ error: "The request is malformed" }, { status: 400 })
+const malformed = (error: unknown): Response => {
+  const sentence =
+    error instanceof BodyWasRead
+      ? "A body parser has read the body: mount Millrace in front of it, or leave what it has " +
+        "read in request.body"
+      : "The request is malformed"
+  return Response.json({ error: sentence }, { status: 400 })
+}
 
 /**
  * The same handler for Node's requests. If a framework mounts the handler under a path, set
@@ -69,8 +97,8 @@ export const toNodeHandler =
       let request: Request
       try {
         request = requestOf(incoming, gone.signal)
-      } catch {
-        return malformed()
+      } catch (error) {
+        return malformed(error)
       }
       return handle(request)
     }

@@ -106,14 +106,14 @@ const handlerOf = (endpoint: HttpApiEndpoint.Top, run: Operation, basePath: stri
 
 const streamHeaders = { "cache-control": "no-store", "x-accel-buffering": "no" }
 
-/** Follows a run. A stream takes a slot of its key and of the server. */
+/** Follows a run. A stream takes a slot of its key or account, and of the server. */
 const follower = ({ follow }: Operations["Service"]) => {
   const slots = new StreamSlots()
   return Effect.fnUntraced(function* (input: object) {
     const call = input as Input<"runs", "events">
     const { value: source } = yield* follow(call)
     if (source === undefined) return HttpServerResponse.empty({ status: 204 })
-    yield* slots.take(call.keyId!)
+    yield* slots.take(call.keyId ?? call.account)
     return HttpServerResponse.stream(Stream.encodeText(yield* RunStream.frames(source)), {
       contentType: "text/event-stream",
       headers: streamHeaders,

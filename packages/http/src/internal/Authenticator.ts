@@ -5,7 +5,7 @@
  * Guarantees: a bad token counts against no key. A good token is admitted even if its address has
  * sent too many bad ones. Leaves out: answering the request.
  */
-import type { WorkflowId } from "@millrace/core/domain/Id"
+import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Window } from "@millrace/core/domain/Quota"
 import { Keys } from "@millrace/core/engine/Keys"
 import type { Admission } from "@millrace/core/ports/KeyStore"
@@ -13,13 +13,15 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
-import { KeyRefused, LimitExceeded, TooManyBadTokens } from "../Errors.ts"
+import { KeyRefused, LimitExceeded, SignInRefused, TooManyBadTokens } from "../Errors.ts"
 
 /** The decision about a request. */
 export type AuthDecision =
   | Extract<Admission, { readonly _tag: "Admitted" }>
+  /** By the sign-in of the application that mounts the interface. */
+  | { readonly _tag: "Authorized"; readonly accountId: AccountId }
   | { readonly _tag: "Limited"; readonly window: Window; readonly refusal: LimitExceeded }
-  | { readonly _tag: "Refused"; readonly refusal: KeyRefused | TooManyBadTokens }
+  | { readonly _tag: "Refused"; readonly refusal: KeyRefused | SignInRefused | TooManyBadTokens }
 
 /** The headers that show a key's limits (specification, part 8). */
 export const rateHeadersOf = ({ remaining, resetAt }: Window) => ({
@@ -37,6 +39,26 @@ const limited = (window: Window, millis: number): AuthDecision => {
   const retryAfterSeconds = Math.max(1, Math.ceil(millis / 1_000))
   return { _tag: "Limited", window, refusal: new LimitExceeded({ retryAfterSeconds }) }
 }
+
+/** Finds out whose request it is; `null`: nobody's who may call. Gets no body. */
+export type Authorize = (request: Request) => Effect.Effect<AccountId | null, StorageError>
+
+const notSignedIn: AuthDecision = { _tag: "Refused", refusal: new SignInRefused() }
+
+/** Address, method and headers of a request, as the application got it. */
+const headOf = ({ source }: HttpServerRequest.HttpServerRequest): Request => {
+  const { headers, method, signal, url } = source as Request
+  return new Request(url, { method, headers, signal })
+}
+
+const makeAuthorizing = (authorize: Authorize): Authenticator["Service"] =>
+  Authenticator.of({
+    ask: (request) =>
+      Effect.map(
+        Effect.suspend(() => authorize(headOf(request))),
+        (accountId) => (accountId === null ? notSignedIn : { _tag: "Authorized", accountId }),
+      ),
+  })
 
 const make = Effect.gen(function* () {
   const keys = yield* Keys
@@ -80,4 +102,8 @@ export class Authenticator extends Context.Service<
     Authenticator,
     Effect.suspend(() => make),
   )
+
+  /** Asks the application in the place of API keys. For a handler of web requests. */
+  static readonly layerAuthorizing = (authorize: Authorize): Layer.Layer<Authenticator> =>
+    Layer.sync(Authenticator, () => makeAuthorizing(authorize))
 }

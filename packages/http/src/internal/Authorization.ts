@@ -1,6 +1,6 @@
 /**
- * Admits requests by their API keys, and adds the headers that show the keys' limits
- * (specification, parts 5 and 8).
+ * Admits requests by their API keys, or as the application says that mounts the interface. Adds the
+ * headers that show the keys' limits (specification, parts 5 and 8).
  *
  * Guarantees: one step of the store checks key and limits, before anything but the route of the
  * request is read. Every answer to a request with a good key has the rate headers, also an error.
@@ -11,7 +11,7 @@ import { Effect } from "effect"
 import { Authenticator, rateHeadersOf, tokenOf } from "./Authenticator.ts"
 import type { Admit } from "./Operation.ts"
 
-/** Admits requests by the API key in `Authorization`. */
+/** Admits requests by what the authenticator decides. */
 export const make: Effect.Effect<Admit, never, Authenticator> = Effect.map(
   Authenticator,
   (authenticator): Admit =>
@@ -22,6 +22,7 @@ export const make: Effect.Effect<Admit, never, Authenticator> = Effect.map(
       const ahead = isRead ? WorkflowId.make(id) : undefined
       const decision = yield* authenticator.ask(request, tokenOf(request), ahead)
       if (decision._tag === "Refused") return yield* decision.refusal
+      if (decision._tag === "Authorized") return { account: decision.accountId }
       notes.headers = rateHeadersOf(decision.window)
       if (decision._tag === "Limited") return yield* decision.refusal
       const { accountId, keyId, workflow } = decision

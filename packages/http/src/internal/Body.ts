@@ -54,10 +54,16 @@ const parse = (bytes: ArrayBuffer, limits: Limits): Result.Result<unknown, Inval
   }
 }
 
+const bodyWasRead =
+  "body: was read before Millrace got the request; mount Millrace in front of what reads bodies"
+
 const readBytes = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   { bodyBytes }: Limits,
 ) {
+  if ((request.source as Partial<Request>).bodyUsed === true) {
+    return yield* new InvalidRequest({ message: bodyWasRead })
+  }
   if (Number(request.headers["content-length"] ?? 0) > bodyBytes) {
     return yield* new BodyTooLarge({ limit: bodyBytes })
   }

@@ -37,6 +37,7 @@ const isTooMany = (decision: AuthDecision): boolean =>
   (decision._tag === "Refused" && decision.refusal._tag !== "KeyRefused")
 
 const answerFor = (answer: Answer, decision: AuthDecision): Answer => {
+  if (decision._tag === "Authorized") return whole(answer)
   const told =
     decision._tag !== "Admitted" && isTooMany(decision) ? answerOf(decision.refusal) : whole(answer)
   return decision._tag === "Refused"
