@@ -30,6 +30,7 @@ import { runTurnSuite } from "./internal/RunFairnessSuite.ts"
 import * as Samples from "./Samples.ts"
 import { idempotencyKeySuite } from "./internal/IdempotencyKeySuite.ts"
 import { secretStoreSuite } from "./internal/SecretStoreSuite.ts"
+import { type Transact, transactionSuite } from "./internal/TransactionSuite.ts"
 import { usageSuite } from "./internal/UsageSuite.ts"
 import { valueStoreSuite } from "./internal/ValueStoreSuite.ts"
 import { workflowStoreSuite } from "./internal/WorkflowStoreSuite.ts"
@@ -53,7 +54,7 @@ const runs: Listing<unknown, RunStore> = {
 }
 
 /** The stores with ports that refuse in the place of those that are not there. */
-const portsOf = <E>(stores: Layer.Layer<WorkflowStore | RunStore, E>, manifest: Manifest) =>
+const portsOf = <E, R>(stores: Layer.Layer<WorkflowStore | RunStore | R, E>, manifest: Manifest) =>
   OptionalPorts.layer.pipe(
     Layer.provideMerge(Layer.merge(stores, Layer.succeed(StoreManifest, manifest))),
   )
@@ -61,11 +62,13 @@ const portsOf = <E>(stores: Layer.Layer<WorkflowStore | RunStore, E>, manifest: 
 const everything = Object.keys(optionalPorts) as ReadonlyArray<OptionalPort>
 
 /** What differs from store to store. */
-export interface Options {
+export interface Options<R = never> {
   /** How many runs an account has queued when a test is about a crowd; 10,000 unless said. */
   readonly crowd?: number
   /** What the store has beside workflows and runs; everything unless said. */
   readonly manifest?: Manifest
+  /** How a caller has a transaction; absent where the store takes part in none. */
+  readonly transact?: Transact<R>
 }
 
 /**
@@ -74,10 +77,10 @@ export interface Options {
  * Runs on the real clock. No other claimer may be at work in the same database meanwhile: a claim
  * takes runs of every account.
  */
-export const conformance = <E>(
+export const conformance = <E, R = never>(
   name: string,
-  stores: Layer.Layer<WorkflowStore | RunStore, E>,
-  { crowd = 10_000, manifest = { name, ports: everything } }: Options = {},
+  stores: Layer.Layer<WorkflowStore | RunStore | R, E>,
+  { crowd = 10_000, manifest = { name, ports: everything }, transact }: Options<R> = {},
 ): void =>
   layer(portsOf(stores, manifest), { timeout: "120 seconds", excludeTestServices: true })(
     name,
@@ -106,6 +109,7 @@ export const conformance = <E>(
       }
       if (manifest.ports.includes("secrets")) secretStoreSuite(it)
       if (manifest.ports.includes("values")) valueStoreSuite(it)
+      if (transact !== undefined) transactionSuite(it, transact)
       absentPortSuite(it, manifest)
     },
   )
