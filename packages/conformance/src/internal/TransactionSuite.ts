@@ -1,7 +1,7 @@
 /**
- * What every store must do that takes part in transactions of callers: what a transaction stores is
- * there once it is committed. A rollback leaves nothing behind, neither in the store nor in what the
- * process remembers of it.
+ * What every store must do that takes part in transactions of callers: what a transaction stores
+ * is there once it is committed. A rollback leaves nothing behind, neither in the store nor in
+ * what the process remembers of it.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { RunStore } from "@millrace/core/ports/RunStore"
