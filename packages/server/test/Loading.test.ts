@@ -32,6 +32,11 @@ const file = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true })),
 ).pipe(Effect.map((folder) => join(folder, "modules")))
 
+const postgres = Effect.acquireRelease(
+  Effect.promise(() => PostgresServer.create()),
+  (server) => Effect.promise(() => server.remove()),
+)
+
 const large = [
   "undici",
   "pg",
@@ -61,10 +66,7 @@ describe("millrace serve", () => {
   it.live("loads no client for HTTP, no PGlite and no QuickJS, and its lease no Effect", () =>
     Effect.gen(function* () {
       const modules = yield* file
-      const { url } = yield* Effect.acquireRelease(
-        Effect.promise(() => PostgresServer.create()),
-        (postgres) => Effect.promise(() => postgres.remove()),
-      )
+      const { url } = yield* postgres
       const process = new ServerProcess(
         ["serve", "--port", "0"],
         { DATABASE_URL: url, LOADED_MODULES: modules, NODE_OPTIONS: `--import=${hook}` },
@@ -89,6 +91,31 @@ describe("millrace serve", () => {
       assert.deepStrictEqual(
         lease.filter((name) => name.startsWith("packages/")),
         ["packages/core", "packages/postgres"],
+      )
+    }).pipe(Effect.scoped),
+  )
+})
+
+/** Opens an engine, and ends when the thread that keeps its lease runs. */
+const opening = (url: string, modules: string) => `
+  import { readFileSync } from "node:fs"
+  import { createEngine, postgres } from ${JSON.stringify(millrace)}
+  await createEngine({ store: postgres(${JSON.stringify(url)}), webhooks: false })
+  setInterval(() => {
+    if (readFileSync(${JSON.stringify(modules)}, "utf8").includes("millrace-lease file:")) {
+      process.exit()
+    }
+  }, 20)`
+
+describe("an engine on Postgres", () => {
+  it.live("has a thread for its lease whatever flags its process has", () =>
+    Effect.gen(function* () {
+      const modules = yield* file
+      const { url } = yield* postgres
+      execFileSync(
+        process.execPath,
+        ["--conditions=@millrace/source", "--input-type=module", "-e", opening(url, modules)],
+        { env: { LOADED_MODULES: modules, NODE_OPTIONS: `--import=${hook}` }, timeout: 100_000 },
       )
     }).pipe(Effect.scoped),
   )

@@ -49,17 +49,15 @@ const isSource = import.meta.url.endsWith(".ts")
 
 const entry = new URL(isSource ? "./LeaseThread.ts" : "./LeaseThread.js", import.meta.url)
 
-const condition = "--conditions=@millrace/source"
+/** Not those of the process: a thread does not start with some, such as `--input-type`. */
+const execArgv = isSource ? ["--conditions=@millrace/source"] : []
 
 /** Enough for the thread. Without limits it would use a quarter more memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 96 }
 
-/** A thread has the flags of its process. In tests, which run the sources, one may be missing. */
-const flags = isSource && !process.execArgv.includes(condition) ? { execArgv: [condition] } : {}
-
 const start = (data: LeaseThreadData): Worker => {
   const worker = new Worker(entry, {
-    ...flags,
+    execArgv,
     resourceLimits,
     workerData: data,
     name: "millrace-lease",
