@@ -101,6 +101,13 @@ const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
     workflows.create({ ...hello, edges: [{ id: "e", source: "a", target: "b" }] }),
   "a draft that is started": ({ runs }) =>
     runs.start({ workflowId, nodeOverrides: [{ id: "say", type: "no_such", position: at }] }),
+  "two names that are almost right": ({ runs }) => {
+    const data = { inputs: { url: "{{ rn.id }}{{ vlues.x }}" } }
+    return runs.start({
+      workflowId,
+      nodeOverrides: [{ id: "say", type: "http_request", position: at, data }],
+    })
+  },
   "a body of the wrong form": ({ workflows }) => workflows.create(any({ name: "", nodes: [5] })),
   "no body at all": ({ workflows }) => workflows.create(any(undefined)),
   "a field that there is not": ({ runs }) => runs.start(any({ workflowId, maxCredit: 1 })),

@@ -45,7 +45,8 @@ const errorOf = async (response: Response): Promise<MillraceError> => {
   const seconds = headers.get("retry-after")
   return new MillraceError(code, message, {
     status,
-    problems: code === "INVALID_GRAPH" ? message.split("; ") : [],
+    // Each begins with a capital letter; a clause within one does not.
+    problems: code === "INVALID_GRAPH" ? message.split(/; (?=\p{Lu})/u) : [],
     requestId: headers.get("x-request-id"),
     retryAfterSeconds: seconds === null ? null : Number(seconds),
   })
