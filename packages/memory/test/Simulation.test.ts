@@ -6,12 +6,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { simulation, violationOf } from "@millrace/simulation/SimSuite"
 import { AccountId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { Stores } from "@millrace/memory"
 import { Effect, Layer, Option } from "effect"
 
 simulation("the stores in memory", Stores.layer, { seeds: 300 })
 
 type Runs = RunStore["Service"]
+type Values = ValueStore["Service"]
 
 /** Good stores, of which something is changed. */
 const faulty = (change: (good: Runs) => Partial<Runs>) =>
@@ -20,7 +22,23 @@ const faulty = (change: (good: Runs) => Partial<Runs>) =>
     Effect.map(RunStore, (good) => RunStore.of({ ...good, ...change(good) })),
   ).pipe(Layer.provideMerge(Stores.layer))
 
+/** Good stores that keep large values in another way. */
+const faultyValues = (change: (good: Values) => Partial<Values>) =>
+  Layer.effect(
+    ValueStore,
+    Effect.map(ValueStore, (good) => ValueStore.of({ ...good, ...change(good) })),
+  ).pipe(Layer.provideMerge(Stores.layer))
+
 const faults = {
+  "forgets large values": faultyValues(() => ({ put: () => Effect.void })),
+  "gives one large value for another": faultyValues(({ put }) => {
+    let first: Uint8Array | undefined
+    return { put: (key, bytes) => put(key, (first ??= bytes)) }
+  }),
+  "never removes large values": faultyValues(() => ({ remove: () => Effect.void })),
+  "forgets which large value a run puts out": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, run: { ...each.run, largeValues: null } }),
+  })),
   "takes stale commits for done": faulty(({ commit }) => ({
     commit: (each) => Effect.ignore(commit(each)),
   })),

@@ -95,6 +95,16 @@ describe("a large output", () => {
       ])
       assert.deepStrictEqual(run.context?.largeValues, [{ ...own!, at: "/output" }])
       assert.deepStrictEqual(await engine.runs.value(run.id, own!.id), rows)
+      assert.deepStrictEqual((await engine.runs.get(run.id)).output, rows)
+    }))
+
+  it("of a node without effects is stored as well", () =>
+    withEngine(async (engine) => {
+      const value = "x".repeat(70_000)
+      const { id } = await execute(engine, [node("a", "constant", { value })], [])
+      const { nodes: made } = await engine.runs.get(id)
+      assert.deepStrictEqual(made["a"]?.output, { output: value })
+      assert.lengthOf(made["a"]?.largeValues ?? [], 1)
     }))
 
   it("of a handler that copies it is stored again, and is the same", () =>

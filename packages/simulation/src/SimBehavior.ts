@@ -7,6 +7,7 @@
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
 import * as Dice from "./ModelDice.ts"
+import { mapTexts, padding } from "./SimFlow.ts"
 
 /** What one call of a handler does. */
 export interface Behavior {
@@ -51,6 +52,8 @@ export interface Mood {
   readonly isLong: boolean
   /** How many of those that suspend themselves wait for a message. */
   readonly listen: number
+  /** How many outputs are so large that they are stored beside their run. */
+  readonly large: number
 }
 
 const hashOf = (text: string): number => {
@@ -89,6 +92,10 @@ const outputOf = (
   )
 }
 
+/** Some texts of an output, so long that they are large. */
+const enlarged = (output: JsonObject, dice: Dice.Dice, { large }: Mood): JsonObject =>
+  large === 0 ? output : mapTexts(output, (text) => (dice.chance(large) ? text + padding : text))
+
 /** What messages are called in a simulation. */
 export const messageNames = ["go", "more"]
 
@@ -109,7 +116,7 @@ export const behaviorOf = (
     millis: millisOf(dice, mood),
     end: endOf(dice, mood, stage),
     isStubborn: dice.chance(15),
-    output: outputOf(dice, ports, part),
+    output: enlarged(outputOf(dice, ports, part), diceFor(seed, `${run}/${nodeId} large`), mood),
     retryable: dice.chance(80),
     retryAfterMillis: dice.chance(15) ? dice.of([0, 10, 700, 2_500, 0.5]) : undefined,
     suspendMillis: mood.isLong && dice.chance(50) ? 3_600_000 : dice.of(suspensions),

@@ -10,6 +10,7 @@ import type { InputPort } from "@millrace/core/domain/NodeType"
 import type { Edge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { settingsOf } from "@millrace/core/domain/Workflow"
 import type { Dice } from "./ModelDice.ts"
+import { flowing } from "./SimFlow.ts"
 import { typeOf } from "./SimNodes.ts"
 
 /** What is drawn. */
@@ -34,9 +35,13 @@ const nodeOf = (id: string, type: string, dice: Dice): Node => ({
   data: { inputs: type === "switch" ? { cases } : {} },
 })
 
+/** In stories with a secret, some nodes without a type of their own use it. */
+const typeWith = (type: string, flow: Dice | undefined): string =>
+  flow !== undefined && type === "step" && flow.chance(40) ? "use" : type
+
 const inputsOf = (node: Node): ReadonlyArray<InputPort> =>
   [...typeOf(node.type).portsOf(settingsOf(node)).inputs.values()].filter(
-    ({ name }) => name !== "fields" && name !== "name" && name !== "cases",
+    ({ name }) => !["fields", "name", "cases", "token"].includes(name),
   )
 
 /** The names of a node's outputs. */
@@ -163,12 +168,12 @@ const settingsFor = (dice: Dice): WorkflowSettings => ({
   ...(dice.chance(15) ? { timeoutMillis: dice.of([500, 2_000, 6_000, 20_000]) } : {}),
 })
 
-/** A workflow of a few nodes. */
-export const drawingOf = (dice: Dice): Drawing => {
+/** A workflow of a few nodes; with `flow`, some have expressions and secrets. */
+export const drawingOf = (dice: Dice, flow?: Dice): Drawing => {
   const count = 1 + dice.below(8)
   const share = dice.of([0, 40, 40, 75, 75, 100])
   const nodes = Array.from({ length: count }, (_, at) =>
-    nodeOf(`n${at}`, dice.of(dice.chance(share) ? computed : kinds), dice),
+    nodeOf(`n${at}`, typeWith(dice.of(dice.chance(share) ? computed : kinds), flow), dice),
   )
   const edges: Array<Edge> = []
   for (const [from, to] of shapeOf(count, dice)) {
@@ -178,7 +183,8 @@ export const drawingOf = (dice: Dice): Drawing => {
   const finished = framed.map((node) =>
     typeOf(node.type).role === "step" ? finish(node, edges, dice) : node,
   )
-  const order = dice.some(finished, finished.length)
+  const flowed = flow === undefined ? finished : finished.map((node) => flowing(node, edges, flow))
+  const order = dice.some(flowed, flowed.length)
   return { nodes: order, edges: dice.some(edges, edges.length), settings: settingsFor(dice) }
 }
 

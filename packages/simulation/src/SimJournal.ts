@@ -16,6 +16,7 @@ import type { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { NodeError } from "@millrace/core/engine/CurrentNode"
 import { Cause, Effect, Exit } from "effect"
 import { type Behavior, behaviorOf, type Mood } from "./SimBehavior.ts"
+import { mapTexts, spoken } from "./SimFlow.ts"
 import { instantTypes, type Stage, typeOf } from "./SimNodes.ts"
 import type { Machine, Time } from "./SimTime.ts"
 
@@ -234,7 +235,9 @@ export class Journal {
             Effect.sync(() => void (call.charged = (call.charged ?? 0) + fromNumber(credits))),
           )
     const work = Effect.gen({ self: this }, function* () {
-      for (let line = 1; line <= behavior.lines; line++) yield* Effect.logInfo(lineOf(call, line))
+      for (let line = 1; line <= behavior.lines; line++) {
+        yield* Effect.logInfo(spoken(lineOf(call, line), call.inputs))
+      }
       yield* charge(behavior.chargedBefore)
       if (behavior.millis > 0) yield* Effect.sleep(behavior.millis)
       yield* charge(behavior.chargedAfter)
@@ -282,13 +285,13 @@ const endOf = (
   const { behavior } = call
   switch (behavior.end) {
     case "return":
-      return Effect.succeed(behavior.output)
+      return Effect.succeed(mapTexts(behavior.output, (text) => spoken(text, call.inputs)))
     case "garbage":
       return Effect.succeed({ nowhere: 1 })
     case "hang":
       return Effect.never
     case "die":
-      return Effect.die(new Error(messageOf(call)))
+      return Effect.die(new Error(spoken(messageOf(call), call.inputs)))
     case "suspend":
       return Effect.suspend(() => {
         const until = call.machine.now + behavior.suspendMillis
@@ -299,7 +302,7 @@ const endOf = (
       })
     case "fail": {
       const { retryAfterMillis, retryable } = behavior
-      const message = messageOf(call)
+      const message = spoken(messageOf(call), call.inputs)
       return Effect.fail(
         new NodeError({
           message,

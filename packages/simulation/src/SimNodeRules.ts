@@ -7,11 +7,12 @@
 import { toNumber } from "@millrace/core/domain/Credits"
 import type { ActiveNode, NodeRun } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
+import { mapTexts, recorded, withoutToken } from "./SimFlow.ts"
 import type { Call } from "./SimJournal.ts"
 import { lineOf, messageOf, stageOf } from "./SimJournal.ts"
 import { isOver, type Place } from "./SimReference.ts"
 import type { Bench, Turned } from "./SimWatched.ts"
-import { isSame, rowsOf, shown } from "./SimWatched.ts"
+import { isSaid, isSame, rowsOf, shown } from "./SimWatched.ts"
 
 /** How an attempt may have ended. */
 type Ending =
@@ -57,10 +58,11 @@ const ownEnding = (call: Call): Ending => {
       return { _tag: "Suspended", call }
     case "fail": {
       const { retryAfterMillis, retryable } = behavior
-      return failed(call, messageOf(call), endedLocally, { retryAfterMillis, retryable })
+      const message = recorded(messageOf(call), call.inputs)
+      return failed(call, message, endedLocally, { retryAfterMillis, retryable })
     }
     case "die":
-      return failed(call, messageOf(call), endedLocally, {})
+      return failed(call, recorded(messageOf(call), call.inputs), endedLocally, {})
     case "garbage": {
       const message = 'the handler returned output "nowhere"'
       return failed(call, message, endedLocally, { isBeginning: true, retryable: false })
@@ -148,7 +150,9 @@ const checkCredits = (ending: Ending, row: NodeRun, earlier: NodeRun | undefined
 
 const checkLogs = (ending: Ending, row: NodeRun, earlier: NodeRun | undefined): Clause => {
   const { call } = ending
-  const own = Array.from({ length: call?.behavior.lines ?? 0 }, (_, at) => lineOf(call!, at + 1))
+  const own = Array.from({ length: call?.behavior.lines ?? 0 }, (_, at) =>
+    recorded(lineOf(call!, at + 1), call!.inputs),
+  )
   const logs = row.logs ?? []
   const before = earlier?.logs ?? []
   const lines = logs.slice(before.length).map(({ message }) => message)
@@ -287,11 +291,14 @@ const checkEnding = (
   const time = checkTime(bench, turned, ending, row)
   switch (ending._tag) {
     case "Returned": {
-      const { output } = ending.call.behavior
+      const { behavior, inputs } = ending.call
+      const output = mapTexts(behavior.output, (text) => recorded(text, inputs))
+      const [got, had] = [inputs, row.input ?? {}].map(withoutToken)
       return all(
         expect("it", row.status, "COMPLETED"),
         expect("its output", row.output, output),
         expect("its error", row.error, null),
+        isSaid(got, had) ? undefined : `its handler got ${shown(got)}`,
         time,
         common,
       )

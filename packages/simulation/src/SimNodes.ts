@@ -116,6 +116,13 @@ export const types: ReadonlyArray<Executable<Stage>> = [
     timeoutMillis: 20_000,
     run: play,
   }),
+  define({
+    key: "use",
+    inputs: { input: optional, token: Schema.optionalKey(Schema.String) },
+    secrets: ["token"],
+    outputs,
+    run: play,
+  }),
   define({ key: "rare", inputs: { input: optional }, outputs, run: play }),
 ]
 

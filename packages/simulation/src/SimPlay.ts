@@ -277,8 +277,9 @@ class Play {
   /** Whoever waits for the end of a run is told what is stored. */
   #awaitEnd(server: Server, account: AccountId, id: RunId): void {
     const { world } = this
-    const told = (record: RunRecord) =>
+    const told = (bare: RunRecord) =>
       Effect.sync(() => {
+        const record = world.witness.whole(bare)
         world.say(() => `wait ${id}: ${record.run.status}`)
         const stored = world.witness.recordOf(record.run)
         const right = stored !== undefined && isTerminal(stored.run.status)

@@ -10,6 +10,7 @@ import type { InputPort, NodeType } from "@millrace/core/domain/NodeType"
 import type { Definition, InputOverrides, NodeRun } from "@millrace/core/domain/Run"
 import type { Edge, Node, NodeSettings } from "@millrace/core/domain/Workflow"
 import { settingsOf } from "@millrace/core/domain/Workflow"
+import { valueOfText } from "./SimFlow.ts"
 import { typeOf } from "./SimNodes.ts"
 
 /** What is on record of the nodes of a run, by node id. */
@@ -91,8 +92,11 @@ export class Reference {
   readonly places: ReadonlyArray<Place>
   readonly ordinals: ReadonlyMap<string, number>
 
-  constructor(definition: Definition, overrides: InputOverrides) {
+  readonly #values: JsonObject
+
+  constructor(definition: Definition, overrides: InputOverrides, values: JsonObject) {
     this.definition = definition
+    this.#values = values
     const { edges, nodes } = definition
     this.ordinals = new Map(nodes.map(({ id }, ordinal) => [id, ordinal]))
     this.places = nodes.map((node) => {
@@ -146,7 +150,7 @@ export class Reference {
       const isLost = drawn.length > 0 && !drawn.some((edge) => live.includes(edge))
       if (required && isLost && !has(overrides, name)) return skip
     }
-    const bound = bind(place, live, rows)
+    const bound = bind(place, live, rows, this.#values)
     if (!settings.disabled) {
       return bound === undefined ? { _tag: "Conflict" } : { _tag: "Run", inputs: bound }
     }
@@ -192,6 +196,7 @@ const bind = (
   { inputs, overrides, settings }: Place,
   live: ReadonlyArray<Edge>,
   rows: Rows,
+  runValues: JsonObject,
 ): JsonObject | undefined => {
   const bound: Record<string, Json> = {}
   for (const { multiple, name } of inputs) {
@@ -202,7 +207,10 @@ const bind = (
     else if (multiple && values.length > 0) bound[name] = values
     else if (values.length > 1) return undefined
     else if (values.length === 1) bound[name] = values[0]!
-    else if (has(settings.inputs, name)) bound[name] = settings.inputs[name]!
+    else if (has(settings.inputs, name)) {
+      const value = valueOfText(settings.inputs[name]!, rows, runValues)
+      if (value !== undefined) bound[name] = value
+    }
   }
   return bound
 }

@@ -12,6 +12,7 @@ import type { Node } from "@millrace/core/domain/Workflow"
 import type * as Dice from "./ModelDice.ts"
 import { diceFor, messageNames, type Mood } from "./SimBehavior.ts"
 import { type Drawing, drawingOf } from "./SimDrawing.ts"
+import { largeBytes } from "./SimFlow.ts"
 
 /** How many servers there are. */
 export const serverCount = 3
@@ -59,7 +60,7 @@ export type Action =
   | {
       /** Hits a server in the middle of its so-manieth operation of a kind. */
       readonly _tag: "Strike"
-      readonly operation: (typeof strikable)[number] | "send" | "inboxes"
+      readonly operation: (typeof strikable)[number] | "send" | "inboxes" | "put"
       readonly count: number
       readonly place: "arriving" | "landed"
       readonly blow:
@@ -101,6 +102,7 @@ export interface Setup {
   readonly claimLimit: number
   readonly nodesAtOnce: number
   readonly nodesPerStep: number
+  readonly largeValueBytes: number
   readonly attemptsPerRun: number
   readonly runsAtOnce: number
   readonly runsPerAccount: number
@@ -141,6 +143,7 @@ const setupOf = (dice: Dice.Dice, isCalm: boolean): Setup => {
     claimLimit: dice.of([1, 2, 100]),
     nodesAtOnce: dice.of([1, 2, 3, 10]),
     nodesPerStep: dice.of([1, 2, 3, 1_000, 1_000]),
+    largeValueBytes: largeBytes,
     attemptsPerRun: dice.chance(10) ? 4 : 1_000,
     runsAtOnce: dice.chance(20) ? 1 : 100,
     runsPerAccount: dice.chance(10) ? 1 + dice.below(2) : Infinity,
@@ -163,6 +166,7 @@ const moodOf = (dice: Dice.Dice): Mood => ({
   slow: dice.of([0, 10, 30]),
   isLong: dice.chance(5),
   listen: 0,
+  large: 0,
 })
 
 /** In half of the stories nodes wait for messages, too. */
@@ -197,6 +201,8 @@ const overridesOf = (dice: Dice.Dice, { nodes }: Drawing): InputOverrides => {
   return node.type === "all" || node.type === "request" ? {} : { [node.id]: value }
 }
 
+const hasExpressions = ({ nodes }: Drawing): boolean => JSON.stringify(nodes).includes("{{ ")
+
 const startOf = (
   dice: Dice.Dice,
   workflows: ReadonlyArray<Drawing>,
@@ -204,7 +210,9 @@ const startOf = (
   run: number,
 ): StartAction => {
   const drawing = workflows[workflow]!
-  const single = run > 0 && dice.chance(15) ? dice.of(drawing.nodes) : undefined
+  const chosen = run > 0 && dice.chance(15) ? dice.of(drawing.nodes) : undefined
+  // What an expression names of a node before it is not there when its node runs alone.
+  const single = hasExpressions(drawing) ? undefined : chosen
   const replaced = dice.chance(10) ? dice.of(drawing.nodes) : undefined
   return {
     _tag: "Start",
@@ -319,6 +327,16 @@ const messagesOf = (
   return [...sends, ...races, ...aims]
 }
 
+/** Servers end just before and after they store a large value. */
+const valueStrikes = (dice: Dice.Dice): ReadonlyArray<Action> =>
+  Array.from({ length: dice.below(3) }, () => ({
+    _tag: "Strike",
+    operation: "put",
+    count: 1 + dice.below(6),
+    place: dice.of(["arriving", "landed"] as const),
+    blow: blowOf(dice),
+  }))
+
 const skewOf = (dice: Dice.Dice): Action => {
   const clock = dice.below(serverCount + 1)
   const millis = dice.of([-hour, -20_000, 20_000, hour])
@@ -336,7 +354,9 @@ export const scenarioOf = (seed: number): Scenario => {
   const dice = diceFor(seed, "scenario")
   const isCalm = dice.chance(10)
   const setup = setupOf(dice, isCalm)
-  const workflows = Array.from({ length: 1 + dice.below(2) }, () => drawingOf(dice))
+  const flow = diceFor(seed, "flow")
+  const flows = flow.chance(40) ? flow : undefined
+  const workflows = Array.from({ length: 1 + dice.below(2) }, () => drawingOf(dice, flows))
   const runs = 1 + dice.below(4)
   const starts = Array.from({ length: runs }, (_, run) =>
     startOf(dice, workflows, dice.below(workflows.length), run),
@@ -347,14 +367,21 @@ export const scenarioOf = (seed: number): Scenario => {
         setup.offsets.some((offset) => offset !== 0) ? [skewOf(dice)] : [],
       )
   const talk = diceFor(seed, "messages")
-  const mood = listening(moodOf(dice), talk)
+  const usual = listening(moodOf(dice), talk)
+  const mood = flows === undefined ? usual : { ...usual, large: flows.of([0, 20, 60]) }
   const messages = mood.listen === 0 ? [] : messagesOf(talk, starts, isCalm)
   return {
     seed,
     setup,
     mood,
     workflows,
-    actions: [...starts, ...editOf(seed, workflows, runs), ...faults, ...messages],
+    actions: [
+      ...starts,
+      ...editOf(seed, workflows, runs),
+      ...faults,
+      ...messages,
+      ...(flows === undefined || isCalm ? [] : valueStrikes(flows)),
+    ],
     guilty: guiltyOf(seed, runs),
     healedAt: spread + 5_000,
   }

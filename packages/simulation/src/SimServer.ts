@@ -4,16 +4,20 @@
  * Leaves out: keys, which no run depends on, and the editing of workflows, which the play does.
  */
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
-import { withoutWebhooks } from "@millrace/core/engine/Engine"
+import { CurrentSecrets } from "@millrace/core/engine/CurrentSecrets"
+import { layerValueSource, withoutWebhooks } from "@millrace/core/engine/Engine"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { Ids } from "@millrace/core/engine/Ids"
+import { LargeValues } from "@millrace/core/engine/LargeValues"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { Runs } from "@millrace/core/engine/Runs"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
+import { CurrentEvaluator } from "@millrace/core/ports/Evaluator"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StoreManifest } from "@millrace/core/ports/StoreManifest"
+import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import {
   Clock,
@@ -28,6 +32,7 @@ import {
   Scope,
 } from "effect"
 import type { Dice } from "./ModelDice.ts"
+import { evaluator, secrets } from "./SimFlow.ts"
 import type { Journal } from "./SimJournal.ts"
 import { rareTypes, Stage, types } from "./SimNodes.ts"
 import type { Setup } from "./SimScenario.ts"
@@ -58,10 +63,19 @@ const clockOn = (machine: Machine) =>
     Effect.map(StoreClock, ({ clock }) => (machine.engineClock = clock)),
   )
 
+/** What flows between nodes: no threads, so that the simulation decides what comes next. */
+const flowLayer = Layer.mergeAll(
+  Layer.succeed(CurrentSecrets, secrets),
+  Layer.succeed(CurrentEvaluator, evaluator),
+  layerValueSource,
+)
+
 const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
   Runs.layer.pipe(
     Layer.provide(withoutWebhooks()),
     Layer.provideMerge(Runner.layer),
+    Layer.provide(flowLayer),
+    Layer.provide(LargeValues.layer),
     Layer.provide(GraphCache.layer),
     Layer.provide(clockOn(machine)),
     Layer.provide(StoreClock.layer),
@@ -70,7 +84,8 @@ const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
       Layer.mergeAll(
         Layer.succeed(RunStore, wire.runsOf(machine)),
         Layer.succeed(WorkflowStore, wire.workflowsOf(machine)),
-        Layer.succeed(StoreManifest, { name: "simulation", ports: [] }),
+        Layer.succeed(ValueStore, wire.valuesOf(machine)),
+        Layer.succeed(StoreManifest, { name: "simulation", ports: ["values"] }),
         Layer.succeed(Ids, ids),
         Layer.succeed(Stage, journal.stageOn(machine)),
       ),
@@ -79,6 +94,7 @@ const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
 
 const limitsOf = ({ attemptsPerRun, nodesAtOnce, nodesPerStep, ...setup }: Setup) => ({
   ...defaultLimits,
+  largeValueBytes: setup.largeValueBytes,
   attemptsPerRun,
   nodesAtOnce,
   nodesPerStep,

@@ -90,7 +90,7 @@ export class Watched {
 
   constructor(record: RunRecord) {
     this.record = record
-    this.reference = new Reference(record.definition, record.run.inputOverrides)
+    this.reference = new Reference(record.definition, record.run.inputOverrides, record.run.values)
   }
 
   /** The message that an attempt in progress has taken. */

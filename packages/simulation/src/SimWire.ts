@@ -10,6 +10,7 @@ import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
+import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Clock, Effect, Exit } from "effect"
 import type { Dice } from "./ModelDice.ts"
@@ -26,6 +27,7 @@ export interface WireOptions {
   readonly storeClock: Clock.Clock
   readonly runs: RunStore["Service"]
   readonly workflows: WorkflowStore["Service"]
+  readonly values: ValueStore["Service"]
   /** False once nothing goes wrong any more. */
   readonly isHarsh: () => boolean
   /** Whether the store is away for a server, and on which way. */
@@ -147,6 +149,36 @@ export class Wire {
     return WorkflowStore.of({
       ...workflows,
       find: (account, id) => this.#send(machine, { _tag: "Read" }, workflows.find(account, id)),
+    })
+  }
+
+  /**
+   * The store of large values as one machine sees it. It answers at once and does not fail, so that
+   * an attempt ends when its handler does; but its server may be struck at that.
+   */
+  valuesOf(machine: Machine): ValueStore["Service"] {
+    const { say, storeClock, strike, values, witness } = this.#options
+    const at = <A>(effect: Effect.Effect<A, StorageError>) =>
+      Effect.suspend(() =>
+        machine.isAlive ? Effect.provideService(effect, Clock.Clock, storeClock) : Effect.never,
+      )
+    return ValueStore.of({
+      put: (key, bytes) =>
+        Effect.suspend(() => {
+          if (!machine.isAlive) return Effect.never
+          strike(machine, "put", "arriving", undefined)
+          if (!machine.isAlive) return Effect.never
+          say(() => `${machine.name} puts ${key.runId}/${key.id}`)
+          witness.checkSecrets(new TextDecoder().decode(bytes), `the value ${key.id}`)
+          const exit = Effect.runSyncExit(
+            Effect.provideService(values.put(key, bytes), Clock.Clock, storeClock),
+          )
+          strike(machine, "put", "landed", undefined)
+          return machine.isAlive ? exit : Effect.never
+        }),
+      read: (key) => at(values.read(key)),
+      remove: (keys) => at(values.remove(keys)),
+      list: (after, limit) => at(values.list(after, limit)),
     })
   }
 

@@ -6,21 +6,22 @@ import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal, notStarted } from "@millrace/core/domain/Run"
 import type { NewMessage } from "@millrace/core/domain/Message"
-import type {
-  ClaimRequest,
-  Expected,
-  InboxRequest,
-  RunCommit,
-  RunStore,
-} from "@millrace/core/ports/RunStore"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import type { ClaimRequest, Expected, InboxRequest, RunCommit } from "@millrace/core/ports/RunStore"
+import { namedBy } from "@millrace/core/domain/LargeValue"
+import { Ids } from "@millrace/core/engine/Ids"
+import { LargeValues } from "@millrace/core/engine/LargeValues"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
+import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { Cause, Clock, Effect, Exit, Option } from "effect"
+import { hydrated, secretValue } from "./SimFlow.ts"
 import { checkComputed, computedOf } from "./SimComputedRules.ts"
 import { checkStart } from "./SimStartRules.ts"
 import { checkEnd, checkEvents } from "./SimEndRules.ts"
 import { answerOf, checkInbox, checkMessages } from "./SimMessageRules.ts"
 import { checkNodes } from "./SimNodeRules.ts"
 import { checkPaid, checkTaken, lossesWith } from "./SimQuarantineRules.ts"
-import type { Machine } from "./SimTime.ts"
+import { type Machine, wallClock } from "./SimTime.ts"
 import {
   checkCounts,
   checkIdentity,
@@ -59,6 +60,9 @@ const beforeFirstCommit = ({ definition, run }: RunRecord): RunRecord => ({
   },
 })
 
+/** So late, no value is too young to be swept. */
+const centuryMillis = 3_155_760_000_000
+
 /** What changes when a run changes hands. */
 type Hands = Pick<Run, "owner" | "fence" | "losses" | "dueAt" | "messages">
 
@@ -74,9 +78,16 @@ export class Witness {
   readonly #names = new Set<string>()
   readonly #decided = new WeakMap<RunCommit, number>()
 
-  constructor(bench: Bench, store: RunStore["Service"], storeClock: Clock.Clock) {
+  readonly #values: ValueStore["Service"]
+
+  constructor(
+    bench: Bench,
+    stores: { readonly runs: RunStore["Service"]; readonly values: ValueStore["Service"] },
+    storeClock: Clock.Clock,
+  ) {
     this.#bench = bench
-    this.#store = store
+    this.#store = stores.runs
+    this.#values = stores.values
     this.#storeClock = storeClock
   }
 
@@ -139,7 +150,46 @@ export class Witness {
 
   /** Reads a run anew. */
   recordOf({ accountId, id }: Pick<Run, "accountId" | "id">): RunRecord | undefined {
-    return Option.getOrUndefined(Effect.runSync(this.#store.find(accountId, id)))
+    const found = Option.getOrUndefined(Effect.runSync(this.#store.find(accountId, id)))
+    return found === undefined ? undefined : this.whole(found)
+  }
+
+  /** A record with its large values, which must be there. */
+  whole(stored: RunRecord): RunRecord {
+    const { gone, record } = hydrated(stored, this.#values)
+    if (gone.length > 0) {
+      const what = `${stored.run.id}: ${gone.join(", ")}`
+      this.#bench.report("a value that a run names is there", what)
+    }
+    return record
+  }
+
+  /** No record has a secret. */
+  checkSecrets(text: string, where: string): void {
+    if (text.includes(secretValue)) this.#bench.report("no record has a secret", where)
+  }
+
+  /** Once everything has ended and was swept, there are only values that runs name. */
+  #checkValues(): void {
+    const values = this.#values
+    const late = wallClock(this.#bench.time, () => centuryMillis)
+    const swept = LargeValues.use(({ sweep }) => sweep).pipe(
+      Effect.provide(LargeValues.layer),
+      Effect.provideService(RunStore, this.#store),
+      Effect.provideService(ValueStore, values),
+      Effect.provideService(StoreManifest, { name: "simulation", ports: ["values"] }),
+      Effect.provide(Ids.layerSequential),
+      Effect.provideService(Clock.Clock, late),
+    )
+    Effect.runSync(swept)
+    const named = new Set<string>()
+    for (const { record } of this.runs.values()) {
+      for (const { id } of namedBy(record)) named.add(id)
+    }
+    for (const { id } of Effect.runSync(values.list(undefined, 10_000))) {
+      if (!named.delete(id)) this.#bench.report("what nothing names is swept", id)
+    }
+    for (const id of named) this.#bench.report("a value that a run names is there", id)
   }
 
   /** True when no run is left open. */
@@ -149,6 +199,7 @@ export class Witness {
 
   /** What nobody wrote has not changed. */
   checkAll(): void {
+    this.#checkValues()
     this.#handOver((run) => run)
   }
 
@@ -158,6 +209,7 @@ export class Witness {
     act: () => Exit.Exit<A, E>,
   ): Exit.Exit<A, E> {
     const { id } = commit.run
+    this.checkSecrets(JSON.stringify(commit), id)
     const before = this.recordOf(commit.run)
     const exit = act()
     const after = this.recordOf(commit.run)

@@ -8,6 +8,7 @@ import type { NewMessage } from "@millrace/core/domain/Message"
 import type { Ids } from "@millrace/core/engine/Ids"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Clock, Context, Effect, Layer, Scope } from "effect"
 import type { Dice } from "./ModelDice.ts"
@@ -24,7 +25,7 @@ import { Wire } from "./SimWire.ts"
 import { Witness } from "./SimWitness.ts"
 
 /** The stores that a simulation needs. They answer at once and follow Effect's clock. */
-export type SimStores = Layer.Layer<RunStore | WorkflowStore | LedgerStore>
+export type SimStores = Layer.Layer<RunStore | WorkflowStore | LedgerStore | ValueStore>
 
 /** Something that must always hold, and did not. */
 export interface Violation {
@@ -123,7 +124,8 @@ export class World {
     }
     const storeClock = wallClock(this.time, () => this.offsets[serverCount]!)
     this.#storeClock = storeClock
-    this.witness = new Witness(bench, this.runs, storeClock)
+    const values = Context.get(stores, ValueStore)
+    this.witness = new Witness(bench, { runs: this.runs, values }, storeClock)
     this.#wire = new Wire({
       time: this.time,
       dice: this.#dice,
@@ -132,6 +134,7 @@ export class World {
       storeClock,
       runs: this.runs,
       workflows,
+      values,
       isHarsh: () => this.isHarsh,
       outageOf: (machine) => this.#outageOf(machine),
       strike: (machine, operation, place, run) => this.#strike(machine, operation, place, run),

@@ -58,7 +58,9 @@ export type Stores =
   | StoreManifest
 
 const layerSecretSource = Layer.effect(CurrentSecrets, Secrets)
-const layerValueSource = Layer.effect(
+
+/** Runs keep their large values where {@link LargeValues} says. */
+export const layerValueSource: Layer.Layer<never, never, LargeValues> = Layer.effect(
   CurrentValues,
   Effect.map(LargeValues, ({ source }) => source),
 )

@@ -48,6 +48,7 @@ const advance = (run: Run, next: Run, clearsLosses: boolean): Run => ({
   finishedAt: next.finishedAt,
   error: next.error,
   output: next.output,
+  largeValues: next.largeValues,
   heldCredits: next.heldCredits,
   actualCredits: next.actualCredits,
   nodeRunCount: next.nodeRunCount,

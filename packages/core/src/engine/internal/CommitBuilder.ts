@@ -45,9 +45,11 @@ const withoutLargeValues = (row: NodeRow): NodeRow => {
   return placed.length === 0 ? row : { ...row, ...ports, largeValues: placed }
 }
 
+const noLarge = { hasLarge: false }
+
 /** Gathers one commit of a run on top of its last committed row. */
 export class CommitBuilder {
-  readonly #hasLarge: boolean
+  readonly #state: { readonly hasLarge: boolean }
   readonly #before: Run
   #now: Timestamp
   readonly #rows: Array<NodeRun> = []
@@ -60,9 +62,9 @@ export class CommitBuilder {
   readonly #run: { -readonly [K in keyof Run]: Run[K] }
   #extra: MicroCredits = 0
 
-  /** `hasLarge`: rows may have large values. */
-  constructor(run: Run, now: Timestamp, hasLarge = false) {
-    this.#hasLarge = hasLarge
+  /** `state` says whether rows may have large values: a node that a step computes may have one. */
+  constructor(run: Run, now: Timestamp, state: { readonly hasLarge: boolean } = noLarge) {
+    this.#state = state
     this.#before = run
     this.#run = { ...run, revision: run.revision + 1 }
     this.#now = now
@@ -90,7 +92,7 @@ export class CommitBuilder {
       sequence: null,
       startedAt: null,
       finishedAt: null,
-      ...(this.#hasLarge ? withoutLargeValues(row) : row),
+      ...(this.#state.hasLarge ? withoutLargeValues(row) : row),
     })
   }
 
@@ -148,7 +150,7 @@ export class CommitBuilder {
 
   /** A copy that can be changed independently. */
   fork(): CommitBuilder {
-    const other = new CommitBuilder(this.#before, this.#now, this.#hasLarge)
+    const other = new CommitBuilder(this.#before, this.#now, this.#state)
     Object.assign(other.#run, this.#run)
     other.#rows.push(...this.#rows)
     other.#rewritten.push(...this.#rewritten)
@@ -196,7 +198,7 @@ export class CommitBuilder {
     counts: { readonly completed: number; readonly failed: number },
   ): void {
     const placed: Array<PlacedValue> = []
-    this.#run.output = this.#hasLarge ? withoutLarge(output, "/output", placed) : output
+    this.#run.output = this.#state.hasLarge ? withoutLarge(output, "/output", placed) : output
     if (placed.length > 0) this.#run.largeValues = placed
     Object.assign(this.#run, { status, error, finishedAt: this.#now, dueAt: null })
     const type = endEvents[status]

@@ -77,6 +77,8 @@ export class RunValues {
     const { largeValueBytes, valueBytes } = this.#limits
     const large = new Map<string, LargeValue | NewValue>()
     for (const [port, json] of entries) {
+      // What stands for stored values is no value itself.
+      if (largeIn(json).length > 0) continue
       const known = this.knownAs(json)
       if (known !== undefined) large.set(port, known)
       else if (isLongerThan(json, largeValueBytes / mostBytesPerCharacter)) {

@@ -385,7 +385,7 @@ export const decideStep = (
   at: Timestamp,
   options: StepOptions,
 ): Step => {
-  const change = new CommitBuilder(progress.run, at, progress.hasLarge)
+  const change = new CommitBuilder(progress.run, at, progress)
   if (progress.run.status === "QUEUED") change.begin()
   let expired = false
   for (const signal of signals) {
