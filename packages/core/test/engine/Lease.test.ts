@@ -78,7 +78,7 @@ describe("Runner's lease", () => {
 
   it.effect("is renewed again within a tenth of its time after a heartbeat that failed", () =>
     Effect.gen(function* () {
-      const { beats, server, state } = yield* scene
+      const { beats, gates, id, runs, server, state } = yield* scene
       yield* TestClock.adjust("1 minute")
       state.isAway = true
       yield* TestClock.adjust("7500 millis")
@@ -86,6 +86,8 @@ describe("Runner's lease", () => {
       const before = beats.length
       yield* TestClock.adjust("3 seconds")
       assert.strictEqual(beats.length, before + 1)
+      yield* gates.open("n")
+      yield* runs.wait(account, id)
       yield* server.stop
     }).pipe(Effect.provide(shared())),
   )
