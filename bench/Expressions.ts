@@ -1,5 +1,5 @@
-// What expressions cost: plain paths, JavaScript, code, and a start of a workflow that has many; and
-// what those of one account cost another account.
+// What expressions cost: plain paths, JavaScript, code, and a start of a workflow that has many.
+// Also what those of one account cost another account.
 import type { Json } from "@millrace/core/domain/Json"
 import { createEngine } from "millrace"
 import { measureOther } from "./OtherTenant.ts"

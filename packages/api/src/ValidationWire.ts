@@ -6,24 +6,26 @@
 import { MicroCredits } from "@millrace/core/domain/Credits"
 import { Json } from "@millrace/core/domain/Json"
 import { problemsListed } from "@millrace/core/domain/Limits"
-import { DrawnEdge, Node } from "@millrace/core/domain/Workflow"
+import { DrawnEdge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
 import { object, optional } from "./internal/Words.ts"
 import { InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { Problem, StartRun } from "./RunWire.ts"
 import { Identifier } from "./Text.ts"
+import { CreateWorkflow } from "./WorkflowWire.ts"
 
 /**
  * Body of a validation: the overrides of a start, and a draft to judge in place of what is stored.
- * A start's other fields are ignored.
+ * The other fields of a start and of a workflow are ignored, so that either can be sent whole.
  */
 export const ValidateWorkflow = Schema.Struct({
   ...Struct.pick(StartRun.fields, ["values", "graphInputOverrides", "nodeOverrides"]),
   nodes: optional(Schema.Array(Node), "Nodes of a draft; absent: those that are stored."),
   edges: optional(Schema.Array(DrawnEdge), "Edges of a draft; absent: those that are stored."),
+  settings: optional(WorkflowSettings, "Settings of a draft."),
 }).annotate({
   identifier: "ValidateWorkflow",
-  closed: [...Object.keys(StartRun.fields), "nodes", "edges"],
+  closed: Object.keys({ ...StartRun.fields, ...CreateWorkflow.fields }),
 })
 export type ValidateWorkflow = typeof ValidateWorkflow.Type
 

@@ -50,12 +50,15 @@ export class ApiClient {
 
   /**
    * Asks for a run until it is as wanted: often at first, then ever less, because a key may ask
-   * only so often.
+   * only so often. A server that is too busy to answer in time says 503, and is asked again.
    */
   async runWhen(id: string, wanted: (run: RunView) => boolean): Promise<RunView> {
     for (let pause = 50; pause < 8_000; pause *= 1.2) {
-      const run = await this.call<RunView>("GET", `/runs/${id}`)
-      if (wanted(run)) return run
+      const run = await this.call<RunView>("GET", `/runs/${id}`).catch((error: Error) => {
+        if (!error.message.includes(": 503 ")) throw error
+        return undefined
+      })
+      if (run !== undefined && wanted(run)) return run
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
     throw new Error(`Run ${id} did not become as expected`)

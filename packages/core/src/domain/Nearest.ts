@@ -65,6 +65,13 @@ export const suggestion = (name: string, known: ReadonlyArray<string>): string |
     ? undefined
     : closest(name, known, ({ length }) => Math.max(1, Math.floor(length / 3)))
 
+/** What to say of an unknown name: the nearest known one, or all of them where none is near. */
+export const hintOf = (name: string, known: Iterable<string>): string => {
+  const names = [...known]
+  const near = suggestion(name, names)
+  return near === undefined ? `it has ${listed(names)}` : `did you mean ${quoted(near)}?`
+}
+
 /** Unknown fields of one object that are named; the rest would not be read. */
 const shownFields = 20
 

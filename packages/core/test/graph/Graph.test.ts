@@ -84,6 +84,21 @@ describe("Graph.compile: what a start rejects", () => {
     ])
   })
 
+  it("suggests the nearest name for an input, an output and a mode", () => {
+    const nodes = [
+      node("a", "branch", { input: 1, inpt: 1 }),
+      node("b", "pair", { left: 1, mode: "x" }),
+      node("c", "model", {}, { mode: "smal" }),
+    ]
+    expect(messages(problemsIn(nodes, edges("a.tru -> b.rigt", "a.true -> b.right")))).toEqual([
+      'Node "a": has no input "inpt"; did you mean "input"?',
+      'Node "b": has no input "mode"; this key of its data stands beside "inputs"',
+      'Node "c": unknown mode "smal" of type "model"; did you mean "small"?',
+      'Edge "e1": node "a" (type branch) has no output "tru"; did you mean "true"?',
+      'Edge "e1": node "b" (type pair) has no input "rigt"; did you mean "right"?',
+    ])
+  })
+
   it("gives every node an error output, also a type that declares its own", () => {
     const nodes = [node("a", "source"), node("s", "sum", { text: "" }), node("b", "lenient")]
     expect(problemsIn(nodes, edges("a.error -> b", "s.error -> b"))).toEqual([])

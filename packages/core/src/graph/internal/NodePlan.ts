@@ -9,10 +9,11 @@ import type { LiteralScript, NodeType, NodeTypeLookup, Ports } from "../../domai
 import { defaultInput, defaultOutput, errorOutput } from "../../domain/NodeType.ts"
 import type { NodePolicy } from "../../domain/NodePolicy.ts"
 import { readPolicy } from "../../domain/NodePolicy.ts"
-import { listed, plain, quoted } from "../../domain/Quote.ts"
+import { hintOf } from "../../domain/Nearest.ts"
+import { plain, quoted } from "../../domain/Quote.ts"
 import type { InputOverrides } from "../../domain/Run.ts"
 import type { Node, NodeSettings } from "../../domain/Workflow.ts"
-import { settingsOf } from "../../domain/Workflow.ts"
+import { dataKeys, settingsOf } from "../../domain/Workflow.ts"
 import { lastingClauses, type Literal, type NodeLiterals, readLiteral } from "./Literal.ts"
 import { type Problem, problemOfNode } from "./Problem.ts"
 
@@ -184,8 +185,7 @@ const policyOf = (
   for (const reason of read.problems) problems.push(problemOfNode(node.id, reason))
   for (const port of Object.keys(read.policy.fallback ?? {})) {
     if (port === errorOutput || outputs.has(port)) continue
-    const known = listed(outputs.keys())
-    const reason = `default: has no output ${quoted(port)}; it has ${known}`
+    const reason = `default: has no output ${quoted(port)}; ${hintOf(port, outputs.keys())}`
     problems.push(problemOfNode(node.id, reason, { port }))
   }
   return read.policy
@@ -209,7 +209,7 @@ const typeOf = (
     refuse(`unknown version ${version} of type ${key}; it has ${type.version}`)
   }
   if (mode !== undefined && !type.modes.includes(mode)) {
-    refuse(`unknown mode ${quoted(mode)} of type ${key}; it has ${listed(type.modes)}`)
+    refuse(`unknown mode ${quoted(mode)} of type ${key}; ${hintOf(mode, type.modes)}`)
     return undefined
   }
   return type
@@ -240,7 +240,10 @@ const addProblemsOfValues = (
   for (const [name, value] of Object.entries(values)) {
     const port = inputs.get(name)
     if (port === undefined) {
-      problems.push(problemOfNode(nodeId, unknownInput(name, inputs), { port: name }))
+      const reason = (dataKeys as ReadonlyArray<string>).includes(name)
+        ? `has no input ${quoted(name)}; this key of its data stands beside "inputs"`
+        : unknownInput(name, inputs)
+      problems.push(problemOfNode(nodeId, reason, { port: name }))
       unfit.add(name)
       continue
     }
@@ -256,7 +259,7 @@ const addProblemsOfValues = (
 }
 
 const unknownInput = (port: string, inputs: Ports["inputs"]): string =>
-  `has no input ${quoted(port)}; it has ${listed(inputs.keys())}`
+  `has no input ${quoted(port)}; ${hintOf(port, inputs.keys())}`
 
 /**
  * The problem of an edge that ends at an input which the node does not have; `undefined` when it
@@ -282,8 +285,8 @@ export const problemOfOutput = (
   edgeId: string,
 ): Problem | undefined => {
   if (name === errorOutput || outputs.has(name)) return undefined
-  const known = listed(new Set([...outputs.keys(), errorOutput]))
-  const message = `${endOf(edgeId, node)} has no output ${quoted(name)}; it has ${known}`
+  const hint = hintOf(name, new Set([...outputs.keys(), errorOutput]))
+  const message = `${endOf(edgeId, node)} has no output ${quoted(name)}; ${hint}`
   return { message, nodeId: node.id, edgeId, port: name }
 }
 

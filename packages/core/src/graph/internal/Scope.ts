@@ -10,8 +10,8 @@ import type { Json } from "../../domain/Json.ts"
 import { isJsonObject } from "../../domain/Json.ts"
 import { expressionsPerGraph, problemsShown } from "../../domain/Limits.ts"
 import { defaultInput, errorOutput } from "../../domain/NodeType.ts"
-import { suggestion } from "../../domain/Nearest.ts"
-import { bracketed, listed, quoted } from "../../domain/Quote.ts"
+import { hintOf, suggestion } from "../../domain/Nearest.ts"
+import { bracketed, quoted } from "../../domain/Quote.ts"
 import type { Node } from "../../domain/Workflow.ts"
 import { indexById } from "./Draft.ts"
 import type { Literal, Needs, Place, PlacedExpression } from "./Literal.ts"
@@ -70,11 +70,6 @@ const fieldsOf = (plans: ReadonlyArray<NodePlan | undefined>) => {
 }
 
 const keysOfRun: ReadonlySet<string> = new Set(["id", "startedAt"])
-
-const hintOf = (name: string, known: ReadonlyArray<string>): string => {
-  const near = suggestion(name, known)
-  return near === undefined ? `it has ${listed(known)}` : `did you mean ${quoted(near)}?`
-}
 
 export const surroundingsOf = (
   nodes: ReadonlyArray<Node>,
@@ -178,7 +173,7 @@ class Judge {
     const keys = key === undefined || isOwn ? undefined : this.#keysOf(reference)
     if (key === undefined || keys === undefined) return
     if (keys.known.has(key.name) || key.name in Object.prototype) return
-    const hint = this.#around.hints-- > 0 ? `; ${hintOf(key.name, [...keys.known])}` : ""
+    const hint = this.#around.hints-- > 0 ? `; ${hintOf(key.name, keys.known)}` : ""
     this.#refuse(port, what, place, key.at, `${keys.of} ${quoted(key.name)}${hint}`)
   }
 
