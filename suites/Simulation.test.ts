@@ -6,7 +6,7 @@ import { simulation } from "@millrace/simulation/SimSuite"
 import { Stores } from "@millrace/memory"
 
 simulation("the stores in memory", Stores.layer, {
-  seeds: 20_000,
+  seeds: 3_000,
   part: 0,
   parts: 2,
   timeoutMillis: 1_200_000,
