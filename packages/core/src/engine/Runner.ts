@@ -76,8 +76,14 @@ interface Lease {
   renewedAt: number
 }
 
-/** How often a runner asks what it owns while it executes nothing and its claims keep the lease. */
+/**
+ * How often a runner asks what it owns while it executes nothing and its claims keep the lease; or
+ * twice in a lease that is shorter.
+ */
 const restMillis = 7_500
+
+/** How long the answer that hands a run to this runner may be on its way. */
+const onItsWayMillis = 2_000
 
 /**
  * Renews the lease, and stops executing runs that the store says this runner does not own. A runner
@@ -93,9 +99,8 @@ const heartbeat = (
 ): Effect.Effect<void> => {
   let askedAt = monotonicMillis(clock)
   // Runs that this runner owns and does not execute, because the answer of a claim was lost or an
-  // execution broke off. A run found once may still be on its way; one found twice is given back.
-  let orphansBefore: ReadonlySet<RunId> = new Set()
-  let orphansAt = askedAt
+  // execution broke off, with the time at which each was found first. It may still be on its way.
+  let orphans: ReadonlyMap<RunId, number> = new Map()
 
   const beat = Effect.gen(function* () {
     // The answer does not have the runs that are launched meanwhile.
@@ -114,12 +119,10 @@ const heartbeat = (
       ({ run }) => Effect.provideService(tellLost(run), RunStore, store),
       { discard: true },
     )
-    if (at - orphansAt < Math.min(restMillis, leaseMillis)) return
-    orphansAt = at
     const idle = [...owned.keys()].filter((runId) => !scheduler.runs.has(runId))
-    const orphaned = idle.filter((runId) => orphansBefore.has(runId))
-    orphansBefore = new Set(idle)
-    if (orphaned.length > 0) yield* store.requeue(id, orphaned)
+    orphans = new Map(idle.map((runId) => [runId, orphans.get(runId) ?? at]))
+    const given = idle.filter((runId) => at - orphans.get(runId)! >= onItsWayMillis)
+    if (given.length > 0) yield* store.requeue(id, given)
   })
 
   const mayGoOn = () => monotonicMillis(clock) - lease.renewedAt < (leaseMillis * 2) / 3
@@ -136,9 +139,10 @@ const heartbeat = (
   )
   return Effect.suspend(() => {
     const now = monotonicMillis(clock)
-    const isKept = now - lease.renewedAt < leaseMillis / 4 && now - askedAt < restMillis
-    const isIdle = scheduler.runs.size === 0 && !scheduler.handlers.isBlamed
-    if (isKept && isIdle) return Effect.void
+    const isKept = now - lease.renewedAt < leaseMillis / 4
+    const isKnown = now - askedAt < Math.min(restMillis, leaseMillis / 2)
+    const isIdle = scheduler.runs.size + orphans.size === 0 && !scheduler.handlers.isBlamed
+    if (isKept && isKnown && isIdle) return Effect.void
     return beating
   })
 }

@@ -31,7 +31,7 @@ const scene = Effect.gen(function* () {
 })
 
 describe("a run that a process owns and does not execute", () => {
-  it.effect("is given back if that is so for a lease, not only for two heartbeats", () =>
+  it.effect("is given back if that is so for two seconds, not only for two heartbeats", () =>
     Effect.gen(function* () {
       const store = yield* RunStore
       const first = yield* boot()
@@ -48,9 +48,9 @@ describe("a run that a process owns and does not execute", () => {
         Effect.provideService(RunStore, { ...store, claim, requeue }),
       )
       yield* store.takeOver(account, id, Context.get(server.context, Runner).id)
-      yield* TestClock.adjust("7900 millis")
+      yield* TestClock.adjust("2900 millis")
       assert.deepStrictEqual(given, [])
-      yield* TestClock.adjust("1 second")
+      yield* TestClock.adjust("200 millis")
       assert.deepStrictEqual(given, [id])
       yield* server.stop
     }).pipe(
