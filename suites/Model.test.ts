@@ -12,11 +12,11 @@ import * as TestPostgres from "../packages/postgres/test/TestPostgres.ts"
 
 const timeoutMillis = 600_000
 
-modelOnTestClock("the stores in memory", Stores.layer, { seeds: 10_000, timeoutMillis })
+modelOnTestClock("the stores in memory", Stores.layer, { seeds: 5_000, timeoutMillis })
 
-modelOnRealClock("the stores on Postgres", TestPostgres.layerStores, { seeds: 200, timeoutMillis })
+modelOnRealClock("the stores on Postgres", TestPostgres.layerStores, { seeds: 120, timeoutMillis })
 
-deliveryModelOnTestClock("the stores in memory", Stores.layer, { seeds: 1_500, timeoutMillis })
+deliveryModelOnTestClock("the stores in memory", Stores.layer, { seeds: 1_000, timeoutMillis })
 
 deliveryModelOnRealClock("the stores on Postgres", TestPostgres.layerStores, {
   seeds: 40,
