@@ -8,8 +8,8 @@ import { listed, quoted } from "./Quote.ts"
 /** Characters of a name beyond which nothing is compared. */
 const longestGuessed = 64
 
-/** Known names with which one is compared; the others are never suggested. */
-const comparedNames = 1_000
+/** Pairs of letters that are compared for one name; known names beyond are never suggested. */
+const comparedLetters = 200_000
 
 /**
  * How many letters must be inserted, removed or changed to turn one word into the other. Above
@@ -45,9 +45,13 @@ const closest = (
   const start = name.slice(0, longestGuessed).toLowerCase()
   let least = Number.POSITIVE_INFINITY
   let found: string | undefined
-  for (const each of known.slice(0, comparedNames)) {
+  let left = comparedLetters
+  for (const each of known) {
+    const other = each.slice(0, longestGuessed).toLowerCase()
+    left -= (start.length + 1) * (other.length + 1)
+    if (left < 0) break
     const most = Math.min(mostOf(each), least - 1)
-    const far = distance(start, each.slice(0, longestGuessed).toLowerCase(), most)
+    const far = distance(start, other, most)
     if (far > most) continue
     least = far
     found = each

@@ -15,7 +15,7 @@ import type { Edge, Node } from "../domain/Workflow.ts"
 import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
 import type { NodePlan, PlanOptions, Wiring } from "./internal/NodePlan.ts"
-import { planOf, problemOfInput, problemOfOutput, scriptsOf } from "./internal/NodePlan.ts"
+import { addProblemOfInput, addProblemOfOutput, planOf, scriptsOf } from "./internal/NodePlan.ts"
 import { problemsOfScripts } from "./internal/ScriptNames.ts"
 import { secretsOf, type SecretReference } from "./internal/SecretNames.ts"
 import { type Problem, problemOfNode } from "./internal/Problem.ts"
@@ -199,12 +199,11 @@ const addProblemsOfPorts = (
   plans: ReadonlyArray<NodePlan | undefined>,
   problems: Array<Problem>,
 ): void => {
-  const add = (problem: Problem | undefined) => problem !== undefined && problems.push(problem)
   for (const [edge, id] of ids.entries()) {
     const source = plans[sources[edge]!]
     const target = plans[targets[edge]!]
-    if (source !== undefined) add(problemOfOutput(source, outputs[edge]!, id))
-    if (target !== undefined) add(problemOfInput(target, inputs[edge]!, id))
+    if (source !== undefined) addProblemOfOutput(source, outputs[edge]!, id, problems)
+    if (target !== undefined) addProblemOfInput(target, inputs[edge]!, id, problems)
   }
 }
 

@@ -27,9 +27,21 @@ describe("Nearest.nearest", () => {
     expect(nearest("abc", ["abd", "abe"])).toBe("abd")
   })
 
-  it("compares a bounded number of names", () => {
-    const many = Array.from({ length: 1_001 }, (_, n) => (n < 1_000 ? `y${n}` : "wanted"))
-    expect(nearest("wanted", many)).not.toBe("wanted")
-    expect(nearest("wanted", many.slice(1))).toBe("wanted")
+  it("compares a bounded number of names, fewer where they are long", () => {
+    const compared = (length: number) => {
+      const isFound = (place: number) => {
+        const others = Array.from({ length: place }, () => "y".repeat(length))
+        return nearest("x".repeat(length), [...others, "x".repeat(length)])![0] === "x"
+      }
+      let [least, most] = [0, 200_000]
+      while (least < most) {
+        const middle = Math.ceil((least + most) / 2)
+        if (isFound(middle)) least = middle
+        else most = middle - 1
+      }
+      return least
+    }
+    expect(compared(6)).toBe(4_080)
+    expect(compared(64)).toBe(46)
   })
 })

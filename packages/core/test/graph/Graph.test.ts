@@ -99,6 +99,20 @@ describe("Graph.compile: what a start rejects", () => {
     ])
   })
 
+  it("suggests a name for the first 20 problems, and lists what there is for the others", () => {
+    const unknown = Array.from({ length: 30 }, (_, n) => [
+      `inpu${String.fromCodePoint(n + 256)}`,
+      1,
+    ])
+    const nodes = [node("a", "step", { input: 1, ...Object.fromEntries(unknown) })]
+    const hints = messages(problemsIn(nodes, edges("a.outpt -> a.inpt"))).filter((each) =>
+      each.includes("has no"),
+    )
+    const isGuessed = hints.map((each) => each.includes("did you mean"))
+    expect(isGuessed).toEqual(Array.from({ length: 32 }, (_, n) => n < 19))
+    expect(hints.at(-1)).toContain('has no input "inpt"; it has input')
+  })
+
   it("gives every node an error output, also a type that declares its own", () => {
     const nodes = [node("a", "source"), node("s", "sum", { text: "" }), node("b", "lenient")]
     expect(problemsIn(nodes, edges("a.error -> b", "s.error -> b"))).toEqual([])

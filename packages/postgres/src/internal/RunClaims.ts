@@ -178,7 +178,8 @@ const look = (sql: SqlClient, { leaseMillis, runner }: ClaimRequest) =>
 
 /**
  * Claims runs, and returns them in the order of the claim. A claim that due runs have held up is
- * repeated after they are put into the queue.
+ * repeated after they are put into the queue. If another claim was doing that, this one can have
+ * missed them on both sides, so it looks once more.
  */
 export const claim = Effect.fnUntraced(function* (
   sql: SqlClient,
@@ -187,14 +188,17 @@ export const claim = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<Run>, SqlError> {
   let { isQueueing } = habits
   if (habits.isIdle && !isQueueing && !(yield* look(sql, request))) return []
-  for (;;) {
+  let wasHeld = false
+  for (let looks = 0; ;) {
     const queued = isQueueing ? yield* queueDue(sql) : 0
     if (queued === ClaimStatement.dueAtOnce) habits.onCrowd()
     const answers = yield* take(sql, request, isQueueing)
     const isHeld = answers.some(({ part }) => part === null)
+    const isLate = wasHeld && queued === 0 && answers.length === 0
     isQueueing = isHeld || queued > 0
+    wasHeld = isHeld
     habits.isQueueing = isQueueing
-    if (isHeld) continue
+    if (isHeld || (isLate && looks++ === 0)) continue
     habits.isIdle = answers.length === 0
     return runsOf(answers, request.after ?? "")
   }

@@ -10,7 +10,8 @@ import { defaultInput, defaultOutput, errorOutput } from "../../domain/NodeType.
 import type { NodePolicy } from "../../domain/NodePolicy.ts"
 import { readPolicy } from "../../domain/NodePolicy.ts"
 import { hintOf } from "../../domain/Nearest.ts"
-import { plain, quoted } from "../../domain/Quote.ts"
+import { problemsShown } from "../../domain/Limits.ts"
+import { listed, plain, quoted } from "../../domain/Quote.ts"
 import type { InputOverrides } from "../../domain/Run.ts"
 import type { Node, NodeSettings } from "../../domain/Workflow.ts"
 import { dataKeys, settingsOf } from "../../domain/Workflow.ts"
@@ -185,7 +186,8 @@ const policyOf = (
   for (const reason of read.problems) problems.push(problemOfNode(node.id, reason))
   for (const port of Object.keys(read.policy.fallback ?? {})) {
     if (port === errorOutput || outputs.has(port)) continue
-    const reason = `default: has no output ${quoted(port)}; ${hintOf(port, outputs.keys())}`
+    const hint = hintAt(port, outputs.keys(), problems)
+    const reason = `default: has no output ${quoted(port)}; ${hint}`
     problems.push(problemOfNode(node.id, reason, { port }))
   }
   return read.policy
@@ -209,7 +211,7 @@ const typeOf = (
     refuse(`unknown version ${version} of type ${key}; it has ${type.version}`)
   }
   if (mode !== undefined && !type.modes.includes(mode)) {
-    refuse(`unknown mode ${quoted(mode)} of type ${key}; ${hintOf(mode, type.modes)}`)
+    refuse(`unknown mode ${quoted(mode)} of type ${key}; ${hintAt(mode, type.modes, problems)}`)
     return undefined
   }
   return type
@@ -242,7 +244,7 @@ const addProblemsOfValues = (
     if (port === undefined) {
       const reason = (dataKeys as ReadonlyArray<string>).includes(name)
         ? `has no input ${quoted(name)}; this key of its data stands beside "inputs"`
-        : unknownInput(name, inputs)
+        : unknownInput(name, inputs, problems)
       problems.push(problemOfNode(nodeId, reason, { port: name }))
       unfit.add(name)
       continue
@@ -258,36 +260,45 @@ const addProblemsOfValues = (
   return unfit
 }
 
-const unknownInput = (port: string, inputs: Ports["inputs"]): string =>
-  `has no input ${quoted(port)}; ${hintOf(port, inputs.keys())}`
+/** Problems that come late get no guess, because each one may compare many names. */
+const hintAt = (name: string, known: Iterable<string>, problems: ReadonlyArray<Problem>): string =>
+  problems.length < problemsShown ? hintOf(name, known) : `it has ${listed(known)}`
+
+const unknownInput = (
+  port: string,
+  inputs: Ports["inputs"],
+  problems: ReadonlyArray<Problem>,
+): string => `has no input ${quoted(port)}; ${hintAt(port, inputs.keys(), problems)}`
 
 /**
- * The problem of an edge that ends at an input which the node does not have; `undefined` when it
- * does. A node with expressions has an `input` for them, even if its type has none.
+ * Refuses an edge that ends at an input which the node does not have. A node with expressions has
+ * an `input` for them, even if its type has none.
  */
-export const problemOfInput = (
+export const addProblemOfInput = (
   { literals, node, ports: { inputs } }: NodePlan,
   name: string,
   edgeId: string,
-): Problem | undefined => {
-  if (inputs.has(name) || (name === defaultInput && literals !== undefined)) return undefined
-  const message = `${endOf(edgeId, node)} ${unknownInput(name, inputs)}`
-  return { message, nodeId: node.id, edgeId, port: name }
+  problems: Array<Problem>,
+): void => {
+  if (inputs.has(name) || (name === defaultInput && literals !== undefined)) return
+  const message = `${endOf(edgeId, node)} ${unknownInput(name, inputs, problems)}`
+  problems.push({ message, nodeId: node.id, edgeId, port: name })
 }
 
 /**
- * The problem of an edge that starts at an output which the node does not have; `undefined` when it
- * does. Every node has the reserved `error` output.
+ * Refuses an edge that starts at an output which the node does not have. Every node has the
+ * reserved `error` output.
  */
-export const problemOfOutput = (
+export const addProblemOfOutput = (
   { node, ports: { outputs } }: NodePlan,
   name: string,
   edgeId: string,
-): Problem | undefined => {
-  if (name === errorOutput || outputs.has(name)) return undefined
-  const hint = hintOf(name, new Set([...outputs.keys(), errorOutput]))
+  problems: Array<Problem>,
+): void => {
+  if (name === errorOutput || outputs.has(name)) return
+  const hint = hintAt(name, new Set([...outputs.keys(), errorOutput]), problems)
   const message = `${endOf(edgeId, node)} has no output ${quoted(name)}; ${hint}`
-  return { message, nodeId: node.id, edgeId, port: name }
+  problems.push({ message, nodeId: node.id, edgeId, port: name })
 }
 
 const endOf = (edgeId: string, { id, type }: Node): string =>
