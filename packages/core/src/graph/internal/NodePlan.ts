@@ -296,7 +296,8 @@ export const addProblemOfOutput = (
   problems: Array<Problem>,
 ): void => {
   if (name === errorOutput || outputs.has(name)) return
-  const hint = hintAt(name, new Set([...outputs.keys(), errorOutput]), problems)
+  const known = outputs.has(errorOutput) ? outputs.keys() : [...outputs.keys(), errorOutput]
+  const hint = hintAt(name, known, problems)
   const message = `${endOf(edgeId, node)} has no output ${quoted(name)}; ${hint}`
   problems.push({ message, nodeId: node.id, edgeId, port: name })
 }
