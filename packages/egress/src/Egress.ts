@@ -159,11 +159,10 @@ const outgoingOf = (
 
 /** The addresses of a name, if all of them may be called. */
 const judged = (
-  { reach, refusal }: CallTarget,
+  { reach, refusal, url }: CallTarget,
   found: ReadonlyArray<string>,
-  bounds: Bounds,
 ): Effect.Effect<ReadonlyArray<Address>, EgressRefused | EgressFailed> => {
-  if (found.length === 0) return Effect.fail(EgressFailed.of("unresolvable", bounds))
+  if (found.length === 0) return Effect.fail(EgressFailed.unresolved(url.hostname))
   const addresses = found.map(parse).filter((each) => each !== undefined)
   const good = addresses.filter((each) => permits(reach, each))
   return good.length === found.length
@@ -177,8 +176,8 @@ const judgeMillis = 1_000
 /** The addresses of a name, within the timeout of the call. */
 const addressesOf = (resolve: Resolver, target: CallTarget, bounds: Bounds) =>
   resolve(bareHost(target.url.hostname)).pipe(
-    Effect.mapError(() => EgressFailed.of("unresolvable", bounds)),
-    Effect.flatMap((found) => judged(target, found, bounds)),
+    Effect.mapError(() => EgressFailed.unresolved(target.url.hostname)),
+    Effect.flatMap((found) => judged(target, found)),
     Effect.timeoutOrElse({
       duration: bounds.timeoutMillis,
       orElse: () => Effect.fail(EgressFailed.of("timeout", bounds)),
@@ -262,10 +261,10 @@ const guard = (
         Effect.catch((error) =>
           error.isTemporary
             ? Effect.succeedNone
-            : Effect.fail(EgressFailed.of("unresolvable", policy)),
+            : Effect.fail(EgressFailed.unresolved(target.url.hostname)),
         ),
       )
-      if (Option.isSome(found)) yield* judged(target, found.value, policy)
+      if (Option.isSome(found)) yield* judged(target, found.value)
     }),
     request: (call) =>
       Effect.suspend(() => {

@@ -32,8 +32,8 @@ describe("Builtin.layer", () => {
   it.effect("registers every built-in type under its key", () =>
     Effect.gen(function* () {
       const types = yield* NodeTypes
-      expect(types.all().map(({ key }) => key)).toEqual(keys)
-      for (const type of types.all()) expect(types.executable(type).type).toBe(type)
+      expect([...types.all().keys()]).toEqual(keys)
+      for (const type of types.all().values()) expect(types.executable(type).type).toBe(type)
     }).pipe(Effect.provide(layer.pipe(Layer.provide(Egress.layer())))),
   )
 })
@@ -53,7 +53,7 @@ describe("Builtin.builtin", () => {
   }
 
   it("passes input on to output when disabled, in every type that has both", () => {
-    const lookup = (key: string) => builtin.find(({ type }) => type.key === key)?.type
+    const known = new Map(builtin.map(({ type }) => [type.key, type]))
     const both = builtin
       .map(({ type }) => type)
       .filter(({ portsOf }) => {
@@ -63,7 +63,7 @@ describe("Builtin.builtin", () => {
     expect(both.map(({ key }) => key)).toEqual(["delay", "transform", "code", "parse"])
     for (const { key } of both) {
       const drawn = { id: "n", type: key, position: { x: 0, y: 0 }, data: { disabled: true } }
-      const graph = compile({ nodes: [drawn], edges: [] }, lookup, {})
+      const graph = compile({ nodes: [drawn], edges: [] }, known, {})
       expect(Result.getOrThrow(graph).nodes[0]!.passThrough, key).toEqual(["input", "output"])
     }
   })

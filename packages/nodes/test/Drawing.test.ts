@@ -5,7 +5,7 @@ import { readDrawing } from "@millrace/core/graph/Graph"
 import { describe, expect, it } from "vitest"
 import { builtin } from "../src/Builtin.ts"
 
-const lookup = (key: string) => builtin.find(({ type }) => type.key === key)?.type
+const known = new Map(builtin.map(({ type }) => [type.key, type]))
 
 const node = (id: string, type: string, inputs: JsonObject, mode?: string): Node => ({
   id,
@@ -15,7 +15,7 @@ const node = (id: string, type: string, inputs: JsonObject, mode?: string): Node
 })
 
 const problems = (nodes: ReadonlyArray<Node>, edges: ReadonlyArray<Edge> = []) => {
-  const read = readDrawing({ nodes, edges }, { lookup, overrides: {}, evaluates: true })
+  const read = readDrawing({ nodes, edges }, { types: known, overrides: {}, evaluates: true })
   return read.problems.map(({ message }) => message)
 }
 

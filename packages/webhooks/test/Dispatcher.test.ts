@@ -166,7 +166,7 @@ describe("Dispatcher.layer", () => {
         Effect.fail(EgressRefused.of("10.0.0.1 is not public")),
         Effect.fail(EgressFailed.of("timeout", bounds)),
         Effect.fail(EgressFailed.of("tls", bounds)),
-        Effect.fail(EgressFailed.of("unresolvable", bounds)),
+        Effect.fail(EgressFailed.unresolved("nowhere.example")),
         Effect.fail(EgressFailed.of("reset", bounds)),
         good,
       )

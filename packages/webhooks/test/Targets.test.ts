@@ -40,7 +40,7 @@ const refused: ReadonlyArray<readonly [string, RegExp]> = [
   ["https://receiver.example:80/", /port 80 may not/],
   ["https://user@receiver.example/", /user name or a password/],
   ["https://user:word@receiver.example/", /user name or a password/],
-  ["https://nowhere.example/", /could not be resolved/],
+  ["https://nowhere.example/", /"nowhere.example" could not be resolved/],
   ["https://inside.example/", /does not lead to a public address/],
   ...[
     "127.0.0.1",

@@ -69,6 +69,12 @@ export const suggestion = (name: string, known: ReadonlyArray<string>): string |
     ? undefined
     : closest(name, known, ({ length }) => Math.max(1, Math.floor(length / 3)))
 
+/** `; did you mean "name"?` with the {@link suggestion}, or nothing. */
+export const nearestHint = (name: string, known: Iterable<string>): string => {
+  const near = suggestion(name, [...known])
+  return near === undefined ? "" : `; did you mean ${quoted(near)}?`
+}
+
 /** What to say of an unknown name: the nearest known one, or all of them where none is near. */
 export const hintOf = (name: string, known: Iterable<string>): string => {
   const names = [...known]

@@ -154,5 +154,5 @@ export const estimateOf = (
   }
 }
 
-/** Finds a type by key; `undefined` when this process does not know it. */
-export type NodeTypeLookup = (key: string) => NodeType | undefined
+/** The node types that a process knows, by key, in the order of registration. */
+export type NodeTypesByKey = ReadonlyMap<string, NodeType>

@@ -9,7 +9,7 @@ import type { MicroCredits } from "./Credits.ts"
 import { fromNumber, isAmount, microPerCredit } from "./Credits.ts"
 import type { JsonObject } from "./Json.ts"
 import { mostCredits } from "./Limits.ts"
-import { nearest } from "./Nearest.ts"
+import { nearestHint } from "./Nearest.ts"
 import type { NodeType } from "./NodeType.ts"
 import { priced, readExpression } from "./PriceExpression.ts"
 import { quoted } from "./Quote.ts"
@@ -112,11 +112,6 @@ const readPrice = (value: unknown): Result.Result<ModePrice, string> => {
   return isPrice ? Result.succeed(amount) : Result.fail(expectedAmount)
 }
 
-const hintOf = (name: string, known: ReadonlyArray<string>): string => {
-  const near = nearest(name, known)
-  return near === undefined ? "" : `; did you mean ${quoted(near)}?`
-}
-
 /** The prices of one type's modes. */
 const readModes = (
   place: string,
@@ -129,7 +124,7 @@ const readModes = (
     const price = readPrice(value)
     const at = `${place}[${quoted(mode)}]`
     if (modes.length > 0 && !modes.includes(mode)) {
-      problems.push(`${at}: the type has no such mode${hintOf(mode, modes)}`)
+      problems.push(`${at}: the type has no such mode${nearestHint(mode, modes)}`)
     } else if (Result.isFailure(price)) problems.push(`${at}: ${price.failure}`)
     return [mode, Result.getOrElse(price, () => 0)]
   })
@@ -151,7 +146,7 @@ export const readPrices = (given: unknown, types: ReadonlyArray<NodeType>): Read
     const place = `[${quoted(key)}]`
     const type = types.find((each) => each.key === key)
     if (type === undefined) {
-      problems.push(`${place}: there is no such node type${hintOf(key, keys)}`)
+      problems.push(`${place}: there is no such node type${nearestHint(key, keys)}`)
     } else if (isObject(value)) {
       read.push([key, readModes(place, type, value, problems)])
     } else {

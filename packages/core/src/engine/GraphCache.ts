@@ -31,9 +31,9 @@ export class GraphCache extends Context.Service<
 >()("@millrace/core/engine/GraphCache") {
   static readonly layer: Layer.Layer<GraphCache, never, NodeTypes> = Layer.effect(
     GraphCache,
-    Effect.map(NodeTypes, ({ all, lookup }) => {
+    Effect.map(NodeTypes, ({ all }) => {
       const shareable = (definition: Definition, overrides: InputOverrides): Compiled => {
-        const compiled = compile(definition, lookup, overrides, isEvaluated(definition))
+        const compiled = compile(definition, all(), overrides, isEvaluated(definition))
         // Handlers get these values. Frozen, one run cannot change what the next one gets.
         if (Result.isSuccess(compiled)) {
           for (const { settings } of compiled.success.nodes) freeze(settings.inputs)
@@ -43,7 +43,8 @@ export class GraphCache extends Context.Service<
       const kept = new BoundedMap<string, Compiled>(graphsCached)
       let types = all()
       return GraphCache.of({
-        read: (drawing, overrides) => readDrawing(drawing, { lookup, overrides, evaluates: true }),
+        read: (drawing, overrides) =>
+          readDrawing(drawing, { types: all(), overrides, evaluates: true }),
         compile: (definition, overrides) => {
           const isKept = isShared(definition) && Object.keys(overrides).length === 0
           if (!isKept) return shareable(definition, overrides)

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import type { JsonObject } from "../domain/Json.ts"
-import type { NodeType, NodeTypeLookup } from "../domain/NodeType.ts"
+import type { NodeType, NodeTypesByKey } from "../domain/NodeType.ts"
 import type { NodeSettings } from "../domain/Workflow.ts"
 import type { CurrentNode, NodeError } from "./CurrentNode.ts"
 import { nodeLogger } from "./internal/NodeLog.ts"
@@ -59,7 +59,7 @@ export type Requirements<T extends ReadonlyArray<Executable<unknown>>> = T[numbe
 
 /** Node types that can be replaced while an engine runs. Mutable. */
 export class NodeTypeSet<E extends Executable<unknown>> {
-  #types: ReadonlyArray<NodeType> = []
+  #types: NodeTypesByKey = new Map()
   #byKey: ReadonlyMap<string, Executable<unknown>> = new Map()
   /** Runs that go on with a replaced type still find its handler here. */
   readonly #executables = new WeakMap<NodeType, Executable<unknown>>()
@@ -68,12 +68,10 @@ export class NodeTypeSet<E extends Executable<unknown>> {
     this.replace(executables)
   }
 
-  /** In the order of registration. Another array after each replacement. */
-  get types(): ReadonlyArray<NodeType> {
+  /** Another map after each replacement. */
+  get types(): NodeTypesByKey {
     return this.#types
   }
-
-  readonly lookup: NodeTypeLookup = (key) => this.#byKey.get(key)?.type
 
   /** The executable of a type that is, or was, in this set; else the one with its key. */
   readonly executable = (type: NodeType): Executable<unknown> =>
@@ -89,17 +87,16 @@ export class NodeTypeSet<E extends Executable<unknown>> {
       this.#executables.set(executable.type, executable)
     }
     this.#byKey = byKey
-    this.#types = executables.map(({ type }) => type)
+    this.#types = new Map(executables.map(({ type }) => [type.key, type]))
   }
 }
 
 export class NodeTypes extends Context.Service<
   NodeTypes,
   {
-    /** In the order of registration. Another array when the types were replaced. */
-    readonly all: () => ReadonlyArray<NodeType>
-    readonly lookup: NodeTypeLookup
-    /** The executable of a type that `lookup` has found, also if the type was replaced since. */
+    /** Another map when the types were replaced. */
+    readonly all: () => NodeTypesByKey
+    /** The executable of a type that `all` had, also if the type was replaced since. */
     readonly executable: (type: NodeType) => Executable<unknown>
     /** The context of handlers, without their {@link CurrentNode}. */
     readonly context: Context.Context<unknown>
@@ -123,7 +120,6 @@ export class NodeTypes extends Context.Service<
       Effect.map(Effect.context<Requirements<ReadonlyArray<E>>>(), (context) =>
         NodeTypes.of({
           all: () => set.types,
-          lookup: set.lookup,
           executable: set.executable,
           // What a handler logs goes to the log of its node, not to that of the process.
           context: Context.add(

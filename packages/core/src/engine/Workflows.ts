@@ -11,6 +11,7 @@ import { WorkflowId } from "../domain/Id.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { Limits } from "../domain/Limits.ts"
 import { CurrentLimits, workflowNameLength } from "../domain/Limits.ts"
+import { nearestHint } from "../domain/Nearest.ts"
 import type { NodeType } from "../domain/NodeType.ts"
 import { firstOf, plain } from "../domain/Quote.ts"
 import type { Node, Position, Workflow, WorkflowContent } from "../domain/Workflow.ts"
@@ -248,9 +249,11 @@ const decideUpdate =
 const decideAddition =
   ({ types }: Services, wanted: NewNode): Decide<AddedNode, InvalidGraph> =>
   (stored, environment) => {
-    const type = types.lookup(wanted.nodeType)
+    const known = types.all()
+    const type = known.get(wanted.nodeType)
     if (type === undefined) {
-      const problems = ["nodeType: there is no such type"]
+      const hint = nearestHint(wanted.nodeType, known.keys())
+      const problems = [`nodeType: there is no such type${hint}`]
       return Result.fail(new InvalidGraph({ problems }))
     }
     const node = drawNode(stored.nodes, wanted)

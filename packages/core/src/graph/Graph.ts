@@ -8,7 +8,7 @@
  */
 import { Result } from "effect"
 import { defaultInput, defaultOutput, errorOutput } from "../domain/NodeType.ts"
-import type { NodeTypeLookup } from "../domain/NodeType.ts"
+import type { NodeTypesByKey } from "../domain/NodeType.ts"
 import { quoted } from "../domain/Quote.ts"
 import type { InputOverrides } from "../domain/Run.ts"
 import type { Edge, Node } from "../domain/Workflow.ts"
@@ -68,11 +68,11 @@ export interface Graph {
  */
 export const compile = (
   definition: Drawing,
-  lookup: NodeTypeLookup,
+  types: NodeTypesByKey,
   overrides: InputOverrides,
   evaluates = true,
 ): Result.Result<Graph, ReadonlyArray<Problem>> => {
-  const { edges, plans, problems } = readDrawing(definition, { lookup, overrides, evaluates })
+  const { edges, plans, problems } = readDrawing(definition, { types, overrides, evaluates })
   if (problems.length > 0) return Result.fail(problems)
   return Result.succeed(assemble(plans as ReadonlyArray<NodePlan>, edges))
 }
@@ -117,10 +117,10 @@ export const readDrawing = (definition: Drawing, options: PlanOptions): Reading 
 /** The edges to and from notes. */
 const edgesOfNotes = (
   { edges, nodes }: Drawing,
-  { lookup }: Pick<PlanOptions, "lookup">,
+  { types }: Pick<PlanOptions, "types">,
 ): ReadonlySet<Edge> => {
   const notes = new Set(
-    nodes.filter(({ type }) => lookup(type)?.role === "note").map(({ id }) => id),
+    nodes.filter(({ type }) => types.get(type)?.role === "note").map(({ id }) => id),
   )
   const isOfNote = ({ source, target }: Edge) => notes.has(source) || notes.has(target)
   return new Set(notes.size === 0 ? [] : edges.filter(isOfNote))

@@ -24,14 +24,14 @@ class Tool extends Context.Service<Tool, string>()("test/Tool") {}
 describe("NodeTypes", () => {
   it.effect("knows what it was given, in that order, and nothing else", () =>
     Effect.gen(function* () {
-      const { all, executable, lookup } = yield* NodeTypes
+      const { all, executable } = yield* NodeTypes
       assert.deepStrictEqual(
-        all().map(({ key }) => key),
+        Array.from(all().values(), ({ key }) => key),
         ["b", "a"],
       )
-      assert.strictEqual(lookup("a"), a.type)
+      assert.strictEqual(all().get("a"), a.type)
       assert.strictEqual(executable(a.type), a)
-      assert.isUndefined(lookup("c"))
+      assert.isUndefined(all().get("c"))
     }).pipe(Effect.provide(NodeTypes.layer(b, a))),
   )
 
@@ -53,11 +53,11 @@ describe("NodeTypes", () => {
       const other = typed("a")
       set.replace([other, b])
       assert.notStrictEqual(types.all(), before)
-      assert.strictEqual(types.lookup("a"), other.type)
+      assert.strictEqual(types.all().get("a"), other.type)
       assert.strictEqual(types.executable(other.type), other)
       assert.strictEqual(types.executable(a.type), a)
       assert.throws(() => set.replace([a, other]), 'Two node types have the key "a"')
-      assert.strictEqual(types.lookup("b"), b.type)
+      assert.strictEqual(types.all().get("b"), b.type)
     }).pipe(Effect.provide(NodeTypes.layerOf(set)))
   })
 

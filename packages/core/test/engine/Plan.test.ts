@@ -28,8 +28,10 @@ const types: ReadonlyArray<NodeType> = [
   type("request", ["fields"], ["values"], { role: "request" }),
 ]
 
+const known = new Map(types.map((each) => [each.key, each]))
+
 const make = (definition: Definition, overrides: InputOverrides) =>
-  compile(definition, (key) => types.find((each) => each.key === key), overrides)
+  compile(definition, known, overrides)
 
 const workflowOf = (nodes: ReadonlyArray<Node>, drawn: ReadonlyArray<string> = []): Workflow => ({
   id: WorkflowId.make("wf_1"),
@@ -57,8 +59,7 @@ const planOf = (workflow: Workflow, overlay: Partial<Overlay> = {}) =>
   plan(workflow, { ...nothing, ...overlay }, runId, optionsOf(make))
 
 const readingOf = ({ edges: drawn, nodes }: Workflow) => {
-  const lookup = (key: string) => types.find((each) => each.key === key)
-  return readDrawing({ nodes, edges: drawn }, { lookup, overrides: {}, evaluates: true })
+  return readDrawing({ nodes, edges: drawn }, { types: known, overrides: {}, evaluates: true })
 }
 
 const singleOf = (

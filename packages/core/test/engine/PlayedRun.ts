@@ -35,7 +35,7 @@ export const second = 1_000
 
 const priceOf = (price: unknown): number => (typeof price === "number" ? price * 1e6 : 0)
 
-const known: ReadonlyArray<NodeType> = [
+const types: ReadonlyArray<NodeType> = [
   type("step", ["input"], ["output"]),
   type("branch", ["input"], ["yes", "no"]),
   type("priced", ["input", "price"], ["output"], {
@@ -47,6 +47,8 @@ const known: ReadonlyArray<NodeType> = [
   type("gather", ["input*", "other"], ["output"]),
   type("response", ["input!", "name"], [], { role: "response" }),
 ]
+
+const known = new Map(types.map((each) => [each.key, each]))
 
 /** A run as its start stores it. */
 export const newRun: Run = {
@@ -112,8 +114,7 @@ export class PlayedRun {
   readonly state: RunState
 
   constructor(record: RunRecord, different: Different = {}) {
-    const find = (key: string) => known.find((each) => each.key === key)
-    this.graph = Result.getOrThrow(compile(record.definition, find, record.run.inputOverrides))
+    this.graph = Result.getOrThrow(compile(record.definition, known, record.run.inputOverrides))
     const { limits, messages, now = 0 } = different
     const environment = { limits: { ...defaultLimits, ...limits }, now, random: () => 0.5 }
     this.state = resume(record, this.graph, environment, messages)
@@ -195,8 +196,7 @@ export const play = (
 ): PlayedRun => {
   const { nodeRuns = [], run, settings = {} } = different
   const drawing = { nodes, edges: edges(...drawn) }
-  const find = (key: string) => known.find((each) => each.key === key)
-  const graph = Result.getOrThrow(compile(drawing, find, {}))
+  const graph = Result.getOrThrow(compile(drawing, known, {}))
   // In the order of the run, as a start freezes it.
   const ordered = graph.nodes.map((each) => each.node)
   const definition: Definition = { ...drawing, nodes: ordered, id: "wf_1@1", settings }

@@ -281,6 +281,10 @@ describe("Workflows.addNode", () => {
         "mode: pass has no such mode; it has none",
       )
       assert.strictEqual(yield* refuse({ nodeType: "ghost" }), "nodeType: there is no such type")
+      assert.strictEqual(
+        yield* refuse({ nodeType: "modl" }),
+        'nodeType: there is no such type; did you mean "modal"?',
+      )
       const store = yield* WorkflowStore
       const stored = yield* Effect.flatMap(store.find(account, id), Effect.fromOption)
       assert.deepStrictEqual([stored.nodes, stored.revision], [[], 1])

@@ -109,7 +109,7 @@ describe("Bindings.inputsOf", () => {
     const odd = type("odd", ["__proto__", "constructor", "toString"], ["__proto__", "valueOf"])
     const drawn = edges("a.__proto__ -> b.__proto__", "a.valueOf -> b.toString")
     const nodes = [node("a", "odd"), node("b", "odd")]
-    const graph = Result.getOrThrow(compile({ nodes, edges: drawn }, () => odd, {}))
+    const graph = Result.getOrThrow(compile({ nodes, edges: drawn }, new Map([["odd", odd]]), {}))
     expect(inputs(graph, "b", { a: {} })).toEqual(Result.succeed({}))
     const output = JSON.parse('{"__proto__": {"x": 1}}') as JsonObject
     const bound = Result.getOrThrow(inputs(graph, "b", { a: output }))

@@ -6,7 +6,7 @@
 import { Result } from "effect"
 import { expect } from "vitest"
 import type { Json, JsonObject } from "../../src/domain/Json.ts"
-import type { InputPort, NodeType, NodeTypeLookup } from "../../src/domain/NodeType.ts"
+import type { InputPort, NodeType, NodeTypesByKey } from "../../src/domain/NodeType.ts"
 import type { InputOverrides, NodeRun, NodeRunStatus } from "../../src/domain/Run.ts"
 import type { Edge, Node } from "../../src/domain/Workflow.ts"
 import type { Decision, Frontier } from "../../src/graph/internal/Frontier.ts"
@@ -72,7 +72,10 @@ export const types: ReadonlyArray<NodeType> = [
   type("response", ["input!", "name"], [], { role: "response" }),
 ]
 
-export const lookup: NodeTypeLookup = (key) => types.find((each) => each.key === key)
+export const byKey = (types: ReadonlyArray<NodeType>): NodeTypesByKey =>
+  new Map(types.map((each) => [each.key, each]))
+
+export const known = byKey(types)
 
 /** A node at the origin; `data` keys beside `inputs` go into `more`. */
 export const node = (
@@ -108,7 +111,7 @@ export const graphOf = (
   drawn: ReadonlyArray<Edge> = [],
   overrides: InputOverrides = {},
 ): Graph => {
-  const result = compile({ nodes, edges: drawn }, lookup, overrides)
+  const result = compile({ nodes, edges: drawn }, known, overrides)
   if (Result.isFailure(result)) expect.fail(messages(result.failure).join("\n"))
   return result.success
 }
@@ -118,7 +121,7 @@ export const problemsIn = (
   drawn: ReadonlyArray<Edge> = [],
   overrides: InputOverrides = {},
 ): ReadonlyArray<Problem> => {
-  const result = compile({ nodes, edges: drawn }, lookup, overrides)
+  const result = compile({ nodes, edges: drawn }, known, overrides)
   return Result.isFailure(result) ? result.failure : []
 }
 

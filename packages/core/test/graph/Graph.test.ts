@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import type { Json, JsonObject } from "../../src/domain/Json.ts"
 import type { NodeSettings } from "../../src/domain/Workflow.ts"
 import { compile } from "../../src/graph/Graph.ts"
-import { edges, graphOf, lookup, messages, node, problemsIn, type } from "./Fixture.ts"
+import { edges, graphOf, known, messages, node, problemsIn, type } from "./Fixture.ts"
 
 const at = (id: string, x: number, y: number) => node(id, "source", {}, {}, { x, y })
 
@@ -26,6 +26,9 @@ describe("Graph.compile: what a start rejects", () => {
   it("names an unknown type", () => {
     expect(problemsIn([node("x", "foo")])).toEqual([
       { message: 'Node "x": unknown type "foo"', nodeId: "x" },
+    ])
+    expect(messages(problemsIn([node("x", "requst")]))).toEqual([
+      'Node "x": unknown type "requst"; did you mean "request"?',
     ])
   })
 
@@ -204,8 +207,8 @@ describe("Graph.compile: what a start rejects", () => {
     const outputs = Array.from({ length: 30 }, (_, index) => `case ${index}`)
     const wide = type("wide", [], outputs)
     const nodes = [node("a", "wide"), node("b", "lenient")]
-    const find = (key: string) => (key === "wide" ? wide : lookup(key))
-    const result = compile({ nodes, edges: edges("a -> b") }, find, {})
+    const types = new Map(known).set("wide", wide)
+    const result = compile({ nodes, edges: edges("a -> b") }, types, {})
     expect(Result.isFailure(result) && result.failure[0]!.message).toMatch(
       /it has "case 0", .*, "case 19" and 11 more$/,
     )
@@ -256,7 +259,7 @@ describe("Graph.compile: a node's plan", () => {
       'Node "a": input "input", column 4: unknown name "x"; did you mean "a"?',
       'Node "b": default of output "output"[a][1], column 4: unknown name "z"; did you mean "a"?',
     ])
-    expect(Result.isSuccess(compile({ nodes, edges: [] }, lookup, {}, false))).toBe(true)
+    expect(Result.isSuccess(compile({ nodes, edges: [] }, known, {}, false))).toBe(true)
   })
 
   it("names what is wrong with a policy, also a default for an output that is not there", () => {
@@ -277,7 +280,7 @@ describe("Graph.compile: a node's plan", () => {
   it("joins the only input and output of a disabled node, whatever they are called", () => {
     const odd = type("odd", ["from"], ["to", "error"])
     const nodes = [node("a", "odd", {}, { disabled: true })]
-    const graph = Result.getOrThrow(compile({ nodes, edges: [] }, () => odd, {}))
+    const graph = Result.getOrThrow(compile({ nodes, edges: [] }, new Map([["odd", odd]]), {}))
     expect(graph.nodes[0]!.passThrough).toEqual(["from", "to"])
   })
 
@@ -310,7 +313,7 @@ describe("Graph.compile: a node's plan", () => {
   it("does not count a declared error output as an end of the wire", () => {
     const own = type("own", ["input"], ["output", "error"])
     const nodes = [node("a", "own", {}, { disabled: true })]
-    const graph = Result.getOrThrow(compile({ nodes, edges: [] }, () => own, {}))
+    const graph = Result.getOrThrow(compile({ nodes, edges: [] }, new Map([["own", own]]), {}))
     expect(graph.nodes[0]!.passThrough).toEqual(["input", "output"])
   })
 
@@ -321,10 +324,9 @@ describe("Graph.compile: a node's plan", () => {
       return type("", ["cases"], settings.inputs["cases"] as Array<string>).portsOf(settings)
     }
     const nodes = [node("s", "switch", { cases: ["a"] }), node("b", "lenient")]
-    const find = (key: string) =>
-      key === "switch" ? type("switch", [], [], { portsOf }) : lookup(key)
+    const types = new Map(known).set("switch", type("switch", [], [], { portsOf }))
     const overrides = { s: { cases: ["b", "c"] } }
-    const graph = Result.getOrThrow(compile({ nodes, edges: edges("s.c -> b") }, find, overrides))
+    const graph = Result.getOrThrow(compile({ nodes, edges: edges("s.c -> b") }, types, overrides))
     expect(seen).toEqual([["b", "c"]])
     const [planned] = graph.nodes
     expect([...planned!.ports.outputs.keys()]).toEqual(["b", "c"])

@@ -7,7 +7,7 @@ import { Schema } from "effect"
 import type { Json, JsonObject } from "../../src/domain/Json.ts"
 import type { NodeType } from "../../src/domain/NodeType.ts"
 import type { Edge, Node } from "../../src/domain/Workflow.ts"
-import { lookup, types } from "./Fixture.ts"
+import { known, types } from "./Fixture.ts"
 import type { Outcome, World } from "./Reference.ts"
 
 const Word = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xffff_ffff }))
@@ -95,7 +95,7 @@ export const randomWorld = (choice: Choice): World => {
     return node
   })
   const outcomes = new Map(drawn.map(({ id, type }) => [id, randomOutcome(choice, id, type)]))
-  return { nodes, edges: shuffledEdges, lookup, overrides, outcomes }
+  return { nodes, edges: shuffledEdges, known, overrides, outcomes }
 }
 
 interface Drawn {

@@ -5,7 +5,7 @@
  * Leaves out: sentences. It says what happens, not why.
  */
 import type { Json, JsonObject } from "../../src/domain/Json.ts"
-import type { InputPort, NodeTypeLookup, Ports } from "../../src/domain/NodeType.ts"
+import type { InputPort, NodeTypesByKey, Ports } from "../../src/domain/NodeType.ts"
 import type { InputOverrides, NodeRunStatus } from "../../src/domain/Run.ts"
 import type { Edge, Node } from "../../src/domain/Workflow.ts"
 import { settingsOf } from "../../src/domain/Workflow.ts"
@@ -19,7 +19,7 @@ export interface Outcome {
 export interface World {
   readonly nodes: ReadonlyArray<Node>
   readonly edges: ReadonlyArray<Edge>
-  readonly lookup: NodeTypeLookup
+  readonly known: NodeTypesByKey
   readonly overrides: InputOverrides
   readonly outcomes: ReadonlyMap<string, Outcome>
 }
@@ -68,7 +68,7 @@ export class Reference {
     const states = ins.map((edge) => this.#stateOf(edge))
     if (ins.length === 0) return !this.#isLeftover(node)
     if (states.every((state) => state === "DEAD")) return false
-    const joinsAll = this.world.lookup(node.type)!.join === "all"
+    const joinsAll = this.world.known.get(node.type)!.join === "all"
     if (joinsAll && states.some((state) => state === "DEAD")) return false
     return this.#inputPorts(node).every((port) => {
       const here = states.filter((_, at) => inputOf(ins[at]!) === port.name)
@@ -114,7 +114,7 @@ export class Reference {
   }
 
   #wire(node: Node): readonly [string, string] | null {
-    if (this.world.lookup(node.type)!.role === "request") return null
+    if (this.world.known.get(node.type)!.role === "request") return null
     const ins = this.#inputPorts(node).map(({ name }) => name)
     const outs = [...this.#ports(node).outputs.keys()].filter((name) => name !== "error")
     if (ins.includes("input") && outs.includes("output")) return ["input", "output"]
@@ -132,7 +132,7 @@ export class Reference {
   }
 
   #ports(node: Node): Ports {
-    return this.world.lookup(node.type)!.portsOf(settingsOf(node))
+    return this.world.known.get(node.type)!.portsOf(settingsOf(node))
   }
 
   #inputPorts(node: Node): ReadonlyArray<InputPort> {

@@ -3,7 +3,7 @@ import type { LiteralScript, NodeType } from "@millrace/core/domain/NodeType"
 import type { Json } from "@millrace/core/domain/Json"
 import { readDrawing } from "@millrace/core/graph/Graph"
 import { assert, describe, it } from "@effect/vitest"
-import { node, type } from "./Fixture.ts"
+import { byKey, node, type } from "./Fixture.ts"
 
 const scripted = (key: string, isBody: boolean, names: ReadonlyArray<string>): NodeType => {
   const bare = type(key, ["text"], ["output"])
@@ -19,7 +19,7 @@ const types = [scripted("code", true, []), scripted("next", false, ["body", "pag
 const problems = (key: string, text: string, data = {}) =>
   readDrawing(
     { nodes: [node("c", key, { text }, data)], edges: [] },
-    { lookup: (name) => types.find((each) => each.key === name), overrides: {}, evaluates: true },
+    { types: byKey(types), overrides: {}, evaluates: true },
   ).problems
 
 describe("a secret in JavaScript", () => {

@@ -5,7 +5,7 @@ import type { InputOverrides } from "@millrace/core/domain/Run"
 import { readDrawing } from "@millrace/core/graph/Graph"
 import { assert, describe, it } from "@effect/vitest"
 import { warningsOf } from "../../src/graph/internal/Warnings.ts"
-import { edges, lookup, messages, node, type, types } from "./Fixture.ts"
+import { byKey, edges, messages, node, type, types } from "./Fixture.ts"
 
 const note = type("note", ["text"], [], { role: "note" })
 const all: ReadonlyArray<NodeType> = [...types, note]
@@ -15,8 +15,10 @@ const warnings = (
   drawn: ReadonlyArray<Edge> = [],
   overrides: InputOverrides = {},
 ) => {
-  const find = (key: string) => all.find((each) => each.key === key) ?? lookup(key)
-  const reading = readDrawing({ nodes, edges: drawn }, { lookup: find, overrides, evaluates: true })
+  const reading = readDrawing(
+    { nodes, edges: drawn },
+    { types: byKey(all), overrides, evaluates: true },
+  )
   assert.deepStrictEqual(messages(reading.problems), [])
   return warningsOf(reading)
 }
@@ -72,10 +74,9 @@ describe("two edges into an input that takes one value", () => {
   it("are looked for in a bounded number of steps", () => {
     const arms = Array.from({ length: 1_000 }, (_, index) => `arm${index}`)
     const wide = type("wide", [], arms)
-    const find = (key: string) => (key === "wide" ? wide : lookup(key))
     const nodes = [node("w", "wide"), node("x", "step")]
     const drawn = edges(...arms.map((arm) => `w.${arm} -> x`))
-    const options = { lookup: find, overrides: {}, evaluates: true }
+    const options = { types: byKey([wide, ...types]), overrides: {}, evaluates: true }
     const begun = performance.now()
     assert.deepStrictEqual(warningsOf(readDrawing({ nodes, edges: drawn }, options)), [])
     assert.isBelow(performance.now() - begun, 2_000)
@@ -111,7 +112,10 @@ describe("a key of a node's data", () => {
 describe("warnings", () => {
   it("are told beside problems, too", () => {
     const nodes = [node("a", "nothing"), node("b", "source", {}, { onEror: "route" })]
-    const reading = readDrawing({ nodes, edges: [] }, { lookup, overrides: {}, evaluates: true })
+    const reading = readDrawing(
+      { nodes, edges: [] },
+      { types: byKey(types), overrides: {}, evaluates: true },
+    )
     assert.lengthOf(reading.problems, 1)
     assert.lengthOf(warningsOf(reading), 1)
   })

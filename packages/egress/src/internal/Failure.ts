@@ -48,13 +48,15 @@ export interface Bounds {
   readonly maxBodyBytes: number
 }
 
-/** Why a call failed that had begun. A `crowded` call has not begun. */
-export type ExchangeReason = Exclude<FailureReason, "crowded">
+/** Why a call failed that had begun. */
+export type ExchangeReason = Exclude<FailureReason, "crowded" | "unresolvable">
+
+/** Characters of the longest host name that DNS knows. */
+const hostCharacters = 253
 
 const sentences: { readonly [R in ExchangeReason]: (bounds: Bounds) => string } = {
   timeout: ({ timeoutMillis }) => `No complete answer came within ${timeoutMillis / 1_000} s`,
   refused: () => "The server could not be reached",
-  unresolvable: () => "The host name could not be resolved",
   tls: () => "No secure connection could be made",
   reset: () => "The connection was closed before the answer was complete",
   "too-large": ({ maxBodyBytes }) => `The answer is larger than ${maxBodyBytes} bytes`,
@@ -68,6 +70,15 @@ export class EgressFailed extends Data.TaggedError("EgressFailed")<{
 }> {
   static of(reason: ExchangeReason, bounds: Bounds): EgressFailed {
     return new EgressFailed({ reason, message: sentences[reason](bounds) })
+  }
+
+  /** A host name without an address. */
+  static unresolved(host: string): EgressFailed {
+    const shown = JSON.stringify(host.slice(0, hostCharacters))
+    return new EgressFailed({
+      reason: "unresolvable",
+      message: `The host name ${shown} could not be resolved`,
+    })
   }
 
   /** The same for a connection over which no HTTP is spoken. */

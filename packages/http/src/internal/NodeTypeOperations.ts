@@ -45,11 +45,11 @@ export const make = Effect.gen(function* () {
   const { all } = yield* NodeTypes
   const priced = describe((yield* CurrentPrices)?.prices)
   let types = all()
-  let items = types.map(priced)
+  let items = Array.from(types.values(), priced)
   const list = Effect.sync(() => {
     if (types !== all()) {
       types = all()
-      items = types.map(priced)
+      items = Array.from(types.values(), priced)
     }
     return { value: { items } }
   })

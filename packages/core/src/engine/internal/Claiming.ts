@@ -9,6 +9,7 @@
 import type { Clock } from "effect"
 import { Effect, Queue } from "effect"
 import type { AccountId, RunId, RunnerId } from "../../domain/Id.ts"
+import type { NodeTypesByKey } from "../../domain/NodeType.ts"
 import { refusedRunsKnown } from "../../domain/Limits.ts"
 import type { RunRecord } from "../../domain/Run.ts"
 import { settingsOf } from "../../domain/Workflow.ts"
@@ -38,9 +39,9 @@ class Refusals {
 }
 
 /** The first type of a run that this process does not know, in the version that was drawn. */
-const unknownType = ({ definition }: RunRecord, { lookup }: NodeTypes["Service"]) =>
+const unknownType = ({ definition }: RunRecord, types: NodeTypesByKey) =>
   definition.nodes.find((node) => {
-    const type = lookup(node.type)
+    const type = types.get(node.type)
     const { version } = settingsOf(node)
     return type === undefined || (version !== undefined && version !== type.version)
   })?.type
@@ -72,7 +73,7 @@ const claims = (needs: Claiming) => {
   const take = Effect.fnUntraced(function* (record: RunRecord) {
     const { run } = record
     after = run.accountId
-    const unknown = unknownType(record, types)
+    const unknown = unknownType(record, types.all())
     if (unknown === undefined) return scheduler.takeOver(record)
     refusals.add(run.id, monotonicMillis(clock))
     yield* Effect.logWarning(`run ${run.id} needs node type ${unknown}, which is not known here`)

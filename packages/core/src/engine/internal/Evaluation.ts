@@ -9,7 +9,7 @@ import type { AccountId } from "../../domain/Id.ts"
 import type { Json } from "../../domain/Json.ts"
 import { liveRow } from "../../domain/LargeValue.ts"
 import { CurrentLimits } from "../../domain/Limits.ts"
-import { suggestion } from "../../domain/Nearest.ts"
+import { nearestHint } from "../../domain/Nearest.ts"
 import { listed, quoted } from "../../domain/Quote.ts"
 import type { Run, RunRecord } from "../../domain/Run.ts"
 import { boundOf } from "../../graph/internal/Bindings.ts"
@@ -45,12 +45,6 @@ export interface TextValue {
 }
 
 const anyPort = "value"
-
-/** The name that may have been meant; empty for none. */
-const hintOf = (name: string, known: Iterable<string>): string => {
-  const near = suggestion(name, [...known])
-  return near === undefined ? "" : `; did you mean ${quoted(near)}?`
-}
 
 /** The node with no other literal than this one. */
 const nodeWith = (node: GraphNode, port: string, literal: Literal): GraphNode => ({
@@ -118,11 +112,11 @@ export const evaluateText = Effect.fnUntraced(function* (
   const graph = compiled.success
   const index = graph.indexOf.get(nodeId)
   if (index === undefined) {
-    return refuse(`the run has no such node${hintOf(nodeId, graph.indexOf.keys())}`)
+    return refuse(`the run has no such node${nearestHint(nodeId, graph.indexOf.keys())}`)
   }
   const { inputs } = graph.nodes[index]!.ports
   if (given !== undefined && !inputs.has(given)) {
-    const hint = hintOf(given, inputs.keys()) || `; it has ${listed(inputs.keys())}`
+    const hint = nearestHint(given, inputs.keys()) || `; it has ${listed(inputs.keys())}`
     return refuse(`has no input ${quoted(given)}${hint}`)
   }
   const literal = readLiteral(text)

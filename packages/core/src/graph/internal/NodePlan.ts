@@ -5,11 +5,11 @@
  * port. Leaves out: the edges themselves; it is told which inputs have one.
  */
 import type { JsonObject } from "../../domain/Json.ts"
-import type { LiteralScript, NodeType, NodeTypeLookup, Ports } from "../../domain/NodeType.ts"
+import type { LiteralScript, NodeType, NodeTypesByKey, Ports } from "../../domain/NodeType.ts"
 import { defaultInput, defaultOutput, errorOutput } from "../../domain/NodeType.ts"
 import type { NodePolicy } from "../../domain/NodePolicy.ts"
 import { readPolicy } from "../../domain/NodePolicy.ts"
-import { hintOf } from "../../domain/Nearest.ts"
+import { nearestHint, hintOf } from "../../domain/Nearest.ts"
 import { problemsShown } from "../../domain/Limits.ts"
 import { listed, plain, quoted } from "../../domain/Quote.ts"
 import type { InputOverrides } from "../../domain/Run.ts"
@@ -71,7 +71,7 @@ const noOverrides: JsonObject = {}
 
 /** How a drawing is read. */
 export interface PlanOptions {
-  readonly lookup: NodeTypeLookup
+  readonly types: NodeTypesByKey
   /** This run's values for inputs, by node and port. */
   readonly overrides: InputOverrides
   /** True if texts with `{{` are expressions. Those of older definitions are not. */
@@ -84,12 +84,12 @@ export interface PlanOptions {
  */
 export const planOf = (
   node: Node,
-  { evaluates, lookup, overrides: allOverrides }: PlanOptions,
+  { evaluates, overrides: allOverrides, types }: PlanOptions,
   wiring: Wiring,
   problems: Array<Problem>,
 ): NodePlan | undefined => {
   const drawn = settingsOf(node)
-  const type = typeOf(node, drawn, lookup, problems)
+  const type = typeOf(node, drawn, types, problems)
   if (type === undefined) return undefined
   const overrides = Object.hasOwn(allOverrides, node.id) ? allOverrides[node.id]! : noOverrides
   const settings =
@@ -197,14 +197,15 @@ const policyOf = (
 const typeOf = (
   node: Node,
   { mode, version }: NodeSettings,
-  lookup: NodeTypeLookup,
+  types: NodeTypesByKey,
   problems: Array<Problem>,
 ): NodeType | undefined => {
   const refuse = (reason: string) => problems.push(problemOfNode(node.id, reason))
   const key = quoted(node.type)
-  const type = lookup(node.type)
+  const type = types.get(node.type)
   if (type === undefined) {
-    refuse(`unknown type ${key}`)
+    const hint = problems.length < problemsShown ? nearestHint(node.type, types.keys()) : ""
+    refuse(`unknown type ${key}${hint}`)
     return undefined
   }
   if (version !== undefined && version !== type.version) {

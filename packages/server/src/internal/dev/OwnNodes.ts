@@ -91,7 +91,7 @@ export const open = Effect.fnUntraced(function* (
   const apply = (types: ReadonlyArray<ModuleType>) => set.replace([...Builtin.builtin, ...types])
   return {
     layer,
-    types: set.types,
+    types: [...set.types.values()],
     following: names.length === 0 ? Effect.never : following(names, first, apply),
   }
 })
