@@ -4,18 +4,21 @@
  * Guarantees: a request passes only if the application names an account that there is. Leaves out:
  * limits of requests, which go with keys.
  */
-import type { AccountId } from "@millrace/core/domain/Id"
-import { accountNamesKnown } from "@millrace/core/domain/Limits"
+import { Identifier } from "@millrace/api/Text"
+import { AccountId } from "@millrace/core/domain/Id"
+import { accountsKnown } from "@millrace/core/domain/Limits"
 import { BoundedMap } from "@millrace/core/engine/BoundedMap"
+import { Keys } from "@millrace/core/engine/Keys"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
-import { Effect } from "effect"
+import { Effect, Option, Schema } from "effect"
 
 /** Whose a request is. It may do everything in this account. */
-export interface RequestOwner {
+export type RequestOwner =
   /** The name of an account, as in the option `account` of an engine. */
-  readonly account: string
-}
+  | { readonly account: string; readonly accountId?: never }
+  /** The id of an account, as `engine.accounts.create` gives it. */
+  | { readonly accountId: string; readonly account?: never }
 
 type Found = RequestOwner | null | undefined
 
@@ -25,19 +28,29 @@ type Found = RequestOwner | null | undefined
  */
 export type Authorize = (request: Request) => Found | Promise<Found>
 
-const missing = (name: unknown) =>
-  Effect.logWarning(`authorize: there is no account ${JSON.stringify(name)}; the answer is 401`)
+const missing = (owner: RequestOwner) =>
+  Effect.logWarning(`authorize: there is no account ${JSON.stringify(owner)}; the answer is 401`)
+
+const isText = Schema.is(Identifier)
 
 /** Finds the account of a request; `null` if it has none. */
 export const make = (authorize: Authorize) =>
-  Effect.map(KeyStore, (store) => {
-    const known = new BoundedMap<string, AccountId>(accountNamesKnown)
-    const idOf = Effect.fnUntraced(function* (name: string) {
-      const id = known.get(name)
+  Effect.gen(function* () {
+    const store = yield* KeyStore
+    const { findAccountNamed } = yield* Keys
+    const known = new BoundedMap<string, AccountId>(accountsKnown)
+    const found = ({ account, accountId }: RequestOwner) => {
+      if (isText(accountId)) return store.findAccount(AccountId.make(accountId))
+      return isText(account) ? findAccountNamed(account) : Effect.succeedNone
+    }
+    const idOf = Effect.fnUntraced(function* (owner: RequestOwner) {
+      const key = JSON.stringify([owner.account, owner.accountId])
+      const id = known.get(key)
       if (id !== undefined) return id
-      const account = (yield* store.listAccounts).find((each) => each.name === name)
-      if (account !== undefined) known.set(name, account.id)
-      return account?.id
+      const account = Option.getOrUndefined(yield* found(owner))
+      if (account === undefined) return undefined
+      known.set(key, account.id)
+      return account.id
     })
     return (request: Request): Effect.Effect<AccountId | null, StorageError> =>
       Effect.gen(function* () {
@@ -46,8 +59,8 @@ export const make = (authorize: Authorize) =>
           Effect.as(Effect.logDebug("authorize has thrown", error), null),
         )
         if (owner === null || owner === undefined) return null
-        const id = yield* idOf(owner.account)
-        if (id === undefined) yield* missing(owner.account)
+        const id = yield* idOf(owner)
+        if (id === undefined) yield* missing(owner)
         return id ?? null
       })
   })

@@ -8,9 +8,6 @@
 import type { Duration } from "@millrace/api/Duration"
 import { millisOf } from "@millrace/api/Duration"
 import { invalid } from "@millrace/api/MillraceError"
-import type { Client } from "@millrace/api/PromiseClient"
-import { clientOver } from "@millrace/api/PromiseClient"
-import type { Transport } from "@millrace/api/Transport"
 import { Account } from "@millrace/core/domain/Account"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Limits } from "@millrace/core/domain/Limits"
@@ -18,11 +15,11 @@ import { defaultLimits, limitNames, limits, problemOfLimit } from "@millrace/cor
 import { unknownFields } from "@millrace/core/domain/Nearest"
 import { readPrices } from "@millrace/core/domain/Prices"
 import type { Stores } from "@millrace/core/engine/Engine"
-import { Keys as CoreKeys } from "@millrace/core/engine/Keys"
+import { Keys } from "@millrace/core/engine/Keys"
 import type { Executable } from "@millrace/core/engine/NodeTypes"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
-import { KeyStore } from "@millrace/core/ports/KeyStore"
+import type { KeyStore } from "@millrace/core/ports/KeyStore"
 import { isCidr } from "@millrace/egress/Address"
 import * as Host from "@millrace/host/Host"
 import type { EngineThreads } from "@millrace/host/Threads"
@@ -37,21 +34,17 @@ import type { Scope } from "effect"
 import { Context, Effect, Layer, Logger, LogLevel } from "effect"
 import type { Authorize } from "./Authorize.ts"
 import * as Authorization from "./Authorize.ts"
-import type { Credits } from "./Credit.ts"
-import * as Credit from "./Credit.ts"
+import type { AccountClient, Accounts, TransportOf } from "./AccountClient.ts"
+import * as AccountClients from "./AccountClient.ts"
 import { reader } from "./internal/JsonCopy.ts"
-import type { Keys } from "./Key.ts"
-import * as Key from "./Key.ts"
 import type { Refusal } from "./internal/Refusal.ts"
 import type { NodeType } from "./Node.ts"
 import type { Runtime } from "./internal/Runtime.ts"
 import { open } from "./internal/Runtime.ts"
-import type { Secrets } from "./Secret.ts"
-import * as Secret from "./Secret.ts"
 import type { Store } from "./Store.ts"
 import { memory } from "./Store.ts"
 import type { Values } from "./ValuePlace.ts"
-import type { WebhookOptions, Webhooks } from "./Webhook.ts"
+import type { WebhookOptions } from "./Webhook.ts"
 import * as Webhook from "./Webhook.ts"
 import type { WorkflowBuilder } from "./WorkflowBuilder.ts"
 import { empty } from "./WorkflowBuilder.ts"
@@ -69,8 +62,8 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
   /** False: the engine has no built-in node types. */
   readonly builtin?: boolean
   /**
-   * The name of the engine's account, which is made if missing. By default the store's first
-   * account; in an empty store an account `default` is made.
+   * The name of the engine's account, which is made if missing, once even if several engines open
+   * at the same time. By default the store's first account; in an empty store `default` is made.
    */
   readonly account?: string
   /** The path before `/api/v1` in the addresses that reach `fetch`: `/automation`. */
@@ -218,13 +211,17 @@ export const checkThread = (): void => {
   throw invalid(message)
 }
 
-/** A running engine: the interface of a client, and what only the engine's owner may do. */
+/** A running engine: what it does for its own account, and what only its owner may do. */
 export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeType>>
-  extends Client, AsyncDisposable {
-  readonly keys: Keys
-  readonly credits: Credits
-  readonly secrets: Secrets
-  readonly webhooks: Webhooks
+  extends AccountClient, AsyncDisposable {
+  /** The accounts of the store. */
+  readonly accounts: Accounts
+  /**
+   * The same calls for another account, by its id. They reject with `ACCOUNT_NOT_FOUND` if there is
+   * no such account: make it with `accounts.create`. Nothing of one account is seen through the
+   * client of another one.
+   */
+  account(id: string): AccountClient
   /** Draws a workflow in code. Only `workflows.create` stores it. */
   workflow(name: string): WorkflowBuilder<N>
   /**
@@ -256,7 +253,7 @@ const layerMount = (options: MountOptions) =>
   Layer.effect(
     Mount,
     Effect.gen(function* () {
-      const context = yield* Effect.context<HttpServices | KeyStore | Scope.Scope>()
+      const context = yield* Effect.context<HttpServices | Keys | KeyStore | Scope.Scope>()
       return yield* Effect.cached(Effect.provideContext(makeMount(options), context))
     }),
   )
@@ -326,12 +323,10 @@ const readName = reader(Account.fields.name, "account")
 
 /** The id of the account with this name, which is made if it is missing. */
 export const accountOf = Effect.fnUntraced(function* (wanted: string | undefined) {
-  const store = yield* KeyStore
-  const keys = yield* CoreKeys
-  const accounts = yield* store.listAccounts
-  const name = wanted === undefined ? undefined : yield* readName(wanted)
-  const known = accounts.find((each) => name === undefined || each.name === name)
-  return (known ?? (yield* keys.createAccount(name ?? "default"))).id
+  const keys = yield* Keys
+  if (wanted !== undefined) return (yield* keys.ensureAccount(yield* readName(wanted))).id
+  const [first] = yield* keys.listAccounts
+  return (first ?? (yield* keys.ensureAccount("default"))).id
 })
 
 const answerClosed = (): Response =>
@@ -341,13 +336,11 @@ const answerClosed = (): Response =>
 export const engineOf = <N extends ReadonlyArray<NodeType>>(
   runtime: Runtime<Services>,
   account: AccountId,
-  transport: Transport = DirectTransport.make(account, runtime.callUntil),
+  transportOf: TransportOf = (of, { callUntil }) => DirectTransport.make(of, callUntil),
 ): Engine<N> => ({
-  ...clientOver(transport),
-  keys: Key.make(runtime, account),
-  credits: Credit.make(runtime, account),
-  secrets: Secret.make(runtime, account),
-  webhooks: Webhook.make(runtime, account),
+  ...AccountClients.clientOf(runtime, account, transportOf),
+  accounts: AccountClients.make(runtime),
+  account: AccountClients.clientsOf(runtime, transportOf),
   workflow: (name) => empty(name),
   fetch: (request) =>
     runtime

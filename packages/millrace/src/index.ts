@@ -4,6 +4,13 @@
  * Leaves out: the interface with Effect; it is in `@millrace/core` and the packages beside it.
  */
 export * from "@millrace/api/PromiseClient"
+export type {
+  Account,
+  AccountChange,
+  AccountClient,
+  Accounts,
+  NewAccount,
+} from "./AccountClient.ts"
 export type { Authorize, RequestOwner } from "./Authorize.ts"
 export { createEngine } from "./CreateEngine.ts"
 export type { AllowedNetwork, EgressOptions, Engine, EngineOptions } from "./Engine.ts"

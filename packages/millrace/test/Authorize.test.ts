@@ -50,6 +50,9 @@ describe("createEngine({ authorize })", () => {
       () => Promise.reject(new Error("expired")),
       () => ({ account: "nobody" }),
       () => ({ account: "" }),
+      () => ({ accountId: "acc_nobody" }),
+      () => ({ accountId: 7 as never }),
+      () => ({ account: "a\0b" }),
       () => ({}) as never,
       () => true as never,
     ]
@@ -61,6 +64,18 @@ describe("createEngine({ authorize })", () => {
       expect(answer.headers.get("x-error-code")).toBe("sign_in_refused")
       expect(await answer.json()).toEqual({ error: "The request is not signed in" })
     }
+  })
+
+  it("takes the id of an account in the place of its name", async () => {
+    let accountId = ""
+    const { ask, engine } = await open(() => ({ accountId }))
+    const one = await engine.accounts.create({ name: "Same" })
+    const two = await engine.accounts.create({ name: "Same" })
+    const { id } = await engine.account(two.id).workflows.create({ name: "Of two" })
+    accountId = one.id
+    expect((await ask(`/workflows/${id}`)).status).toBe(404)
+    accountId = two.id
+    expect((await ask(`/workflows/${id}`)).status).toBe(200)
   })
 
   it("shows each account its own", async () => {

@@ -50,6 +50,7 @@ describe.each([
   ["the repository", join(repository, "README.md")],
   ["this package", join(packageFolder, "README.md")],
   ["tests of workflows", join(repository, "docs/how-to/test-a-workflow.md")],
+  ["several accounts", join(repository, "docs/how-to/several-accounts.md")],
   ["transactions", join(repository, "docs/how-to/start-in-a-transaction.md")],
 ])("The page of %s", (_, file) => {
   it("shows embedding code that does what it says", async () => {

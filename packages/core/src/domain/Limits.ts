@@ -341,8 +341,8 @@ export const jsonLevels = 1_000
 /** Characters of JSON text that a suspended handler leaves behind: they travel with its run. */
 export const stateLength = 4_096
 
-/** Names of accounts of which a process remembers the id. */
-export const accountNamesKnown = 10_000
+/** Accounts that a process remembers, by name or by id. */
+export const accountsKnown = 10_000
 
 /** Workflows that one process keeps in memory, to start them again. */
 export const workflowsCached = 256

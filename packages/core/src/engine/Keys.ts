@@ -15,7 +15,7 @@ import {
   prefixOf,
   secretOf,
 } from "../domain/ApiKey.ts"
-import { AccountId, KeyId } from "../domain/Id.ts"
+import { AccountId, KeyId, prefixes } from "../domain/Id.ts"
 import type { WorkflowId } from "../domain/Id.ts"
 import { defaultQuota, Quota } from "../domain/Quota.ts"
 import { plain } from "../domain/Quote.ts"
@@ -60,7 +60,15 @@ export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound"
 export class Keys extends Context.Service<
   Keys,
   {
+    /** Makes an account. Several accounts may have the same name. */
     readonly createAccount: (name: string) => Effect.Effect<Account, StorageError>
+    /** The account that {@link ensureAccount} has made under this name, or the oldest one. */
+    readonly findAccountNamed: (name: string) => Effect.Effect<Option.Option<Account>, StorageError>
+    /**
+     * The account of this name, which is made if missing. Its id follows from the name, so
+     * processes that ask at the same time get the same account.
+     */
+    readonly ensureAccount: (name: string) => Effect.Effect<Account, StorageError>
     /** Sets an account's own cap of runs; servers obey it within 8 seconds. */
     readonly updateAccount: (
       id: AccountId,
@@ -144,11 +152,55 @@ const makeSecrets = Effect.gen(function* () {
   }
 })
 
+/** The id that follows from an account's name: a UUID of version 8. */
+const idOf = (hash: Uint8Array): AccountId => {
+  const hex = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+  ]
+  return AccountId.make(`${prefixes.account}_${parts.join("-")}-${hex.slice(20, 32)}`)
+}
+
+/** Accounts that are found, and made, by their names. */
+const makeNamedAccounts = Effect.gen(function* () {
+  const store = yield* KeyStore
+  const clock = yield* Clock.Clock
+  const { hashOf } = yield* makeSecrets
+  const idOfName = (name: string) => Effect.map(hashOf(`account:${name}`), idOf)
+  const find = Effect.fn("Keys.findAccountNamed")(function* (name: string) {
+    const made = yield* store.findAccount(yield* idOfName(name))
+    if (Option.isSome(made)) return made
+    const accounts = yield* store.listAccounts
+    return Option.fromUndefinedOr(accounts.find((each) => each.name === name))
+  })
+  return {
+    findAccountNamed: find,
+    ensureAccount: Effect.fn("Keys.ensureAccount")(function* (name: string) {
+      const known = yield* find(name)
+      if (Option.isSome(known)) return known.value
+      const id = yield* idOfName(name)
+      const createdAt = clock.currentTimeMillisUnsafe()
+      const account: Account = { id, name, createdAt, runsAtOnce: null }
+      // Another process may have stored it meanwhile: the store refuses a second one of this id.
+      const other = (error: StorageError) =>
+        Effect.flatMap(
+          store.findAccount(id),
+          Option.match({ onNone: () => Effect.fail(error), onSome: Effect.succeed }),
+        )
+      return yield* Effect.catch(Effect.as(store.insertAccount(account), account), other)
+    }),
+  }
+})
+
 const makeAccounts = Effect.gen(function* () {
   const store = yield* KeyStore
   const ids = yield* Ids
   const clock = yield* Clock.Clock
   return {
+    ...(yield* makeNamedAccounts),
     listAccounts: store.listAccounts,
     createAccount: Effect.fn("Keys.createAccount")(function* (name: string) {
       const account: Account = {

@@ -6,7 +6,7 @@ import { Keys } from "@millrace/core/engine/Keys"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Memory from "@millrace/memory/Stores"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { Digest } from "effect/crypto"
 import { TestClock } from "effect/testing"
 
@@ -59,6 +59,53 @@ describe("Keys.updateAccount", () => {
       const nobody = AccountId.make("acc_no")
       const error = yield* Effect.flip(service.updateAccount(nobody, { runsAtOnce: 3 }))
       assert.strictEqual(error.message, "Account acc_no does not exist")
+    }).pipe(Effect.provide(keys)),
+  )
+})
+
+describe("Keys.ensureAccount", () => {
+  it.effect("makes one account of a name, however many ask for it at the same time", () =>
+    Effect.gen(function* () {
+      const service = yield* Keys
+      const store = yield* KeyStore
+      // Nobody sees another one's account before all have decided to make it.
+      const late = KeyStore.of({
+        ...store,
+        insertAccount: (account) => Effect.andThen(Effect.yieldNow, store.insertAccount(account)),
+      })
+      const other = yield* Effect.provide(
+        Keys,
+        Layer.provide(Layer.fresh(Keys.layer), [
+          Layer.succeed(KeyStore, late),
+          Ids.layer,
+          Digest.layerWebCrypto,
+        ]),
+      )
+      const asked = Array.from({ length: 20 }, () => other.ensureAccount("Acme"))
+      const made = yield* Effect.all(asked, { concurrency: "unbounded" })
+      const accounts = yield* service.listAccounts
+      assert.strictEqual(accounts.length, 1)
+      assert.deepStrictEqual(new Set(made.map(({ id }) => id)), new Set([accounts[0]?.id]))
+      assert.match(
+        accounts[0]!.id,
+        /^acc_[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-8[\da-f]{3}-[\da-f]{12}$/,
+      )
+      assert.notStrictEqual((yield* service.ensureAccount("Other")).id, accounts[0]?.id)
+    }).pipe(Effect.provide(keys)),
+  )
+
+  it.effect("takes the oldest account of the name, and stays with the one that it has made", () =>
+    Effect.gen(function* () {
+      const service = yield* Keys
+      const older = yield* service.createAccount("Acme")
+      yield* TestClock.adjust("1 second")
+      yield* service.createAccount("Acme")
+      assert.deepStrictEqual(yield* service.ensureAccount("Acme"), older)
+      const made = yield* service.ensureAccount("Beta")
+      yield* TestClock.setTime(0)
+      yield* service.createAccount("Beta")
+      assert.deepStrictEqual(yield* service.ensureAccount("Beta"), made)
+      assert.deepStrictEqual(yield* service.findAccountNamed("Gamma"), Option.none())
     }).pipe(Effect.provide(keys)),
   )
 })

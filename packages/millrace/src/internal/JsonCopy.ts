@@ -10,9 +10,12 @@ import type { InvalidRequest } from "@millrace/http/Errors"
 import * as Form from "@millrace/http/Form"
 import { Effect, Schema } from "effect"
 
-/** A reader of input of this form; `root` names the whole input in a sentence. */
+/**
+ * A reader of input of this form, which refuses unknown fields; `root` names the whole input in a
+ * sentence.
+ */
 export const reader = <A, I>(schema: Schema.Codec<A, I>, root: string) => {
-  const read = Form.reader(schema, root)
+  const read = Form.reader(schema.annotate({ closed: true }), root)
   return (input: unknown): Effect.Effect<A, InvalidRequest> =>
     Effect.suspend(() => Effect.fromResult(read(plainJson(input, root))))
 }

@@ -55,6 +55,17 @@ const nodes = [charge, receive] as const
 const busyThrice = { "pay.charge": fails(3, "busy").gives({ receipt: "r1" }) }
 
 describe("TestClock.runToEnd", () => {
+  it("brings the runs of all accounts to their end", async () => {
+    await using engine = await testEngine({ nodes, now: start, mocks: busyThrice })
+    const tenant = engine.account((await engine.accounts.create({ name: "Tenant" })).id)
+    const { id: workflowId } = await tenant.workflows.create(
+      engine.workflow("Charge").node("charge", "pay.charge", { cents: 500 }),
+    )
+    const run = await tenant.runs.start({ workflowId })
+    await engine.clock.runToEnd()
+    expect((await run.wait()).status).toBe("COMPLETED")
+  })
+
   it("goes through retries and long delays, each at its own time", async () => {
     await using engine = await testEngine({ nodes, now: start, mocks: busyThrice })
     const run = await month(engine)

@@ -3,11 +3,12 @@
  *
  * Leaves out: the timers of the living process.
  */
-import type { AccountId, RunnerId } from "@millrace/core/domain/Id"
+import type { RunnerId } from "@millrace/core/domain/Id"
 import type { Page, PagePosition } from "@millrace/core/domain/Page"
 import type { Run } from "@millrace/core/domain/Run"
 import { never } from "@millrace/core/domain/Timestamp"
 import type { Stores } from "@millrace/core/engine/Engine"
+import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Context, type Effect, Option } from "effect"
@@ -16,7 +17,6 @@ import type { InProgress } from "./InProgress.ts"
 /** What to look at. */
 export interface OpenWorkRequest {
   readonly stores: Context.Context<Stores>
-  readonly account: AccountId
   readonly read: <A, E>(effect: Effect.Effect<A, E>) => A
   readonly now: number
   /** The living process, if there is one. */
@@ -61,11 +61,9 @@ const momentOf = (run: Run, { leases, now, runner }: OpenWorkRequest): ReadonlyA
 }
 
 /** What a run waits for, as a clause. */
-const reasonOf = (
-  run: Run,
-  { account, inProgress, read, runner, stores }: OpenWorkRequest,
-): string => {
-  const record = Option.getOrUndefined(read(Context.get(stores, RunStore).find(account, run.id)))
+const reasonOf = (run: Run, { inProgress, read, runner, stores }: OpenWorkRequest): string => {
+  const found = read(Context.get(stores, RunStore).find(run.accountId, run.id))
+  const record = Option.getOrUndefined(found)
   const name = `run ${run.id} of "${run.workflowName}"`
   if (runner === undefined) return `${name} is ${run.status}, and no process executes it`
   const running = inProgress?.nodes.filter(({ runId }) => runId === run.id) ?? []
@@ -84,16 +82,24 @@ const reasonOf = (
     : `${name} does not go on`
 }
 
-/** What is to be done in the stores of an engine, for its account. */
-export const openWork = (request: OpenWorkRequest): OpenWork => {
-  const { account, deliveriesFreeAt, read, stores } = request
-  const runStore = Context.get(stores, RunStore)
-  const webhookStore = Context.get(stores, WebhookStore)
-  const runs = (["QUEUED", "RUNNING"] as const).flatMap((status) =>
-    all((after) => read(runStore.list({ account, status, after, limit: pageLength }))),
+/** The open runs of all accounts. */
+const openRuns = ({ read, stores }: OpenWorkRequest): ReadonlyArray<Run> => {
+  const { list } = Context.get(stores, RunStore)
+  const { listAccounts } = Context.get(stores, KeyStore)
+  return read(listAccounts).flatMap(({ id: account }) =>
+    (["QUEUED", "RUNNING"] as const).flatMap((status) =>
+      all((after) => read(list({ account, status, after, limit: pageLength }))),
+    ),
   )
+}
+
+/** What is to be done in the stores of an engine. */
+export const openWork = (request: OpenWorkRequest): OpenWork => {
+  const { deliveriesFreeAt, read, stores } = request
+  const webhooks = Context.get(stores, WebhookStore)
+  const runs = openRuns(request)
   const deliveries = all((after) =>
-    read(webhookStore.list({ account, state: "PENDING", after, limit: pageLength })),
+    read(webhooks.list({ account: null, state: "PENDING", after, limit: pageLength })),
   )
   const ofDeliveries = deliveries.map(({ nextAttemptAt }) => nextAttemptAt ?? deliveriesFreeAt)
   return {

@@ -24,6 +24,8 @@ import { Clock, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import type { Inputs, NodeContext, Outputs } from "../../Declaration.ts"
 import type { Engine, EngineOptions, Services } from "../../Engine.ts"
 import { accountOf, checkOptions, checkThread, engineOf, layerOf, typesOf } from "../../Engine.ts"
+import type { AccountServices } from "../../AccountClient.ts"
+import type { Runtime } from "../Runtime.ts"
 import type { AnyMock, Call, Script } from "./Mock.ts"
 import { TestHandlers } from "./TestHandlers.ts"
 import { OfRuns, VirtualProcess, VirtualTime } from "./VirtualTime.ts"
@@ -173,9 +175,13 @@ const openShared = (time: VirtualTime, limits: EngineOptions<Types>["limits"]): 
   }
 }
 
-/** The calls of the client. Waiting for a run and following it outlive a crash. */
-const transportOf = (host: TestHost<Services>, account: AccountId): Transport => {
-  const inCalls = DirectTransport.make(account, host.runtime.callUntil)
+/** The calls of a client. Waiting for a run and following it outlive a crash. */
+const transportOf = (
+  host: TestHost<Services>,
+  account: AccountId,
+  { callUntil }: Runtime<AccountServices>,
+): Transport => {
+  const inCalls = DirectTransport.make(account, callUntil)
   const beside = DirectTransport.make(account, (effect, signal) =>
     host.survive((runtime) => runtime.callUntil(effect, signal)),
   )
@@ -243,9 +249,8 @@ export const openTestEngine = async <const N extends Types>(options: TestOptions
   try {
     await host.start()
     const account = await host.runtime.call(accountOf(options.account))
-    host.account = account
     const engine: TestEngine<N> = {
-      ...engineOf<N>(host.runtime, account, transportOf(host, account)),
+      ...engineOf<N>(host.runtime, account, (of, runtime) => transportOf(host, of, runtime)),
       clock: {
         now: () => new Date(time.now),
         advance: async (by) => host.advance(millisOf(by, "advance")),

@@ -5,7 +5,7 @@
  * had `patienceMillis` for it. Leaves out: the interface of the engine.
  */
 import { MillraceError } from "@millrace/api/MillraceError"
-import type { AccountId, RunnerId } from "@millrace/core/domain/Id"
+import type { RunnerId } from "@millrace/core/domain/Id"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Clock, Context, Effect, type Layer } from "effect"
@@ -52,7 +52,6 @@ export class TestHost<R> {
   #deliveriesFreeAt = 0
   #process: TestProcess<R> | undefined
   #moves: Promise<unknown> = Promise.resolve()
-  #account: AccountId | undefined
   #waiting: Array<{
     readonly resolve: (process: TestProcess<R>) => void
     readonly reject: (error: unknown) => void
@@ -98,11 +97,6 @@ export class TestHost<R> {
         if (process.machine.isAlive) throw error
       }
     }
-  }
-
-  /** The account whose work has to end before everything is at its end. */
-  set account(account: AccountId) {
-    this.#account = account
   }
 
   /** The process that is alive. Throws if there is none. */
@@ -217,7 +211,6 @@ export class TestHost<R> {
   #work() {
     return openWork({
       stores: this.#options.stores,
-      account: this.#account!,
       read: (effect) => this.now(effect),
       now: this.#time.now,
       runner: this.#process?.runner,
