@@ -46,6 +46,8 @@ export const evaluator: Layer.Layer<never> = QuickJs.layer
 export interface WebhookOptions {
   /** Private networks that webhooks may call, over http, too. */
   readonly allow?: ReadonlyArray<Exception> | undefined
+  /** The guard to use in the place of the usual one, which is {@link webhookGuard}. */
+  readonly guard?: ((usual: Layer.Layer<Egress>) => Layer.Layer<Egress>) | undefined
   /** Options of the dispatcher that differ from the defaults. */
   readonly dispatcher?: Partial<DispatcherOptions> | undefined
 }
@@ -171,8 +173,8 @@ const deliveryOf = Effect.fnUntraced(function* (
   if (!ports.includes("webhooks")) {
     return `webhook: ${new Unsupported({ store, port: "webhooks" }).message}`
   }
-  const { allow, dispatcher } = webhooks
-  return { dispatcher, guard: webhookGuard(allow) }
+  const { allow, dispatcher, guard = (usual) => usual } = webhooks
+  return { dispatcher, guard: guard(webhookGuard(allow)) }
 })
 
 /** The vault; without a master key, one that is closed. */

@@ -21,6 +21,7 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import type { KeyStore } from "@millrace/core/ports/KeyStore"
 import { isCidr } from "@millrace/egress/Address"
+import type { Egress } from "@millrace/egress/Egress"
 import * as Host from "@millrace/host/Host"
 import type { EngineThreads } from "@millrace/host/Threads"
 import * as Threads from "@millrace/host/Threads"
@@ -278,6 +279,8 @@ export interface EngineParts {
   readonly runner: Partial<RunnerOptions>
   /** The node type to execute in the place of one. */
   readonly standIn: <E extends Executable<unknown>>(usual: E) => E
+  /** The guard for webhooks to use in the place of one. */
+  readonly webhookGuard: (usual: Layer.Layer<Egress>) => Layer.Layer<Egress>
 }
 
 /** All services of an engine with these options. */
@@ -304,7 +307,9 @@ export const layerOf = (
     egress: Outbound.layer(allow, portsOf(egress), "egress.allow of createEngine"),
     masterKey,
     webhooks:
-      webhooks === false || masterKey === undefined ? Webhook.sentenceWithout(webhooks) : { allow },
+      webhooks === false || masterKey === undefined
+        ? Webhook.sentenceWithout(webhooks)
+        : { allow, guard: parts.webhookGuard },
     ...(prices === undefined ? {} : { prices: readPrices(prices, typesOf(options)).prices }),
     limits: Object.fromEntries(set),
     runner: {

@@ -14,6 +14,7 @@ export type {
   TestEngine,
   TestOptions,
 } from "./internal/testing/TestEngine.ts"
+export type { Received, Receiver, ReceiverAnswer } from "./internal/testing/TestReceivers.ts"
 export { picture } from "./internal/testing/Picture.ts"
 export type { PictureOptions } from "./internal/testing/Picture.ts"
 export { whatIf } from "./internal/testing/WhatIf.ts"

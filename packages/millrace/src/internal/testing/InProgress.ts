@@ -23,6 +23,8 @@ export class InProgress {
   #begun = 0
   #entered: Handler | undefined
   #calls = 0
+  /** Calls from outside; the time gives up waiting for slow ones. */
+  readonly #beside = new Set<{ isSlow: boolean }>()
 
   /** Hears of all handlers, from the evaluation of their expressions on. */
   readonly watchdog: Watchdog = {
@@ -41,7 +43,11 @@ export class InProgress {
 
   /** True if the time has to wait. */
   get isBusy(): boolean {
-    return this.#calls > 0 || this.busyNodes.length > 0
+    return (
+      this.#calls > 0 ||
+      this.busyNodes.length > 0 ||
+      [...this.#beside].some(({ isSlow }) => !isSlow)
+    )
   }
 
   /** The nodes whose handlers the time waits for. */
@@ -56,9 +62,9 @@ export class InProgress {
     return Array.from(this.#handlers.values(), ({ node }) => node)
   }
 
-  /** The time waits for none of the handlers in progress any more. */
+  /** The time waits for no handler and no receiver in progress any more. */
   giveUp(): void {
-    for (const handler of this.#handlers.values()) handler.isSlow = true
+    for (const each of [...this.#handlers.values(), ...this.#beside]) each.isSlow = true
   }
 
   /**
@@ -80,6 +86,18 @@ export class InProgress {
       return await call()
     } finally {
       this.#calls -= 1
+      this.#tell()
+    }
+  }
+
+  /** Counts a call as in progress until its promise is settled, or the time gives up. */
+  async beside<A>(call: () => Promise<A>): Promise<A> {
+    const entry = { isSlow: false }
+    this.#beside.add(entry)
+    try {
+      return await call()
+    } finally {
+      this.#beside.delete(entry)
       this.#tell()
     }
   }

@@ -30,6 +30,8 @@ import type { AnyMock, Call, Script } from "./Mock.ts"
 import { TestHandlers } from "./TestHandlers.ts"
 import { OfRuns, VirtualProcess, VirtualTime } from "./VirtualTime.ts"
 import { TestHost } from "./TestHost.ts"
+import type { Received, Receiver } from "./TestReceivers.ts"
+import { TestReceivers } from "./TestReceivers.ts"
 import type { NodeType } from "../../Node.ts"
 import type { BuiltinType } from "../../WorkflowBuilder.ts"
 
@@ -67,6 +69,11 @@ export type Mocks<N extends Types> = {
 export interface TestOptions<N extends Types> extends Omit<EngineOptions<N>, "store"> {
   /** What stands in for handlers, by node type. */
   readonly mocks?: Mocks<N>
+  /**
+   * What stands in for receivers of webhooks, by address. They get signed events, and what they
+   * answer counts: `{ "https://shop.example/": fails(2).gives(204) }` answers 500 twice.
+   */
+  readonly receivers?: { readonly [url: string]: Receiver }
   /** The time at which the engine begins; the real time by default. */
   readonly now?: Date | string
   /**
@@ -105,6 +112,8 @@ export interface TestEngine<N extends Types = Types> extends Engine<N> {
       ? Call
       : Call<InputsOf<Named<N, K>>, OutputsOf<Named<N, K>>, ModeOf<Named<N, K>>>
   >
+  /** What was sent to a receiver of `receivers`, in order. Throws for another address. */
+  received(url: string): ReadonlyArray<Received>
   /**
    * Ends the engine's process as `kill -9` does. The store keeps what is committed. A handler in
    * progress cannot be stopped, but whatever comes of it is lost.
@@ -117,7 +126,7 @@ export interface TestEngine<N extends Types = Types> extends Engine<N> {
   restart(): Promise<void>
 }
 
-const ownOptions = ["mocks", "now", "patience", "onMove"] as const
+const ownOptions = ["mocks", "receivers", "now", "patience", "onMove"] as const
 
 /** Runners of test engines hold their leases until they crash. */
 const longLeaseMillis = 100 * 365 * 86_400_000
@@ -207,6 +216,7 @@ const checkTestOptions = (options: TestOptions<Types> & { readonly store?: unkno
     now: _now,
     onMove: _onMove,
     patience: _patience,
+    receivers: _receivers,
     store: _store,
     ...usual
   } = options
@@ -221,6 +231,7 @@ export const openTestEngine = async <const N extends Types>(options: TestOptions
   const keys = [...typesOf(options)].map(({ key }) => key)
   const time = new VirtualTime(startOf(options.now))
   const handlers = new TestHandlers(time, mocksOf(mocks, keys))
+  const receivers = new TestReceivers(time, options.receivers ?? {})
   const shared = openShared(time, limits)
   const masterKey = Redacted.value(Effect.runSync(MasterVault.newMasterKey))
   const host = new TestHost<Services>({
@@ -239,6 +250,7 @@ export const openTestEngine = async <const N extends Types>(options: TestOptions
           ofRuns: Layer.succeed(OfRuns, true),
           runner: { leaseMillis: longLeaseMillis, lagMillis: Number.POSITIVE_INFINITY },
           standIn: handlers.standIn(process.inProgress),
+          webhookGuard: receivers.standIn(process.inProgress),
         },
       ),
   })
@@ -257,6 +269,7 @@ export const openTestEngine = async <const N extends Types>(options: TestOptions
         runToEnd: () => host.runToEnd(),
       },
       calls: (type) => handlers.callsOf(type) as never,
+      received: (url) => receivers.receivedBy(url),
       crash: async () => host.crash(),
       restart: () => host.start(),
       close,
