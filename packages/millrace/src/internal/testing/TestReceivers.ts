@@ -54,8 +54,11 @@ type Recorded = { -readonly [K in keyof Received]: Received[K] }
 /** How long a receiver may take if the call does not say so. */
 const usualTimeoutMillis = 30_000
 
-const lowered = (headers: { readonly [name: string]: string } = {}) =>
-  Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+/** Headers with their names in lower case. */
+const lowered = (headers: Answer["headers"] = {}): Answer["headers"] =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value]),
+  )
 
 /** The answer on the wire; its status is recorded. */
 const answered = (received: Recorded, given: ReceiverAnswer | void): Answer => {
@@ -67,7 +70,7 @@ const answered = (received: Recorded, given: ReceiverAnswer | void): Answer => {
   received.status = status
   return {
     status,
-    headers: Object.fromEntries(lowered(headers)),
+    headers: lowered(headers),
     body: Buffer.from(body),
     truncated: false,
   }
@@ -162,7 +165,7 @@ export class TestReceivers {
   }
 
   #recorded(got: ReadonlyArray<Recorded>, call: Call): Recorded {
-    const headers = Object.fromEntries(lowered(call.headers))
+    const headers = lowered(call.headers)
     const id = headers["webhook-id"] ?? ""
     const attempt = got.filter((each) => each.id === id).length + 1
     const body = Buffer.from(call.body ?? "").toString()
