@@ -49,7 +49,8 @@ export const known: ReadonlyArray<string> = `
   platform policy position postgres precondition prefetch prefix prepare price print prior priority
   pool
   proceed progress promise protocol proxy public purpose query queue quick quote rate reached read
-  reader ready reason receive record redeliver reference refusal refuse release remote renewal
+  reader ready reason receive receiver record redeliver reference refusal refuse release remote
+  renewal
   replaced report request required requirements resend resolve resolver response rest result resume
   retry return revoke rooms rotate route router row rule runtime same save scan schedule scheduler
   schema scope search seconds seed send sent sentence separator sequence serve server services

@@ -113,9 +113,10 @@ describe("TestEngine.received", () => {
     expect((await opening({ shop: gives(204) })).message).toBe(
       'testEngine: receivers: "shop": expected an address such as https://shop.example/',
     )
+    const expected = "expected a function, or gives(...), fails(...) or hangs()"
     for (const wrong of [204, null, {}]) {
       expect((await opening({ [url]: wrong })).message).toBe(
-        `testEngine: receivers: "${url}": expected a function, or gives(...), fails(...) or hangs()`,
+        `testEngine: receivers: "${url}": ${expected}`,
       )
     }
     await using engine = await withReceiver(gives(204))
