@@ -78,6 +78,7 @@ export const known: ReadonlyArray<string> = `
   sockets submission tls llm model strict tokens levels steps prompt
   deliver domain email mail ports recipients subject
   arrays arrival console encode encoded followed inputs journey late location moved redirects xml
+  meets
   confined go mask may remove reseal seal secret user
   authorize channel notification outside transaction transactional
   bucket disk piece removals separate swept sync synced unless

@@ -78,6 +78,8 @@ export interface NodeOptions<
   I extends PortSchemas,
   O extends PortSchemas,
   M extends string,
+  R extends keyof I & string = keyof I & string,
+  X extends keyof I & string = keyof I & string,
 > {
   /** The `type` of nodes of this type. */
   readonly type: T
@@ -85,15 +87,18 @@ export interface NodeOptions<
   readonly version?: number
   /** A title for people. */
   readonly title?: string
+  /** What it does, for people. */
   readonly description?: string
   /** The group in which a palette shows it: `flow`, `data`, `network`, or your own word. */
   readonly category?: string
+  /** A schema for each input: of zod or any other library with Standard Schema, or of Effect. */
   readonly inputs: I
+  /** A schema for each output. One that accepts `undefined` belongs to an optional output. */
   readonly outputs: O
   /** Inputs to which several edges may lead. Their schema is that of an array. */
-  readonly multiple?: ReadonlyArray<keyof I & string>
+  readonly multiple?: ReadonlyArray<X>
   /** Inputs whose texts the handler gets as they are drawn: `{{ }}` in them is not computed. */
-  readonly raw?: ReadonlyArray<keyof I & string>
+  readonly raw?: ReadonlyArray<R>
   /**
    * Inputs whose texts may name secrets: `{{ secrets.token }}`. The handler gets the values, and
    * records keep the expressions. Send a value to no other host than it is for: calls that a

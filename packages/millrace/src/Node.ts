@@ -17,11 +17,17 @@ export interface NodeType<
   I extends PortSchemas = PortSchemas,
   O extends PortSchemas = PortSchemas,
   M extends string = string,
+  R extends string = string,
+  X extends string = string,
 > {
   readonly type: T
   readonly inputs: I
   readonly outputs: O
   readonly modes: ReadonlyArray<M>
+  /** Inputs whose texts the handler gets as they are drawn. */
+  readonly raw: ReadonlyArray<R>
+  /** Inputs to which several edges may lead. */
+  readonly multiple: ReadonlyArray<X>
   /** The form in which the engine executes it. */
   readonly executable: Executable<EngineThreads>
 }
@@ -43,12 +49,16 @@ export const defineNode = <
   I extends PortSchemas,
   O extends PortSchemas,
   const M extends string = "",
+  const R extends keyof I & string = never,
+  const X extends keyof I & string = never,
 >(
-  options: NodeOptions<T, I, O, M>,
-): NodeType<T, I, O, M> => ({
+  options: NodeOptions<T, I, O, M, R, X>,
+): NodeType<T, I, O, M, R, X> => ({
   type: options.type,
   inputs: options.inputs,
   outputs: options.outputs,
   modes: options.modes ?? [],
+  raw: options.raw ?? [],
+  multiple: options.multiple ?? [],
   executable: executableOf(options),
 })

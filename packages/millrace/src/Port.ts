@@ -48,6 +48,13 @@ export type Drawn<S> = S extends EffectSchema
     ? Input
     : never
 
+/** The type of what leaves an output with this schema: the value after validation, as JSON. */
+export type Sent<S> = S extends EffectSchema
+  ? Unboxed<Field<S>["Encoded"]>
+  : S extends StandardSchemaV1<unknown, infer Output>
+    ? Output
+    : never
+
 /** The result of validating a value. */
 export type SchemaResult = StandardSchemaV1.Result<unknown>
 

@@ -1,5 +1,6 @@
 /**
- * Draws a workflow in code. The compiler checks node types, ports, literals and modes.
+ * Draws a workflow in code. The compiler checks node types, ports, literals, modes and whether an
+ * edge joins what can meet.
  *
  * Guarantees: a builder is immutable; each call returns a new one. A builder is itself the document
  * that `workflows.create` takes. Leaves out: checking the graph as a whole; `workflows.create` and
@@ -7,95 +8,119 @@
  */
 import { invalid } from "@millrace/api/MillraceError"
 import type { JsonObject } from "@millrace/core/domain/Json"
+import { unknownFields } from "@millrace/core/domain/Nearest"
 import { quoted } from "@millrace/core/domain/Quote"
-import type { Edge, Node, Position } from "@millrace/core/domain/Workflow"
+import type { Edge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { place } from "@millrace/core/graph/Placement"
-import type { Literals } from "./Declaration.ts"
-import type { NodeType } from "./Node.ts"
+import type {
+  AnyData,
+  EdgeEnd,
+  EdgeStart,
+  InputsAt,
+  NodeDataOf,
+  NodeLiterals,
+  OutputsAt,
+  TypeName,
+  Types,
+} from "./DrawnNode.ts"
 
-/** The built-in node types. An engine with `builtin: false` does not have them. */
-export type BuiltinType =
-  | "request"
-  | "response"
-  | "constant"
-  | "transform"
-  | "condition"
-  | "switch"
-  | "merge"
-  | "delay"
-  | "list"
-  | "code"
-  | "parse"
-  | "fail"
-  | "http_request"
-  | "email"
-  | "postgres_query"
-  | "llm"
-  | "note"
-
-type Types = ReadonlyArray<NodeType>
-
-type KeyOf<N extends Types> = N[number]["type"] | BuiltinType
-
-type Named<N extends Types, T> = Extract<N[number], { readonly type: T }>
-
-/** The ports of a built-in type depend on a node's settings, so the compiler accepts any name. */
-type PortOf<N extends Types, T, Side extends "inputs" | "outputs"> = [Named<N, T>] extends [never]
-  ? string
-  : keyof Named<N, T>[Side] & string
-
-type LiteralsOf<N extends Types, T> = [Named<N, T>] extends [never]
-  ? { readonly [port: string]: unknown }
-  : Literals<Named<N, T>["inputs"]>
-
-type ModeOf<N extends Types, T> = [Named<N, T>] extends [never]
-  ? string
-  : Named<N, T>["modes"][number]
-
-/** Type keys by node id. */
-type Drawn = { readonly [id: string]: string }
-
-/** `node.port` of every output; each node also has `error`, taken when it fails. */
-type Source<N extends Types, D extends Drawn> = {
-  [Id in keyof D & string]: `${Id}.${PortOf<N, D[Id], "outputs"> | "error"}`
-}[keyof D & string]
-
-/** `node.port` of every input. */
-type Target<N extends Types, D extends Drawn> = {
-  [Id in keyof D & string]: `${Id}.${PortOf<N, D[Id], "inputs">}`
-}[keyof D & string]
-
-/** The place and mode of a node. Without a place, it goes one column to the right of the last. */
-export interface NodePlacing<M extends string> {
-  readonly mode?: M
-  /** In pixels; wins over `column` and `row`. */
-  readonly position?: Position
-  /** From 1; column 0 is the request node's. */
-  readonly column?: number
-  /** From 0. */
-  readonly row?: number
+/** What a workflow has beside nodes and edges. */
+export interface WorkflowFields {
+  /** For people. */
+  readonly description?: string
+  /** The address of a picture, or the picture as a `data:` URL. */
+  readonly thumbnailUrl?: string
+  /** What a failed node means for the others, and how long a run may take. */
+  readonly settings?: WorkflowSettings
 }
 
-/** A workflow being drawn. Its three fields are the document that `workflows.create` takes. */
-export interface WorkflowBuilder<N extends Types, D extends Drawn = {}> {
+interface Document extends WorkflowFields {
   readonly name: string
   readonly nodes: ReadonlyArray<Node>
   readonly edges: ReadonlyArray<Edge>
-  /** Adds a node. */
-  node<const Id extends string, const T extends KeyOf<N>>(
+}
+
+declare const drawn: unique symbol
+
+/**
+ * A workflow being drawn: the document that `workflows.create` takes. `N` are the node types; `O`
+ * and `I` the outputs and inputs so far, written `node.port`, with the types of their values.
+ *
+ * The methods find these types in what they are called on, so that a builder of known node types
+ * fits where one of any node types is asked for.
+ */
+export interface WorkflowBuilder<
+  N extends Types,
+  O extends object = {},
+  I extends object = {},
+> extends Document {
+  readonly [drawn]?: readonly [types: N, outputs: O, inputs: I]
+  /**
+   * Adds a node: its id, its type, its literals by input, and what it has beside them. A literal
+   * may be a text with expressions in the place of any value: `"{{ fetch.body.name }}"`.
+   */
+  node<
+    S extends Types,
+    A extends object,
+    B extends object,
+    const Id extends string,
+    const T extends string,
+    const P extends string = never,
+  >(
+    this: WorkflowBuilder<S, A, B>,
     id: Id,
-    type: T,
-    inputs?: LiteralsOf<N, T>,
-    options?: NodePlacing<ModeOf<N, T>>,
-  ): WorkflowBuilder<N, D & { readonly [K in Id]: T }>
+    type: TypeName<S, T>,
+    inputs?: NodeLiterals<S, T, P>,
+    options?: NodeDataOf<S, T>,
+  ): WorkflowBuilder<S, A & OutputsAt<S, Id, T, P>, B & InputsAt<S, Id, T>>
   /** Joins an output to an input, both written `node.port`. */
-  edge(from: Source<N, D>, to: Target<N, D>): WorkflowBuilder<N, D>
+  edge<
+    S extends Types,
+    A extends object,
+    B extends object,
+    const From extends string,
+    const To extends string,
+  >(
+    this: WorkflowBuilder<S, A, B>,
+    from: EdgeStart<S, A, From>,
+    to: EdgeEnd<S, A, B, From, To>,
+  ): WorkflowBuilder<S, A, B>
+  /** Sets other fields of the workflow: `set({ settings: { onFailure: "stop" } })`. */
+  set(fields: WorkflowFields): this
 }
 
-interface Document {
-  readonly name: string
-  readonly nodes: ReadonlyArray<Node>
-  readonly edges: ReadonlyArray<Edge>
+/** The same without its types. */
+interface Drawing extends Document {
+  node(id: string, type: string, inputs?: object, options?: AnyData): Drawing
+  edge(from: string, to: string): Drawing
+  set(fields: WorkflowFields): Drawing
+}
+
+/** Every option of a node; false for those of its place, which are no part of its data. */
+const nodeOptions: { readonly [K in keyof AnyData]-?: boolean } = {
+  position: false,
+  column: false,
+  row: false,
+  mode: true,
+  version: true,
+  label: true,
+  disabled: true,
+  retry: true,
+  timeout: true,
+  onError: true,
+  default: true,
+}
+
+const fieldNames: { readonly [K in keyof WorkflowFields]-?: true } = {
+  description: true,
+  thumbnailUrl: true,
+  settings: true,
+}
+
+/** Refuses what a caller without a compiler has misspelt. */
+const checkNames = (where: string, given: object, known: object): void => {
+  const [clause] = unknownFields(Object.keys(given), Object.keys(known))
+  if (clause !== undefined) throw invalid(`${where}: ${clause}`)
 }
 
 const drawNode = (
@@ -103,14 +128,19 @@ const drawNode = (
   id: string,
   type: string,
   inputs: object,
-  { mode, ...wanted }: NodePlacing<string>,
-): Node => ({
-  id,
-  type,
-  position: place(nodes, wanted),
-  data:
-    mode === undefined ? { inputs: inputs as JsonObject } : { inputs: inputs as JsonObject, mode },
-})
+  options: AnyData,
+): Node => {
+  checkNames(`node ${quoted(id)}`, options, nodeOptions)
+  const data = Object.entries(options).filter(
+    ([name, value]) => nodeOptions[name as keyof AnyData] && value !== undefined,
+  )
+  return {
+    id,
+    type,
+    position: place(nodes, options),
+    data: { inputs: inputs as JsonObject, ...Object.fromEntries(data) },
+  }
+}
 
 /** Splits `node.port` at its last dot: an id may have dots, a port may not. */
 const endOf = (text: string): readonly [node: string, port: string] => {
@@ -125,15 +155,19 @@ const drawEdge = (edges: ReadonlyArray<Edge>, from: string, to: string): Edge =>
   return { id: `e${edges.length + 1}`, source, target, sourceHandle, targetHandle }
 }
 
-const builderOf = <N extends Types, D extends Drawn>(drawn: Document): WorkflowBuilder<N, D> => ({
-  ...drawn,
+const builderOf = (document: Document): Drawing => ({
+  ...document,
   node: (id, type, inputs = {}, options = {}) =>
     builderOf({
-      ...drawn,
-      nodes: [...drawn.nodes, drawNode(drawn.nodes, id, type, inputs, options)],
+      ...document,
+      nodes: [...document.nodes, drawNode(document.nodes, id, type, inputs, options)],
     }),
   edge: (from, to) =>
-    builderOf({ ...drawn, edges: [...drawn.edges, drawEdge(drawn.edges, from, to)] }),
+    builderOf({ ...document, edges: [...document.edges, drawEdge(document.edges, from, to)] }),
+  set: (fields) => {
+    checkNames("set", fields, fieldNames)
+    return builderOf({ ...document, ...fields })
+  },
 })
 
 /** A workflow without nodes. */

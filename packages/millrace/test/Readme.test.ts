@@ -22,40 +22,60 @@ const blocksOf = (file: string): ReadonlyArray<string> =>
 /** What the comment at the end of the block says will be printed. */
 const promised = (code: string): string => /\/\/ (.*)\s*$/.exec(code)?.[1] ?? "no such comment"
 
-let server: PostgresServer
-
-beforeAll(async () => {
-  server = await PostgresServer.create()
-}, 60_000)
-afterAll(() => server.remove())
-
-/** Compiles and runs a program in this package; gives what it prints. */
-const compileAndRun = async (code: string): Promise<string> => {
-  const folder = mkdtempSync(join(packageFolder, ".readme-"))
-  try {
-    writeFileSync(join(folder, "example.ts"), code)
-    const settings = { extends: join(repository, "tsconfig.tests.json"), include: ["example.ts"] }
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
-    const compiler = join(repository, "node_modules/typescript/bin/tsc")
-    await exec(process.execPath, [compiler, "-p", folder])
-    const program = ["--conditions=@millrace/source", "example.ts"]
-    const env = { ...process.env, DATABASE_URL: server.url }
-    return (await exec(process.execPath, program, { cwd: folder, env })).stdout.trim()
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-describe.each([
+const pages = [
   ["the repository", join(repository, "README.md")],
   ["this package", join(packageFolder, "README.md")],
   ["tests of workflows", join(repository, "docs/how-to/test-a-workflow.md")],
   ["several accounts", join(repository, "docs/how-to/several-accounts.md")],
+  ["workflows in code", join(repository, "docs/how-to/draw-in-code.md")],
   ["transactions", join(repository, "docs/how-to/start-in-a-transaction.md")],
-])("The page of %s", (_, file) => {
-  it("shows embedding code that does what it says", async () => {
-    const blocks = blocksOf(file)
+] as const
+
+let server: PostgresServer
+let folder: string
+
+const fileOf = (page: string, index: number): string => `${page.replaceAll(" ", "-")}-${index}.ts`
+
+/** Compiles all programs in this package, at once. */
+const compileAll = async (): Promise<string> => {
+  for (const [page, path] of pages) {
+    for (const [index, code] of blocksOf(path).entries()) {
+      writeFileSync(join(folder, fileOf(page, index)), code)
+    }
+  }
+  const settings = { extends: join(repository, "tsconfig.tests.json"), include: ["*.ts"] }
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
+  const compiler = join(repository, "node_modules/typescript/bin/tsc")
+  const { promise, resolve: done } = Promise.withResolvers<string>()
+  execFile(process.execPath, [compiler, "-p", folder], (_, stdout) => done(stdout))
+  return promise
+}
+
+const run = async (file: string): Promise<string> => {
+  const program = ["--conditions=@millrace/source", file]
+  const env = { ...process.env, DATABASE_URL: server.url }
+  return (await exec(process.execPath, program, { cwd: folder, env })).stdout.trim()
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(packageFolder, ".readme-"))
+  server = await PostgresServer.create()
+}, 60_000)
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await server.remove()
+})
+
+describe("The code that pages show", () => {
+  it("compiles", async () => {
+    expect(await compileAll()).toBe("")
+  })
+
+  it.each(pages)("does what %s says", async (page, path) => {
+    const blocks = blocksOf(path)
     expect(blocks).not.toEqual([])
-    for (const code of blocks) expect(await compileAndRun(code)).toBe(promised(code))
+    for (const [index, code] of blocks.entries()) {
+      expect(await run(fileOf(page, index))).toBe(promised(code))
+    }
   })
 })

@@ -112,7 +112,7 @@ describe("The types of a workflow drawn in code", () => {
       .node("out", "response")
       .edge("page.body", "sum.text")
       .edge("sum.summary", "out.input")
-    drawn.edge("page.error", "out.name")
+    drawn.edge("page.error", "out.input")
     // @ts-expect-error unknown node type
     empty.node("a", "http.gett")
     // @ts-expect-error unknown output
@@ -135,6 +135,82 @@ describe("The types of a workflow drawn in code", () => {
       "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELED"
     >()
     expect(result.output).toBe("https://example.com")
+  })
+
+  const dated = defineNode({
+    type: "dated",
+    inputs: {
+      order: z.object({ total: z.number(), lines: z.array(z.boolean()) }),
+      when: Schema.DateFromString,
+      date: z.date(),
+      code: z.number(),
+      all: z.array(z.number()),
+      coerced: z.coerce.number(),
+      record: z.record(z.string(), z.number()),
+      json: z.json(),
+      maybe: z.string().nullish(),
+    },
+    outputs: { json: z.json(), maybe: z.number().nullable(), when: Schema.DateFromString },
+    raw: ["code"],
+    multiple: ["all"],
+    run: () => ({ json: 1, maybe: null, when: new Date() }),
+  })
+
+  it("take an expression in the place of every value, unless the input is raw", async () => {
+    await using engine = await createEngine({ nodes: [dated] })
+    const empty = engine.workflow("Expressions")
+    const { nodes } = empty.node("a", "dated", {
+      order: { total: "{{ values.total }}", lines: [true, "{{ values.line }}"] },
+      all: [1, "{{ values.one }}"],
+      record: { one: "{{ values.one }}" },
+      json: [[{ deep: ["{{ values.deep }}"] }]],
+      code: 5,
+    })
+    empty.node("a", "dated", { order: "{{ values.order }}", all: "{{ values.all }}" })
+    // @ts-expect-error a raw input takes no expression
+    empty.node("a", "dated", { code: "{{ values.code }}" })
+    // @ts-expect-error a text without expressions is no number, inside neither
+    empty.node("a", "dated", { order: { total: "1" } })
+    expect(nodes).toHaveLength(1)
+  })
+
+  it("let an edge join what can meet, and nothing else", async () => {
+    await using engine = await createEngine({ nodes: [fetchPage, dated] })
+    const drawn = engine
+      .workflow("Edges")
+      .node("page", "http.get")
+      .node("a", "dated")
+      .node("b", "dated")
+      .node("any", "constant", { value: 1 })
+      // An item of an array, by an input that takes many; what may be null; what is unknown.
+      .edge("page.status", "b.all")
+      .edge("a.maybe", "b.all")
+      .edge("a.json", "b.order")
+      .edge("any.output", "b.code")
+      .edge("page.body", "b.coerced")
+      .edge("page.body", "b.date")
+      .edge("a.when", "b.maybe")
+    // @ts-expect-error a text is no item of an array of numbers
+    drawn.edge("page.body", "b.all")
+    // @ts-expect-error a number is no text
+    drawn.edge("page.status", "b.when")
+    // @ts-expect-error a failure is an object
+    drawn.edge("page.error", "b.maybe")
+    expect(drawn.edges).toHaveLength(7)
+  })
+
+  it("know what literals declare, and accept all where they are not seen", async () => {
+    await using engine = await createEngine()
+    const fields: ReadonlyArray<{ readonly name: string }> = [{ name: "city" }]
+    const empty = engine.workflow("Outputs").node("out", "response")
+    const drawn = empty
+      .node("start", "request", { fields: [{ name: "city" }, { name: "day", type: "number" }] })
+      .edge("start.city", "out.input")
+      .edge("start.values", "out.input")
+    empty.node("start", "request", { fields }).edge("start.city", "out.input")
+    // @ts-expect-error there is no such field
+    drawn.edge("start.town", "out.input")
+    expect(drawn.edges).toHaveLength(2)
   })
 
   it("ask nothing of node types that are known only as such", async () => {

@@ -222,6 +222,40 @@ describe("engine.workflow", () => {
     expect((await run.wait()).output).toBe(2)
   })
 
+  it("has settings and a description, and what a node has beside its literals", async () => {
+    await using engine = await createEngine({ nodes: [half] })
+    const drawn = engine
+      .workflow("Careful")
+      .node("a", "half", { n: 4 }, { label: "Half", timeout: "5 seconds", retry: { attempts: 3 } })
+      .node("b", "half", {}, { onError: "default", default: { half: 0 }, disabled: false })
+      .edge("a.half", "b.n")
+      .set({ description: "Twice", settings: { onFailure: "stop", timeoutMillis: 60_000 } })
+    const made = await engine.workflows.create(drawn)
+    expect(made).toMatchObject({
+      description: "Twice",
+      settings: { onFailure: "stop", timeoutMillis: 60_000 },
+    })
+    expect(made.nodes.map(({ data }) => data)).toEqual([
+      { inputs: { n: 4 }, label: "Half", timeout: "5 seconds", retry: { attempts: 3 } },
+      { inputs: {}, onError: "default", default: { half: 0 }, disabled: false },
+    ])
+    const run = await engine.runs.start({ workflowId: made.id })
+    expect((await run.wait()).nodes["b"]?.output).toEqual({ half: 1 })
+  })
+
+  it("refuses options that there are not, and names the nearest", async () => {
+    await using engine = await createEngine()
+    const empty = engine.workflow("Wrong")
+    // @ts-expect-error there is no such option
+    expect(() => empty.node("a", "constant", {}, { timout: 5 })).toThrow(
+      'node "a": unknown field "timout"; did you mean "timeout"?',
+    )
+    // @ts-expect-error there is no such field
+    expect(() => empty.set({ setings: {} })).toThrow(
+      'set: unknown field "setings"; did you mean "settings"?',
+    )
+  })
+
   it("never changes: each step is a new document", async () => {
     await using engine = await createEngine({ nodes: [half] })
     const one = engine.workflow("Steps").node("a", "half")

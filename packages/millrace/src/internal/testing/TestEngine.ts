@@ -33,7 +33,7 @@ import { TestHost } from "./TestHost.ts"
 import type { Received, Receiver } from "./TestReceivers.ts"
 import { TestReceivers } from "./TestReceivers.ts"
 import type { NodeType } from "../../Node.ts"
-import type { BuiltinType } from "../../WorkflowBuilder.ts"
+import type { BuiltinType } from "../../DrawnNode.ts"
 
 type Types = ReadonlyArray<NodeType>
 

@@ -1,0 +1,446 @@
+/**
+ * The types of the built-in nodes: inputs, outputs and modes of each. Written by
+ * `test/BuiltinSource.ts` from the catalogue, and compared with it by a test.
+ *
+ * Leaves out: outputs that a node's literals declare, which the builder reads off the call.
+ */
+import type { Rule } from "@millrace/nodes/Rules"
+import type { Step } from "@millrace/nodes/Steps"
+
+/** A case of a switch node: the name of an output, and when it is taken. */
+interface Case {
+  readonly name: string
+  readonly rule: Rule
+}
+
+/** The built-in nodes, by type. */
+export interface BuiltinNodes {
+  /** Hands the values that a run was started with to the graph. */
+  readonly request: {
+    readonly inputs: {
+      /** The values that a run takes. Each field is also an output of this node. */
+      readonly fields: ReadonlyArray<{
+        readonly name: string
+        readonly type?: "string" | "number" | "boolean" | "object" | "array" | "any"
+        readonly required?: boolean
+        readonly default?: unknown
+        readonly description?: string
+      }>
+    }
+    readonly outputs: {
+      /** All values of the run. */
+      readonly values: { readonly [key: string]: unknown }
+    }
+    readonly modes: never
+    readonly raw: "fields"
+    readonly multiple: never
+  }
+  /** Makes its input the output of the run. */
+  readonly response: {
+    readonly inputs: {
+      /** What the run puts out. */
+      readonly input: unknown
+      /** Its name in the run's output, where there are several response nodes. */
+      readonly name: string
+    }
+    readonly outputs: {}
+    readonly modes: never
+    readonly raw: "name"
+    readonly multiple: never
+  }
+  /** Lets its input out on true or on false, as a rule says. */
+  readonly condition: {
+    readonly inputs: {
+      /** What is judged and passed on. */
+      readonly input: unknown
+      /**
+       * A rule: { "path": "user.age", "op": "greaterThan", "value": 17 }, or rules combined by {
+       * "all": [...] }, { "any": [...] } and { "not": {...} }. Without a path the whole value is
+       * meant.
+       */
+      readonly rule: Rule
+    }
+    readonly outputs: {
+      /** The input, when the rule holds. */
+      readonly true: unknown
+      /** The input, when it does not. */
+      readonly false: unknown
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /** Lets its input out on the port of the first case whose rule holds. */
+  readonly switch: {
+    readonly inputs: {
+      /** What is judged and passed on. */
+      readonly input: unknown
+      /** The ways out in the order they are tried; the first whose rule holds is taken. */
+      readonly cases: ReadonlyArray<Case>
+    }
+    readonly outputs: {
+      /** The input, when no case matches. */
+      readonly default: unknown
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /**
+   * Brings several edges together: all values as an array, the first of them, or one object with
+   * the keys of all.
+   */
+  readonly merge: {
+    readonly inputs: {
+      /** Any number of edges, in their order. */
+      readonly inputs: ReadonlyArray<unknown>
+    }
+    readonly outputs: {
+      /** The values together. */
+      readonly output: unknown
+    }
+    readonly modes: "array" | "first" | "object"
+    readonly raw: never
+    readonly multiple: "inputs"
+  }
+  /** Waits for a while, or until a time, and passes its input on. */
+  readonly delay: {
+    readonly inputs: {
+      /** What is passed on. */
+      readonly input: unknown
+      /** How long to wait: milliseconds, or text such as `10 minutes`; at most a year. */
+      readonly for: number | string
+      /** When to go on, as an ISO 8601 time; a time that has passed does not wait. */
+      readonly until: string
+    }
+    readonly outputs: {
+      /** The input, when the time has come. */
+      readonly output: unknown
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /** Fails with a message, on purpose. */
+  readonly fail: {
+    readonly inputs: {
+      /** What the failure says. By default "failed on purpose". */
+      readonly message: string
+      /** Anything: so that an edge can end here. */
+      readonly input: unknown
+    }
+    readonly outputs: {}
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /** Puts out a fixed value. */
+  readonly constant: {
+    readonly inputs: {
+      /** Any JSON. */
+      readonly value: unknown
+    }
+    readonly outputs: {
+      /** The value. */
+      readonly output: unknown
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /** Makes a new value by filling {{ paths }} into a template. */
+  readonly transform: {
+    readonly inputs: {
+      /**
+       * Any JSON. Texts may contain {{ input.user.name }}, {{ input.items[0].id }} or {{
+       * values.name }}; a text that is only one such expression becomes the value itself. Two
+       * braces are written {{ "{{" }}.
+       */
+      readonly template: unknown
+      /** What {{ input }} stands for. */
+      readonly input: unknown
+    }
+    readonly outputs: {
+      /** The filled template. */
+      readonly output: unknown
+    }
+    readonly modes: never
+    readonly raw: "template"
+    readonly multiple: never
+  }
+  /** Filters, sorts, groups, cuts, reshapes, counts or sums an array. */
+  readonly list: {
+    readonly inputs: {
+      /** The array to work on. */
+      readonly items: ReadonlyArray<unknown>
+      /**
+       * Steps in order, each an object with "op": filter { rule }, sort { by, order }, group { by,
+       * sum, count }, take { n }, map { path }, flatten, distinct { by }, split { separator }; at
+       * the end count, join { separator }, sum { path }, min { path }, max { path } or average {
+       * path }.
+       */
+      readonly steps: ReadonlyArray<Step>
+    }
+    readonly outputs: {
+      /** The array after all steps, or the value at the end. */
+      readonly output: unknown
+      /** How many items the last array had. */
+      readonly count: number
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /**
+   * Executes JavaScript: the body of a function that has inputs and input, and returns a value.
+   * console.log writes to the node's log.
+   */
+  readonly code: {
+    readonly inputs: {
+      /** The body of a function. There is no clock, no randomness and no network. */
+      readonly code: string
+      /** What the code has as inputs: any JSON, with expressions. */
+      readonly inputs: unknown
+      /** What the code has as input: what an edge brings. */
+      readonly input: unknown
+    }
+    readonly outputs: {
+      /** What the code returns. */
+      readonly output: unknown
+    }
+    readonly modes: never
+    readonly raw: "code"
+    readonly multiple: never
+  }
+  /** Makes values of a text: JSON, CSV or XML. */
+  readonly parse: {
+    readonly inputs: {
+      /** The text. */
+      readonly input: string
+      /** CSV: the first row names the columns, and rows are records. By default true. */
+      readonly header: boolean
+      /** CSV: what stands between two fields. By default ",". */
+      readonly delimiter: string
+      /** XML: names of elements that are arrays, also single ones. */
+      readonly arrays: ReadonlyArray<string>
+    }
+    readonly outputs: {
+      /** The value, the rows, or the root element. */
+      readonly output: unknown
+    }
+    readonly modes: "json" | "csv" | "xml"
+    readonly raw: never
+    readonly multiple: never
+  }
+  /**
+   * Calls a public URL and puts out the answer; JSON is parsed. But for GET and HEAD, every
+   * attempt has the same Idempotency-Key, unless the headers set one.
+   */
+  readonly http_request: {
+    readonly inputs: {
+      /** The address to call: http or https, and public. */
+      readonly url: string
+      /** How to ask. By default "GET". */
+      readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD"
+      /**
+       * Who asks: { type: bearer, token }, { type: basic, username, password } or { type: header,
+       * name, value }. Take tokens and passwords from secrets.
+       */
+      readonly auth:
+        | { readonly type: "bearer"; readonly token: string }
+        | { readonly type: "basic"; readonly username: string; readonly password: string }
+        | { readonly type: "header"; readonly name: string; readonly value: string }
+      /** Headers to send. Those that frame the request cannot be set. */
+      readonly headers: { readonly [key: string]: string }
+      /** Parameters to add to the URL. */
+      readonly query: { readonly [key: string]: string | number | boolean }
+      /** What to send; bodyType says how. GET and HEAD send nothing. */
+      readonly body: unknown
+      /**
+       * auto: a text as it is, everything else as JSON. form, multipart: an object of fields; with
+       * multipart, a file is { filename, content, type, encoding: text or base64 }. By default
+       * "auto".
+       */
+      readonly bodyType: "auto" | "json" | "text" | "form" | "multipart"
+      /**
+       * How many redirects are followed. Another host gets no auth and no cookies. By default 5.
+       */
+      readonly redirects: number
+      /**
+       * Where the next page is: an expression over response, body and page (from 1), such as {{
+       * body.next }}. The body is then an array of the pages' bodies.
+       */
+      readonly next: string
+      /**
+       * How many pages are called; the address of a further one is put out as next. By default 10.
+       */
+      readonly maxPages: number
+      /** True: no status is a failure. By default false. */
+      readonly acceptAnyStatus: boolean
+      /** For the whole exchange; for each, where there are redirects. By default 30. */
+      readonly timeoutSeconds: number
+    }
+    readonly outputs: {
+      /** Status and headers; names of headers are in lower case. */
+      readonly response: {
+        readonly status: number
+        readonly headers: { readonly [key: string]: string }
+      }
+      /** The answer's body; JSON is parsed. */
+      readonly body: unknown
+      /** The page after the last one that was called. */
+      readonly next: string
+    }
+    readonly modes: never
+    readonly raw: "next"
+    readonly multiple: never
+  }
+  /**
+   * Hands a message to an SMTP server, over TLS. If the server accepts only some recipients, the
+   * others are in rejected; if it accepts none, the node fails.
+   */
+  readonly email: {
+    readonly inputs: {
+      /** The server: a name or an address, and public. */
+      readonly host: string
+      /** Its port: 587, 465, 25 or 2525. By default 587. */
+      readonly port: number
+      /**
+       * starttls: TLS begins after a greeting; the default, but for port 465. implicit: at once.
+       * off: without TLS, only in networks that the operator allows.
+       */
+      readonly tls: "starttls" | "implicit" | "off"
+      /** Certificates that vouch for the server in the place of the public ones, as PEM. */
+      readonly certificates: string
+      /** Who signs in. Absent: nobody does. */
+      readonly user: string
+      /** The password; it may name a secret. */
+      readonly password: string
+      /** An address. */
+      readonly from: string
+      /** The recipients: one, or an array. */
+      readonly to: string | ReadonlyArray<string>
+      /** Who gets a copy. */
+      readonly cc: string | ReadonlyArray<string>
+      /** Who gets a copy that nobody else sees. */
+      readonly bcc: string | ReadonlyArray<string>
+      /** An address. */
+      readonly replyTo: string
+      /** The subject. */
+      readonly subject: string
+      /** The message as plain text. */
+      readonly text: string
+      /** The message as HTML. */
+      readonly html: string
+      /** For all of it, with connecting. By default 30. */
+      readonly timeoutSeconds: number
+    }
+    readonly outputs: {
+      /** The addresses that the server accepted. */
+      readonly accepted: ReadonlyArray<string>
+      /** The addresses that the server did not accept. */
+      readonly rejected: ReadonlyArray<string>
+      /** The Message-ID. */
+      readonly messageId: string
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /**
+   * Sends one SQL statement to a Postgres database and puts out its rows. In the mode read its
+   * transaction cannot write; in the mode write it is committed. int8 and numeric are texts, json
+   * is a value, times are ISO 8601 in UTC, bytea is base64.
+   */
+  readonly postgres_query: {
+    readonly inputs: {
+      /** The server: a name or an address, and public. */
+      readonly host: string
+      /** Its port. By default 5432. */
+      readonly port: number
+      /** The name of the database. */
+      readonly database: string
+      /** Who signs in. Give it no more rights than it needs. */
+      readonly user: string
+      /** The password; it may name a secret. */
+      readonly password: string
+      /**
+       * verify: over TLS, and the server's certificate has to be good for its host. off: without
+       * TLS, only in networks that the operator allows. By default "verify".
+       */
+      readonly tls: "verify" | "off"
+      /** Certificates that vouch for the server in the place of the public ones, as PEM. */
+      readonly certificates: string
+      /** One SQL statement, with $1, $2 for parameters. No expression is computed in it. */
+      readonly statement: string
+      /** The values of $1, $2 and so on. By default []. */
+      readonly parameters: ReadonlyArray<unknown>
+      /** How many rows there may be; more fail the node. By default 1000. */
+      readonly maxRows: number
+      /** For all of it, with connecting. By default 30. */
+      readonly timeoutSeconds: number
+    }
+    readonly outputs: {
+      /** The rows, each an object by the names of its columns. */
+      readonly rows: ReadonlyArray<{ readonly [key: string]: unknown }>
+      /** How many rows the statement gave or changed; null if that is not told. */
+      readonly count: number | null
+    }
+    readonly modes: "read" | "write"
+    readonly raw: "statement"
+    readonly multiple: never
+  }
+  /**
+   * Asks a language model at an endpoint of the OpenAI form of chat completions. With a schema the
+   * answer is JSON that fits it, or the node fails and may be tried again.
+   */
+  readonly llm: {
+    readonly inputs: {
+      /** The address of the model's interface, such as https://api.openai.com/v1. */
+      readonly endpoint: string
+      /** Sent as a bearer token; take it from a secret. */
+      readonly apiKey: string
+      /** The model's name. */
+      readonly model: string
+      /** What to ask, after the messages. */
+      readonly prompt: string
+      /** What was said before, each with a role and a content. */
+      readonly messages: ReadonlyArray<{
+        readonly role: "system" | "developer" | "user" | "assistant"
+        readonly content: string
+      }>
+      /** A JSON Schema. The answer is then JSON that fits it, and comes out as value. */
+      readonly schema: { readonly [key: string]: unknown }
+      /** 0: always the likeliest word. Absent: what the model has by default. */
+      readonly temperature: number
+      /** How many tokens the answer may have. By default 1024. */
+      readonly maxTokens: number
+      /** For the whole call. By default 60. */
+      readonly timeoutSeconds: number
+    }
+    readonly outputs: {
+      /** The answer. */
+      readonly text: string
+      /** The answer as JSON, if there is a schema. */
+      readonly value: unknown
+      /** Why the answer ended: stop, or length where it is cut off. */
+      readonly finish: string
+      /** Tokens of the question and of the answer. */
+      readonly usage: { readonly input: number; readonly output: number }
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /** A text for people. It is never executed, and edges to and from it mean nothing. */
+  readonly note: {
+    readonly inputs: {
+      /** What it says. */
+      readonly text: string
+    }
+    readonly outputs: {}
+    readonly modes: never
+    readonly raw: "text"
+    readonly multiple: never
+  }
+}
