@@ -135,10 +135,7 @@ type Arriving<S extends Shape, K extends keyof S["inputs"]> = string extends S["
       : unknown
     : S["inputs"][K]
 
-/**
- * The inputs of a node, written `node.port`, with the types of their values. Where expressions are,
- * every node has an `input`.
- */
+/** The inputs of a node, written `node.port`, with the types of their values. */
 export type InputsAt<N extends Types, Id extends string, T> = {
   readonly [K in keyof ShapeNamed<N, T>["inputs"] & string as `${Id}.${K}`]: Arriving<
     ShapeNamed<N, T>,
@@ -176,6 +173,18 @@ type MeantEnd<
       | `${From} gives ${JsonName<O[From]>}, ${To} takes ${JsonName<I[To]>}`
   : MeantBy<Fit, To>
 
+/**
+ * A node with expressions has an `input` for them, whatever its type. Whether it has any is for a
+ * start to say.
+ */
+type Implied<O, I, To> = To extends keyof I
+  ? never
+  : To extends `${infer Node}.input`
+    ? `${Node}.error` extends keyof O
+      ? To
+      : never
+    : never
+
 /** The end of an edge, or what may have been meant by it. */
 export type EdgeEnd<
   N extends Types,
@@ -184,11 +193,16 @@ export type EdgeEnd<
   From extends string,
   To extends string,
 > =
-  To extends IfWide<N, string, From extends keyof O ? Fitting<I, O[From]> : string>
+  To extends IfWide<
+    N,
+    string,
+    From extends keyof O ? Fitting<I, O[From]> | Implied<O, I, To> : string
+  >
     ? To
     : From extends keyof O & string
       ? MeantEnd<O, I, From, NoInfer<To>, Fitting<I, O[From]>>
       : never
+
 /** How often a node is attempted, and how long it waits in between. */
 export interface NodeRetry {
   /** Attempts in all, from 1. */

@@ -190,13 +190,15 @@ describe("The types of a workflow drawn in code", () => {
       .edge("page.body", "b.coerced")
       .edge("page.body", "b.date")
       .edge("a.when", "b.maybe")
+      // What expressions of a node use, whatever its type.
+      .edge("a.json", "page.input")
     // @ts-expect-error a text is no item of an array of numbers
     drawn.edge("page.body", "b.all")
     // @ts-expect-error a number is no text
     drawn.edge("page.status", "b.when")
     // @ts-expect-error a failure is an object
     drawn.edge("page.error", "b.maybe")
-    expect(drawn.edges).toHaveLength(7)
+    expect(drawn.edges).toHaveLength(8)
   })
 
   it("know what literals declare, and accept all where they are not seen", async () => {
