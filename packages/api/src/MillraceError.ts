@@ -35,6 +35,9 @@ export type ErrorCode =
   // The store, the process, or the time that a caller had.
   | "STORE_UNAVAILABLE"
   | "VAULT_CLOSED"
+  | "DATA_FILE_DAMAGED"
+  | "DATA_FILE_FOREIGN"
+  | "DATA_FILE_LOCKED"
   | "DATA_FOLDER_DAMAGED"
   | "DATA_FOLDER_FOREIGN"
   | "DATA_FOLDER_LOCKED"

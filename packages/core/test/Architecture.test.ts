@@ -52,6 +52,7 @@ const arrows: Readonly<Record<string, Row>> = {
     libraries: ["effect", "@effect/sql-pg", "@electric-sql/pglite", "pg"],
     node: true,
   },
+  sqlite: { packages: ["core"], libraries: ["effect"], node: true },
   values: { packages: ["core"], libraries: ["effect", "@aws-sdk/client-s3"], node: true },
   egress: { packages: [], libraries: ["effect", "undici", "ipaddr.js"], node: true },
   expressions: {
@@ -77,7 +78,11 @@ const arrows: Readonly<Record<string, Row>> = {
     libraries: ["effect", "@effect/platform-node", "@electric-sql/pglite"],
     node: true,
   },
-  millrace: { packages: everyLayer, libraries: ["effect", "@electric-sql/pglite"], node: true },
+  millrace: {
+    packages: [...everyLayer, "sqlite"],
+    libraries: ["effect", "@electric-sql/pglite"],
+    node: true,
+  },
   conformance: { packages: ["core"], libraries: ["effect", "vitest", "@effect/vitest"] },
   simulation: {
     packages: ["core", "conformance", "webhooks"],

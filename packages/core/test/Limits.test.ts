@@ -30,6 +30,7 @@ const elsewhere: { readonly [place: string]: string } = {
   "packages/postgres/src/internal/LedgerStore.ts linesPerPage": "the size of one statement",
   "packages/server/src/internal/config/LimitVariables.ts most": "what an integer of 32 bits holds",
   "packages/server/src/internal/dev/StartupReport.ts countedAtMost": "what a banner counts",
+  "packages/sqlite/src/internal/IdempotencyKeys.ts removedAtOnce": "the size of one statement",
   "packages/webhooks/src/Dispatcher.ts forgetLimit": "the size of one statement",
   "packages/webhooks/src/DispatcherStep.ts claimLimit": "the size of one statement",
 }

@@ -83,6 +83,7 @@ export const known: ReadonlyArray<string> = `
   authorize channel notification outside transaction transactional
   bucket disk piece removals separate swept sync synced unless
   any crash hangs if mock picture play played process real task testing virtual what
+  append put sqlite
 `
   .trim()
   .split(/\s+/)

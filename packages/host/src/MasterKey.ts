@@ -2,9 +2,9 @@
  * The master key, which seals secrets of accounts, signing secrets and the headers of webhooks.
  *
  * Guarantees: a key that does not open the secrets in the store is refused. A new key is written to
- * the data folder, readable to its user alone, before it seals anything. A key file that cannot be
- * read is never replaced, because the sealed secrets would be lost. Leaves out: where an operator
- * keeps the key of a server.
+ * the data folder or beside the data file, readable to its user alone, before it seals anything. A
+ * key file that cannot be read is never replaced, because the sealed secrets would be lost. Leaves
+ * out: where an operator keeps the key of a server.
  */
 import { valuePurpose } from "@millrace/core/engine/Secrets"
 import { secretPurpose } from "@millrace/core/engine/Webhooks"
@@ -23,11 +23,13 @@ export class MasterKeyRefused extends Schema.TaggedError<MasterKeyRefused>()("Ma
   message: Schema.String,
 }) {}
 
-/** Where the key comes from: the given key, else the key in the folder, else a new one. */
+/** Where the key comes from: the given key, else the key that is kept, else a new one. */
 export interface KeySource {
   readonly given?: Redacted.Redacted | undefined
-  /** The folder with the key; a new key is written there. Absent: a new key is not written. */
+  /** The folder with the file `master.key`; a new key is written there. */
   readonly folder?: string | undefined
+  /** The file with the key, where it is not in a folder of its own. Neither: a key is not kept. */
+  readonly file?: string | undefined
 }
 
 /** A key, and where it is to be kept if it is new. */
@@ -36,7 +38,8 @@ interface Found {
   readonly newPath: string | undefined
 }
 
-const pathIn = (folder: string): string => join(folder, "master.key")
+const pathOf = ({ file, folder }: KeySource): string | undefined =>
+  folder === undefined ? file : join(folder, "master.key")
 
 const refused = (message: string) => Effect.fail(new MasterKeyRefused({ message }))
 
@@ -51,12 +54,12 @@ const read = Effect.fnUntraced(function* (path: string) {
   )
 })
 
-const find = Effect.fnUntraced(function* ({
-  folder,
-  given,
-}: KeySource): Effect.fn.Return<Found, MasterKeyRefused | StorageError> {
+const find = Effect.fnUntraced(function* (
+  source: KeySource,
+): Effect.fn.Return<Found, MasterKeyRefused | StorageError> {
+  const { given } = source
   if (given !== undefined) return { key: given, newPath: undefined }
-  const path = folder === undefined ? undefined : pathIn(folder)
+  const path = pathOf(source)
   if (path !== undefined && existsSync(path)) return { key: yield* read(path), newPath: undefined }
   return { key: yield* MasterVault.newMasterKey, newPath: path }
 })
@@ -76,7 +79,7 @@ const keep = ({ key, newPath }: Found): Effect.Effect<Redacted.Redacted, Storage
         key,
       )
 
-/** The key from this source. The folder must be open, so that no other process writes there. */
+/** The key from this source. The store must be open, so that no other process writes there. */
 export const ensure = (
   source: KeySource,
 ): Effect.Effect<Redacted.Redacted, MasterKeyRefused | StorageError> =>
@@ -111,10 +114,11 @@ export const ensureOpens = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Redacted.Redacted, MasterKeyRefused | StorageError, SealedStores> {
   const found = yield* find(source)
   if (yield* opensAll(found.key)) return yield* keep(found)
-  const { folder, given } = source
+  const { folder = "the data file", given } = source
+  const path = pathOf(source)
   return yield* refused(
-    given === undefined && folder !== undefined
-      ? `The key in ${pathIn(folder)} does not open the signing secrets in ${folder}: ` +
+    given === undefined && path !== undefined
+      ? `The key in ${path} does not open the signing secrets in ${folder}: ` +
           "restore that file from a backup"
       : sentence,
   )

@@ -1,5 +1,5 @@
 /**
- * The stores of an engine: in memory, in a folder, or on a Postgres server.
+ * The stores of an engine: in memory, in a file, in a folder, or on a Postgres server.
  *
  * Guarantees: only a store that an engine opens is loaded.
  */
@@ -18,10 +18,10 @@ export interface Store {
   readonly layer: Layer.Layer<Stores, Refusal>
   /**
    * Where the master key of webhooks comes from. `made`: each engine makes one. `folder`: one is
-   * made and kept in the folder. `given`: the options must have one, because all engines on the
-   * database need the same.
+   * made and kept in the folder; `file`: in this file. `given`: the options must have one, because
+   * all engines on the database need the same.
    */
-  readonly masterKey: "made" | "given" | { readonly folder: string }
+  readonly masterKey: "made" | "given" | { readonly folder: string } | { readonly file: string }
   /** How long an engine owns its runs without a heartbeat by default; absent: 30 seconds. */
   readonly leaseMillis?: number | undefined
 }
@@ -54,6 +54,39 @@ const openPglite = async (folder: string): Promise<Store["layer"]> => {
     import("@millrace/postgres/Stores"),
   ])
   return Layer.provide(Stores.layerAlone, Pglite.layer(folder))
+}
+
+/**
+ * A database of SQLite in one file, which is made if missing, for one engine at a time. It needs
+ * the package `@millrace/sqlite`. `createEngine` rejects with `DATA_FILE_LOCKED`,
+ * `DATA_FILE_FOREIGN` (the file is something else) or `DATA_FILE_DAMAGED`, and does not change the
+ * file then. The data survives a crash of the process and a power cut. After a crash, the next
+ * engine continues the open runs at once. The master key of webhooks is in a file beside it, with
+ * `.key` behind its name. Not for a file on a network.
+ */
+export const sqlite = (file: string): Store => ({
+  layer: Layer.unwrap(Effect.promise(() => openSqlite(file))),
+  masterKey: { file: `${file}.key` },
+})
+
+const openSqlite = async (file: unknown): Promise<Store["layer"]> => {
+  if (typeof file !== "string" || ["", ":memory:"].includes(file)) {
+    throw invalid("sqlite: expected the path of a file; memory() is the store without one")
+  }
+  return (await importSqlite()).layer(file)
+}
+
+/** Loads the package, or says what is missing. */
+const importSqlite = async () => {
+  try {
+    return await import("@millrace/sqlite/Stores")
+  } catch (error) {
+    const { code, message } = error as { readonly code?: string; readonly message: string }
+    const isMissing = code === "ERR_MODULE_NOT_FOUND" && message.includes("@millrace/sqlite")
+    if (isMissing) throw invalid("sqlite: it needs @millrace/sqlite: npm install @millrace/sqlite")
+    if (code === "ERR_UNKNOWN_BUILTIN_MODULE") throw invalid("sqlite: it needs Node 22.19 or later")
+    throw error
+  }
 }
 
 /** Which Postgres to use, and how. */

@@ -115,8 +115,8 @@ export const masterKeyOf = (
 ): HostOptions<StorageError | InvalidRequest>["masterKey"] => {
   const given = givenKey(options)
   if (given === undefined && store.masterKey === "given") return undefined
-  const folder = typeof store.masterKey === "string" ? undefined : store.masterKey.folder
-  const source = { given: given === undefined ? undefined : Redacted.make(given), folder }
+  const place = typeof store.masterKey === "string" ? {} : store.masterKey
+  const source = { given: given === undefined ? undefined : Redacted.make(given), ...place }
   const explain = ({ message }: MasterKeyRefused) => refused({ message })
   return Effect.catchTag(MasterKey.ensureOpens(source, otherKey), "MasterKeyRefused", explain)
 }

@@ -75,36 +75,43 @@ const findMany = (it: Tests): void => {
 }
 
 const findManyWithin = (it: Tests): void => {
-  it.effect("leaves out the payloads that do not fit, in the order of the ids", () =>
-    Effect.gen(function* () {
-      const samples = yield* Samples.make
-      const store = yield* RunStore
-      const sizes = [10_000, 100, 100, 100]
-      const made: Array<Run> = []
-      for (const size of sizes) {
-        const run = samples.run({ values: { given: "v" } })
-        const logs = [{ at: 1, level: "info" as const, message: "m", attempt: 1 }]
-        const output = { output: "ä".repeat(size) }
-        const nodeRuns = [Samples.nodeRun("x", { output, logs }), Samples.nodeRun("y")]
-        yield* store.commit(Samples.newRun(run, { nodeRuns }))
-        made.push(run)
-      }
-      const ids = made.map(({ id }) => id)
-      const inOrder = (records: ReadonlyArray<RunRecord>) =>
-        ids.map((id) => records.find(({ run }) => run.id === id)!)
-      const whole = inOrder(yield* store.findMany(samples.account, ids))
-      const small = payloadBytesOf(whole[1]!)
-      for (const bytes of [0, small - 1, small, 2 * small, 3 * small, 1_000_000]) {
-        const found = inOrder(yield* store.findMany(samples.account, ids, bytes))
-        assert.deepStrictEqual(found, withinBytes(whole, bytes), `within ${bytes}`)
-      }
-      const two = inOrder(yield* store.findMany(samples.account, ids, 2 * small))
-      assert.deepStrictEqual(
-        two.map(({ omitted }) => omitted === true),
-        [true, false, false, true],
-      )
-      assert.deepStrictEqual(yield* store.findMany(samples.stranger, ids, 1_000_000), [])
-    }),
+  it.effect(
+    "leaves out the payloads that do not fit, and nothing else, in the order of the ids",
+    () =>
+      Effect.gen(function* () {
+        const samples = yield* Samples.make
+        const store = yield* RunStore
+        const sizes = [10_000, 100, 100, 100]
+        const made: Array<Run> = []
+        for (const size of sizes) {
+          const run = samples.run({ values: { given: "v" } })
+          const logs = [{ at: 1, level: "info" as const, message: "m", attempt: 1 }]
+          const output = { output: "ä".repeat(size) }
+          const type = "string" as const
+          const largeValues = [{ at: "/output/text", id: "val_1", bytes: 9, type, preview: "a" }]
+          const nodeRuns = [
+            Samples.nodeRun("x", { output, logs, largeValues }),
+            Samples.nodeRun("y"),
+          ]
+          yield* store.commit(Samples.newRun(run, { nodeRuns }))
+          made.push(run)
+        }
+        const ids = made.map(({ id }) => id)
+        const inOrder = (records: ReadonlyArray<RunRecord>) =>
+          ids.map((id) => records.find(({ run }) => run.id === id)!)
+        const whole = inOrder(yield* store.findMany(samples.account, ids))
+        const small = payloadBytesOf(whole[1]!)
+        for (const bytes of [0, small - 1, small, 2 * small, 3 * small, 1_000_000]) {
+          const found = inOrder(yield* store.findMany(samples.account, ids, bytes))
+          assert.deepStrictEqual(found, withinBytes(whole, bytes), `within ${bytes}`)
+        }
+        const two = inOrder(yield* store.findMany(samples.account, ids, 2 * small))
+        assert.deepStrictEqual(
+          two.map(({ omitted }) => omitted === true),
+          [true, false, false, true],
+        )
+        assert.deepStrictEqual(yield* store.findMany(samples.stranger, ids, 1_000_000), [])
+      }),
   )
 }
 

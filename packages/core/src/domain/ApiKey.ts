@@ -99,3 +99,7 @@ export const prefixOf = (secret: string): string => secret.slice(0, shownLength)
 /** True for a key that admits requests at this time. */
 export const isLive = (key: ApiKey, now: Timestamp): boolean =>
   key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now)
+
+/** True if one of these keys has the label; case does not count. */
+export const hasLabel = (keys: ReadonlyArray<ApiKey>, label: string): boolean =>
+  keys.some((key) => key.label.toLowerCase() === label.toLowerCase())

@@ -389,6 +389,9 @@ export const itemsPerPage = 50
 /** Items that a page number steps over. What is behind them is read by cursor. */
 export const itemsSkipped = 10_000
 
+/** Writes that share one transaction of an embedded store, which blocks the process meanwhile. */
+export const writesPerTransaction = 500
+
 /** Runs that a store reads for one page of a search; beyond them it may refuse the search. */
 export const runsReadBySearch = 20_000
 

@@ -5,21 +5,24 @@
  * Guarantees: pure; a store that keeps JSON as text counts the same bytes. Leaves out: errors and
  * names, which are small, and the definition, which no answer contains.
  */
-import type { RunRecord } from "./Run.ts"
+import type { NodeRun, Run, RunRecord } from "./Run.ts"
 
 const encoder = new TextEncoder()
 
 const bytesOf = (value: unknown): number =>
   value === null ? 0 : encoder.encode(JSON.stringify(value)).length
 
+/** Bytes of JSON text of the values and the output of a run. */
+export const runBytesOf = ({ output, values }: Pick<Run, "output" | "values">): number =>
+  bytesOf(values) + bytesOf(output)
+
+/** Bytes of JSON text of the payloads of a node run. */
+export const nodeBytesOf = ({ input, logs, output }: NodeRun): number =>
+  bytesOf(input) + bytesOf(output) + bytesOf(logs)
+
 /** Bytes of JSON text of a record's payloads. */
-export const payloadBytesOf = ({ nodeRuns, run }: RunRecord): number => {
-  let bytes = bytesOf(run.values) + bytesOf(run.output)
-  for (const { input, logs, output } of nodeRuns) {
-    bytes += bytesOf(input) + bytesOf(output) + bytesOf(logs)
-  }
-  return bytes
-}
+export const payloadBytesOf = ({ nodeRuns, run }: RunRecord): number =>
+  nodeRuns.reduce((bytes, row) => bytes + nodeBytesOf(row), runBytesOf(run))
 
 /** The record as it is without its payloads, and marked so. */
 export const withoutPayloads = (record: RunRecord): RunRecord => ({
@@ -30,18 +33,26 @@ export const withoutPayloads = (record: RunRecord): RunRecord => ({
 })
 
 /**
- * These records, in order, with payloads as long as all payloads together have at most `mostBytes`.
- * After the first record that exceeds the sum, none has payloads. A record that alone has more than
- * `mostBytes` loses its payloads and does not count.
+ * Which records keep their payloads, by the bytes of each: in order, as long as all payloads
+ * together have at most `mostBytes`. After the first record that exceeds the sum, none has
+ * payloads. A record that alone has more than `mostBytes` loses its payloads and does not count.
  */
+export const payloadsKept = (
+  bytes: ReadonlyArray<number>,
+  mostBytes: number,
+): ReadonlyArray<boolean> => {
+  let sum = 0
+  return bytes.map((each) => {
+    if (each <= mostBytes) sum += each
+    return each <= mostBytes && sum <= mostBytes
+  })
+}
+
+/** These records, with the payloads that are {@link payloadsKept}. */
 export const withinBytes = (
   records: ReadonlyArray<RunRecord>,
   mostBytes: number,
 ): ReadonlyArray<RunRecord> => {
-  let sum = 0
-  return records.map((record) => {
-    const bytes = payloadBytesOf(record)
-    if (bytes <= mostBytes) sum += bytes
-    return bytes <= mostBytes && sum <= mostBytes ? record : withoutPayloads(record)
-  })
+  const kept = payloadsKept(records.map(payloadBytesOf), mostBytes)
+  return records.map((record, index) => (kept[index]! ? record : withoutPayloads(record)))
 }

@@ -110,3 +110,12 @@ export const mayGoTo = (hosts: ReadonlyArray<string>, url: URL): boolean => {
     return host.startsWith("*.") ? url.hostname.endsWith(`.${name}`) : url.hostname === name
   })
 }
+
+/** The names of secrets that texts of these nodes use, in order. */
+export const secretsNamedBy = (nodes: ReadonlyArray<unknown>): ReadonlyArray<string> => {
+  const found = JSON.stringify(nodes).matchAll(/secrets\.([A-Za-z_][A-Za-z0-9_]*)/g)
+  return [...new Set(Array.from(found, ([, name]) => name!))].toSorted()
+}
+
+/** The name of the master key that sealed a text. */
+export const sealedBy = (sealed: string): string => sealed.replace(/\.[^.]*$/, "")

@@ -74,14 +74,33 @@ export const dearest = <A extends UsageSums>(
     )
     .slice(0, usageRows)
 
+/** A run, or runs of one day, workflow, name and key together, with the latest of their places. */
+export interface CountedRun extends Pick<
+  Run,
+  | "accountId"
+  | "actualCredits"
+  | "createdAt"
+  | "estimatedCredits"
+  | "id"
+  | "keyId"
+  | "workflowId"
+  | "workflowName"
+> {
+  /** How many runs; absent: one. */
+  readonly runs?: number
+}
+
 /** The sums of runs, grouped by a key. */
-const grouped = <K>(runs: ReadonlyArray<Run>, keyOf: (run: Run) => K): Map<K, UsageSums> => {
+const grouped = <K>(
+  runs: ReadonlyArray<CountedRun>,
+  keyOf: (run: CountedRun) => K,
+): Map<K, UsageSums> => {
   const groups = new Map<K, UsageSums>()
   for (const run of runs) {
     const key = keyOf(run)
     const before = groups.get(key) ?? { runs: 0, estimatedCredits: 0, actualCredits: 0 }
     groups.set(key, {
-      runs: before.runs + 1,
+      runs: before.runs + (run.runs ?? 1),
       estimatedCredits: before.estimatedCredits + run.estimatedCredits,
       actualCredits: before.actualCredits + run.actualCredits,
     })
@@ -90,7 +109,10 @@ const grouped = <K>(runs: ReadonlyArray<Run>, keyOf: (run: Run) => K): Map<K, Us
 }
 
 /** The usage of these runs, in any order. Runs outside of the query do not count. */
-export const usageOf = (runs: ReadonlyArray<Run>, { account, from, until }: UsageQuery): Usage => {
+export const usageOf = (
+  runs: ReadonlyArray<CountedRun>,
+  { account, from, until }: UsageQuery,
+): Usage => {
   const own = runs
     .filter((run) => run.accountId === account && run.createdAt >= from && run.createdAt < until)
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))

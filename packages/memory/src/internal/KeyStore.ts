@@ -6,7 +6,7 @@
  */
 import type { Account } from "@millrace/core/domain/Account"
 import type { ApiKey } from "@millrace/core/domain/ApiKey"
-import { isLive } from "@millrace/core/domain/ApiKey"
+import { hasLabel, isLive } from "@millrace/core/domain/ApiKey"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
 import { liveKeysPerAccount } from "@millrace/core/domain/Limits"
 import type { QuotaUsage } from "@millrace/core/domain/Quota"
@@ -36,9 +36,6 @@ const changed = (key: ApiKey, change: KeyChange): ApiKey => ({
   perMinute: change.perMinute ?? key.perMinute,
   perDay: change.perDay ?? key.perDay,
 })
-
-const isTaken = (label: string, keys: ReadonlyArray<ApiKey>): boolean =>
-  keys.some((key) => key.label.toLowerCase() === label.toLowerCase())
 
 /** All accounts and keys of one store. */
 class Keys {
@@ -81,7 +78,7 @@ class Keys {
     const { accountId, id, label } = key
     if (!this.accounts.has(accountId)) return new AccountNotFound({ accountId })
     const live = this.live(accountId, now)
-    if (isTaken(label, live)) return new LabelTaken({ label })
+    if (hasLabel(live, label)) return new LabelTaken({ label })
     if (live.length >= liveKeysPerAccount) return new TooManyKeys({ limit: liveKeysPerAccount })
     return this.entries.has(id) || this.byHash.has(textOf(hash))
       ? failure("KeyStore.insert", `Key ${id} or its hash exists already`)
@@ -99,7 +96,7 @@ class Keys {
     if (entry === undefined) return undefined
     const { label } = change
     const others = this.live(account, now).filter((key) => key.id !== id)
-    if (label !== undefined && isTaken(label, others)) return new LabelTaken({ label })
+    if (label !== undefined && hasLabel(others, label)) return new LabelTaken({ label })
     entry.key = changed(entry.key, change)
     return entry.key
   }

@@ -14,7 +14,9 @@ import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import { withinBytes } from "@millrace/core/domain/RunPayload"
 import type { NewMessage } from "@millrace/core/domain/Message"
+import { lineGate, lossesWith, lossesWithBlock, takenBack } from "@millrace/core/domain/Suspects"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import { byTurns } from "@millrace/core/domain/FairTurns"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import type {
@@ -36,7 +38,6 @@ import { Inboxes } from "./Inboxes.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { type Entry, Places } from "./Places.ts"
 import { IdempotencyKeys } from "./IdempotencyKeys.ts"
-import { lineGate, lossesWith, lossesWithBlock, takenBack } from "./Suspects.ts"
 import * as Timeline from "./Timeline.ts"
 import { type Drawings, StoredWorkflows } from "./StoredWorkflows.ts"
 
@@ -92,21 +93,6 @@ const gate = (
   const add = (run: Run) => counts.set(kindOf(run), (counts.get(kindOf(run)) ?? 0) + 1)
   for (const run of owned) add(run)
   return { isOpen: (run: Run) => (counts.get(kindOf(run)) ?? 0) < limitOf(run), add }
-}
-
-/** The first item of each sequence, then the second of each, and so on. */
-function* byTurns<A>(sequences: Iterable<Iterable<A>>): Iterable<A> {
-  let going = [...sequences].map((each) => each[Symbol.iterator]())
-  while (going.length > 0) {
-    const left: typeof going = []
-    for (const sequence of going) {
-      const next = sequence.next()
-      if (next.done === true) continue
-      left.push(sequence)
-      yield next.value
-    }
-    going = left
-  }
 }
 
 /** All runs of one store, and the leases of its runners. */

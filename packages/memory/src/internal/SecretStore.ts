@@ -6,15 +6,13 @@
 import type { AccountId } from "@millrace/core/domain/Id"
 import { secretsPerAccount, secretUsersListed } from "@millrace/core/domain/Limits"
 import type { Secret } from "@millrace/core/domain/Secret"
+import { sealedBy, secretsNamedBy } from "@millrace/core/domain/Secret"
 import type { SealedSecret } from "@millrace/core/ports/SecretStore"
 import { SecretStore, TooManySecrets } from "@millrace/core/ports/SecretStore"
 import { Clock, Effect, Layer } from "effect"
 import { StoredWorkflows } from "./StoredWorkflows.ts"
 
 const withoutSeal = ({ accountId: _, sealed: __, ...secret }: SealedSecret): Secret => secret
-
-/** The name of the key that sealed a secret. */
-const keyOf = ({ sealed }: SealedSecret): string => sealed.replace(/\.[^.]*$/, "")
 
 const make = Effect.gen(function* () {
   const workflows = yield* StoredWorkflows
@@ -54,19 +52,18 @@ const make = Effect.gen(function* () {
     users: (account) =>
       Effect.sync(() => {
         const users = workflows.all(account).flatMap(({ id, name, nodes }) => {
-          const found = JSON.stringify(nodes).matchAll(/secrets\.([A-Za-z_][A-Za-z0-9_]*)/g)
-          const names = [...new Set(Array.from(found, ([, each]) => each!))].toSorted()
+          const names = secretsNamedBy(nodes)
           return names.length === 0 ? [] : [{ workflowId: id, workflowName: name, names }]
         })
         return users.slice(0, secretUsersListed)
       }),
     secretOfEachKey: Effect.sync(() => [
-      ...new Map(all().map((each) => [keyOf(each), each])).values(),
+      ...new Map(all().map((each) => [sealedBy(each.sealed), each])).values(),
     ]),
     sealedOtherwise: (keyName, limit) =>
       Effect.sync(() =>
         all()
-          .filter((each) => keyOf(each) !== keyName)
+          .filter((each) => sealedBy(each.sealed) !== keyName)
           .slice(0, limit),
       ),
     reseal: ({ accountId, name, sealed }, next) =>

@@ -5,6 +5,7 @@
  * Leaves out: durability.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
+import { sealedBy } from "@millrace/core/domain/Secret"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Claim, ClaimedDelivery, StoredSecret } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
@@ -12,9 +13,6 @@ import { Clock, Effect, Layer, Option } from "effect"
 import type { Taken } from "./Deliveries.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { compare } from "./Timeline.ts"
-
-/** The name of the key that sealed a secret. */
-const keyOf = ({ sealed }: StoredSecret): string => sealed.replace(/\.[^.]*$/, "")
 
 /** All signing secrets of one store. Mutable. */
 class Secrets {
@@ -28,12 +26,12 @@ class Secrets {
 
   ofEachKey(now: Timestamp): ReadonlyArray<StoredSecret> {
     const live = [...this.#byAccount.keys()].flatMap((account) => this.live(account, now))
-    return [...new Map(live.map((each) => [keyOf(each), each])).values()]
+    return [...new Map(live.map((each) => [sealedBy(each.sealed), each])).values()]
   }
 
   sealedOtherwise(keyName: string, limit: number, now: Timestamp): ReadonlyArray<StoredSecret> {
     const live = [...this.#byAccount.keys()].flatMap((account) => this.live(account, now))
-    return live.filter((each) => keyOf(each) !== keyName).slice(0, limit)
+    return live.filter((each) => sealedBy(each.sealed) !== keyName).slice(0, limit)
   }
 
   reseal({ accountId, id, sealed }: StoredSecret, next: string): void {

@@ -12,12 +12,20 @@ import type {
 } from "@millrace/postgres/DataFolder"
 import { Cause, Option } from "effect"
 
-type StoreRefusal = DataFolderDamaged | DataFolderForeign | DataFolderLocked
+/** An error of `@millrace/sqlite`, whose types are there only if it is installed. */
+interface FileRefusal extends Error {
+  readonly _tag: "DataFileDamaged" | "DataFileForeign" | "DataFileLocked"
+}
+
+type StoreRefusal = DataFolderDamaged | DataFolderForeign | DataFolderLocked | FileRefusal
 
 /** Every error of a call or of `createEngine`. */
 export type Refusal = CallRefusal | StoreRefusal
 
 const storeCodes: { readonly [Tag in StoreRefusal["_tag"]]: ErrorCode } = {
+  DataFileDamaged: "DATA_FILE_DAMAGED",
+  DataFileForeign: "DATA_FILE_FOREIGN",
+  DataFileLocked: "DATA_FILE_LOCKED",
   DataFolderDamaged: "DATA_FOLDER_DAMAGED",
   DataFolderForeign: "DATA_FOLDER_FOREIGN",
   DataFolderLocked: "DATA_FOLDER_LOCKED",

@@ -2,13 +2,17 @@
  * Runs that have lost owners: the losses that a claim adds, the suspects that it may take, and the
  * losses that are removed again. Pure. `RunStore.claim` of the ports has the rules.
  */
-import type { RunnerId } from "@millrace/core/domain/Id"
-import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
-import type { Blocked, Loss } from "@millrace/core/domain/Loss"
-import type { Run } from "@millrace/core/domain/Run"
-import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { RunnerId } from "./Id.ts"
+import { lossesPerRun, suspectsAtOnce } from "./Limits.ts"
+import type { Blocked, Loss } from "./Loss.ts"
+import type { Run } from "./Run.ts"
+import type { Timestamp } from "./Timestamp.ts"
 
-const nodesOf = ({ active }: Run): ReadonlyArray<number> => active.map(({ ordinal }) => ordinal)
+/** What decides the losses of a run. */
+type Owned = Pick<Run, "owner" | "losses" | "active">
+
+const nodesOf = ({ active }: Pick<Run, "active">): ReadonlyArray<number> =>
+  active.map(({ ordinal }) => ordinal)
 
 /** The losses and one more; unchanged if the list is full. */
 const withLoss = (losses: ReadonlyArray<Loss>, loss: Loss): ReadonlyArray<Loss> =>
@@ -16,7 +20,7 @@ const withLoss = (losses: ReadonlyArray<Loss>, loss: Loss): ReadonlyArray<Loss> 
 
 /** The losses of a run after this runner has claimed it. `lostAt`: when its owner's lease ended. */
 export const lossesWith = (
-  run: Run,
+  run: Owned,
   claimer: RunnerId,
   lostAt: Timestamp | undefined,
 ): ReadonlyArray<Loss> => {
@@ -27,7 +31,7 @@ export const lossesWith = (
 }
 
 /** Decides for the suspects, one after the other, whether a claim of a runner may take them. */
-export const lineGate = (owned: Iterable<Run>) => {
+export const lineGate = (owned: Iterable<Pick<Run, "losses">>) => {
   let single = 0
   let several = 0
   let isOver = false
@@ -47,7 +51,7 @@ export const lineGate = (owned: Iterable<Run>) => {
 
 /** The losses of a run without the deaths of a runner that is alive. */
 export const takenBack = (
-  { id, losses }: Run,
+  { id, losses }: Pick<Run, "id" | "losses">,
   runner: RunnerId,
   blocked: Blocked | undefined,
 ): ReadonlyArray<Loss> =>
@@ -58,7 +62,7 @@ export const takenBack = (
 
 /** The losses of a run whose owner ends its lease because the run blocks it. */
 export const lossesWithBlock = (
-  run: Run,
+  run: Owned,
   owner: RunnerId,
   { millis }: Blocked,
   lostAt: Timestamp,

@@ -1,0 +1,146 @@
+/**
+ * Commits of runs, and the messages that runs and callers send.
+ *
+ * Guarantees: a commit is checked before it writes. Leaves out: the transaction around it.
+ */
+import type { AccountId, RunId } from "@millrace/core/domain/Id"
+import type { NewMessage } from "@millrace/core/domain/Message"
+import type { Definition, Run } from "@millrace/core/domain/Run"
+import { isTerminal } from "@millrace/core/domain/Run"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
+import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
+import type { RunCommit, SendResult } from "@millrace/core/ports/RunStore"
+import { StaleRun } from "@millrace/core/ports/RunStore"
+import * as Books from "./Books.ts"
+import type { Connection } from "./SqliteConnection.ts"
+import * as Deliveries from "./Deliveries.ts"
+import * as IdempotencyKeys from "./IdempotencyKeys.ts"
+import * as Inboxes from "./Inboxes.ts"
+import * as RunRows from "./RunRows.ts"
+
+type Standing = Pick<
+  RunRows.RunRow,
+  "number" | "fence" | "revision" | "messages" | "status" | "owner" | "due_at"
+>
+
+const standingStatement = `SELECT number, fence, revision, messages, status, owner, due_at
+  FROM runs WHERE id = ? AND account_id = ?`
+
+const isStored = (db: Connection, id: RunId): boolean =>
+  db.query(`SELECT 1 FROM runs WHERE id = ?`, id).first() !== undefined
+
+const isCurrent = (db: Connection, { accountId, workflowId, workflowRevision }: Run): boolean =>
+  db
+    .query(
+      `SELECT 1 FROM workflows WHERE id = ? AND account_id = ? AND revision = ?`,
+      workflowId,
+      accountId,
+      workflowRevision,
+    )
+    .first() !== undefined
+
+/** False if a run cannot be new as the commit expects. */
+const isNew = (db: Connection, { expected, run }: RunCommit, now: Timestamp): boolean => {
+  if (expected._tag !== "New") return false
+  const { idempotencyKey, isCurrent: mustBeCurrent } = expected
+  if (isStored(db, run.id) || (mustBeCurrent === true && !isCurrent(db, run))) return false
+  if (idempotencyKey === undefined) return true
+  return IdempotencyKeys.find(db, run.accountId, idempotencyKey.key, now) === undefined
+}
+
+/** The number of an existing run that is as the commit expects. */
+const numberOf = (db: Connection, commit: RunCommit): number | undefined => {
+  const { expected, run, seen = Infinity } = commit
+  if (expected._tag === "New") return undefined
+  const present = db.query<Standing>(standingStatement, run.id, run.accountId).first()
+  const fits =
+    present?.fence === expected.fence &&
+    present.revision === expected.revision &&
+    present.messages <= seen &&
+    !isTerminal(present.status)
+  return fits ? present.number : undefined
+}
+
+/** Stores a new run; returns its number. */
+const begin = (db: Connection, run: Run, { id, ...content }: Definition): number => {
+  if (db.query(`SELECT 1 FROM definitions WHERE id = ?`, id).first() === undefined) {
+    db.run(`INSERT INTO definitions (id, content) VALUES (?, ?)`, id, JSON.stringify(content))
+  }
+  return RunRows.insert(db, run)
+}
+
+/** Stores the rows and events of a commit. */
+const append = (db: Connection, number: number, commit: RunCommit): void => {
+  const { events, implied, nodeRuns, rewritten } = commit
+  for (const row of nodeRuns) RunRows.putNode(db, number, row, implied?.get(row.nodeId))
+  for (const row of rewritten) RunRows.putNode(db, number, row, implied?.get(row.nodeId))
+  for (const event of events) {
+    db.run(
+      `INSERT INTO run_events (run, sequence, event) VALUES (?, ?, ?)`,
+      number,
+      event.sequence,
+      JSON.stringify(event),
+    )
+  }
+}
+
+/** Applies a commit. Returns why not, if it has written nothing. */
+export const commit = (
+  db: Connection,
+  given: RunCommit,
+  now: Timestamp,
+): StaleRun | InsufficientCredits | undefined => {
+  const { clearsLosses = false, credits = [], expected, messages = [], run } = given
+  const { deliveries, starts = [], taken = [] } = given
+  const { accountId } = run
+  const known = numberOf(db, given)
+  if (known === undefined && !isNew(db, given, now)) return new StaleRun({ runId: run.id })
+  const double = starts.find((start) => isStored(db, start.run.id))
+  if (double !== undefined) return new StaleRun({ runId: double.run.id })
+  const moves = [credits, ...starts.map((start) => start.credits ?? [])]
+  const problem = Books.problemOf(db, accountId, moves, now)
+  if (problem !== undefined) return problem
+  if (known !== undefined) RunRows.update(db, known, run, clearsLosses)
+  const number = expected._tag === "New" ? begin(db, run, expected.definition) : known!
+  if (expected._tag === "New" && expected.idempotencyKey !== undefined) {
+    IdempotencyKeys.take(db, run, expected.idempotencyKey, now)
+  }
+  append(db, number, given)
+  Books.move(db, accountId, run.id, credits)
+  Inboxes.take(db, number, taken)
+  for (const start of starts) {
+    begin(db, start.run, start.definition)
+    Books.move(db, accountId, start.run.id, start.credits ?? [])
+  }
+  for (const { message, runId } of messages) send(db, accountId, runId, message, now, false)
+  Deliveries.insert(db, deliveries, now)
+  return undefined
+}
+
+/** Appends a message to a run's inbox, and wakes the run if it is parked. */
+export const send = (
+  db: Connection,
+  account: AccountId,
+  id: RunId,
+  message: NewMessage,
+  now: Timestamp,
+  isOutside: boolean,
+): SendResult => {
+  const run = db.query<Standing>(standingStatement, id, account).first()
+  if (run === undefined) return { _tag: "NotFound" }
+  const known = Inboxes.numberOf(db, run.number, message.id)
+  if (known !== undefined) return { _tag: "Sent", number: known, isReplay: true }
+  if (isTerminal(run.status)) return { _tag: "Ended", status: run.status }
+  const appended = { run: run.number, last: run.messages, message, isOutside }
+  const number = Inboxes.append(db, appended, now)
+  if (number === undefined) return { _tag: "Full" }
+  db.run(`UPDATE runs SET messages = ? WHERE number = ?`, number, run.number)
+  if (run.owner === null && run.due_at !== null && run.due_at > now) {
+    db.run(
+      `UPDATE runs SET due_at = NULL, woken_at = ?, is_due = 0 WHERE number = ?`,
+      now,
+      run.number,
+    )
+  }
+  return { _tag: "Sent", number, isReplay: false }
+}

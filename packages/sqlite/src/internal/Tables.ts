@@ -1,0 +1,246 @@
+/**
+ * The tables of the stores, as statements.
+ *
+ * Documents are JSON texts, which no statement looks into: SQLite reads no JSON of more than 1,000
+ * levels. A column of its own has what is searched, or changed alone. Times are
+ * milliseconds since the epoch. The large parts of a run that never change are in `run_heads`, so
+ * that a commit does not write them again. The columns that are computed say where an open run
+ * stands: with its owner, in the queue of its account, or parked; and each of these has an index
+ * that holds no other runs. Rows of a run have no foreign keys: the transaction that writes the run
+ * writes them.
+ */
+
+const isOpen = "status IN ('QUEUED', 'RUNNING')"
+const isFree = `${isOpen} AND owner IS NULL AND losses IS NULL`
+
+const runTables = `
+CREATE TABLE runs (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  account_id TEXT NOT NULL,
+  workflow_id TEXT NOT NULL,
+  workflow_name TEXT NOT NULL,
+  name_folded TEXT NOT NULL,
+  definition_id TEXT NOT NULL,
+  key_id TEXT,
+  created_at INTEGER NOT NULL,
+  estimated_credits INTEGER NOT NULL,
+  actual_credits INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  error_folded TEXT,
+  owner TEXT,
+  fence INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  messages INTEGER NOT NULL,
+  losses TEXT, -- NULL: none
+  due_at INTEGER,
+  is_due INTEGER NOT NULL, -- 1: parked, and queued since it is due
+  woken_at INTEGER, -- when a message woke it
+  payload_bytes INTEGER NOT NULL,
+  active TEXT NOT NULL,
+  state TEXT NOT NULL,
+  holder TEXT AS (CASE WHEN ${isOpen} THEN owner END),
+  suspect_at INTEGER AS (CASE WHEN ${isOpen} AND losses IS NOT NULL THEN created_at END),
+  queued_at INTEGER AS (CASE WHEN ${isFree} AND (due_at IS NULL OR is_due = 1)
+    THEN coalesce(woken_at, due_at, created_at) END),
+  parked_until INTEGER AS (CASE WHEN ${isFree} AND is_due = 0 THEN due_at END)
+) STRICT;
+CREATE INDEX runs_listing ON runs (account_id, created_at, id);
+CREATE INDEX runs_by_workflow ON runs (account_id, workflow_id, created_at, id);
+CREATE INDEX runs_by_status ON runs (account_id, status, created_at, id);
+CREATE INDEX runs_held ON runs (holder, created_at, id) WHERE holder IS NOT NULL;
+CREATE INDEX runs_held_of_account ON runs (account_id, workflow_id) WHERE holder IS NOT NULL;
+CREATE INDEX runs_suspected ON runs (suspect_at, id) WHERE suspect_at IS NOT NULL;
+CREATE INDEX runs_queued ON runs (account_id, queued_at, id, workflow_id)
+  WHERE queued_at IS NOT NULL;
+CREATE INDEX runs_parked ON runs (parked_until) WHERE parked_until IS NOT NULL;
+CREATE TABLE run_heads (run INTEGER PRIMARY KEY, head TEXT NOT NULL) STRICT;
+CREATE TABLE definitions (id TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT;
+CREATE TABLE node_runs (
+  number INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,
+  node_id TEXT NOT NULL,
+  sequence INTEGER,
+  has_output INTEGER NOT NULL, -- 1: it has completed and put something out
+  payload_bytes INTEGER NOT NULL,
+  facts TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  UNIQUE (run, node_id)
+) STRICT;
+CREATE TABLE run_events (
+  run INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  event TEXT NOT NULL,
+  PRIMARY KEY (run, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE start_keys (
+  account_id TEXT NOT NULL,
+  key TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  body_hash TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  PRIMARY KEY (account_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX start_keys_by_expiry ON start_keys (expires_at);
+CREATE TABLE messages (
+  run INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  taken_by TEXT,
+  message TEXT NOT NULL,
+  PRIMARY KEY (run, number),
+  UNIQUE (run, id)
+) STRICT;
+-- Runners that have ended their leases, and still own runs.
+CREATE TABLE ended_runners (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+`
+
+const workflowTables = `
+CREATE TABLE workflows (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL,
+  name_folded TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  summary TEXT NOT NULL,
+  drawing TEXT NOT NULL
+) STRICT;
+CREATE INDEX workflows_listing ON workflows (account_id, created_at, id);
+`
+
+const keyTables = `
+CREATE TABLE accounts (
+  id TEXT PRIMARY KEY,
+  created_at INTEGER NOT NULL,
+  runs_at_once INTEGER,
+  account TEXT NOT NULL
+) STRICT;
+CREATE INDEX accounts_capped ON accounts (id) WHERE runs_at_once IS NOT NULL;
+CREATE TABLE api_keys (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL,
+  hash BLOB NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER,
+  minute INTEGER NOT NULL,
+  minute_used INTEGER NOT NULL,
+  day INTEGER NOT NULL,
+  day_used INTEGER NOT NULL,
+  key TEXT NOT NULL
+) STRICT;
+CREATE INDEX api_keys_of_account ON api_keys (account_id, created_at, id);
+`
+
+const creditTables = `
+CREATE TABLE credit_accounts (
+  account_id TEXT PRIMARY KEY,
+  metered INTEGER NOT NULL,
+  posted INTEGER NOT NULL,
+  reserved INTEGER NOT NULL,
+  due_at INTEGER
+) STRICT;
+CREATE TABLE credit_grants (
+  account_id TEXT NOT NULL,
+  id TEXT NOT NULL,
+  remaining INTEGER NOT NULL,
+  content TEXT NOT NULL,
+  PRIMARY KEY (account_id, id)
+) STRICT;
+CREATE INDEX credit_grants_left ON credit_grants (account_id) WHERE remaining > 0;
+CREATE TABLE credit_entries (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  account_id TEXT NOT NULL,
+  run_id TEXT,
+  key TEXT NOT NULL,
+  entry TEXT NOT NULL,
+  UNIQUE (account_id, key)
+) STRICT;
+CREATE INDEX credit_entries_of_account ON credit_entries (account_id, number);
+CREATE INDEX credit_entries_of_run ON credit_entries (run_id) WHERE run_id IS NOT NULL;
+`
+
+const deliveryTables = `
+-- \`due_at\`: when it can be claimed; NULL once it has ended.
+CREATE TABLE deliveries (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  account_id TEXT NOT NULL,
+  run_id TEXT,
+  origin TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  due_at INTEGER,
+  settled_at INTEGER,
+  is_gone INTEGER NOT NULL,
+  standing TEXT NOT NULL
+) STRICT;
+CREATE INDEX deliveries_listing ON deliveries (created_at, id);
+CREATE INDEX deliveries_of_account ON deliveries (account_id, created_at, id);
+CREATE INDEX deliveries_failed ON deliveries (created_at, id) WHERE state = 'FAILED';
+CREATE INDEX deliveries_of_run ON deliveries (run_id, created_at, id);
+CREATE INDEX deliveries_due ON deliveries (account_id, origin, due_at, id)
+  WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_settled ON deliveries (settled_at) WHERE settled_at IS NOT NULL;
+CREATE TABLE delivery_bodies (delivery INTEGER PRIMARY KEY, content TEXT NOT NULL) STRICT;
+CREATE TABLE delivery_attempts (
+  delivery INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  attempt TEXT NOT NULL,
+  PRIMARY KEY (delivery, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE webhook_secrets (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  sealed_by TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER
+) STRICT;
+CREATE INDEX webhook_secrets_of_account ON webhook_secrets (account_id, created_at, id);
+`
+
+const secretTables = `
+CREATE TABLE secrets (
+  account_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  sealed_by TEXT NOT NULL,
+  last_used_at INTEGER,
+  secret TEXT NOT NULL,
+  PRIMARY KEY (account_id, name)
+) STRICT;
+`
+
+const valueTables = `
+CREATE TABLE run_values (
+  run_id TEXT NOT NULL,
+  id TEXT NOT NULL,
+  account_id TEXT NOT NULL,
+  written_at INTEGER NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY (run_id, id, account_id)
+) STRICT;
+`
+
+/** The statements of each version of the tables, the first version first. */
+export const versions: ReadonlyArray<string> = [
+  [
+    runTables,
+    workflowTables,
+    keyTables,
+    creditTables,
+    deliveryTables,
+    secretTables,
+    valueTables,
+  ].join(""),
+]
+
+/**
+ * Leases are not stored in the file: whoever opens it is alone, and the leases of all others have
+ * ended. So a process that only waits writes nothing.
+ */
+export const leases = `
+CREATE TEMP TABLE leases (runner TEXT PRIMARY KEY, lease_until INTEGER NOT NULL) STRICT;
+`
