@@ -9,7 +9,7 @@ import * as StoreModel from "@millrace/simulation/StoreModel"
 import { Stores } from "@millrace/memory"
 import { Effect, Layer } from "effect"
 
-modelOnTestClock("the stores in memory", Stores.layer, { seeds: 500 })
+modelOnTestClock("the stores in memory", Stores.layer, { seeds: 150 })
 
 const manifest = { name: "the model of the stores", ports: ["keys", "ledger"] } as const
 

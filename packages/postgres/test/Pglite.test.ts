@@ -1,10 +1,9 @@
 /**
- * PGlite against the suite of every store.
+ * Deliveries on PGlite. The other suites of every store run on PGlite in a folder: see
+ * DataFolder.test.ts.
  */
-import { conformance, deliveryConformance } from "@millrace/conformance"
+import { deliveryConformance } from "@millrace/conformance"
 import { Pglite, Stores } from "@millrace/postgres"
 import { Layer } from "effect"
-
-conformance("PGlite in memory", Stores.layer.pipe(Layer.provide(Pglite.layerMemory)))
 
 deliveryConformance("PGlite in memory", Stores.layer.pipe(Layer.provide(Pglite.layerMemory)))
