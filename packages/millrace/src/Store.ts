@@ -3,7 +3,7 @@
  *
  * Guarantees: only a store that an engine opens is loaded.
  */
-import { invalid } from "@millrace/api/MillraceError"
+import { invalid, MillraceError } from "@millrace/api/MillraceError"
 import { keptLeaseMillis } from "@millrace/core/domain/Limits"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { StorageError } from "@millrace/core/ports/StorageError"
@@ -39,21 +39,31 @@ const openMemory = async (): Promise<Store["layer"]> =>
  * A Postgres inside the process, with its files in a folder, which is made if missing. One engine
  * at a time may open the folder. `createEngine` rejects with `DATA_FOLDER_LOCKED`,
  * `DATA_FOLDER_FOREIGN` (the folder holds something else) or `DATA_FOLDER_DAMAGED`, and does not
- * touch the folder then. The data survives a crash of the process, but not a power cut. After a
- * crash, the next engine continues the open runs at once. The master key of webhooks is in the file
- * `master.key`.
+ * touch the folder then. Needs the package `@electric-sql/pglite`, and rejects with
+ * `STORE_UNAVAILABLE` if it is missing. The data survives a crash of the process, but not a power
+ * cut. After a crash, the next engine continues the open runs at once. The master key of webhooks is
+ * in the file `master.key`.
  */
 export const pglite = (folder: string): Store => ({
   layer: Layer.unwrap(Effect.promise(() => openPglite(folder))),
   masterKey: { folder },
 })
 
+/** Why the folder's database does not open is for the caller, who operates it. */
+const told = ({ cause }: StorageError) => {
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return Layer.effectContext(Effect.die(new MillraceError("STORE_UNAVAILABLE", message)))
+}
+
 const openPglite = async (folder: string): Promise<Store["layer"]> => {
   const [Pglite, Stores] = await Promise.all([
     import("@millrace/postgres/Pglite"),
     import("@millrace/postgres/Stores"),
   ])
-  return Layer.provide(Stores.layerAlone, Pglite.layer(folder))
+  return Layer.provide(
+    Stores.layerAlone,
+    Layer.catchTag(Pglite.layer(folder), "StorageError", told),
+  )
 }
 
 /**

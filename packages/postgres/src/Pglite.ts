@@ -20,10 +20,26 @@ const operation = "Pglite.open"
 
 const millisToOpen = 120_000
 
+/** The version that this package was tested with, as its package.json says. */
+const pgliteVersion = "0.5.16"
+
+const isMissing = (cause: unknown): boolean =>
+  cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND"
+
 /** Loads PGlite when it is used, so users of a Postgres server need not install it. */
 const loadPglite = Effect.tryPromise({
   try: () => import("@electric-sql/pglite"),
-  catch: (cause) => new StorageError({ operation, cause }),
+  catch: (cause) =>
+    new StorageError({
+      operation,
+      cause: isMissing(cause)
+        ? new Error(
+            "a database in a folder needs the package @electric-sql/pglite: install it with " +
+              `npm install @electric-sql/pglite@${pgliteVersion}`,
+            { cause },
+          )
+        : cause,
+    }),
 })
 
 /** True for a line that explains a failure. PGlite's error does not explain it. */
@@ -84,8 +100,8 @@ export const layerMemory: Layer.Layer<PgClient.PgClient | SqlClient, StorageErro
   PgClient.layerFrom(Effect.flatMap(open(undefined), clientOf))
 
 const openFolder = Effect.fnUntraced(function* (path: string) {
-  const folder = yield* DataFolder.open(path)
   yield* loadPglite
+  const folder = yield* DataFolder.open(path)
   const session = yield* open(folder.database).pipe(
     Effect.mapError(
       ({ cause }) =>
