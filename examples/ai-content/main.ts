@@ -3,12 +3,22 @@
  * is good enough is published. What the model may cost is known before the run starts. The model is
  * a stand-in on this machine; its key is a secret that no workflow and no run shows.
  */
-import { createEngine } from "millrace"
+import { createEngine, defineNode } from "millrace"
+import { z } from "zod"
 import { startModel } from "./model.ts"
+
+/** The application's own step. */
+const publish = defineNode({
+  type: "cms.publish",
+  inputs: { line: z.string(), verdict: z.object({ score: z.number() }) },
+  outputs: { page: z.string() },
+  run: ({ inputs }) => ({ page: `${inputs.line} (judged ${inputs.verdict.score} of 10)` }),
+})
 
 const { port, server } = await startModel()
 
 await using engine = await createEngine({
+  nodes: [publish],
   // A call to this machine has to be allowed. A model with a public address needs nothing here.
   egress: { allow: [{ cidr: "127.0.0.1/32", port }] },
   prices: { llm: "(inputs.maxTokens ?? 1024) / 1000 * 2" },
@@ -41,25 +51,24 @@ const drawn = engine
   // With a schema, an answer that does not fit it fails the attempt.
   .node("judge", "llm", {
     ...model,
-    prompt: "Judge this line from 1 to 10:\n{{ write.text }}",
+    messages: [{ role: "system", content: "Judge this line from 1 to 10." }],
     schema: verdict,
     maxTokens: 50,
   })
-  .node("good", "condition", {
-    input: "{{ { line: write.text, ...judge.value } }}",
-    rule: { path: "score", op: "greaterOrEqual", value: 7 },
-  })
-  .node("publish", "response", { name: "published" })
+  .node("good", "condition", { rule: { path: "score", op: "greaterOrEqual", value: 7 } })
+  .node("publish", "cms.publish", { line: "{{ write.text }}" })
   .node("reject", "response", { name: "rejected" })
-  .edge("good.true", "publish.input")
+  .edge("write.text", "judge.prompt")
+  .edge("judge.value", "good.input")
+  .edge("good.true", "publish.verdict")
   .edge("good.false", "reject.input")
 
 const { id: workflowId } = await engine.workflows.create(drawn)
 const { estimatedCredits } = await engine.runs.estimate({ workflowId })
 console.log("costs at most", estimatedCredits, "credits")
 const run = await engine.runs.start({ workflowId, values: { product: "a mill for coffee" } })
-const { nodes, output, status } = await run.wait()
-console.log(status, output)
+const { nodes, status } = await run.wait()
+console.log(status, nodes["publish"]?.output)
 for (const { nodeId, status: state } of Object.values(nodes)) console.log(`  ${nodeId}: ${state}`)
 
 server.close()
