@@ -1,6 +1,6 @@
 /**
- * Runs the tests of this folder, as `NODE_OPTIONS=--experimental-vm-modules npx jest` does: the flag
- * lets jest load ES modules.
+ * Runs the tests of this folder, as `NODE_OPTIONS=--experimental-vm-modules npx jest` does: the
+ * flag lets jest load ES modules.
  */
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"

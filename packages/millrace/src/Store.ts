@@ -41,8 +41,8 @@ const openMemory = async (): Promise<Store["layer"]> =>
  * `DATA_FOLDER_FOREIGN` (the folder holds something else) or `DATA_FOLDER_DAMAGED`, and does not
  * touch the folder then. Needs the package `@electric-sql/pglite`, and rejects with
  * `STORE_UNAVAILABLE` if it is missing. The data survives a crash of the process, but not a power
- * cut. After a crash, the next engine continues the open runs at once. The master key of webhooks is
- * in the file `master.key`.
+ * cut. After a crash, the next engine continues the open runs at once. The master key of webhooks
+ * is in the file `master.key`.
  */
 export const pglite = (folder: string): Store => ({
   layer: Layer.unwrap(Effect.promise(() => openPglite(folder))),
