@@ -68,6 +68,8 @@ export interface Port {
   readonly write: Judge
   /** False if a node can execute without a value here. */
   readonly required: boolean
+  /** True if it takes values of other types than `readSchema` says. */
+  readonly convertsTypes: boolean
   /** JSON Schema of what may arrive here; `{}` when the library cannot tell. */
   readonly readSchema: JsonObject
   /** JSON Schema of what leaves here; `{}` when the library cannot tell. */
@@ -112,6 +114,7 @@ const ofStandard = (schema: StandardSchemaV1): Port => {
     read: judge,
     write: judge,
     required: ofAbsence?.issues !== undefined,
+    convertsTypes: convertsTypes(schema),
     readSchema: jsonSchemaOf(schema, "input"),
     writeSchema: jsonSchemaOf(schema, "output"),
   }
@@ -126,6 +129,7 @@ const ofEffect = (schema: EffectSchema): Port => {
     read,
     write: fieldJudge(Schema.toStandardSchemaV1(Schema.flip(struct), { parseOptions })),
     required: synchronous(read(undefined))?.issues !== undefined,
+    convertsTypes: false,
     readSchema: json,
     writeSchema: json,
   }
@@ -167,15 +171,41 @@ const synchronous = (verdict: SchemaResult | Promise<SchemaResult>): SchemaResul
   return undefined
 }
 
+/** What is read of the definition of a zod schema. */
+interface ZodSchema {
+  readonly _zod: { readonly def: { readonly type: string; coerce?: boolean; in?: ZodSchema } }
+}
+
+/**
+ * True for a schema of zod with `coerce`, `catch` or `preprocess` in it: its JSON Schema has the
+ * type after that, and its input may have any.
+ */
+const convertsTypes = (schema: StandardSchemaV1): boolean => {
+  if (schema["~standard"].vendor !== "zod") return false
+  let isRead = false
+  let converts = false
+  const override = ({ zodSchema }: { readonly zodSchema: ZodSchema }) => {
+    const { coerce, in: first, type } = zodSchema._zod.def
+    isRead = true
+    converts ||= coerce === true || type === "catch" || first?._zod.def.type === "transform"
+  }
+  jsonSchemaOf(schema, "input", { override })
+  return converts || !isRead
+}
+
 const jsonSchemaOf = (
   schema: StandardSchemaV1 | StandardJSONSchemaV1,
   side: "input" | "output",
+  libraryOptions?: Record<string, unknown>,
 ): JsonObject => {
   const standard: object = schema["~standard"]
   if (!("jsonSchema" in standard)) return {}
   const { jsonSchema } = standard as StandardJSONSchemaV1["~standard"]
   try {
-    const { $schema: _, ...rest } = jsonSchema[side]({ target: "draft-2020-12" })
+    const { $schema: _, ...rest } = jsonSchema[side]({
+      target: "draft-2020-12",
+      libraryOptions,
+    })
     return rest as JsonObject
   } catch {
     return {}

@@ -37,6 +37,8 @@ export interface InputPort {
   readonly multiple: boolean
   /** JSON Schema of the value, for people and for forms. */
   readonly schema: JsonObject
+  /** True if it takes values of other types than `schema` says, because it converts them. */
+  readonly convertsTypes?: boolean
   /** Every reason why a value does not fit, as clauses without a path; empty when it fits. */
   readonly check: (value: Json) => ReadonlyArray<string>
   /** True if a literal here may name secrets: `{{ secrets.name }}`. Records keep the expression. */

@@ -16,6 +16,7 @@ import { type Adjacency, groupBy } from "./internal/Adjacency.ts"
 import { type Drawing, indexById, problemsOfDrawing } from "./internal/Draft.ts"
 import type { NodePlan, PlanOptions, Wiring } from "./internal/NodePlan.ts"
 import { addProblemOfInput, addProblemOfOutput, planOf, scriptsOf } from "./internal/NodePlan.ts"
+import { mismatchesOf } from "./internal/Mismatches.ts"
 import { problemsOfScripts } from "./internal/ScriptNames.ts"
 import { secretsOf, type SecretReference } from "./internal/SecretNames.ts"
 import { type Problem, problemOfNode } from "./internal/Problem.ts"
@@ -49,6 +50,11 @@ export interface Graph {
   readonly outEdges: Int32Array
   /** True if some node has JavaScript to compute. */
   readonly hasScripts: boolean
+  /**
+   * Edges whose ends have no type in common. A start refuses them; a run that has begun goes on,
+   * and fails where it comes to one.
+   */
+  readonly mismatches: ReadonlyArray<Problem>
   /** Where it names secrets. */
   readonly secrets: ReadonlyArray<SecretReference>
 }
@@ -64,7 +70,8 @@ export interface Graph {
  * arms of a branch, and only the run can tell whether two of them are taken.
  *
  * Expressions are read here, once for all runs of a definition, if it `evaluates` any: the texts of
- * older definitions are none. Which JavaScript is well formed is for the evaluator to say.
+ * older definitions are none. Which JavaScript is well formed is for the evaluator to say. Edges
+ * whose ends cannot fit are `mismatches` of the graph.
  */
 export const compile = (
   definition: Drawing,
@@ -73,8 +80,9 @@ export const compile = (
   evaluates = true,
 ): Result.Result<Graph, ReadonlyArray<Problem>> => {
   const { edges, plans, problems } = readDrawing(definition, { types, overrides, evaluates })
-  if (problems.length > 0) return Result.fail(problems)
-  return Result.succeed(assemble(plans as ReadonlyArray<NodePlan>, edges))
+  const mismatches = mismatchesOf({ edges, plans })
+  if (problems.length > 0) return Result.fail([...problems, ...mismatches])
+  return Result.succeed({ ...assemble(plans as ReadonlyArray<NodePlan>, edges), mismatches })
 }
 
 /** What a drawing says, also one with problems. All arrays are in the order of its nodes. */
@@ -219,7 +227,7 @@ const addProblemsOfRequests = (
 }
 
 /** Renumbers everything by ordinal. */
-const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Graph => {
+const assemble = (plans: ReadonlyArray<NodePlan>, edges: Joins): Omit<Graph, "mismatches"> => {
   const order = ordinalsOf(plans, edges)
   const ordinal = new Int32Array(plans.length)
   for (const [index, place] of order.entries()) ordinal[place] = index

@@ -53,6 +53,7 @@ const portsOf = (
         multiple: multiple.includes(name),
         schema: port.readSchema,
         check: (value) => check(port, value),
+        ...(port.convertsTypes ? { convertsTypes: true } : {}),
         ...(raw.includes(name) ? { isRaw: true } : {}),
         ...(secrets.includes(name) ? { takesSecrets: true } : {}),
       },

@@ -238,6 +238,7 @@ export const plan = (
     const drawn = { id, nodes, edges, settings: withPrices(workflow, priceList) }
     const compiled = options.compile(drawn, overlay.inputOverrides)
     const graph = yield* compiled
+    if (graph.mismatches.length > 0) return yield* Result.fail(graph.mismatches)
     const values = yield* valuesOf(graph, overlay)
     const estimated = yield* estimateOf(graph, drawn.settings.prices)
     return {

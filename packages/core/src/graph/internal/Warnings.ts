@@ -10,6 +10,7 @@ import { quoted } from "../../domain/Quote.ts"
 import { dataKeys } from "../../domain/Workflow.ts"
 import type { Reading } from "../Graph.ts"
 import { conflictsOf } from "./Conflicts.ts"
+import { warningsOfEdges } from "./Mismatches.ts"
 import type { NodePlan } from "./NodePlan.ts"
 import { type Problem, problemOfNode } from "./Problem.ts"
 import { leftoverReason } from "./SkipReason.ts"
@@ -80,6 +81,7 @@ export const warningsOf = (reading: Reading): ReadonlyArray<Problem> => {
     ...ignoredOf(reading),
     ...coveredOf(reading),
     ...conflictsOf(reading),
+    ...warningsOfEdges(reading),
     ...misspeltOf(plans),
   ]
 }
