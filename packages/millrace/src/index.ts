@@ -25,7 +25,14 @@ export { memory, pglite, postgres, sqlite } from "./Store.ts"
 export type { PostgresOptions, Store } from "./Store.ts"
 export { folderValues, s3Values } from "./ValuePlace.ts"
 export type { S3Options, Values } from "./ValuePlace.ts"
-export type { BuiltinType, NodeData, NodePlacing, NodeRetry } from "./DrawnNode.ts"
+export type {
+  BuiltinType,
+  InputsAt,
+  NodeData,
+  NodePlacing,
+  NodeRetry,
+  OutputsAt,
+} from "./DrawnNode.ts"
 export type { WorkflowBuilder, WorkflowFields } from "./WorkflowBuilder.ts"
 export type {
   AccountCredits,

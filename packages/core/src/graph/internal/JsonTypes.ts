@@ -13,6 +13,8 @@ export type JsonTypes = ReadonlySet<string>
 const nameOf = (value: Json): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : typeof value
 
+const typeNamed = (name: string): string => (name === "integer" ? "number" : name)
+
 /** How deep alternatives are read; deeper ones count as unknown. */
 const levelsRead = 8
 
@@ -27,10 +29,8 @@ const alternatives = (
 const namesOf = (schema: JsonObject, levels: number): ReadonlyArray<string> | undefined => {
   if (levels === 0) return undefined
   const { anyOf, const: only, enum: values, oneOf, type } = schema
-  if (typeof type === "string") return [type === "integer" ? "number" : type]
-  if (Array.isArray(type)) {
-    return type.flatMap((each: Json) => (each === "integer" ? "number" : String(each)))
-  }
+  if (typeof type === "string") return [typeNamed(type)]
+  if (Array.isArray(type)) return type.filter((each) => typeof each === "string").map(typeNamed)
   if (only !== undefined) return [nameOf(only)]
   if (Array.isArray(values)) return values.map(nameOf)
   const union = anyOf ?? oneOf
