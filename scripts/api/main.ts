@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
-import { recordedAt, report } from "./Report.ts"
+import { recordedAt, report } from "../../packages/millrace/test/ApiReport.ts"
 
 const now = report()
 if (process.argv.includes("--write")) {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs"
 import { expect, it } from "vitest"
-import { recordedAt, report } from "../../../scripts/api/Report.ts"
+import { recordedAt, report } from "./ApiReport.ts"
 
 it("changes no public type unseen", () => {
   // If the change is meant: `npm run api -- --write`, and a changeset.

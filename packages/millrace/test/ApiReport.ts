@@ -11,7 +11,7 @@ import { tmpdir } from "node:os"
 import { dirname, join, relative, resolve } from "node:path"
 import { parseSync } from "vite"
 
-const root = resolve(import.meta.dirname, "../..")
+const root = resolve(import.meta.dirname, "../../..")
 
 /** Where the accepted text is. */
 export const recordedAt = join(root, "api/millrace.d.ts.txt")
