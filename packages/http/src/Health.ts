@@ -39,18 +39,25 @@ const nobody = AccountId.make("acc_nobody")
 const nothing = WorkflowId.make("wf_nothing")
 const noKey = Redacted.make(secretOf(new Uint8Array(32), "mr_"))
 
+/** Asks the store what every request asks. Fails if there is no answer within a second. */
+export const reachStore = Effect.gen(function* () {
+  const store = yield* WorkflowStore
+  const keys = yield* Keys
+  // Every request begins with an admission. A database that is read-only fails in it.
+  const admission = Effect.catchTag(keys.admit(noKey), "StorageError", (error) =>
+    error.cause instanceof Unsupported ? Effect.void : Effect.fail(error),
+  )
+  yield* Effect.andThen(admission, store.find(nobody, nothing)).pipe(
+    limited("Health.ready", reachableMillis),
+  )
+})
+
 const ready = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const store = yield* WorkflowStore
-    const keys = yield* Keys
+    const context = yield* Effect.context<Keys | WorkflowStore>()
     const isDraining = yield* IsDraining
     const { aheadMillis } = yield* StoreClock
-    // Every request begins with an admission. A database that is read-only fails in it.
-    const admission = Effect.catchTag(keys.admit(noKey), "StorageError", (error) =>
-      error.cause instanceof Unsupported ? Effect.void : Effect.fail(error),
-    )
-    const reach = Effect.andThen(admission, store.find(nobody, nothing)).pipe(
-      limited("Health.ready", reachableMillis),
+    const reach = Effect.provideContext(reachStore, context).pipe(
       Effect.map(() => readyWith(problemOfClock(aheadMillis()))),
       Effect.catch((error) => Effect.as(logStorage(error), answerOf(error))),
     )

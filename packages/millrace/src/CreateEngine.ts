@@ -4,7 +4,8 @@
  * Guarantees: the engine is loaded when the function is called first, so a program that only
  * declares node types starts quickly. Leaves out: the engine itself.
  */
-import type { Engine, EngineOptions } from "./Engine.ts"
+import type { Engine } from "./Engine.ts"
+import type { EngineOptions } from "./EngineOptions.ts"
 import type { NodeType } from "./Node.ts"
 
 /**

@@ -111,7 +111,7 @@ describe("The master key of an engine", () => {
     [{ masterKey: "secret" }, "masterKey: expected 32 bytes"],
     [{ masterKey: "ab".repeat(32), webhooks: { masterKey } }, "differs from masterKey"],
     [{ webhooks: { masterKye: masterKey } }, 'did you mean "masterKey"?'],
-    [{ egress: { allow: [{ cidr: "localhost" }] } }, "egress: allow: expected networks"],
+    [{ egress: { allow: [{ cidr: "localhost" }] } }, "egress: allow: [0]: cidr: expected a network"],
   ])("is refused where an option is wrong: %j", async (options, said) => {
     expect((await refusal(createEngine(options as EngineOptions<readonly []>))).message).toContain(
       said,

@@ -341,6 +341,10 @@ export const jsonLevels = 1_000
 /** Characters of JSON text that a suspended handler leaves behind: they travel with its run. */
 export const stateLength = 4_096
 
+/** How long a process may own its runs without a heartbeat. */
+export const shortestLeaseMillis = 1_000
+export const longestLeaseMillis = 3_600_000
+
 /** Accounts that a process remembers, by name or by id. */
 export const accountsKnown = 10_000
 

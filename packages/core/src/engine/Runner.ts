@@ -32,6 +32,16 @@ import { monotonicMillis } from "./StoreClock.ts"
 import { Slots } from "./internal/Slots.ts"
 import type { ChargedSoFar } from "./internal/Step.ts"
 
+/** What a runner is doing. */
+export interface RunnerStatus {
+  /** True once it was told to stop: it claims nothing, and starts no node. */
+  readonly isDraining: boolean
+  /** How many runs it executes now. Parked and queued runs do not count. */
+  readonly runsInProgress: number
+  /** By how much the last timer of this process was late, in milliseconds. */
+  readonly lagMillis: number
+}
+
 export class Runner extends Context.Service<
   Runner,
   {
@@ -50,6 +60,12 @@ export class Runner extends Context.Service<
     readonly launch: (run: Run, prepared: Prepared) => Effect.Effect<void>
     /** What the attempts of a run that are in progress in this process have charged so far. */
     readonly spentOf: (id: RunId) => ChargedSoFar
+    readonly status: () => RunnerStatus
+    /**
+     * From now on claims nothing and starts no node; starts are QUEUED. Waits until the nodes in
+     * progress have ended, for so long at most. Those that are left go on, and the lease is kept.
+     */
+    readonly drain: (graceMillis: number) => Effect.Effect<void>
     /** Interrupts the execution of a run, if this process executes it. */
     readonly stop: (id: RunId) => Effect.Effect<void>
     /**
@@ -206,7 +222,9 @@ const make = Effect.gen(function* () {
   }
   const isHeard = () => wakeups?.isHeard() ?? false
   const renewed = (at: number) => void (lease.renewedAt = at)
-  const needs = { id, store, types, scheduler, clock, options, caps, room, isHeard, renewed }
+  let lagMillis = 0
+  const late = (millis: number) => void (lagMillis = Math.max(0, millis))
+  const needs = { id, store, types, scheduler, clock, options, caps, room, isHeard, renewed, late }
   yield* Effect.forkScoped(claiming(needs, notifications))
   if (wakeups !== undefined) yield* wakeups.listen(notify)
 
@@ -222,6 +240,12 @@ const make = Effect.gen(function* () {
     look: Effect.andThen(Effect.sync(notify), announce),
     launch: (run, prepared) => Effect.sync(() => scheduler.proceed(run, prepared)),
     spentOf: (runId) => scheduler.spentOf(runId),
+    status: () => ({
+      isDraining: scheduler.isDraining,
+      runsInProgress: scheduler.runs.size,
+      lagMillis,
+    }),
+    drain: (graceMillis) => Effect.andThen(scheduler.drain(graceMillis), announce),
     stop: (runId) =>
       Effect.suspend(() => {
         if (!scheduler.runs.has(runId)) return Effect.void

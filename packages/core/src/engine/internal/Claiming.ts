@@ -60,6 +60,8 @@ export interface Claiming {
   readonly isHeard: () => boolean
   /** To be called when a claim has renewed the lease, with the monotonic time of its call. */
   readonly renewed: (at: number) => void
+  /** To be called at every look, with how many milliseconds later it is than planned. */
+  readonly late: (millis: number) => void
 }
 
 /** A runner that executes nothing and hears of new runs polls so many times less often. */
@@ -125,6 +127,7 @@ export const claiming = (
 
   const look = Effect.suspend(() => {
     const lag = monotonicMillis(clock) - expectedAt
+    needs.late(lag)
     return lag > lagMillis ? read : Effect.andThen(read, claim)
   }).pipe(
     Effect.catchTag("StorageError", (error) => Effect.logWarning("could not look for runs", error)),

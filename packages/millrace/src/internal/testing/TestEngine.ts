@@ -22,8 +22,10 @@ import * as MasterVault from "@millrace/webhooks/MasterVault"
 import type { Context } from "effect"
 import { Clock, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import type { Inputs, NodeContext, Outputs } from "../../Declaration.ts"
-import type { Engine, EngineOptions, Services } from "../../Engine.ts"
-import { accountOf, checkOptions, checkThread, engineOf, layerOf, typesOf } from "../../Engine.ts"
+import type { Engine, Services } from "../../Engine.ts"
+import { accountOf, checkThread, engineOf, layerOf } from "../../Engine.ts"
+import type { EngineOptions } from "../../EngineOptions.ts"
+import { checkOptions, typesOf } from "../../EngineOptions.ts"
 import type { AccountServices } from "../../AccountClient.ts"
 import type { Runtime } from "../Runtime.ts"
 import type { AnyMock, Call, Script } from "./Mock.ts"
@@ -208,18 +210,11 @@ const transportOf = (
 }
 
 const checkTestOptions = (options: TestOptions<Types> & { readonly store?: unknown }): void => {
-  if (options.store !== undefined) {
+  const given: unknown = options
+  if (typeof given === "object" && given !== null && options.store !== undefined) {
     throw invalid("testEngine: store: a test engine has a store of its own, in memory")
   }
-  const {
-    mocks: _,
-    now: _now,
-    onMove: _onMove,
-    patience: _patience,
-    receivers: _receivers,
-    store: _store,
-    ...usual
-  } = options
+  const usual = options as EngineOptions<Types>
   checkOptions(usual, { caller: "testEngine", beside: ownOptions })
 }
 

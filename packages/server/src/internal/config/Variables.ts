@@ -2,6 +2,7 @@
  * The variables and flags of every setting but the limits: their names, their texts and their
  * readers. Reading, help and messages all use this one list.
  */
+import { longestLeaseMillis, shortestLeaseMillis } from "@millrace/core/domain/Limits"
 import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import * as Redacted from "effect/Redacted"
 import * as Readers from "./Readers.ts"
@@ -212,7 +213,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
   leaseMillis: {
     name: "MILLRACE_LEASE",
     expected: "a duration from 1s to 1h",
-    read: readBetween(readDuration, 1_000, units.h),
+    read: readBetween(readDuration, shortestLeaseMillis, longestLeaseMillis),
     flag: {
       name: "lease",
       metavar: "duration",

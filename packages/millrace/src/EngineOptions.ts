@@ -1,0 +1,258 @@
+/**
+ * The options of `createEngine`.
+ *
+ * Guarantees: an option that is unknown, or of the wrong type, is refused before anything is
+ * opened, in one sentence that names the option. `undefined` is the same as leaving an option out.
+ */
+import type { Duration } from "@millrace/api/Duration"
+import { millisOf } from "@millrace/api/Duration"
+import { invalid } from "@millrace/api/MillraceError"
+import { isStorable } from "@millrace/api/Text"
+import { Account } from "@millrace/core/domain/Account"
+import type { Limits } from "@millrace/core/domain/Limits"
+import {
+  longestLeaseMillis,
+  limitNames,
+  limits,
+  problemOfLimit,
+  shortestLeaseMillis,
+} from "@millrace/core/domain/Limits"
+import { unknownFields } from "@millrace/core/domain/Nearest"
+import { readPrices } from "@millrace/core/domain/Prices"
+import { form, mark } from "@millrace/core/engine/NodeTypes"
+import { isCidr } from "@millrace/egress/Address"
+import { problemOfBasePath } from "@millrace/http/WebHandler"
+import * as Builtin from "@millrace/nodes/Builtin"
+import { Layer, Result, Schema } from "effect"
+import type { Authorize } from "./Authorize.ts"
+import type { EngineLogger } from "./EngineLogger.ts"
+import type { NodeType } from "./Node.ts"
+import type { Store } from "./Store.ts"
+import { memory } from "./Store.ts"
+import type { Values } from "./ValuePlace.ts"
+import type { WebhookOptions } from "./Webhook.ts"
+import * as Webhook from "./Webhook.ts"
+
+type Types = ReadonlyArray<NodeType>
+
+type ModePrice = number | string
+
+/** The options of an engine. All have defaults. */
+export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
+  /** The store; in memory by default. */
+  readonly store?: Store
+  /** Where large values are kept: `folderValues`, `s3Values`. In the store by default. */
+  readonly values?: Values
+  /** Your own node types, in addition to the built-in ones. */
+  readonly nodes?: N
+  /** False: the engine has no built-in node types. */
+  readonly builtin?: boolean
+  /**
+   * The name of the engine's account, which is made if missing, once even if several engines open
+   * at the same time. By default the store's first account; in an empty store `default` is made.
+   */
+  readonly account?: string
+  /** The path before `/api/v1` in the addresses that reach `fetch`: `/automation`. */
+  readonly basePath?: string
+  /**
+   * Says whose a request to `fetch` is, in the place of API keys: the sign-in of the application.
+   * Nothing, and an error that is thrown, is answered with 401.
+   */
+  readonly authorize?: Authorize
+  /** How long `close` lets nodes in progress go on; 10 seconds by default. */
+  readonly grace?: Duration
+  /**
+   * How long this engine owns its runs without a heartbeat, on a shared store. By default 5 s on
+   * `postgres` with a `url`, where a thread keeps the lease, and else 30 s.
+   */
+  readonly lease?: Duration
+  /**
+   * What node types cost in credits, in the place of what they declare: by their `type`, a number,
+   * an expression over the node's literals such as `"inputs.maxTokens * 0.001"`, or an object with
+   * one of them for each mode. A change holds for runs that start after it.
+   */
+  readonly prices?: Readonly<Record<string, ModePrice | Readonly<Record<string, ModePrice>>>>
+  /** Limits that differ from the defaults. */
+  readonly limits?: Partial<Limits>
+  /** What nodes and webhooks may call in addition to public addresses. */
+  readonly egress?: EgressOptions
+  /**
+   * The key that seals secrets, signing secrets and the headers of webhooks: 32 bytes as base64 or
+   * as 64 hexadecimal digits. To replace a key, give `NEW,OLD`: the first key seals, and all open.
+   * All engines on a database need the same. `memory` and `pglite` make one if none is given;
+   * on `postgres` there are no secrets and no webhooks without it.
+   */
+  readonly masterKey?: string
+  /** How webhooks are delivered. If this is false, a start with a webhook is refused. */
+  readonly webhooks?: WebhookOptions | false
+  /**
+   * Takes the lines of the engine's log, from `info` on, and nothing is printed then. By default
+   * warnings and errors go to stderr.
+   */
+  readonly logger?: EngineLogger
+}
+
+/** A private network that may be called. */
+export interface AllowedNetwork {
+  /** `127.0.0.1/32`. */
+  readonly cidr: string
+  /** Absent: every port. */
+  readonly port?: number
+}
+
+/** What may be called in addition to public addresses, and on which ports. */
+export interface EgressOptions {
+  /** Networks that nodes and webhooks may call, over http and https. */
+  readonly allow?: ReadonlyArray<AllowedNetwork>
+  /** The ports on which nodes may call public mail servers; 25, 465, 587 and 2525 by default. */
+  readonly smtpPorts?: ReadonlyArray<number>
+  /** The ports on which nodes may call public databases; 5432 and 6543 by default. */
+  readonly postgresPorts?: ReadonlyArray<number>
+}
+
+/** The node types of an engine with these options. */
+export const typesOf = (options: EngineOptions<Types>) => {
+  const own = (options.nodes ?? []).map(({ executable }) => executable)
+  return [...(options.builtin === false ? [] : Builtin.builtin), ...own].map(({ type }) => type)
+}
+
+type Clauses = ReadonlyArray<string>
+
+/** Says what is wrong with the value of an option, as clauses. */
+type Check = (value: unknown) => Clauses
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const expecting =
+  (what: string, isRight: (value: unknown) => boolean): Check =>
+  (value) =>
+    isRight(value) ? [] : [`expected ${what}`]
+
+const given = (of: object): Clauses =>
+  Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+
+/** An object with these fields and no others. The clauses of a field begin with its name. */
+const fields =
+  (checks: Readonly<Record<string, Check>>, what = "an object"): Check =>
+  (value) => {
+    if (!isObject(value)) return [`expected ${what}`]
+    return [
+      ...unknownFields(given(value), Object.keys(checks)),
+      ...Object.entries(checks).flatMap(([name, check]) =>
+        value[name] === undefined ? [] : check(value[name]).map((clause) => `${name}: ${clause}`),
+      ),
+    ]
+  }
+
+/** A list. The clauses of an item begin with its index. */
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value)
+      ? value.flatMap((item: unknown, index) =>
+          check(item).map((clause) => `[${index}]${clause.startsWith("[") ? "" : ": "}${clause}`),
+        )
+      : ["expected an array"]
+
+const isPort = (value: unknown) =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 65_535
+
+const port = expecting("a port from 1 to 65535", isPort)
+
+const network: Check = (value) =>
+  isObject(value) && value["cidr"] === undefined
+    ? ["cidr: is missing"]
+    : fields({
+        cidr: expecting(
+          "a network such as 127.0.0.1/32",
+          (cidr) => typeof cidr === "string" && isCidr(cidr),
+        ),
+        port,
+      })(value)
+
+const duration: Check = (value) => {
+  const read = Result.try(() => millisOf(value as Duration, ""))
+  return Result.isSuccess(read) ? [] : ['expected milliseconds, or words such as "10 seconds"']
+}
+
+const lease: Check = (value) => {
+  const wrong = duration(value)
+  if (wrong.length > 0) return wrong
+  const millis = millisOf(value as Duration, "lease")
+  const isRight = millis >= shortestLeaseMillis && millis <= longestLeaseMillis
+  return isRight ? [] : ["expected 1 second to 1 hour"]
+}
+
+const isLayered = (value: unknown) => isObject(value) && Layer.isLayer(value["layer"])
+
+const nodeType = expecting("what defineNode returns", (value) => {
+  const executable = isObject(value) ? value["executable"] : undefined
+  return isObject(executable) && executable[mark] === form
+})
+
+const bound =
+  (name: (typeof limitNames)[number]): Check =>
+  (value) => {
+    const problem = problemOfLimit(limits[name], value)
+    return problem === undefined ? [] : [problem]
+  }
+
+const text = expecting("a text", (value) => typeof value === "string")
+
+const isFunction = expecting("a function", (value) => typeof value === "function")
+
+const isName = Schema.is(Account.fields.name.check(isStorable))
+
+/** What is wrong with the value of each option. */
+const checks: { readonly [K in keyof EngineOptions<Types>]-?: Check } = {
+  store: expecting("memory(), pglite(folder) or postgres(url)", isLayered),
+  values: expecting("folderValues(folder) or s3Values(options)", isLayered),
+  nodes: listOf(nodeType),
+  builtin: expecting("true or false", (value) => typeof value === "boolean"),
+  account: expecting("the name of an account, 1 to 120 characters", isName),
+  basePath: (value) => {
+    const problem = problemOfBasePath(value as string)
+    return problem === undefined ? [] : [problem]
+  },
+  authorize: isFunction,
+  grace: duration,
+  lease,
+  prices: () => [],
+  limits: fields(Object.fromEntries(limitNames.map((name) => [name, bound(name)] as const))),
+  egress: fields({
+    allow: listOf(network),
+    smtpPorts: listOf(port),
+    postgresPorts: listOf(port),
+  }),
+  masterKey: text,
+  webhooks: (value) =>
+    value === false ? [] : fields({ masterKey: text }, "false, or an object with options")(value),
+  logger: isFunction,
+}
+
+/**
+ * Refuses unknown options, because a misspelt one would have no effect, and those of a wrong type.
+ */
+export const checkOptions = (
+  options: EngineOptions<Types>,
+  { beside, caller }: { readonly caller: string; readonly beside: ReadonlyArray<string> } = {
+    caller: "createEngine",
+    beside: [],
+  },
+): void => {
+  const others = Object.fromEntries(beside.map((name) => [name, (): Clauses => []] as const))
+  const clauses = fields({ ...checks, ...others }, "an object with options")(options)
+  const deeper =
+    clauses.length > 0
+      ? []
+      : [
+          ...readPrices(
+            options.prices === undefined ? {} : options.prices,
+            typesOf(options),
+          ).problems.map((clause) => `prices: ${clause}`),
+          ...Webhook.problemsOf(options, options.store ?? memory()),
+        ]
+  const all = [...clauses, ...deeper]
+  if (all.length > 0) throw invalid(`${caller}: ${all.join("; ")}`)
+}

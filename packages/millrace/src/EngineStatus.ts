@@ -1,0 +1,76 @@
+/**
+ * How an engine is doing, and how it is told to finish.
+ */
+import type { Duration } from "@millrace/api/Duration"
+import { millisOf } from "@millrace/api/Duration"
+import { invalid } from "@millrace/api/MillraceError"
+import { unknownFields } from "@millrace/core/domain/Nearest"
+import type { Keys } from "@millrace/core/engine/Keys"
+import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
+import { Runner } from "@millrace/core/engine/Runner"
+import { monotonicMillis, problemOfClock, StoreClock } from "@millrace/core/engine/StoreClock"
+import { StoreManifest } from "@millrace/core/ports/StoreManifest"
+import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { reachStore } from "@millrace/http/Health"
+import { Clock, Effect, Result } from "effect"
+
+/** How an engine is doing. */
+export interface EngineStatus {
+  /** True if the engine can work: its store answers, and it is not draining. */
+  readonly isReady: boolean
+  /** True from `drain` on. */
+  readonly isDraining: boolean
+  /** How many runs this engine executes now. Queued runs, and those that only wait, do not count. */
+  readonly runsInProgress: number
+  /** By how much the last timer of this process was late, in milliseconds. */
+  readonly lagMillis: number
+  /** `millis`: how long the store took to answer; `null` if it did not within a second. */
+  readonly store: { readonly name: string; readonly millis: number | null }
+  /** A sentence for each thing that somebody has to look after. */
+  readonly warnings: ReadonlyArray<string>
+}
+
+/** How long to wait for what is in progress. */
+export interface DrainOptions {
+  /** The engine's `grace` by default. */
+  readonly within?: Duration
+}
+
+/** How an engine is doing now. The store is asked. */
+export const status = Effect.gen(function* (): Effect.fn.Return<
+  EngineStatus,
+  never,
+  Keys | Runner | StoreClock | StoreManifest | WorkflowStore
+> {
+  const clock = yield* Clock.Clock
+  const { name } = yield* StoreManifest
+  const { aheadMillis } = yield* StoreClock
+  const before = monotonicMillis(clock)
+  const reached = yield* Effect.result(reachStore)
+  const millis = Result.isSuccess(reached) ? monotonicMillis(clock) - before : null
+  const { isDraining, lagMillis, runsInProgress } = (yield* Runner).status()
+  const problem = problemOfClock(aheadMillis())
+  return {
+    isReady: millis !== null && !isDraining,
+    isDraining,
+    runsInProgress,
+    lagMillis,
+    store: { name, millis },
+    warnings: [
+      ...(Result.isFailure(reached)
+        ? [`The store does not answer: ${reached.failure.message}`]
+        : []),
+      ...(problem === undefined ? [] : [problem]),
+    ],
+  }
+})
+
+/** Lets an engine finish, and says how far it came. */
+export const drain = Effect.fnUntraced(function* (options: DrainOptions) {
+  const clauses = unknownFields(Object.keys(options), ["within"])
+  if (clauses.length > 0) throw invalid(`options: ${clauses.join("; ")}`)
+  const { graceMillis } = yield* CurrentRunnerOptions
+  const { within } = options
+  yield* (yield* Runner).drain(within === undefined ? graceMillis : millisOf(within, "within"))
+  return yield* status
+})
