@@ -5,6 +5,7 @@
  * schemas. An answer shares no object with the engine. Leaves out: API keys, their limits and the
  * bounds of bodies, because the caller is the application itself.
  */
+import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
 import { plainJson } from "@millrace/api/PlainJson"
 import { RunEvent, RunSnapshot } from "@millrace/api/RunEventWire"
@@ -161,3 +162,50 @@ export const make = (account: AccountId, execute: Execute): Transport => ({
     return writeRun(await execute(ended, signal)) as typeof RunRead.Encoded
   },
 })
+
+type AdminGroups = (typeof AdminApi)["groups"]
+
+/** An operation of operators: `webhooks.test`. */
+export type AdminOperationName = {
+  [G in keyof AdminGroups]: `${G}.${keyof AdminGroups[G]["endpoints"] & string}`
+}[keyof AdminGroups]
+
+/** A call of an operation of operators. Its body is JSON; unknown fields are refused. */
+export interface AdminCall {
+  readonly operation: AdminOperationName
+  /** The identifiers in its address, by name. */
+  readonly params?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+/** Reads the parts of a call. */
+const readAdmin = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, call: AdminCall) {
+  const input: Record<string, unknown> = { query: {} }
+  const body = endpoint.payload.get("application/json")?.schemas[0]?.annotate({ closed: true })
+  const parts = [
+    ["params", "path", endpoint.params, call.params],
+    ["payload", "body", body, call.body],
+  ] as const
+  for (const [part, root, schema, given] of parts) {
+    if (schema === undefined) continue
+    const read = Form.reader(schema as Schema.Codec<unknown>, root)
+    input[part] = yield* Effect.fromResult(read(plainJson(given ?? {}, root)))
+  }
+  return input as never
+})
+
+/** Calls the operations of operators. Who may call them is left to the caller. */
+export const makeAdmin =
+  (execute: Execute) =>
+  async (call: AdminCall): Promise<unknown> => {
+    const [group, name] = call.operation.split(".") as [keyof AdminGroups, string]
+    const endpoints: Readonly<Record<string, HttpApiEndpoint.Top>> =
+      AdminApi.groups[group].endpoints
+    const endpoint = endpoints[name]!
+    const answered = Operations.use(({ admin }) => {
+      const operations = admin[group] as unknown as Readonly<Record<string, Operation>>
+      return Effect.flatMap(readAdmin(endpoint, call), operations[name]!)
+    })
+    const [success] = endpoint.success
+    return writerOf(success!)((await execute(answered, undefined)).value)
+  }

@@ -40,6 +40,8 @@ import * as Status from "./EngineStatus.ts"
 import type { Refusal } from "./internal/Refusal.ts"
 import type { NodeType } from "./Node.ts"
 import type { Runtime } from "./internal/Runtime.ts"
+import type { OperatorCalls } from "./OperatorCalls.ts"
+import * as Operators from "./OperatorCalls.ts"
 import { open } from "./internal/Runtime.ts"
 import { memory } from "./Store.ts"
 import * as Webhook from "./Webhook.ts"
@@ -62,7 +64,7 @@ export const checkThread = (): void => {
 
 /** A running engine: what it does for its own account, and what only its owner may do. */
 export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeType>>
-  extends AccountClient, AsyncDisposable {
+  extends AccountClient, OperatorCalls, AsyncDisposable {
   /** The accounts of the store. */
   readonly accounts: Accounts
   /**
@@ -194,6 +196,7 @@ export const engineOf = <N extends ReadonlyArray<NodeType>>(
   transportOf: TransportOf = (of, { callUntil }) => DirectTransport.make(of, callUntil),
 ): Engine<N> => ({
   ...AccountClients.clientOf(runtime, account, transportOf),
+  ...Operators.make(runtime),
   accounts: AccountClients.make(runtime),
   account: AccountClients.clientsOf(runtime, transportOf),
   workflow: (name) => empty(name),

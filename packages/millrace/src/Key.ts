@@ -35,12 +35,20 @@ export interface NewKey {
   readonly expiresAt?: Date | string
 }
 
+/** The fields of a key to set. */
+export type KeyChange = Partial<Pick<NewKey, "label" | "perDay" | "perMinute">>
+
 /** The keys of the engine's account. At most ten of them are live. */
 export interface Keys {
   /** Rejects with `LABEL_TAKEN`, `TOO_MANY_KEYS`, or `INVALID_KEY` if the label is not valid. */
   create(key: NewKey): Promise<CreatedKey>
   /** All keys, oldest first, including revoked and expired ones. */
   list(): Promise<ReadonlyArray<Key>>
+  /**
+   * Sets the given fields from the next request on; what was used stays used. Rejects with
+   * `KEY_NOT_FOUND`, `LABEL_TAKEN`, or `INVALID_KEY` if the label is not valid.
+   */
+  update(id: string, change: KeyChange): Promise<Key>
   /** Revokes a key from the next request on. Rejects with `KEY_NOT_FOUND`. */
   revoke(id: string): Promise<void>
 }
@@ -52,6 +60,10 @@ const readKey = reader(
     expiresAt: Schema.optionalKey(Timestamp),
   }),
   "key",
+)
+const readChange = reader(
+  Schema.Struct(Struct.map({ label: Schema.String, ...Quota.fields }, Schema.optionalKey)),
+  "change",
 )
 const readId = reader(Identifier, "id")
 const writeKey = writer(KeyView)
@@ -66,6 +78,11 @@ export const make = ({ call }: Runtime<Core>, account: AccountId): Keys => ({
   list: Effect.fnUntraced(function* () {
     const keys = yield* Core
     return (yield* keys.list(account)).map(writeKey)
+  }, call),
+  update: Effect.fnUntraced(function* (given: string, change: KeyChange) {
+    const keys = yield* Core
+    const id = KeyId.make(yield* readId(given))
+    return writeKey(yield* keys.update(account, id, yield* readChange(change)))
   }, call),
   revoke: Effect.fnUntraced(function* (given: string) {
     const keys = yield* Core

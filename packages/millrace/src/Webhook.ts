@@ -12,11 +12,13 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { HostOptions } from "@millrace/host/Host"
 import type { MasterKeyRefused } from "@millrace/host/MasterKey"
 import * as MasterKey from "@millrace/host/MasterKey"
+import type { Operations } from "@millrace/http/DirectTransport"
 import { InvalidRequest } from "@millrace/http/Errors"
 import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import { Effect, Redacted } from "effect"
 import { writer } from "./internal/JsonCopy.ts"
 import type { Runtime } from "./internal/Runtime.ts"
+import { operatorOf } from "./OperatorCalls.ts"
 import type { Store } from "./Store.ts"
 
 /** How webhooks are delivered. */
@@ -37,8 +39,25 @@ export interface KeyOptions {
  */
 export type SigningSecret = typeof Wire.SigningSecret.Encoded
 
-/** The signing secrets of the engine's account. Both calls reject without a master key. */
+/** A delivery of a webhook that is to be made. */
+export type SentDelivery = typeof Wire.AdminDeliveryItem.Encoded
+
+/** Where to send a test event. */
+export interface TestEvent {
+  /** As in the `webhook` of a start. */
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The webhooks of the account. Calls with secrets reject without a master key. */
 export interface Webhooks {
+  /** Sends a signed event of type `webhook.test`. Rejects with `INVALID_WEBHOOK`. */
+  test(event: TestEvent): Promise<SentDelivery>
+  /**
+   * Sends all failed deliveries again whose events are not older than `since`: after a receiver was
+   * down. Returns how many.
+   */
+  redeliverFailed(options: { readonly since: Date | string }): Promise<number>
   /** The secrets that sign now, oldest first. The first call makes one. */
   secrets(): Promise<ReadonlyArray<SigningSecret>>
   /** Makes a new secret. The old ones go on signing for `overlap`, 24 hours by default. */
@@ -54,7 +73,31 @@ const refused = ({ message }: { readonly message: string }) =>
   Effect.fail(new InvalidRequest({ message }))
 
 /** The webhooks of one account. */
-export const make = ({ call }: Runtime<Core>, account: AccountId): Webhooks => ({
+export const make = (
+  { call, ...runtime }: Runtime<Core | Operations>,
+  accountId: AccountId,
+): Webhooks => ({
+  ...makeSending(operatorOf({ call, ...runtime }), accountId),
+  ...makeSecrets(call, accountId),
+})
+
+const makeSending = (
+  call: ReturnType<typeof operatorOf>,
+  id: AccountId,
+): Pick<Webhooks, "redeliverFailed" | "test"> => ({
+  test: async (body) =>
+    (await call({ operation: "webhooks.test", params: { id }, body })) as SentDelivery,
+  redeliverFailed: async (options) => {
+    const body = { ...options, accountId: id }
+    const answer = await call({ operation: "webhooks.redeliverFailed", body })
+    return (answer as typeof Wire.Redelivered.Encoded).count
+  },
+})
+
+const makeSecrets = (
+  call: Runtime<Core>["call"],
+  account: AccountId,
+): Pick<Webhooks, "rotateSecret" | "secrets"> => ({
   secrets: Effect.fnUntraced(
     function* () {
       return written(yield* (yield* Core).secrets(account))

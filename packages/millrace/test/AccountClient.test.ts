@@ -19,6 +19,8 @@ interface Ids {
   readonly key: string
   readonly secret: string
   readonly grant: string
+  /** Where webhooks may be sent. */
+  readonly url: string
 }
 
 const operation = { actor: "shop", reason: "a test" }
@@ -60,6 +62,7 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "usage.read": ({ usage }) => usage.read(),
   "keys.create": ({ keys }) => keys.create({ label: "key" }),
   "keys.list": ({ keys }) => keys.list(),
+  "keys.update": ({ keys }, { key }) => keys.update(key, { perMinute: 7 }),
   "keys.revoke": ({ keys }, { key }) => keys.revoke(key),
   "credits.get": ({ credits }) => credits.get(),
   "credits.grant": ({ credits }, { grant }) =>
@@ -71,6 +74,8 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
     secrets.set({ name: secret, value: "sk-another-9Tz41", hosts }),
   "secrets.list": ({ secrets }) => secrets.list(),
   "secrets.remove": ({ secrets }, { secret }) => secrets.remove(secret),
+  "webhooks.test": ({ webhooks }, { url }) => webhooks.test({ url }),
+  "webhooks.redeliverFailed": ({ webhooks }) => webhooks.redeliverFailed({ since: new Date(0) }),
   "webhooks.secrets": ({ webhooks }) => webhooks.secrets(),
   "webhooks.rotateSecret": ({ webhooks }) => webhooks.rotateSecret(),
 }
@@ -103,6 +108,7 @@ const settle = async (engine: Engine, client: AccountClient, url: string): Promi
     key: (await client.keys.create({ label: "CI" })).id,
     secret: secret.name,
     grant: (await client.credits.grant({ ...operation, id: "order-7", amount: 10 })).id,
+    url,
   }
 }
 
@@ -156,9 +162,9 @@ const outcomeOf = async (call: () => unknown): Promise<Outcome> => {
 const unlike = (id: string) => `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`
 
 /** The same with identifiers that nobody has, and the names that another account has, too. */
-const unlikeAll = ({ grant, secret, ...ids }: Ids): Ids => {
+const unlikeAll = ({ grant, secret, url, ...ids }: Ids): Ids => {
   const entries = Object.entries(ids).map(([kind, id]) => [kind, unlike(id)] as const)
-  return { ...(Object.fromEntries(entries) as unknown as Ids), grant, secret }
+  return { ...(Object.fromEntries(entries) as unknown as Ids), grant, secret, url }
 }
 
 /** A refusal without the identifier that was asked for. */
@@ -199,7 +205,7 @@ describe("engine.account", () => {
     const { acme, engine, ids } = await open()
     const before = await view(acme, ids)
     const unknown = unlikeAll(ids)
-    const { grant: _, secret: __, ...telling } = ids
+    const { grant: _, secret: __, url: ___, ...telling } = ids
     for (const [name, call] of Object.entries(methods)) {
       const strangers = ["One", "Other"].map((each) => engine.accounts.create({ name: each }))
       const [one, other] = (await Promise.all(strangers)).map(({ id }) => engine.account(id))

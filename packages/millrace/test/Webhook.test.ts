@@ -52,6 +52,20 @@ describe("A webhook of a start", () => {
     for (const secret of after) expect(receiver.verified([secret])).toEqual(all)
   })
 
+  it("is tried by a test event, and sent again after it has failed", async () => {
+    await using receiver = await Receiver.open()
+    await using engine = await createEngine({ egress: receiver.egress })
+    const sent = await engine.webhooks.test({ url: receiver.url })
+    await receiver.has(1)
+    expect(sent).toMatchObject({ type: "webhook.test", accountId: engine.accountId })
+    expect(receiver.verified(await engine.webhooks.secrets())).toEqual(["webhook.test"])
+    expect(await engine.webhooks.redeliverFailed({ since: new Date(0) })).toBe(0)
+    const wrong = await refusal(engine.webhooks.test({ url: "http://10.0.0.1/hook" }))
+    expect(wrong.code).toBe("INVALID_WEBHOOK")
+    const unknown = await refusal(engine.webhooks.test({ url: receiver.url, ulr: 1 } as never))
+    expect(unknown.message).toBe('unknown field "ulr"; known are url, headers')
+  })
+
   it("is refused where its address is not public and not allowed", async () => {
     await using engine = await createEngine()
     const error = await refusal(tell(engine, "https://127.0.0.1/hook"))
@@ -111,7 +125,10 @@ describe("The master key of an engine", () => {
     [{ masterKey: "secret" }, "masterKey: expected 32 bytes"],
     [{ masterKey: "ab".repeat(32), webhooks: { masterKey } }, "differs from masterKey"],
     [{ webhooks: { masterKye: masterKey } }, 'did you mean "masterKey"?'],
-    [{ egress: { allow: [{ cidr: "localhost" }] } }, "egress: allow: [0]: cidr: expected a network"],
+    [
+      { egress: { allow: [{ cidr: "localhost" }] } },
+      "egress: allow: [0]: cidr: expected a network",
+    ],
   ])("is refused where an option is wrong: %j", async (options, said) => {
     expect((await refusal(createEngine(options as EngineOptions<readonly []>))).message).toContain(
       said,

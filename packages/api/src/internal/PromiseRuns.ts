@@ -107,6 +107,8 @@ export interface RunHandle {
   cancel(options?: CallOptions): Promise<RunItem>
   /** A snapshot, then every event after the number `after`, until the run ends. */
   events(options?: FollowOptions): AsyncIterable<StreamedEvent>
+  /** What has happened to each node so far, by node id. */
+  nodes(options?: CallOptions): Promise<Run["nodes"]>
 }
 
 /** The runs of the account. An unknown id rejects with `RUN_NOT_FOUND`. */
@@ -232,6 +234,7 @@ const ofTransaction = (handle: RunHandle): RunHandle => {
     ...handle,
     wait: (options) => handle.wait(options).catch(refuse),
     cancel: (options) => handle.cancel(options).catch(refuse),
+    nodes: (options) => handle.nodes(options).catch(refuse),
     events: async function* (options) {
       try {
         yield* handle.events(options)
@@ -286,6 +289,7 @@ export const makeRuns = (transport: Transport): Runs => {
         wait: (waiting) => wait(id, waiting),
         cancel: (canceling) => cancel(id, canceling),
         events: (following) => events(id, following),
+        nodes: async (reading) => (await get(id, reading)).nodes,
       }
       return client === undefined ? handle : ofTransaction(handle)
     },

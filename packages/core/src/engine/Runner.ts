@@ -181,6 +181,30 @@ const watching = ({ handlers }: RunScheduler, clock: Clock.Clock) =>
 const every = (millis: number, effect: Effect.Effect<void>) =>
   Effect.forkScoped(Effect.forever(Effect.andThen(effect, Effect.sleep(Duration.millis(millis)))))
 
+/** The calls that concern the runs in progress. */
+const callsOf = (
+  scheduler: RunScheduler,
+  announce: Effect.Effect<void>,
+  lagMillis: () => number,
+): Omit<Runner["Service"], "giveSlot" | "id" | "look" | "takeSlot"> => ({
+  launch: (run, prepared) => Effect.sync(() => scheduler.proceed(run, prepared)),
+  spentOf: (runId) => scheduler.spentOf(runId),
+  status: () => ({
+    isDraining: scheduler.isDraining,
+    runsInProgress: scheduler.runs.size,
+    lagMillis: lagMillis(),
+  }),
+  drain: (graceMillis) => Effect.andThen(scheduler.drain(graceMillis), announce),
+  stop: (runId) =>
+    Effect.suspend(() => {
+      if (!scheduler.runs.has(runId)) return Effect.void
+      scheduler.stop([runId])
+      // A handler that is just being called is interrupted when it gives control back.
+      return Effect.yieldNow
+    }),
+  ended: (account, runId) => scheduler.ended(account, runId),
+})
+
 const make = Effect.gen(function* () {
   const store = yield* RunStore
   const types = yield* NodeTypes
@@ -238,21 +262,6 @@ const make = Effect.gen(function* () {
     },
     giveSlot: (account) => slots.give(account),
     look: Effect.andThen(Effect.sync(notify), announce),
-    launch: (run, prepared) => Effect.sync(() => scheduler.proceed(run, prepared)),
-    spentOf: (runId) => scheduler.spentOf(runId),
-    status: () => ({
-      isDraining: scheduler.isDraining,
-      runsInProgress: scheduler.runs.size,
-      lagMillis,
-    }),
-    drain: (graceMillis) => Effect.andThen(scheduler.drain(graceMillis), announce),
-    stop: (runId) =>
-      Effect.suspend(() => {
-        if (!scheduler.runs.has(runId)) return Effect.void
-        scheduler.stop([runId])
-        // A handler that is just being called is interrupted when it gives control back.
-        return Effect.yieldNow
-      }),
-    ended: (account, runId) => scheduler.ended(account, runId),
+    ...callsOf(scheduler, announce, () => lagMillis),
   })
 })

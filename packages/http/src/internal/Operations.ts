@@ -1,11 +1,12 @@
 /**
- * Every operation of `/api/v1` without HTTP. The HTTP handlers call them, and so does the transport
- * of an engine in the same process.
+ * Every operation without HTTP. The HTTP handlers call them, and so does the transport of an engine
+ * in the same process.
  *
  * Leaves out: who may call.
  */
 import { Context, Effect, Layer } from "effect"
 import { Digest } from "effect/crypto"
+import * as AdminOperations from "./AdminOperations.ts"
 import { Cursors } from "./Cursor.ts"
 import * as DeliveryOperations from "./DeliveryOperations.ts"
 import * as NodeTypeOperations from "./NodeTypeOperations.ts"
@@ -23,10 +24,13 @@ const make = Effect.gen(function* () {
     nodeTypes: yield* NodeTypeOperations.make,
     usage: yield* UsageOperations.make,
   }
-  return { groups, follow, wait }
+  return { groups, follow, wait, admin: yield* AdminOperations.make }
 })
 
-/** The operations by group and name, following a run, and waiting for one. */
+/**
+ * The operations by group and name, following a run, waiting for one, and the operations of
+ * operators.
+ */
 export class Operations extends Context.Service<Operations, Effect.Success<typeof make>>()(
   "@millrace/http/Operations",
 ) {
