@@ -82,6 +82,7 @@ export const known: ReadonlyArray<string> = `
   confined go mask may remove reseal seal secret user
   authorize channel notification outside transaction transactional
   bucket disk piece removals separate swept sync synced unless
+  function option reach shortest
   any crash hangs if mock picture play played process real task testing virtual what
   append put sqlite
 `

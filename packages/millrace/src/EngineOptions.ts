@@ -6,7 +6,6 @@
  */
 import type { Duration } from "@millrace/api/Duration"
 import { millisOf } from "@millrace/api/Duration"
-import { invalid } from "@millrace/api/MillraceError"
 import { isStorable } from "@millrace/api/Text"
 import { Account } from "@millrace/core/domain/Account"
 import type { Limits } from "@millrace/core/domain/Limits"
@@ -17,13 +16,23 @@ import {
   problemOfLimit,
   shortestLeaseMillis,
 } from "@millrace/core/domain/Limits"
-import { unknownFields } from "@millrace/core/domain/Nearest"
 import { readPrices } from "@millrace/core/domain/Prices"
 import { form, mark } from "@millrace/core/engine/NodeTypes"
 import { isCidr } from "@millrace/egress/Address"
 import { problemOfBasePath } from "@millrace/http/WebHandler"
 import * as Builtin from "@millrace/nodes/Builtin"
 import { Layer, Result, Schema } from "effect"
+import type { Check, Clauses } from "./internal/OptionCheck.ts"
+import {
+  expected,
+  fields,
+  isFunction,
+  isObject,
+  listOf,
+  refuse,
+  text,
+  isBoolean,
+} from "./internal/OptionCheck.ts"
 import type { Authorize } from "./Authorize.ts"
 import type { EngineLogger } from "./EngineLogger.ts"
 import type { NodeType } from "./Node.ts"
@@ -116,55 +125,16 @@ export const typesOf = (options: EngineOptions<Types>) => {
   return [...(options.builtin === false ? [] : Builtin.builtin), ...own].map(({ type }) => type)
 }
 
-type Clauses = ReadonlyArray<string>
-
-/** Says what is wrong with the value of an option, as clauses. */
-type Check = (value: unknown) => Clauses
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const expecting =
-  (what: string, isRight: (value: unknown) => boolean): Check =>
-  (value) =>
-    isRight(value) ? [] : [`expected ${what}`]
-
-const given = (of: object): Clauses =>
-  Object.entries(of).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-
-/** An object with these fields and no others. The clauses of a field begin with its name. */
-const fields =
-  (checks: Readonly<Record<string, Check>>, what = "an object"): Check =>
-  (value) => {
-    if (!isObject(value)) return [`expected ${what}`]
-    return [
-      ...unknownFields(given(value), Object.keys(checks)),
-      ...Object.entries(checks).flatMap(([name, check]) =>
-        value[name] === undefined ? [] : check(value[name]).map((clause) => `${name}: ${clause}`),
-      ),
-    ]
-  }
-
-/** A list. The clauses of an item begin with its index. */
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value)
-      ? value.flatMap((item: unknown, index) =>
-          check(item).map((clause) => `[${index}]${clause.startsWith("[") ? "" : ": "}${clause}`),
-        )
-      : ["expected an array"]
-
 const isPort = (value: unknown) =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 65_535
 
-const port = expecting("a port from 1 to 65535", isPort)
+const port = expected("a port from 1 to 65535", isPort)
 
 const network: Check = (value) =>
   isObject(value) && value["cidr"] === undefined
     ? ["cidr: is missing"]
     : fields({
-        cidr: expecting(
+        cidr: expected(
           "a network such as 127.0.0.1/32",
           (cidr) => typeof cidr === "string" && isCidr(cidr),
         ),
@@ -186,7 +156,7 @@ const lease: Check = (value) => {
 
 const isLayered = (value: unknown) => isObject(value) && Layer.isLayer(value["layer"])
 
-const nodeType = expecting("what defineNode returns", (value) => {
+const nodeType = expected("what defineNode returns", (value) => {
   const executable = isObject(value) ? value["executable"] : undefined
   return isObject(executable) && executable[mark] === form
 })
@@ -198,19 +168,15 @@ const bound =
     return problem === undefined ? [] : [problem]
   }
 
-const text = expecting("a text", (value) => typeof value === "string")
-
-const isFunction = expecting("a function", (value) => typeof value === "function")
-
 const isName = Schema.is(Account.fields.name.check(isStorable))
 
 /** What is wrong with the value of each option. */
 const checks: { readonly [K in keyof EngineOptions<Types>]-?: Check } = {
-  store: expecting("memory(), pglite(folder) or postgres(url)", isLayered),
-  values: expecting("folderValues(folder) or s3Values(options)", isLayered),
+  store: expected("memory(), pglite(folder), sqlite(file) or postgres(url)", isLayered),
+  values: expected("folderValues(folder) or s3Values(options)", isLayered),
   nodes: listOf(nodeType),
-  builtin: expecting("true or false", (value) => typeof value === "boolean"),
-  account: expecting("the name of an account, 1 to 120 characters", isName),
+  builtin: isBoolean,
+  account: expected("the name of an account, 1 to 120 characters", isName),
   basePath: (value) => {
     const problem = problemOfBasePath(value as string)
     return problem === undefined ? [] : [problem]
@@ -253,6 +219,5 @@ export const checkOptions = (
           ).problems.map((clause) => `prices: ${clause}`),
           ...Webhook.problemsOf(options, options.store ?? memory()),
         ]
-  const all = [...clauses, ...deeper]
-  if (all.length > 0) throw invalid(`${caller}: ${all.join("; ")}`)
+  refuse(caller, [...clauses, ...deeper])
 }

@@ -20,7 +20,7 @@ export interface EngineStatus {
   readonly isReady: boolean
   /** True from `drain` on. */
   readonly isDraining: boolean
-  /** How many runs this engine executes now. Queued runs, and those that only wait, do not count. */
+  /** How many runs it executes now. Queued runs, and those that only wait, do not count. */
   readonly runsInProgress: number
   /** By how much the last timer of this process was late, in milliseconds. */
   readonly lagMillis: number

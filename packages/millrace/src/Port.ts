@@ -76,14 +76,31 @@ export interface Port {
   readonly writeSchema: JsonObject
 }
 
-/** The validators of a schema. Throws if the value is not a schema. */
-export const make = (schema: PortSchema): Port => {
-  if (Schema.isSchema(schema)) return ofEffect(schema)
-  if (isStandard(schema)) return ofStandard(schema)
-  throw new TypeError("expected a Standard Schema or an Effect Schema")
+/** The first ancestor of an object. The schemas of one copy of Effect have the same one. */
+const rootOf = (of: object): unknown => {
+  const parent: unknown = Object.getPrototypeOf(of)
+  const isRoot = parent === Object.prototype || typeof parent !== "object" || parent === null
+  return isRoot ? of : rootOf(parent)
 }
 
-const isStandard = (schema: unknown): boolean => {
+const ownRoot = rootOf(Schema.String.ast)
+
+/** The validators of a schema. Throws if the value is not a schema that can be read here. */
+export const make = (schema: PortSchema): Port => {
+  // A schema of another copy looks like ours, but its optional fields would be required here.
+  const isOwn = Schema.isSchema(schema) && rootOf(schema.ast) === ownRoot
+  if (isOwn) return ofEffect(schema)
+  if (isStandard(schema)) return ofStandard(schema)
+  if (!Schema.isSchema(schema)) {
+    throw new TypeError("expected a Standard Schema or an Effect Schema")
+  }
+  throw new TypeError(
+    'the schema is of another copy of "effect" than the one that millrace uses: install one copy ' +
+      "(npm ls effect shows them), or hand over Schema.toStandardSchemaV1(schema)",
+  )
+}
+
+const isStandard = (schema: unknown): schema is StandardSchemaV1 => {
   if (schema === null || schema === undefined) return false
   const { "~standard": standard } = schema as Partial<StandardSchemaV1>
   return typeof standard?.validate === "function"

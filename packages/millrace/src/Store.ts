@@ -11,6 +11,8 @@ import type { ClientPool } from "@millrace/postgres/Postgres"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import type { Clauses } from "./internal/OptionCheck.ts"
+import { expected, fields, refuse, isBoolean } from "./internal/OptionCheck.ts"
 import type { Refusal } from "./internal/Refusal.ts"
 
 /** A store, which `createEngine` opens. */
@@ -44,10 +46,17 @@ const openMemory = async (): Promise<Store["layer"]> =>
  * cut. After a crash, the next engine continues the open runs at once. The master key of webhooks
  * is in the file `master.key`.
  */
-export const pglite = (folder: string): Store => ({
-  layer: Layer.unwrap(Effect.promise(() => openPglite(folder))),
-  masterKey: { folder },
-})
+export const pglite = (folder: string): Store => {
+  refuse("pglite", isPath("the path of a folder")(folder))
+  return {
+    layer: Layer.unwrap(Effect.promise(() => openPglite(folder))),
+    masterKey: { folder },
+  }
+}
+
+/** Expects a path. An empty one would be the folder in which the process happens to be. */
+const isPath = (what: string) =>
+  expected(what, (path) => typeof path === "string" && path.trim() !== "" && !path.includes("\0"))
 
 /** Why the folder's database does not open is for the caller, who operates it. */
 const told = ({ cause }: StorageError) => {
@@ -74,10 +83,13 @@ const openPglite = async (folder: string): Promise<Store["layer"]> => {
  * engine continues the open runs at once. The master key of webhooks is in a file beside it, with
  * `.key` behind its name. Not for a file on a network.
  */
-export const sqlite = (file: string): Store => ({
-  layer: Layer.unwrap(Effect.promise(() => openSqlite(file))),
-  masterKey: { file: `${file}.key` },
-})
+export const sqlite = (file: string): Store => {
+  refuse("sqlite", isPath("the path of a file")(file))
+  return {
+    layer: Layer.unwrap(Effect.promise(() => openSqlite(file))),
+    masterKey: { file: `${file}.key` },
+  }
+}
 
 const openSqlite = async (file: unknown): Promise<Store["layer"]> => {
   if (typeof file !== "string" || ["", ":memory:"].includes(file)) {
@@ -130,14 +142,41 @@ export type PostgresSource =
  * connection's schema. `createEngine` rejects with `STORE_UNAVAILABLE` if the database cannot be
  * used.
  */
-export const postgres = (database: string | PostgresOptions): Store => ({
-  layer: Layer.unwrap(
-    Effect.promise(() => openPostgres(typeof database === "string" ? { url: database } : database)),
-  ),
-  masterKey: "given",
-  leaseMillis:
-    typeof database === "string" || database.pool === undefined ? keptLeaseMillis : undefined,
-})
+export const postgres = (database: string | PostgresOptions): Store => {
+  const options = typeof database === "string" ? { url: database } : database
+  refuse("postgres", problemsOf(options))
+  return {
+    layer: Layer.unwrap(Effect.promise(() => openPostgres(options))),
+    masterKey: "given",
+    leaseMillis: options.pool === undefined ? keptLeaseMillis : undefined,
+  }
+}
+
+const checkFields = fields(
+  {
+    url: expected("postgres://user:password@host:port/database", (url) =>
+      /^postgres(?:ql)?:\/\/./.test(String(url)),
+    ),
+    pool: expected("a Pool of the package pg", (pool) => {
+      const { connect, options } = (pool ?? {}) as Readonly<Record<string, unknown>>
+      return typeof connect === "function" && typeof options === "object" && options !== null
+    }),
+    connections: expected(
+      "a whole number from 1",
+      (count) => Number.isSafeInteger(count) && Number(count) >= 1,
+    ),
+    prepare: isBoolean,
+    migrate: isBoolean,
+  },
+  "a url, or an object with url or pool",
+)
+
+const problemsOf = (options: PostgresOptions): Clauses => {
+  const clauses = checkFields(options)
+  if (clauses.length > 0) return clauses
+  const { pool, url } = options
+  return (pool === undefined) === (url === undefined) ? ["expected either url or pool"] : []
+}
 
 /** Room in the product's pool for the engine's work, beside what the lease takes. */
 const roomIn = ({ options: { max = 10 } }: ClientPool, lease: number, wanted?: number): number => {

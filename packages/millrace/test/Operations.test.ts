@@ -112,8 +112,8 @@ A test of the package \`millrace\` compares this page with the interfaces, so th
 
 ## Of an account
 
-\`engine\` stands for its own account, and \`engine.account(id)\` has the same methods for another one.
-\`createClient\` has them over HTTP.
+\`engine\` stands for its own account, and \`engine.account(id)\` has the same methods for another
+one. \`createClient\` has them over HTTP.
 
 | Operation | Method |
 | --- | --- |
@@ -121,8 +121,8 @@ ${rowsOf(operations, ofAccounts)}
 
 ## Of operators
 
-An engine's owner needs no admin token. \`accounts\`, \`audit\` and \`quarantine\` are for the whole store;
-the others are for one account, as above.
+An engine's owner needs no admin token. \`accounts\`, \`audit\` and \`quarantine\` are for the whole
+store; the others are for one account, as above.
 
 | Operation | Method |
 | --- | --- |
@@ -152,7 +152,7 @@ describe("Every operation of the HTTP interfaces", () => {
     expect(names(admin)).toEqual(Object.keys(ofOperators).toSorted())
   })
 
-  it("has a method of the engine, or a reason, and each method has an operation or a use", async () => {
+  it("has a method of the engine or a reason, and each method an operation or a use", async () => {
     await using engine = await createEngine()
     const methods = [...Object.values(ofAccounts), ...Object.values(ofOperators)]
     const named = new Set([

@@ -105,7 +105,7 @@ describe("pglite", () => {
     const first = await createEngine({ store })
     const error = await refusal(createEngine({ store }))
     expect(error.code).toBe("DATA_FOLDER_LOCKED")
-    expect(error.message).toContain(`process ${process.pid}`)
+    expect(error.message).toContain("in use by another engine of this process: close that engine")
     await first.close()
     await (await createEngine({ store })).close()
   })

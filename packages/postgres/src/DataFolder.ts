@@ -21,10 +21,12 @@ export class DataFolderLocked extends Schema.TaggedError<DataFolderLocked>()("Da
   pid: Schema.Int,
 }) {
   override get message(): string {
-    return (
-      `The data folder ${this.folder} is in use by process ${this.pid}: ` +
-      `stop that process, or choose another folder.`
-    )
+    const [holder, remedy] =
+      this.pid === process.pid
+        ? ["another engine of this process", "close that engine"]
+        : [`process ${this.pid}`, "stop that process"]
+    const place = `The data folder ${this.folder} is in use by ${holder}`
+    return `${place}: ${remedy}, or choose another folder.`
   }
 }
 

@@ -175,9 +175,21 @@ const portsOf = (inputs: PortFields, outputs: PortFields, special: Special): Por
   ),
 })
 
+/** Errors of another realm are no instances of our `Error`, and have a message, too. */
+const textOf = (error: unknown): string => {
+  if (error instanceof Error) return error.message || error.name
+  if (typeof error === "string") return error
+  if (typeof error === "function") return "the handler threw a function, which is no error"
+  if (typeof error !== "object" || error === null) {
+    return `the handler threw ${String(error)}, which is no error`
+  }
+  const { message } = error as { readonly message?: unknown }
+  return typeof message === "string" ? message : "the handler threw an object that is no error"
+}
+
 /** The sentence that the record keeps of a failure, whatever was thrown. */
 export const sentenceOf = (error: unknown): string => {
-  const text = error instanceof Error ? error.message || error.name : String(error)
+  const text = textOf(error)
   return text.trim() === "" ? "failed without a message" : text.slice(0, handlerMessageLength)
 }
 

@@ -22,6 +22,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { NodeContext, NodeLog, NodeOptions, Time } from "../Declaration.ts"
 import { NodeError } from "../NodeError.ts"
+import type { Check } from "./OptionCheck.ts"
+import { expected, fields, isFunction, isObject, listOf, text } from "./OptionCheck.ts"
 import type { Port, PortSchema, PortSchemas, SchemaResult } from "../Port.ts"
 import { check, clausesOf, make } from "../Port.ts"
 
@@ -228,6 +230,50 @@ const declarations = new WeakMap<object, AnyOptions>()
 export const declarationOf = (executable: Executable<unknown>): AnyOptions | undefined =>
   declarations.get(executable)
 
+const ports = expected("an object with a schema for each port", isObject)
+const names = listOf(text)
+
+/** What is wrong with the values of a declaration that the compiler has not seen. */
+const checkOfDeclaration = fields({
+  type: expected("a text that is not empty", (type) => typeof type === "string" && type !== ""),
+  version: expected(
+    "a whole number from 1",
+    (given) => Number.isSafeInteger(given) && Number(given) >= 1,
+  ),
+  title: text,
+  description: text,
+  category: text,
+  inputs: ports,
+  outputs: ports,
+  multiple: names,
+  raw: names,
+  secrets: names,
+  modes: names,
+  credits: expected("a number or a function", (credits) =>
+    ["number", "function"].includes(typeof credits),
+  ),
+  retry: expected("an object", isObject),
+  timeout: () => [],
+  delivery: expected('"at-least-once" or "at-most-once"', (delivery) =>
+    ["at-least-once", "at-most-once"].includes(delivery as string),
+  ),
+  effects: expected('"none", "reads" or "writes"', (effects) =>
+    ["none", "reads", "writes"].includes(effects as string),
+  ),
+  example: expected("an object", isObject),
+  blocking: () => [],
+  run: isFunction,
+} satisfies { readonly [K in keyof AnyOptions]-?: Check })
+
+const checkDeclaration = (options: AnyOptions): void => {
+  const missing = (["type", "inputs", "outputs", "run"] as const).flatMap((name) =>
+    options[name] === undefined ? [`${name}: is missing`] : [],
+  )
+  const clauses = [...checkOfDeclaration(options), ...missing]
+  if (clauses.length === 0) return
+  throw new TypeError(`Node type ${JSON.stringify(options.type)}: ${clauses.join("; ")}`)
+}
+
 /** Makes a declaration executable. */
 export const executableOf = <
   T extends string,
@@ -238,6 +284,7 @@ export const executableOf = <
   declaration: NodeOptions<T, I, O, M>,
 ): Executable<EngineThreads> => {
   const options = declaration as unknown as AnyOptions
+  checkDeclaration(options)
   const { blocking, type } = options
   const local = localExecutable(options)
   if (blocking === undefined || isModule(blocking)) {
@@ -245,8 +292,8 @@ export const executableOf = <
     declarations.set(executable, options)
     return executable
   }
-  const expected = "expected import.meta.url of the module that exports the node type"
-  throw new TypeError(`Node type "${type}": blocking: ${expected}`)
+  const sentence = "expected import.meta.url of the module that exports the node type"
+  throw new TypeError(`Node type "${type}": blocking: ${sentence}`)
 }
 
 /** A handler without its types. */

@@ -49,6 +49,14 @@ const ofFault = (fault: unknown): MillraceError => {
   return new MillraceError("INTERNAL_ERROR", message, { status: 500, cause: fault })
 }
 
+/** The same for `createEngine`, whose caller is told why a store does not open. */
+export const ofOpening = (cause: Cause.Cause<Refusal>): MillraceError => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  return error?._tag === "StorageError"
+    ? new MillraceError("STORE_UNAVAILABLE", error.message, { status: 503, cause: error })
+    : ofCause(cause)
+}
+
 /** The error for the cause that ended an effect. */
 export const ofCause = (cause: Cause.Cause<Refusal>): MillraceError =>
   Option.match(Cause.findErrorOption(cause), {

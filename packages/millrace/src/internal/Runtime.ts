@@ -7,7 +7,7 @@
 import type { Effect, Layer } from "effect"
 import { Exit, ManagedRuntime } from "effect"
 import type { Refusal } from "./Refusal.ts"
-import { closed, ofCause } from "./Refusal.ts"
+import { closed, ofCause, ofOpening } from "./Refusal.ts"
 
 /** Runs effects over the services of one engine. */
 export interface Runtime<R> {
@@ -36,7 +36,7 @@ export const open = async <R>(layer: Layer.Layer<R, Refusal>): Promise<Runtime<R
   const built = await runtime.runPromiseExit(runtime.contextEffect)
   if (Exit.isFailure(built)) {
     await close()
-    throw ofCause(built.cause)
+    throw ofOpening(built.cause)
   }
   return { call: (effect) => callUntil(effect, undefined), callUntil, close }
 }
