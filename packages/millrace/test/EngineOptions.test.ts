@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest"
 import { gate, refusal } from "./Sample.ts"
 
 const time = 'expected milliseconds, or words such as "10 seconds"'
-const store = "store: expected memory(), pglite(folder) or postgres(url)"
+const store = "store: expected memory(), pglite(folder), sqlite(file) or postgres(url)"
 const values = "values: expected folderValues(folder) or s3Values(options)"
 const account = "account: expected the name of an account, 1 to 120 characters"
 const object = "expected an object with options"
