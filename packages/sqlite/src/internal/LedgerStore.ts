@@ -41,7 +41,11 @@ const usage = (db: Connection, query: UsageQuery): Usage => {
   const { account, from, until } = query
   const rows = db.query<Omit<CountedRun, "accountId">>(usageStatement, account, from, until).all()
   return usageOf(
-    rows.map((row) => ({ ...row, accountId: account })),
+    rows.map(({ workflowName, ...row }) => ({
+      ...row,
+      accountId: account,
+      workflowName: JSON.parse(workflowName) as string,
+    })),
     query,
   )
 }

@@ -143,7 +143,7 @@ export const insert = (db: Connection, run: Run): number => {
       run.id,
       run.accountId,
       run.workflowId,
-      run.workflowName,
+      JSON.stringify(run.workflowName),
       folded(run.workflowName),
       run.definitionId,
       run.keyId,

@@ -2,12 +2,13 @@
  * The tables of the stores, as statements.
  *
  * Documents are JSON texts, which no statement looks into: SQLite reads no JSON of more than 1,000
- * levels. A column of its own has what is searched, or changed alone. Times are
- * milliseconds since the epoch. The large parts of a run that never change are in `run_heads`, so
- * that a commit does not write them again. The columns that are computed say where an open run
- * stands: with its owner, in the queue of its account, or parked; and each of these has an index
- * that holds no other runs. Rows of a run have no foreign keys: the transaction that writes the run
- * writes them.
+ * levels. A column of its own has what is searched, or changed alone. No column is read whose plain
+ * text may hold U+0000, because Node 22 ends a text there. Times are milliseconds since the epoch.
+ *
+ * The large parts of a run that never change are in `run_heads`, so that a commit does not write
+ * them again. The columns that are computed say where an open run stands: with its owner, in the
+ * queue of its account, or parked; and each of these has an index that holds no other runs. Rows of
+ * a run have no foreign keys: the transaction that writes the run writes them.
  */
 
 const isOpen = "status IN ('QUEUED', 'RUNNING')"
@@ -19,7 +20,7 @@ CREATE TABLE runs (
   id TEXT NOT NULL UNIQUE,
   account_id TEXT NOT NULL,
   workflow_id TEXT NOT NULL,
-  workflow_name TEXT NOT NULL,
+  workflow_name TEXT NOT NULL, -- as JSON
   name_folded TEXT NOT NULL,
   definition_id TEXT NOT NULL,
   key_id TEXT,

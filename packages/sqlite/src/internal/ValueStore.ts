@@ -16,9 +16,10 @@ const put = (
   bytes: Uint8Array,
   now: Timestamp,
 ): void => {
+  // Node 22 gives NULL for no bytes, and back.
   db.run(
     `INSERT OR IGNORE INTO run_values (run_id, id, account_id, written_at, bytes)
-     VALUES (?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, coalesce(?, zeroblob(0)))`,
     runId,
     id,
     account,
@@ -29,7 +30,7 @@ const put = (
 
 const read = (db: Connection, { account, id, runId }: ValueKey) =>
   db
-    .query<{ readonly bytes: Uint8Array }>(
+    .query<{ readonly bytes: Uint8Array | null }>(
       `SELECT bytes FROM run_values WHERE run_id = ? AND id = ? AND account_id = ?`,
       runId,
       id,
@@ -69,7 +70,9 @@ const make = (db: Connection): ValueStore["Service"] =>
     put: (key, bytes) => db.write("ValueStore.put", (now) => put(db, key, bytes, now)),
     read: (key) =>
       db.read("ValueStore.read", () =>
-        Option.map(Option.fromUndefinedOr(read(db, key)), ({ bytes }) => Stream.succeed(bytes)),
+        Option.map(Option.fromUndefinedOr(read(db, key)), ({ bytes }) =>
+          Stream.succeed(bytes ?? new Uint8Array()),
+        ),
       ),
     remove: (keys) => db.write("ValueStore.remove", () => remove(db, keys)),
     list: (after, limit) => db.read("ValueStore.list", () => list(db, after, limit)),
