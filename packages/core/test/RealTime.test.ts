@@ -28,6 +28,7 @@ const reasons: Readonly<Record<string, string>> = {
   "packages/server/test/kill/": kills,
   "packages/webhooks/test/Receivers.test.ts": polls,
   "suites/fairness.test.ts": polls,
+  "suites/sqlite": "nodes take a moment, so that a kill meets them at work",
   "suites/transactions.test.ts": kills,
   "suites/values": "nodes take a moment, so that a kill meets them at work",
   "suites/kill-": kills,
