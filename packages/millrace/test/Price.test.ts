@@ -79,10 +79,10 @@ describe("createEngine({ prices })", () => {
   })
 
   it("rejects prices that cannot be, with their place", async () => {
-    const prices = { search: { deep: -1 }, dela: 2 }
+    const prices = { search: { deep: -1 }, delya: 2 }
     expect((await refusal(createEngine({ nodes: [search], prices }))).message).toBe(
       'createEngine: prices: ["search"]["deep"]: expected a number of credits from 0 to ' +
-        '1000000000, of at most six decimals; prices: ["dela"]: there is no such node type; ' +
+        '1000000000, of at most six decimals; prices: ["delya"]: there is no such node type; ' +
         'did you mean "delay"?',
     )
   })

@@ -63,11 +63,11 @@ const closest = (
 export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined =>
   closest(name, known, () => longestGuessed)
 
-/** {@link nearest}, where at most a third of it has to be changed. */
+/** {@link nearest}, where about a third of it has to be changed at most. */
 export const suggestion = (name: string, known: ReadonlyArray<string>): string | undefined =>
   name.length > longestGuessed
     ? undefined
-    : closest(name, known, ({ length }) => Math.max(1, Math.floor(length / 3)))
+    : closest(name, known, ({ length }) => Math.max(1, Math.floor((length + 1) / 3)))
 
 /** `; did you mean "name"?` with the {@link suggestion}, or nothing. */
 export const nearestHint = (name: string, known: Iterable<string>): string => {
