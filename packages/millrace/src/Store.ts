@@ -84,18 +84,13 @@ const openPglite = async (folder: string): Promise<Store["layer"]> => {
  * `.key` behind its name. Not for a file on a network.
  */
 export const sqlite = (file: string): Store => {
-  refuse("sqlite", isPath("the path of a file")(file))
+  // A name that SQLite would read as a database without a file.
+  const path = file === ":memory:" ? "" : file
+  refuse("sqlite", isPath("the path of a file; memory() is the store without one")(path))
   return {
-    layer: Layer.unwrap(Effect.promise(() => openSqlite(file))),
+    layer: Layer.unwrap(Effect.map(Effect.promise(importSqlite), ({ layer }) => layer(file))),
     masterKey: { file: `${file}.key` },
   }
-}
-
-const openSqlite = async (file: unknown): Promise<Store["layer"]> => {
-  if (typeof file !== "string" || ["", ":memory:"].includes(file)) {
-    throw invalid("sqlite: expected the path of a file; memory() is the store without one")
-  }
-  return (await importSqlite()).layer(file)
 }
 
 /** Loads the package, or says what is missing. */
