@@ -62,13 +62,13 @@ describe("An edge", () => {
     expect((await run.wait()).nodes["take"]?.output).toEqual({ least: 12 })
   })
 
-  it("whose items hardly fit is a warning", async () => {
+  it("whose items may not fit is a warning", async () => {
     await using engine = await createEngine({ nodes: [page, take] })
     const { id } = await engine.workflows.create(joined("tags", "sizes"))
     const { problems, warnings } = await engine.workflows.validate(id)
     expect(problems).toEqual([])
     expect(warnings.map(({ message }) => message)).toEqual([
-      'Edge "e": output "tags" of node "page" hardly fits input "sizes" of node "take": ' +
+      'Edge "e": output "tags" of node "page" may not fit input "sizes" of node "take": ' +
         "each item is a string, and a number is expected",
     ])
     const run = await engine.runs.start({ workflowId: id })

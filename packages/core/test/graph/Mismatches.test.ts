@@ -99,7 +99,7 @@ describe("an edge between ports that some value fits", () => {
     const arrays = drawing({ type: "array", items: text }, { type: "array", items: number })
     assert.deepStrictEqual(mismatches(arrays), [])
     assert.deepStrictEqual(warnings(arrays), [
-      'Edge "e1": output "output" of node "a" hardly fits input "input" of node "b": ' +
+      'Edge "e1": output "output" of node "a" may not fit input "input" of node "b": ' +
         "each item is a string, and a number is expected",
     ])
     const object = (id: JsonObject) => ({ type: "object", properties: { id }, required: ["id"] })

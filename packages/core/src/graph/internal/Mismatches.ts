@@ -55,7 +55,7 @@ const isOnly = (type: string, schema: JsonObject): boolean => {
 const keysOf = ({ properties }: JsonObject): JsonObject =>
   isJsonObject(properties) ? properties : anything
 
-/** A clause on what hardly fits inside of two values of one type; `undefined` for nothing. */
+/** A clause on what may not fit inside of two values of one type; `undefined` for nothing. */
 const doubtOf = (source: JsonObject, target: JsonObject): string | undefined => {
   if (isOnly("array", source) && isOnly("array", target)) {
     const items = apart(itemsOf(source), itemsOf(target))
@@ -124,11 +124,11 @@ export const mismatchesOf = (reading: Joined): ReadonlyArray<Problem> =>
       : ({ source, target }) => `${source} gives ${types[0]}, and ${target} takes ${types[1]}`
   })
 
-/** A warning for each edge whose ends have types that hardly fit inside. */
+/** A warning for each edge whose ends have types that may not fit inside. */
 export const warningsOfEdges = (reading: Joined): ReadonlyArray<Problem> =>
   problemsOf(reading, (from, to) => {
     const doubt = doubtOf(from, to)
     return doubt === undefined
       ? undefined
-      : ({ source, target }) => `${source} hardly fits ${target}: ${doubt}`
+      : ({ source, target }) => `${source} may not fit ${target}: ${doubt}`
   })
