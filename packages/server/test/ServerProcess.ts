@@ -19,6 +19,9 @@ const deadlineMillis = 100_000
 /** The master key of every `serve` that is not given another one. */
 export const masterKey = Buffer.alloc(32, 7).toString("base64")
 
+/** What every `serve` is given. A busy machine may answer later than the usual 1.5 seconds. */
+const usual = { MILLRACE_MASTER_KEY: masterKey, MILLRACE_REQUEST_TIMEOUT: "10s" }
+
 /** How a process ended. */
 export interface Ended {
   readonly code: number | null
@@ -40,7 +43,7 @@ export class ServerProcess {
     entry: string = main,
     folder?: string,
   ) {
-    const needs = args[0] === "serve" ? { MILLRACE_MASTER_KEY: masterKey } : {}
+    const needs = args[0] === "serve" ? usual : {}
     this.#child = spawn(process.execPath, ["--conditions=@millrace/source", entry, ...args], {
       // Nothing of the surroundings may speak to the server.
       env: { PATH: process.env["PATH"], NO_COLOR: "1", ...needs, ...env },
