@@ -52,7 +52,9 @@ describe("dev with a folder", () => {
   it("shows the order digest node by node, and its result, on the first start", async () => {
     server = workshop.start(args)
     origin = await ready(server)
-    const nodeLines = server.stdout.split("\n").filter((line) => /COMPLETED +\d+ ms$/.test(line))
+    const nodeLines = server.stdout
+      .split("\n")
+      .filter((line) => /COMPLETED +[\d.]+ m?s$/.test(line))
     expect(nodeLines.map((line) => line.trim().split(" ")[0])).toEqual([
       "request",
       "fetch",
@@ -66,7 +68,7 @@ describe("dev with a folder", () => {
       "response",
     ])
     expect(server.stdout).toMatch(/slow_day +transform +– SKIPPED /)
-    expect(server.stdout).toMatch(/Order digest: COMPLETED in \d+ ms/)
+    expect(server.stdout).toMatch(/Order digest: COMPLETED in [\d.]+ m?s/)
     const { orders: paid, total } = expectedOf(orders)
     expect(server.stdout).toContain(`A good day: ${total} euro from ${paid} paid orders`)
     expect(server.stderr).toBe("")
