@@ -39,7 +39,7 @@ if (process.argv[2] !== undefined) {
   const [, , file = "", journal = ""] = process.argv
   const engine = await open(file, journal)
   const [known] = (await engine.workflows.list()).items
-  const { id } = known ?? (await engine.workflows.create(drawing() as never))
+  const { id } = known ?? (await engine.workflows.create(drawing()))
   if (known === undefined) {
     await engine.credits.grant({ id: "all", amount: 1_000_000, actor: "suite", reason: "work" })
     await engine.credits.meter({ id: "on", metered: true, actor: "suite", reason: "work" })
