@@ -1,7 +1,8 @@
 /**
  * Three servers on one Postgres, the clock of one two minutes behind and that of another one two
- * minutes ahead: every wait is over within a second of its time, whichever server began it and
- * whichever goes on with it, because all of them go by the clock of the database.
+ * minutes ahead: every wait is over at its time, whichever server began it and whichever goes on
+ * with it, because all of them go by the clock of the database. How late each one was is printed:
+ * less than a second on a machine that has time.
  */
 import { AccountId, DeliveryId } from "@millrace/core/domain/Id"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
@@ -31,8 +32,11 @@ const againMillis = 3_000
 
 const token = "a-token-of-operators-for-this-test-alone-0123456789"
 
-/** What a wait may be late by, and what clocks of whole milliseconds may be early by. */
-const lateMillis = 1_000
+/**
+ * What a wait may be late by on a busy machine, and what clocks of whole milliseconds may be early
+ * by. The clock of a server that is off would make it minutes.
+ */
+const lateMillis = 10_000
 const tickMillis = 5
 
 const parts: Array<() => unknown> = []
@@ -243,7 +247,7 @@ const insertDeliveries = (url: string, port: number, count: number) =>
   )
 
 describe("on servers whose clocks are two minutes behind, right, and two minutes ahead", () => {
-  it("every wait is over within a second of its time", async () => {
+  it("every wait is over at its time", async () => {
     const receiver = new Receiver()
     const port = await receiver.open()
     parts.push(() => receiver.close())
