@@ -32,7 +32,7 @@ describe("a node that computes for five leases", () => {
     const { fleet, traffic } = arena
     const workflow = await arena.computing("long", 10_000)
     const runId = await traffic.start(...workflow)
-    await arena.settled(60_000)
+    await arena.settled()
     // Whoever had taken the run over would be at it by now.
     await sleep(3_000)
     expect(effects(arena)).toEqual([1])
@@ -59,7 +59,7 @@ describe("a node that computes for longer than is allowed", () => {
     const workflow = await arena.computing("endless", 600_000)
     const runId = await traffic.start(...workflow)
     // Well within the lease, which was let go.
-    await arena.settled(40_000)
+    await arena.settled()
     expect(await statuses(arena)).toEqual(["COMPLETED"])
     expect(effects(arena)).toEqual([2])
     const ends = fleet.seats.flatMap((seat) => seat.ends)
@@ -82,7 +82,7 @@ describe("a node that computes for longer than is allowed", () => {
     server.signal("SIGSTOP")
     await sleep(6_000)
     server.signal("SIGCONT")
-    await arena.settled(60_000)
+    await arena.settled()
     expect(fleet.seats[0]?.ends).toEqual([])
     expect(fleet.output).not.toContain("ends itself")
   })

@@ -17,6 +17,7 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
 import { shiftedBy } from "../packages/server/test/kill/Fleet.ts"
+import { lateMillis } from "../packages/server/test/kill/Late.ts"
 import { ServerProcess } from "../packages/server/test/ServerProcess.ts"
 import { withSql } from "../packages/server/test/kill/Sql.ts"
 
@@ -32,11 +33,7 @@ const againMillis = 3_000
 
 const token = "a-token-of-operators-for-this-test-alone-0123456789"
 
-/**
- * What a wait may be late by on a busy machine, and what clocks of whole milliseconds may be early
- * by. The clock of a server that is off would make it minutes.
- */
-const lateMillis = 10_000
+/** What clocks of whole milliseconds may be early by. */
 const tickMillis = 5
 
 const parts: Array<() => unknown> = []

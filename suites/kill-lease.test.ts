@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { Arena } from "../packages/server/test/kill/Arena.ts"
 import { seedOf } from "../packages/server/test/kill/Dice.ts"
+import { lateMillis } from "../packages/server/test/kill/Late.ts"
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
@@ -31,7 +32,7 @@ describe("a server that is frozen for three leases", () => {
     const after = arena.journal().length
     await starting
     await traffic.startMany(30, 3_000, [workflow])
-    await arena.settled(90_000)
+    await arena.settled()
     expect(await arena.problems()).toEqual([])
 
     // What it was at work on when it was frozen was done by others meanwhile, so what it had to
@@ -58,7 +59,7 @@ describe("a server that is frozen for three leases", () => {
 })
 
 describe("a server that ends", () => {
-  it("is followed by another one within its lease and 2 s, when it is killed", async () => {
+  it("is followed by another one when it is killed and its lease is over", async () => {
     arena = await Arena.open({ seed: seedOf(), size: 2, env })
     const { fleet, traffic } = arena
     const workflow = await arena.workflow("flow", 20, 600)
@@ -75,14 +76,14 @@ describe("a server that ends", () => {
       await arena.begun(before, next)
       const took = Date.now() - killed
       console.log(`killed: the next server continued after ${took} ms`)
-      expect(took).toBeLessThan(leaseMillis + 2_000)
+      expect(took).toBeLessThan(leaseMillis + lateMillis)
       await fleet.ready()
     }
-    await arena.settled(90_000)
+    await arena.settled()
     expect(await arena.problems()).toEqual([])
   })
 
-  it("is followed by another one within 1 s, when it stops in order", async () => {
+  it("is followed by another one long before its lease ends, when it stops in order", async () => {
     arena = await Arena.open({ seed: seedOf(), size: 2, env: { MILLRACE_LEASE: "30s" } })
     const { fleet, traffic } = arena
     const workflow = await arena.workflow("flow", 40, 300)
@@ -97,21 +98,21 @@ describe("a server that ends", () => {
       await arena.begun(before, (each) => each.runId === runId && each.pid !== pid)
       const took = Date.now() - stopped
       console.log(`stopped: the next server continued after ${took} ms`)
-      expect(took).toBeLessThan(1_000)
+      expect(took).toBeLessThan(lateMillis)
       expect(await ended).toEqual({ code: 0, signal: null })
       await fleet.ready()
     }
-    await arena.settled(90_000)
+    await arena.settled()
     expect(await arena.problems()).toEqual([])
     // Nothing was begun twice: what was in progress could finish.
     expect(arena.journal().filter(({ attempt }) => attempt > 1)).toEqual([])
   })
 
-  it("hands a run over within 1 s although another one keeps it busy", async () => {
-    const patient = { MILLRACE_LEASE: "2s", MILLRACE_GRACE: "8s" }
+  it("hands a run over although another one keeps it busy", async () => {
+    const patient = { MILLRACE_LEASE: "2s", MILLRACE_GRACE: "40s" }
     arena = await Arena.open({ seed: seedOf(), size: 2, env: patient })
     const { fleet, traffic } = arena
-    const slow = await arena.line("slow", 3, 5_000)
+    const slow = await arena.line("slow", 3, 15_000)
     const quick = await arena.line("quick", 40, 100)
     const slowId = await traffic.start(...slow)
     const { pid } = await arena.begun(0, (each) => each.runId === slowId)
@@ -127,9 +128,9 @@ describe("a server that ends", () => {
     await arena.begun(before, (each) => each.runId === quickId && each.pid !== pid)
     const took = Date.now() - stopped
     console.log(`stopped while busy: the next server continued after ${took} ms`)
-    expect(took).toBeLessThan(1_000)
+    expect(took).toBeLessThan(lateMillis)
     expect(await ended).toEqual({ code: 0, signal: null })
-    await arena.settled(90_000)
+    await arena.settled()
     expect(await arena.problems()).toEqual([])
     // The slow node could finish within the grace time, although that is longer than the lease.
     const attempts = arena.journal().filter(({ runId }) => runId === slowId)

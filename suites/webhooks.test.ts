@@ -12,6 +12,7 @@ import { spawn } from "node:child_process"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { describe, expect, it, vi } from "vitest"
+import { lateMillis } from "../packages/server/test/kill/Late.ts"
 import { delivery, dispatcher, services } from "../packages/webhooks/test/Harness.ts"
 import * as LocalReceiver from "../packages/webhooks/test/LocalReceiver.ts"
 import { tell } from "../packages/webhooks/test/Verified.ts"
@@ -33,7 +34,7 @@ describe("a thousand runs with webhooks", () => {
 })
 
 describe("a first retry", () => {
-  it("comes 4.5 to 5.6 seconds after the first attempt", async () => {
+  it("comes 4.5 seconds after the first attempt or a little later", async () => {
     const arrivals: Array<number> = []
     const test = Effect.gen(function* () {
       const receiver = yield* LocalReceiver.make((_, response) => {
@@ -44,12 +45,12 @@ describe("a first retry", () => {
       yield* (yield* WebhookStore).insert(to(receiver.origin))
       yield* Effect.repeat(Effect.sleep("10 millis"), { while: () => arrivals.length < 2 })
     })
-    // A seed whose jitter is short, so that a busy machine has most of a second for the rest.
+    // A seed whose jitter is short, so that the wait is near its lower end.
     const seeded = Random.withSeed(test, "one retry")
     await Effect.runPromise(Effect.scoped(Effect.provide(seeded, services)))
     const gap = arrivals[1]! - arrivals[0]!
     expect(gap).toBeGreaterThan(4_500)
-    expect(gap).toBeLessThan(5_600)
+    expect(gap).toBeLessThan(5_600 + lateMillis)
   })
 })
 
@@ -154,13 +155,13 @@ describe("a hundred receivers that drip, pour, explode, redirect and hang up", (
     for (const drip of drips) {
       expect(drip).toMatchObject({ error: "timeout", status: null })
       expect(drip?.durationMillis).toBeGreaterThan(29_900)
-      expect(drip?.durationMillis).toBeLessThan(35_000)
+      expect(drip?.durationMillis).toBeLessThan(31_000 + lateMillis)
     }
     const outcomes = logs.slice(60).map(([first]) => first?.error ?? first?.status)
     const wanted = [200, 200, "status", "reset"].flatMap((each) => Array(10).fill(each))
     expect(outcomes).toEqual(wanted)
     expect(grown).toBeLessThan(5_000_000)
-    // Below this it is the machine that is measured.
-    expect(within).toBeLessThan(Math.max(2 * usual, 10))
+    // Who waited for one of the others would wait for 30 s.
+    expect(within).toBeLessThan(usual + lateMillis)
   })
 })

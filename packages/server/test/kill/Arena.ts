@@ -110,7 +110,7 @@ export class Arena {
   }
 
   /** Waits until every run has ended, and fails when that takes too long. */
-  async settled(withinMillis: number): Promise<void> {
+  async settled(withinMillis = 200_000): Promise<void> {
     const until = Date.now() + withinMillis
     for (;;) {
       const open = await countOpen(this.postgres.url)

@@ -93,7 +93,7 @@ export class Probe {
         authorization: `Bearer ${this.#arena.traffic.secret}`,
         "content-type": "application/json",
       },
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(60_000),
       ...(body === undefined ? {} : { body: filled(JSON.stringify(body)) }),
     })
   }
