@@ -40,7 +40,7 @@ describe("a node that computes for five leases", () => {
     const named = `node "busy" (compute) of run ${runId}`
     const output = fleet.output.replaceAll(String.raw`\"`, '"')
     expect(output).toContain(`${named} gives no control back`)
-    expect(output).toMatch(/The event loop was blocked for 1\d\.\d s: /)
+    expect(output).toMatch(/The event loop was blocked for \d\d\.\d s: /)
     expect(output).toContain(`${named} gave no control back meanwhile`)
     expect(fleet.seats.flatMap(({ ends }) => ends)).toEqual([])
     expect(await fleet.stop()).toEqual([
@@ -51,7 +51,7 @@ describe("a node that computes for five leases", () => {
 })
 
 describe("a node that computes for longer than is allowed", () => {
-  const env = { MILLRACE_LEASE: "60s", MILLRACE_LIMIT_BLOCKED_MILLIS: "3000" }
+  const env = { MILLRACE_LEASE: "10m", MILLRACE_LIMIT_BLOCKED_MILLIS: "3000" }
 
   it("ends its server with a sentence that names it, and others take the run over", async () => {
     arena = await Arena.open({ seed: seedOf(), size: 2, env })
@@ -66,7 +66,7 @@ describe("a node that computes for longer than is allowed", () => {
     expect(ends.map(({ signal }) => signal)).toEqual(["SIGKILL"])
     expect(ends[0]?.output).toMatch(
       new RegExp(
-        `The event loop has been blocked for 3\\.\\d s: node "busy" \\(compute\\) of run ${runId} ` +
+        `The event loop has been blocked for \\d+\\.\\d s: node "busy" \\(compute\\) of run ${runId} ` +
           "gives no control back. .* this server ends itself",
       ),
     )
