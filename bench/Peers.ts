@@ -3,7 +3,7 @@
 //
 // The peers are installed by the first run, into `peers/`, at the versions that its lock file says.
 // A peer that cannot be installed or started is named and left out. What each of them does less
-// than an engine is said in its file and in `docs/performance.md`.
+// than an engine is said in its file and in `docs/explanation/performance.md`.
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"

@@ -19,7 +19,7 @@
 // `expressions`, `start`, `engine` or `peers` runs one part. `engine` and `peers` take
 // `--rounds 5`, `--millis 5000` (of each figure), `--others 0.3` (cores that others may use
 // meanwhile), `--only graphile-worker`, the beginning of a name, and `--write`, which puts ratios
-// into `docs/performance.md`.
+// into `docs/explanation/performance.md`.
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import * as Credits from "./Credits.ts"

@@ -1,5 +1,5 @@
 // The tables of a contest, of medians of the rounds that count: on the console with figures, and in
-// `docs/performance.md` with ratios alone.
+// `docs/explanation/performance.md` with ratios alone.
 import { readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus } from "node:os"
 import type { Workload } from "./Contestant.ts"
@@ -115,7 +115,7 @@ export const writePage = (
   rules: Rules,
   { base, names, ratios }: { base: string; names: ReadonlyArray<string>; ratios: Ratios },
 ): void => {
-  const page = new URL("../../docs/performance.md", import.meta.url)
+  const page = new URL("../../docs/explanation/performance.md", import.meta.url)
   const rows = measuredOf(result, names).map((name) => [
     name,
     ...columns.map((column) => {

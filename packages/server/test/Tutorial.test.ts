@@ -7,7 +7,7 @@ import { ApiClient, hasEnded } from "./ApiClient.ts"
 import { ready, Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()
-const page = readFileSync(new URL("../../../docs/tutorial.md", import.meta.url), "utf8")
+const page = readFileSync(new URL("../../../docs/tutorials/over-http.md", import.meta.url), "utf8")
 
 interface Drawing {
   readonly nodes: ReadonlyArray<object>

@@ -1,6 +1,6 @@
 /**
  * The decisions of a dispatcher: `next(state, event)` returns the calls that follow from an event.
- * `docs/state-machines.md` draws the states.
+ * `docs/explanation/state-machines.md` draws the states.
  *
  * Guarantees: no effects; clock and random numbers are arguments, so the same events give the same
  * commands. Every claimed delivery is sent, recorded or given back. At most one claim is in
