@@ -13,6 +13,7 @@ export type ErrorCode =
   | "DELIVERY_NOT_FOUND"
   | "KEY_NOT_FOUND"
   | "RUN_NOT_FOUND"
+  | "NODE_NOT_FOUND"
   | "VALUE_NOT_FOUND"
   | "SECRET_NOT_FOUND"
   | "WORKFLOW_NOT_FOUND"

@@ -61,6 +61,16 @@ export const RunQuery = Schema.Struct({
 })
 export type RunQuery = typeof RunQuery.Type
 
+/** How much of a run is asked for. */
+export const ViewQuery = Schema.Struct({
+  view: Schema.optionalKey(
+    Schema.Literal("summary").annotate({
+      description: "`summary`: without inputs, outputs and logs, but with their sizes.",
+    }),
+  ),
+})
+export type ViewQuery = typeof ViewQuery.Type
+
 /** What the listing of a run's deliveries is asked for. */
 export const DeliveryQuery = Schema.Struct({
   state: Schema.optionalKey(DeliveryState),

@@ -16,9 +16,11 @@ import {
   Viewport,
 } from "@millrace/core/domain/Run"
 import { WebhookConfig } from "@millrace/core/domain/Webhook"
-import { DrawnNode } from "@millrace/core/domain/Workflow"
+import { Timestamp } from "@millrace/core/domain/Timestamp"
+import { DrawnNode, Edge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
 import { object, optional } from "./internal/Words.ts"
+import { InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { Identifier, isStorable } from "./Text.ts"
 
 const run = StoredRun.fields
@@ -49,6 +51,9 @@ const largeValues = optional(
     "`/runs/{id}/values/{valueId}`.",
 )
 
+const bytes = (what: string) =>
+  Schema.Int.annotate({ description: `Bytes of JSON text of ${what}; 0 for null.` })
+
 /** What happened to one node (specification 2.6). */
 export const NodeRun = object("NodeRun", {
   ...Struct.pick(StoredNodeRun.fields, [
@@ -61,8 +66,24 @@ export const NodeRun = object("NodeRun", {
     "error",
     "startedAt",
     "finishedAt",
+    "attempt",
+    "credits",
   ]),
+  dueAt: Schema.NullOr(Timestamp).annotate({
+    description: "When a WAITING node goes on; null if only a message ends its wait.",
+  }),
+  skipReason: Schema.NullOr(Schema.String).annotate({
+    description: "Why a SKIPPED node was skipped; null for any other, and beside `omitted`.",
+  }),
   largeValues,
+  sizes: optional(
+    Schema.Struct({
+      input: bytes("its input"),
+      output: bytes("its output"),
+      logs: bytes("its logs"),
+    }),
+    "Present in a summary, which has null for `input`, `output` and `logs`.",
+  ),
 })
 export type NodeRun = typeof NodeRun.Type
 
@@ -99,8 +120,35 @@ export type RunDetail = typeof RunDetail.Type
 export const RunRead = object("RunRead", {
   ...Struct.omit(RunDetail.fields, ["omitted"]),
   ...RunItem.fields,
+  sizes: optional(
+    Schema.Struct({ values: bytes("its values"), output: bytes("its output") }),
+    "Present in a summary, where `context` is null.",
+  ),
 })
 export type RunRead = typeof RunRead.Type
+
+/** The graph that a run executes, as it was when the run was started. */
+export const RunDefinition = object("RunDefinition", {
+  workflowId: run.workflowId,
+  workflowName: run.workflowName,
+  workflowRevision: run.workflowRevision,
+  viewport: run.viewport,
+  nodes: Schema.Array(Node).annotate({
+    description: "In the order of execution; without what an editor adds to nodes.",
+  }),
+  edges: Schema.Array(Edge),
+  settings: WorkflowSettings,
+  ports: Schema.Array(
+    Schema.Struct({
+      nodeId: Schema.String,
+      inputPorts: Schema.Array(InputPort),
+      outputPorts: Schema.Array(OutputPort),
+    }),
+  ).annotate({
+    description: "The ports of each node after mode and literals; none for types unknown now.",
+  }),
+})
+export type RunDefinition = typeof RunDefinition.Type
 
 /** Body of a start (specification 4.5). */
 export const StartRun = Schema.Struct({

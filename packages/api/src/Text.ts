@@ -28,5 +28,8 @@ export const IdempotencyKeyText = Schema.String.check(
 /** Path parameters of a large value of a run. */
 export const ValueParams = Schema.Struct({ id: Identifier, valueId: Identifier })
 
+/** Path parameters of a node of a run. */
+export const NodeParams = Schema.Struct({ id: Identifier, nodeId: Identifier })
+
 /** Path parameter `id` of a workflow, a run or a delivery. */
 export const IdParams = Schema.Struct({ id: Identifier })

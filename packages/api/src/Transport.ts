@@ -32,6 +32,8 @@ export interface TransportCall {
   readonly id?: string | undefined
   /** The second identifier of an address. */
   readonly valueId?: string | undefined
+  /** The node of an address. */
+  readonly nodeId?: string | undefined
   readonly query?: TextFields | undefined
   /** By their names in HTTP. */
   readonly headers?: TextFields | undefined

@@ -47,7 +47,12 @@ interface Codec {
 
 const partsOf = ({ headers, params, payload, query }: HttpApiEndpoint.Top) => {
   const parts = [
-    ["params", "path", params, ({ id, valueId }: TransportCall) => ({ id, valueId })],
+    [
+      "params",
+      "path",
+      params,
+      ({ id, nodeId, valueId }: TransportCall) => ({ id, nodeId, valueId }),
+    ],
     ["query", "query", query, (call: TransportCall) => textOf(call.query)],
     ["headers", "headers", headers, (call: TransportCall) => textOf(call.headers)],
     [

@@ -86,6 +86,7 @@ export class Fault extends Data.TaggedError("Fault") {}
 export type Refusal =
   | Refusals.WorkflowNotFound
   | Refusals.RunNotFound
+  | Refusals.NodeNotFound
   | Refusals.ValueNotFound
   | Refusals.NotInQuarantine
   | Refusals.DeliveryNotFound
@@ -167,6 +168,7 @@ const bearer = { "www-authenticate": "Bearer" }
 const forms = {
   WorkflowNotFound: says("workflow_not_found", Wire.NotFound, "The workflow does not exist"),
   RunNotFound: says("run_not_found", Wire.NotFound, "The run does not exist"),
+  NodeNotFound: says("node_not_found", Wire.NotFound, "The run has no such node"),
   ValueNotFound: says("value_not_found", Wire.NotFound, "The run has no such value"),
   NotInQuarantine: told("not_in_quarantine", Wire.NotFound),
   InvalidGraph: told("invalid_graph", Wire.BadRequest),

@@ -69,7 +69,7 @@ layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
         const start = { payload: { workflowId: made.id, values: { a: 1 } }, headers: {} }
         const { runId } = yield* runs.start(start)
         yield* (yield* Runs).wait(accountId, runId)
-        const run = yield* runs.get({ params: { id: runId } })
+        const run = yield* runs.get({ params: { id: runId }, query: {} })
         assert.deepStrictEqual([run.status, run.workflowName], ["COMPLETED", "New"])
         const batch = yield* runs.batch({ payload: { ids: [runId] } })
         assert.deepStrictEqual(batch.runs[0]?.nodeRuns, run.nodeRuns)
@@ -78,7 +78,7 @@ layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
           page.items.map(({ id }) => id),
           [runId],
         )
-        assert.strictEqual((yield* nodeTypes.list()).items.length, 4)
+        assert.strictEqual((yield* nodeTypes.list()).items.length, 5)
       }),
     )
 
@@ -100,7 +100,7 @@ layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
         )
         assert.strictEqual(cursor, "cursor: is not one of this listing")
         const { runs: stranger } = yield* Client.make({ baseUrl, apiKey: "mr_nobody" })
-        const refused = yield* Effect.flip(stranger.get({ params: { id: "run_1" } }))
+        const refused = yield* Effect.flip(stranger.get({ params: { id: "run_1" }, query: {} }))
         assert.strictEqual(refused._tag, "Unauthorized")
       }),
     )
@@ -127,7 +127,7 @@ layer(inProcess.pipe(Layer.provideMerge(Harness.layer)))("client", (it) => {
         yield* afterAnswers(1)
         assert.isUndefined(waiting.pollUnsafe())
         yield* TestClock.adjust("1 minute")
-        assert.strictEqual((yield* Fiber.join(waiting)).items.length, 4)
+        assert.strictEqual((yield* Fiber.join(waiting)).items.length, 5)
         const hasty = yield* Client.make({ baseUrl, apiKey: key, longestWaitSeconds: 0 })
         const refused = yield* Effect.flip(hasty.nodeTypes.list())
         assert.strictEqual(refused._tag, "TooManyRequests")

@@ -40,6 +40,14 @@ const measure = define({
 /** Never ends by itself. */
 const hang = define({ key: "hang", inputs: {}, outputs: {}, run: () => Effect.never })
 
+/** Takes anything and never ends by itself. */
+const hold = define({
+  key: "hold",
+  inputs: { input: Schema.optionalKey(Schema.Any), text: Schema.optionalKey(Schema.String) },
+  outputs: { output: Schema.Any },
+  run: () => Effect.never,
+})
+
 /** Always fails. */
 const broken = define({
   key: "broken",
@@ -49,7 +57,7 @@ const broken = define({
 })
 
 /** The node types of the tests. */
-export const types = NodeTypes.layer(echo, measure, hang, broken)
+export const types = NodeTypes.layer(echo, measure, hang, hold, broken)
 
 /** Engine and stores, with what judges webhooks and seals secrets. */
 export const servicesWith = (webhooks: ReturnType<typeof Engine.withoutWebhooks>) =>

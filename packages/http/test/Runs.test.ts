@@ -20,7 +20,10 @@ const detailFields = sorted(
   "id status workflowId triggerRunId createdAt startedAt finishedAt error context nodeRuns",
 )
 
-const nodeRunFields = sorted("nodeId nodeType status input output logs error startedAt finishedAt")
+const nodeRunFields = sorted(
+  "nodeId nodeType status input output logs error startedAt finishedAt attempt credits dueAt " +
+    "skipReason",
+)
 
 const post = Effect.fnUntraced(function* ({ key }: Tenant, path: string, json?: unknown) {
   const { send } = yield* Harness

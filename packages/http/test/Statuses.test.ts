@@ -63,6 +63,8 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
   "runs.estimate": ({ workflow }) => ["POST", "/runs/estimate", { json: { workflowId: workflow } }],
   "runs.batch": ({ run }) => ["POST", "/runs/batch", { json: { ids: [run] } }],
   "runs.get": ({ run }) => ["GET", `/runs/${run}`],
+  "runs.node": ({ run }) => ["GET", `/runs/${run}/nodes/say`],
+  "runs.definition": ({ run }) => ["GET", `/runs/${run}/definition`],
   "runs.value": ({ run, value }) => ["GET", `/runs/${run}/values/${value}`],
   "runs.events": ({ run }) => ["GET", `/runs/${run}/events`],
   "runs.cancel": ({ run }) => ["POST", `/runs/${run}/cancel`],

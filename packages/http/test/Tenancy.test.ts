@@ -91,6 +91,7 @@ const ask = Effect.fnUntraced(function* (slot: Slot, { ids, owner }: Settled, id
   const query = slot.place === "query" ? `?${slot.name}=${encodeURIComponent(id)}` : ""
   const address = path
     .replace("{id}", encodeURIComponent(named))
+    .replace("{nodeId}", "say")
     .replace("{valueId}", encodeURIComponent(value))
   return yield* send(method, address + query, { key: owner.key, json: bodyOf(slot, ids, id) })
 })

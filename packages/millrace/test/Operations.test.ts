@@ -22,6 +22,8 @@ const ofAccounts = {
   "runs.start": "runs.start",
   "runs.estimate": "runs.estimate",
   "runs.get": "runs.get",
+  "runs.node": "runs.node",
+  "runs.definition": "runs.definition",
   "runs.value": "runs.value",
   "runs.batch": "runs.batch",
   "runs.cancel": "runs.cancel",

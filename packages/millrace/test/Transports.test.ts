@@ -73,6 +73,9 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "workflows.evaluate": ({ workflows }) =>
     workflows.evaluate(workflowId, { runId, nodeId: "say", text: "{{ run.id }}" }),
   "runs.get": ({ runs }) => runs.get(runId),
+  "runs.get as a summary": ({ runs }) => runs.get(runId, { view: "summary" }),
+  "runs.node": ({ runs }) => runs.node(runId, "say"),
+  "runs.definition": ({ runs }) => runs.definition(runId),
   "runs.wait": ({ runs }) => runs.wait(runId, { timeout: "1 minute" }),
   "runs.list": ({ runs }) => runs.list({ status: "COMPLETED", workflowId }),
   "runs.batch": ({ runs }) => runs.batch([runId, "run_none", runId]),
@@ -88,6 +91,10 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
 const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
   "an unknown workflow": ({ workflows }) => workflows.get("wf_none"),
   "an unknown run": ({ runs }) => runs.get("run_none"),
+  "an unknown node of a run": ({ runs }) => runs.node(runId, "nobody"),
+  "a node without a name": ({ runs }) => runs.node(runId, ".."),
+  "the graph of an unknown run": ({ runs }) => runs.definition("run_none"),
+  "a view that there is not": ({ runs }) => runs.get(runId, any({ view: "whole" })),
   "an unknown run that is waited for": ({ runs }) => runs.wait("run_none"),
   "an unknown run that is followed": ({ runs }) => collect(runs.events("run_none")),
   "an unknown delivery": ({ deliveries }) => deliveries.redeliver("msg_none"),

@@ -44,6 +44,7 @@ export const makeAsk =
     checkFields("options", options, ["signal", ...known])
     if ("id" in rest) checkId(rest.id as string)
     if ("valueId" in rest) checkId(rest.valueId as string, "valueId")
+    if ("nodeId" in rest) checkId(rest.nodeId as string, "nodeId")
     signal?.throwIfAborted()
     const body = rest.body === undefined ? undefined : plainJson(rest.body, "body")
     return call({ ...rest, operation, body, signal })

@@ -72,6 +72,10 @@ const nodeRun = {
   error: null,
   startedAt: at,
   finishedAt: at,
+  attempt: 1,
+  credits: 0,
+  dueAt: null,
+  skipReason: null,
 }
 
 const runDetail = {
@@ -169,6 +173,25 @@ const ofRuns: Readonly<Record<string, Example>> = {
   },
   "runs.batch": { request: { ids: [runId] }, response: { runs: [runDetail] } },
   "runs.value": { response: ["a", "large", "value"] },
+  "runs.node": { response: nodeRun },
+  "runs.definition": {
+    response: {
+      workflowId,
+      workflowName: "Hello",
+      workflowRevision: 1,
+      viewport: null,
+      nodes: [say, answer],
+      edges: [edge],
+      settings: {},
+      ports: [
+        {
+          nodeId: "say",
+          inputPorts: [{ name: "value", required: true, multiple: false, schema: {} }],
+          outputPorts: [{ name: "output", schema: {} }],
+        },
+      ],
+    },
+  },
   "runs.get": { response: { ...runItem, ...runDetail } },
   "runs.events": {},
   "runs.cancel": {

@@ -54,7 +54,7 @@ const errorOf = async (response: Response): Promise<MillraceError> => {
 
 /** The request of a call. */
 const requestOf = (base: string, apiKey: string, call: TransportCall): Request => {
-  const { body, headers, id = "", operation, query, signal, valueId = "" } = call
+  const { body, headers, id = "", nodeId = "", operation, query, signal, valueId = "" } = call
   const [method = "", path = ""] = routes[operation].split(" ")
   const search = new URLSearchParams(textOf(query)).toString()
   const known = new Headers(textOf(headers))
@@ -64,6 +64,7 @@ const requestOf = (base: string, apiKey: string, call: TransportCall): Request =
   const init = { method, headers: known, body: text, signal: signal ?? null }
   const own = path
     .replace(":valueId", () => encodeURIComponent(valueId))
+    .replace(":nodeId", () => encodeURIComponent(nodeId))
     .replace(":id", () => encodeURIComponent(id))
   const address = base + own
   return new Request(search === "" ? address : `${address}?${search}`, init)

@@ -38,6 +38,15 @@ export type Run = Omit<typeof Wire.RunRead.Encoded, "nodeRuns"> & Handy
 /** A run of a batch. `omitted` if its data would have made the answer too large. */
 export type RunDetail = Omit<typeof Wire.RunDetail.Encoded, "nodeRuns"> & Handy
 
+/** The graph that a run executes, as it was when the run was started. */
+export type RunDefinition = typeof Wire.RunDefinition.Encoded
+
+/** How much of a run to read. */
+export interface ReadOptions extends CallOptions {
+  /** Leaves out inputs, outputs and logs, and gives their `sizes`. */
+  readonly view?: "summary"
+}
+
 /** What to start (specification 4.5). */
 export type StartRequest = Given<typeof Wire.StartRun.Encoded>
 
@@ -123,7 +132,11 @@ export interface Runs {
   start(request: StartRequest, options?: StartOptions): Promise<RunHandle>
   /** What a start would cost, node by node, or all reasons why it would be refused. */
   estimate(request: StartRequest, options?: CallOptions): Promise<RunEstimate>
-  get(id: string, options?: CallOptions): Promise<Run>
+  get(id: string, options?: ReadOptions): Promise<Run>
+  /** One node of a run, whole. Rejects with `NODE_NOT_FOUND`. */
+  node(id: string, nodeId: string, options?: CallOptions): Promise<NodeRun>
+  /** The graph of a run with the ports of its nodes, also after the workflow has changed. */
+  definition(id: string, options?: CallOptions): Promise<RunDefinition>
   /**
    * A large value, by the id under which a run or one of its nodes names it in `largeValues`.
    * Rejects with `VALUE_NOT_FOUND`.
@@ -270,8 +283,10 @@ export const makeRuns = (transport: Transport): Runs => {
   const ask = makeAsk(transport)
   const filter = ["workflowId", "status", "search"] as const
   const list = makeListing<RunItem, RunQuery>(ask, "runs.list", filter)
-  const get: Runs["get"] = async (id, options) =>
-    handy((await ask("runs.get", { id, options })).body as typeof Wire.RunRead.Encoded)
+  const get: Runs["get"] = async (id, options) => {
+    const parts = { id, query: { view: options?.view }, options, known: ["view"] }
+    return handy((await ask("runs.get", parts)).body as typeof Wire.RunRead.Encoded)
+  }
   const cancel: Runs["cancel"] = async (id, options) =>
     (await ask("runs.cancel", { id, options })).body as RunItem
   const { events, wait } = makeFollowing(transport, get)
@@ -296,6 +311,10 @@ export const makeRuns = (transport: Transport): Runs => {
     estimate: async (body, options) =>
       (await ask("runs.estimate", { body, options })).body as RunEstimate,
     get,
+    node: async (id, nodeId, options) =>
+      (await ask("runs.node", { id, nodeId, options })).body as NodeRun,
+    definition: async (id, options) =>
+      (await ask("runs.definition", { id, options })).body as RunDefinition,
     value: async (id, valueId, options) =>
       (await ask("runs.value", { id, valueId, options })).body as Json,
     batch: async (ids, options) => {

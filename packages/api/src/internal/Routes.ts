@@ -41,6 +41,8 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
   "runs.estimate": "POST /runs/estimate",
   "runs.batch": "POST /runs/batch",
   "runs.get": "GET /runs/:id",
+  "runs.node": "GET /runs/:id/nodes/:nodeId",
+  "runs.definition": "GET /runs/:id/definition",
   "runs.value": "GET /runs/:id/values/:valueId",
   "runs.events": "GET /runs/:id/events",
   "runs.cancel": "POST /runs/:id/cancel",

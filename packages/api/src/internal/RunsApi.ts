@@ -6,10 +6,12 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { described, titled } from "./Words.ts"
-import { pageOf, RunQuery } from "../PageQuery.ts"
+import { pageOf, RunQuery, ViewQuery } from "../PageQuery.ts"
 import { SequenceText, StreamedEvent } from "../RunEventWire.ts"
 import {
+  NodeRun,
   RunBatch,
+  RunDefinition,
   RunDetails,
   RunEstimate,
   RunItem,
@@ -17,7 +19,7 @@ import {
   StartedRun,
   StartRun,
 } from "../RunWire.ts"
-import { IdParams, IdempotencyKeyText, ValueParams } from "../Text.ts"
+import { IdParams, IdempotencyKeyText, NodeParams, ValueParams } from "../Text.ts"
 import { BadRequest, bodyErrors, Conflict, NotFound, PaymentRequired } from "../WireError.ts"
 
 const list = described(
@@ -70,8 +72,37 @@ const batch = described(
 const get = described(
   "Read a run",
   "Everything that is known of the run and of each of its nodes. Where the answer would go " +
-    "beyond 8 MiB, large values are only named: see `largeValues`.",
-  HttpApiEndpoint.get("get", "/:id", { params: IdParams, success: RunRead, error: NotFound }),
+    "beyond 8 MiB, large values are only named: see `largeValues`. With `view=summary`, the run " +
+    "comes without its context and without inputs, outputs and logs, whose `sizes` are given: " +
+    "read a node by itself to get them.",
+  HttpApiEndpoint.get("get", "/:id", {
+    params: IdParams,
+    query: ViewQuery,
+    success: RunRead,
+    error: NotFound,
+  }),
+)
+
+const node = described(
+  "Read a node of a run",
+  "Everything that is known of one node. While it is RUNNING or WAITING, its input is what " +
+    "edges, overrides and literals imply, without the ports whose literals have expressions.",
+  HttpApiEndpoint.get("node", "/:id/nodes/:nodeId", {
+    params: NodeParams,
+    success: NodeRun,
+    error: NotFound,
+  }),
+)
+
+const definition = described(
+  "Read the graph of a run",
+  "The workflow as it was when the run was started, with the changes that its start made, and " +
+    "the ports of each node. The workflow itself may have changed since, or be gone.",
+  HttpApiEndpoint.get("definition", "/:id/definition", {
+    params: IdParams,
+    success: RunDefinition,
+    error: NotFound,
+  }),
 )
 
 const events = described(
@@ -112,6 +143,6 @@ const cancel = described(
 
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")
-  .add(list, start, estimate, batch, get, value, events, cancel)
+  .add(list, start, estimate, batch, get, node, definition, value, events, cancel)
   .prefix("/runs")
   .annotateMerge(titled("Runs", "Executions of workflows.")) {}

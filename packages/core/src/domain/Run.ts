@@ -11,7 +11,7 @@ import { Json, JsonObject } from "./Json.ts"
 import { PlacedValues } from "./LargeValue.ts"
 import { Loss } from "./Loss.ts"
 import { Prices } from "./Prices.ts"
-import { Timestamp } from "./Timestamp.ts"
+import { never, Timestamp } from "./Timestamp.ts"
 import { Webhook } from "./Webhook.ts"
 import { Edge, Node, WorkflowSettings } from "./Workflow.ts"
 
@@ -314,3 +314,16 @@ export const nodeRunsOf = (record: RunRecord): ReadonlyArray<NodeRun> => {
     return row !== undefined && isNodeTerminal(row.status) ? row : unfinished(record, ordinal, row)
   })
 }
+
+/** When a WAITING node goes on; `null` for any other, and if only a message ends its wait. */
+export const dueAtOf = (
+  { waiting }: Pick<Run, "waiting">,
+  { ordinal, status }: Pick<NodeRun, "ordinal" | "status">,
+): Timestamp | null => {
+  const due = waiting.find((each) => each.ordinal === ordinal)?.due
+  return status !== "WAITING" || due === undefined || due === never ? null : due
+}
+
+/** Why a node was skipped, in one clause; `null` for any other node, and without its log. */
+export const skipReasonOf = ({ logs, status }: Pick<NodeRun, "logs" | "status">): string | null =>
+  status === "SKIPPED" ? (logs?.at(-1)?.message.replace(/^Skipped: /, "") ?? null) : null

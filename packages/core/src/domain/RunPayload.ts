@@ -5,6 +5,7 @@
  * Guarantees: pure; a store that keeps JSON as text counts the same bytes. Leaves out: errors and
  * names, which are small, and the definition, which no answer contains.
  */
+import type { PlacedValues } from "./LargeValue.ts"
 import type { NodeRun, Run, RunRecord } from "./Run.ts"
 
 const encoder = new TextEncoder()
@@ -19,6 +20,28 @@ export const runBytesOf = ({ output, values }: Pick<Run, "output" | "values">): 
 /** Bytes of JSON text of the payloads of a node run. */
 export const nodeBytesOf = ({ input, logs, output }: NodeRun): number =>
   bytesOf(input) + bytesOf(output) + bytesOf(logs)
+
+/** What the stored values at or below a place weigh more than the `null` that stands for each. */
+const bytesBeside = (largeValues: PlacedValues, place: string): number =>
+  (largeValues ?? []).reduce(
+    (sum, { at, bytes }) =>
+      at === place || at.startsWith(`${place}/`) ? sum + bytes - "null".length : sum,
+    0,
+  )
+
+/** Bytes of JSON text of a node run's payloads with their large values; 0 for `null`. */
+export const nodeSizesOf = ({ input, largeValues, logs, output }: NodeRun) => ({
+  input: bytesOf(input) + bytesBeside(largeValues, "/input"),
+  output: bytesOf(output) + bytesBeside(largeValues, "/output"),
+  logs: bytesOf(logs),
+})
+
+/** The same of the values and the output of a run. */
+export const runSizesOf = ({ largeValues, output, values }: Run) => {
+  const isLarge = largeValues?.some(({ at }) => at === "/output") === true
+  const own = isLarge ? "null".length : bytesOf(output)
+  return { values: bytesOf(values), output: own + bytesBeside(largeValues, "/output") }
+}
 
 /** Bytes of JSON text of a record's payloads. */
 export const payloadBytesOf = ({ nodeRuns, run }: RunRecord): number =>

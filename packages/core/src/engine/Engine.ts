@@ -25,6 +25,7 @@ import { Quarantine } from "./Quarantine.ts"
 import { Runner } from "./Runner.ts"
 import type { RunNotifier } from "./RunNotifier.ts"
 import { Runs } from "./Runs.ts"
+import { RunViews } from "./RunViews.ts"
 import { Secrets } from "./Secrets.ts"
 import { StoreClock } from "./StoreClock.ts"
 import { LargeValues } from "./LargeValues.ts"
@@ -35,6 +36,7 @@ import { Workflows } from "./Workflows.ts"
 export type Engine =
   | Workflows
   | Runs
+  | RunViews
   | Keys
   | Accounting
   | Webhooks
@@ -76,6 +78,7 @@ export const layer: Layer.Layer<
 > = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
+  RunViews.layer,
   Keys.layer,
   Accounting.layer,
   Webhooks.layer,

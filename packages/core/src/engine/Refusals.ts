@@ -25,6 +25,16 @@ export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound"
   }
 }
 
+/** The run has no such node. */
+export class NodeNotFound extends Schema.TaggedError<NodeNotFound>()("NodeNotFound", {
+  runId: Schema.String,
+  nodeId: Schema.String,
+}) {
+  override get message(): string {
+    return `Run ${plain(this.runId)} has no node ${plain(this.nodeId)}`
+  }
+}
+
 /** The run has no such value, or it is gone. */
 export class ValueNotFound extends Schema.TaggedError<ValueNotFound>()("ValueNotFound", {
   runId: Schema.String,

@@ -1,5 +1,6 @@
 import type { NodeRun, RunRecord } from "@millrace/core/domain/Run"
-import { nodeRunsOf } from "@millrace/core/domain/Run"
+import { dueAtOf, nodeRunsOf, skipReasonOf } from "@millrace/core/domain/Run"
+import { never } from "@millrace/core/domain/Timestamp"
 import { describe, expect, it } from "vitest"
 
 /** A run of one node, of which only what matters here is known. */
@@ -41,5 +42,38 @@ describe("Run.nodeRunsOf", () => {
     const rows = [{ status: "WAITING", attempt: 1, startedAt: 10 }] as const
     const shown = { attempt: 1, startedAt: 10, status: "WAITING" }
     expect(only(record({ waiting }, rows))).toEqual(shown)
+  })
+})
+
+describe("Run.dueAtOf", () => {
+  const due = (status: NodeRun["status"], at: number) => {
+    const waiting = [{ ordinal: 0, attempt: 2, startedAt: 10, due: at }]
+    return dueAtOf(record({ waiting }).run, { ordinal: 0, status })
+  }
+
+  it("is known of a waiting node, and of no other", () => {
+    expect(due("WAITING", 500)).toBe(500)
+    expect(due("CANCELED", 500)).toBeNull()
+    expect(dueAtOf({ waiting: [] }, { ordinal: 0, status: "WAITING" })).toBeNull()
+  })
+
+  it("is not known of a node that waits for a message alone", () => {
+    expect(due("WAITING", never)).toBeNull()
+  })
+})
+
+describe("Run.skipReasonOf", () => {
+  const line = (message: string) => [{ at: 1, level: "info", message, attempt: 0 }] as const
+
+  it("is what the log of a skipped node says, without its first word", () => {
+    const logs = line('Skipped: "a" is disabled')
+    expect(skipReasonOf({ status: "SKIPPED", logs })).toBe('"a" is disabled')
+    const passed = line("Disabled: the input is passed through")
+    expect(skipReasonOf({ status: "SKIPPED", logs: passed })).toBe(passed[0].message)
+  })
+
+  it("is not known of other nodes, and not without a log", () => {
+    expect(skipReasonOf({ status: "COMPLETED", logs: line("Skipped: x") })).toBeNull()
+    expect(skipReasonOf({ status: "SKIPPED", logs: null })).toBeNull()
   })
 })

@@ -1,15 +1,15 @@
 /**
  * The operations on runs. Reads go to the store, everything else to the engine.
  */
-import type { RunDetail, RunItem, RunRead } from "@millrace/api/RunWire"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { CurrentLimits, problemsListed } from "@millrace/core/domain/Limits"
-import type { Run, RunRecord } from "@millrace/core/domain/Run"
-import { isTerminal, nodeRunsOf } from "@millrace/core/domain/Run"
+import type { RunRecord } from "@millrace/core/domain/Run"
+import { isTerminal } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
 import { LargeValues } from "@millrace/core/engine/LargeValues"
 import { Runs } from "@millrace/core/engine/Runs"
+import { RunViews } from "@millrace/core/engine/RunViews"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
 import { Digest } from "effect/crypto"
@@ -19,34 +19,8 @@ import { InvalidRequest } from "../Errors.ts"
 import type { Input, OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 import * as RunFollowers from "./RunFollowers.ts"
+import { definitionOf, itemOf, nodeOf, readOf, summaryOf } from "./RunForms.ts"
 import type { Source } from "./RunStream.ts"
-
-const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
-  singleNodeId === null ? run : { ...run, singleNodeId }
-
-/** The field of large values; absent without any. */
-const largeOf = ({ largeValues }: Pick<Run, "largeValues">) =>
-  largeValues === null ? {} : { largeValues }
-
-const contextOf = ({ largeValues, output, values, viewport, workflowRevision }: Run) => ({
-  values,
-  output,
-  ...largeOf({ largeValues }),
-  viewport,
-  workflowRevision,
-})
-
-/** A run as both reads answer it. Each form leaves out the fields that it does not have. */
-const readOf = (record: RunRecord): RunRead & RunDetail => ({
-  ...itemOf(record.run),
-  triggerRunId: record.run.executionId,
-  context: record.omitted === true ? null : contextOf(record.run),
-  nodeRuns: nodeRunsOf(record).map(({ largeValues, ...row }) => ({
-    ...row,
-    ...largeOf({ largeValues }),
-  })),
-  ...(record.omitted === true ? { omitted: true } : {}),
-})
 
 /** The records in the order in which their ids were first asked for. */
 const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) => {
@@ -57,10 +31,15 @@ const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) 
 const makeReads = Effect.gen(function* () {
   const store = yield* RunStore
   const values = yield* LargeValues
+  const views = yield* RunViews
   const paginate = yield* makePaginate
   /** Records with the large values that fit into one answer. */
   const withValues = Effect.fnUntraced(function* (records: ReadonlyArray<RunRecord>) {
     return yield* values.withValues(records, (yield* CurrentLimits).batchBytes)
+  })
+  const find = Effect.fnUntraced(function* (account: AccountId, id: string) {
+    const found = yield* store.find(account, RunId.make(id))
+    return Option.isSome(found) ? found.value : yield* new RunNotFound({ runId: id })
   })
   return {
     list: Effect.fnUntraced(function* ({ account, query }) {
@@ -78,12 +57,20 @@ const makeReads = Effect.gen(function* () {
       const found = yield* store.findMany(account, ids, batchBytes)
       return { value: { runs: (yield* withValues(inOrder(ids, found))).map(readOf) } }
     }),
-    get: Effect.fnUntraced(function* ({ account, params }) {
-      const id = RunId.make(params.id)
-      const found = yield* store.find(account, id)
-      if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
-      const [record] = yield* withValues([found.value])
+    get: Effect.fnUntraced(function* ({ account, params, query }) {
+      const found = yield* find(account, params.id)
+      if (query.view === "summary") return { value: summaryOf(found) }
+      const [record] = yield* withValues([found])
       return { value: readOf(record!) }
+    }),
+    node: Effect.fnUntraced(function* ({ account, params: { id, nodeId } }) {
+      const { batchBytes } = yield* CurrentLimits
+      const { nodeRun, run } = yield* views.node(account, RunId.make(id), nodeId, batchBytes)
+      return { value: nodeOf(run, nodeRun) }
+    }),
+    definition: Effect.fnUntraced(function* ({ account, params }) {
+      const record = yield* find(account, params.id)
+      return { value: definitionOf(record, views.ports(record)) }
     }),
     value: Effect.fnUntraced(function* ({ account, params: { id, valueId } }) {
       const { bytes, value } = yield* values.open(account, RunId.make(id), valueId)

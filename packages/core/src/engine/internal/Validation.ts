@@ -54,7 +54,8 @@ const errorPort = {
   },
 }
 
-const withError = ({ inputs, outputs }: Ports, { role }: NodeType): Ports =>
+/** The ports of a node of this type, with `error`, from which every node may be left. */
+export const withError = ({ inputs, outputs }: Ports, { role }: NodeType): Ports =>
   role === "note" || outputs.has(errorOutput)
     ? { inputs, outputs }
     : { inputs, outputs: new Map([...outputs, [errorOutput, errorPort]]) }

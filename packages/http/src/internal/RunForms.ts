@@ -1,0 +1,83 @@
+/**
+ * Runs as the interface answers them: items, details, summaries, single nodes and definitions.
+ *
+ * Guarantees: pure. A summary holds nothing that a node was given, put out or logged.
+ */
+import type {
+  NodeRun as WireNodeRun,
+  RunDefinition,
+  RunDetail,
+  RunItem,
+  RunRead,
+} from "@millrace/api/RunWire"
+import type { NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
+import { dueAtOf, nodeRunsOf, skipReasonOf } from "@millrace/core/domain/Run"
+import { nodeSizesOf, runSizesOf } from "@millrace/core/domain/RunPayload"
+import type { NodePorts } from "@millrace/core/engine/RunViews"
+
+/** A run in a listing. */
+export const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
+  singleNodeId === null ? run : { ...run, singleNodeId }
+
+/** The field of large values; absent without any. */
+const largeOf = ({ largeValues }: Pick<Run, "largeValues">) =>
+  largeValues === null ? {} : { largeValues }
+
+const contextOf = ({ largeValues, output, values, viewport, workflowRevision }: Run) => ({
+  values,
+  output,
+  ...largeOf({ largeValues }),
+  viewport,
+  workflowRevision,
+})
+
+/** A node of a run. */
+export const nodeOf = (run: Run, nodeRun: NodeRun): WireNodeRun => {
+  const { largeValues, ...row } = nodeRun
+  const facts = { dueAt: dueAtOf(run, nodeRun), skipReason: skipReasonOf(nodeRun) }
+  return { ...row, ...facts, ...largeOf({ largeValues }) }
+}
+
+/** A node of a run without its payloads. */
+export const nodeSummaryOf = (run: Run, nodeRun: NodeRun): WireNodeRun => ({
+  ...nodeOf(run, { ...nodeRun, largeValues: null }),
+  input: null,
+  output: null,
+  logs: null,
+  sizes: nodeSizesOf(nodeRun),
+})
+
+/** A run as both reads answer it. Each form leaves out the fields that it does not have. */
+export const readOf = (record: RunRecord): RunRead & RunDetail => ({
+  ...itemOf(record.run),
+  triggerRunId: record.run.executionId,
+  context: record.omitted === true ? null : contextOf(record.run),
+  nodeRuns: nodeRunsOf(record).map((row) => nodeOf(record.run, row)),
+  ...(record.omitted === true ? { omitted: true } : {}),
+})
+
+/** A run without its payloads. */
+export const summaryOf = (record: RunRecord): RunRead => ({
+  ...itemOf(record.run),
+  triggerRunId: record.run.executionId,
+  context: null,
+  nodeRuns: nodeRunsOf(record).map((row) => nodeSummaryOf(record.run, row)),
+  sizes: runSizesOf(record.run),
+})
+
+/** The graph of a run. */
+export const definitionOf = (
+  { definition, run }: RunRecord,
+  ports: ReadonlyArray<NodePorts>,
+): RunDefinition => {
+  const { edges, nodes, settings } = definition
+  const { prices: _, ...own } = settings
+  const { viewport, workflowId, workflowName, workflowRevision } = run
+  const known = ports.map(({ nodeId, ports: { inputs, outputs } }) => ({
+    nodeId,
+    inputPorts: [...inputs.values()],
+    outputPorts: [...outputs.values()],
+  }))
+  const workflow = { workflowId, workflowName, workflowRevision, viewport }
+  return { ...workflow, nodes, edges, settings: own, ports: known }
+}
