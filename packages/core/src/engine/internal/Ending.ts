@@ -4,7 +4,7 @@
  * Guarantees: a canceled run writes nothing more, wherever it was executing.
  */
 import type { Clock } from "effect"
-import { Effect, Option, Result } from "effect"
+import { Effect, Option, Queue, Result } from "effect"
 import type { AccountId, RunId } from "../../domain/Id.ts"
 import { isTerminal } from "../../domain/Run.ts"
 import type { RunStore } from "../../ports/RunStore.ts"
@@ -22,8 +22,14 @@ interface Parts {
   readonly runs: RunStore["Service"]
 }
 
-/** How often `wait` reads a run that executes in another process. */
-const lookAgain = "100 millis"
+/**
+ * How long `wait` leaves a run alone that executes in another process, or nowhere yet: a tenth of
+ * the time that it has waited, within these bounds.
+ */
+const [shortestPauseMillis, longestPauseMillis] = [100, 1_000]
+
+/** And so long for every wait of this process, so that they leave the store to the runs. */
+const pausePerWaitMillis = 2
 
 /** Cancels an open run at once. */
 export const cancel = ({ clock, notifier, runner, runs }: Parts) =>
@@ -50,15 +56,39 @@ export const cancel = ({ clock, notifier, runner, runs }: Parts) =>
   }, Effect.uninterruptible)
 
 /** Waits until a run has ended, and returns it. */
-export const wait = ({ runner, runs }: Pick<Parts, "runner" | "runs">) =>
-  Effect.fnUntraced(function* (account: AccountId, id: RunId) {
+export const wait = (parts: Parts) => {
+  const elsewhere = awaitElsewhere(parts)
+  return (account: AccountId, id: RunId) =>
+    Effect.flatMap(endedHere(parts, account, id), (record) =>
+      record === undefined ? elsewhere(account, id) : Effect.succeed(record),
+    )
+}
+
+/** The end of a run that this process executes, or remembers. */
+const endedHere = ({ runner }: Parts, account: AccountId, id: RunId) =>
+  Effect.suspend(() => Option.getOrElse(runner.ended(account, id), () => Effect.undefined))
+
+/** Reads a run until it has ended: now and then, and after every commit of this process. */
+const awaitElsewhere = (parts: Parts) => {
+  const { clock, notifier, runs } = parts
+  let waits = 0
+  return Effect.fnUntraced(function* (account: AccountId, id: RunId) {
+    const begun = clock.currentTimeMillisUnsafe()
+    yield* Effect.acquireRelease(
+      Effect.sync(() => (waits += 1)),
+      () => Effect.sync(() => (waits -= 1)),
+    )
+    const commits = yield* Queue.sliding<void>(1)
+    yield* notifier.listen(id, () => void Queue.offerUnsafe(commits, undefined))
     while (true) {
-      const here = runner.ended(account, id)
-      const ended = Option.isSome(here) ? yield* here.value : undefined
-      if (ended !== undefined) return ended
       const found = yield* runs.find(account, id)
       if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
       if (isTerminal(found.value.run.status)) return found.value
-      yield* Effect.sleep(lookAgain)
+      const tenth = Math.min((clock.currentTimeMillisUnsafe() - begun) / 10, longestPauseMillis)
+      const duration = Math.max(tenth, shortestPauseMillis, waits * pausePerWaitMillis)
+      yield* Effect.timeoutOrElse(Queue.take(commits), { duration, orElse: () => Effect.void })
+      const ended = yield* endedHere(parts, account, id)
+      if (ended !== undefined) return ended
     }
-  })
+  }, Effect.scoped)
+}
