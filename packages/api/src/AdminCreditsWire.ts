@@ -10,7 +10,7 @@ import { Entry as StoredEntry } from "@millrace/core/domain/Ledger"
 import { entriesPerStatement, grantPriority } from "@millrace/core/domain/Limits"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Schema } from "effect"
-import { object, optional } from "./internal/Words.ts"
+import { body, object, optional } from "./internal/Words.ts"
 import { integerText } from "./PageQuery.ts"
 import { isStorable } from "./Text.ts"
 import { Balance } from "./UsageApi.ts"
@@ -37,7 +37,7 @@ const isSomething = Schema.makeFilter((micro: number) => micro !== 0, {
 })
 
 /** Body of a grant. */
-export const CreateGrant = object("CreateGrant", {
+export const CreateGrant = body("CreateGrant", {
   ...operation,
   amount: Amount.check(isSomething),
   priority: optional(
@@ -53,13 +53,13 @@ export const CreateGrant = object("CreateGrant", {
 })
 
 /** Body of a correction. */
-export const CreateAdjustment = object("CreateAdjustment", {
+export const CreateAdjustment = body("CreateAdjustment", {
   ...operation,
   amount: SignedAmount.check(isSomething),
 })
 
 /** Body of turning metering on or off. */
-export const SetMetering = object("SetMetering", { ...operation, metered: Schema.Boolean })
+export const SetMetering = body("SetMetering", { ...operation, metered: Schema.Boolean })
 
 /** A grant. */
 export const Grant = StoredGrant.annotate({ identifier: "Grant" })

@@ -35,7 +35,7 @@ export const SetSecret = Schema.Struct({
       `1 to ${hostsPerSecret} hosts to which the value may be sent: api.example.com, ` +
       "*.example.com for every name below it, api.example.com:8443 for one port.",
   }),
-}).annotate({ identifier: "SetSecret" })
+}).annotate({ identifier: "SetSecret", closed: true })
 
 /** Path parameters of a secret of an account. */
 export const SecretParams = Schema.Struct({ id: Identifier, name: SecretName })

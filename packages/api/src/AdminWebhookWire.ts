@@ -7,7 +7,7 @@ import { secretOverlapSeconds } from "@millrace/core/domain/Limits"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { WebhookConfig } from "@millrace/core/domain/Webhook"
 import { Schema, Struct } from "effect"
-import { itemsOf, object, optional } from "./internal/Words.ts"
+import { body, itemsOf, object, optional } from "./internal/Words.ts"
 import { DeliveryDetail } from "./DeliveryWire.ts"
 import { Identifier } from "./Text.ts"
 
@@ -23,7 +23,7 @@ export const AdminDeliveryDetail = object("AdminDeliveryDetail", {
 export type AdminDeliveryDetail = typeof AdminDeliveryDetail.Type
 
 /** Body of sending all failed deliveries again. */
-export const RedeliverFailed = object("RedeliverFailed", {
+export const RedeliverFailed = body("RedeliverFailed", {
   since: Timestamp,
   accountId: optional(Identifier, "Only deliveries of this account; all by default."),
 })
@@ -46,7 +46,7 @@ export type SigningSecret = typeof SigningSecret.Type
 export const SigningSecrets = itemsOf("SigningSecrets", SigningSecret)
 
 /** Body of a rotation. */
-export const RotateSecret = object("RotateSecret", {
+export const RotateSecret = body("RotateSecret", {
   overlapSeconds: optional(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: secretOverlapSeconds })),
     "For how many seconds the old secrets go on signing; 86400 by default.",
@@ -54,4 +54,4 @@ export const RotateSecret = object("RotateSecret", {
 })
 
 /** Body of a test event. */
-export const TestEvent = object("TestEvent", Struct.pick(WebhookConfig.fields, ["url", "headers"]))
+export const TestEvent = body("TestEvent", Struct.pick(WebhookConfig.fields, ["url", "headers"]))

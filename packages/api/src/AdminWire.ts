@@ -7,7 +7,7 @@ import { ApiKey } from "@millrace/core/domain/ApiKey"
 import { PerDay, PerMinute } from "@millrace/core/domain/Quota"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Schema } from "effect"
-import { itemsOf, object, optional } from "./internal/Words.ts"
+import { body, itemsOf, object, optional } from "./internal/Words.ts"
 import { Identifier, isStorable } from "./Text.ts"
 
 /** An account. */
@@ -18,12 +18,12 @@ export type Account = typeof Account.Type
 export const Accounts = itemsOf("Accounts", Account)
 
 /** Body of making an account. */
-export const CreateAccount = object("CreateAccount", {
+export const CreateAccount = body("CreateAccount", {
   name: StoredAccount.fields.name.check(isStorable, Schema.isTrimmed()),
 })
 
 /** Body of a change of an account: the fields to set. */
-export const UpdateAccount = object("UpdateAccount", {
+export const UpdateAccount = body("UpdateAccount", {
   runsAtOnce: StoredAccount.fields.runsAtOnce.annotate({
     description:
       "How many runs of the account may execute at the same time on all servers together, 1 to " +
@@ -52,14 +52,14 @@ const perMinute = PerMinute.annotate({ description: "Requests a minute." })
 const perDay = PerDay.annotate({ description: "Requests a day." })
 
 /** Body of a change of a key: the fields to set. */
-export const UpdateKey = object("UpdateKey", {
+export const UpdateKey = body("UpdateKey", {
   label: Schema.optionalKey(label),
   perMinute: Schema.optionalKey(perMinute),
   perDay: Schema.optionalKey(perDay),
 })
 
 /** Body of making a key. */
-export const CreateKey = object("CreateKey", {
+export const CreateKey = body("CreateKey", {
   ...UpdateKey.fields,
   label,
   expiresAt: optional(Timestamp, "When the key expires; never by default."),

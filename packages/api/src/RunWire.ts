@@ -19,7 +19,7 @@ import { WebhookConfig } from "@millrace/core/domain/Webhook"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { DrawnNode, Edge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
-import { object, optional } from "./internal/Words.ts"
+import { body, object, optional } from "./internal/Words.ts"
 import { InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { Identifier, isStorable } from "./Text.ts"
 
@@ -200,7 +200,7 @@ export type RunEstimate = typeof RunEstimate.Type
 export const StartedRun = object("StartedRun", { runId: run.id })
 
 /** Body of a batch read (specification 4.7). */
-export const RunBatch = object("RunBatch", {
+export const RunBatch = body("RunBatch", {
   ids: Schema.Array(Schema.String.check(isStorable)).check(
     Schema.isMaxLength(runsPerBatch, { expected: `at most ${runsPerBatch} ids` }),
   ),

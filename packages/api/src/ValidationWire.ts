@@ -8,7 +8,7 @@ import { Json } from "@millrace/core/domain/Json"
 import { problemsListed } from "@millrace/core/domain/Limits"
 import { DrawnEdge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
-import { object, optional } from "./internal/Words.ts"
+import { body, object, optional } from "./internal/Words.ts"
 import { InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { Problem, StartRun } from "./RunWire.ts"
 import { Identifier } from "./Text.ts"
@@ -60,7 +60,7 @@ export const Validation = object("Validation", {
 })
 
 /** Body of computing an expression. */
-export const EvaluateText = object("EvaluateText", {
+export const EvaluateText = body("EvaluateText", {
   runId: Identifier.annotate({ description: "A run of the workflow, whose values are used." }),
   nodeId: Schema.String.annotate({ description: "The node at which the text would stand." }),
   port: optional(Schema.String, "The input at which it would stand; `input` cannot use itself."),

@@ -16,7 +16,7 @@ import {
   WorkflowSettings,
 } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
-import { object, optional } from "./internal/Words.ts"
+import { body, object, optional } from "./internal/Words.ts"
 import { isStorable } from "./Text.ts"
 
 /** A workflow (specification 2.1). */
@@ -58,7 +58,7 @@ export const CreateWorkflow = object("CreateWorkflow", {
 export type CreateWorkflow = typeof CreateWorkflow.Type
 
 /** Body of adding a node (specification 4.4). */
-export const AddNode = object("AddNode", {
+export const AddNode = body("AddNode", {
   nodeType: Schema.String.check(Schema.isMinLength(1)).annotate({
     description: "Key of a node type.",
   }),

@@ -12,6 +12,8 @@ import { OpenApi } from "effect/http-api"
 import { TestClock } from "effect/testing"
 import type { Parts } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
+import type { Document } from "./Operations.ts"
+import { bodyExampleOf, operationsOf } from "./Operations.ts"
 
 const token = "an operator token that nobody guesses"
 
@@ -308,6 +310,26 @@ layer(Mounted)("with a token", (it) => {
         assert.notInclude(JSON.stringify(body), "X-RateLimit")
         const keyed = yield* send("GET", "/api/openapi.json")
         assert.notInclude(keyed.text, "/api/admin")
+      }),
+    )
+  })
+
+  describe("an unknown field of a body", () => {
+    it.effect("is refused by every operation, and nothing is done", () =>
+      Effect.gen(function* () {
+        const { send } = yield* Harness
+        const document: Document = (yield* send("GET", "/api/admin/openapi.json")).body
+        const withBody = operationsOf(document).filter(({ requestBody }) => requestBody)
+        assert.lengthOf(withBody, 11)
+        const before = (yield* admin("GET", "/accounts")).body
+        for (const operation of withBody) {
+          const path = operation.path.replaceAll(/\{\w+\}/g, "one")
+          const json = { ...bodyExampleOf(operation), amonut: 1 }
+          const { body, status } = yield* send(operation.method, path, { key: token, json })
+          assert.strictEqual(status, 400, path)
+          assert.include(body.error, 'unknown field "amonut"; ', path)
+        }
+        assert.deepStrictEqual((yield* admin("GET", "/accounts")).body, before)
       }),
     )
   })

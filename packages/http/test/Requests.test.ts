@@ -60,6 +60,25 @@ layer(Harness.layer)("what a request says that we do not know", (it) => {
       }),
     )
 
+    it.effect("are refused when nodes are added, runs are read and texts are evaluated", () =>
+      Effect.gen(function* () {
+        const { refusal, workflowId } = yield* begin
+        const workflow = `/workflows/${workflowId}`
+        const added = { nodeType: "echo", colum: 2 }
+        assert.strictEqual(
+          yield* refusal("POST", `${workflow}/nodes`, added),
+          'unknown field "colum"; did you mean "column"?',
+        )
+        const batch = { ids: [], limit: 5 }
+        assert.match(yield* refusal("POST", "/runs/batch", batch), /^unknown field "limit"; /)
+        const text = { runId: "run_1", nodeId: "say", text: "{{ 1 }}", node: "say" }
+        assert.match(
+          yield* refusal("POST", `${workflow}/evaluate`, text),
+          /^unknown field "node"; /,
+        )
+      }),
+    )
+
     it.effect("stay where they are editors' own: beside nodes, edges and their fields", () =>
       Effect.gen(function* () {
         const { ask, workflowId } = yield* begin

@@ -29,6 +29,10 @@ export const optional = <S extends Schema.Top>(schema: S, description: string) =
 export const object = <F extends Schema.Struct.Fields>(identifier: string, fields: F) =>
   Schema.Struct(fields).annotate({ identifier })
 
+/** The body of a request, with its name in the document. Other fields than these are refused. */
+export const body = <F extends Schema.Struct.Fields>(identifier: string, fields: F) =>
+  Schema.Struct(fields).annotate({ identifier, closed: true })
+
 /** A list of everything, with its name in the document. */
 export const itemsOf = <S extends Schema.Top>(identifier: string, item: S) =>
   object(identifier, { items: Schema.Array(item) })
