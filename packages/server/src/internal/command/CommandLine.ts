@@ -26,7 +26,7 @@ import { version } from "../Version.ts"
 import { webhooks } from "./WebhooksCommand.ts"
 
 /** The whole command, with its subcommands. */
-const millrace = Command.make("millrace").pipe(
+export const command = Command.make("millrace").pipe(
   Command.withDescription("An engine for workflows that people draw"),
   Command.withSubcommands([
     dev,
@@ -70,7 +70,7 @@ const refuseUsage = (error: CliError.ShowHelp) =>
   error.errors.length === 0 ? Effect.void : Effect.fail(CommandFailed.usage(""))
 
 /** Runs the command with the arguments of this process. A failure is printed as one line. */
-export const run = Command.run(millrace, { version }).pipe(
+export const run = Command.run(command, { version }).pipe(
   Effect.catchTag("ShowHelp", refuseUsage),
   Effect.tapErrorTag("CommandFailed", ({ message }) =>
     message === "" ? Effect.void : Console.error(message),
