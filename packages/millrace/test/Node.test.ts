@@ -1,6 +1,7 @@
 /**
  * What an author of a node type can rely on.
  */
+import { Effect } from "effect"
 import type { NodeContext, NodeType } from "millrace"
 import { createEngine, defineNode, NodeError } from "millrace"
 import { describe, expect, it } from "vitest"
@@ -195,6 +196,19 @@ describe("A handler that goes wrong", () => {
     expect(node.logs).toMatchObject([
       { level: "error", message: "quota used up", data: { code: "QUOTA" } },
     ])
+  })
+
+  it("fails its node when it returns an Effect, and says what to return", async () => {
+    const lazy = defineNode({
+      type: "lazy",
+      inputs: {},
+      outputs: { known: z.number() },
+      run: () => Effect.succeed({ known: 1 }) as never,
+    })
+    const { node } = await runOne(lazy)
+    expect(node.error).toBe(
+      "the handler returned an Effect, which nothing runs; return Effect.runPromise(...) of it",
+    )
   })
 
   it("fails its node when it returns a port that is not declared", async () => {

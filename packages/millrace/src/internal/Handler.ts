@@ -116,8 +116,12 @@ const through = (
   return andThen<unknown, JsonObject>(all, () => valuesOf(ports, results, side))
 }
 
+const returnedEffect =
+  "the handler returned an Effect, which nothing runs; return Effect.runPromise(...) of it"
+
 /** The validated outputs. Returns anything but declared ports as it is: the engine refuses that. */
 const written = (ports: PortMap, returned: unknown): Awaitable<JsonObject> => {
+  if (Effect.isEffect(returned)) throw new NodeError(returnedEffect, { retryable: false })
   const values = returned ?? {}
   if (!isJsonObject(values)) return values as JsonObject
   const undeclared = Object.entries(values).filter(([name]) => !ports.has(name))
