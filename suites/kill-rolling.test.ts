@@ -15,6 +15,7 @@ import { createKey } from "../packages/server/test/kill/Arena.ts"
 import { Balancer } from "../packages/server/test/kill/Balancer.ts"
 import { countOpen } from "../packages/server/test/kill/Evidence.ts"
 import { Fleet } from "../packages/server/test/kill/Fleet.ts"
+import { lateMillis } from "../packages/server/test/kill/Late.ts"
 import { query } from "../packages/server/test/kill/Sql.ts"
 import { ApiClient } from "../packages/server/test/ApiClient.ts"
 import { freePort, PostgresServer } from "../packages/postgres/test/PostgresServer.ts"
@@ -23,8 +24,7 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 })
 
 const restarts = Number(process.env["ROLLING_RESTARTS"] ?? 6)
 
-/** Less than what a connection that is not closed in time would cost: it is cut after 5 s. */
-const stopMillis = Number(process.env["ROLLING_STOP_MILLIS"] ?? 5_000)
+const stopMillis = Number(process.env["ROLLING_STOP_MILLIS"] ?? lateMillis)
 
 const perSecond = Number(process.env["ROLLING_PER_SECOND"] ?? 50)
 
