@@ -17,7 +17,7 @@ const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 const deadlineMillis = 100_000
 
 /** What an engine says of a machine that gives its process no time. */
-const busyMachine = /^.*The event loop was blocked for .*\n/gm
+export const busyMachine = /^.*The event loop was blocked for .*\n/gm
 
 /** The master key of every `serve` that is not given another one. */
 export const masterKey = Buffer.alloc(32, 7).toString("base64")
