@@ -84,26 +84,22 @@ export const items = <A, E, R>(
 /** How long to wait before a stream that broke off is asked for again. */
 const pause = "1 second"
 
-/**
- * Follows a run to its end: a snapshot, then every event behind `after`. A stream that breaks off
- * is asked for again, so there may be further snapshots, but every event comes once. Fails as the
- * operation `runs.events` does when it is refused.
- */
-export const follow = (client: Client, id: string, after = 0) => {
+const followed = (client: Client, id: string, after: number, view?: "summary") => {
   type Refused = Effect.Error<ReturnType<Client["runs"]["events"]>>
   let last = after
   let hasEnded = false
 
   const note = (event: StreamedEvent) => {
-    if (event.event === "snapshot") return
+    if (event.event === "snapshot" || event.event === "node") return
     last = Number(event.id)
     hasEnded = isEnd(event.event)
   }
 
   const once = Stream.suspend(() => {
+    const query = view === undefined ? {} : { view }
     const headers = last === 0 ? {} : { "last-event-id": String(last) }
     return Stream.unwrap(
-      Effect.map(client.runs.events({ params: { id }, headers }), (stream) => {
+      Effect.map(client.runs.events({ params: { id }, query, headers }), (stream) => {
         // Nothing more to come is said without a body.
         if (stream === undefined) hasEnded = true
         // A line that breaks is asked for again.
@@ -120,3 +116,18 @@ export const follow = (client: Client, id: string, after = 0) => {
   const whole: Stream.Stream<StreamedEvent, Refused> = Stream.concat(once, again)
   return whole
 }
+
+const isNoNode = <E extends StreamedEvent>(event: E): event is Exclude<E, { event: "node" }> =>
+  event.event !== "node"
+
+/**
+ * Follows a run to its end: a snapshot, then every event behind `after`. A stream that breaks off
+ * is asked for again, so there may be further snapshots, but every event comes once. Fails as the
+ * operation `runs.events` does when it is refused.
+ */
+export const follow = (client: Client, id: string, after = 0) =>
+  Stream.filter(followed(client, id, after), isNoNode)
+
+/** The same with summaries for snapshots, and each node whenever it moves. */
+export const followSummary = (client: Client, id: string, after = 0) =>
+  followed(client, id, after, "summary")

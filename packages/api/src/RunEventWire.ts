@@ -6,7 +6,7 @@
 import { RunEvent as StoredEvent, RunEventType } from "@millrace/core/domain/RunEvent"
 import { Schema, Struct } from "effect"
 import { object } from "./internal/Words.ts"
-import { RunRead } from "./RunWire.ts"
+import { NodeRun, RunRead } from "./RunWire.ts"
 
 const event = StoredEvent.fields
 
@@ -27,13 +27,17 @@ export const RunSnapshot = object("RunSnapshot", {
 export type RunSnapshot = typeof RunSnapshot.Type
 
 /**
- * One item of the stream. A snapshot has no `id`, so a client that connects again continues after
- * the last event that it received.
+ * One item of the stream. A snapshot and a node have no `id`, so a client that connects again
+ * continues after the last event that it received.
  */
 export const StreamedEvent = Schema.Union([
   Schema.Struct({
     event: Schema.Literal("snapshot"),
     data: Schema.fromJsonString(RunSnapshot),
+  }),
+  Schema.Struct({
+    event: Schema.Literal("node"),
+    data: Schema.fromJsonString(NodeRun),
   }),
   Schema.Struct({
     id: Schema.String,

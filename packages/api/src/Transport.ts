@@ -54,6 +54,7 @@ export interface Answer {
 /** What comes while a run is followed, as it travels. */
 export type WireEvent =
   | { readonly event: "snapshot"; readonly data: typeof EventWire.RunSnapshot.Encoded }
+  | { readonly event: "node"; readonly data: typeof RunWire.NodeRun.Encoded }
   | {
       /** The number of the event, to go on behind. */
       readonly id: string
@@ -66,12 +67,13 @@ export interface Transport {
   readonly call: (call: TransportCall) => Promise<Answer>
   /**
    * One stream of events behind the one of this number; it may break off before the run ends.
-   * `undefined` where there is nothing more to come.
+   * `undefined` where there is nothing more to come. With a view, nodes come, too.
    */
   readonly events: (
     id: string,
     after: number,
     signal: AbortSignal | undefined,
+    view?: "summary",
   ) => Promise<AsyncIterable<WireEvent> | undefined>
   /** The run once it has ended, where that is known sooner than by following it. */
   readonly wait?: (

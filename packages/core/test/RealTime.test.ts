@@ -14,6 +14,7 @@ const kills = "kills, stops or blocks processes, and gives them time to work"
 /** Beginnings of paths, and why real time passes there. */
 const reasons: Readonly<Record<string, string>> = {
   "packages/core/test/engine/TestEngine.ts": "its nodes sleep, on the clock of the test",
+  "packages/http/test/Harness.ts": "a node sleeps, on the clock of the test",
   "packages/millrace/test/BlockingNodes.ts": "a handler in a thread of its own waits",
   "packages/nodes/test/HttpRequest.test.ts": "a receiver answers once nobody else comes",
   "packages/postgres/test/AccountCaps.test.ts": "a node takes a moment, so that runs overlap",

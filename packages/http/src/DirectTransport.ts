@@ -9,7 +9,7 @@ import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
 import { plainJson } from "@millrace/api/PlainJson"
 import { RunEvent, RunSnapshot } from "@millrace/api/RunEventWire"
-import { RunRead } from "@millrace/api/RunWire"
+import { NodeRun, RunRead } from "@millrace/api/RunWire"
 import type { TransportCall, OperationName, Transport, WireEvent } from "@millrace/api/Transport"
 import { textOf } from "@millrace/api/Transport"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -100,13 +100,15 @@ const codecOf = (operation: OperationName): Codec => {
 }
 
 const writeRun = writerOf(Schema.toCodecJson(RunRead))
+const writeNode = writerOf(Schema.toCodecJson(NodeRun))
 const writeSnapshot = writerOf(Schema.toCodecJson(RunSnapshot))
 const writeEvent = writerOf(Schema.toCodecJson(RunEvent))
 
-const wireEventOf = (item: RunSnapshot | RunEvent): WireEvent =>
-  ("run" in item
-    ? { event: "snapshot", data: writeSnapshot(item) }
-    : { id: String(item.sequence), event: item.type, data: writeEvent(item) }) as WireEvent
+const wireEventOf = (item: RunSnapshot | NodeRun | RunEvent): WireEvent => {
+  if ("run" in item) return { event: "snapshot", data: writeSnapshot(item) } as WireEvent
+  if ("nodeId" in item) return { event: "node", data: writeNode(item) } as WireEvent
+  return { id: String(item.sequence), event: item.type, data: writeEvent(item) } as WireEvent
+}
 
 /** Events as they happen. The stream ends when its reader stops. */
 const streamOf = (
@@ -154,9 +156,10 @@ export const make = (account: AccountId, execute: Execute): Transport => ({
     const { value: body, ...beside } = await execute(whole, call.signal)
     return { ...beside, body }
   },
-  events: async (id, after, signal) => {
+  events: async (id, after, signal, view) => {
     const operation = "runs.events"
-    const call = { operation, id, headers: { "last-event-id": String(after) } } as const
+    const headers = { "last-event-id": String(after) }
+    const call = { operation, id, headers, query: { view } } as const
     const input = codecOf(operation).read(account, call)
     const found = Operations.use(({ follow }) => Effect.flatMap(input, follow))
     const { value: source } = await execute(found, signal)

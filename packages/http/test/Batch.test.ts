@@ -48,6 +48,10 @@ layer(Layer.provide(Harness.layer, limits))("a batch", (it) => {
           output: null,
           logs: null,
           error: null,
+          attempt: 1,
+          credits: 0.25,
+          dueAt: null,
+          skipReason: null,
         })
         const alone = yield* send("GET", `/api/v1/runs/${ids[0]}`, { key: owner.key })
         assert.strictEqual(alone.body.nodeRuns[0].output.output.length, 10_000)

@@ -40,12 +40,12 @@ const measure = define({
 /** Never ends by itself. */
 const hang = define({ key: "hang", inputs: {}, outputs: {}, run: () => Effect.never })
 
-/** Takes anything and never ends by itself. */
+/** Takes anything, and holds it for ten seconds. */
 const hold = define({
   key: "hold",
   inputs: { input: Schema.optionalKey(Schema.Any), text: Schema.optionalKey(Schema.String) },
   outputs: { output: Schema.Any },
-  run: () => Effect.never,
+  run: ({ input }) => Effect.as(Effect.sleep("10 seconds"), { output: input ?? null }),
 })
 
 /** Always fails. */

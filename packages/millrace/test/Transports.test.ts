@@ -81,6 +81,7 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "runs.batch": ({ runs }) => runs.batch([runId, "run_none", runId]),
   "runs.estimate": ({ runs }) => runs.estimate({ workflowId }),
   "runs.events": ({ runs }) => collect(runs.events(runId)),
+  "runs.events as a summary": ({ runs }) => collect(runs.events(runId, { view: "summary" })),
   "runs.events behind one": ({ runs }) => collect(runs.events(runId, { after: 2 })),
   "runs.events behind the last": ({ runs }) => collect(runs.events(runId, { after: 4 })),
   "deliveries.list": ({ deliveries }) => deliveries.list(runId),
@@ -134,6 +135,8 @@ const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
   "a webhook that nobody delivers": ({ runs }) =>
     runs.start({ workflowId, webhook: { url: "https://example.com" } }),
   "too many ids": ({ runs }) => runs.batch(Array.from({ length: 51 }, () => runId)),
+  "a view of events that there is not": ({ runs }) =>
+    collect(runs.events(runId, any({ view: "x" }))),
   "a number of an event that there is not": ({ runs }) => collect(runs.events(runId, { after: 9 })),
   "days in the wrong order": ({ usage }) => usage.read({ from: "2026-02-01", to: "2026-01-01" }),
   "a day that is none": ({ usage }) => usage.read({ from: "yesterday" }),

@@ -476,9 +476,13 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
     events: (account, id, after) => Effect.sync(() => lists.eventsOf(account, id, after)),
     eventsOfMany: (requests) =>
       Effect.sync(() =>
-        requests.flatMap(({ account, after, runId }) => {
+        requests.flatMap(({ account, after, revision: known, runId }) => {
+          const run = lists.find(account, runId)
+          if (run === undefined) return []
+          const { revision } = run
           const events = lists.eventsOf(account, runId, after)
-          return events.length === 0 ? [] : [{ runId, events }]
+          const hasMoved = known !== undefined && known !== revision
+          return hasMoved || events.length > 0 ? [{ runId, revision, events }] : []
         }),
       ),
   })

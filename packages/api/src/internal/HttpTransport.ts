@@ -103,9 +103,10 @@ export const httpTransport = (options: ClientOptions): Transport => {
       const isReplay = headers.get("idempotent-replayed") === "true"
       return { body, etag: headers.get("etag") ?? undefined, isReplay }
     },
-    events: async (id, after, signal) => {
+    events: async (id, after, signal, view) => {
       const headers = after === 0 ? {} : { "last-event-id": String(after) }
-      const { body, status } = await ask({ operation: "runs.events", id, headers, signal })
+      const query = { view }
+      const { body, status } = await ask({ operation: "runs.events", id, headers, query, signal })
       return status === 204 || body === null ? undefined : wireEventsOf(body)
     },
   }

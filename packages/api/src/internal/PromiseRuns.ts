@@ -68,7 +68,10 @@ export type StreamedEvent =
       /** `sequence` is the number of the last event before the snapshot. */
       readonly data: { readonly sequence: number; readonly run: Run }
     }
-  | Exclude<WireEvent, { readonly event: "snapshot" }>
+  | Exclude<WireEvent, { readonly event: "snapshot" | "node" }>
+
+/** A node of a followed run whose status, attempt or `dueAt` has moved, as in a summary. */
+export type StreamedNode = Extract<WireEvent, { readonly event: "node" }>
 
 /** How to start a run. */
 export interface StartOptions extends CallOptions {
@@ -102,6 +105,12 @@ export interface FollowOptions extends CallOptions {
   readonly after?: number
 }
 
+/** Which events of a run to follow, and its nodes beside them. */
+export interface SummaryOptions extends FollowOptions {
+  /** The snapshot has no inputs, outputs and logs, but their `sizes`. */
+  readonly view: "summary"
+}
+
 /** A started run. */
 export interface RunHandle {
   readonly id: string
@@ -116,6 +125,8 @@ export interface RunHandle {
   cancel(options?: CallOptions): Promise<RunItem>
   /** A snapshot, then every event after the number `after`, until the run ends. */
   events(options?: FollowOptions): AsyncIterable<StreamedEvent>
+  /** The same, and each node whenever it moves, as long as the run goes on. */
+  events(options: SummaryOptions): AsyncIterable<StreamedEvent | StreamedNode>
   /** What has happened to each node so far, by node id. */
   nodes(options?: CallOptions): Promise<Run["nodes"]>
 }
@@ -149,6 +160,8 @@ export interface Runs {
   /** As on a handle, by id. */
   events(id: string, options?: FollowOptions): AsyncIterable<StreamedEvent>
   /** As on a handle, by id. */
+  events(id: string, options: SummaryOptions): AsyncIterable<StreamedEvent | StreamedNode>
+  /** As on a handle, by id. */
   wait(id: string, options?: WaitOptions): Promise<Run>
 }
 
@@ -174,7 +187,7 @@ const handy = <A extends Pick<typeof Wire.RunDetail.Encoded, "context" | "nodeRu
   return { ...rest, output: run.context?.output ?? null, nodes }
 }
 
-const streamed = (event: WireEvent): StreamedEvent =>
+const streamed = (event: WireEvent): StreamedEvent | StreamedNode =>
   event.event === "snapshot"
     ? { event: event.event, data: { ...event.data, run: handy(event.data.run) } }
     : event
@@ -182,17 +195,17 @@ const streamed = (event: WireEvent): StreamedEvent =>
 const follow = async function* (
   { events }: Transport,
   id: string,
-  { after = 0, signal }: FollowOptions,
+  { after = 0, signal, view }: FollowOptions & Partial<SummaryOptions>,
 ): AsyncGenerator<WireEvent> {
   let last = after
   for (let tries = 1; ; tries++) {
     try {
       signal?.throwIfAborted()
-      const stream = await events(id, last, signal)
+      const stream = await events(id, last, signal, view)
       if (stream === undefined) return
       for await (const event of stream) {
         tries = 0
-        if (event.event !== "snapshot") last = Number(event.id)
+        if (event.event !== "snapshot" && event.event !== "node") last = Number(event.id)
         yield event
         if (ends.has(event.event)) return
       }
@@ -260,11 +273,11 @@ const ofTransaction = (handle: RunHandle): RunHandle => {
 
 /** Following a run, and waiting for its end. */
 const makeFollowing = (transport: Transport, get: Runs["get"]): Pick<Runs, "events" | "wait"> => ({
-  events: async function* (id, options = {}) {
+  events: async function* (id: string, options: FollowOptions = {}) {
     checkId(id)
-    checkFields("options", options, ["signal", "after"])
+    checkFields("options", options, ["signal", "after", "view"])
     for await (const event of follow(transport, id, options)) yield streamed(event)
-  },
+  } as Runs["events"],
   wait: async (id, options = {}) => {
     checkId(id)
     checkFields("options", options, ["signal", "timeout"])

@@ -112,9 +112,11 @@ const events = described(
     "wherever the run executes. The `id` of an event is its number, from 1 without gaps. The " +
     "stream ends after the event that ends the run; whoever has that one already gets 204. It " +
     "also ends after ten minutes or when the server stops: ask again with `Last-Event-ID`, and " +
-    "nothing is lost.",
+    "nothing is lost. With `view=summary`, the snapshot is a summary, and a `node` without `id` " +
+    "comes whenever status, attempt or `dueAt` of a node move: the node as in a summary.",
   HttpApiEndpoint.get("events", "/:id/events", {
     params: IdParams,
+    query: ViewQuery,
     headers: Schema.Struct({ "last-event-id": Schema.optionalKey(SequenceText) }),
     success: [HttpApiSchema.StreamSse({ events: StreamedEvent }), HttpApiSchema.NoContent],
     error: [BadRequest, NotFound],

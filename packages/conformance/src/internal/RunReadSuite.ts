@@ -1,16 +1,16 @@
 /**
- * What every run store must do when it is read: single records, batches, listings and events.
+ * What every run store must do when it is read: single records, batches and listings.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { type AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { InputPorts } from "@millrace/core/domain/ImpliedInput"
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import type { Definition, NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
-import { ofNode } from "@millrace/core/domain/RunEvent"
 import { payloadBytesOf, withinBytes } from "@millrace/core/domain/RunPayload"
 import { type LatestOutput, type RunQuery, RunStore } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
 import * as Samples from "../Samples.ts"
+import { runEventCases } from "./RunEventSuite.ts"
 
 type Tests = Vitest.MethodsNonLive<RunStore>
 
@@ -265,81 +265,6 @@ const latestOutputs = (it: Tests): void => {
   )
 }
 
-const events = (it: Tests): void => {
-  it.effect("returns the events after a sequence, and none of an unknown run", () =>
-    Effect.gen(function* () {
-      const samples = yield* Samples.make
-      const store = yield* RunStore
-      const run = samples.run({ sequence: 3 })
-      const all = [1, 2, 3].map((sequence) => Samples.event(run, sequence))
-      yield* store.commit(Samples.newRun(run, { events: all }))
-      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 0), all)
-      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 1), all.slice(1))
-      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 3), [])
-      assert.deepStrictEqual(yield* store.events(samples.stranger, run.id, 0), [])
-      assert.deepStrictEqual(yield* store.events(samples.account, strange, 0), [])
-    }),
-  )
-}
-
-const eventsOfMany = (it: Tests): void => {
-  it.effect("returns the events of many runs, each after a sequence of its own", () =>
-    Effect.gen(function* () {
-      const samples = yield* Samples.make
-      const store = yield* RunStore
-      const runs = [3, 2, 1].map((sequence) => samples.run({ sequence }))
-      const foreign = samples.run({ accountId: samples.stranger, sequence: 1 })
-      const eventsOf = (run: Run) =>
-        Array.from({ length: run.sequence }, (_, n) => Samples.event(run, n + 1))
-      for (const run of [...runs, foreign]) {
-        yield* store.commit(Samples.newRun(run, { events: eventsOf(run) }))
-      }
-      const [first, second, third] = runs.map(({ id }) => id)
-      const { account, stranger } = samples
-      const found = yield* store.eventsOfMany([
-        { account, runId: first!, after: 1 },
-        { account, runId: second!, after: 2 },
-        { account, runId: third!, after: 0 },
-        { account: stranger, runId: foreign.id, after: 0 },
-        { account, runId: strange, after: 0 },
-      ])
-      assert.deepStrictEqual(
-        new Map(found.map((each) => [each.runId, each.events])),
-        new Map([
-          [first!, eventsOf(runs[0]!).slice(1)],
-          [third!, eventsOf(runs[2]!)],
-          [foreign.id, eventsOf(foreign)],
-        ]),
-      )
-      const notMine = [{ account, runId: foreign.id, after: 0 }]
-      assert.deepStrictEqual(yield* store.eventsOfMany(notMine), [])
-      assert.deepStrictEqual(yield* store.eventsOfMany([]), [])
-    }),
-  )
-}
-
-const eventsOfNodes = (it: Tests): void => {
-  it.effect("tells of the ends of nodes between the run's own events", () =>
-    Effect.gen(function* () {
-      const samples = yield* Samples.make
-      const store = yield* RunStore
-      const run = samples.run({ sequence: 4 })
-      const [first, last] = [Samples.event(run, 1), Samples.event(run, 4)]
-      const nodeRuns = [
-        Samples.nodeRun("c", { sequence: 3, status: "FAILED", error: "It \u0000 broke \ud800" }),
-        Samples.nodeRun("a", { sequence: 2, attempt: 3 }),
-        Samples.nodeRun("b", { sequence: null, status: "SKIPPED" }),
-      ]
-      yield* store.commit(Samples.newRun(run, { nodeRuns, events: [last, first] }))
-      const [failed, completed] = nodeRuns.map((nodeRun) => ofNode(run, nodeRun)!)
-      const all = [first, completed!, failed!, last]
-      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 0), all)
-      assert.deepStrictEqual(yield* store.events(samples.account, run.id, 2), all.slice(2))
-      assert.deepStrictEqual(yield* store.events(samples.stranger, run.id, 0), [])
-    }),
-  )
-}
-
 const listed = Effect.fnUntraced(function* (samples: Samples.Samples, query: Partial<RunQuery>) {
   const store = yield* RunStore
   const page = yield* store.list({ account: samples.account, limit: 20, ...query })
@@ -477,9 +402,7 @@ export const runReadSuite = (it: Tests): void => {
     latestOutputs(it)
   })
   describe("RunStore.events", () => {
-    events(it)
-    eventsOfMany(it)
-    eventsOfNodes(it)
+    runEventCases(it)
   })
   describe("RunStore.list", () => {
     list(it)

@@ -179,11 +179,14 @@ export interface EventsRequest {
   readonly account: AccountId
   readonly runId: RunId
   readonly after: number
+  /** The run is also found if it has another revision than this one; absent: only with events. */
+  readonly revision?: number | undefined
 }
 
-/** Events of one run, in order; at least one. */
+/** Events of one run, in order, and its revision. None if only the revision is another one. */
 export interface EventsFound {
   readonly runId: RunId
+  readonly revision: number
   readonly events: ReadonlyArray<RunEvent>
 }
 
@@ -384,7 +387,7 @@ export class RunStore extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<RunEvent>, StorageError>
     /**
      * The same for many runs of any accounts, each of which is asked for once. Runs without such
-     * events are left out. In any order.
+     * events are left out, but for those whose revision has moved. In any order.
      */
     readonly eventsOfMany: (
       requests: ReadonlyArray<EventsRequest>,

@@ -6,20 +6,24 @@
  * is something new. When this process has committed to a run that is followed, the store is read
  * within milliseconds, for a quarter of the time at most, so a slow store is read less often. Each
  * follower gets every event once, in order; a store that does not answer delays events and loses
- * none. A follower who does not ask gets nothing, so nothing gathers for one who is slow. Leaves
+ * none. A follower who does not ask gets nothing, so nothing gathers for one who is slow. A run is
+ * read whole only when it has moved and somebody follows its nodes, once for all of them. Leaves
  * out: whether the run is there.
  */
+import type { NodeRun as WireNodeRun } from "@millrace/api/RunWire"
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import { CurrentLimits, followerReadsAtOnce, followersPerRead } from "@millrace/core/domain/Limits"
+import type { RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { monotonicMillis } from "@millrace/core/engine/StoreClock"
 import { limited } from "@millrace/core/engine/StoreDeadline"
 import { RunStore } from "@millrace/core/ports/RunStore"
-import type { EventsRequest } from "@millrace/core/ports/RunStore"
-import { Clock, Effect, Latch, type Scope } from "effect"
+import type { EventsFound, EventsRequest } from "@millrace/core/ports/RunStore"
+import { Clock, Effect, Latch, Option, type Scope } from "effect"
 import { logStorage } from "../Errors.ts"
 import { IsDraining } from "../Health.ts"
+import type { NodeProgress } from "./NodeProgress.ts"
 
 /** How long the store is left alone about a run after it had something new of it. */
 const shortestPauseMillis = 100
@@ -42,8 +46,11 @@ const silenceMillis = 15_000
 /** How long one read may take. */
 const patienceMillis = 5_000
 
-/** What a follower hears: events, that nothing has come for long, or that this is the end. */
-export type News = ReadonlyArray<RunEvent> | "silence" | "over"
+/**
+ * What a follower hears: nodes that have moved and events, that nothing has come for long, or that
+ * this is the end. Nodes come before events, so that the end of the run is last.
+ */
+export type News = ReadonlyArray<WireNodeRun | RunEvent> | "silence" | "over"
 
 /** Somebody who follows a run. Mutable. */
 interface Follower {
@@ -51,6 +58,8 @@ interface Follower {
   readonly runId: RunId
   /** The number of the last event that it has. */
   after: number
+  /** What it knows of the nodes; `undefined` if it follows the events alone. */
+  readonly progress: NodeProgress | undefined
   /** Who waits for the next answer; none while the last one is being sent. */
   tell: ((news: News) => void) | undefined
   /** When the store is asked next; 0 after this process has committed to the run. */
@@ -63,20 +72,40 @@ interface Follower {
 /** The next request of each run: several who follow it may have come to different places. */
 const requestsOf = (followers: ReadonlyArray<Follower>): ReadonlyArray<EventsRequest> => {
   const requests = new Map<RunId, EventsRequest>()
-  for (const { account, after, runId } of followers) {
+  for (const { account, after, progress, runId } of followers) {
     const known = requests.get(runId)
-    if (known === undefined || after < known.after) requests.set(runId, { account, runId, after })
+    const first = Math.min(after, known?.after ?? after)
+    const own = progress?.revision
+    // Who knows the least decides: the others compare for themselves.
+    const revision = Math.min(own ?? Infinity, known?.revision ?? Infinity)
+    const asked = revision === Infinity ? {} : { revision }
+    requests.set(runId, { account, runId, after: first, ...asked })
   }
   return [...requests.values()]
 }
 
-/** Gives a follower its events, or says that there are none where it is time for that. */
-const answer = (follower: Follower, events: ReadonlyArray<RunEvent>, now: number): void => {
+/** True if the follower needs the record of the run to go on. */
+const needsRecord = ({ progress }: Follower, found: EventsFound | undefined): boolean =>
+  progress !== undefined && found !== undefined && found.revision > progress.revision
+
+/**
+ * Gives a follower what is new of its run, or says that there is nothing where it is time for that.
+ */
+const answer = (
+  follower: Follower,
+  events: ReadonlyArray<RunEvent>,
+  now: number,
+  record?: RunRecord,
+): void => {
   const fresh = events.filter(({ sequence }) => sequence > follower.after)
+  // Who has hung up meanwhile is told nothing.
+  const isAsking = follower.tell !== undefined
+  const nodes = record === undefined || !isAsking ? [] : (follower.progress?.take(record) ?? [])
+  const told = [...nodes, ...fresh]
   const isQuiet = now - follower.heardAt >= silenceMillis
-  const news = fresh.length > 0 ? fresh : follower.isOver(now) ? "over" : isQuiet && "silence"
+  const news = told.length > 0 ? told : follower.isOver(now) ? "over" : isQuiet && "silence"
   follower.pauseMillis =
-    fresh.length > 0 ? shortestPauseMillis : Math.min(2 * follower.pauseMillis, longestPauseMillis)
+    told.length > 0 ? shortestPauseMillis : Math.min(2 * follower.pauseMillis, longestPauseMillis)
   // What was committed while the store was read may not be among what it gave.
   if (follower.readAt !== 0) follower.readAt = now + follower.pauseMillis
   if (news === false || follower.tell === undefined) return
@@ -108,12 +137,13 @@ export class Followers {
 
   /**
    * Follows a run from the event with this number on, until the scope closes: what comes next, each
-   * time that it is run.
+   * time that it is run. With `progress`, its nodes are followed, too.
    */
   follow(
     account: AccountId,
     runId: RunId,
     after: number,
+    progress?: NodeProgress,
   ): Effect.Effect<Effect.Effect<News>, never, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
       const isDraining = yield* IsDraining
@@ -123,6 +153,7 @@ export class Followers {
         account,
         runId,
         after,
+        progress,
         tell: undefined,
         readAt: 0,
         pauseMillis: shortestPauseMillis,
@@ -180,15 +211,50 @@ export class Followers {
     return this.#store.eventsOfMany(requestsOf(due)).pipe(
       limited("RunStore.eventsOfMany", patienceMillis),
       Effect.catch((error) => Effect.as(logStorage(error), [])),
-      Effect.map((found) => {
-        const events = new Map(found.map((each) => [each.runId, each.events]))
+      Effect.flatMap((all) => {
+        const found = new Map(all.map((each) => [each.runId, each]))
         const now = this.#now()
-        for (const each of due) answer(each, events.get(each.runId) ?? [], now)
+        const moved: Array<Follower> = []
+        for (const each of due) {
+          const of = found.get(each.runId)
+          if (needsRecord(each, of)) moved.push(each)
+          else answer(each, of?.events ?? [], now)
+        }
+        return this.#tellMoved(moved, found)
+      }),
+      Effect.map(() => {
+        const now = this.#now()
         const rest = restsPerRead * (monotonicMillis(this.#clock) - begun)
         const earliest = now - followerReadsAtOnce * spacingMillis
         this.#evenAt = Math.max(this.#evenAt, earliest) + spacingMillis
         this.#restUntil = Math.max(now + rest, this.#evenAt)
       }),
+    )
+  }
+
+  /**
+   * Reads the runs of these followers one after the other, so that one record is held at a time.
+   * A record is as new as the events or newer, so nothing is left to tell after a run's last event.
+   */
+  #tellMoved(
+    moved: ReadonlyArray<Follower>,
+    found: ReadonlyMap<RunId, EventsFound>,
+  ): Effect.Effect<void> {
+    const ofRuns = Map.groupBy(moved, ({ runId }) => runId)
+    return Effect.forEach(
+      ofRuns,
+      ([runId, followers]) =>
+        this.#store.find(followers[0]!.account, runId).pipe(
+          limited("RunStore.find", patienceMillis),
+          Effect.catch((error) => Effect.as(logStorage(error), Option.none<RunRecord>())),
+          Effect.map((record) => {
+            const now = this.#now()
+            // Without the record, the events have to wait for it.
+            const events = Option.isSome(record) ? found.get(runId)!.events : []
+            for (const each of followers) answer(each, events, now, Option.getOrUndefined(record))
+          }),
+        ),
+      { discard: true },
     )
   }
 

@@ -116,7 +116,7 @@ const makeWrites = Effect.gen(function* () {
 
 /** Finds the source of a stream of events; `undefined` if no further event can come. */
 const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers) =>
-  Effect.fnUntraced(function* ({ account, headers, params }: Input<"runs", "events">) {
+  Effect.fnUntraced(function* ({ account, headers, params, query }: Input<"runs", "events">) {
     const id = RunId.make(params.id)
     const found = yield* store.find(account, id)
     if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
@@ -126,10 +126,14 @@ const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers
       const message = "last-event-id: expected the id of an event of this run"
       return yield* new InvalidRequest({ message })
     }
-    const value: Source | undefined =
+    const sourceOf = (record: RunRecord, withNodes: boolean): Source => {
+      const whole = withNodes ? summaryOf(record) : readOf(record)
+      return { followers, account, record, run: whole, withNodes, after }
+    }
+    const value =
       isTerminal(run.status) && after > 0 && after === run.sequence
         ? undefined
-        : { followers, account, record: found.value, run: readOf(found.value), after }
+        : sourceOf(found.value, query.view === "summary")
     return { value } satisfies OperationAnswer<Source | undefined>
   }),
 )

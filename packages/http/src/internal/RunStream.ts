@@ -3,7 +3,8 @@
  *
  * Guarantees: a stream ends with the run. Leaves out: finding events; `RunFollowers` does that.
  */
-import type { RunRead } from "@millrace/api/RunWire"
+import type { NodeRun, RunRead } from "@millrace/api/RunWire"
+import { NodeRun as NodeBody } from "@millrace/api/RunWire"
 import {
   isEnd,
   RunEvent as EventBody,
@@ -14,10 +15,12 @@ import type { RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Scope } from "effect"
 import { Effect, Option, Schema, Stream } from "effect"
+import { NodeProgress } from "./NodeProgress.ts"
 import type { Followers, News } from "./RunFollowers.ts"
 
 const written = { disableChecks: true } as const
 const snapshotText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(SnapshotBody)))
+const nodeText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(NodeBody)))
 const eventText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(EventBody)))
 
 /** An event on the wire. */
@@ -30,11 +33,12 @@ const bodyOf = ({ at, ...event }: RunEvent): EventBody => ({
 const frameOf = (item: Item): string => {
   if (item === "silence") return ":\n\n"
   if ("run" in item) return `event: snapshot\ndata: ${snapshotText(item, written)}\n\n`
+  if ("nodeId" in item) return `event: node\ndata: ${nodeText(item, written)}\n\n`
   return `id: ${item.sequence}\nevent: ${item.type}\ndata: ${eventText(item, written)}\n\n`
 }
 
-/** An item of a stream: the run as it is, an event, or a sign that nothing has come for long. */
-export type Item = SnapshotBody | EventBody | "silence"
+/** An item of a stream: the run, a node that has moved, an event, or a sign of long silence. */
+export type Item = SnapshotBody | NodeRun | EventBody | "silence"
 
 /** The run of a stream, and where the stream begins. */
 export interface Source {
@@ -43,6 +47,8 @@ export interface Source {
   readonly record: RunRecord
   /** The run on the wire. */
   readonly run: RunRead
+  /** True if the stream tells of each node that moves. */
+  readonly withNodes: boolean
   /** The number of the event before the first of the stream. */
   readonly after: number
 }
@@ -51,7 +57,10 @@ export interface Source {
 const itemsOf = (news: News): readonly [ReadonlyArray<Item>, Option.Option<void>] => {
   if (news === "over") return [[], Option.none()]
   if (news === "silence") return [["silence"], Option.some(undefined)]
-  return [news.map(bodyOf), isEnd(news.at(-1)!.type) ? Option.none() : Option.some(undefined)]
+  const last = news.at(-1)!
+  const isOver = !("nodeId" in last) && isEnd(last.type)
+  const found = news.map((each) => ("nodeId" in each ? each : bodyOf(each)))
+  return [found, isOver ? Option.none() : Option.some(undefined)]
 }
 
 /** The items of a stream. Follows the run until the scope closes. */
@@ -61,9 +70,11 @@ export const items = Effect.fnUntraced(function* ({
   followers,
   record,
   run,
+  withNodes,
 }: Source): Effect.fn.Return<Stream.Stream<Item>, never, Scope.Scope> {
   const { id, sequence } = record.run
-  const next = yield* followers.follow(account, id, after)
+  const progress = withNodes ? new NodeProgress(record) : undefined
+  const next = yield* followers.follow(account, id, after, progress)
   return Stream.concat(
     Stream.succeed<Item>({ sequence, run }),
     Stream.paginate<void, Item>(undefined, () => Effect.map(next, itemsOf)),

@@ -455,9 +455,13 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
     events: (account, id, after) => Effect.sync(() => runs.events(account, id, after)),
     eventsOfMany: (requests) =>
       Effect.sync(() =>
-        requests.flatMap(({ account, after, runId }) => {
+        requests.flatMap(({ account, after, revision: known, runId }) => {
+          const record = runs.find(account, runId)
+          if (record === undefined) return []
+          const { revision } = record.run
           const events = runs.events(account, runId, after)
-          return events.length === 0 ? [] : [{ runId, events }]
+          const hasMoved = known !== undefined && known !== revision
+          return hasMoved || events.length > 0 ? [{ runId, revision, events }] : []
         }),
       ),
   })

@@ -155,7 +155,7 @@ const list = (sql: SqlClient, query: RunQuery) => {
 
 /** An event of a run, or a node run from which the event is built. */
 interface Told {
-  readonly run: Pick<Run, "id" | "workflowId"> & { readonly after: number }
+  readonly run: Pick<Run, "id" | "workflowId" | "revision"> & { readonly after: number }
   readonly event: Omit<RunEvent, "runId" | "workflowId"> | null
   readonly node: NodeEnd | null
 }
@@ -163,15 +163,20 @@ interface Told {
 // OFFSET 0 as above: three look-ups for each run that has something new, and one for each other.
 const eventsStatement = `
 WITH chosen AS MATERIALIZED (
-  SELECT r.number, w.after,
-    json_build_object('id', r.id, 'workflowId', r.workflow_id, 'after', w.after) AS run
-  FROM unnest(${Rows.unseen("$1::text[]")}, $2::text[], $3::int4[]) AS w (id, account, after)
+  SELECT r.number, w.after, w.revision >= 0 AS is_watched,
+    json_build_object('id', r.id, 'workflowId', r.workflow_id, 'revision', r.revision,
+      'after', w.after) AS run
+  FROM unnest(${Rows.unseen("$1::text[]")}, $2::text[], $3::int4[], $4::int4[])
+    AS w (id, account, after, revision)
   CROSS JOIN LATERAL (
-    SELECT number, id, workflow_id FROM runs
-    WHERE id = w.id AND ${Rows.isOf("account_id", "w.account")} AND sequence > w.after OFFSET 0
+    SELECT number, id, workflow_id, revision FROM runs
+    WHERE id = w.id AND ${Rows.isOf("account_id", "w.account")}
+      AND (sequence > w.after OR w.revision >= 0 AND revision <> w.revision) OFFSET 0
   ) r
 )
-SELECT c.run, ${Rows.object(Rows.events, "e")} AS event, NULL::json AS node
+SELECT c.run, NULL::json AS event, NULL::json AS node FROM chosen c WHERE c.is_watched
+UNION ALL
+SELECT c.run, ${Rows.object(Rows.events, "e")}, NULL
 FROM chosen c CROSS JOIN LATERAL (
   SELECT * FROM run_events e WHERE e.run = c.number AND e.sequence > c.after OFFSET 0
 ) e
@@ -189,7 +194,10 @@ const readEvents = (
   const ids = requests.map(({ runId }) => Rows.text(runId))
   const accounts = requests.map(({ account }) => account)
   const afters = requests.map(({ after }) => after)
-  return Effect.map(sql.unsafe<Told>(eventsStatement, [ids, accounts, afters]), (rows) => {
+  // The driver sends no array of nulls alone. No run has this revision.
+  const revisions = requests.map(({ revision = -1 }) => revision)
+  const parameters = [ids, accounts, afters, revisions]
+  return Effect.map(sql.unsafe<Told>(eventsStatement, parameters), (rows) => {
     const byRun = new Map<RunId, Array<Told>>()
     for (const row of rows) {
       const { id } = row.run
@@ -203,7 +211,8 @@ const readEvents = (
         event === null ? [] : [{ ...event, runId: run.id, workflowId: run.workflowId }],
       )
       const nodes = ofRun.flatMap(({ node }) => node ?? [])
-      return { runId: run.id, events: merged(run, own, nodes, run.after) }
+      const events = merged(run, own, nodes, run.after)
+      return { runId: run.id, revision: run.revision, events }
     })
   })
 }

@@ -13,7 +13,12 @@ import type { Definition, Run, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import { payloadsKept, withoutPayloads } from "@millrace/core/domain/RunPayload"
-import type { LatestOutput, RunQuery } from "@millrace/core/ports/RunStore"
+import type {
+  EventsFound,
+  EventsRequest,
+  LatestOutput,
+  RunQuery,
+} from "@millrace/core/ports/RunStore"
 import { SearchTooBroad } from "@millrace/core/ports/RunStore"
 import type { Connection, Value } from "./SqliteConnection.ts"
 import { behind, window } from "./Listing.ts"
@@ -137,6 +142,20 @@ export const latestOutputs = (
 interface EventsRow {
   readonly number: number
   readonly workflow_id: WorkflowId
+}
+
+const revisionStatement = `SELECT revision FROM runs WHERE id = ? AND account_id = ?`
+
+/** What is new of an account's run: as `RunStore.eventsOfMany`. */
+export const eventsFound = (
+  db: Connection,
+  { account, after, revision: known, runId }: EventsRequest,
+): ReadonlyArray<EventsFound> => {
+  const row = db.query<{ readonly revision: number }>(revisionStatement, runId, account).first()
+  if (row === undefined) return []
+  const found = events(db, account, runId, after)
+  const hasMoved = known !== undefined && known !== row.revision
+  return hasMoved || found.length > 0 ? [{ runId, revision: row.revision, events: found }] : []
 }
 
 /** The events of an account's run behind a sequence, in order. */

@@ -69,10 +69,7 @@ const make = (db: Connection): RunStore["Service"] => {
     events: (account, id, after) => read("events", () => RunRecords.events(db, account, id, after)),
     eventsOfMany: (requests) =>
       read("eventsOfMany", () =>
-        requests.flatMap(({ account, after, runId }) => {
-          const events = RunRecords.events(db, account, runId, after)
-          return events.length === 0 ? [] : [{ runId, events }]
-        }),
+        requests.flatMap((request) => RunRecords.eventsFound(db, request)),
       ),
   })
 }
