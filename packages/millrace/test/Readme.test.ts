@@ -1,5 +1,5 @@
 /**
- * What the READMEs show compiles, runs, and prints what they say it prints.
+ * The programs of all pages compile, run, and print what they say they print. Fragments compile.
  */
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -7,7 +7,7 @@ import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
-import { pages, promised, samplesOf } from "./Samples.ts"
+import { fragments, mistakes, pages, promised, samplesOf } from "./Samples.ts"
 
 const exec = promisify(execFile)
 
@@ -19,19 +19,20 @@ let folder: string
 
 const fileOf = (page: string, index: number): string => `${page.replaceAll(" ", "-")}-${index}.ts`
 
-/** Compiles all programs in this package, at once. */
-const compileAll = async (): Promise<string> => {
+/** Compiles all programs and fragments in this package, at once. */
+const compileAll = async (): Promise<ReadonlyArray<string>> => {
   for (const [page, path] of pages) {
     for (const [index, code] of samplesOf(path).entries()) {
       writeFileSync(join(folder, fileOf(page, index)), code)
     }
   }
-  const settings = { extends: join(repository, "tsconfig.tests.json"), include: ["*.ts"] }
+  for (const [file, code] of fragments()) writeFileSync(join(folder, file), code)
+  const settings = { extends: join(repository, "tsconfig.tests.json"), include: ["*.ts", "*.tsx"] }
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
   const compiler = join(repository, "node_modules/typescript/bin/tsc")
   const { promise, resolve: done } = Promise.withResolvers<string>()
   execFile(process.execPath, [compiler, "-p", folder], (_, stdout) => done(stdout))
-  return promise
+  return mistakes(await promise)
 }
 
 const run = async (file: string): Promise<string> => {
@@ -51,7 +52,7 @@ afterAll(async () => {
 
 describe("The code that pages show", () => {
   it("compiles", async () => {
-    expect(await compileAll()).toBe("")
+    expect(await compileAll()).toEqual([])
   })
 
   it.each(pages)("does what %s says", async (page, path) => {
