@@ -218,10 +218,11 @@ const describeFolder = (one: Import): string | undefined => {
     : `${place(one)}, but the arrow is ${folders.join(" <- ")}`
 }
 
-/** What tests of other packages may import: the one Postgres to start, and certificates. */
+/** What tests of other packages may import: the one Postgres to start, certificates, the pages. */
 const sharedTests: ReadonlyArray<string | undefined> = [
   "packages/postgres/test/PostgresServer.ts",
   "packages/egress/test/Certificate.ts",
+  "packages/core/test/Markdown.ts",
 ]
 
 const describeTestImport = (one: Import): string | undefined => {
