@@ -26,7 +26,10 @@ describe("The pages", () => {
       Array.from(text.matchAll(/`(docs\/[\w./-]*)`/g), ([, name = ""]) => ({ path, name })),
     )
     expect(named.length).toBeGreaterThan(20)
-    const missing = named.filter(({ name }) => !existsSync(join(root, name)))
+    // What a build makes is not there in a fresh clone.
+    const missing = named.filter(
+      ({ name }) => !name.includes("/dist/") && !existsSync(join(root, name)),
+    )
     expect(missing.map(({ name, path }) => `${path}: ${name}`)).toEqual([])
   })
 

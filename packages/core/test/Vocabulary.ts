@@ -72,6 +72,7 @@ export const known: ReadonlyArray<string> = `
   arrivals
   character longer preview replace sweep sweeping than
   bound evaluate evaluated evaluation evaluator expression filler global js keyword lex lexed
+  span spans telemetry
   meaning megabytes missing needs outline prelude reading root roots sandbox sandboxes script
   scripts shortened spelled suggestion surroundings
   array certificates endpoint highest fixed frames guarded parameter rows screen secure socket

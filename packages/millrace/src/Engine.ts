@@ -44,6 +44,7 @@ import type { OperatorCalls } from "./OperatorCalls.ts"
 import * as Operators from "./OperatorCalls.ts"
 import { open } from "./internal/Runtime.ts"
 import { memory } from "./Store.ts"
+import * as Telemetry from "./Telemetry.ts"
 import * as Webhook from "./Webhook.ts"
 import type { WorkflowBuilder } from "./WorkflowBuilder.ts"
 import { empty } from "./WorkflowBuilder.ts"
@@ -147,6 +148,7 @@ export const layerOf = (
   const builtin = options.builtin === false ? [] : Builtin.builtin.map((each) => standIn(each))
   const types = NodeTypes.layer(...builtin, ...own)
   const { egress = {}, grace, prices, webhooks } = options
+  const spans = Telemetry.layerOf(options.telemetry)
   const { allow = [] } = egress
   const bounds = options.limits ?? {}
   const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
@@ -156,7 +158,7 @@ export const layerOf = (
   const host = Host.layer<Refusal>({
     stores: parts.stores ?? store.layer,
     values: options.values?.layer,
-    nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns]),
+    nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns, spans]),
     evaluator: parts.evaluator,
     egress: Outbound.layer(allow, portsOf(egress), "egress.allow of createEngine"),
     masterKey,

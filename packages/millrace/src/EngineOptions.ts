@@ -36,6 +36,8 @@ import {
 import type { Authorize } from "./Authorize.ts"
 import type { EngineLogger } from "./EngineLogger.ts"
 import type { NodeType } from "./Node.ts"
+import type { TelemetryOptions } from "./Telemetry.ts"
+import * as Telemetry from "./Telemetry.ts"
 import type { Store } from "./Store.ts"
 import { memory } from "./Store.ts"
 import type { Values } from "./ValuePlace.ts"
@@ -99,6 +101,11 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
    * warnings and errors go to stderr.
    */
   readonly logger?: EngineLogger
+  /**
+   * Sends a span of every attempt of a node to a collector. The spans of a run are in one trace,
+   * whose id is that of the run without its prefix and dashes.
+   */
+  readonly telemetry?: TelemetryOptions
 }
 
 /** A private network that may be called. */
@@ -195,6 +202,7 @@ const checks: { readonly [K in keyof EngineOptions<Types>]-?: Check } = {
   webhooks: (value) =>
     value === false ? [] : fields({ masterKey: text }, "false, or an object with options")(value),
   logger: isFunction,
+  telemetry: Telemetry.check,
 }
 
 /**

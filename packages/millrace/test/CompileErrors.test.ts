@@ -51,7 +51,7 @@ beforeAll(async () => {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}, 120_000)
+}, 300_000)
 
 describe("The compiler", () => {
   it("has nothing against the program that all begin with", () => {

@@ -209,6 +209,10 @@ describe("testEngine", () => {
     expect((await refusal(testEngine(store))).message).toBe(
       "testEngine: store: a test engine has a store of its own, in memory",
     )
+    const telemetry = { telemetry: { url: "http://localhost:4318" } } as object
+    expect((await refusal(testEngine(telemetry))).message).toBe(
+      "testEngine: telemetry: a test engine sends no spans; leave it out",
+    )
     const wrong = { mock: {} } as object
     expect((await refusal(testEngine(wrong))).message).toBe(
       'testEngine: unknown field "mock"; did you mean "mocks"?',

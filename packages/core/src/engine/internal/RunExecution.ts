@@ -21,6 +21,7 @@ import type { AttemptOutcome } from "./Attempt.ts"
 import { Attempt } from "./Attempt.ts"
 import type { Compute } from "./ComputedNodes.ts"
 import type { Handler, Handlers } from "./Handlers.ts"
+import { inSpan } from "./NodeSpan.ts"
 import { RunSecrets } from "./RunSecrets.ts"
 import type { RunState, Started } from "./RunState.ts"
 import { isListening } from "./RunState.ts"
@@ -280,7 +281,7 @@ export class RunExecution {
     const running: Running = { attempt, fiber: undefined, timer: undefined, isOver: false }
     this.#running.set(index, running)
     handlers.enter(handler, now)
-    const called = attempt.call()
+    const called = inSpan(types.context, request, () => attempt.call())
     const rest = Exit.isExit(called)
       ? undefined
       : Effect.runForkWith(attempt.within(types.context))(called)

@@ -27,6 +27,7 @@ import { accountOf, checkThread, engineOf, layerOf } from "../../Engine.ts"
 import type { EngineOptions } from "../../EngineOptions.ts"
 import { checkOptions, typesOf } from "../../EngineOptions.ts"
 import type { AccountServices } from "../../AccountClient.ts"
+import { isObject } from "../OptionCheck.ts"
 import type { Runtime } from "../Runtime.ts"
 import type { AnyMock, Call, Script } from "./Mock.ts"
 import { TestHandlers } from "./TestHandlers.ts"
@@ -67,8 +68,11 @@ export type Mocks<N extends Types> = {
   readonly [K in N[number]["type"]]?: Mock<Named<N, K>>
 } & { readonly [K in Exclude<BuiltinType, N[number]["type"]>]?: BuiltinMock }
 
-/** The options of a test engine: those of `createEngine` without a store, and these. */
-export interface TestOptions<N extends Types> extends Omit<EngineOptions<N>, "store"> {
+/** The options of a test engine: those of `createEngine` without a store and spans, and these. */
+export interface TestOptions<N extends Types> extends Omit<
+  EngineOptions<N>,
+  "store" | "telemetry"
+> {
   /** What stands in for handlers, by node type. */
   readonly mocks?: Mocks<N>
   /**
@@ -209,10 +213,13 @@ const transportOf = (
   return { call, events: beside.events, wait: beside.wait! }
 }
 
-const checkTestOptions = (options: TestOptions<Types> & { readonly store?: unknown }): void => {
+const checkTestOptions = (options: TestOptions<Types>): void => {
   const given: unknown = options
-  if (typeof given === "object" && given !== null && options.store !== undefined) {
+  if (isObject(given) && given["store"] !== undefined) {
     throw invalid("testEngine: store: a test engine has a store of its own, in memory")
+  }
+  if (isObject(given) && given["telemetry"] !== undefined) {
+    throw invalid("testEngine: telemetry: a test engine sends no spans; leave it out")
   }
   const usual = options as EngineOptions<Types>
   checkOptions(usual, { caller: "testEngine", beside: ownOptions })
