@@ -80,7 +80,7 @@ const tally = (replies: ReadonlyArray<Reply>) => {
 
 describe("four servers on one database", () => {
   for (const limit of [1, 60, 1_000, 10_000]) {
-    for (const times of [2, 10]) {
+    for (const times of limit === 10_000 ? [2] : [2, 10]) {
       it(`admit exactly ${limit} a minute of ${times} times as many, for two`, async () => {
         const { secret } = await newKey(limit)
         await query(postgres.url, Clock.moveToMinute)
