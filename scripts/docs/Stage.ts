@@ -86,19 +86,21 @@ const linked = ({ path, text }: Page): string => {
   )
 }
 
-/** A file of code, or a folder, as a page. */
+const unsearched = "---\nsearch: false\n---\n\n"
+
+/** A file of code, or a folder, as a page, which the search leaves out. */
 const asPage = (path: string, pages: ReadonlyArray<Page>): SitePage => {
   const file = fileOf(path)
   if (!isDirectory(path)) {
     const language = /\.(\w+)$/.exec(path)?.[1] ?? "text"
     const code = readFileSync(join(root, path), "utf8")
-    const text = `# ${path}\n\n\`\`\`\`${language}\n${code}\`\`\`\`\n`
+    const text = `${unsearched}# ${path}\n\n\`\`\`\`${language}\n${code}\`\`\`\`\n`
     return { file, title: path, text }
   }
   const inside = pages
     .filter((page) => page.path.startsWith(`${path}/`))
     .map((page) => `- [${titleOf(page)}](${relative(file, fileOf(page.path))})`)
-  return { file, title: path, text: `# ${path}\n\n${inside.join("\n")}\n` }
+  return { file, title: path, text: `${unsearched}# ${path}\n\n${inside.join("\n")}\n` }
 }
 
 /** Every page of the site, each once. */

@@ -30,6 +30,8 @@ export default {
         utils.escapeHtml(tokens[index].content).replaceAll("{{", "&#123;&#123;")
     },
   },
+  // The index of the search is one large file on purpose.
+  vite: { build: { chunkSizeWarningLimit: 2_000 } },
   themeConfig: {
     search: { provider: "local" },
     sidebar,
