@@ -34,6 +34,21 @@ export const integerText = (minimum: number, maximum: number) => {
   )
 }
 
+/** A time in UTC, as its text in ISO 8601. */
+export const timeText = Single.check(
+  Schema.makeFilter(
+    (text) =>
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(text) &&
+      !Number.isNaN(Date.parse(text)),
+    { expected: "a time in UTC, as 2026-01-31T09:30:00Z" },
+  ),
+).pipe(
+  Schema.decodeTo(Schema.Int, {
+    decode: SchemaGetter.transform((text: string) => Date.parse(text)),
+    encode: SchemaGetter.transform((millis: number) => new Date(millis).toISOString()),
+  }),
+)
+
 /** The parameters that every listing has. */
 const paging = {
   cursor: Schema.optionalKey(Single.check(Schema.isMinLength(1))),
@@ -56,6 +71,8 @@ export type PageQuery = typeof PageQuery.Type
 export const RunQuery = Schema.Struct({
   workflowId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
   status: Schema.optionalKey(RunStatus),
+  from: Schema.optionalKey(timeText),
+  to: Schema.optionalKey(timeText),
   ...paging,
   ...searching,
 })

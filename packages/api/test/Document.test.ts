@@ -116,7 +116,7 @@ describe("the OpenAPI document", () => {
     const schemas = new Map(parameters.map(({ name, schema }) => [name, schema]))
     assert.deepStrictEqual(
       [...schemas.keys()],
-      ["workflowId", "status", "cursor", "limit", "page", "pageSize", "search"],
+      ["workflowId", "status", "from", "to", "cursor", "limit", "page", "pageSize", "search"],
     )
     assert.deepStrictEqual(schemas.get("limit"), {
       type: "integer",

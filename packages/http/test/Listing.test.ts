@@ -70,6 +70,39 @@ layer(Harness.layer)("listing by cursor", (it) => {
       }),
     )
 
+    it.effect("bounds the time of creation, also behind a cursor", () =>
+      Effect.gen(function* () {
+        const { ids, owner, workflowId } = yield* begin(2)
+        yield* TestClock.adjust("1 hour")
+        const later = yield* startMany(owner, workflowId, 3)
+        const { createdAt } = (yield* list(owner, {})).body.items[0]
+        const early = createdAt.replace(/\.\d+Z$/, "Z")
+        assert.deepStrictEqual(yield* follow(owner, { from: early, limit: 2 }), [
+          later.slice(0, 2),
+          later.slice(2),
+        ])
+        assert.deepStrictEqual(idsOf(yield* list(owner, { to: early })), ids)
+        const first = yield* list(owner, { from: early, limit: 2 })
+        const cursor = first.body.nextCursor
+        const other = yield* list(owner, { cursor, from: "2020-01-01T00:00Z" })
+        assert.deepStrictEqual(other.body, { error: "cursor: was made for another filter" })
+      }),
+    )
+
+    it.effect("refuses times of another form, and in the wrong order", () =>
+      Effect.gen(function* () {
+        const { owner } = yield* begin(1)
+        for (const from of ["now", "2026-01-01", "2026-13-01T00:00:00Z", "1767225600000", ""]) {
+          const { body, status } = yield* list(owner, { from })
+          const error = "from: expected a time in UTC, as 2026-01-31T09:30:00Z"
+          assert.deepStrictEqual([status, body], [400, { error }], from)
+        }
+        const from = "2026-02-01T00:00:00Z"
+        const { body, status } = yield* list(owner, { from, to: from })
+        assert.deepStrictEqual([status, body], [400, { error: "to: expected a time after from" }])
+      }),
+    )
+
     it.effect("visits every item exactly once, also while new ones arrive", () =>
       Effect.gen(function* () {
         const { ids, owner, workflowId } = yield* begin(5)

@@ -78,6 +78,8 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "runs.definition": ({ runs }) => runs.definition(runId),
   "runs.wait": ({ runs }) => runs.wait(runId, { timeout: "1 minute" }),
   "runs.list": ({ runs }) => runs.list({ status: "COMPLETED", workflowId }),
+  "runs.list between two times": ({ runs }) =>
+    runs.list({ from: "2026-01-01T00:00:00Z", to: "2100-01-01T00:00Z" }),
   "runs.batch": ({ runs }) => runs.batch([runId, "run_none", runId]),
   "runs.estimate": ({ runs }) => runs.estimate({ workflowId }),
   "runs.events": ({ runs }) => collect(runs.events(runId)),
@@ -126,6 +128,9 @@ const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
     runs.start({ workflowId }, any({ idempotencykey: "a" })),
   "a limit out of range": ({ runs }) => runs.list({ limit: 51 }),
   "a status that is none": ({ runs }) => runs.list(any({ status: "DONE" })),
+  "a time of a listing that is none": ({ runs }) => runs.list({ from: "yesterday" }),
+  "times in the wrong order": ({ runs }) =>
+    runs.list({ from: "2026-01-02T00:00Z", to: "2026-01-01T00:00Z" }),
   "a cursor that is none": ({ workflows }) => workflows.list({ cursor: "zzz" }),
   "a cursor beside a page": ({ workflows }) => workflows.list({ cursor: "zzz", page: 1 }),
   "an id that is none": ({ runs }) => runs.get(""),

@@ -82,10 +82,15 @@ interface Row {
 /** True for a run that can still change. */
 export const isOpen = ({ status }: Run): boolean => status === "QUEUED" || status === "RUNNING"
 
-const isFound = (run: Run, { account, search, status, workflowId }: RunQuery): boolean =>
+const isFound = (
+  run: Run,
+  { account, from = -Infinity, search, status, to = Infinity, workflowId }: RunQuery,
+): boolean =>
   run.accountId === account &&
   (workflowId === undefined || run.workflowId === workflowId) &&
   (status === undefined || run.status === status) &&
+  run.createdAt >= from &&
+  run.createdAt < to &&
   (search === undefined ||
     contains(run.workflowName, search) ||
     (run.error !== null && contains(run.error, search)) ||
@@ -477,9 +482,8 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
     eventsOfMany: (requests) =>
       Effect.sync(() =>
         requests.flatMap(({ account, after, revision: known, runId }) => {
-          const run = lists.find(account, runId)
-          if (run === undefined) return []
-          const { revision } = run
+          const revision = lists.find(account, runId)?.revision
+          if (revision === undefined) return []
           const events = lists.eventsOf(account, runId, after)
           const hasMoved = known !== undefined && known !== revision
           return hasMoved || events.length > 0 ? [{ runId, revision, events }] : []

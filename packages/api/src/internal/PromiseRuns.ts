@@ -57,6 +57,10 @@ export type RunEstimate = typeof Wire.RunEstimate.Encoded
 export interface RunQuery extends PageQuery {
   readonly workflowId?: string
   readonly status?: RunStatus
+  /** Runs that were created then or later, in ISO 8601: `2026-01-31T09:30:00Z`. */
+  readonly from?: string
+  /** Runs that were created before. */
+  readonly to?: string
   /** A part of the workflow's name or the error, in any case, or the beginning of a run id. */
   readonly search?: string
 }
@@ -294,7 +298,7 @@ const makeFollowing = (transport: Transport, get: Runs["get"]): Pick<Runs, "even
 /** The runs that a transport reaches. */
 export const makeRuns = (transport: Transport): Runs => {
   const ask = makeAsk(transport)
-  const filter = ["workflowId", "status", "search"] as const
+  const filter = ["workflowId", "status", "from", "to", "search"] as const
   const list = makeListing<RunItem, RunQuery>(ask, "runs.list", filter)
   const get: Runs["get"] = async (id, options) => {
     const parts = { id, query: { view: options?.view }, options, known: ["view"] }

@@ -26,7 +26,8 @@ const list = described(
   "List runs",
   "Newest first. By `cursor` and `limit`, or by `page` and `pageSize`, never both. `search` " +
     "is a part of the workflow's name or of the error in any case, or the beginning of a run " +
-    "id. A cursor goes on with the filter it was made for.",
+    "id. `from` and `to` bound the time of creation; `to` is not among it. A cursor goes on with " +
+    "the filter it was made for.",
   HttpApiEndpoint.get("list", "/", { query: RunQuery, success: pageOf(RunItem) }),
 )
 

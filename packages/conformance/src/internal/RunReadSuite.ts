@@ -304,6 +304,28 @@ const list = (it: Tests): void => {
   )
 }
 
+const between = (it: Tests): void => {
+  it.effect("filters by the time of creation, with the first and without the last moment", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const made = (n: number) => samples.run({ createdAt: 1_700_000_000_000 + n })
+      const [d, c, b, a] = [made(4), made(3), made(2), made(1)]
+      for (const run of [a, b, c, d]) yield* store.commit(Samples.newRun(run))
+      const [from, to] = [b.createdAt, d.createdAt]
+      assert.deepStrictEqual(yield* listed(samples, { from }), [d, c, b])
+      assert.deepStrictEqual(yield* listed(samples, { to }), [c, b, a])
+      assert.deepStrictEqual(yield* listed(samples, { from, to }), [c, b])
+      assert.deepStrictEqual(yield* listed(samples, { from, to, limit: 1, skip: 1 }), [b])
+      assert.deepStrictEqual(yield* listed(samples, { from, to, after: c }), [b])
+      const { status, workflowId, workflowName } = c
+      const rest = { status, workflowId, search: workflowName.slice(1) }
+      assert.deepStrictEqual(yield* listed(samples, { from, to, ...rest }), [c, b])
+      assert.deepStrictEqual(yield* listed(samples, { from: to, to: from }), [])
+    }),
+  )
+}
+
 const search = (it: Tests): void => {
   it.effect("finds a part of name or error in any case, and takes no wildcard", () =>
     Effect.gen(function* () {
@@ -406,6 +428,7 @@ export const runReadSuite = (it: Tests): void => {
   })
   describe("RunStore.list", () => {
     list(it)
+    between(it)
     search(it)
     searchFarBack(it)
   })

@@ -233,6 +233,10 @@ export interface RunQuery extends PageRequest {
   readonly account: AccountId
   readonly workflowId?: WorkflowId | undefined
   readonly status?: RunStatus | undefined
+  /** Runs that were created then or later. */
+  readonly from?: Timestamp | undefined
+  /** Runs that were created before. */
+  readonly to?: Timestamp | undefined
   /**
    * A part of the workflow's name or of the error, case ignored; or the beginning of the run's id.
    */

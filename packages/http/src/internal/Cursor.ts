@@ -26,6 +26,8 @@ const StorableText = Schema.String.check(isStorable)
 export const Filter = Schema.Struct({
   workflowId: Schema.optionalKey(StorableText),
   status: Schema.optionalKey(RunStatus),
+  from: Schema.optionalKey(Schema.Int),
+  to: Schema.optionalKey(Schema.Int),
   search: Schema.optionalKey(StorableText),
   accountId: Schema.optionalKey(StorableText),
   runId: Schema.optionalKey(StorableText),

@@ -43,10 +43,14 @@ const makeReads = Effect.gen(function* () {
   })
   return {
     list: Effect.fnUntraced(function* ({ account, query }) {
-      const found = yield* paginate(account, "runs", query, ({ search, status, ...rest }, page) => {
-        const workflowId =
-          rest.workflowId === undefined ? undefined : WorkflowId.make(rest.workflowId)
-        return store.list({ account, workflowId, status, search, ...page })
+      const { from, to } = query
+      if (from !== undefined && to !== undefined && from >= to) {
+        return yield* new InvalidRequest({ message: "to: expected a time after from" })
+      }
+      const found = yield* paginate(account, "runs", query, (filter, page) => {
+        const { from: first, search, status, to: end, workflowId: id } = filter
+        const workflowId = id === undefined ? undefined : WorkflowId.make(id)
+        return store.list({ account, workflowId, status, from: first, to: end, search, ...page })
       })
       return { value: { ...found, items: found.items.map(itemOf) } }
     }),

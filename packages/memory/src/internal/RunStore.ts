@@ -70,6 +70,7 @@ const recordOf = (entry: Entry): RunRecord => ({
 })
 
 const matcher = (query: RunQuery): ((run: Run) => boolean) => {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query
   const search = query.search
   const part = search?.toLowerCase() ?? ""
   const found = (run: Run): boolean =>
@@ -80,6 +81,8 @@ const matcher = (query: RunQuery): ((run: Run) => boolean) => {
   return (run) =>
     (query.workflowId === undefined || run.workflowId === query.workflowId) &&
     (query.status === undefined || run.status === query.status) &&
+    run.createdAt >= from &&
+    run.createdAt < to &&
     found(run)
 }
 

@@ -7,6 +7,7 @@
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { Page, PagePosition, PageRequest } from "@millrace/core/domain/Page"
 import { fromOverfetch } from "@millrace/core/domain/Page"
+import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -14,11 +15,14 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import * as Rows from "./Rows.ts"
 
+/** A time. The cast gives it the type of the index. Postgres cannot use the index with a float. */
+export const time = (sql: SqlClient, millis: Timestamp): Fragment =>
+  sql`${PgTypes.float8(millis)}::int8`
+
 /** The condition that a page begins after a position. None without a position. */
 export const behind = (sql: SqlClient, after: PageRequest["after"]): ReadonlyArray<Fragment> => {
   if (after === undefined) return []
-  // The cast gives the number the type of the index. Postgres cannot use the index with a float.
-  const position = sql`(${PgTypes.float8(after.createdAt)}::int8, ${Rows.text(after.id)})`
+  const position = sql`(${time(sql, after.createdAt)}, ${Rows.text(after.id)})`
   return [sql`(created_at, id) < ${position}`]
 }
 

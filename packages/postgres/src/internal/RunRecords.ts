@@ -144,8 +144,10 @@ const listed: PageClauses.Source = {
 
 /** A page of an account's runs. */
 const list = (sql: SqlClient, query: RunQuery) => {
-  const { search, status, workflowId } = query
+  const { from, search, status, to, workflowId } = query
   const conditions = PageClauses.conditions(sql, query)
+  if (from !== undefined) conditions.push(sql`created_at >= ${PageClauses.time(sql, from)}`)
+  if (to !== undefined) conditions.push(sql`created_at < ${PageClauses.time(sql, to)}`)
   if (workflowId !== undefined) conditions.push(sql`workflow_id = ${Rows.text(workflowId)}`)
   if (status !== undefined) conditions.push(...statusIs(sql, status))
   return search === undefined

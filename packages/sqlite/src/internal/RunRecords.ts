@@ -190,12 +190,14 @@ export const events = (
 }
 
 /** The conditions of a query without its text, and their parameters. */
-const conditionsOf = ({ account, after, status, workflowId }: RunQuery) => {
+const conditionsOf = ({ account, after, from, status, to, workflowId }: RunQuery) => {
   const { condition, values } = behind(after)
   const parts: ReadonlyArray<readonly [string, ReadonlyArray<Value>]> = [
     ["account_id = ?", [account]],
     ...(workflowId === undefined ? [] : [["workflow_id = ?", [workflowId]] as const]),
     ...(status === undefined ? [] : [["status = ?", [status]] as const]),
+    ...(from === undefined ? [] : [["created_at >= ?", [from]] as const]),
+    ...(to === undefined ? [] : [["created_at < ?", [to]] as const]),
     [condition, values],
   ]
   return {
