@@ -47,6 +47,8 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "runs.start": ({ runs }, { workflow: workflowId }) => runs.start({ workflowId }),
   "runs.estimate": ({ runs }, { workflow: workflowId }) => runs.estimate({ workflowId }),
   "runs.get": ({ runs }, { run }) => runs.get(run),
+  "runs.node": ({ runs }, { run }) => runs.node(run, "large"),
+  "runs.definition": ({ runs }, { run }) => runs.definition(run),
   "runs.value": ({ runs }, { run, value }) => runs.value(run, value),
   "runs.batch": ({ runs }, { run }) => runs.batch([run]),
   "runs.cancel": ({ runs }, { open }) => runs.cancel(open),
