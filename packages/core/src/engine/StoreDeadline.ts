@@ -30,7 +30,7 @@ export const orFirst =
 
 /** The error of an operation that had no answer within `millis`. */
 export const noAnswer = (operation: string, millis: number): StorageError =>
-  new StorageError({ operation, cause: new Error(`no answer within ${millis} ms`) })
+  new StorageError({ operation, cause: new Error(`no answer within ${Math.round(millis)} ms`) })
 
 /** Well before the lease has run out, but longer than a short delay of the database. */
 const beatMillis = (leaseMillis: number): number => Math.max(500, leaseMillis / 6)

@@ -39,7 +39,10 @@ describe("StoreDeadline.limitedRuns", () => {
         yield* TestClock.adjust(1)
         const { cause, operation } = yield* Fiber.join(fiber)
         assert.strictEqual(operation, `RunStore.${names[index]!}`)
-        assert.strictEqual((cause as Error).message, `no answer within ${millis[index]!} ms`)
+        assert.strictEqual(
+          (cause as Error).message,
+          `no answer within ${Math.round(millis[index]!)} ms`,
+        )
       }
     }).pipe(Effect.provide(Stores.layer)),
   )
