@@ -10,7 +10,7 @@ import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { Stores } from "@millrace/memory"
 import { Effect, Layer, Option } from "effect"
 
-simulation("the stores in memory", Stores.layer, { seeds: 120 })
+simulation("the stores in memory", Stores.layer, { seeds: 60 })
 
 type Runs = RunStore["Service"]
 type Values = ValueStore["Service"]
