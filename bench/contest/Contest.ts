@@ -96,7 +96,7 @@ class Contest {
         try {
           await this.#measure(team, workload, number >= 0)
         } catch (error) {
-          await this.#fail(team, error)
+          await this.#fail(team, error, number < 0)
         }
       }
     }
@@ -117,12 +117,13 @@ class Contest {
     }
   }
 
-  /** Whoever fails begins anew; whoever cannot start, or fails again and again, is left out. */
-  async #fail(team: Team, error: unknown) {
+  /** Whoever fails begins anew; whoever never started, or fails again and again, is left out. */
+  async #fail(team: Team, error: unknown, isFirst: boolean) {
     const { name } = team.entry
     team.failures += 1
     await Promise.all(team.processes.map((each) => each.end()))
-    if (team.failures < attempts && !String(error).startsWith("Error: open")) {
+    const neverStarted = isFirst && String(error).startsWith("Error: open")
+    if (team.failures < attempts && !neverStarted) {
       process.stderr.write(`${name} failed: ${String(error)}\n`)
       team.processes = spawnAll(team.entry, team.url)
       return

@@ -51,6 +51,8 @@ const open = async () => {
     { connection, concurrency: 200 },
   )
   worker.on("completed", ({ data }) => runs.stored(data))
+  // Without its driver it would report that for ever, and never fail.
+  await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()])
   const start = async (/** @type {import("./Queue.mjs").Graph} */ graph) => {
     const { ended, job } = runs.begin(graph)
     await add([job])

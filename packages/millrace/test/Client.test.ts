@@ -97,6 +97,24 @@ describe("createClient", () => {
     expect((await refusal(client.runs.cancel(run.id))).status).toBe(409)
   })
 
+  it("still awaits a run when the server is too busy for a moment to read it", async () => {
+    let refusals = 1
+    const { client, engine } = await setUp()
+    await using _ = engine
+    const { id: workflowId } = await client.workflows.create(hello)
+    const { secret: apiKey } = await engine.keys.create({ label: "other" })
+    const busy = createClient({
+      url: "http://millrace.test",
+      apiKey,
+      fetch: async (request) =>
+        /runs\/[^/]+$/.test(request.url) && refusals-- > 0
+          ? Response.json({ error: "The store is unavailable; try again" }, { status: 503 })
+          : engine.fetch(request),
+    })
+    const run = await (await busy.runs.start({ workflowId })).wait()
+    expect([run.status, refusals]).toEqual(["COMPLETED", -1])
+  })
+
   it("lists node types", async () => {
     const { client, engine } = await setUp()
     await using _ = engine

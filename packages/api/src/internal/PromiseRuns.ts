@@ -275,6 +275,18 @@ const ofTransaction = (handle: RunHandle): RunHandle => {
   }
 }
 
+/** What a read answers. After trouble of the server or the network it is repeated like a stream. */
+const persist = async <A>(read: () => Promise<A>, signal: AbortSignal | undefined): Promise<A> => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await read()
+    } catch (error) {
+      if (isRefusal(error) || signal?.aborted === true || tries >= triesInARow) throw error
+    }
+    await sleep(pauseMillis, signal)
+  }
+}
+
 /** Following a run, and waiting for its end. */
 const makeFollowing = (transport: Transport, get: Runs["get"]): Pick<Runs, "events" | "wait"> => ({
   events: async function* (id: string, options: FollowOptions = {}) {
@@ -290,7 +302,7 @@ const makeFollowing = (transport: Transport, get: Runs["get"]): Pick<Runs, "even
       if (transport.wait !== undefined) return handy(await transport.wait(id, signal))
       const until = signal === undefined ? {} : { signal }
       for await (const _ of follow(transport, id, until));
-      return get(id, until)
+      return persist(() => get(id, until), signal)
     })
   },
 })
