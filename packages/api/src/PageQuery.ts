@@ -63,9 +63,25 @@ const searching = {
   ),
 }
 
-/** What the listing of workflows is asked for. */
+/** What a listing is asked for that can be searched. */
 export const PageQuery = Schema.Struct({ ...paging, ...searching })
 export type PageQuery = typeof PageQuery.Type
+
+/** What the listing of workflows is asked for, and what of each. */
+export const WorkflowQuery = Schema.Struct({
+  ...PageQuery.fields,
+  activity: Schema.optionalKey(
+    Schema.Literals(["true", "false"]).annotate({
+      description: "`true`: with the last run, and the runs and failures of seven days.",
+    }),
+  ),
+  view: Schema.optionalKey(
+    Schema.Literal("outline").annotate({
+      description: "`outline`: with the places of the nodes and the edges, for a small picture.",
+    }),
+  ),
+})
+export type WorkflowQuery = typeof WorkflowQuery.Type
 
 /** What the listing of runs is asked for (specification 4.6). */
 export const RunQuery = Schema.Struct({

@@ -16,7 +16,7 @@ export type OperationName = {
 }[keyof Groups]
 
 /** Fields that are sent as text, by name. */
-export type TextFields = Readonly<Record<string, string | number | undefined>>
+export type TextFields = Readonly<Record<string, string | number | boolean | undefined>>
 
 /** The given fields, as text. */
 export const textOf = (fields: TextFields = {}): Readonly<Record<string, string>> =>

@@ -5,6 +5,7 @@
  * Leaves out: validating a graph; the engine does that.
  */
 import { JsonObject } from "@millrace/core/domain/Json"
+import { failuresRead } from "@millrace/core/domain/Limits"
 import {
   DrawnEdge,
   DrawnNode,
@@ -17,6 +18,7 @@ import {
 } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
 import { body, object, optional } from "./internal/Words.ts"
+import { RunItem } from "./RunWire.ts"
 import { isStorable } from "./Text.ts"
 
 /** A workflow (specification 2.1). */
@@ -28,10 +30,33 @@ export const Workflow = StoredWorkflow.mapFields(
 ).annotate({ identifier: "Workflow" })
 export type Workflow = typeof Workflow.Type
 
+/** What has become of a workflow's runs lately. */
+const WorkflowActivity = Schema.Struct({
+  lastRun: Schema.NullOr(RunItem),
+  runs7d: Schema.Int.annotate({ description: "Runs of today and of the six days before, in UTC." }),
+  failed7d: Schema.Int.annotate({
+    description: `How many of them have FAILED, among the account's last ${failuresRead} failures.`,
+  }),
+})
+
+/** What of a workflow a small picture shows. */
+const WorkflowOutline = Schema.Struct({
+  nodes: Schema.Array(
+    Schema.Struct({ id: Schema.String, type: Schema.String, x: Schema.Finite, y: Schema.Finite }),
+  ),
+  edges: Schema.Array(Schema.Struct({ source: Schema.String, target: Schema.String })),
+})
+
 /** A workflow in a listing: the number of its nodes in place of nodes and edges. */
 export const WorkflowItem = object("WorkflowItem", {
   ...Struct.omit(Workflow.fields, ["nodes", "edges", "settings"]),
   nodeCount: Schema.Int,
+  revision: Schema.Int.annotate({ description: "Rises by one whenever the content changes." }),
+  activity: optional(WorkflowActivity, "With `activity=true`."),
+  outline: optional(
+    WorkflowOutline,
+    "With `view=outline`; absent where the drawings of a page are too large together.",
+  ),
 })
 export type WorkflowItem = typeof WorkflowItem.Type
 

@@ -21,6 +21,7 @@ import { keyStoreSuite } from "./internal/KeyStoreSuite.ts"
 import { ledgerSuite } from "./internal/LedgerSuite.ts"
 import { namedCreditSuite } from "./internal/NamedCreditSuite.ts"
 import { type Listing, pagingSuite } from "./internal/PagingSuite.ts"
+import { runActivitySuite } from "./internal/RunActivitySuite.ts"
 import { runClaimSuite } from "./internal/RunClaimSuite.ts"
 import { runCommitSuite } from "./internal/RunCommitSuite.ts"
 import { runLossSuite } from "./internal/RunLossSuite.ts"
@@ -91,6 +92,7 @@ export const conformance = <E, R = never>(
       idempotencyKeySuite(it)
       currentWorkflowSuite(it, manifest.ports.includes("ledger"))
       runReadSuite(it)
+      runActivitySuite(it)
       pagingSuite(it, "RunStore.list", runs)
       runClaimSuite(it)
       runLossSuite(it)

@@ -9,6 +9,7 @@ import { offences, sources } from "./Sources.ts"
 
 const limits = [
   "packages/core/src/domain/Limits.ts",
+  "packages/core/src/domain/internal/ListingLimits.ts",
   "packages/core/src/domain/internal/NodeLimits.ts",
 ]
 

@@ -4,9 +4,9 @@
  * has to be explained belongs in `docs/glossary.md`.
  */
 export const known: ReadonlyArray<string> = `
-  about accepted acquire active add address adjacency adjust adjustment admission admit after
-  ahead all allowed alone ambient amount answer any app append applied apply argument array arrays
-  arrival arrivals ask asked assemble at audit auth authenticator authorization authorize
+  about accepted acquire active activity add address adjacency adjust adjustment admission admit
+  after ahead all allowed alone ambient amount answer any app append applied apply argument array
+  arrays arrival arrivals ask asked assemble at audit auth authenticator authorization authorize
   available back bad balance banner bare base batch beat before begin behind below between beyond
   bill bindings block board body bookmark books boolean bound bounded bounds bracketed broad
   bucket builder builtin busy by bytes cache call caller cancel canonical cap carried case cause

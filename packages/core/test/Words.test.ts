@@ -69,6 +69,7 @@ const shared: { readonly [name: string]: string } = {
   MasterKey: "The master key: read in webhooks, found in host, configured in server.",
   Quarantine: "The quarantine of runs: what operators do in core, what is stored in postgres.",
   Request: "The request node: its fields and values in core, its type in nodes.",
+  RunActivity: "What has become of the runs of workflows lately, as a store reads it.",
   RunClaims: "Claims, takeovers and leases, as a store performs them.",
   RunCommits: "Commits of runs, as a store performs them.",
   RunRecords: "How a store reads runs.",

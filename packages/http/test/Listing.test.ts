@@ -2,7 +2,10 @@
  * Ways through a listing: cursor, page number, filters, search (specification 4.6).
  */
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { RunId } from "@millrace/core/domain/Id"
+import { dayMillis } from "@millrace/core/domain/Timestamp"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { Effect, Option, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type { Answer, Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
@@ -22,6 +25,16 @@ const list = Effect.fnUntraced(function* (
 
 const idsOf = ({ body }: Answer): ReadonlyArray<string> =>
   body.items.map((item: { id: string }) => item.id)
+
+/** Stores a copy of a run as if it had been created at another time. */
+const copyAt = Effect.fnUntraced(function* (tenant: Tenant, id: RunId, createdAt: number) {
+  const store = yield* RunStore
+  const found = yield* Effect.orDie(store.find(tenant.accountId, id))
+  const { definition, run } = Option.getOrThrow(found)
+  const copy = { ...run, id: RunId.make(`${id}-at-${createdAt}`), createdAt, revision: 1 }
+  const rows = { nodeRuns: [], rewritten: [], events: [], deliveries: [] }
+  yield* Effect.orDie(store.commit({ expected: { _tag: "New", definition }, run: copy, ...rows }))
+})
 
 /** So many runs, each a millisecond after the other; newest first, as a listing has them. */
 const startMany = Effect.fnUntraced(function* (owner: Tenant, workflowId: string, count: number) {
@@ -345,4 +358,78 @@ layer(Harness.layer)("filtering", (it) => {
       }),
     )
   })
+})
+
+layer(Harness.layer)("the activity of workflows", (it) => {
+  it.effect("comes with a page: the last run, and the runs and failures of seven days", () =>
+    Effect.gen(function* () {
+      const owner = yield* (yield* Harness).tenant()
+      const quiet = yield* create(owner, hello)
+      const busy = yield* create(owner, hello)
+      const bad = yield* create(owner, failing)
+      const old = yield* finish(owner, busy)
+      // The clock stands at the beginning of a day.
+      yield* copyAt(owner, old, -6 * dayMillis)
+      yield* copyAt(owner, old, -6 * dayMillis - 1)
+      yield* finish(owner, bad)
+      yield* finish(owner, bad)
+      const listed = yield* list(owner, { activity: "true" }, "workflows")
+      const found = Object.fromEntries(
+        listed.body.items.map(({ activity, id }: any) => [id, activity]),
+      )
+      assert.deepStrictEqual(found[quiet], { lastRun: null, runs7d: 0, failed7d: 0 })
+      assert.deepStrictEqual([found[busy].runs7d, found[busy].failed7d], [2, 0])
+      assert.deepStrictEqual([found[bad].runs7d, found[bad].failed7d], [2, 2])
+      const { body } = yield* list(owner, { workflowId: bad, limit: 1 })
+      assert.deepStrictEqual(found[bad].lastRun, body.items[0])
+    }),
+  )
+
+  it.effect("is left out where it is not asked for, and is each account's own", () =>
+    Effect.gen(function* () {
+      const { tenant } = yield* Harness
+      const [owner, stranger] = [yield* tenant(), yield* tenant()]
+      yield* finish(owner, yield* create(owner, hello))
+      const plain = yield* list(owner, {}, "workflows")
+      assert.deepStrictEqual(Object.keys(plain.body.items[0]).toSorted(), [
+        "description",
+        "id",
+        "name",
+        "nodeCount",
+        "revision",
+        "thumbnailUrl",
+        "updatedAt",
+      ])
+      const foreign = yield* list(stranger, { activity: "true" }, "workflows")
+      assert.deepStrictEqual(foreign.body.items, [])
+      const wrong = yield* list(owner, { activity: "yes" }, "workflows")
+      assert.strictEqual(wrong.status, 400)
+    }),
+  )
+})
+
+layer(Harness.layer)("the outlines of workflows", (it) => {
+  it.effect("show the places of nodes, the edges and the revision, and nothing else", () =>
+    Effect.gen(function* () {
+      const { send, tenant } = yield* Harness
+      const owner = yield* tenant()
+      const nodes = [
+        { id: "a", type: "echo", position: { x: 1, y: -2.5 }, data: { secret: "s" }, width: 3 },
+        { id: "b", type: "unknown", position: { x: 4, y: 5 } },
+      ]
+      const edges = [{ id: "e", source: "a", target: "b", sourceHandle: "output", label: "l" }]
+      const id = yield* create(owner, { name: "Drawn", nodes, edges })
+      const json = { name: "Drawn again" }
+      yield* send("PATCH", `/api/v1/workflows/${id}`, { key: owner.key, json })
+      const { body } = yield* list(owner, { view: "outline" }, "workflows")
+      assert.deepStrictEqual(body.items[0].outline, {
+        nodes: [
+          { id: "a", type: "echo", x: 1, y: -2.5 },
+          { id: "b", type: "unknown", x: 4, y: 5 },
+        ],
+        edges: [{ source: "a", target: "b" }],
+      })
+      assert.strictEqual(body.items[0].revision, 2)
+    }),
+  )
 })

@@ -170,6 +170,21 @@ describe("workflows.list", () => {
     expect(found).toEqual(["alphabet", "Alpha"])
   })
 
+  it("shows activity and outlines of every item, also of further pages", async () => {
+    await using engine = await createEngine()
+    for (const name of ["One", "Two"]) await engine.workflows.create({ name })
+    const all: Array<WorkflowItem> = []
+    const listing = engine.workflows.list({ activity: true, view: "outline", limit: 1 })
+    for await (const item of listing) all.push(item)
+    const none = { lastRun: null, runs7d: 0, failed7d: 0 }
+    expect(all.map(({ activity }) => activity)).toEqual([none, none])
+    expect(all.map(({ outline }) => outline)).toEqual([
+      { nodes: [], edges: [] },
+      { nodes: [], edges: [] },
+    ])
+    expect(all.map(({ revision }) => revision)).toEqual([1, 1])
+  })
+
   it("refuses a limit out of range and a cursor that is none", async () => {
     await using engine = await createEngine()
     expect((await refusal(engine.workflows.list({ limit: 51 }))).message).toMatch(/^limit: /)

@@ -4,7 +4,7 @@
  * Leaves out: speed. Runs, rows and events are flat lists that every method reads from the
  * beginning.
  */
-import type { AccountId, RunId, RunnerId, WorkflowId } from "@millrace/core/domain/Id"
+import type { AccountId, RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { KnownStart } from "@millrace/core/domain/Idempotency"
 import { idempotencyKeyMillis } from "@millrace/core/domain/Idempotency"
 import { lossesPerRun } from "@millrace/core/domain/Limits"
@@ -22,6 +22,7 @@ import type { LedgerModel } from "./StoreModelLedger.ts"
 import type { WorkflowModel } from "./StoreModelWorkflows.ts"
 import { Inboxes } from "./StoreModelInboxes.ts"
 import { contains, pageOf } from "./StoreModelPage.ts"
+import { activityOf, latestOutputs } from "./StoreModelReads.ts"
 import { claimed } from "./StoreModelRounds.ts"
 
 /** A run store, and what it holds. */
@@ -407,27 +408,13 @@ const messaging = (lists: Lists): Pick<Store, "send" | "inboxes"> => ({
     ),
 })
 
-const latestOutputs = (
-  lists: Lists,
-  account: AccountId,
-  workflowId: WorkflowId,
-  nodeIds: ReadonlyArray<string>,
-) => {
-  const newestFirst = lists.runs
-    .filter((run) => run.accountId === account && run.workflowId === workflowId)
-    .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
-  const outputs = newestFirst.flatMap(({ id }) =>
-    lists
-      .nodeRuns(id)
-      .flatMap(({ largeValues, nodeId, output, status }) =>
-        status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
-          ? [[nodeId, { runId: id, output, largeValues }] as const]
-          : [],
-      ),
-  )
-  // Of several entries for one key a map keeps the last: the newest comes last here.
-  return new Map(outputs.toReversed())
-}
+const summing = (lists: Lists): Pick<Store, "latestOutputs" | "activity"> => ({
+  latestOutputs: (account, workflowId, nodeIds) =>
+    Effect.sync(() =>
+      latestOutputs(lists.runs, ({ id }) => lists.nodeRuns(id), account, workflowId, nodeIds),
+    ),
+  activity: (query) => Effect.sync(() => activityOf(lists.runs, query)),
+})
 
 /** An empty run store, whose commits move credits in a ledger and see these workflows. */
 export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyModel): RunModel => {
@@ -437,6 +424,7 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
     ...leasing(lists),
     ...telling(lists),
     ...messaging(lists),
+    ...summing(lists),
     commit: (commit) =>
       Effect.flatMap(Clock.currentTimeMillis, (now): ReturnType<RunStore["Service"]["commit"]> => {
         const { credits = [], run, starts = [] } = commit
@@ -465,8 +453,6 @@ export const make = (ledger: LedgerModel, workflows: WorkflowModel, keys: KeyMod
         })
         return mostBytes === undefined ? found : withinBytes(found, mostBytes)
       }),
-    latestOutputs: (account, workflowId, nodeIds) =>
-      Effect.sync(() => latestOutputs(lists, account, workflowId, nodeIds)),
     findStart: (account, key) =>
       Effect.map(Clock.currentTimeMillis, (now) =>
         Option.fromUndefinedOr(lists.start(account, key, now)),

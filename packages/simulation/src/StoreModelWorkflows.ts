@@ -4,6 +4,7 @@
  * Leaves out: speed. Every method reads a list of all workflows from its beginning.
  */
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
+import { drawingBytesOf, payloadsKept } from "@millrace/core/domain/RunPayload"
 import type { Workflow, WorkflowSummary } from "@millrace/core/domain/Workflow"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
@@ -54,6 +55,12 @@ export const make = (): WorkflowModel => {
         const present = find(account, id)
         workflows = workflows.filter((each) => each !== present)
         return present !== undefined
+      }),
+    findMany: (account, ids, mostBytes) =>
+      Effect.sync(() => {
+        const found = [...new Set(ids)].flatMap((id) => find(account, id) ?? [])
+        const kept = payloadsKept(found.map(drawingBytesOf), mostBytes)
+        return found.filter((_, index) => kept[index])
       }),
     list: (query) =>
       Effect.sync(() => {

@@ -44,6 +44,7 @@ const workflowItem = {
   thumbnailUrl: null,
   updatedAt: at,
   nodeCount: 2,
+  revision: 3,
 }
 
 const runItem = {

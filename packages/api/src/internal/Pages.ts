@@ -30,10 +30,17 @@ const pageFields = ["cursor", "limit", "page", "pageSize"]
 
 /** Makes a function that reads a listing. It requests the first page at once. */
 export const makeListing =
-  <A, Q extends PageQuery>(ask: Ask, operation: OperationName, filter: ReadonlyArray<keyof Q>) =>
+  <A, Q extends PageQuery>(
+    ask: Ask,
+    operation: OperationName,
+    filter: ReadonlyArray<keyof Q>,
+    /** Fields that say what of each item to read: a cursor does not keep them. */
+    shown: ReadonlyArray<keyof Q> = [],
+  ) =>
   (query: Q, options: CallOptions | undefined, id?: string): Listing<A> => {
+    const known = [...pageFields, ...([...filter, ...shown] as ReadonlyArray<string>)]
     const read = async (wanted: PageQuery) => {
-      checkFields("query", wanted, [...pageFields, ...(filter as ReadonlyArray<string>)])
+      checkFields("query", wanted, known)
       const of = id === undefined ? {} : { id }
       return (await ask(operation, { ...of, query: { ...wanted }, options })).body as Page<A>
     }
@@ -44,7 +51,9 @@ export const makeListing =
         yield* page.items
         if (page.nextCursor === null) return
         const limit = query.limit ?? query.pageSize
-        page = await read({ cursor: page.nextCursor, ...(limit === undefined ? {} : { limit }) })
+        const same = Object.fromEntries(shown.map((name) => [name, query[name]]))
+        const bounded = limit === undefined ? {} : { limit }
+        page = await read({ ...same, ...bounded, cursor: page.nextCursor })
       }
     }
     return Object.assign(first, { [Symbol.asyncIterator]: iterate })

@@ -46,9 +46,14 @@ export interface TaggedWorkflow {
   readonly etag: string
 }
 
-/** Which workflows to list. `search` is a part of the name, in any case. */
+/** Which workflows to list, and what of each. */
 export interface WorkflowQuery extends PageQuery {
+  /** A part of the name, in any case. */
   readonly search?: string
+  /** With the last run, and the number of runs and of failures of seven days. */
+  readonly activity?: boolean
+  /** With the places of the nodes and the edges, for a small picture. */
+  readonly view?: "outline"
 }
 
 /** How to change a workflow. */
@@ -87,7 +92,12 @@ export interface Workflows {
 /** The workflows that a transport reaches. */
 export const makeWorkflows = (transport: Transport): Workflows => {
   const ask = makeAsk(transport)
-  const list = makeListing<WorkflowItem, WorkflowQuery>(ask, "workflows.list", ["search"])
+  const list = makeListing<WorkflowItem, WorkflowQuery>(
+    ask,
+    "workflows.list",
+    ["search"],
+    ["activity", "view"],
+  )
   const read = async (id: string, options?: CallOptions): Promise<TaggedWorkflow> => {
     const { body, etag = "" } = await ask("workflows.get", { id, options })
     return { workflow: body as Workflow, etag }

@@ -6,7 +6,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { described, titled } from "./Words.ts"
-import { PageQuery, pageOf } from "../PageQuery.ts"
+import { pageOf, WorkflowQuery } from "../PageQuery.ts"
 import { IdParams } from "../Text.ts"
 import { EvaluateText, TextValue, ValidateWorkflow, Validation } from "../ValidationWire.ts"
 import {
@@ -29,8 +29,9 @@ import {
 
 const list = described(
   "List workflows",
-  "Newest first, without nodes and edges. `search` is a part of the name in any case.",
-  HttpApiEndpoint.get("list", "/", { query: PageQuery, success: pageOf(WorkflowItem) }),
+  "Newest first, without nodes and edges. `search` is a part of the name in any case. `activity` " +
+    "and `view` add to the items; a cursor does not keep them.",
+  HttpApiEndpoint.get("list", "/", { query: WorkflowQuery, success: pageOf(WorkflowItem) }),
 )
 
 const create = described(

@@ -152,6 +152,37 @@ const remove = (it: Tests): void => {
   )
 }
 
+const findMany = (it: Tests): void => {
+  it.effect("reads the account's workflows of these ids, as long as their drawings fit", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* WorkflowStore
+      const position = { x: 0, y: 0 }
+      const sized = (characters: number) =>
+        samples.workflow({
+          nodes: [{ id: "a", type: "text", position, data: "ä".repeat(characters / 2) }],
+        })
+      const [a, b, c] = [sized(10_000), sized(10_000), sized(100_000)]
+      const hard = samples.workflow({
+        nodes: [{ id: "a", type: "text", position, data: Samples.hardJson }],
+      })
+      const foreign = samples.workflow({ accountId: samples.stranger })
+      for (const workflow of [a, b, c, hard, foreign]) yield* store.insert(workflow)
+      const ids = [c, b, foreign, hard, a, b].map(({ id }) => id)
+      const read = Effect.fnUntraced(function* (mostBytes: number) {
+        const all = [...ids, WorkflowId.make("wf_unknown"), WorkflowId.make("a\u0000b\ud800'%")]
+        const known = yield* store.findMany(samples.account, all, mostBytes)
+        return known.toSorted((one, two) => (one.id < two.id ? -1 : 1))
+      })
+      assert.deepStrictEqual(yield* read(1_000_000), [a, b, c, hard])
+      assert.deepStrictEqual(yield* read(30_000), [a, b, hard])
+      assert.deepStrictEqual(yield* read(19_000), [b, hard])
+      assert.deepStrictEqual(yield* read(0), [])
+      assert.deepStrictEqual(yield* store.findMany(samples.account, [], 1_000), [])
+    }),
+  )
+}
+
 const list = (it: Tests): void => {
   it.effect("shows the newest first, without nodes and edges but with their count", () =>
     Effect.gen(function* () {
@@ -204,6 +235,9 @@ export const workflowStoreSuite = (it: Tests): void => {
   })
   describe("WorkflowStore.remove", () => {
     remove(it)
+  })
+  describe("WorkflowStore.findMany", () => {
+    findMany(it)
   })
   describe("WorkflowStore.list", () => {
     list(it)

@@ -5,6 +5,7 @@
  */
 import * as Context from "effect/Context"
 
+export * from "./internal/ListingLimits.ts"
 export * from "./internal/NodeLimits.ts"
 
 /** Characters of a workflow's name. */
@@ -21,12 +22,6 @@ export const thumbnailDataLength = 32_768
 
 /** What an account's own cap of runs in progress may be at most. */
 export const mostRunsAtOnce = 1_000_000
-
-/** Followers of runs for whom one statement reads. */
-export const followersPerRead = 5_000
-
-/** Reads for followers that may come at once before they are spaced evenly. */
-export const followerReadsAtOnce = 10
 
 /** How many accounts with own caps a process remembers. With more of them, every start queues. */
 export const cappedAccountsKnown = 1_000
@@ -387,20 +382,8 @@ export const refusedHostsTold = 100
 /** Runs that one request reads at once. */
 export const runsPerBatch = 50
 
-/** Items of one page of a listing. */
-export const itemsPerPage = 50
-
-/** Items that a page number steps over. What is behind them is read by cursor. */
-export const itemsSkipped = 10_000
-
 /** Writes that share one transaction of an embedded store, which blocks the process meanwhile. */
 export const writesPerTransaction = 500
-
-/** Runs that a store reads for one page of a search; beyond them it may refuse the search. */
-export const runsReadBySearch = 20_000
-
-/** Workflows whose name has a text that is searched for, and whose runs are then looked up. */
-export const workflowsSearched = 1_000
 
 /** Runs of a workflow that are searched for the latest outputs of its nodes. */
 export const runsSearched = 1_000
@@ -461,9 +444,6 @@ export const requestsPerMinute = 10_000
 
 /** Requests a day that one key may be given. */
 export const requestsPerDay = 100_000
-
-/** Characters of the text that a listing is searched for. */
-export const searchLength = 200
 
 /** The highest priority of a grant. */
 export const grantPriority = 1_000_000

@@ -3,10 +3,11 @@
  * and logs of its nodes.
  *
  * Guarantees: pure; a store that keeps JSON as text counts the same bytes. Leaves out: errors and
- * names, which are small, and the definition, which no answer contains.
+ * names, which are small, and the definition, which no listing contains.
  */
 import type { PlacedValues } from "./LargeValue.ts"
 import type { NodeRun, Run, RunRecord } from "./Run.ts"
+import type { Workflow } from "./Workflow.ts"
 
 const encoder = new TextEncoder()
 
@@ -46,6 +47,10 @@ export const runSizesOf = ({ largeValues, output, values }: Run) => {
 /** Bytes of JSON text of a record's payloads. */
 export const payloadBytesOf = ({ nodeRuns, run }: RunRecord): number =>
   nodeRuns.reduce((bytes, row) => bytes + nodeBytesOf(row), runBytesOf(run))
+
+/** Bytes of JSON text of the drawing of a workflow. */
+export const drawingBytesOf = ({ edges, nodes }: Pick<Workflow, "nodes" | "edges">): number =>
+  bytesOf(nodes) + bytesOf(edges)
 
 /** The record as it is without its payloads, and marked so. */
 export const withoutPayloads = (record: RunRecord): RunRecord => ({

@@ -243,6 +243,25 @@ export interface RunQuery extends PageRequest {
   readonly search?: string | undefined
 }
 
+/** Which workflows of an account to look at, and since when. */
+export interface ActivityQuery {
+  readonly account: AccountId
+  readonly workflowIds: ReadonlyArray<WorkflowId>
+  /** The beginning of a day in UTC. Runs that were created then or later are counted. */
+  readonly since: Timestamp
+  /** Failures are counted among so many of the account, the newest. */
+  readonly failuresRead: number
+}
+
+/** What has become of a workflow's runs lately. */
+export interface WorkflowActivity {
+  /** The newest run, whenever it was. */
+  readonly lastRun: Run
+  readonly runs: number
+  /** How many of them have FAILED. */
+  readonly failed: number
+}
+
 export class RunStore extends Context.Service<
   RunStore,
   {
@@ -380,6 +399,10 @@ export class RunStore extends Context.Service<
      * `runsReadBySearch` runs; what it does answer is exact.
      */
     readonly list: (query: RunQuery) => Effect.Effect<Page<Run>, SearchTooBroad | StorageError>
+    /** The last run of each of these workflows and counts. Without runs, a workflow is absent. */
+    readonly activity: (
+      query: ActivityQuery,
+    ) => Effect.Effect<ReadonlyMap<WorkflowId, WorkflowActivity>, StorageError>
     /**
      * Events with a sequence above `after`, in order: the events of the run itself, and the events
      * that `RunEvent.ofNode` makes of its node runs. Empty for an unknown run.

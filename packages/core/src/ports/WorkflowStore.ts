@@ -37,6 +37,16 @@ export class WorkflowStore extends Context.Service<
     ) => Effect.Effect<Replaced, StorageError>
     /** Removes a workflow; its runs stay. False: there was none. */
     readonly remove: (account: AccountId, id: WorkflowId) => Effect.Effect<boolean, StorageError>
+    /**
+     * The workflows of those ids that the account has, in any order. Their drawings, as JSON text,
+     * have at most `mostBytes` together: in the order of the ids, those that do not fit are left
+     * out. See `RunPayload.payloadsKept`.
+     */
+    readonly findMany: (
+      account: AccountId,
+      ids: ReadonlyArray<WorkflowId>,
+      mostBytes: number,
+    ) => Effect.Effect<ReadonlyArray<Workflow>, StorageError>
     /** Newest first. */
     readonly list: (query: WorkflowQuery) => Effect.Effect<Page<WorkflowSummary>, StorageError>
   }

@@ -3,19 +3,23 @@
  *
  * Guarantees: every answer with a workflow has its revision as `ETag`.
  */
-import type { CreateWorkflow } from "@millrace/api/WorkflowWire"
+import type { CreateWorkflow, WorkflowItem } from "@millrace/api/WorkflowWire"
+import type { AccountId } from "@millrace/core/domain/Id"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
-import { problemsListed } from "@millrace/core/domain/Limits"
+import { CurrentLimits, failuresRead, problemsListed } from "@millrace/core/domain/Limits"
+import { dayMillis, dayOf } from "@millrace/core/domain/Timestamp"
 import type { Workflow, WorkflowContent } from "@millrace/core/domain/Workflow"
 import { WorkflowNotFound } from "@millrace/core/engine/Refusals"
 import { Runs } from "@millrace/core/engine/Runs"
 import { Workflows } from "@millrace/core/engine/Workflows"
+import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
-import { Effect, Option, Result } from "effect"
+import { Clock, Effect, Option, Result } from "effect"
 import { workflowAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
 import type { OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
+import { itemOf } from "./RunForms.ts"
 
 const contentOf = (body: CreateWorkflow): WorkflowContent => ({
   description: null,
@@ -68,16 +72,67 @@ const validationOf = ({ nodes, ...said }: Effect.Success<ReturnType<Validate>>) 
   })),
 })
 
+/** What a small picture of a workflow shows. */
+const outlineOf = ({ edges, nodes }: Workflow): NonNullable<WorkflowItem["outline"]> => ({
+  nodes: nodes.map(({ id, position: { x, y }, type }) => ({ id, type, x, y })),
+  edges: edges.map(({ source, target }) => ({ source, target })),
+})
+
+/** The activity of a workflow without runs. */
+const inactive = { lastRun: null, runs7d: 0, failed7d: 0 }
+
+/** Today, and six days before. */
+const beforeToday = 6 * dayMillis
+
+/** What is shown beside the items of a page: one read each for the whole page. */
+const makeBeside = Effect.gen(function* () {
+  const workflows = yield* WorkflowStore
+  const runs = yield* RunStore
+  return {
+    activityOf: Effect.fnUntraced(function* (
+      account: AccountId,
+      workflowIds: ReadonlyArray<WorkflowId>,
+    ) {
+      const since = dayOf(yield* Clock.currentTimeMillis) - beforeToday
+      const found = yield* runs.activity({ account, workflowIds, since, failuresRead })
+      return new Map(
+        Array.from(found, ([id, { failed, lastRun, runs: count }]) => [
+          id,
+          { lastRun: itemOf(lastRun), runs7d: count, failed7d: failed },
+        ]),
+      )
+    }),
+    outlinesOf: Effect.fnUntraced(function* (account: AccountId, ids: ReadonlyArray<WorkflowId>) {
+      const { batchBytes } = yield* CurrentLimits
+      const found = yield* workflows.findMany(account, ids, batchBytes)
+      return new Map(found.map((workflow) => [workflow.id, outlineOf(workflow)]))
+    }),
+  }
+})
+
 const makeReads = Effect.gen(function* () {
   const store = yield* WorkflowStore
+  const { activityOf, outlinesOf } = yield* makeBeside
   const runs = yield* Runs
   const paginate = yield* makePaginate
   return {
     list: Effect.fnUntraced(function* ({ account, query }) {
-      const value = yield* paginate(account, "workflows", query, ({ search }, page) =>
+      const { activity, view, ...asked } = query
+      const found = yield* paginate(account, "workflows", asked, ({ search }, page) =>
         store.list({ account, search, ...page }),
       )
-      return { value }
+      const ids = found.items.map(({ id }) => id)
+      const activities = activity === "true" ? yield* activityOf(account, ids) : undefined
+      const outlines = view === "outline" ? yield* outlinesOf(account, ids) : undefined
+      const items = found.items.map((item): WorkflowItem => {
+        const outline = outlines?.get(item.id)
+        return {
+          ...item,
+          ...(activities && { activity: activities.get(item.id) ?? inactive }),
+          ...(outline && { outline }),
+        }
+      })
+      return { value: { ...found, items } }
     }),
     get: Effect.fnUntraced(function* ({ account, ahead, params }) {
       const id = WorkflowId.make(params.id)

@@ -38,6 +38,7 @@ import { Inboxes } from "./Inboxes.ts"
 import { Books, make as makeLedger } from "./LedgerStore.ts"
 import { type Entry, Places } from "./Places.ts"
 import { IdempotencyKeys } from "./IdempotencyKeys.ts"
+import { activityOf } from "./RunActivity.ts"
 import * as Timeline from "./Timeline.ts"
 import { type Drawings, StoredWorkflows } from "./StoredWorkflows.ts"
 
@@ -455,6 +456,7 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
         Option.fromUndefinedOr(runs.idempotencyKeys.find(account, key, millis)),
       ),
     list: (query) => Effect.sync(() => runs.list(query)),
+    activity: (query) => Effect.sync(() => activityOf(runs.timelineOf(query.account).items, query)),
     events: (account, id, after) => Effect.sync(() => runs.events(account, id, after)),
     eventsOfMany: (requests) =>
       Effect.sync(() =>

@@ -6,6 +6,7 @@
  */
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Page } from "@millrace/core/domain/Page"
+import { drawingBytesOf, payloadsKept } from "@millrace/core/domain/RunPayload"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type { Workflow, WorkflowSummary } from "@millrace/core/domain/Workflow"
 import type { Replaced, WorkflowQuery } from "@millrace/core/ports/WorkflowStore"
@@ -73,6 +74,16 @@ export class Drawings {
     if (entry === undefined) return false
     this.#timelineOf(account).remove(entry)
     return this.#entries.delete(id)
+  }
+
+  findMany(
+    account: AccountId,
+    ids: ReadonlyArray<WorkflowId>,
+    mostBytes: number,
+  ): ReadonlyArray<Workflow> {
+    const found = [...new Set(ids)].flatMap((id) => this.find(account, id) ?? [])
+    const kept = payloadsKept(found.map(drawingBytesOf), mostBytes)
+    return found.filter((_, index) => kept[index])
   }
 
   list(query: WorkflowQuery): Page<WorkflowSummary> {

@@ -23,6 +23,8 @@ const make = Effect.map(StoredWorkflows, (workflows) =>
     replace: (workflow, expectedRevision) =>
       Effect.sync(() => workflows.replace(workflow, expectedRevision)),
     remove: (account, id) => Effect.sync(() => workflows.remove(account, id)),
+    findMany: (account, ids, mostBytes) =>
+      Effect.sync(() => workflows.findMany(account, ids, mostBytes)),
     list: (query) => Effect.sync(() => workflows.list(query)),
   }),
 )

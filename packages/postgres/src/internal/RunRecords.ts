@@ -26,6 +26,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { DatabasePort } from "./DatabaseError.ts"
 import * as PageClauses from "./PageClauses.ts"
 import * as Rows from "./Rows.ts"
+import * as RunActivity from "./RunActivity.ts"
 import * as RunSearch from "./RunSearch.ts"
 import * as StoredInputs from "./StoredInputs.ts"
 
@@ -232,6 +233,7 @@ export const make = (sql: SqlClient) =>
         (rows) => new Map(rows.map(({ id, ...latest }) => [id, latest])),
       ),
     list: (query) => list(sql, query),
+    activity: (query) => RunActivity.activity(sql, query),
     events: (account, runId, after) =>
       Effect.map(readEvents(sql, [{ account, runId, after }]), (found) => found[0]?.events ?? []),
     eventsOfMany: (requests) => readEvents(sql, requests),

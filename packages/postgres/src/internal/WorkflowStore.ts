@@ -63,6 +63,21 @@ const findAll = (
   })
 }
 
+// The drawings are measured before they are sent. OFFSET 0 looks rows up by key.
+const findManyStatement = `
+WITH sized AS MATERIALIZED (
+  SELECT w.*, wanted.place, octet_length(w.nodes::text) + octet_length(w.edges::text) AS bytes
+  FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) CROSS JOIN LATERAL (
+    SELECT * FROM workflows w
+    WHERE w.id = wanted.id AND ${Rows.isOf("w.account_id", "$2")} OFFSET 0
+  ) w
+), fitting AS (
+  SELECT s.*, bytes <= $3::int8 AND
+    sum(CASE WHEN bytes <= $3::int8 THEN bytes ELSE 0 END) OVER (ORDER BY place) <= $3::int8 AS fits
+  FROM sized s
+)
+SELECT ${Rows.object(Rows.workflows, "w")} AS value FROM fitting w WHERE fits`
+
 const removeStatement = `
 DELETE FROM workflows WHERE id = $1 AND ${Rows.isOf("account_id", "$2")} RETURNING id`
 
@@ -106,6 +121,12 @@ const make = Effect.gen(function* () {
         sql.unsafe(removeStatement, [Rows.text(id), account]),
         (rows) => rows.length === 1,
       ),
+    findMany: (account, ids, mostBytes) =>
+      values<Workflow>(sql, findManyStatement, [
+        [...new Set(ids.map(Rows.text))],
+        account,
+        mostBytes,
+      ]),
     list: (query) => list(sql, query),
   })
 })

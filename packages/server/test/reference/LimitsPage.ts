@@ -41,6 +41,7 @@ export const limitsPage = () =>
       ["Name in the code", "Value", "What it bounds"],
       [
         ...fixedIn("packages/core/src/domain/Limits.ts"),
+        ...fixedIn("packages/core/src/domain/internal/ListingLimits.ts"),
         ...fixedIn("packages/core/src/domain/internal/NodeLimits.ts"),
       ],
     ),

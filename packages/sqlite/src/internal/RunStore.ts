@@ -11,6 +11,7 @@ import type { Connection } from "./SqliteConnection.ts"
 import { Database } from "./SqliteConnection.ts"
 import * as IdempotencyKeys from "./IdempotencyKeys.ts"
 import * as Inboxes from "./Inboxes.ts"
+import * as RunActivity from "./RunActivity.ts"
 import * as RunClaims from "./RunClaims.ts"
 import * as RunCommits from "./RunCommits.ts"
 import * as RunRecords from "./RunRecords.ts"
@@ -66,6 +67,7 @@ const make = (db: Connection): RunStore["Service"] => {
         read("list", () => RunRecords.list(db, query)),
         (found) => (found instanceof SearchTooBroad ? Effect.fail(found) : Effect.succeed(found)),
       ),
+    activity: (query) => read("activity", () => RunActivity.activity(db, query)),
     events: (account, id, after) => read("events", () => RunRecords.events(db, account, id, after)),
     eventsOfMany: (requests) =>
       read("eventsOfMany", () =>

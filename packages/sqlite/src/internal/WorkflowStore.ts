@@ -6,6 +6,7 @@
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Page } from "@millrace/core/domain/Page"
 import { fromOverfetch } from "@millrace/core/domain/Page"
+import { payloadsKept } from "@millrace/core/domain/RunPayload"
 import type { Workflow, WorkflowSummary } from "@millrace/core/domain/Workflow"
 import type { WorkflowQuery } from "@millrace/core/ports/WorkflowStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
@@ -19,6 +20,14 @@ interface Row {
   readonly summary: string
   readonly drawing: string
 }
+
+interface Sized {
+  readonly id: WorkflowId
+  readonly bytes: number
+}
+
+const sizeStatement = `SELECT id, octet_length(drawing) AS bytes FROM workflows
+  WHERE id = ? AND account_id = ?`
 
 const textsOf = ({ edges, nodes, settings, ...head }: Workflow) => {
   const summary: WorkflowSummary = { ...head, nodeCount: nodes.length }
@@ -72,6 +81,21 @@ const replace = (db: Connection, workflow: Workflow, expectedRevision: number) =
   return "replaced"
 }
 
+/** The account's workflows, as long as their drawings fit. */
+const findMany = (
+  db: Connection,
+  account: AccountId,
+  ids: ReadonlyArray<WorkflowId>,
+  mostBytes: number,
+): ReadonlyArray<Workflow> => {
+  const rows = [...new Set(ids)].flatMap((id) => db.query<Sized>(sizeStatement, id, account).all())
+  const kept = payloadsKept(
+    rows.map(({ bytes }) => bytes),
+    mostBytes,
+  )
+  return rows.flatMap(({ id }, index) => (kept[index]! ? (find(db, account, id) ?? []) : []))
+}
+
 const list = (db: Connection, query: WorkflowQuery): Page<WorkflowSummary> => {
   const { account, after, search = "" } = query
   const { condition, values } = behind(after)
@@ -111,6 +135,8 @@ const make = (db: Connection): WorkflowStore["Service"] =>
         "WorkflowStore.remove",
         () => db.run(`DELETE FROM workflows WHERE id = ? AND account_id = ?`, id, account) > 0,
       ),
+    findMany: (account, ids, mostBytes) =>
+      db.read("WorkflowStore.findMany", () => findMany(db, account, ids, mostBytes)),
     list: (query) => db.read("WorkflowStore.list", () => list(db, query)),
   })
 

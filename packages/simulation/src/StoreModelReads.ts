@@ -1,0 +1,50 @@
+/**
+ * What the reads of a run store mean that look at several runs, in the plainest way that is right:
+ * part of the model of the stores.
+ */
+import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
+import type { NodeRun, Run } from "@millrace/core/domain/Run"
+import type { ActivityQuery, LatestOutput, WorkflowActivity } from "@millrace/core/ports/RunStore"
+import { oldestFirst } from "./StoreModelPage.ts"
+
+/** What the nodes of a workflow last put out. */
+export const latestOutputs = (
+  runs: ReadonlyArray<Run>,
+  nodeRunsOf: (run: Run) => ReadonlyArray<NodeRun>,
+  account: AccountId,
+  workflowId: WorkflowId,
+  nodeIds: ReadonlyArray<string>,
+): ReadonlyMap<string, LatestOutput> => {
+  const own = runs.filter((run) => run.accountId === account && run.workflowId === workflowId)
+  const outputs = oldestFirst(own).flatMap((run) =>
+    nodeRunsOf(run).flatMap(({ largeValues, nodeId, output, status }) =>
+      status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
+        ? [[nodeId, { runId: run.id, output, largeValues }] as const]
+        : [],
+    ),
+  )
+  // Of several entries for one key a map keeps the last: the newest comes last here.
+  return new Map(outputs)
+}
+
+/** What has become of the runs of workflows lately. */
+export const activityOf = (
+  runs: ReadonlyArray<Run>,
+  { account, failuresRead, since, workflowIds }: ActivityQuery,
+): ReadonlyMap<WorkflowId, WorkflowActivity> => {
+  const own = oldestFirst(runs.filter(({ accountId }) => accountId === account)).toReversed()
+  const counted = own.filter(({ createdAt }) => createdAt >= since)
+  const failed = counted.filter(({ status }) => status === "FAILED").slice(0, failuresRead)
+  const of = (id: WorkflowId) => (run: Run) => run.workflowId === id
+  return new Map(
+    workflowIds.flatMap((id) => {
+      const lastRun = own.find(of(id))
+      if (lastRun === undefined) return []
+      const counts = {
+        runs: counted.filter(of(id)).length,
+        failed: failed.filter(of(id)).length,
+      }
+      return [[id, { lastRun, ...counts }] as const]
+    }),
+  )
+}
