@@ -33,6 +33,8 @@ const references: Readonly<Record<string, string>> = {
   "packages/webhooks/src/DispatcherOptions.ts CurrentDispatcherOptions": setting,
 }
 
+const page = "one timer redraws all that shows time passing on a page"
+
 const thread = "belongs to a thread, which one engine has for itself"
 
 /** What fills up as a process runs, and why every engine in the process may share it. */
@@ -46,6 +48,9 @@ const shared: Readonly<Record<string, string>> = {
   "packages/postgres/src/internal/LeaseThread.ts isRenewing": thread,
   "packages/postgres/src/internal/LeaseThread.ts isTold": thread,
   "packages/postgres/src/internal/LeaseThread.ts kept": thread,
+  "packages/react/src/internal/Now.ts current": page,
+  "packages/react/src/internal/Now.ts listeners": page,
+  "packages/react/src/internal/Now.ts timer": page,
 }
 
 const named = (pattern: RegExp) =>

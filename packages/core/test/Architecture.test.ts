@@ -8,6 +8,8 @@
  */
 import { posix } from "node:path"
 import { describe, expect, it } from "vitest"
+import type { Row } from "./Arrows.ts"
+import { arrows } from "./Arrows.ts"
 import type { Import } from "./Sources.ts"
 import {
   everything,
@@ -28,72 +30,11 @@ import {
   workspaceOf,
 } from "./Sources.ts"
 
-/** What the sources of a package may import beside their own files. */
-interface Row {
-  /** Folders of `packages/`. */
-  readonly packages: ReadonlyArray<string>
-  /** Packages from the registry. */
-  readonly libraries: ReadonlyArray<string>
-  /** Whether the package runs on Node only and may use its modules. */
-  readonly node?: boolean
-  /** The parts of other packages that may be seen, where it is not all of them. */
-  readonly only?: Readonly<Record<string, string>>
-}
-
-const adapters = ["memory", "postgres", "values"]
-const everyLayer = ["core", ...adapters, "nodes", "egress", "api", "http", "webhooks", "host"]
-
-/** The arrows between packages; docs/contributing.md shows the same table to people. */
-const arrows: Readonly<Record<string, Row>> = {
-  core: { packages: [], libraries: ["effect"] },
-  memory: { packages: ["core"], libraries: ["effect"] },
-  postgres: {
-    packages: ["core"],
-    libraries: ["effect", "@effect/sql-pg", "@electric-sql/pglite", "pg"],
-    node: true,
-  },
-  sqlite: { packages: ["core"], libraries: ["effect"], node: true },
-  values: { packages: ["core"], libraries: ["effect", "@aws-sdk/client-s3"], node: true },
-  egress: { packages: [], libraries: ["effect", "undici", "ipaddr.js"], node: true },
-  expressions: {
-    packages: ["core"],
-    libraries: ["effect", "quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],
-    node: true,
-  },
-  webhooks: { packages: ["core", "egress"], libraries: ["effect"], node: true },
-  nodes: {
-    packages: ["core", "egress"],
-    libraries: ["effect", "csv-parse", "fast-xml-parser", "nodemailer", "pg"],
-    node: true,
-  },
-  api: { packages: ["core"], libraries: ["effect"], only: { core: "domain" } },
-  http: { packages: ["core", "api"], libraries: ["effect"] },
-  host: {
-    packages: ["core", "egress", "expressions", "webhooks"],
-    libraries: ["effect"],
-    node: true,
-  },
-  server: {
-    packages: everyLayer,
-    libraries: ["effect", "@effect/platform-node", "@electric-sql/pglite"],
-    node: true,
-  },
-  millrace: {
-    packages: [...everyLayer, "sqlite"],
-    libraries: ["effect", "@electric-sql/pglite"],
-    node: true,
-  },
-  conformance: { packages: ["core"], libraries: ["effect", "vitest", "@effect/vitest"] },
-  simulation: {
-    packages: ["core", "conformance", "webhooks"],
-    libraries: ["effect", "vitest", "@effect/vitest"],
-  },
-}
-
 /** What is reached by other ways than imports: an export of its own, a command, a bench. */
 const entries = [
   ...["Client", "Testing"].map((name) => `packages/millrace/src/${name}.ts`),
   "packages/server/src/main.ts",
+  "packages/dashboard/src/App.tsx",
   "packages/nodes/src/Constant.ts",
   "packages/nodes/src/Delay.ts",
 ]
@@ -125,7 +66,8 @@ const owned: ReadonlyArray<{
       /\bnowUnsafe\b/,
     ),
     // Effect, which has the clock for all others, would cost this thread most of its memory.
-    owners: ["packages/postgres/src/internal/LeaseThread"],
+    // So would it in a browser.
+    owners: ["packages/postgres/src/internal/LeaseThread", "packages/react/src/internal/Now"],
   },
   {
     what: "randomness",
@@ -426,8 +368,12 @@ describe("Architecture.arrows", () => {
   it.each(Object.entries(arrows))("agrees with the package.json of %s", (folder, row) => {
     const manifest = manifestOf("packages", folder)
     expect(manifest.name).toBe(nameOf(folder))
-    const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
-    expect(sorted(declared)).toEqual(sorted([...row.packages.map(nameOf), ...row.libraries]))
+    const { dependencies, devDependencies = {}, peerDependencies } = manifest
+    const all = [...row.packages.map(nameOf), ...row.libraries]
+    const bundled = Object.keys(devDependencies).filter((name) => all.includes(name))
+    const installed = Object.keys({ ...dependencies, ...peerDependencies })
+    const declared = row.bundled === true ? [...installed, ...bundled] : installed
+    expect(sorted(declared)).toEqual(sorted(all))
   })
 
   it.each(Object.entries(arrows))("agrees with the project references of %s", (folder, row) => {
@@ -481,7 +427,7 @@ describe("Architecture.files", () => {
   })
 
   it("is named after a noun of the field", () => {
-    const plain = /\/(?:[A-Z]\w*|index|main)\.ts$/
+    const plain = /\/(?:[A-Z]\w*|index|main)\.(?:tsx?|d\.ts)$/
     const vague = /\/(?:utils?|helpers?|common|types?|lib)[./]/i
     const bad = sources.filter(({ path }) => !plain.test(path) || vague.test(path))
     expect(bad.map(({ path }) => `${path}:1 needs a PascalCase noun for a name`)).toEqual([])

@@ -29,6 +29,7 @@ const elsewhere: { readonly [place: string]: string } = {
   "packages/postgres/src/internal/ClaimStatement.ts dueAtOnce": "the size of one statement",
   "packages/postgres/src/internal/IdempotencyKeys.ts removedAtOnce": "the size of one statement",
   "packages/postgres/src/internal/LedgerStore.ts linesPerPage": "the size of one statement",
+  "packages/react/src/model/LiveRun.ts movesKept": "what a page keeps in memory",
   "packages/server/src/internal/config/LimitVariables.ts most": "what an integer of 32 bits holds",
   "packages/server/src/internal/dev/StartupReport.ts countedAtMost": "what a banner counts",
   "packages/sqlite/src/internal/IdempotencyKeys.ts removedAtOnce": "the size of one statement",

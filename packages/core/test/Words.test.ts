@@ -44,6 +44,8 @@ const stemsOf = (word: string): ReadonlyArray<string> => [
   word.replace(/(.)\1(ed|ing)$/, "$1"),
 ]
 
+const nameOfFile = (path: string): string => basename(path).replace(/(?:\.d)?\.tsx?$/, "")
+
 const published = sources.filter(
   ({ path }) => !/^packages\/(?:conformance|simulation)\//.test(path),
 )
@@ -74,6 +76,7 @@ const shared: { readonly [name: string]: string } = {
   RunCommits: "Commits of runs, as a store performs them.",
   RunRecords: "How a store reads runs.",
   RunStore: "The port of runs, and each store's own of it.",
+  RunView: "A run as a viewer sees it: in a terminal in server, in a browser in react.",
   Secret: "Secrets of accounts: as they are kept in core, as an engine takes them in millrace.",
   SecretStore: "The port of secrets, and each store's own of it.",
   SigningSecrets: "The signing secrets of accounts, as a store keeps them.",
@@ -101,7 +104,7 @@ describe("Words", () => {
     const words = new Set([...known, ...explained])
     const isKnown = (word: string) =>
       /^[a-z]?\d*$/.test(word) || stemsOf(word).some((stem) => words.has(stem))
-    const files = published.map(({ path }) => ({ path, name: basename(path, ".ts") }))
+    const files = published.map(({ path }) => ({ path, name: nameOfFile(path) }))
     const unknown = [...exported, ...files].flatMap(({ name, path }) =>
       wordsOf(name)
         .filter((word) => !isKnown(word))
@@ -111,9 +114,7 @@ describe("Words", () => {
   })
 
   it("of a file that are in several packages mean one thing there", () => {
-    const names = published
-      .map(({ path }) => basename(path, ".ts"))
-      .filter((name) => name !== "index")
+    const names = published.map(({ path }) => nameOfFile(path)).filter((name) => name !== "index")
     const repeated = names.filter((name, at) => names.indexOf(name) !== at)
     expect([...new Set(repeated)].toSorted()).toEqual(Object.keys(shared))
     const placed = published.map(({ path }) => `${path.split("/")[1]} ${basename(path)}`)

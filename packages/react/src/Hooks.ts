@@ -1,0 +1,208 @@
+/**
+ * Hooks that read a server, below `<Millrace>`.
+ *
+ * Guarantees: what several components read is read once. Leaves out: changing anything; call the
+ * client for that, and `refresh` afterwards.
+ */
+import type {
+  CallOptions,
+  DeliveryItem,
+  DeliveryQuery,
+  Listing,
+  NodeRun,
+  NodeTypeItem,
+  PageQuery,
+  Run,
+  RunDefinition,
+  RunItem,
+  RunQuery,
+  UsageQuery,
+  UsageReport,
+  Workflow,
+  WorkflowItem,
+  WorkflowQuery,
+} from "@millrace/api/PromiseClient"
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query"
+import { useCallback, useSyncExternalStore } from "react"
+import { useSurroundings } from "./internal/Surroundings.ts"
+import type { LiveRun } from "./model/LiveRun.ts"
+import { hasEnded, isSettled } from "./model/LiveRun.ts"
+
+/** Something that is read once, and again with `refresh`. */
+export interface DataReading<A> {
+  /** `undefined` until it has been read. */
+  readonly data: A | undefined
+  readonly isLoading: boolean
+  /** Why it could not be read; usually a `MillraceError`. */
+  readonly error: unknown
+  readonly refresh: () => Promise<unknown>
+}
+
+/** A listing, read page by page. */
+export interface ListReading<A> {
+  /** The items of all pages that were read, newest first. */
+  readonly items: ReadonlyArray<A>
+  readonly isLoading: boolean
+  readonly error: unknown
+  readonly hasMore: boolean
+  readonly isLoadingMore: boolean
+  readonly loadMore: () => Promise<unknown>
+  readonly refresh: () => Promise<unknown>
+}
+
+/** A run that is followed. */
+export interface RunReading {
+  /** Without inputs, outputs and logs; see {@link useNodeRun}. */
+  readonly run: Run | undefined
+  /** The nodes by id. */
+  readonly nodes: Run["nodes"]
+  /** The graph as it was when the run was started. */
+  readonly definition: RunDefinition | undefined
+  /** True while changes arrive as they happen. */
+  readonly isLive: boolean
+  readonly isLoading: boolean
+  readonly error: unknown
+  /** For `timelineOf`. */
+  readonly live: LiveRun | undefined
+  /** By how many milliseconds the server's clock is ahead of the viewer's. */
+  readonly clockOffset: number
+}
+
+const noNodes: Run["nodes"] = {}
+
+/** Follows a run: one request for its graph, and one stream that begins anew when it breaks. */
+export const useRun = (runId: string): RunReading => {
+  const { runs } = useSurroundings()
+  const subscribe = useCallback(
+    (listener: () => void) => runs.subscribe(runId, listener),
+    [runs, runId],
+  )
+  const read = () => runs.read(runId)
+  const { clockOffset, definition, error, isLive, live } = useSyncExternalStore(
+    subscribe,
+    read,
+    read,
+  )
+  const run = live?.run
+  const isLoading = run === undefined && error === undefined
+  const nodes = run?.nodes ?? noNodes
+  return { run, nodes, definition, isLive, isLoading, error, live, clockOffset }
+}
+
+const useReading = <A>(
+  key: ReadonlyArray<unknown>,
+  read: (options: CallOptions) => Promise<A>,
+  options: { readonly enabled?: boolean; readonly staleTime?: number } = {},
+): DataReading<A> => {
+  const { queries } = useSurroundings()
+  const { data, error, isLoading, refetch } = useQuery(
+    { queryKey: key, queryFn: ({ signal }) => read({ signal }), ...options },
+    queries,
+  )
+  return { data, error: error ?? undefined, isLoading, refresh: refetch }
+}
+
+/**
+ * One node of a followed run with input, output and logs. It is read when it is asked for, and
+ * again when the node has moved.
+ */
+export const useNodeRun = (runId: string, nodeId: string | undefined): DataReading<NodeRun> => {
+  const { client } = useSurroundings()
+  const { nodes, run } = useRun(runId)
+  const known = nodeId === undefined ? undefined : nodes[nodeId]
+  const moved = known === undefined ? [] : [known.status, known.attempt, known.dueAt]
+  const isFinal = run !== undefined && (hasEnded(run) || (known !== undefined && isSettled(known)))
+  return useReading(
+    ["node", runId, nodeId, ...moved],
+    (options) => client.runs.node(runId, nodeId!, options),
+    { enabled: known !== undefined, staleTime: isFinal ? Number.POSITIVE_INFINITY : 1_000 },
+  )
+}
+
+/** A large value that a node run names in `largeValues`, once `isWanted`. */
+export const useValue = (
+  runId: string,
+  valueId: string,
+  isWanted: boolean,
+): DataReading<unknown> => {
+  const { client } = useSurroundings()
+  return useReading<unknown>(
+    ["value", runId, valueId],
+    (options) => client.runs.value(runId, valueId, options),
+    { enabled: isWanted, staleTime: Number.POSITIVE_INFINITY },
+  )
+}
+
+/** A stored workflow. */
+export const useWorkflow = (workflowId: string): DataReading<Workflow> => {
+  const { client } = useSurroundings()
+  return useReading(["workflow", workflowId], (options) =>
+    client.workflows.get(workflowId, options),
+  )
+}
+
+/** The node types that the server can execute. */
+export const useNodeTypes = (): DataReading<ReadonlyArray<NodeTypeItem>> => {
+  const { client } = useSurroundings()
+  return useReading(["nodeTypes"], (options) => client.nodeTypes.list(options), {
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+}
+
+/** Balance and usage of the account. */
+export const useUsage = (query: UsageQuery = {}): DataReading<UsageReport> => {
+  const { client } = useSurroundings()
+  return useReading(["usage", query], (options) => client.usage.read(query, options))
+}
+
+const useListing = <A, Q extends PageQuery>(
+  key: ReadonlyArray<unknown>,
+  query: Q,
+  list: (query: Q, options: CallOptions) => Listing<A>,
+): ListReading<A> => {
+  const { queries } = useSurroundings()
+  const found = useInfiniteQuery(
+    {
+      queryKey: [...key, query],
+      queryFn: async ({ pageParam, signal }) =>
+        await list(pageParam === undefined ? query : { ...query, cursor: pageParam }, { signal }),
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ nextCursor }) => nextCursor,
+    },
+    queries,
+  )
+  return {
+    items: found.data?.pages.flatMap(({ items }) => items) ?? [],
+    isLoading: found.isLoading,
+    error: found.error ?? undefined,
+    hasMore: found.hasNextPage,
+    isLoadingMore: found.isFetchingNextPage,
+    loadMore: found.fetchNextPage,
+    refresh: found.refetch,
+  }
+}
+
+/** The workflows of the account. */
+export const useWorkflows = (query: WorkflowQuery = {}): ListReading<WorkflowItem> => {
+  const { client } = useSurroundings()
+  return useListing(["workflows"], query, (wanted, options) =>
+    client.workflows.list(wanted, options),
+  )
+}
+
+/** The runs of the account. */
+export const useRuns = (query: RunQuery = {}): ListReading<RunItem> => {
+  const { client } = useSurroundings()
+  return useListing(["runs"], query, (wanted, options) => client.runs.list(wanted, options))
+}
+
+/** The deliveries of a run. */
+export const useDeliveries = (
+  runId: string,
+  query: DeliveryQuery = {},
+): ListReading<DeliveryItem> => {
+  const { client } = useSurroundings()
+  return useListing(["deliveries", runId], query, (wanted, options) =>
+    client.deliveries.list(runId, wanted, options),
+  )
+}

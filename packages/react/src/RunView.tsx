@@ -1,0 +1,191 @@
+/**
+ * A run, as it happens: its graph as it was at its start, its timeline, and one node in detail.
+ *
+ * Guarantees: reads the graph once and follows one stream; everything else is read when it is
+ * opened. Leaves out: which other runs there are.
+ */
+import { useMemo, useState } from "react"
+import { Canvas } from "./Canvas.tsx"
+import { useNodeTypes, useRun } from "./Hooks.ts"
+import { Failure } from "./internal/FailureText.tsx"
+import { NodePanel } from "./internal/NodePanel.tsx"
+import { useNow } from "./internal/Now.ts"
+import { RunHeader } from "./internal/RunHeader.tsx"
+import styles from "./internal/RunView.module.css"
+import { useSurroundings } from "./internal/Surroundings.ts"
+import theme from "./internal/Theme.module.css"
+import { TimelineView } from "./internal/TimelineView.tsx"
+import type { RunReading } from "./Hooks.ts"
+import { layoutOf } from "./model/CanvasLayout.ts"
+import { timelineOf } from "./model/RunTimeline.ts"
+
+/** A part of the view of a run. */
+export type RunPanel = "graph" | "timeline" | "node"
+
+/** What `<RunView>` takes. */
+export interface RunViewProps {
+  readonly runId: string
+  /** Which parts are shown; all by default. */
+  readonly panels?: ReadonlyArray<RunPanel>
+  /** True if the viewer may neither cancel the run nor start it again. */
+  readonly readOnly?: boolean
+  /** Called with the id of the run that the viewer has started from here. */
+  readonly onStarted?: (runId: string) => void
+  /** Called when the viewer chooses another node, also by following. */
+  readonly onSelect?: (nodeId: string | undefined) => void
+}
+
+const allPanels = ["graph", "timeline", "node"] as const
+const noTypes: [] = []
+
+/** The open node that began last, or else the one that ended last. */
+const latestNode = ({ nodes }: RunReading): string | undefined => {
+  const begun = Object.values(nodes).filter(({ startedAt }) => startedAt !== null)
+  const open = begun.filter(({ finishedAt }) => finishedAt === null)
+  const last = (open.length > 0 ? open : begun).toSorted((left, right) =>
+    (left.finishedAt ?? left.startedAt)! < (right.finishedAt ?? right.startedAt)! ? -1 : 1,
+  )
+  return last.at(-1)?.nodeId
+}
+
+/** What is shown of the graph. */
+const useGraph = ({ definition, nodes }: RunReading) => {
+  const { data: nodeTypes = noTypes } = useNodeTypes()
+  const states = useMemo(
+    () => Object.fromEntries(Object.values(nodes).map(({ nodeId, status }) => [nodeId, status])),
+    [nodes],
+  )
+  const boxes = useMemo(
+    () =>
+      new Map(
+        definition === undefined
+          ? []
+          : layoutOf(definition, nodeTypes).boxes.map((box) => [box.id, box]),
+      ),
+    [definition, nodeTypes],
+  )
+  return { boxes, nodeTypes, states }
+}
+
+type Parts = RunReading & { readonly panels: ReadonlyArray<RunPanel>; readonly runId: string }
+
+const Timeline = (props: {
+  readonly reading: RunReading
+  readonly boxes: ReturnType<typeof useGraph>["boxes"]
+  readonly selected: string | undefined
+  readonly onSelect: (nodeId: string) => void
+}) => {
+  const { boxes, onSelect, reading, selected } = props
+  const { clockOffset, definition, isLive, live } = reading
+  const now = useNow(isLive) + clockOffset
+  const timeline = useMemo(() => timelineOf(live, definition, now), [live, definition, now])
+  return <TimelineView boxes={boxes} onSelect={onSelect} selected={selected} timeline={timeline} />
+}
+
+interface PanelsProps {
+  readonly reading: Parts
+  readonly shown: string | undefined
+  readonly lookAt: string | undefined
+  readonly onSelect: (nodeId: string | undefined) => void
+}
+
+const Panels = ({ lookAt, onSelect, reading, shown }: PanelsProps) => {
+  const { messages } = useSurroundings()
+  const { boxes, nodeTypes, states } = useGraph(reading)
+  const { definition, panels, runId } = reading
+  return (
+    <div className={styles.panels} data-panels={panels.join(" ")}>
+      {!panels.includes("graph") ? null : (
+        <section aria-label={messages.canvas} className={styles.graph}>
+          {definition === undefined ? (
+            <p className={theme.sentence}>{messages.loading}</p>
+          ) : (
+            <Canvas
+              lookAt={lookAt}
+              nodeTypes={nodeTypes}
+              onSelect={onSelect}
+              readOnly
+              selected={shown}
+              states={states}
+              value={definition}
+            />
+          )}
+        </section>
+      )}
+      {!panels.includes("timeline") ? null : (
+        <section aria-label={messages.timeline} className={styles.timeline}>
+          <Timeline boxes={boxes} onSelect={onSelect} reading={reading} selected={shown} />
+        </section>
+      )}
+      {!panels.includes("node") ? null : (
+        <section aria-label={messages.nodeDetails} className={styles.node}>
+          <NodePanel box={boxes.get(shown ?? "")} nodeId={shown} runId={runId} />
+        </section>
+      )}
+    </div>
+  )
+}
+
+/** Shows a run, live. */
+export const RunView = ({
+  onSelect,
+  onStarted,
+  panels = allPanels,
+  readOnly = false,
+  runId,
+}: RunViewProps) => {
+  const { messages } = useSurroundings()
+  const reading = useRun(runId)
+  const [selected, setSelected] = useState<string>()
+  const [isFollowing, setFollowing] = useState(false)
+  const { error, isLoading, run } = reading
+  const followed = isFollowing ? latestNode(reading) : undefined
+  const choose = (nodeId: string | undefined) => {
+    setFollowing(false)
+    setSelected(nodeId)
+    onSelect?.(nodeId)
+  }
+  const isUnknown = (error as { readonly status?: unknown } | undefined)?.status === 404
+  return (
+    <article
+      aria-busy={isLoading}
+      aria-label={run === undefined ? messages.loading : messages.runOf(run.workflowName)}
+      className={styles.view}
+      data-status={run?.status}
+    >
+      {run === undefined ? null : (
+        <RunHeader
+          isFollowing={isFollowing}
+          onFollow={() => {
+            setFollowing(!isFollowing)
+            setSelected(latestNode(reading))
+          }}
+          onStarted={onStarted}
+          readOnly={readOnly}
+          reading={reading}
+          run={run}
+        />
+      )}
+      {isLoading ? <p className={theme.sentence}>{messages.loading}</p> : null}
+      {error === undefined ? null : isUnknown ? (
+        <p className={theme.failure} role="alert">
+          {messages.runNotFound}
+        </p>
+      ) : run === undefined ? (
+        <Failure error={error} />
+      ) : (
+        <p className={theme.failure} role="status">
+          {messages.reconnecting}
+        </p>
+      )}
+      {run === undefined ? null : (
+        <Panels
+          lookAt={followed}
+          onSelect={choose}
+          reading={{ ...reading, panels, runId }}
+          shown={followed ?? selected}
+        />
+      )}
+    </article>
+  )
+}

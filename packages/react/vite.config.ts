@@ -1,0 +1,18 @@
+// Builds what is published: modules without their dependencies, and one style sheet. The compiler
+// writes the declarations beside them.
+import { defineConfig } from "vite"
+
+export default defineConfig({
+  root: import.meta.dirname,
+  build: {
+    target: "es2023",
+    cssTarget: ["chrome111", "firefox121", "safari16.4"],
+    emptyOutDir: false,
+    minify: false,
+    lib: { entry: "src/index.ts", formats: ["es"], fileName: "index", cssFileName: "style" },
+    rolldownOptions: {
+      external: (id) => /^[@\w]/.test(id),
+      output: { chunkFileNames: "internal/[name].js" },
+    },
+  },
+})
