@@ -34,6 +34,6 @@ export class AdminApi extends HttpApi.make("millrace-admin")
       description:
         "Accounts, their API keys, credits, secrets and webhooks, and runs in quarantine.",
       license: { name: "MIT", identifier: "MIT" },
-      transform: (document) => completeDocument(document, true),
+      transform: (document) => completeDocument(document, "operator"),
     }),
   ) {}

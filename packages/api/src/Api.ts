@@ -30,6 +30,6 @@ export class Api extends HttpApi.make("millrace")
       version: "1",
       description: "Draw workflows, run them, read what happened.",
       license: { name: "MIT", identifier: "MIT" },
-      transform: (document) => completeDocument(document, false),
+      transform: (document) => completeDocument(document, "key"),
     }),
   ) {}

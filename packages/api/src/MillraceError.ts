@@ -16,6 +16,7 @@ export type ErrorCode =
   | "NODE_NOT_FOUND"
   | "VALUE_NOT_FOUND"
   | "SECRET_NOT_FOUND"
+  | "SESSION_NOT_FOUND"
   | "WORKFLOW_NOT_FOUND"
   | "NOT_IN_QUARANTINE"
   | "REVISION_MISMATCH"
@@ -25,6 +26,7 @@ export type ErrorCode =
   | "LABEL_TAKEN"
   | "TOO_MANY_KEYS"
   | "TOO_MANY_SECRETS"
+  | "TOO_MANY_SESSIONS"
   | "INSUFFICIENT_CREDITS"
   | "BEYOND_MAX_CREDITS"
   // What is asked for is wrong.
@@ -32,6 +34,7 @@ export type ErrorCode =
   | "INVALID_KEY"
   | "INVALID_REQUEST"
   | "INVALID_SECRET"
+  | "INVALID_SESSION"
   | "INVALID_WEBHOOK"
   // The store, the process, or the time that a caller had.
   | "STORE_UNAVAILABLE"
@@ -48,6 +51,11 @@ export type ErrorCode =
   // Over HTTP only.
   | "KEY_REFUSED"
   | "SIGN_IN_REFUSED"
+  | "SESSION_REFUSED"
+  | "TICKET_REFUSED"
+  | "FORBIDDEN"
+  | "CROSS_SITE"
+  | "WRONG_HOST"
   | "TOKEN_REFUSED"
   | "LIMIT_EXCEEDED"
   | "TOO_MANY_BAD_TOKENS"

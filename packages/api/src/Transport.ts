@@ -34,6 +34,8 @@ export interface TransportCall {
   readonly valueId?: string | undefined
   /** The node of an address. */
   readonly nodeId?: string | undefined
+  /** The name of a secret of an address. */
+  readonly name?: string | undefined
   readonly query?: TextFields | undefined
   /** By their names in HTTP. */
   readonly headers?: TextFields | undefined

@@ -17,6 +17,7 @@ const errors = {
     402,
     "The available credits do not cover the run; the sentence names both amounts.",
   ],
+  Forbidden: [403, "The session may not do this; the sentence names what it lacks."],
   NotFound: [404, "Not known to this account."],
   MethodNotAllowed: [405, "The address does not have this method."],
   Conflict: [409, "Not possible in the present state."],
@@ -60,6 +61,8 @@ export const BadRequest = classOf("BadRequest")
 export const Unauthorized = classOf("Unauthorized")
 /** The available credits do not cover the run. */
 export const PaymentRequired = classOf("PaymentRequired")
+/** The session may not do this. */
+export const Forbidden = classOf("Forbidden")
 /** The account has no such thing. */
 export const NotFound = classOf("NotFound")
 /** The address exists, the method does not. The header `Allow` lists those that do. */

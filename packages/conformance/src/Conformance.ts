@@ -31,6 +31,7 @@ import { runTurnSuite } from "./internal/RunFairnessSuite.ts"
 import * as Samples from "./Samples.ts"
 import { idempotencyKeySuite } from "./internal/IdempotencyKeySuite.ts"
 import { secretStoreSuite } from "./internal/SecretStoreSuite.ts"
+import { sessionStoreSuite } from "./internal/SessionStoreSuite.ts"
 import { type Transact, transactionSuite } from "./internal/TransactionSuite.ts"
 import { usageSuite } from "./internal/UsageSuite.ts"
 import { valueStoreSuite } from "./internal/ValueStoreSuite.ts"
@@ -111,6 +112,7 @@ export const conformance = <E, R = never>(
       }
       if (manifest.ports.includes("secrets")) secretStoreSuite(it)
       if (manifest.ports.includes("values")) valueStoreSuite(it)
+      if (manifest.ports.includes("sessions")) sessionStoreSuite(it)
       if (transact !== undefined) transactionSuite(it, transact)
       absentPortSuite(it, manifest)
     },

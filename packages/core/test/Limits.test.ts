@@ -11,6 +11,7 @@ const limits = [
   "packages/core/src/domain/Limits.ts",
   "packages/core/src/domain/internal/ListingLimits.ts",
   "packages/core/src/domain/internal/NodeLimits.ts",
+  "packages/core/src/domain/internal/SessionLimits.ts",
 ]
 
 /** Numbers that are called bounds and stand elsewhere, each for its reason. */

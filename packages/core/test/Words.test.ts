@@ -79,6 +79,7 @@ const shared: { readonly [name: string]: string } = {
   RunView: "A run as a viewer sees it: in a terminal in server, in a browser in react.",
   Secret: "Secrets of accounts: as they are kept in core, as an engine takes them in millrace.",
   SecretStore: "The port of secrets, and each store's own of it.",
+  SessionStore: "The port of sessions, and each store's own of it.",
   SigningSecrets: "The signing secrets of accounts, as a store keeps them.",
   Stores: "All stores of a package, as layers.",
   Usage: "What an account's runs have cost: summed up in core, read in postgres.",
@@ -95,7 +96,8 @@ const shared: { readonly [name: string]: string } = {
  */
 const formOf = (path: string): string => {
   if (/^packages\/(?:core|host)\//.test(path)) return "engine"
-  if (path.endsWith("/PromiseClient.ts") || path.startsWith("packages/millrace/")) return "promise"
+  if (/\/(?:Promise|Console)Client\.ts$/.test(path) || path.startsWith("packages/millrace/"))
+    return "promise"
   return path.startsWith("packages/api/") ? "wire" : path
 }
 

@@ -18,6 +18,9 @@ export const openapiPath = "/api/openapi.json"
 /** The OpenAPI document for operators. */
 export const adminOpenapiPath = "/api/admin/openapi.json"
 
+/** The OpenAPI document of the console. */
+export const consoleOpenapiPath = "/api/console/openapi.json"
+
 /** The reference page. */
 export const docsPath = "/api/docs"
 

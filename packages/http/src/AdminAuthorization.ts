@@ -21,19 +21,25 @@ export const AdminToken = Context.Reference<Redacted.Redacted | undefined>(
   { defaultValue: () => undefined },
 )
 
+/** Makes what says whether a text is this token, in constant time. */
+export const makeIsRight = Effect.fnUntraced(function* (token: Redacted.Redacted) {
+  const { digest } = yield* Effect.provide(Digest.Digest, Digest.layerWebCrypto)
+  const encoder = new TextEncoder()
+  const hashOf = (text: string) => Effect.orDie(digest(Digest.sha256, encoder.encode(text)))
+  const expected = yield* hashOf(Redacted.value(token))
+  // Hashes have one length, so that they can be compared in constant time.
+  return (text: string) => Effect.map(hashOf(text), (hash) => Mac.timingSafeEqual(hash, expected))
+})
+
 /** Admits requests with this token. */
 export const make = Effect.fnUntraced(function* (
   token: Redacted.Redacted,
 ): Effect.fn.Return<Admit, never, FailedAuthLimiter> {
-  const { digest } = yield* Effect.provide(Digest.Digest, Digest.layerWebCrypto)
-  const encoder = new TextEncoder()
-  const hashOf = (text: string) => Effect.orDie(digest(Digest.sha256, encoder.encode(text)))
+  const isRight = yield* makeIsRight(token)
   const badTokens = yield* FailedAuthLimiter
-  const expected = yield* hashOf(Redacted.value(token))
   return Effect.fnUntraced(function* ({ request }) {
     const text = Redacted.value(tokenOf(request))
-    // Hashes have one length, so that they can be compared in constant time.
-    if (Mac.timingSafeEqual(yield* hashOf(text), expected)) return {}
+    if (yield* isRight(text)) return {}
     if (text === "") return yield* new TokenRefused()
     const retryAfterSeconds = yield* badTokens.count(request)
     if (retryAfterSeconds === undefined) return yield* new TokenRefused()

@@ -8,6 +8,7 @@
  */
 import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
+import { ConsoleApi } from "@millrace/api/ConsoleApi"
 import type { Cause, Layer, Types } from "effect"
 import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -19,6 +20,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApi from "effect/http-api/HttpApi"
 import {
   adminOpenapiPath,
+  consoleOpenapiPath,
   docsPath,
   healthPath,
   openapiPath,
@@ -42,7 +44,8 @@ const methodsByPath = (forOperators: boolean): ReadonlyMap<string, ReadonlyArray
   const methods = new Map<string, Array<string>>()
   const add = (path: string, ...names: ReadonlyArray<string>) =>
     methods.set(path, [...(methods.get(path) ?? []), ...names])
-  for (const path of [openapiPath, docsPath, healthPath, readyPath]) add(path, "GET", "HEAD")
+  const documents = [openapiPath, consoleOpenapiPath, docsPath, healthPath, readyPath]
+  for (const path of documents) add(path, "GET", "HEAD")
   if (forOperators) add(adminOpenapiPath, "GET", "HEAD")
   const visitor: Parameters<typeof HttpApi.reflect>[1] = {
     onGroup: () => {},
@@ -50,6 +53,7 @@ const methodsByPath = (forOperators: boolean): ReadonlyMap<string, ReadonlyArray
       add(endpoint.path, ...(endpoint.method === "GET" ? ["GET", "HEAD"] : [endpoint.method])),
   }
   HttpApi.reflect(Api, visitor)
+  HttpApi.reflect(ConsoleApi, visitor)
   if (forOperators) HttpApi.reflect(AdminApi, visitor)
   return methods
 }

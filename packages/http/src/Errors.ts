@@ -12,11 +12,13 @@ import { plain } from "@millrace/core/domain/Quote"
 import type * as Refusals from "@millrace/core/engine/Refusals"
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
 import type { InvalidSecret, SecretNotFound } from "@millrace/core/engine/Secrets"
+import type { InvalidSession, SessionNotFound, TicketRefused } from "@millrace/core/engine/Sessions"
 import type { VaultClosed } from "@millrace/core/ports/Vault"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { SearchTooBroad } from "@millrace/core/ports/RunStore"
 import type { TooManySecrets } from "@millrace/core/ports/SecretStore"
+import type { TooManySessions } from "@millrace/core/ports/SessionStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { TransactionRefused } from "@millrace/core/ports/Transactions"
 import { Unsupported } from "@millrace/core/ports/OptionalPort"
@@ -46,6 +48,21 @@ export class OutsideBasePath extends Data.TaggedError("OutsideBasePath")<{
 
 /** The request does not carry the admin token. */
 export class TokenRefused extends Data.TaggedError("TokenRefused") {}
+
+/** The request has no live session. The error says no more, so a stranger learns nothing. */
+export class SessionRefused extends Data.TaggedError("SessionRefused") {}
+
+/** The session may not do this. The message says what it lacks. */
+export class NotPermitted extends Data.TaggedError("NotPermitted")<{ readonly message: string }> {}
+
+/** A browser sent the request from a page of another site. */
+export class CrossSite extends Data.TaggedError("CrossSite") {}
+
+/** The request names another host than this machine. */
+export class WrongHost extends Data.TaggedError("WrongHost") {}
+
+/** The session has used up its requests of this minute. */
+export class SessionLimited extends Data.TaggedError("SessionLimited")<Retry> {}
 
 /** The key has used up a rate limit. */
 export class LimitExceeded extends Data.TaggedError("LimitExceeded")<Retry> {}
@@ -107,6 +124,15 @@ export type Refusal =
   | SignInRefused
   | OutsideBasePath
   | TokenRefused
+  | SessionRefused
+  | TicketRefused
+  | NotPermitted
+  | CrossSite
+  | WrongHost
+  | SessionLimited
+  | InvalidSession
+  | SessionNotFound
+  | TooManySessions
   | AccountNotFound
   | KeyNotFound
   | InvalidKey
@@ -216,6 +242,27 @@ const forms = {
     "The admin token is missing or wrong",
     bearer,
   ),
+  SessionRefused: says(
+    "session_refused",
+    Wire.Unauthorized,
+    "There is no session, or it is over: sign in again",
+  ),
+  TicketRefused: told("ticket_refused", Wire.Unauthorized),
+  NotPermitted: told("forbidden", Wire.Forbidden),
+  CrossSite: says(
+    "cross_site",
+    Wire.Forbidden,
+    "The request comes from a page of another site, so nothing was done",
+  ),
+  WrongHost: says(
+    "wrong_host",
+    Wire.Forbidden,
+    "The console answers on this machine only: open it at 127.0.0.1 or localhost",
+  ),
+  SessionLimited: retried("limit_exceeded", "The session makes too many requests"),
+  InvalidSession: told("invalid_session", Wire.BadRequest),
+  SessionNotFound: told("session_not_found", Wire.NotFound),
+  TooManySessions: told("too_many_sessions", Wire.Conflict),
   AccountNotFound: told("account_not_found", Wire.NotFound),
   KeyNotFound: told("key_not_found", Wire.NotFound),
   InvalidKey: told("invalid_key", Wire.BadRequest),

@@ -10,6 +10,7 @@ import * as AdminApp from "./internal/AdminApp.ts"
 import { FailedAuthLimiter } from "./internal/FailedAuthLimiter.ts"
 import * as ApiHandlers from "./internal/ApiHandlers.ts"
 import { Operations } from "./internal/Operations.ts"
+import * as ConsoleApp from "./internal/ConsoleApp.ts"
 import * as Docs from "./internal/Docs.ts"
 import type { Authorize } from "./internal/Authenticator.ts"
 import { Authenticator } from "./internal/Authenticator.ts"
@@ -22,9 +23,12 @@ export type { Authorize } from "./internal/Authenticator.ts"
 
 const operations = Layer.provide(ApiHandlers.layer, Operations.layer)
 
+const console = Layer.provide(ConsoleApp.layer, Operations.layer)
+
 const routes = Layer.mergeAll(
   operations,
   AdminApp.layer,
+  console,
   Docs.layer,
   Health.layer,
   ErrorMiddleware.layer,

@@ -4,4 +4,5 @@
  *
  * Guarantees: nothing of the engine is loaded.
  */
+export * from "@millrace/api/ConsoleClient"
 export * from "@millrace/api/PromiseClient"

@@ -25,6 +25,7 @@ import { impliedInputs } from "./internal/ImpliedInputTables.ts"
 import { inboxTables } from "./internal/InboxTables.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
 import { secretTables } from "./internal/SecretTables.ts"
+import { sessionTables } from "./internal/SessionTables.ts"
 import { valueTables } from "./internal/ValueTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
@@ -264,6 +265,7 @@ const migrations = {
   "0008_growth": all(growthTables),
   "0009_secrets": all(secretTables),
   "0010_values": all(valueTables),
+  "0011_sessions": all(sessionTables),
 }
 
 const table = "millrace_migrations"

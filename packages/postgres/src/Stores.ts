@@ -17,6 +17,7 @@ import { migrate } from "./Migrations.ts"
 import { endLeases } from "./internal/RunClaims.ts"
 import * as Runs from "./internal/RunStore.ts"
 import * as Secrets from "./internal/SecretStore.ts"
+import * as Sessions from "./internal/SessionStore.ts"
 import * as Values from "./internal/ValueStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import * as Workflows from "./internal/WorkflowStore.ts"
@@ -24,7 +25,7 @@ import * as Workflows from "./internal/WorkflowStore.ts"
 /** The stores on Postgres have every optional port. */
 export const manifest: Manifest = {
   name: "postgres",
-  ports: ["keys", "ledger", "webhooks", "secrets", "values"],
+  ports: ["keys", "ledger", "webhooks", "secrets", "values", "sessions"],
 }
 
 const layerManifest = Layer.effect(
@@ -41,6 +42,7 @@ export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Webhooks.layer,
   Secrets.layer,
   Values.layer,
+  Sessions.layer,
   layerManifest,
 )
 

@@ -18,6 +18,7 @@ import * as Ledger from "./internal/LedgerStore.ts"
 import { endLeases } from "./internal/RunClaims.ts"
 import * as Runs from "./internal/RunStore.ts"
 import * as Secrets from "./internal/SecretStore.ts"
+import * as Sessions from "./internal/SessionStore.ts"
 import * as Values from "./internal/ValueStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import * as Workflows from "./internal/WorkflowStore.ts"
@@ -25,7 +26,7 @@ import * as Workflows from "./internal/WorkflowStore.ts"
 /** The stores in SQLite have every optional port. */
 export const manifest: Manifest = {
   name: "sqlite",
-  ports: ["keys", "ledger", "webhooks", "secrets", "values"],
+  ports: ["keys", "ledger", "webhooks", "secrets", "values", "sessions"],
 }
 
 const layerStorage: Layer.Layer<Stores, never, Database> = Layer.mergeAll(
@@ -36,6 +37,7 @@ const layerStorage: Layer.Layer<Stores, never, Database> = Layer.mergeAll(
   Webhooks.layer,
   Secrets.layer,
   Values.layer,
+  Sessions.layer,
   Layer.succeed(StoreManifest, manifest),
 )
 

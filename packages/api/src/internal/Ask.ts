@@ -4,7 +4,7 @@
  */
 import { unknownFields } from "@millrace/core/domain/Nearest"
 import { invalid } from "../MillraceError.ts"
-import type { Answer, TransportCall, OperationName, Transport } from "../Transport.ts"
+import type { Answer, TransportCall, OperationName } from "../Transport.ts"
 import { plainJson } from "../PlainJson.ts"
 
 /** The options of every call. */
@@ -35,20 +35,26 @@ export interface Parts extends Omit<TransportCall, "operation" | "signal"> {
   readonly known?: ReadonlyArray<string>
 }
 
+/** Calls operations of some names. */
+interface Caller<Name> {
+  readonly call: (call: Omit<TransportCall, "operation"> & { operation: Name }) => Promise<Answer>
+}
+
 /** Makes the function that calls operations. */
 export const makeAsk =
-  ({ call }: Transport) =>
-  async (operation: OperationName, parts: Parts = {}): Promise<Answer> => {
+  <Name = OperationName>({ call }: Caller<Name>) =>
+  async (operation: Name, parts: Parts = {}): Promise<Answer> => {
     const { known = [], options = {}, ...rest } = parts
     const { signal } = options
     checkFields("options", options, ["signal", ...known])
     if ("id" in rest) checkId(rest.id as string)
     if ("valueId" in rest) checkId(rest.valueId as string, "valueId")
     if ("nodeId" in rest) checkId(rest.nodeId as string, "nodeId")
+    if ("name" in rest) checkId(rest.name as string, "name")
     signal?.throwIfAborted()
     const body = rest.body === undefined ? undefined : plainJson(rest.body, "body")
     return call({ ...rest, operation, body, signal })
   }
 
 /** Calls an operation. */
-export type Ask = ReturnType<typeof makeAsk>
+export type Ask = ReturnType<typeof makeAsk<OperationName>>

@@ -73,12 +73,26 @@ type Header = keyof typeof headers
 
 const rateLimits: ReadonlyArray<string> = ["X-RateLimit-Remaining", "X-RateLimit-Reset"]
 
-/** The interface for operators has no rate limits, and other words for some errors. */
+/** For whom a document is: those who show an API key, the admin token, or a session. */
+export type Audience = "key" | "operator" | "session"
+
+const noErrors: Readonly<Record<string, string>> = {}
+
+/** The interface for operators has other words for some errors. */
 const adminErrors: Readonly<Record<string, string>> = {
   "401": "The admin token is missing or wrong.",
   "404": "There is no such account, key or delivery.",
   "429": "Too many wrong tokens came from this address; see the header Retry-After.",
 }
+
+/** So has the console. */
+const consoleErrors: Readonly<Record<string, string>> = {
+  "401": "There is no session, or it is over.",
+  "404": "Not known to this session.",
+  "429": "The session makes too many requests; see the header Retry-After.",
+}
+
+const errorsFor = { key: noErrors, operator: adminErrors, session: consoleErrors }
 
 /** The additional headers of some errors, by status. */
 const ofError: Readonly<Record<string, ReadonlyArray<Header>>> = {
@@ -99,10 +113,10 @@ const ofSuccess: Readonly<Record<string, ReadonlyArray<Header>>> = {
 
 const isStream = (response: Response): boolean => "text/event-stream" in (response.content ?? {})
 
-const headersOf = (operationId: string, status: string, response: Response, isAdmin: boolean) => {
+const headersOf = (operationId: string, status: string, response: Response, audience: Audience) => {
   const names = [
     "X-Request-Id",
-    ...(status === "401" || isAdmin ? [] : rateLimits),
+    ...(status === "401" || audience !== "key" ? [] : rateLimits),
     ...(status >= "400" ? ["X-Error-Code", ...(ofError[status] ?? [])] : []),
     ...(status < "300" ? (ofSuccess[operationId] ?? []) : []),
     ...(isStream(response) ? ["Cache-Control"] : []),
@@ -140,12 +154,11 @@ const completeResponse = (
   operationId: string,
   status: string,
   response: Response,
-  isAdmin: boolean,
+  audience: Audience,
 ) => ({
   description:
-    (isAdmin ? adminErrors[status] : undefined) ??
-    response.description.replace(/^<No Content>$/, "Nothing."),
-  headers: headersOf(operationId, status, response, isAdmin),
+    errorsFor[audience][status] ?? response.description.replace(/^<No Content>$/, "Nothing."),
+  headers: headersOf(operationId, status, response, audience),
   ...contentOf(operationId, status, response),
 })
 
@@ -156,7 +169,7 @@ const completeBody = (operationId: string, { requestBody }: Operation) => {
   return { requestBody: { required: true, content: { "application/json": { ...json, example } } } }
 }
 
-const completeOperation = (operation: Operation, isAdmin: boolean): Operation =>
+const completeOperation = (operation: Operation, audience: Audience): Operation =>
   ({
     ...operation,
     parameters: operation.parameters.map((parameter) => {
@@ -173,7 +186,7 @@ const completeOperation = (operation: Operation, isAdmin: boolean): Operation =>
     responses: Object.fromEntries(
       Object.entries(operation.responses).map(([status, response]) => [
         status,
-        completeResponse(operation.operationId, status, response, isAdmin),
+        completeResponse(operation.operationId, status, response, audience),
       ]),
     ),
   }) as unknown as Operation
@@ -202,10 +215,10 @@ const simplify = (spec: Spec): Spec =>
     return value
   }) as Spec
 
-/** Completes the document that was derived from the definition of the API or the admin API. */
+/** Completes the document that was derived from the definition of an interface. */
 export const completeDocument = (
   document: Record<string, unknown>,
-  isAdmin: boolean,
+  audience: Audience,
 ): Record<string, unknown> => {
   const spec = simplify(document as unknown as Spec)
   const schemas = Object.entries(spec.components.schemas).filter(([name]) => !isErrorSchema(name))
@@ -217,13 +230,15 @@ export const completeDocument = (
   return {
     ...spec,
     paths: mapValues(spec.paths as Paths, (path) =>
-      mapValues(path, (operation) => completeOperation(operation, isAdmin)),
+      mapValues(path, (operation) => completeOperation(operation, audience)),
     ),
     components: {
       ...spec.components,
       schemas: { ...Object.fromEntries(schemas), Error },
       headers: Object.fromEntries(
-        Object.entries(headers).filter(([name]) => !isAdmin || !rateLimits.includes(name)),
+        Object.entries(headers).filter(
+          ([name]) => audience === "key" || !rateLimits.includes(name),
+        ),
       ),
     },
   }

@@ -272,6 +272,7 @@ export const errorExamples: Readonly<Record<string, readonly [error: string, cod
   "400": ["nodes[3].position.x: expected a number", "invalid_request"],
   "401": ["API key is missing, invalid or expired", "key_refused"],
   "402": ["The run requires 2 credits, and 0.5 are available", "insufficient_credits"],
+  "403": ["Starting runs needs the role editor; this session has the role viewer", "forbidden"],
   "404": ["The workflow does not exist", "workflow_not_found"],
   "409": ["Run run_0199d2c9 has already ended: COMPLETED", "run_ended"],
   "412": ["Workflow wf_0199d2c8 was changed meanwhile; it is at revision 7", "revision_mismatch"],

@@ -6,10 +6,11 @@
  */
 import type { ErrorCode } from "../MillraceError.ts"
 import { invalid, MillraceError } from "../MillraceError.ts"
-import type { TransportCall, Transport, WireEvent } from "../Transport.ts"
+import type { Answer, OperationName, TransportCall, Transport, WireEvent } from "../Transport.ts"
 import { textOf } from "../Transport.ts"
 import { eventsOf } from "./EventStream.ts"
-import { routes } from "./Routes.ts"
+import type { ConsoleOperationName } from "./Routes.ts"
+import { consoleRoutes, routes } from "./Routes.ts"
 import { sleep } from "./Sleep.ts"
 
 /** Which server to call, with which key, and how often to repeat. */
@@ -52,21 +53,48 @@ const errorOf = async (response: Response): Promise<MillraceError> => {
   })
 }
 
+/** A call of an operation of any interface. */
+interface AnyCall extends Omit<TransportCall, "operation"> {
+  readonly operation: OperationName | ConsoleOperationName
+}
+
+const allRoutes = { ...routes, ...consoleRoutes }
+
+/** Where requests go, and what they carry. */
+interface Target {
+  readonly url: string | URL
+  /** `/api/v1`, or that of the console. */
+  readonly prefix: string
+  /** The headers that say who calls. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>
+  readonly credentials?: RequestInit["credentials"] | undefined
+  readonly retries?: number | undefined
+  readonly longestWaitSeconds?: number | undefined
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined
+}
+
 /** The request of a call. */
-const requestOf = (base: string, apiKey: string, call: TransportCall): Request => {
-  const { body, headers, id = "", nodeId = "", operation, query, signal, valueId = "" } = call
-  const [method = "", path = ""] = routes[operation].split(" ")
+const requestOf = async ({ credentials, headers: who, prefix, url }: Target, call: AnyCall) => {
+  const { body, headers, operation, query, signal } = call
+  const { id = "", name = "", nodeId = "", valueId = "" } = call
+  const [method = "", path = ""] = allRoutes[operation].split(" ")
   const search = new URLSearchParams(textOf(query)).toString()
-  const known = new Headers(textOf(headers))
-  known.set("authorization", `Bearer ${apiKey}`)
+  const known = new Headers({ ...textOf(headers), ...(await who()) })
   if (body !== undefined) known.set("content-type", "application/json")
   const text = body === undefined ? null : JSON.stringify(body)
-  const init = { method, headers: known, body: text, signal: signal ?? null }
+  const init = {
+    method,
+    headers: known,
+    body: text,
+    signal: signal ?? null,
+    ...(credentials === undefined ? {} : { credentials }),
+  }
   const own = path
     .replace(":valueId", () => encodeURIComponent(valueId))
     .replace(":nodeId", () => encodeURIComponent(nodeId))
+    .replace(":name", () => encodeURIComponent(name))
     .replace(":id", () => encodeURIComponent(id))
-  const address = base + own
+  const address = String(url).replace(/\/+$/, "") + prefix + own
   return new Request(search === "" ? address : `${address}?${search}`, init)
 }
 
@@ -76,15 +104,18 @@ const wireEventsOf = async function* (body: ReadableStream<Uint8Array>): AsyncGe
   }
 }
 
-/** Calls the operations of a server. */
-export const httpTransport = (options: ClientOptions): Transport => {
-  const { apiKey, longestWaitSeconds = 60, retries = 3 } = options
-  const base = `${String(options.url).replace(/\/+$/, "")}/api/v1`
-  const send = options.fetch ?? ((request: Request) => fetch(request))
+/** Calls the operations of the console, too. */
+export interface ConsoleTransport extends Transport {
+  readonly call: (call: AnyCall) => Promise<Answer>
+}
 
-  const ask = async (call: TransportCall): Promise<Response> => {
+const transportTo = (target: Target): ConsoleTransport => {
+  const { longestWaitSeconds = 60, retries = 3 } = target
+  const send = target.fetch ?? ((request: Request) => fetch(request))
+
+  const ask = async (call: AnyCall): Promise<Response> => {
     for (let left = retries; ; left--) {
-      const response = await send(requestOf(base, apiKey, call))
+      const response = await send(await requestOf(target, call))
       call.signal?.throwIfAborted()
       if (response.ok) return response
       const error = await errorOf(response)
@@ -111,3 +142,39 @@ export const httpTransport = (options: ClientOptions): Transport => {
     },
   }
 }
+
+/** Calls the operations of a server with an API key. */
+export const httpTransport = ({ apiKey, ...options }: ClientOptions): Transport =>
+  transportTo({
+    ...options,
+    prefix: "/api/v1",
+    headers: async () => ({ authorization: `Bearer ${apiKey}` }),
+  })
+
+/** Which console to call, and as whom. */
+export interface ConsoleClientOptions {
+  /** Address of the server or the mounted engine, without `/api/console/v1`. */
+  readonly url: string | URL
+  /** The token of a session, asked for before every request; absent: the browser's cookie. */
+  readonly token?: () => Promise<string>
+  /** Whether `fetch` sends the cookie; `same-origin` by default. */
+  readonly credentials?: NonNullable<RequestInit["credentials"]>
+  /** The account in which an operator acts. */
+  readonly account?: () => string | undefined
+  /** Sends requests; the platform's `fetch` by default. */
+  readonly fetch?: (request: Request) => Promise<Response>
+}
+
+/** Calls the operations of a console with a session. */
+export const consoleTransport = ({ account, token, ...options }: ConsoleClientOptions) =>
+  transportTo({
+    ...options,
+    prefix: "/api/console/v1",
+    headers: async () => {
+      const acting = account?.()
+      return {
+        ...(token === undefined ? {} : { authorization: `Bearer ${await token()}` }),
+        ...(acting === undefined ? {} : { "x-millrace-account": acting }),
+      }
+    },
+  })

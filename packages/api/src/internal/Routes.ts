@@ -3,6 +3,7 @@
  * the API. The compiler compares them with the definition.
  */
 import type { Api } from "../Api.ts"
+import type { ConsoleApi } from "../ConsoleApi.ts"
 import type { OperationName } from "../Transport.ts"
 
 type Groups = (typeof Api)["groups"]
@@ -15,7 +16,7 @@ type EndpointOf<O extends OperationName> = O extends `${infer G}.${infer N}`
     : never
   : never
 
-type PathOf<P> = P extends `/api/v1${infer Rest}`
+type PathOf<P> = P extends `/api/v1${infer Rest}` | `/api/console/v1${infer Rest}`
   ? Rest extends `${infer Start}/`
     ? Start
     : Rest
@@ -51,4 +52,43 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
   "deliveries.redeliver": "POST /deliveries/:id/redeliver",
   "nodeTypes.list": "GET /node-types",
   "usage.read": "GET /usage",
+}
+
+type ConsoleGroups = (typeof ConsoleApi)["groups"]
+
+/** The operations that only the console's client has. */
+export type ConsoleOperationName =
+  | {
+      [
+        G in "session" | "keys" | "secrets" | "sessions"
+      ]: `${G}.${keyof ConsoleGroups[G]["endpoints"] & string}`
+    }["session" | "keys" | "secrets" | "sessions"]
+  | "accounts.list"
+
+type ConsoleEndpointOf<O extends ConsoleOperationName> = O extends `${infer G}.${infer N}`
+  ? G extends keyof ConsoleGroups
+    ? N extends keyof ConsoleGroups[G]["endpoints"]
+      ? ConsoleGroups[G]["endpoints"][N]
+      : never
+    : never
+  : never
+
+/** Their methods and paths below `/api/console/v1`, which has the operations above, too. */
+export const consoleRoutes: {
+  readonly [O in ConsoleOperationName]: RouteOf<ConsoleEndpointOf<O>>
+} = {
+  "session.get": "GET /session",
+  "session.signIn": "POST /sign-in",
+  "session.signOut": "POST /sign-out",
+  "keys.list": "GET /keys",
+  "keys.create": "POST /keys",
+  "keys.update": "PATCH /keys/:id",
+  "keys.revoke": "POST /keys/:id/revoke",
+  "secrets.list": "GET /secrets",
+  "secrets.put": "PUT /secrets/:name",
+  "secrets.remove": "DELETE /secrets/:name",
+  "sessions.list": "GET /sessions",
+  "sessions.create": "POST /sessions",
+  "sessions.revoke": "POST /sessions/:id/revoke",
+  "accounts.list": "GET /operator/accounts",
 }

@@ -8,12 +8,13 @@ import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { Manifest, OptionalPort } from "@millrace/core/ports/StoreManifest"
 import { optionalPorts, Unsupported } from "@millrace/core/ports/StoreManifest"
 import { SecretStore } from "@millrace/core/ports/SecretStore"
+import { SessionStore } from "@millrace/core/ports/SessionStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import * as Samples from "../Samples.ts"
 
-type Ports = KeyStore | LedgerStore | WebhookStore | SecretStore | ValueStore
+type Ports = KeyStore | LedgerStore | WebhookStore | SecretStore | ValueStore | SessionStore
 
 /** Something to ask of each port. */
 const asked: { readonly [P in OptionalPort]: Effect.Effect<unknown, StorageError, Ports> } = {
@@ -25,6 +26,7 @@ const asked: { readonly [P in OptionalPort]: Effect.Effect<unknown, StorageError
   webhooks: WebhookStore.use((store) => store.secretOfEachKey),
   secrets: SecretStore.use((store) => store.secretOfEachKey),
   values: ValueStore.use((store) => store.list(undefined, 1)),
+  sessions: SessionStore.use((store) => store.live([])),
 }
 
 /** The tests of what is not there; none where the store has everything. */

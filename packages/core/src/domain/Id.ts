@@ -15,6 +15,7 @@ export const prefixes = {
   message: "msg",
   operation: "deed",
   secret: "sec",
+  session: "ses",
   value: "val",
 } as const
 
@@ -38,6 +39,10 @@ export type RunId = typeof RunId.Type
 /** An API key; never its secret. */
 export const KeyId = Text.pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
+
+/** A session; never its token. */
+export const SessionId = Text.pipe(Schema.brand("SessionId"))
+export type SessionId = typeof SessionId.Type
 
 /** A delivery of one event; receivers know it as `webhook-id`. */
 export const DeliveryId = Text.pipe(Schema.brand("DeliveryId"))

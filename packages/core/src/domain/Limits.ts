@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 
 export * from "./internal/ListingLimits.ts"
 export * from "./internal/NodeLimits.ts"
+export * from "./internal/SessionLimits.ts"
 
 /** Characters of a workflow's name. */
 export const workflowNameLength = 120

@@ -7,6 +7,7 @@ import type { KeyStore } from "../ports/KeyStore.ts"
 import type { LedgerStore } from "../ports/LedgerStore.ts"
 import type { RunStore } from "../ports/RunStore.ts"
 import type { SecretStore } from "../ports/SecretStore.ts"
+import type { SessionStore } from "../ports/SessionStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { StoreManifest } from "../ports/StoreManifest.ts"
 import { Vault } from "../ports/Vault.ts"
@@ -27,6 +28,7 @@ import type { RunNotifier } from "./RunNotifier.ts"
 import { Runs } from "./Runs.ts"
 import { RunViews } from "./RunViews.ts"
 import { Secrets } from "./Secrets.ts"
+import { Sessions } from "./Sessions.ts"
 import { StoreClock } from "./StoreClock.ts"
 import { LargeValues } from "./LargeValues.ts"
 import { Webhooks } from "./Webhooks.ts"
@@ -38,6 +40,7 @@ export type Engine =
   | Runs
   | RunViews
   | Keys
+  | Sessions
   | Accounting
   | Webhooks
   | Secrets
@@ -57,6 +60,7 @@ export type Stores =
   | WebhookStore
   | SecretStore
   | ValueStore
+  | SessionStore
   | StoreManifest
 
 const layerSecretSource = Layer.effect(CurrentSecrets, Secrets)
@@ -80,6 +84,7 @@ export const layer: Layer.Layer<
   Runs.layer,
   RunViews.layer,
   Keys.layer,
+  Sessions.layer,
   Accounting.layer,
   Webhooks.layer,
   Quarantine.layer,

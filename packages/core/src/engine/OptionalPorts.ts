@@ -8,6 +8,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { KeyStore } from "../ports/KeyStore.ts"
 import { LedgerStore } from "../ports/LedgerStore.ts"
 import { SecretStore } from "../ports/SecretStore.ts"
+import { SessionStore } from "../ports/SessionStore.ts"
 import { StorageError } from "../ports/StorageError.ts"
 import type { OptionalPort } from "../ports/StoreManifest.ts"
 import { StoreManifest, Unsupported } from "../ports/StoreManifest.ts"
@@ -79,6 +80,18 @@ const values: Members<ValueStore["Service"]> = {
   list: "method",
 }
 
+const sessions: Members<SessionStore["Service"]> = {
+  insert: "method",
+  insertTicket: "method",
+  redeem: "method",
+  admit: "method",
+  live: "method",
+  list: "method",
+  revoke: "method",
+  revokeAll: "method",
+  forget: "effect",
+}
+
 /** A port whose every method fails. */
 const refusing = <S>(members: Members<S>, store: string, port: OptionalPort): S => {
   const all = Object.entries(members).map(([operation, kind]) => {
@@ -103,6 +116,7 @@ const portsOver = Effect.gen(function* () {
     Context.add(WebhookStore, portOf("webhooks", WebhookStore, webhooks)),
     Context.add(SecretStore, portOf("secrets", SecretStore, secrets)),
     Context.add(ValueStore, portOf("values", ValueStore, values)),
+    Context.add(SessionStore, portOf("sessions", SessionStore, sessions)),
   )
 })
 
@@ -111,7 +125,7 @@ const portsOver = Effect.gen(function* () {
  * that fail for the rest. If the manifest names a port that is not provided, that is a defect.
  */
 export const layer: Layer.Layer<
-  KeyStore | LedgerStore | WebhookStore | SecretStore | ValueStore,
+  KeyStore | LedgerStore | WebhookStore | SecretStore | ValueStore | SessionStore,
   never,
   StoreManifest
 > = Layer.effectContext(portsOver)

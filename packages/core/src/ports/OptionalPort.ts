@@ -10,6 +10,7 @@ export const optionalPorts = {
   webhooks: "deliveries of webhooks",
   secrets: "secrets of accounts",
   values: "large values",
+  sessions: "sessions",
 } as const
 
 /** A port that a store may leave out. */
@@ -18,7 +19,7 @@ export type OptionalPort = keyof typeof optionalPorts
 /** The store does not have the port that a call needs. This is the cause of a `StorageError`. */
 export class Unsupported extends Schema.TaggedError<Unsupported>()("Unsupported", {
   store: Schema.String,
-  port: Schema.Literals(["keys", "ledger", "webhooks", "secrets", "values"]),
+  port: Schema.Literals(["keys", "ledger", "webhooks", "secrets", "values", "sessions"]),
 }) {
   override get message(): string {
     return (

@@ -8,6 +8,7 @@
  */
 import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
+import { ConsoleApi } from "@millrace/api/ConsoleApi"
 import type { Scope } from "effect"
 import type { SchemaAST } from "effect"
 import { Effect, Schema, Stream } from "effect"
@@ -23,11 +24,15 @@ import { refuse } from "../Errors.ts"
 import * as AdminOperations from "./AdminOperations.ts"
 import * as Authorization from "./Authorization.ts"
 import { reader } from "./Body.ts"
+import * as ConsoleAuthenticator from "./ConsoleAuthenticator.ts"
+import * as ConsoleOperations from "./ConsoleOperations.ts"
 import type { Admit, OperationRequest, Input, Operation, OperationAnswer } from "./Operation.ts"
 import { Operations } from "./Operations.ts"
 import * as RequestForm from "./RequestForm.ts"
 import { CurrentRequest } from "./RequestId.ts"
 import * as RunStream from "./RunStream.ts"
+import * as SessionReach from "./SessionReach.ts"
+import * as SessionWatch from "./SessionWatch.ts"
 import { StreamSlots } from "./StreamSlots.ts"
 
 type Answer = HttpServerResponse.HttpServerResponse
@@ -50,12 +55,13 @@ const fileHeaders = ({ bytes, name }: NonNullable<OperationAnswer<unknown>["file
 })
 
 const headersOf = (
-  { etag, file, isReplay, location }: OperationAnswer<unknown>,
-  basePath: string,
-) => ({
+  { cookie, etag, file, isReplay, location }: OperationAnswer<unknown>,
+  base: string,
+): Headers => ({
   ...(file === undefined ? {} : fileHeaders(file)),
+  ...(cookie === undefined ? {} : { "set-cookie": cookie }),
   ...(etag === undefined ? {} : { etag }),
-  ...(location === undefined ? {} : { location: basePath + location }),
+  ...(location === undefined ? {} : { location: location.replace(/^\/api\/v1/, base) }),
   ...(isReplay === true ? { "idempotent-replayed": "true" } : {}),
 })
 
@@ -93,33 +99,40 @@ const readerOf = ({ payload }: HttpApiEndpoint.Top) => {
 }
 
 /** Handles an operation that answers once. */
-const handlerOf = (endpoint: HttpApiEndpoint.Top, run: Operation, basePath: string) => {
+const handlerOf = (endpoint: HttpApiEndpoint.Top, run: Operation, base: string) => {
   const read = readerOf(endpoint)
   const write = writerOf(endpoint)
   return Effect.fnUntraced(function* (input: object, { request }: OperationRequest) {
     const body = read === undefined ? undefined : yield* read(request)
     const whole = { ...input, payload: body?.body, bytes: () => body?.bytes }
     const answer = yield* run(whole as never)
-    return write(answer.value, headersOf(answer, basePath))
+    return write(answer.value, headersOf(answer, base))
   })
 }
 
 const streamHeaders = { "cache-control": "no-store", "x-accel-buffering": "no" }
 
 /** Follows a run. A stream takes a slot of its key or account, and of the server. */
-const follower = ({ follow }: Operations["Service"]) => {
-  const slots = new StreamSlots()
-  return Effect.fnUntraced(function* (input: object) {
+const follower = (
+  { follow }: Operations["Service"],
+  slots: StreamSlots,
+  watch?: SessionWatch.WatchSession,
+) =>
+  Effect.fnUntraced(function* (input: object) {
     const call = input as Input<"runs", "events">
     const { value: source } = yield* follow(call)
     if (source === undefined) return HttpServerResponse.empty({ status: 204 })
-    yield* slots.take(call.keyId ?? call.account)
-    return HttpServerResponse.stream(Stream.encodeText(yield* RunStream.frames(source)), {
+    yield* slots.take(call.session?.id ?? call.keyId ?? call.account)
+    const frames = Stream.encodeText(yield* RunStream.frames(source))
+    const over =
+      watch === undefined || call.session === undefined
+        ? Effect.never
+        : yield* watch(call.session.id)
+    return HttpServerResponse.stream(Stream.interruptWhen(frames, over), {
       contentType: "text/event-stream",
       headers: streamHeaders,
     })
   })
-}
 
 type Handler = (
   input: object,
@@ -149,13 +162,14 @@ const addAll = Effect.fnUntraced(function* (
   operations: Readonly<Record<string, object>>,
   admit: Admit,
   special: Readonly<Record<string, Handler>>,
+  prefix = "/api/v1",
 ) {
   const router = yield* HttpRouter.HttpRouter
-  const basePath = yield* BasePath
+  const base = (yield* BasePath) + prefix
   for (const [group, { endpoints }] of Object.entries(groups)) {
     for (const [name, endpoint] of Object.entries(endpoints)) {
       const run = (operations[group] as Record<string, Operation>)[name]!
-      const handle = special[`${group}.${name}`] ?? handlerOf(endpoint, run, basePath)
+      const handle = special[`${group}.${name}`] ?? handlerOf(endpoint, run, base)
       const path = endpoint.path as Router.PathInput
       yield* router.add(endpoint.method as "GET", path, routeOf(group, endpoint, admit, handle))
     }
@@ -167,7 +181,7 @@ export const layer = HttpRouter.use(() =>
   Effect.gen(function* () {
     const operations = yield* Operations
     const admit = yield* Authorization.make
-    const special = { "runs.events": follower(operations) }
+    const special = { "runs.events": follower(operations, new StreamSlots()) }
     yield* addAll(Api.groups, operations.groups, admit, special)
   }),
 )
@@ -177,3 +191,22 @@ export const layerAdmin = (admit: Admit) =>
   HttpRouter.use(() =>
     Effect.flatMap(AdminOperations.make, (groups) => addAll(AdminApi.groups, groups, admit, {})),
   )
+
+/** The routes of everything that sessions open. */
+export const layerConsole = HttpRouter.use(() =>
+  Effect.gen(function* () {
+    const operations = yield* Operations
+    const admit = yield* ConsoleAuthenticator.make
+    const check = yield* SessionReach.make
+    const follow = follower(operations, new StreamSlots(), yield* SessionWatch.make)
+    const special: Readonly<Record<string, Handler>> = {
+      "runs.events": (input) => Effect.andThen(check("runs", "events", input), follow(input)),
+    }
+    const own = yield* ConsoleOperations.make
+    const { admin, groups } = operations
+    const { accounts, audit, credits, quarantine, webhooks } = admin
+    const all = { ...groups, ...own, accounts, audit, credits, quarantine, webhooks }
+    const checked = SessionReach.within(check, all)
+    yield* addAll(ConsoleApi.groups, checked, admit, special, "/api/console/v1")
+  }),
+)

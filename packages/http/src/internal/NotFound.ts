@@ -4,7 +4,7 @@
  *
  * Guarantees: with such requests nobody can exceed a limit or find out which tokens are good. The
  * request counts against its key, and the answer shows the key's limits. A bad token counts against
- * its address. Leaves out: requests without a token, and the interface for operators.
+ * its address. Leaves out: requests without a token, and the interfaces without API keys.
  */
 import { limited } from "@millrace/core/engine/StoreDeadline"
 import type { Layer, Types } from "effect"
@@ -17,9 +17,9 @@ import type { AuthDecision } from "./Authenticator.ts"
 import { Authenticator, rateHeadersOf, tokenOf } from "./Authenticator.ts"
 import { answerOf, logStorage, UnknownRoute } from "../Errors.ts"
 
-/** True for the interface for operators, which needs no API key. */
-const isForOperators = ({ url }: HttpServerRequest.HttpServerRequest): boolean =>
-  url.startsWith("/api/admin/")
+/** True for the interfaces that no API key opens. */
+const isWithoutKeys = ({ url }: HttpServerRequest.HttpServerRequest): boolean =>
+  /^\/api\/(?:admin|console)\//.test(url)
 
 type Answer = HttpServerResponse.HttpServerResponse
 
@@ -51,7 +51,7 @@ const patienceMillis = 1_000
 const make = Effect.map(Authenticator, (authenticator) => {
   const account = (request: HttpServerRequest.HttpServerRequest, answer: Answer) => {
     const token = tokenOf(request)
-    if (Redacted.value(token) === "" || isForOperators(request)) return Effect.succeed(answer)
+    if (Redacted.value(token) === "" || isWithoutKeys(request)) return Effect.succeed(answer)
     const asked = limited("NotFound.ask", patienceMillis)(authenticator.ask(request, token))
     return Effect.match(Effect.tapError(Effect.interruptible(asked), logStorage), {
       onFailure: () => answer,

@@ -6,7 +6,9 @@
  */
 import type { AdminApi } from "@millrace/api/AdminApi"
 import type { Api } from "@millrace/api/Api"
+import type { ConsoleApi } from "@millrace/api/ConsoleApi"
 import type { AccountId, KeyId } from "@millrace/core/domain/Id"
+import type { Session } from "@millrace/core/domain/Session"
 import type { Workflow } from "@millrace/core/domain/Workflow"
 import type { Effect, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
@@ -18,6 +20,8 @@ import type { RequestNotes } from "./RequestId.ts"
 export interface Caller {
   readonly account: AccountId
   readonly keyId?: KeyId | undefined
+  /** The session of the call, if it comes from the console. */
+  readonly session?: Session | undefined
   /** A client of a caller in this process, in whose transaction the operation takes part. */
   readonly client?: unknown
   /**
@@ -49,6 +53,8 @@ export interface OperationAnswer<A> {
   readonly etag?: string
   /** The address of what was made, from `/api/v1` on. */
   readonly location?: string
+  /** The `Set-Cookie` of the answer. */
+  readonly cookie?: string
   /** The value is the bytes of a file, which browsers save and never show. */
   readonly file?: { readonly name: string; readonly bytes: number }
   /** True if an earlier start with the same idempotency key gave this answer. */
@@ -75,11 +81,37 @@ export type Input<
   G extends keyof Groups,
   N extends keyof Endpoints<G>,
   E = EndpointOf<G, N>,
-> = (G extends GroupName ? Caller : {}) &
-  Part<"params", HttpApiEndpoint.Params<E>> &
+> = (G extends GroupName ? Caller : {}) & PartsOf<E>
+
+type PartsOf<E> = Part<"params", HttpApiEndpoint.Params<E>> &
   Part<"query", HttpApiEndpoint.Query<E>> &
   Part<"headers", HttpApiEndpoint.Headers<E>> &
   Part<"payload", HttpApiEndpoint.Payload<E>> & { readonly bytes: () => Uint8Array }
+
+type ConsoleGroups = (typeof ConsoleApi)["groups"]
+
+/** A group of operations of the console. */
+export type ConsoleGroupName = keyof ConsoleGroups
+
+/** The names of the operations of a group of the console. */
+export type ConsoleNames<G extends ConsoleGroupName> = keyof ConsoleGroups[G]["endpoints"] & string
+
+/** A call of the console with its session; signing in has none. */
+export interface ConsoleCall {
+  readonly account?: AccountId
+  readonly session?: Session
+  readonly arrived: OperationRequest
+}
+
+/** The operations of a group that only the console has. */
+export type ConsoleOperationsOf<G extends ConsoleGroupName> = {
+  readonly [N in ConsoleNames<G>]: (
+    input: ConsoleCall & PartsOf<ConsoleGroups[G]["endpoints"][N]>,
+  ) => Effect.Effect<
+    OperationAnswer<Success<ConsoleGroups[G]["endpoints"][N]>>,
+    RefusalOf<ConsoleGroups[G]["endpoints"][N]>
+  >
+}
 
 type Success<E> = E extends HttpApiEndpoint.Constraint ? E["~Success"]["Type"] : never
 

@@ -94,8 +94,9 @@ const makeWrites = Effect.gen(function* () {
   })
 
   const start = Effect.fnUntraced(function* (input: Input<"runs", "start">) {
-    const { account, bytes, headers, keyId, payload } = input
-    const wanted = { ...payload, keyId, workflowId: WorkflowId.make(payload.workflowId) }
+    const { account, bytes, headers, keyId, payload, session } = input
+    const source = session === undefined ? payload.source : ("ui" as const)
+    const wanted = { ...payload, source, keyId, workflowId: WorkflowId.make(payload.workflowId) }
     const key = headers["idempotency-key"]
     if (key === undefined) return started((yield* runs.start(account, wanted)).id)
     const hash = yield* Effect.orDie(digest(Digest.sha256, bytes()))

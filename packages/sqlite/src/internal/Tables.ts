@@ -225,6 +225,23 @@ CREATE TABLE run_values (
 ) STRICT;
 `
 
+const sessionTables = `
+CREATE TABLE sessions (
+  id TEXT PRIMARY KEY,
+  account_id TEXT,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  idle_millis INTEGER,
+  last_used_at INTEGER,
+  hash BLOB NOT NULL UNIQUE, -- of the token, or of the ticket
+  redeem_by INTEGER, -- NULL: the token opens it
+  minute INTEGER NOT NULL,
+  minute_used INTEGER NOT NULL,
+  session TEXT NOT NULL
+) STRICT;
+CREATE INDEX sessions_of_account ON sessions (account_id, created_at, id);
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -236,6 +253,7 @@ export const versions: ReadonlyArray<string> = [
     secretTables,
     valueTables,
   ].join(""),
+  sessionTables,
 ]
 
 /**

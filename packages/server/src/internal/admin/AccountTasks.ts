@@ -5,8 +5,8 @@ import { Account, Accounts } from "@millrace/api/AdminWire"
 import { format } from "@millrace/core/domain/Timestamp"
 import type { AccountChange } from "@millrace/core/ports/KeyStore"
 import { Effect } from "effect"
-import type { Session } from "./Session.ts"
-import { accountNamed, print, table } from "./Session.ts"
+import type { Session } from "./AdminSession.ts"
+import { accountNamed, print, table } from "./AdminSession.ts"
 
 /** `millrace accounts create`: prints the identifier, or the account as JSON. */
 export const create = Effect.fnUntraced(function* (session: Session, name: string) {

@@ -13,8 +13,8 @@ import { entriesPerStatement } from "@millrace/core/domain/Limits"
 import { csvHead, csvLineOf } from "@millrace/core/domain/StatementCsv"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect, Option, Schema, Stream } from "effect"
-import type { Admin, Failure, Session } from "./Session.ts"
-import { accountNamed, print, read, table } from "./Session.ts"
+import type { Admin, Failure, Session } from "./AdminSession.ts"
+import { accountNamed, print, read, table } from "./AdminSession.ts"
 
 const sentenceOf = ({ name }: Account, { balance }: AccountCredits): string => {
   const metering = balance.metered ? "metered" : "not metered"

@@ -4,8 +4,8 @@
 import { AuditReport } from "@millrace/api/AdminCreditsWire"
 import { Console, Effect } from "effect"
 import { tell } from "./QuarantineTasks.ts"
-import type { Session } from "./Session.ts"
-import { print, refuse } from "./Session.ts"
+import type { Session } from "./AdminSession.ts"
+import { print, refuse } from "./AdminSession.ts"
 
 /** Checks the clock, the runs in quarantine and all ledgers. Fails if a ledger does not add up. */
 export const check = Effect.fnUntraced(function* (session: Session) {

@@ -8,8 +8,8 @@ import { isLive } from "@millrace/core/domain/ApiKey"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Clock, Console, Effect } from "effect"
-import type { Admin, Failure, Session } from "./Session.ts"
-import { accountsNamed, print, read, refuse, table } from "./Session.ts"
+import type { Admin, Failure, Session } from "./AdminSession.ts"
+import { accountsNamed, print, read, refuse, table } from "./AdminSession.ts"
 
 const limitsOf = ({ perDay, perMinute }: Key): string =>
   `for ${perMinute} requests a minute and ${perDay} a day`

@@ -6,8 +6,8 @@ import { EndedRun, QuarantinedRuns, ReleasedRun } from "@millrace/api/AdminQuara
 import { namesShown } from "@millrace/core/domain/Limits"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect } from "effect"
-import type { Admin, Session } from "./Session.ts"
-import { print, table } from "./Session.ts"
+import type { Admin, Session } from "./AdminSession.ts"
+import { print, table } from "./AdminSession.ts"
 
 const lastLossOf = ({ losses }: QuarantinedRun): string => {
   const last = losses.at(-1)

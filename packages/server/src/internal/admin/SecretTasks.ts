@@ -8,8 +8,8 @@ import { namesShown, secretBytes } from "@millrace/core/domain/Limits"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect, Redacted, Stdio, Stream } from "effect"
 import * as Prompt from "effect/cli/Prompt"
-import type { Session } from "./Session.ts"
-import { accountNamed, print, refuse, table } from "./Session.ts"
+import type { Session } from "./AdminSession.ts"
+import { accountNamed, print, refuse, table } from "./AdminSession.ts"
 
 /** The text on standard input, as far as a secret may be long. */
 const readInput = Effect.fnUntraced(function* (stdio: Stdio.Stdio) {

@@ -12,8 +12,8 @@ import type { DeliveryAttempt, DeliveryState } from "@millrace/core/domain/Deliv
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import { format } from "@millrace/core/domain/Timestamp"
 import { Console, Effect, Schema } from "effect"
-import type { Admin, Session } from "./Session.ts"
-import { accountNamed, print, table } from "./Session.ts"
+import type { Admin, Session } from "./AdminSession.ts"
+import { accountNamed, print, table } from "./AdminSession.ts"
 
 /** The named account as a part of a query; no part if none is named. */
 const ofAccount = (admin: Admin, reference: string | undefined) =>

@@ -6,7 +6,7 @@
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Failure, Session } from "../admin/Session.ts"
+import type { Failure, Session } from "../admin/AdminSession.ts"
 import { resolveTarget } from "../config/ConfigTarget.ts"
 import type { Words } from "./Description.ts"
 import { describe } from "./Description.ts"
@@ -28,7 +28,7 @@ export const commandsOf =
       Effect.gen(function* () {
         const target = yield* resolveTarget(place)
         const [{ run }, tasks] = yield* Effect.promise(() =>
-          Promise.all([import("../admin/Session.ts"), load()]),
+          Promise.all([import("../admin/AdminSession.ts"), load()]),
         )
         const own = typed as Command.Command.Config.Infer<Own>
         yield* run(target, place.json, (session) => work(tasks, session, own))

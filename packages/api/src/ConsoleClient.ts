@@ -1,0 +1,133 @@
+/**
+ * The client of the console, for pages of people who have signed in and for components that have
+ * the token of a session. It is the client of API keys, and has what the account has besides.
+ *
+ * Guarantees: runs wherever there is `fetch`, and does not load Effect.
+ */
+import type * as Secret from "./AdminSecretWire.ts"
+import type * as Wire from "./AdminWire.ts"
+import type { CallOptions } from "./internal/Ask.ts"
+import { makeAsk } from "./internal/Ask.ts"
+import type { ConsoleClientOptions, ConsoleTransport } from "./internal/HttpTransport.ts"
+import { consoleTransport } from "./internal/HttpTransport.ts"
+import type { ConsoleOperationName } from "./internal/Routes.ts"
+import type { Client } from "./PromiseClient.ts"
+import { clientOver } from "./PromiseClient.ts"
+import type * as SessionWire from "./SessionWire.ts"
+
+export type { ConsoleClientOptions } from "./internal/HttpTransport.ts"
+
+/** A session: whose it is, what it may do, and until when. */
+export type SessionItem = typeof SessionWire.Session.Encoded
+
+/** What to sign in with: the ticket of a link, or the token that the server was started with. */
+export type SignIn = { readonly ticket: string } | { readonly operatorToken: string }
+
+/** What a new session may do, and how it is handed over. */
+export type CreateSession = typeof SessionWire.CreateSession.Encoded
+
+/** A new session with its ticket, or its token. */
+export type CreatedSession = typeof SessionWire.CreatedSession.Encoded
+
+/** An API key without its secret. */
+export type ConsoleKey = typeof Wire.Key.Encoded
+
+/** A new API key with its secret. */
+export type CreatedConsoleKey = typeof Wire.CreatedKey.Encoded
+
+/** The fields of a new API key. */
+export type CreateConsoleKey = typeof Wire.CreateKey.Encoded
+
+/** The fields of an API key to set. */
+export type UpdateConsoleKey = typeof Wire.UpdateKey.Encoded
+
+/** A secret without its value. */
+export type ConsoleSecret = typeof Secret.Secret.Encoded
+
+/** A secret, and the workflows that name it. */
+export type ListedConsoleSecret = typeof Secret.ListedSecret.Encoded
+
+/** Value and hosts of a secret. */
+export type SetConsoleSecret = typeof Secret.SetSecret.Encoded
+
+/** An account. */
+export type ConsoleAccount = typeof Wire.Account.Encoded
+
+/** All operations of a console. A role that may not do something rejects with `FORBIDDEN`. */
+export interface ConsoleClient extends Client {
+  readonly session: {
+    /** Who is signed in. Rejects with `SESSION_REFUSED` if nobody is. */
+    get(options?: CallOptions): Promise<SessionItem>
+    /** Signs in; the answer sets a cookie. Rejects with `TICKET_REFUSED` or `TOKEN_REFUSED`. */
+    signIn(by: SignIn, options?: CallOptions): Promise<SessionItem>
+    signOut(options?: CallOptions): Promise<void>
+  }
+  /** The API keys of the account. For owners. */
+  readonly keys: {
+    list(options?: CallOptions): Promise<ReadonlyArray<ConsoleKey>>
+    create(key: CreateConsoleKey, options?: CallOptions): Promise<CreatedConsoleKey>
+    update(id: string, change: UpdateConsoleKey, options?: CallOptions): Promise<ConsoleKey>
+    revoke(id: string, options?: CallOptions): Promise<ConsoleKey>
+  }
+  /** The secrets of the account. For owners. */
+  readonly secrets: {
+    list(options?: CallOptions): Promise<ReadonlyArray<ListedConsoleSecret>>
+    put(name: string, secret: SetConsoleSecret, options?: CallOptions): Promise<ConsoleSecret>
+    remove(name: string, options?: CallOptions): Promise<ListedConsoleSecret>
+  }
+  /** The sessions of the account. For owners. */
+  readonly sessions: {
+    list(options?: CallOptions): Promise<ReadonlyArray<SessionItem>>
+    create(session: CreateSession, options?: CallOptions): Promise<CreatedSession>
+    revoke(id: string, options?: CallOptions): Promise<void>
+  }
+  /** All accounts. For operators. */
+  readonly accounts: {
+    list(options?: CallOptions): Promise<ReadonlyArray<ConsoleAccount>>
+  }
+}
+
+const makeOwn = (transport: ConsoleTransport): Omit<ConsoleClient, keyof Client> => {
+  const ask = makeAsk<ConsoleOperationName>(transport)
+  const read = async <A>(...given: Parameters<typeof ask>) => (await ask(...given)).body as A
+  const items = async <A>(name: ConsoleOperationName, options: CallOptions | undefined) =>
+    (await read<{ readonly items: ReadonlyArray<A> }>(name, { options })).items
+  return {
+    session: {
+      get: (options) => read("session.get", { options }),
+      signIn: (body, options) => read("session.signIn", { body, options }),
+      signOut: (options) => read("session.signOut", { options }),
+    },
+    keys: {
+      list: (options) => items("keys.list", options),
+      create: (body, options) => read("keys.create", { body, options }),
+      update: (id, body, options) => read("keys.update", { id, body, options }),
+      revoke: (id, options) => read("keys.revoke", { id, options }),
+    },
+    secrets: {
+      list: (options) => items("secrets.list", options),
+      put: (name, body, options) => read("secrets.put", { name, body, options }),
+      remove: (name, options) => read("secrets.remove", { name, options }),
+    },
+    sessions: {
+      list: (options) => items("sessions.list", options),
+      create: (body, options) => read("sessions.create", { body, options }),
+      revoke: (id, options) => read("sessions.revoke", { id, options }),
+    },
+    accounts: { list: (options) => items("accounts.list", options) },
+  }
+}
+
+/**
+ * Makes a client of a console. In a browser that has signed in, the cookie says who calls.
+ *
+ * ```ts
+ * const client = createConsoleClient({ url: location.origin })
+ * await client.session.signIn({ ticket })
+ * for await (const run of client.runs.list()) console.log(run.status)
+ * ```
+ */
+export const createConsoleClient = (options: ConsoleClientOptions): ConsoleClient => {
+  const transport = consoleTransport(options)
+  return { ...clientOver(transport), ...makeOwn(transport) }
+}

@@ -1,0 +1,32 @@
+/**
+ * The bounds of sessions and tickets.
+ *
+ * A part of `Limits.ts`, which gives them to everybody else.
+ */
+
+/** Requests a minute of one session, on all servers together. */
+export const requestsPerSessionMinute = 600
+
+/** How long a ticket waits to be redeemed: ten minutes. */
+export const ticketMillis = 600_000
+
+/** How long a session lives at most: seven days. */
+export const sessionMillis = 604_800_000
+
+/** How long a session lives where nothing is asked for: an hour. */
+export const usualSessionMillis = 3_600_000
+
+/** A session that a ticket began ends when nobody has used it for so long: eight hours. */
+export const sessionIdleMillis = 28_800_000
+
+/** Live sessions of one account; those that are made at the same time may go slightly beyond. */
+export const sessionsPerAccount = 10_000
+
+/** Sessions that a listing shows, the newest ones. */
+export const sessionsListed = 1_000
+
+/** Workflows that one session may name. */
+export const workflowsPerSession = 100
+
+/** How often a process looks which of the sessions with open streams are over. */
+export const sessionLookMillis = 2_000
