@@ -12,6 +12,7 @@ import { AdminAuthorization } from "./internal/AdminAuthorization.ts"
 import { AdminKeysApi } from "./internal/AdminKeysApi.ts"
 import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
 import { AdminSecretsApi } from "./internal/AdminSecretsApi.ts"
+import { AdminSessionsApi } from "./internal/AdminSessionsApi.ts"
 import { AdminWebhooksApi } from "./internal/AdminWebhooksApi.ts"
 import { completeDocument } from "./internal/Document.ts"
 import { RequestForm } from "./Authorization.ts"
@@ -19,7 +20,7 @@ import { RequestForm } from "./Authorization.ts"
 /** The interface for operators. Checks run in this order: token, form. */
 export class AdminApi extends HttpApi.make("millrace-admin")
   .add(AdminAccountsApi, AdminKeysApi, AdminCreditsApi, AdminAuditApi, AdminWebhooksApi)
-  .add(AdminSecretsApi, AdminQuarantineApi)
+  .add(AdminSecretsApi, AdminQuarantineApi, AdminSessionsApi)
   .middleware(RequestForm)
   .middleware(AdminAuthorization)
   .prefix("/api/admin/v1")
@@ -32,7 +33,8 @@ export class AdminApi extends HttpApi.make("millrace-admin")
       title: "Millrace for operators",
       version: "1",
       description:
-        "Accounts, their API keys, credits, secrets and webhooks, and runs in quarantine.",
+        "Accounts, their API keys, credits, secrets, sessions and webhooks, and runs in " +
+        "quarantine.",
       license: { name: "MIT", identifier: "MIT" },
       transform: (document) => completeDocument(document, "operator"),
     }),

@@ -63,5 +63,18 @@ export const CreatedSession = object("CreatedSession", {
   token: optional(Schema.String, "For `Authorization: Bearer`."),
 })
 
+/** Body of making a sign-in link. Without an account, it is an operator's. */
+export const CreateSignInLink = body("CreateSignInLink", {
+  accountId: optional(Identifier, "Whose data the session sees; absent: an operator's session."),
+  role: optional(AccountRole, "Its role within the account; `owner` by default."),
+})
+
+/** Query of the sessions of an account, or of operators. */
+export const SessionOwnerQuery = Schema.Struct({
+  accountId: Schema.optionalKey(
+    Identifier.annotate({ description: "The account; absent: those of operators." }),
+  ),
+})
+
 /** Path parameter of a session. */
 export const SessionParams = Schema.Struct({ id: Identifier })

@@ -29,15 +29,15 @@ export const known: ReadonlyArray<string> = `
   holder hook host http icon icons id identifier idle if implied import imported in index input
   inputs insert insufficient int4s int8s integer internal invalid is issue item job journey js
   json keep keeper kept keyword kind known label large last late latest launch layer layout least
-  leftover length level levels lex lexed limit limiter line list listener listening live llm load
-  local location lock log logger longer longest look lookup loopback lost mail main make many map
-  mark mask max may meaning media meets megabytes memory merge message met metadata meter method
-  micro middleware migrate migration millis millrace minute mismatch missing mock mode model
-  module monotonic most mount move moved name narrowed nearest needed needs network never new next
-  no not note nothing notification notifier notifying now number object of offset on once one only
-  open openapi option optional options or order origin original otherwise out outbound outbox
-  outcome outdated outgoing outline output outside overfetch overlap overlay own packages page
-  paginate panel panels parameter parameters params parse part path payload payment peer per
+  leftover length level levels lex lexed limit limiter line link list listener listening live llm
+  load local location lock log logger longer longest look lookup loopback lost mail main make many
+  map mark mask max may meaning media meets megabytes memory merge message met metadata meter
+  method micro middleware migrate migration millis millrace minute mismatch missing mock mode
+  model module monotonic most mount move moved name narrowed nearest needed needs network never
+  new next no not note nothing notification notifier notifying now number object of offset on once
+  one only open openapi option optional options or order origin original otherwise out outbound
+  outbox outcome outdated outgoing outline output outside overfetch overlap overlay own packages
+  page paginate panel panels parameter parameters params parse part path payload payment peer per
   permit permits pglite picture piece place placement plain plan platform play played policy pool
   ports position postgres precondition prefetch prefix prelude prepare preview price print prior
   priority proceed process progress promise prompt props protocol proxy public purpose put query

@@ -306,7 +306,7 @@ layer(Mounted)("with a token", (it) => {
         assert.deepStrictEqual(body.info, OpenApi.fromApi(AdminApi).info)
         const paths = Object.keys(body.paths)
         assert.isTrue(paths.every((path) => path.startsWith("/api/admin/v1/")))
-        assert.strictEqual(paths.length, 24)
+        assert.strictEqual(paths.length, 27)
         assert.notInclude(JSON.stringify(body), "X-RateLimit")
         const keyed = yield* send("GET", "/api/openapi.json")
         assert.notInclude(keyed.text, "/api/admin")
@@ -320,7 +320,7 @@ layer(Mounted)("with a token", (it) => {
         const { send } = yield* Harness
         const document: Document = (yield* send("GET", "/api/admin/openapi.json")).body
         const withBody = operationsOf(document).filter(({ requestBody }) => requestBody)
-        assert.lengthOf(withBody, 11)
+        assert.lengthOf(withBody, 12)
         const before = (yield* admin("GET", "/accounts")).body
         for (const operation of withBody) {
           const path = operation.path.replaceAll(/\{\w+\}/g, "one")

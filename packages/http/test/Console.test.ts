@@ -8,6 +8,7 @@ import { WorkflowId } from "@millrace/core/domain/Id"
 import type { NewSession } from "@millrace/core/engine/Sessions"
 import { Sessions } from "@millrace/core/engine/Sessions"
 import { AdminToken } from "@millrace/http/AdminAuthorization"
+import { CurrentConsole } from "@millrace/http/ConsoleSettings"
 import { Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { rules } from "../src/internal/ConsoleRules.ts"
@@ -342,6 +343,63 @@ layer(over)("A session of some workflows", (it) => {
       assert.strictEqual(yield* status("GET", `/runs/${otherRun}/deliveries`), 404)
       assert.strictEqual(yield* status("GET", "/keys"), 403)
       assert.strictEqual(yield* status("GET", "/secrets"), 403)
+    }),
+  )
+})
+
+const onLoopback = Harness.layerNoDeps.pipe(
+  Layer.provideMerge(services),
+  Layer.provide(Layer.succeed(CurrentConsole, { onLoopback: true })),
+)
+
+layer(onLoopback)("A console on this machine only", (it) => {
+  it.effect("answers no request that names another host", () =>
+    Effect.gen(function* () {
+      const { send, tenant } = yield* Harness
+      const { accountId } = yield* tenant()
+      const { key } = yield* tokenOf(accountId, { role: "viewer" })
+      const status = (host: string) =>
+        Effect.map(send("GET", `${root}/session`, { key, headers: { host } }), (each) => [
+          each.status,
+          each.headers.get("x-error-code"),
+        ])
+      for (const host of ["127.0.0.1:7411", "localhost", "[::1]:7411"]) {
+        assert.deepStrictEqual(yield* status(host), [200, null])
+      }
+      const forged = ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:7411"]
+      for (const host of forged) {
+        assert.deepStrictEqual(yield* status(host), [403, "wrong_host"])
+      }
+    }),
+  )
+})
+
+layer(over)("An operator's token", (it) => {
+  it.effect("makes sign-in links, lists sessions and ends them", () =>
+    Effect.gen(function* () {
+      const { send, tenant } = yield* Harness
+      const { accountId } = yield* tenant()
+      const admin = "/api/admin/v1"
+      const ask = (method: string, path: string, json?: object) =>
+        send(method, admin + path, { key: operatorToken, json })
+      const link = yield* ask("POST", "/sign-in-links", { accountId, role: "viewer" })
+      assert.strictEqual(link.status, 201, link.text)
+      const begun = yield* signIn({ ticket: link.body.ticket })
+      assert.deepInclude(begun.body, { role: "viewer" })
+      const list = yield* ask("GET", `/sessions?accountId=${accountId}`)
+      assert.deepStrictEqual(
+        list.body.items.map(({ id }: any) => id),
+        [begun.body.id],
+      )
+      const path = `/sessions/${begun.body.id}/revoke`
+      assert.strictEqual((yield* ask("POST", path)).status, 404)
+      assert.strictEqual((yield* ask("POST", `${path}?accountId=${accountId}`)).status, 204)
+      const headers = { cookie: cookieOf(begun) }
+      assert.strictEqual((yield* send("GET", `${root}/session`, { headers })).status, 401)
+      const none = yield* ask("POST", "/sign-in-links", { accountId: "acc_none" })
+      assert.strictEqual(none.status, 404)
+      const own = yield* ask("POST", "/sign-in-links", {})
+      assert.deepInclude((yield* signIn({ ticket: own.body.ticket })).body, { role: "operator" })
     }),
   )
 })

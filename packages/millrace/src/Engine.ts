@@ -32,6 +32,8 @@ import { Context, Effect, Layer } from "effect"
 import * as Authorization from "./Authorize.ts"
 import type { AccountClient, Accounts, TransportOf } from "./AccountClient.ts"
 import * as AccountClients from "./AccountClient.ts"
+import type { Sessions } from "./ConsoleSession.ts"
+import * as ConsoleSession from "./ConsoleSession.ts"
 import * as EngineLogger from "./EngineLogger.ts"
 import type { EgressOptions, EngineOptions } from "./EngineOptions.ts"
 import { checkOptions, typesOf } from "./EngineOptions.ts"
@@ -68,6 +70,8 @@ export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeTy
   extends AccountClient, OperatorCalls, AsyncDisposable {
   /** The accounts of the store. */
   readonly accounts: Accounts
+  /** Who may use the console of an account: sessions for the users of the application. */
+  readonly sessions: Sessions
   /**
    * The same calls for another account, by its id. They reject with `ACCOUNT_NOT_FOUND` if there is
    * no such account: make it with `accounts.create`. Nothing of one account is seen through the
@@ -196,10 +200,12 @@ export const engineOf = <N extends ReadonlyArray<NodeType>>(
   runtime: Runtime<Services>,
   account: AccountId,
   transportOf: TransportOf = (of, { callUntil }) => DirectTransport.make(of, callUntil),
+  basePath = "",
 ): Engine<N> => ({
   ...AccountClients.clientOf(runtime, account, transportOf),
   ...Operators.make(runtime),
   accounts: AccountClients.make(runtime),
+  sessions: ConsoleSession.make(runtime, account, basePath.replace(/\/+$/, "")),
   account: AccountClients.clientsOf(runtime, transportOf),
   workflow: (name) => empty(name),
   fetch: (request) =>
@@ -224,7 +230,8 @@ export const openEngine = async <const N extends ReadonlyArray<NodeType>>(
   checkOptions(options)
   const runtime = await open(layerOf(options))
   try {
-    return engineOf(runtime, await runtime.call(accountOf(options.account)))
+    const account = await runtime.call(accountOf(options.account))
+    return engineOf(runtime, account, undefined, options.basePath)
   } catch (error) {
     await runtime.close()
     throw error

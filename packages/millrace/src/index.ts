@@ -12,6 +12,7 @@ export type {
   NewAccount,
 } from "./AccountClient.ts"
 export type { Authorize, RequestOwner } from "./Authorize.ts"
+export type { NewSession, Session, SessionLink, Sessions, SessionToken } from "./ConsoleSession.ts"
 export { createEngine } from "./CreateEngine.ts"
 export type { Engine } from "./Engine.ts"
 export type { EngineLogger, LogEntry } from "./EngineLogger.ts"

@@ -63,12 +63,17 @@ const ofOperators = {
   "quarantine.list": "quarantine.list",
   "quarantine.release": "quarantine.release",
   "quarantine.end": "quarantine.end",
+  "sessions.link": "sessions.link",
+  "sessions.list": "sessions.list",
+  "sessions.revoke": "sessions.revoke",
 }
 
 /** Methods that no operation has. */
 const beside: Readonly<Record<string, string>> = {
   "workflows.getTagged": "`workflows.get`, with the revision that HTTP sends as `ETag`",
   "runs.wait": "follows the run until it has ended",
+  "sessions.create": "for people who have signed in: `POST /api/console/v1/sessions`",
+  "sessions.revokeAll": "ends all sessions of an account",
   account: "the same methods for another account; over HTTP, the API key says whose a request is",
   workflow: "draws a workflow in code, for `workflows.create`",
   fetch: "answers requests of the HTTP interface",

@@ -14,6 +14,7 @@ import type { Prices } from "@millrace/core/domain/Prices"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import * as Host from "@millrace/host/Host"
+import { CurrentConsole } from "@millrace/http/ConsoleSettings"
 import type { LogLevel, Redacted } from "effect"
 import { Console, Effect, Layer, References } from "effect"
 import * as StartupReport from "./internal/dev/StartupReport.ts"
@@ -66,6 +67,7 @@ const serverLayer = Effect.fnUntraced(function* ({
   return ServerRoutes.layer(listener, Orders.layer).pipe(
     Layer.provideMerge(engine),
     Layer.provide(KeySettings.layer({ ...settings, adminToken: token ?? settings.adminToken })),
+    Layer.provide(Layer.succeed(CurrentConsole, { onLoopback: Exposure.isOnLoopback(listener) })),
   )
 })
 

@@ -74,6 +74,30 @@ describe("dev with a folder", () => {
     expect(server.stderr).toBe("")
   })
 
+  it("prints a link first, which signs in as the owner, and makes more of them", async () => {
+    const signIn = async (link: string) => {
+      const [, ticket] = /^http:\/\/[\d.:]+\/dashboard\/login#t=(mrt_\w{49})$/.exec(link) ?? []
+      const response = await fetch(`${origin}/api/console/v1/sign-in`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ ticket }),
+      })
+      const body = (await response.json()) as { readonly role?: string }
+      return [response.status, body.role]
+    }
+    const link = server.stdout.split("\n")[0]!.trim()
+    expect(await signIn(link)).toEqual([200, "owner"])
+    expect(await signIn(link)).toEqual([401, undefined])
+    const [, token = ""] = await server.waitFor(/token until it stops: (\w+)/)
+    const open = ["open", "--url", origin, "--admin-token", token]
+    const command = workshop.start(open)
+    expect(await command.ended).toEqual({ code: 0, signal: null })
+    expect(await signIn(command.stdout.trim())).toEqual([200, "operator"])
+    const ofAccount = workshop.start([...open, "--account", "default"])
+    expect(await ofAccount.ended).toEqual({ code: 0, signal: null })
+    expect(await signIn(ofAccount.stdout.trim())).toEqual([200, "owner"])
+  })
+
   it("prints a key on the first start, and requests that work as they are printed", async () => {
     const printed = new Set(server.stdout.match(secretPattern))
     expect(printed.size).toBe(1)

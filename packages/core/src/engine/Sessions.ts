@@ -206,18 +206,17 @@ const makeNew = Effect.gen(function* () {
   const session = Effect.fnUntraced(function* (
     accountId: AccountId | null,
     role: Role,
-    wanted: Pick<NewSession, "workflows"> & Pick<Session, "expiresAt" | "idleMillis">,
+    wanted: Pick<NewSession, "workflows"> & Pick<Session, "createdAt" | "expiresAt" | "idleMillis">,
   ) {
-    const { expiresAt, idleMillis, workflows = null } = wanted
-    const createdAt = clock.currentTimeMillisUnsafe()
-    const times = { createdAt, expiresAt, idleMillis, lastUsedAt: null }
-    return { id: yield* id, accountId, role, workflows, ...times } satisfies Session
+    const { workflows = null, ...times } = wanted
+    const lastUsedAt = null
+    return { id: yield* id, accountId, role, workflows, ...times, lastUsedAt } satisfies Session
   })
 
   return {
     operators: Effect.suspend(() => {
-      const expiresAt = clock.currentTimeMillisUnsafe() + sessionMillis
-      return session(null, "operator", { expiresAt, ...idle })
+      const createdAt = clock.currentTimeMillisUnsafe()
+      return session(null, "operator", { createdAt, expiresAt: createdAt + sessionMillis, ...idle })
     }),
     ofAccount: Effect.fnUntraced(function* (
       account: AccountId,
@@ -236,7 +235,12 @@ const makeNew = Effect.gen(function* () {
       }
       const { idleMillis } = usual
       const workflows = workflowsOf(wanted)
-      return yield* session(account, wanted.role, { expiresAt, idleMillis, workflows })
+      return yield* session(account, wanted.role, {
+        createdAt: now,
+        expiresAt,
+        idleMillis,
+        workflows,
+      })
     }),
   }
 })

@@ -1,6 +1,6 @@
 /**
  * The admin operations: on accounts and their keys, on credits, on secrets, on deliveries and
- * signing secrets, and on runs in quarantine.
+ * signing secrets, on sessions, and on runs in quarantine.
  */
 import type { QuarantinedRun } from "@millrace/api/AdminQuarantineWire"
 import type { Delivery, DeliveryItem } from "@millrace/core/domain/Delivery"
@@ -17,6 +17,7 @@ import type { Suspect } from "@millrace/core/ports/RunStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Redacted, Stream } from "effect"
 import { logStorage } from "../Errors.ts"
+import * as AdminSessionOperations from "./AdminSessionOperations.ts"
 import { read as readDelivery } from "./DeliveryOperations.ts"
 import type { AdminGroupName, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
@@ -206,6 +207,7 @@ export const make = Effect.gen(function* () {
     webhooks: yield* makeWebhooks,
     secrets: yield* makeSecrets,
     quarantine: yield* makeQuarantine,
+    sessions: yield* AdminSessionOperations.make,
   }
   return groups
 })

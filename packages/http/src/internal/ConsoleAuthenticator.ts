@@ -15,6 +15,7 @@ import { AccountNotFound, KeyStore } from "@millrace/core/ports/KeyStore"
 import { Effect, Option, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { BasePath } from "../Addresses.ts"
+import { CurrentConsole } from "../ConsoleSettings.ts"
 import {
   CrossSite,
   InvalidRequest,
@@ -29,14 +30,7 @@ import { tokenOf } from "./Authenticator.ts"
 import { ruleOf, withoutAccount } from "./ConsoleRules.ts"
 import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import type { OperationRequest } from "./Operation.ts"
-import {
-  cookieOf,
-  CurrentConsole,
-  hostOf,
-  isCrossSite,
-  isLoopback,
-  isSameOrigin,
-} from "./RequestOrigin.ts"
+import { cookieOf, hostOf, isCrossSite, isLoopback, isSameOrigin } from "./RequestOrigin.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 

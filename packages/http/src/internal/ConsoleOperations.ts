@@ -2,13 +2,10 @@
  * The operations that only the console has: signing in and out, and the keys, secrets and sessions
  * of the account of the session.
  */
-import type { Session as WireSession } from "@millrace/api/SessionWire"
 import { SessionId } from "@millrace/core/domain/Id"
-import type { Session } from "@millrace/core/domain/Session"
 import type { CreatedSession } from "@millrace/core/engine/Sessions"
 import { Sessions } from "@millrace/core/engine/Sessions"
-import { KeyStore } from "@millrace/core/ports/KeyStore"
-import { Clock, Effect, Option, Redacted } from "effect"
+import { Clock, Effect, Redacted } from "effect"
 import { BasePath } from "../Addresses.ts"
 import * as AdminAuthorization from "../AdminAuthorization.ts"
 import { InvalidRequest, TokenRefused, TooManyBadTokens } from "../Errors.ts"
@@ -16,19 +13,10 @@ import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import type { ConsoleCall, ConsoleOperationsOf, OperationRequest } from "./Operation.ts"
 import { Operations } from "./Operations.ts"
 import { cookieOf, hostOf, isLoopback, isSecure, setCookie } from "./RequestOrigin.ts"
+import { makeShown } from "./SessionForms.ts"
 
 /** The account of a call that was admitted. */
 const ownerOf = ({ account }: ConsoleCall) => account!
-
-/** What shows sessions. */
-const makeShown = Effect.map(KeyStore, (store) =>
-  Effect.fnUntraced(function* (session: Session) {
-    const { accountId, createdAt, expiresAt, id, lastUsedAt, role, workflows } = session
-    const found = accountId === null ? Option.none() : yield* store.findAccount(accountId)
-    const account = Option.isSome(found) ? { id: found.value.id, name: found.value.name } : null
-    return { id, account, role, workflows, createdAt, expiresAt, lastUsedAt } satisfies WireSession
-  }),
-)
 
 /** Checks what a browser signs in with, and begins its session. */
 const makeBegin = Effect.gen(function* () {

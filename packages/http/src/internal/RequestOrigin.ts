@@ -5,21 +5,9 @@
  * in. Over TLS, no other host can plant a cookie, because the name begins with `__Host-`. Leaves
  * out: CORS.
  */
-import { Context } from "effect"
 import type { HttpServerRequest } from "effect/http"
 
 type Request = HttpServerRequest.HttpServerRequest
-
-/** How browsers reach the console. */
-export interface ConsoleSettings {
-  /** True: only requests whose `Host` names this machine are answered. */
-  readonly onLoopback: boolean
-}
-
-/** By default, the console is reached under any name. */
-export const CurrentConsole = Context.Reference<ConsoleSettings>("@millrace/http/CurrentConsole", {
-  defaultValue: () => ({ onLoopback: false }),
-})
 
 /** The host of a request, with its port. */
 export const hostOf = ({ headers, source }: Request): string => {

@@ -26,6 +26,8 @@ export interface Session {
   readonly open: Effect.Effect<Admin, CommandFailed, Scope.Scope>
   /** True if JSON is to be printed. */
   readonly json: boolean
+  /** The address of the server; `undefined` if the stores are opened in this process. */
+  readonly url: string | undefined
 }
 
 /** Every operation, and the state of the answering process's clock. */
@@ -108,7 +110,11 @@ export const run = <A, R>(
   json: boolean,
   work: (session: Session) => Effect.Effect<A, Failure, R | Scope.Scope>,
 ): Effect.Effect<A, CommandFailed, Exclude<R, Scope.Scope>> =>
-  work({ open: open(target), json }).pipe(
+  work({
+    open: open(target),
+    json,
+    url: target._tag === "Server" ? target.url : undefined,
+  }).pipe(
     Effect.scoped,
     Effect.mapError((failure) =>
       failure._tag === "CommandFailed"

@@ -12,6 +12,7 @@ import { Keys } from "@millrace/core/engine/Keys"
 import { Quarantine } from "@millrace/core/engine/Quarantine"
 import { RunNotifier } from "@millrace/core/engine/RunNotifier"
 import { Secrets } from "@millrace/core/engine/Secrets"
+import { Sessions } from "@millrace/core/engine/Sessions"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
 import { Webhooks } from "@millrace/core/engine/Webhooks"
 import { Vault, VaultClosed } from "@millrace/core/ports/Vault"
@@ -100,6 +101,7 @@ const servicesOver = (stores: Context.Context<Stores>, target: LocalTarget) =>
     Accounting.layer,
     Quarantine.layer,
     Secrets.layer,
+    Sessions.layer,
     Webhooks.layer,
   ).pipe(
     Layer.provide([layerVault(target), layerTargets(target), Digest.layerWebCrypto]),

@@ -18,6 +18,7 @@ import { dev } from "./DevCommand.ts"
 import { doctor } from "./DoctorCommand.ts"
 import { keys } from "./KeysCommand.ts"
 import { nodes } from "./NodesCommand.ts"
+import { open } from "./OpenCommand.ts"
 import { quarantine } from "./QuarantineCommand.ts"
 import { secrets } from "./SecretsCommand.ts"
 import { serve } from "./ServeCommand.ts"
@@ -31,6 +32,7 @@ export const command = Command.make("millrace").pipe(
   Command.withSubcommands([
     dev,
     serve,
+    open,
     nodes,
     keys,
     accounts,

@@ -74,8 +74,10 @@ const laterStart = Effect.fnUntraced(function* (host: Host, account: Account) {
 
 /** Makes what is missing, and prints the banner. */
 export const banner = Effect.fnUntraced(function* (host: Host) {
-  yield* print(BannerText.titleLine(host.colors))
   const account = yield* Seed.ensureAccount
+  const { ticket } = yield* Seed.linkOwner(account)
+  yield* print(BannerText.openLine(host.origin, Redacted.value(ticket), host.colors))
+  yield* print(BannerText.titleLine(host.colors))
   const isNew = yield* Seed.isNew(account)
   yield* isNew ? firstStart(host, account) : laterStart(host, account)
   yield* print("", `  ${host.colors.dim("Ctrl-C stops the server")}`)

@@ -5,13 +5,18 @@
  */
 import type { Workflow } from "@millrace/core/domain/Workflow"
 import { docsPath, healthPath } from "@millrace/http/Addresses"
+import { signInAddress } from "@millrace/http/ConsoleSettings"
 import { Redacted } from "effect"
 import { countedAtMost } from "./StartupReport.ts"
 import type { DevSettings } from "../../Config.ts"
 import type { Colors } from "./Colors.ts"
 import { version } from "../Version.ts"
 
-/** The first line. */
+/** The first line: an address that signs in, once. */
+export const openLine = (origin: string, ticket: string, colors: Colors): string =>
+  `  ${colors.bold(origin + signInAddress(ticket))}`
+
+/** What runs, and what it is not for. */
 export const titleLine = (colors: Colors): string => {
   const warning = colors.yellow("development mode, not for the internet")
   return `  ${colors.bold("millrace")} ${version}   ${warning}`

@@ -10,6 +10,8 @@ import type { CreatedKey } from "@millrace/core/engine/Keys"
 import { Keys } from "@millrace/core/engine/Keys"
 import type { InvalidGraph } from "@millrace/core/engine/Refusals"
 import { Workflows } from "@millrace/core/engine/Workflows"
+import type { SessionTicket } from "@millrace/core/engine/Sessions"
+import { Sessions } from "@millrace/core/engine/Sessions"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
@@ -58,4 +60,13 @@ export const createKey = (account: Account): Effect.Effect<CreatedKey, StorageEr
   }).pipe(
     // The account exists and has no keys, so none of these can happen.
     Effect.catchTag(["AccountNotFound", "LabelTaken", "TooManyKeys", "InvalidKey"], Effect.die),
+  )
+
+/** A ticket that signs in as the owner of the account, once. */
+export const linkOwner = (account: Account): Effect.Effect<SessionTicket, StorageError, Sessions> =>
+  Effect.gen(function* () {
+    return yield* (yield* Sessions).link(account.id, { role: "owner" })
+  }).pipe(
+    // The account exists, and nothing is asked for that could be outside its bounds.
+    Effect.catchTag(["AccountNotFound", "InvalidSession", "TooManySessions"], Effect.die),
   )

@@ -16,6 +16,9 @@ const isEverywhere = (address: string): boolean => address === "0.0.0.0" || addr
 export const placeOf = ({ address, bound }: Where): string =>
   originOf(address) + (isEverywhere(bound) ? " and on every other address of this machine" : "")
 
+/** True if only this machine can reach the server. */
+export const isOnLoopback = ({ bound }: Pick<Listener, "bound">): boolean => isLoopback(bound)
+
 /** A warning for the operator; `undefined` if only this machine can reach the server. */
 export const warningOf = ({ address, bound }: Where): string | undefined => {
   if (isLoopback(bound)) return undefined

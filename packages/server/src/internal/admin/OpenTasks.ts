@@ -1,0 +1,21 @@
+/**
+ * The work of `millrace open`.
+ */
+import { CreatedSession } from "@millrace/api/SessionWire"
+import { signInAddress } from "@millrace/http/ConsoleSettings"
+import { Effect } from "effect"
+import type { Session } from "./AdminSession.ts"
+import { accountNamed, print } from "./AdminSession.ts"
+
+/** Makes a ticket and prints the address that signs in with it. */
+export const open = Effect.fnUntraced(function* (session: Session, account: string | undefined) {
+  const admin = yield* session.open
+  const found = account === undefined ? undefined : yield* accountNamed(admin, account)
+  const payload = found === undefined ? {} : { accountId: found.id }
+  const made = yield* admin.sessions.link({ payload })
+  const address = signInAddress(made.ticket ?? "")
+  const origin = session.url?.replace(/\/+$/, "") ?? ""
+  const where = session.url === undefined ? ", below the address of your server" : ""
+  const said = `Open this${where}. It signs in once, within 10 minutes:`
+  yield* print(session, CreatedSession, made, { said, lines: [origin + address] })
+})
