@@ -8,7 +8,7 @@ import { DeliveryState } from "@millrace/core/domain/Delivery"
 import { itemsPerPage, searchLength } from "@millrace/core/domain/Limits"
 import { RunStatus } from "@millrace/core/domain/Run"
 import { isAtMost } from "@millrace/core/domain/TextLength"
-import { Schema, SchemaGetter } from "effect"
+import { Schema, SchemaGetter, Struct } from "effect"
 import { isStorable } from "./Text.ts"
 
 /** How many items a page has where nothing was asked for. */
@@ -93,6 +93,10 @@ export const RunQuery = Schema.Struct({
   ...searching,
 })
 export type RunQuery = typeof RunQuery.Type
+
+/** What is asked for to watch a listing of runs. */
+export const LiveRunQuery = RunQuery.mapFields(Struct.omit(["cursor", "page", "pageSize"]))
+export type LiveRunQuery = typeof LiveRunQuery.Type
 
 /** How much of a run is asked for. */
 export const ViewQuery = Schema.Struct({

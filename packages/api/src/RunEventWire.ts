@@ -6,7 +6,8 @@
 import { RunEvent as StoredEvent, RunEventType } from "@millrace/core/domain/RunEvent"
 import { Schema, Struct } from "effect"
 import { object } from "./internal/Words.ts"
-import { NodeRun, RunRead } from "./RunWire.ts"
+import { pageOf } from "./PageQuery.ts"
+import { NodeRun, RunItem, RunRead } from "./RunWire.ts"
 
 const event = StoredEvent.fields
 
@@ -46,6 +47,19 @@ export const StreamedEvent = Schema.Union([
   }),
 ])
 export type StreamedEvent = typeof StreamedEvent.Type
+
+/** One item of a stream of runs: their first page, then each run that has changed. */
+export const LiveEvent = Schema.Union([
+  Schema.Struct({
+    event: Schema.Literal("page"),
+    data: Schema.fromJsonString(pageOf(RunItem)),
+  }),
+  Schema.Struct({
+    event: Schema.Literal("run"),
+    data: Schema.fromJsonString(RunItem),
+  }),
+])
+export type LiveEvent = typeof LiveEvent.Type
 
 /** True for the event that ends a run: none comes after it. */
 export const isEnd = (type: RunEventType): boolean =>

@@ -64,6 +64,17 @@ export type WireEvent =
       readonly data: typeof EventWire.RunEvent.Encoded
     }
 
+/** What comes while a listing of runs is watched, as it travels. */
+export type WireLiveEvent =
+  | {
+      readonly event: "page"
+      readonly data: {
+        readonly items: ReadonlyArray<typeof RunWire.RunItem.Encoded>
+        readonly nextCursor: string | null
+      }
+    }
+  | { readonly event: "run"; readonly data: typeof RunWire.RunItem.Encoded }
+
 /** Calls operations. A refused call rejects with a `MillraceError`. */
 export interface Transport {
   readonly call: (call: TransportCall) => Promise<Answer>
@@ -77,6 +88,11 @@ export interface Transport {
     signal: AbortSignal | undefined,
     view?: "summary",
   ) => Promise<AsyncIterable<WireEvent> | undefined>
+  /** One stream of runs that change; it may break off. */
+  readonly live: (
+    query: TextFields,
+    signal: AbortSignal | undefined,
+  ) => Promise<AsyncIterable<WireLiveEvent>>
   /** The run once it has ended, where that is known sooner than by following it. */
   readonly wait?: (
     id: string,

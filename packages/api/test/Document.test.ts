@@ -30,6 +30,7 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/deliveries/{id}",
       "GET /api/v1/node-types",
       "GET /api/v1/runs",
+      "GET /api/v1/runs/live",
       "GET /api/v1/runs/{id}",
       "GET /api/v1/runs/{id}/definition",
       "GET /api/v1/runs/{id}/deliveries",

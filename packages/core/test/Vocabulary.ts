@@ -57,8 +57,8 @@ export const known: ReadonlyArray<string> = `
   tokens told tolerated too transaction transactional transform transport trial turns unauthorized
   unavailable uncapped unfinished unit unknown unless unopened unresolvable unseen unsupported
   unused up update upstream url usage use user usual validate validation value variable vault
-  version view viewport virtual wakeups wanted warning watch watchdog watched web webhook well
-  what width widths window wire with withheld within without work worker write writer written
+  version view viewer viewport virtual wakeups wanted warning watch watchdog watched web webhook
+  well what width widths window wire with withheld within without work worker write writer written
   wrong xml
 `
   .trim()

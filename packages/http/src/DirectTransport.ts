@@ -9,8 +9,15 @@ import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
 import { plainJson } from "@millrace/api/PlainJson"
 import { RunEvent, RunSnapshot } from "@millrace/api/RunEventWire"
-import { NodeRun, RunRead } from "@millrace/api/RunWire"
-import type { TransportCall, OperationName, Transport, WireEvent } from "@millrace/api/Transport"
+import { pageOf } from "@millrace/api/PageQuery"
+import { NodeRun, RunItem, RunRead } from "@millrace/api/RunWire"
+import type {
+  TransportCall,
+  OperationName,
+  Transport,
+  WireEvent,
+  WireLiveEvent,
+} from "@millrace/api/Transport"
 import { textOf } from "@millrace/api/Transport"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { RunId } from "@millrace/core/domain/Id"
@@ -20,8 +27,8 @@ import type { Refusal } from "./Errors.ts"
 import * as Form from "./Form.ts"
 import type { Operation } from "./internal/Operation.ts"
 import { Operations } from "./internal/Operations.ts"
-import type { Source } from "./internal/RunStream.ts"
-import { items } from "./internal/RunStream.ts"
+import type { LiveItem } from "./internal/RunStream.ts"
+import { items, liveItems } from "./internal/RunStream.ts"
 
 export { Operations } from "./internal/Operations.ts"
 
@@ -110,18 +117,27 @@ const wireEventOf = (item: RunSnapshot | NodeRun | RunEvent): WireEvent => {
   return { id: String(item.sequence), event: item.type, data: writeEvent(item) } as WireEvent
 }
 
-/** Events as they happen. The stream ends when its reader stops. */
-const streamOf = (
+const writePage = writerOf(Schema.toCodecJson(pageOf(RunItem)))
+const writeItem = writerOf(Schema.toCodecJson(RunItem))
+
+const liveEventOf = (item: Exclude<LiveItem, "silence">): WireLiveEvent =>
+  "items" in item
+    ? ({ event: "page", data: writePage(item) } as WireLiveEvent)
+    : ({ event: "run", data: writeItem(item) } as WireLiveEvent)
+
+/** Items as they come, as events. The stream ends when its reader stops. */
+const streamOf = <Item extends object, Event>(
   execute: Execute,
-  source: Source,
+  source: Stream.Stream<Item | "silence", Refusal, Operations>,
+  eventOf: (item: Item) => Event,
   signal: AbortSignal | undefined,
-): ReadableStream<WireEvent> => {
+): ReadableStream<Event> => {
   const left = new AbortController()
   const either = signal === undefined ? left.signal : AbortSignal.any([left.signal, signal])
-  return new ReadableStream<WireEvent>({
+  return new ReadableStream<Event>({
     start: (controller) => {
-      const told = Stream.runForEach(Stream.unwrap(items(source)), (item) =>
-        Effect.sync(() => item === "silence" || controller.enqueue(wireEventOf(item))),
+      const told = Stream.runForEach(source, (item) =>
+        Effect.sync(() => item === "silence" || controller.enqueue(eventOf(item))),
       )
       execute(told, either).then(
         () => left.signal.aborted || controller.close(),
@@ -163,7 +179,14 @@ export const make = (account: AccountId, execute: Execute): Transport => ({
     const input = codecOf(operation).read(account, call)
     const found = Operations.use(({ follow }) => Effect.flatMap(input, follow))
     const { value: source } = await execute(found, signal)
-    return source === undefined ? undefined : streamOf(execute, source, signal)
+    return source === undefined
+      ? undefined
+      : streamOf(execute, Stream.unwrap(items(source)), wireEventOf, signal)
+  },
+  live: async (query, signal) => {
+    const input = codecOf("runs.live").read(account, { operation: "runs.live", query })
+    const found = Operations.use(({ live }) => Effect.flatMap(input, live))
+    return streamOf(execute, Stream.unwrap(Effect.map(found, liveItems)), liveEventOf, signal)
   },
   wait: async (id, signal) => {
     const ended = Operations.use(({ wait }) => wait(account, RunId.make(id)))

@@ -59,6 +59,7 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
     { json: { runId: run, nodeId: "a", text: "{{ run.id }}" } },
   ],
   "runs.list": () => ["GET", "/runs"],
+  "runs.live": () => ["GET", "/runs/live"],
   "runs.start": ({ workflow }) => ["POST", "/runs", { json: { workflowId: workflow } }],
   "runs.estimate": ({ workflow }) => ["POST", "/runs/estimate", { json: { workflowId: workflow } }],
   "runs.batch": ({ run }) => ["POST", "/runs/batch", { json: { ids: [run] } }],

@@ -56,6 +56,10 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
     for await (const event of runs.events(run)) return event
     return undefined
   },
+  "runs.live": async ({ runs }, { workflow }) => {
+    for await (const event of runs.live({ workflowId: workflow })) return event
+    return undefined
+  },
   "runs.wait": ({ runs }, { open }) => runs.wait(open),
   "deliveries.list": ({ deliveries }, { run }) => deliveries.list(run),
   "deliveries.get": ({ deliveries }, { delivery }) => deliveries.get(delivery),

@@ -19,6 +19,7 @@ const ofAccounts = {
   "workflows.validate": "workflows.validate",
   "workflows.evaluate": "workflows.evaluate",
   "runs.list": "runs.list",
+  "runs.live": "runs.live",
   "runs.start": "runs.start",
   "runs.estimate": "runs.estimate",
   "runs.get": "runs.get",

@@ -62,6 +62,11 @@ const collect = async (all: AsyncIterable<unknown>): Promise<ReadonlyArray<unkno
   return found
 }
 
+const first = async (all: AsyncIterable<unknown>): Promise<unknown> => {
+  for await (const one of all) return one
+  return undefined
+}
+
 const any = (value: unknown) => value as never
 
 const reads: Readonly<Record<string, (client: Client) => unknown>> = {
@@ -86,6 +91,7 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "runs.events as a summary": ({ runs }) => collect(runs.events(runId, { view: "summary" })),
   "runs.events behind one": ({ runs }) => collect(runs.events(runId, { after: 2 })),
   "runs.events behind the last": ({ runs }) => collect(runs.events(runId, { after: 4 })),
+  "runs.live": ({ runs }) => first(runs.live({ workflowId, limit: 3 })),
   "deliveries.list": ({ deliveries }) => deliveries.list(runId),
   "nodeTypes.list": ({ nodeTypes }) => nodeTypes.list(),
   "usage.read": ({ usage }) => usage.read({ from: "2026-01-01", to: "2026-01-31" }),
@@ -97,6 +103,9 @@ const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
   "an unknown node of a run": ({ runs }) => runs.node(runId, "nobody"),
   "a node without a name": ({ runs }) => runs.node(runId, ".."),
   "the graph of an unknown run": ({ runs }) => runs.definition("run_none"),
+  "runs that are watched from a time after the end": ({ runs }) =>
+    first(runs.live({ from: "2026-01-02T00:00:00Z", to: "2026-01-01T00:00:00Z" })),
+  "a page of runs that are watched": ({ runs }) => first(runs.live(any({ page: 2 }))),
   "a view that there is not": ({ runs }) => runs.get(runId, any({ view: "whole" })),
   "an unknown run that is waited for": ({ runs }) => runs.wait("run_none"),
   "an unknown run that is followed": ({ runs }) => collect(runs.events("run_none")),

@@ -195,6 +195,7 @@ const ofRuns: Readonly<Record<string, Example>> = {
   },
   "runs.get": { response: { ...runItem, ...runDetail } },
   "runs.events": {},
+  "runs.live": {},
   "runs.cancel": {
     response: { ...runItem, status: "CANCELED", nodeRunCount: 1 },
   },

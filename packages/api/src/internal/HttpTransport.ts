@@ -6,7 +6,14 @@
  */
 import type { ErrorCode } from "../MillraceError.ts"
 import { invalid, MillraceError } from "../MillraceError.ts"
-import type { Answer, OperationName, TransportCall, Transport, WireEvent } from "../Transport.ts"
+import type {
+  Answer,
+  OperationName,
+  TransportCall,
+  Transport,
+  WireEvent,
+  WireLiveEvent,
+} from "../Transport.ts"
 import { textOf } from "../Transport.ts"
 import { eventsOf } from "./EventStream.ts"
 import type { ConsoleOperationName } from "./Routes.ts"
@@ -98,11 +105,13 @@ const requestOf = async ({ credentials, headers: who, prefix, url }: Target, cal
   return new Request(search === "" ? address : `${address}?${search}`, init)
 }
 
-const wireEventsOf = async function* (body: ReadableStream<Uint8Array>): AsyncGenerator<WireEvent> {
+const wireEventsOf = async function* <E>(body: ReadableStream<Uint8Array>): AsyncGenerator<E> {
   for await (const { data, event, id } of eventsOf(body)) {
-    yield { id, event, data: JSON.parse(data) as unknown } as WireEvent
+    yield { ...(id === undefined ? {} : { id }), event, data: JSON.parse(data) as unknown } as E
   }
 }
+
+const nothing = async function* (): AsyncGenerator<never> {}
 
 /** Calls the operations of the console, too. */
 export interface ConsoleTransport extends Transport {
@@ -138,7 +147,11 @@ const transportTo = (target: Target): ConsoleTransport => {
       const headers = after === 0 ? {} : { "last-event-id": String(after) }
       const query = { view }
       const { body, status } = await ask({ operation: "runs.events", id, headers, query, signal })
-      return status === 204 || body === null ? undefined : wireEventsOf(body)
+      return status === 204 || body === null ? undefined : wireEventsOf<WireEvent>(body)
+    },
+    live: async (query, signal) => {
+      const { body } = await ask({ operation: "runs.live", query, signal })
+      return body === null ? nothing() : wireEventsOf<WireLiveEvent>(body)
     },
   }
 }

@@ -10,7 +10,7 @@ import type { Duration } from "../Duration.ts"
 import { millisOf } from "../Duration.ts"
 import { MillraceError } from "../MillraceError.ts"
 import type * as Wire from "../RunWire.ts"
-import type { Transport, WireEvent } from "../Transport.ts"
+import type { Transport, WireEvent, WireLiveEvent } from "../Transport.ts"
 import type { CallOptions } from "./Ask.ts"
 import { checkFields, checkId, makeAsk } from "./Ask.ts"
 import type { Given } from "./Given.ts"
@@ -54,7 +54,19 @@ export type StartRequest = Given<typeof Wire.StartRun.Encoded>
 export type RunEstimate = typeof Wire.RunEstimate.Encoded
 
 /** Which runs to list. */
-export interface RunQuery extends PageQuery {
+export interface RunQuery extends PageQuery, RunFilter {}
+
+/** Which runs to watch. */
+export interface LiveQuery extends RunFilter {
+  /** Runs of the page, 1 to 50; 20 by default. */
+  readonly limit?: number
+}
+
+/** An item of watched runs: a page of them, or one that is new or has changed. */
+export type LiveEvent = WireLiveEvent
+
+/** Which runs to show. */
+export interface RunFilter {
   readonly workflowId?: string
   readonly status?: RunStatus
   /** Runs that were created then or later, in ISO 8601: `2026-01-31T09:30:00Z`. */
@@ -145,6 +157,11 @@ export interface Runs {
    * if credits do not cover the run, with `INSUFFICIENT_CREDITS` or `BEYOND_MAX_CREDITS`.
    */
   start(request: StartRequest, options?: StartOptions): Promise<RunHandle>
+  /**
+   * A page of the listing, then each run that is new or whose item changes. Goes on until the
+   * reader stops; after a break, a new page comes.
+   */
+  live(query?: LiveQuery, options?: CallOptions): AsyncIterable<LiveEvent>
   /** What a start would cost, node by node, or all reasons why it would be refused. */
   estimate(request: StartRequest, options?: CallOptions): Promise<RunEstimate>
   get(id: string, options?: ReadOptions): Promise<Run>
@@ -168,6 +185,8 @@ export interface Runs {
   /** As on a handle, by id. */
   wait(id: string, options?: WaitOptions): Promise<Run>
 }
+
+const filter = ["workflowId", "status", "from", "to", "search"] as const
 
 /** How long to wait before a broken stream is replaced. */
 const pauseMillis = 1_000
@@ -212,6 +231,27 @@ const follow = async function* (
         if (event.event !== "snapshot" && event.event !== "node") last = Number(event.id)
         yield event
         if (ends.has(event.event)) return
+      }
+    } catch (error) {
+      const isOver = signal?.aborted === true || tries >= triesInARow
+      if (isRefusal(error) || isOver) throw error
+    }
+    await sleep(pauseMillis, signal)
+  }
+}
+
+/** Watches a listing, again and again. */
+const watch = async function* (
+  { live }: Transport,
+  query: LiveQuery,
+  { signal }: CallOptions,
+): AsyncGenerator<LiveEvent> {
+  for (let tries = 1; ; tries++) {
+    try {
+      signal?.throwIfAborted()
+      for await (const event of await live({ ...query }, signal)) {
+        tries = 0
+        yield event
       }
     } catch (error) {
       const isOver = signal?.aborted === true || tries >= triesInARow
@@ -310,7 +350,6 @@ const makeFollowing = (transport: Transport, get: Runs["get"]): Pick<Runs, "even
 /** The runs that a transport reaches. */
 export const makeRuns = (transport: Transport): Runs => {
   const ask = makeAsk(transport)
-  const filter = ["workflowId", "status", "from", "to", "search"] as const
   const list = makeListing<RunItem, RunQuery>(ask, "runs.list", filter)
   const get: Runs["get"] = async (id, options) => {
     const parts = { id, query: { view: options?.view }, options, known: ["view"] }
@@ -321,6 +360,11 @@ export const makeRuns = (transport: Transport): Runs => {
   const { events, wait } = makeFollowing(transport, get)
   return {
     list: (query = {}, options) => list(query, options),
+    live: async function* (query = {}, options = {}) {
+      checkFields("query", query, [...filter, "limit"])
+      checkFields("options", options, ["signal"])
+      yield* watch(transport, query, options)
+    },
     start: async (body, options) => {
       const headers = { "idempotency-key": options?.idempotencyKey }
       const client = options?.client

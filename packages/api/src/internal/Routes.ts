@@ -38,6 +38,7 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
   "workflows.validate": "POST /workflows/:id/validate",
   "workflows.evaluate": "POST /workflows/:id/evaluate",
   "runs.list": "GET /runs",
+  "runs.live": "GET /runs/live",
   "runs.start": "POST /runs",
   "runs.estimate": "POST /runs/estimate",
   "runs.batch": "POST /runs/batch",

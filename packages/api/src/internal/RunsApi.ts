@@ -6,8 +6,8 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { described, titled } from "./Words.ts"
-import { pageOf, RunQuery, ViewQuery } from "../PageQuery.ts"
-import { SequenceText, StreamedEvent } from "../RunEventWire.ts"
+import { LiveRunQuery, pageOf, RunQuery, ViewQuery } from "../PageQuery.ts"
+import { LiveEvent, SequenceText, StreamedEvent } from "../RunEventWire.ts"
 import {
   NodeRun,
   RunBatch,
@@ -124,6 +124,21 @@ const events = described(
   }),
 )
 
+const live = described(
+  "Watch runs",
+  "Server-sent events: first a `page`, as the listing answers it, then a `run` for each new run " +
+    "and for each whose item changes, within a second or two, wherever runs execute. An item " +
+    "that was sent is sent again when it changes, also if the filter does not fit any more. " +
+    "Events have no `id`. The stream ends after ten minutes, when the server stops, and when its " +
+    "reader is far behind: ask again, and it begins with a new page. Of runs behind the page, " +
+    "the newest 50 RUNNING and 50 QUEUED ones are watched, and none in a search.",
+  HttpApiEndpoint.get("live", "/live", {
+    query: LiveRunQuery,
+    success: HttpApiSchema.StreamSse({ events: LiveEvent }),
+    error: BadRequest,
+  }),
+)
+
 const value = described(
   "Read a large value",
   "The JSON of a value that the run or one of its nodes names in `largeValues`, as a download.",
@@ -146,6 +161,6 @@ const cancel = described(
 
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")
-  .add(list, start, estimate, batch, get, node, definition, value, events, cancel)
+  .add(list, live, start, estimate, batch, get, node, definition, value, events, cancel)
   .prefix("/runs")
   .annotateMerge(titled("Runs", "Executions of workflows.")) {}

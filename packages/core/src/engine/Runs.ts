@@ -315,7 +315,7 @@ const startOf = Effect.fnUntraced(function* (
   workflow: Workflow,
   { isCurrent, isWithin }: HowStored,
 ) {
-  const { clock, ids, runner, runs, transactions } = services
+  const { clock, ids, notifier, runner, runs, transactions } = services
   const { account, idempotencyKey, request } = asked
   const id = RunId.make(yield* ids.make("run"))
   const planned = yield* planOf(services, asked, workflow, id)
@@ -340,7 +340,10 @@ const startOf = Effect.fnUntraced(function* (
     },
   )
   const insert = (commit: RunCommit) =>
-    runs.commit({ ...commit, expected: { _tag: "New", definition, idempotencyKey, isCurrent } })
+    Effect.map(
+      runs.commit({ ...commit, expected: { _tag: "New", definition, idempotencyKey, isCurrent } }),
+      () => notifier.tell(id, account),
+    )
 
   if (isWithin || !runner.takeSlot(account)) {
     const commit = new CommitBuilder(run, run.createdAt).commit()

@@ -26,7 +26,14 @@ import * as Authorization from "./Authorization.ts"
 import { reader } from "./Body.ts"
 import * as ConsoleAuthenticator from "./ConsoleAuthenticator.ts"
 import * as ConsoleOperations from "./ConsoleOperations.ts"
-import type { Admit, OperationRequest, Input, Operation, OperationAnswer } from "./Operation.ts"
+import type {
+  Admit,
+  Caller,
+  Input,
+  Operation,
+  OperationAnswer,
+  OperationRequest,
+} from "./Operation.ts"
 import { Operations } from "./Operations.ts"
 import * as RequestForm from "./RequestForm.ts"
 import { CurrentRequest } from "./RequestId.ts"
@@ -112,18 +119,14 @@ const handlerOf = (endpoint: HttpApiEndpoint.Top, run: Operation, base: string) 
 
 const streamHeaders = { "cache-control": "no-store", "x-accel-buffering": "no" }
 
-/** Follows a run. A stream takes a slot of its key or account, and of the server. */
-const follower = (
-  { follow }: Operations["Service"],
-  slots: StreamSlots,
-  watch?: SessionWatch.WatchSession,
-) =>
-  Effect.fnUntraced(function* (input: object) {
-    const call = input as Input<"runs", "events">
-    const { value: source } = yield* follow(call)
-    if (source === undefined) return HttpServerResponse.empty({ status: 204 })
+/** Streams, in slots of their key or account, and of the server. They end with their session. */
+const streams = (slots: StreamSlots, watch?: SessionWatch.WatchSession) =>
+  Effect.fnUntraced(function* <E, R>(
+    call: Caller,
+    open: Effect.Effect<Stream.Stream<string>, E, R>,
+  ) {
     yield* slots.take(call.session?.id ?? call.keyId ?? call.account)
-    const frames = Stream.encodeText(yield* RunStream.frames(source))
+    const frames = Stream.encodeText(yield* open)
     const over =
       watch === undefined || call.session === undefined
         ? Effect.never
@@ -133,6 +136,34 @@ const follower = (
       headers: streamHeaders,
     })
   })
+
+type OpenStream = ReturnType<typeof streams>
+
+/** Follows a run. */
+const follower = ({ follow }: Operations["Service"], open: OpenStream) =>
+  Effect.fnUntraced(function* (input: object) {
+    const call = input as Input<"runs", "events">
+    const { value: source } = yield* follow(call)
+    if (source === undefined) return HttpServerResponse.empty({ status: 204 })
+    return yield* open(call, RunStream.frames(source))
+  })
+
+/** Watches runs. */
+const watcher =
+  ({ live }: Operations["Service"], open: OpenStream) =>
+  (input: object) => {
+    const call = input as Input<"runs", "live">
+    return open(call, Effect.map(live(call), RunStream.liveFrames))
+  }
+
+/** The operations whose answers are streams. */
+const streamed = (
+  operations: Operations["Service"],
+  watch?: SessionWatch.WatchSession,
+): Readonly<Record<string, Handler>> => {
+  const open = streams(new StreamSlots(), watch)
+  return { "runs.events": follower(operations, open), "runs.live": watcher(operations, open) }
+}
 
 type Handler = (
   input: object,
@@ -181,8 +212,7 @@ export const layer = HttpRouter.use(() =>
   Effect.gen(function* () {
     const operations = yield* Operations
     const admit = yield* Authorization.make
-    const special = { "runs.events": follower(operations, new StreamSlots()) }
-    yield* addAll(Api.groups, operations.groups, admit, special)
+    yield* addAll(Api.groups, operations.groups, admit, streamed(operations))
   }),
 )
 
@@ -198,11 +228,15 @@ export const layerConsole = HttpRouter.use(() =>
     const operations = yield* Operations
     const admit = yield* ConsoleAuthenticator.make
     const check = yield* SessionReach.make
-    const follow = follower(operations, new StreamSlots(), yield* SessionWatch.make)
-    const special: Readonly<Record<string, Handler>> = {
-      "runs.events": (input) => Effect.andThen(check("runs", "events", input), follow(input)),
-    }
     const own = yield* ConsoleOperations.make
+    const special = Object.fromEntries(
+      Object.entries(streamed(operations, yield* SessionWatch.make)).map(([name, handle]) => {
+        const [group = "", operation = ""] = name.split(".")
+        const checked: Handler = (input, request) =>
+          Effect.andThen(check(group, operation, input), handle(input, request))
+        return [name, checked]
+      }),
+    )
     const { admin, groups } = operations
     const { accounts, audit, credits, quarantine, webhooks } = admin
     const all = { ...groups, ...own, accounts, audit, credits, quarantine, webhooks }

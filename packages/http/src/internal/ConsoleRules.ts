@@ -39,6 +39,7 @@ const ofAccount = {
   },
   runs: {
     list: rule("viewer", "none", "Listing runs"),
+    live: rule("viewer", "none", "Watching runs"),
     start: rule("editor", "start", "Starting a run"),
     estimate: rule("editor", "start", "Estimating a run"),
     batch: rule("viewer", "none", "Reading runs"),

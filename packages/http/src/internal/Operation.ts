@@ -2,7 +2,7 @@
  * The types of operations without HTTP: input, answer and refusals. All of them are derived from
  * the definitions of the two interfaces.
  *
- * Leaves out: following a run, because its answer is a stream.
+ * Leaves out: following runs, because the answers are streams.
  */
 import type { AdminApi } from "@millrace/api/AdminApi"
 import type { Api } from "@millrace/api/Api"
@@ -126,7 +126,7 @@ type RefusalOf<E> = {
 
 /** The operations of a group, except streams. */
 export type OperationsOf<G extends keyof Groups> = {
-  readonly [N in Exclude<keyof Endpoints<G> & string, "events">]: (
+  readonly [N in Exclude<keyof Endpoints<G> & string, "events" | "live">]: (
     input: Input<G, N>,
   ) => Effect.Effect<OperationAnswer<Success<EndpointOf<G, N>>>, RefusalOf<EndpointOf<G, N>>>
 }

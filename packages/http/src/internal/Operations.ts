@@ -16,7 +16,7 @@ import * as UsageOperations from "./UsageOperations.ts"
 import * as WorkflowOperations from "./WorkflowOperations.ts"
 
 const make = Effect.gen(function* () {
-  const { follow, operations, wait } = yield* RunOperations.make
+  const { follow, live, operations, wait } = yield* RunOperations.make
   const groups: { readonly [G in GroupName]: OperationsOf<G> } = {
     workflows: yield* WorkflowOperations.make,
     runs: operations,
@@ -24,12 +24,12 @@ const make = Effect.gen(function* () {
     nodeTypes: yield* NodeTypeOperations.make,
     usage: yield* UsageOperations.make,
   }
-  return { groups, follow, wait, admin: yield* AdminOperations.make }
+  return { groups, follow, live, wait, admin: yield* AdminOperations.make }
 })
 
 /**
- * The operations by group and name, following a run, waiting for one, and the operations of
- * operators.
+ * The operations by group and name, following a run, watching runs, waiting for one, and the
+ * operations of operators.
  */
 export class Operations extends Context.Service<Operations, Effect.Success<typeof make>>()(
   "@millrace/http/Operations",

@@ -17,9 +17,10 @@ import * as Hex from "effect/encoding/Hex"
 import { runAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
 import type { Input, OperationAnswer, OperationsOf } from "./Operation.ts"
-import { makePaginate } from "./Paging.ts"
+import * as LiveRuns from "./LiveRuns.ts"
 import * as RunFollowers from "./RunFollowers.ts"
 import { definitionOf, itemOf, nodeOf, readOf, summaryOf } from "./RunForms.ts"
+import { makeListRuns } from "./RunListing.ts"
 import type { Source } from "./RunStream.ts"
 
 /** The records in the order in which their ids were first asked for. */
@@ -32,7 +33,7 @@ const makeReads = Effect.gen(function* () {
   const store = yield* RunStore
   const values = yield* LargeValues
   const views = yield* RunViews
-  const paginate = yield* makePaginate
+  const list = yield* makeListRuns
   /** Records with the large values that fit into one answer. */
   const withValues = Effect.fnUntraced(function* (records: ReadonlyArray<RunRecord>) {
     return yield* values.withValues(records, (yield* CurrentLimits).batchBytes)
@@ -42,18 +43,10 @@ const makeReads = Effect.gen(function* () {
     return Option.isSome(found) ? found.value : yield* new RunNotFound({ runId: id })
   })
   return {
-    list: Effect.fnUntraced(function* ({ account, query }) {
-      const { from, to } = query
-      if (from !== undefined && to !== undefined && from >= to) {
-        return yield* new InvalidRequest({ message: "to: expected a time after from" })
-      }
-      const found = yield* paginate(account, "runs", query, (filter, page) => {
-        const { from: first, search, status, to: end, workflowId: id } = filter
-        const workflowId = id === undefined ? undefined : WorkflowId.make(id)
-        return store.list({ account, workflowId, status, from: first, to: end, search, ...page })
-      })
-      return { value: { ...found, items: found.items.map(itemOf) } }
-    }),
+    list: ({ account, query }) =>
+      Effect.map(list(account, query), (found) => ({
+        value: { ...found, items: found.items.map(itemOf) },
+      })),
     batch: Effect.fnUntraced(function* ({ account, payload }) {
       const ids = [...new Set(payload.ids)].filter((id) => id !== "").map((id) => RunId.make(id))
       if (ids.length === 0) return { value: { runs: [] } }
@@ -143,7 +136,15 @@ const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers
   }),
 )
 
-/** The operations of the group `runs`, following a run, and waiting for one. */
+/** Lets a caller watch runs, until the scope closes. */
+const makeLive = Effect.map(
+  LiveRuns.make,
+  (watch) =>
+    ({ account, query }: Input<"runs", "live">) =>
+      watch(account, query),
+)
+
+/** The operations of the group `runs`, following a run, watching runs, and waiting for one. */
 export const make = Effect.gen(function* () {
   const runs = yield* Runs
   const values = yield* LargeValues
@@ -154,5 +155,5 @@ export const make = Effect.gen(function* () {
     const [record] = yield* values.withValues([yield* runs.wait(account, id)], batchBytes)
     return readOf(record!)
   })
-  return { operations, wait, follow: yield* makeFollow }
+  return { operations, wait, follow: yield* makeFollow, live: yield* makeLive }
 })

@@ -1,10 +1,12 @@
 /**
- * The events of a run as data and as server-sent events.
+ * The events of a run, and runs that change, as data and as server-sent events.
  *
- * Guarantees: a stream ends with the run. Leaves out: finding events; `RunFollowers` does that.
+ * Guarantees: a stream of a run ends with it. Leaves out: finding what is new; `RunFollowers` and
+ * `LiveRuns` do that.
  */
+import { pageOf } from "@millrace/api/PageQuery"
 import type { NodeRun, RunRead } from "@millrace/api/RunWire"
-import { NodeRun as NodeBody } from "@millrace/api/RunWire"
+import { NodeRun as NodeBody, RunItem } from "@millrace/api/RunWire"
 import {
   isEnd,
   RunEvent as EventBody,
@@ -15,6 +17,7 @@ import type { RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Scope } from "effect"
 import { Effect, Option, Schema, Stream } from "effect"
+import type { LiveNews, LivePage, LiveViewer } from "./LiveRuns.ts"
 import { NodeProgress } from "./NodeProgress.ts"
 import type { Followers, News } from "./RunFollowers.ts"
 
@@ -81,7 +84,36 @@ export const items = Effect.fnUntraced(function* ({
   )
 })
 
-/** The same as server-sent events. Items that come together are one text. */
+const pageText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(pageOf(RunItem))))
+const runText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(RunItem)))
+
+/** An item of a stream of runs: the page, a run that has changed, or a sign of long silence. */
+export type LiveItem = LivePage | RunItem | "silence"
+
+const liveFrameOf = (item: LiveItem): string => {
+  if (item === "silence") return ":\n\n"
+  return "items" in item
+    ? `event: page\ndata: ${pageText(item, written)}\n\n`
+    : `event: run\ndata: ${runText(item, written)}\n\n`
+}
+
+const liveItemsOf = (news: LiveNews): readonly [ReadonlyArray<LiveItem>, Option.Option<void>] => {
+  if (news === "over") return [[], Option.none()]
+  return [news === "silence" ? [news] : news, Option.some(undefined)]
+}
+
+/** The items of a stream of runs. */
+export const liveItems = ({ next, page }: LiveViewer): Stream.Stream<LiveItem> =>
+  Stream.concat(
+    Stream.succeed<LiveItem>(page),
+    Stream.paginate<void, LiveItem>(undefined, () => Effect.map(next, liveItemsOf)),
+  )
+
+/** The same as server-sent events. */
+export const liveFrames = (viewer: LiveViewer): Stream.Stream<string> =>
+  Stream.mapArray(liveItems(viewer), (found) => [found.map(liveFrameOf).join("")] as const)
+
+/** The items of a run's stream as server-sent events. Items that come together are one text. */
 export const frames = (source: Source) =>
   Effect.map(
     items(source),

@@ -25,5 +25,14 @@ export const runsReadBySearch = 20_000
 /** Workflows whose name has a text that is searched for, and whose runs are then looked up. */
 export const workflowsSearched = 1_000
 
+/** Pages that a look at a watched listing of runs reads at most, where all of them is new. */
+export const livePagesPerLook = 5
+
+/** Looks at watched listings that a process takes at the same time. */
+export const liveLooksAtOnce = 4
+
+/** Runs of a watched listing that a process compares, and whose last change it keeps. */
+export const liveChangesKept = 1_000
+
 /** Failed runs of an account among which those of single workflows are counted. */
 export const failuresRead = 10_000

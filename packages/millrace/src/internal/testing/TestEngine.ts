@@ -210,7 +210,7 @@ const transportOf = (
       return runId === undefined ? call(request) : { body: { runId } }
     }
   }
-  return { call, events: beside.events, wait: beside.wait! }
+  return { ...beside, call }
 }
 
 const checkTestOptions = (options: TestOptions<Types>): void => {
