@@ -8,7 +8,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { homedir, hostname } from "node:os"
-import { basename, join, resolve } from "node:path"
+import { basename, join, matchesGlob, resolve } from "node:path"
 import { publint } from "publint"
 import { formatMessage } from "publint/utils"
 
@@ -67,7 +67,8 @@ export const pack = (into: string): ReadonlyArray<Packed> => {
 /** The modules that can be imported, as `package/module`, without patterns. */
 export const modulesOf = ({ files, manifest }: Packed): ReadonlyArray<string> =>
   Object.keys(manifest.exports).flatMap((key) => {
-    if (key === "./package.json" || manifest.exports[key] === null) return []
+    const isModule = key !== "./package.json" && !key.endsWith(".css")
+    if (!isModule || manifest.exports[key] === null) return []
     if (key !== "./*") return [key]
     return files.flatMap((file) => {
       const [, module] = /^dist\/(.*)\.js$/.exec(file) ?? []
@@ -86,7 +87,10 @@ const problemsOfFiles = ({ files, folder }: Packed): ReadonlyArray<string> => [
   ...files.flatMap((file) => {
     if (isTest.test(file)) return [`${file} is for tests or tools only`]
     const source = file.replace(/^dist\/(.*?)(\.d\.ts|\.js)$/, "src/$1.ts")
-    if (file.startsWith("dist/") && (source === file || !existsSync(join(folder, source)))) {
+    const isMade = [source, `${source}x`].some((path) => existsSync(join(folder, path)))
+    // The style sheets of a package are published as one.
+    const isSheet = file === "dist/style.css"
+    if (file.startsWith("dist/") && (source === file || !isMade) && !isSheet) {
       return [`${file} belongs to no source: remove dist and build again`]
     }
     const text = readFileSync(join(folder, file), "latin1")
@@ -106,7 +110,7 @@ const problemsOfManifest = ({ files, folder, manifest }: Packed): ReadonlyArray<
     ...(engines?.node === undefined ? ["does not say which Node it needs"] : []),
     ...(sideEffects === undefined ? ["does not say which modules have side effects"] : []),
     ...effects
-      .filter((path) => !files.includes(path.replace("./", "")))
+      .filter((path) => !files.some((file) => matchesGlob(file, path.replace("./", ""))))
       .map((path) => `sideEffects names ${path}, which is not there`),
   ]
 }

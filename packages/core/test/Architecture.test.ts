@@ -160,11 +160,13 @@ const describeFolder = (one: Import): string | undefined => {
     : `${place(one)}, but the arrow is ${folders.join(" <- ")}`
 }
 
-/** What tests of other packages may import: the one Postgres to start, certificates, the pages. */
+/** What tests of other packages may import: Postgres to start, certificates, pages, a browser. */
 const sharedTests: ReadonlyArray<string | undefined> = [
   "packages/postgres/test/PostgresServer.ts",
   "packages/egress/test/Certificate.ts",
   "packages/core/test/Markdown.ts",
+  "packages/react/test/browser/Chromium.ts",
+  "packages/react/test/browser/PageAudit.ts",
 ]
 
 const describeTestImport = (one: Import): string | undefined => {

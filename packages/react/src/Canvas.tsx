@@ -57,19 +57,20 @@ const nodeOf = (box: CanvasBox, isSelected: boolean, messages: Messages): BoxNod
     position: { x, y },
     width,
     height,
+    // So that nodes out of view count for the view of the whole graph.
+    measured: { width, height },
     data: { box },
     selected: isSelected,
     handles: [
       ...inputs.map(({ name }, index) => handle("target", name, index)),
       ...outputs.map(({ name }, index) => handle("source", name, index)),
     ],
-    ariaRole: "button",
     ariaLabel: messages.node(
       label,
       typeName,
       state === undefined ? "" : messages.nodeStates[state],
     ),
-    domAttributes: { "aria-pressed": isSelected },
+    domAttributes: { "aria-current": isSelected },
   }
 }
 

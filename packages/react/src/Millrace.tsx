@@ -62,12 +62,10 @@ export const Millrace = ({
     [client],
   )
   useEffect(() => {
-    const { queries, runs } = read
+    // Streams end when the last component below has let go of them.
+    const { queries } = read
     queries.mount()
-    return () => {
-      queries.unmount()
-      runs.close()
-    }
+    return () => queries.unmount()
   }, [read])
   const surroundings = useMemo(
     (): Surroundings => ({

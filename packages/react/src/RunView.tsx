@@ -4,9 +4,10 @@
  * Guarantees: reads the graph once and follows one stream; everything else is read when it is
  * opened. Leaves out: which other runs there are.
  */
+import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import { useMemo, useState } from "react"
 import { Canvas } from "./Canvas.tsx"
-import { useNodeTypes, useRun } from "./Hooks.ts"
+import { useRun } from "./Hooks.ts"
 import { Failure } from "./internal/FailureText.tsx"
 import { NodePanel } from "./internal/NodePanel.tsx"
 import { useNow } from "./internal/Now.ts"
@@ -27,6 +28,8 @@ export interface RunViewProps {
   readonly runId: string
   /** Which parts are shown; all by default. */
   readonly panels?: ReadonlyArray<RunPanel>
+  /** From `useNodeTypes`: names and icons. Without them, a node shows the key of its type. */
+  readonly nodeTypes?: ReadonlyArray<NodeTypeItem> | undefined
   /** True if the viewer may neither cancel the run nor start it again. */
   readonly readOnly?: boolean
   /** Called with the id of the run that the viewer has started from here. */
@@ -36,7 +39,7 @@ export interface RunViewProps {
 }
 
 const allPanels = ["graph", "timeline", "node"] as const
-const noTypes: [] = []
+const noTypes: ReadonlyArray<NodeTypeItem> = []
 
 /** The open node that began last, or else the one that ended last. */
 const latestNode = ({ nodes }: RunReading): string | undefined => {
@@ -49,8 +52,7 @@ const latestNode = ({ nodes }: RunReading): string | undefined => {
 }
 
 /** What is shown of the graph. */
-const useGraph = ({ definition, nodes }: RunReading) => {
-  const { data: nodeTypes = noTypes } = useNodeTypes()
+const useGraph = ({ definition, nodes }: RunReading, nodeTypes: ReadonlyArray<NodeTypeItem>) => {
   const states = useMemo(
     () => Object.fromEntries(Object.values(nodes).map(({ nodeId, status }) => [nodeId, status])),
     [nodes],
@@ -64,7 +66,7 @@ const useGraph = ({ definition, nodes }: RunReading) => {
       ),
     [definition, nodeTypes],
   )
-  return { boxes, nodeTypes, states }
+  return { boxes, states }
 }
 
 type Parts = RunReading & { readonly panels: ReadonlyArray<RunPanel>; readonly runId: string }
@@ -84,14 +86,15 @@ const Timeline = (props: {
 
 interface PanelsProps {
   readonly reading: Parts
+  readonly nodeTypes: ReadonlyArray<NodeTypeItem>
   readonly shown: string | undefined
   readonly lookAt: string | undefined
   readonly onSelect: (nodeId: string | undefined) => void
 }
 
-const Panels = ({ lookAt, onSelect, reading, shown }: PanelsProps) => {
+const Panels = ({ lookAt, nodeTypes, onSelect, reading, shown }: PanelsProps) => {
   const { messages } = useSurroundings()
-  const { boxes, nodeTypes, states } = useGraph(reading)
+  const { boxes, states } = useGraph(reading, nodeTypes)
   const { definition, panels, runId } = reading
   return (
     <div className={styles.panels} data-panels={panels.join(" ")}>
@@ -128,6 +131,7 @@ const Panels = ({ lookAt, onSelect, reading, shown }: PanelsProps) => {
 
 /** Shows a run, live. */
 export const RunView = ({
+  nodeTypes = noTypes,
   onSelect,
   onStarted,
   panels = allPanels,
@@ -181,6 +185,7 @@ export const RunView = ({
       {run === undefined ? null : (
         <Panels
           lookAt={followed}
+          nodeTypes={nodeTypes}
           onSelect={choose}
           reading={{ ...reading, panels, runId }}
           shown={followed ?? selected}

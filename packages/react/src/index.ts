@@ -3,8 +3,6 @@
  *
  * Leaves out: the client; it is `createClient` of `millrace/client`.
  */
-import "./Base.css"
-
 export { Canvas } from "./Canvas.tsx"
 export type { CanvasProps } from "./Canvas.tsx"
 export * from "./Hooks.ts"

@@ -3,6 +3,7 @@
  */
 import { Panel, useReactFlow } from "@xyflow/react"
 import { Maximize, Network, ZoomIn, ZoomOut } from "lucide-react"
+import "./Base.css"
 import styles from "./Canvas.module.css"
 import { useSurroundings } from "./Surroundings.ts"
 

@@ -2,7 +2,7 @@
  * One node on the canvas: its name, its type, its state and a row for each port.
  */
 import type { Node, NodeProps } from "@xyflow/react"
-import { Handle, Position } from "@xyflow/react"
+import { Handle, Position, useStore } from "@xyflow/react"
 import { memo } from "react"
 import type { BoxPort, CanvasBox } from "../model/CanvasLayout.ts"
 import { handleAt } from "../model/CanvasLayout.ts"
@@ -10,12 +10,16 @@ import styles from "./Canvas.module.css"
 import { StateIcon, TypeIcon } from "./Icons.tsx"
 import { useSurroundings } from "./Surroundings.ts"
 
+/** Below this zoom, names of ports cannot be read. */
+const readableZoom = 0.35
+
 interface PortsProps {
+  readonly isFar: boolean
   readonly ports: ReadonlyArray<BoxPort>
   readonly side: "source" | "target"
 }
 
-const Ports = ({ ports, side }: PortsProps) => (
+const Ports = ({ isFar, ports, side }: PortsProps) => (
   <ul className={side === "source" ? styles.outputs : styles.inputs}>
     {ports.map(({ kind, name, required }, index) => (
       <li data-error={side === "source" && name === "error"} key={name} title={kind}>
@@ -27,10 +31,12 @@ const Ports = ({ ports, side }: PortsProps) => (
           style={{ top: handleAt(index) }}
           type={side}
         />
-        <span>
-          {name}
-          {required && side === "target" ? " *" : ""}
-        </span>
+        {isFar ? null : (
+          <span>
+            {name}
+            {required && side === "target" ? " *" : ""}
+          </span>
+        )}
       </li>
     ))}
   </ul>
@@ -41,6 +47,7 @@ export const CanvasNodeView = memo(
   ({ data, selected }: NodeProps<Node<{ readonly box: CanvasBox }, "box">>) => {
     const { messages } = useSurroundings()
     const { box } = data
+    const isFar = useStore(({ transform }) => transform[2] < readableZoom)
     const subtitle = box.isKnown ? box.typeName : messages.unknownType
     return (
       <div
@@ -62,8 +69,8 @@ export const CanvasNodeView = memo(
           )}
         </div>
         <div className={styles.ports}>
-          <Ports ports={box.inputs} side="target" />
-          <Ports ports={box.outputs} side="source" />
+          <Ports isFar={isFar} ports={box.inputs} side="target" />
+          <Ports isFar={isFar} ports={box.outputs} side="source" />
         </div>
       </div>
     )

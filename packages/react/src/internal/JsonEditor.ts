@@ -118,7 +118,11 @@ export const showJson = (
         keymap.of([...defaultKeymap, ...foldKeymap]),
         EditorState.readOnly.of(true),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true" }),
+        EditorView.contentAttributes.of({
+          "aria-label": label,
+          "aria-readonly": "true",
+          tabindex: "0",
+        }),
         ...(nonce === undefined ? [] : [EditorView.cspNonce.of(nonce)]),
       ],
     }),

@@ -25,7 +25,7 @@ const percent = ({ from, to }: RunTimeline, at: number): number =>
 const Bar = ({ span, timeline }: { span: TimelineSpan; timeline: RunTimeline }) => {
   const from = percent(timeline, span.from)
   const width = Math.max(0.3, percent(timeline, span.to) - from)
-  return <rect data-kind={span.kind} height="10" width={`${width}%`} x={`${from}%`} y="9" />
+  return <rect data-kind={span.kind} height="10" width={`${width}%`} x={`${from}%`} y="6" />
 }
 
 type RowProps = Omit<TimelineViewProps, "boxes"> & {

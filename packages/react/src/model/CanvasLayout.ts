@@ -52,6 +52,7 @@ export interface CanvasBox {
   /** The name of a lucide icon, if the type says one. */
   readonly icon: string | undefined
   readonly category: string | undefined
+  /** False if there is a catalogue and the type is not in it. */
   readonly isKnown: boolean
   readonly isDisabled: boolean
   readonly x: number
@@ -193,7 +194,7 @@ export const layoutOf = (
       typeName,
       icon: iconOf(known),
       category: known?.category,
-      isKnown: known !== undefined,
+      isKnown: known !== undefined || nodeTypes.length === 0,
       isDisabled: disabled === true,
       ...position,
       width: boxWidth,

@@ -41,6 +41,9 @@ export interface FollowerOptions {
   readonly pauseMillis?: number
 }
 
+/** Changes within this time are told of together. */
+const togetherMillis = 30
+
 /** How many runs that nobody looks at are kept. */
 const keptRuns = 30
 
@@ -49,6 +52,7 @@ interface Entry {
   readonly listeners: Set<() => void>
   stream: AbortController | undefined
   definition: Promise<void> | undefined
+  telling: ReturnType<typeof setTimeout> | undefined
 }
 
 /** What the client rejects with if the server answers with an error. */
@@ -98,14 +102,6 @@ export class RunFollower {
     }
   }
 
-  /** Ends all streams. */
-  close(): void {
-    for (const entry of this.#entries.values()) {
-      entry.listeners.clear()
-      this.#end(entry)
-    }
-  }
-
   #entry(runId: string): Entry {
     const known = this.#entries.get(runId)
     if (known !== undefined) return known
@@ -114,6 +110,7 @@ export class RunFollower {
       listeners: new Set(),
       stream: undefined,
       definition: undefined,
+      telling: undefined,
     }
     this.#entries.set(runId, made)
     for (const [id, { listeners, stream }] of this.#entries) {
@@ -123,9 +120,18 @@ export class RunFollower {
     return made
   }
 
+  /** Tells those who look, once for all changes that come together. */
   #set(entry: Entry, change: Partial<FollowedRun>): void {
-    entry.state = { ...entry.state, ...change }
-    for (const listener of entry.listeners) listener()
+    const before = entry.state
+    const isChanged = (Object.keys(change) as ReadonlyArray<keyof FollowedRun>).some(
+      (name) => name !== "clockOffset" && change[name] !== before[name],
+    )
+    if (!isChanged) return
+    entry.state = { ...before, ...change }
+    entry.telling ??= setTimeout(() => {
+      entry.telling = undefined
+      for (const listener of entry.listeners) listener()
+    }, togetherMillis)
   }
 
   #begin(runId: string, entry: Entry): void {

@@ -60,13 +60,17 @@ const spansOfMoves = (
   moves: ReadonlyArray<NodeMove>,
   start: number,
   end: number,
-): ReadonlyArray<TimelineSpan> =>
-  moves.flatMap((move, index) => {
+): ReadonlyArray<TimelineSpan> => {
+  const spans = moves.flatMap((move, index): ReadonlyArray<TimelineSpan> => {
     if (isSettled(move)) return []
-    const from = index === 0 ? Math.min(start, move.at) : move.at
-    const to = Math.max(from, moves[index + 1]?.at ?? end)
-    return [{ kind: kindOf(move), attempt: move.attempt, from, to }]
+    const to = Math.max(move.at, moves[index + 1]?.at ?? end)
+    return [{ kind: kindOf(move), attempt: move.attempt, from: move.at, to }]
   })
+  const first = spans[0]!
+  if (first.kind === "running") return [{ ...first, from: start }, ...spans.slice(1)]
+  // It ran before it waited, though nobody was told.
+  return [{ kind: "running", attempt: first.attempt, from: start, to: first.from }, ...spans]
+}
 
 /** When the last node that leads to this one had ended. */
 const readyAt = (live: LiveRun, sources: ReadonlyArray<string>, begin: number): number =>

@@ -1,0 +1,49 @@
+/**
+ * What must hold of every page: axe finds nothing, the console has no error, nothing is asked of
+ * other hosts, and nothing is wider than the window.
+ */
+import { AxeBuilder } from "@axe-core/playwright"
+import type { Page, Request } from "playwright-core"
+
+/** Everything up to WCAG 2.2 AA. */
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+/** What axe finds, one line each. */
+export const findingsOf = async (page: Page): Promise<ReadonlyArray<string>> => {
+  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze()
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ failureSummary, html }) => `${id}: ${html.slice(0, 200)}: ${failureSummary}`),
+  )
+}
+
+/** By how many pixels the page is wider than the window. */
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+
+/** What a page has done since it was opened. */
+export interface PageRecord {
+  /** Errors in the console and uncaught ones, among them reports of the security policy. */
+  readonly errors: ReadonlyArray<string>
+  /** Requests to the interface, `GET /api/v1/runs/...`. */
+  readonly calls: ReadonlyArray<Request>
+  /** Requests to other hosts. */
+  readonly foreign: ReadonlyArray<string>
+}
+
+/** Writes down what a page of this origin does. */
+export const record = (page: Page, origin: string): PageRecord => {
+  const errors: Array<string> = []
+  const calls: Array<Request> = []
+  const foreign: Array<string> = []
+  page.on("pageerror", (error) => errors.push(String(error)))
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) errors.push(message.text())
+  })
+  page.on("request", (request) => {
+    const url = new URL(request.url())
+    if (["data:", "blob:"].includes(url.protocol)) return
+    if (url.origin !== origin) foreign.push(request.url())
+    if (url.pathname.includes("/api/")) calls.push(request)
+  })
+  return { errors, calls, foreign }
+}
