@@ -22,14 +22,13 @@ export const AdminDeliveryDetail = object("AdminDeliveryDetail", {
 })
 export type AdminDeliveryDetail = typeof AdminDeliveryDetail.Type
 
+export { Redelivered } from "./DeliveryWire.ts"
+
 /** Body of sending all failed deliveries again. */
 export const RedeliverFailed = body("RedeliverFailed", {
   since: Timestamp,
   accountId: optional(Identifier, "Only deliveries of this account; all by default."),
 })
-
-/** How many deliveries are sent again. */
-export const Redelivered = object("Redelivered", { count: Schema.Int })
 
 /** A secret that signs. */
 export const SigningSecret = object("SigningSecret", {

@@ -6,8 +6,9 @@ import {
   DeliveryAttempt as StoredAttempt,
   DeliveryItem as Stored,
 } from "@millrace/core/domain/Delivery"
+import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { Schema, Struct } from "effect"
-import { object } from "./internal/Words.ts"
+import { body, object, optional } from "./internal/Words.ts"
 
 const item = Struct.pick(Stored.fields, [
   "id",
@@ -25,6 +26,14 @@ const item = Struct.pick(Stored.fields, [
 /** A delivery in a listing. */
 export const DeliveryItem = object("DeliveryItem", item)
 export type DeliveryItem = typeof DeliveryItem.Type
+
+/** Body of sending an account's failed deliveries again. */
+export const ResendFailed = body("ResendFailed", {
+  since: optional(Timestamp, "Only those whose events are not older; all by default."),
+})
+
+/** How many deliveries are sent again. */
+export const Redelivered = object("Redelivered", { count: Schema.Int })
 
 /** One attempt that has ended. If its sender died, only the time of its beginning is known. */
 export const DeliveryAttempt = StoredAttempt.annotate({ identifier: "DeliveryAttempt" })

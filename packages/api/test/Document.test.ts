@@ -27,6 +27,7 @@ describe("the OpenAPI document", () => {
   it("has exactly the operations of the interface", () => {
     assert.deepStrictEqual(operations.map(([name]) => name).toSorted(), [
       "DELETE /api/v1/workflows/{id}",
+      "GET /api/v1/deliveries",
       "GET /api/v1/deliveries/{id}",
       "GET /api/v1/node-types",
       "GET /api/v1/runs",
@@ -41,6 +42,7 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/workflows",
       "GET /api/v1/workflows/{id}",
       "PATCH /api/v1/workflows/{id}",
+      "POST /api/v1/deliveries/redeliver-failed",
       "POST /api/v1/deliveries/{id}/redeliver",
       "POST /api/v1/runs",
       "POST /api/v1/runs/batch",

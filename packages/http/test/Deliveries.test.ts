@@ -5,6 +5,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import type { DeliveryId } from "@millrace/core/domain/Id"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Layer } from "effect"
+import type { Answer } from "./Harness.ts"
 import { anyTarget, Harness, servicesWith } from "./Harness.ts"
 import { create, hello } from "./Samples.ts"
 
@@ -135,6 +136,56 @@ layer(harness)("deliveries", (it) => {
         assert.deepInclude(again.body, { id, state: "PENDING", attempts: 1, settledAt: null })
         assert.isString(again.body.nextAttemptAt)
         assert.strictEqual((yield* call("GET", `/deliveries/${id}`)).body.attemptLog.length, 1)
+      }),
+    )
+  })
+
+  describe("GET /deliveries", () => {
+    it.effect("lists those of all runs of the account, by state and by cursor", () =>
+      Effect.gen(function* () {
+        const { call, owner, runId } = yield* begin({ events: ["run.completed"] })
+        const { send } = yield* Harness
+        const workflowId = yield* create(owner, hello)
+        const webhook = { url: "https://receiver.example/hook", events: ["run.started"] }
+        const json = { workflowId, webhook }
+        yield* send("POST", "/api/v1/runs", { key: owner.key, json })
+        const typesOf = ({ body }: Answer) => body.items.map(({ type }: any) => type)
+        const all = yield* call("GET", "/deliveries")
+        assert.sameMembers(typesOf(all), ["run.started", "run.completed"])
+        const first = yield* call("GET", "/deliveries?limit=1")
+        const rest = yield* call("GET", `/deliveries?limit=1&cursor=${first.body.nextCursor}`)
+        assert.deepStrictEqual([...typesOf(first), ...typesOf(rest)], typesOf(all))
+        const [{ id }] = (yield* call("GET", `/runs/${runId}/deliveries`)).body.items
+        yield* failOnce(id)
+        assert.deepStrictEqual(typesOf(yield* call("GET", "/deliveries?state=FAILED")), [
+          "run.completed",
+        ])
+        assert.strictEqual((yield* call("GET", "/deliveries?state=LOST")).status, 400)
+        const other = yield* begin({ events: ["run.failed"] })
+        assert.deepStrictEqual(typesOf(yield* other.call("GET", "/deliveries")), [])
+      }),
+    )
+  })
+
+  describe("POST /deliveries/redeliver-failed", () => {
+    it.effect("sends the account's failed ones again, by the time of their events", () =>
+      Effect.gen(function* () {
+        const { send } = yield* Harness
+        const { call, owner, runId } = yield* begin({ events: ["run.completed"] })
+        const other = yield* begin({ events: ["run.completed"] })
+        for (const one of [{ call, runId }, other]) {
+          const path = `/runs/${one.runId}/deliveries`
+          yield* failOnce((yield* one.call("GET", path)).body.items[0].id)
+        }
+        const again = (json: object) =>
+          send("POST", "/api/v1/deliveries/redeliver-failed", { key: owner.key, json })
+        const later = yield* again({ since: "2100-01-01T00:00:00Z" })
+        assert.deepStrictEqual(later.body, { count: 0 })
+        assert.strictEqual((yield* again({ since: "yesterday" })).status, 400)
+        assert.deepStrictEqual((yield* again({})).body, { count: 1 })
+        assert.deepStrictEqual((yield* again({})).body, { count: 0 })
+        const stays = yield* other.call("GET", "/deliveries?state=FAILED")
+        assert.strictEqual(stays.body.items.length, 1)
       }),
     )
   })

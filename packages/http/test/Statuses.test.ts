@@ -70,6 +70,8 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
   "runs.events": ({ run }) => ["GET", `/runs/${run}/events`],
   "runs.cancel": ({ run }) => ["POST", `/runs/${run}/cancel`],
   "deliveries.list": ({ run }) => ["GET", `/runs/${run}/deliveries`],
+  "deliveries.listAll": () => ["GET", "/deliveries?state=FAILED"],
+  "deliveries.redeliverFailed": () => ["POST", "/deliveries/redeliver-failed", { json: {} }],
   "deliveries.get": ({ delivery }) => ["GET", `/deliveries/${delivery}`],
   "deliveries.redeliver": ({ delivery }) => ["POST", `/deliveries/${delivery}/redeliver`],
   "usage.read": () => ["GET", "/usage"],

@@ -62,6 +62,8 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   },
   "runs.wait": ({ runs }, { open }) => runs.wait(open),
   "deliveries.list": ({ deliveries }, { run }) => deliveries.list(run),
+  "deliveries.listAll": ({ deliveries }) => deliveries.listAll(),
+  "deliveries.redeliverFailed": ({ deliveries }) => deliveries.redeliverFailed(),
   "deliveries.get": ({ deliveries }, { delivery }) => deliveries.get(delivery),
   "deliveries.redeliver": ({ deliveries }, { delivery }) => deliveries.redeliver(delivery),
   "nodeTypes.list": ({ nodeTypes }) => nodeTypes.list(),

@@ -92,6 +92,9 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "runs.events behind one": ({ runs }) => collect(runs.events(runId, { after: 2 })),
   "runs.events behind the last": ({ runs }) => collect(runs.events(runId, { after: 4 })),
   "runs.live": ({ runs }) => first(runs.live({ workflowId, limit: 3 })),
+  "deliveries.listAll": ({ deliveries }) => deliveries.listAll({ state: "FAILED", limit: 2 }),
+  "deliveries.redeliverFailed": ({ deliveries }) =>
+    deliveries.redeliverFailed({ since: "2026-01-01T00:00:00.000Z" }),
   "deliveries.list": ({ deliveries }) => deliveries.list(runId),
   "nodeTypes.list": ({ nodeTypes }) => nodeTypes.list(),
   "usage.read": ({ usage }) => usage.read({ from: "2026-01-01", to: "2026-01-31" }),

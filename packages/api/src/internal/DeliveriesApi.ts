@@ -5,10 +5,10 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import { described, titled } from "./Words.ts"
-import { DeliveryDetail, DeliveryItem } from "../DeliveryWire.ts"
+import { DeliveryDetail, DeliveryItem, Redelivered, ResendFailed } from "../DeliveryWire.ts"
 import { DeliveryQuery, pageOf } from "../PageQuery.ts"
 import { IdParams } from "../Text.ts"
-import { NotFound } from "../WireError.ts"
+import { bodyErrors, NotFound } from "../WireError.ts"
 
 const list = described(
   "List a run's deliveries",
@@ -19,6 +19,27 @@ const list = described(
     query: DeliveryQuery,
     success: pageOf(DeliveryItem),
     error: NotFound,
+  }),
+)
+
+const listAll = described(
+  "List deliveries",
+  "Newest first: those of all runs of the account, in one state or in any. By `cursor` and " +
+    "`limit`, or by `page` and `pageSize`, never both. What has ended is kept for three days.",
+  HttpApiEndpoint.get("listAll", "/deliveries", {
+    query: DeliveryQuery,
+    success: pageOf(DeliveryItem),
+  }),
+)
+
+const redeliverFailed = described(
+  "Send all failed deliveries again",
+  "All of the account that have FAILED, or those whose events are not older than `since`: at " +
+    "once, and with as many further attempts as a new one has.",
+  HttpApiEndpoint.post("redeliverFailed", "/deliveries/redeliver-failed", {
+    payload: ResendFailed,
+    success: Redelivered,
+    error: bodyErrors,
   }),
 )
 
@@ -46,5 +67,5 @@ const redeliver = described(
 
 /** `/runs/{id}/deliveries` and `/deliveries`. */
 export class DeliveriesApi extends HttpApiGroup.make("deliveries")
-  .add(list, get, redeliver)
+  .add(list, listAll, get, redeliver, redeliverFailed)
   .annotateMerge(titled("Deliveries", "Webhooks on their way.")) {}

@@ -237,6 +237,8 @@ const attempt = {
 
 const ofDeliveries: Readonly<Record<string, Example>> = {
   "deliveries.list": { response: { items: [deliveryItem], nextCursor: cursor } },
+  "deliveries.listAll": { response: { items: [deliveryItem], nextCursor: null } },
+  "deliveries.redeliverFailed": { request: { since: at }, response: { count: 3 } },
   "deliveries.get": {
     response: { ...deliveryItem, body: '{"success":true,"type":"..."}', attemptLog: [attempt] },
   },

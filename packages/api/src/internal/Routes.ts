@@ -49,8 +49,10 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
   "runs.events": "GET /runs/:id/events",
   "runs.cancel": "POST /runs/:id/cancel",
   "deliveries.list": "GET /runs/:id/deliveries",
+  "deliveries.listAll": "GET /deliveries",
   "deliveries.get": "GET /deliveries/:id",
   "deliveries.redeliver": "POST /deliveries/:id/redeliver",
+  "deliveries.redeliverFailed": "POST /deliveries/redeliver-failed",
   "nodeTypes.list": "GET /node-types",
   "usage.read": "GET /usage",
 }

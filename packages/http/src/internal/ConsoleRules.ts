@@ -52,6 +52,8 @@ const ofAccount = {
   },
   deliveries: {
     list: rule("viewer", "run", "Listing deliveries"),
+    listAll: rule("viewer", "none", "Listing deliveries"),
+    redeliverFailed: rule("editor", "none", "Sending failed deliveries again"),
     get: rule("viewer", "delivery", "Reading a delivery"),
     redeliver: rule("editor", "delivery", "Sending a delivery again"),
   },

@@ -51,6 +51,16 @@ export const make = Effect.gen(function* () {
       }
       return { value }
     }),
+    listAll: Effect.fnUntraced(function* ({ account, query }) {
+      const value = yield* paginate(account, "deliveries", query, ({ runId, state }, page) => {
+        // A cursor of the listing of a run goes on with that run.
+        const ofRun = runId === undefined ? undefined : RunId.make(runId)
+        return store.list({ account, runId: ofRun, state, ...page })
+      })
+      return { value }
+    }),
+    redeliverFailed: ({ account, payload: { since = 0 } }) =>
+      Effect.map(store.redeliverFailed(account, since), (count) => ({ value: { count } })),
     get: ({ account, params }) => read(store, account, params.id),
     redeliver: ({ account, params }) =>
       Effect.map(webhooks.redeliver(account, DeliveryId.make(params.id)), (value) => ({ value })),
