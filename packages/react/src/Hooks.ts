@@ -23,8 +23,10 @@ import type {
   WorkflowQuery,
 } from "@millrace/api/PromiseClient"
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query"
-import { useCallback, useSyncExternalStore } from "react"
+import { useCallback, useEffect, useState, useSyncExternalStore } from "react"
 import { useSurroundings } from "./internal/Surroundings.ts"
+import type { ChangedRuns } from "./model/ListedRuns.ts"
+import { withChanges } from "./model/ListedRuns.ts"
 import type { LiveRun } from "./model/LiveRun.ts"
 import { hasEnded, isSettled } from "./model/LiveRun.ts"
 
@@ -190,10 +192,40 @@ export const useWorkflows = (query: WorkflowQuery = {}): ListReading<WorkflowIte
   )
 }
 
-/** The runs of the account. */
-export const useRuns = (query: RunQuery = {}): ListReading<RunItem> => {
+/** What has changed in a listing since somebody looks at it; nothing unless `isWanted`. */
+const useChanges = (query: RunQuery, isWanted: boolean): ChangedRuns => {
   const { client } = useSurroundings()
-  return useListing(["runs"], query, (wanted, options) => client.runs.list(wanted, options))
+  const [changed, setChanged] = useState<ChangedRuns>(() => new Map())
+  const { from, search, status, to, workflowId } = query
+  useEffect(() => {
+    setChanged((known) => (known.size === 0 ? known : new Map()))
+    if (!isWanted) return
+    const stop = new AbortController()
+    const wanted = Object.entries({ from, search, status, to, workflowId })
+    const filter = Object.fromEntries(wanted.filter(([, value]) => value !== undefined))
+    const watch = async () => {
+      for await (const { data, event } of client.runs.live(filter, { signal: stop.signal })) {
+        const items = event === "page" ? data.items : [data]
+        setChanged((known) => new Map([...known, ...items.map((item) => [item.id, item] as const)]))
+      }
+    }
+    // The listing itself says why a server cannot be read.
+    watch().catch(() => {})
+    return () => stop.abort()
+  }, [client, isWanted, from, search, status, to, workflowId])
+  return changed
+}
+
+/** The runs of the account. With `live`, new runs and changes appear as they happen. */
+export const useRuns = (
+  query: RunQuery = {},
+  { live = false }: { readonly live?: boolean } = {},
+): ListReading<RunItem> => {
+  const { client } = useSurroundings()
+  const found = useListing(["runs"], query, (wanted, options) => client.runs.list(wanted, options))
+  const changed = useChanges(query, live)
+  const { hasMore, items: listed } = found
+  return { ...found, items: withChanges(listed, changed, { ...query, hasMore }) }
 }
 
 /** The deliveries of a run. */

@@ -272,6 +272,17 @@ describe("RunView", () => {
     expect(reads).toHaveLength(1)
   })
 
+  it("is reached from a list in which runs appear and move by themselves", async () => {
+    const { done, page } = await open({})
+    await page.locator("ul").waitFor({ state: "attached" })
+    const runId = await begin(story("listed"))
+    await page.locator(`[data-run="${runId}"]`, { hasText: "RUNNING" }).waitFor()
+    await pass("listed first")
+    await pass("listed last")
+    await page.locator(`[data-run="${runId}"]`, { hasText: "FAILED" }).waitFor()
+    expect(done.calls.length).toBe(2)
+  })
+
   it("says in a sentence that a run does not exist", async () => {
     const { page } = await open({ runId: "run_unknown" })
     const said = page.getByRole("alert")
