@@ -53,7 +53,9 @@ describe("followed", () => {
       expect(after(settled, live).run).toEqual(live.run)
     }
     const ended = after(story)
-    expect(after(story, ended)).toEqual(ended)
+    expect(after([...story, event(1, "run.started", 1)], ended)).toEqual(ended)
+    const live = after(story.slice(0, 6))
+    expect(after([frame(running("a", 1, 2)), frame(node("a"))], live)).toBe(live)
   })
 
   it("keeps what it knows when a stream begins anew with an older snapshot", () => {

@@ -1,5 +1,6 @@
 /**
- * An application that shows one run, or the list of all. What it shows is in the part of the address behind `#`.
+ * An application that shows one run, or the list of all. What it shows is in the part of
+ * the address behind `#`.
  */
 import { createClient } from "@millrace/api/PromiseClient"
 import type { RunPanel, Theme } from "@millrace/react"
