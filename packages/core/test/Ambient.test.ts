@@ -25,6 +25,7 @@ const references: Readonly<Record<string, string>> = {
     "without one, a start of a graph with JavaScript is refused, and says so",
   "packages/http/src/Addresses.ts BasePath": setting,
   "packages/http/src/AdminAuthorization.ts AdminToken": setting,
+  "packages/http/src/ConsoleSettings.ts CurrentConsole": setting,
   "packages/http/src/Health.ts IsDraining":
     "a setting: only a server that listens is ever stopping",
   "packages/http/src/internal/RequestId.ts CurrentRequest": request,

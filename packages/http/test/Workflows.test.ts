@@ -390,25 +390,28 @@ layer(Harness.layer)("workflows", (it) => {
   })
 
   describe("GET /v1/workflows", () => {
-    it.effect("answers 200 with items that have nodeCount instead of nodes and edges", () =>
-      Effect.gen(function* () {
-        const { send, tenant } = yield* Harness
-        const owner = yield* tenant()
-        const id = yield* create(owner, chain)
-        const { body, status } = yield* send("GET", "/api/v1/workflows", { key: owner.key })
-        assert.strictEqual(status, 200)
-        const [{ updatedAt, ...item }] = body.items
-        assert.isString(updatedAt)
-        assert.deepStrictEqual(item, {
-          id,
-          name: chain.name,
-          description: chain.description,
-          thumbnailUrl: chain.thumbnailUrl,
-          nodeCount: 2,
-        })
-        assert.deepStrictEqual(fieldsOf(body), ["items", "nextCursor"])
-        assert.isNull(body.nextCursor)
-      }),
+    it.effect(
+      "answers 200 with items that have nodeCount and revision, and no nodes and edges",
+      () =>
+        Effect.gen(function* () {
+          const { send, tenant } = yield* Harness
+          const owner = yield* tenant()
+          const id = yield* create(owner, chain)
+          const { body, status } = yield* send("GET", "/api/v1/workflows", { key: owner.key })
+          assert.strictEqual(status, 200)
+          const [{ updatedAt, ...item }] = body.items
+          assert.isString(updatedAt)
+          assert.deepStrictEqual(item, {
+            id,
+            name: chain.name,
+            description: chain.description,
+            thumbnailUrl: chain.thumbnailUrl,
+            nodeCount: 2,
+            revision: 1,
+          })
+          assert.deepStrictEqual(fieldsOf(body), ["items", "nextCursor"])
+          assert.isNull(body.nextCursor)
+        }),
     )
   })
 })
