@@ -1,12 +1,17 @@
 /**
  * One account sees nothing of another. Every operation that the OpenAPI document names is asked
  * about an identifier of its own, a foreign one, an unknown one and malformed ones; a foreign one
- * answers exactly as an unknown one, in status, body and headers.
+ * answers exactly as an unknown one, in status, body and headers. So it is for API keys, for
+ * sessions, and for sessions that see only some workflows of their account.
  */
 import { assert, describe, layer } from "@effect/vitest"
 import { Api } from "@millrace/api/Api"
-import { Effect } from "effect"
+import { WorkflowId } from "@millrace/core/domain/Id"
+import type { NewSession } from "@millrace/core/engine/Sessions"
+import { Sessions } from "@millrace/core/engine/Sessions"
+import { Effect, Redacted } from "effect"
 import { OpenApi } from "effect/http-api"
+import { TestClock } from "effect/testing"
 import type { Answer, Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
 import type { Document, Operation } from "./Operations.ts"
@@ -20,10 +25,12 @@ type Kind = "workflow" | "run" | "value" | "delivery"
 /** What an account has of each kind. */
 type Ids = Readonly<Record<Kind, string>>
 
-/** An account with its things. */
+/** Somebody with an account's things. */
 interface Settled {
   readonly owner: Tenant
   readonly ids: Ids
+  /** Where the interface is that the owner's key, or token, opens. */
+  readonly root: string
 }
 
 /** A place of a request where an identifier goes. */
@@ -90,13 +97,14 @@ const bodyOf = ({ operation, place, name }: Slot, ids: Ids, id: string) => {
 }
 
 /** Asks with this identifier in the slot; whatever else the operation names is the account's. */
-const ask = Effect.fnUntraced(function* (slot: Slot, { ids, owner }: Settled, id: string) {
+const ask = Effect.fnUntraced(function* (slot: Slot, { ids, owner, root }: Settled, id: string) {
   const { send } = yield* Harness
   const { method, path } = slot.operation
   const named = slot.name === "id" ? id : ids[kindOf(slot.operation)]
   const value = slot.name === "valueId" ? id : ids.value
   const query = slot.place === "query" ? `?${slot.name}=${encodeURIComponent(id)}` : ""
   const address = path
+    .replace("/api/v1", root)
     .replace("{id}", encodeURIComponent(named))
     .replace("{nodeId}", "say")
     .replace("{valueId}", encodeURIComponent(value))
@@ -112,10 +120,11 @@ const tellOf = ({ headers, status, text }: Answer) => ({
   ),
 })
 
-/** An account with a workflow and a run of it. */
-const settled = Effect.gen(function* () {
-  const { send, tenant } = yield* Harness
-  const owner = yield* tenant()
+/** A workflow of an account, and a run of it. */
+const settle = Effect.fnUntraced(function* (owner: Tenant) {
+  const { send } = yield* Harness
+  // Followers of many runs are spaced in time.
+  yield* TestClock.adjust("1 second")
   const workflow = yield* create(owner, chain)
   const run = yield* finish(owner, workflow, large)
   const value = yield* valueOf(owner, run)
@@ -132,8 +141,42 @@ const settled = Effect.gen(function* () {
       Effect.map(send("GET", `/api/v1/${path}`, { key: owner.key }), ({ body }) => body),
     )
   })
-  return { owner, ids: { workflow, run, value, delivery }, view }
+  return { owner, ids: { workflow, run, value, delivery }, view, root: "/api/v1" }
 })
+
+/** An account with a workflow and a run of it. */
+const settled = Effect.flatMap(
+  Effect.flatMap(Harness, ({ tenant }) => tenant()),
+  settle,
+)
+
+type Scene = Effect.Success<typeof settled>
+
+/** The same for a session of the account. */
+const withSession = Effect.fnUntraced(function* (scene: Scene, wanted: NewSession) {
+  const sessions = yield* Sessions
+  const { token } = yield* Effect.orDie(sessions.create(scene.owner.accountId, wanted))
+  const owner = { ...scene.owner, key: Redacted.value(token) }
+  return { ...scene, owner, root: "/api/console/v1" }
+})
+
+/** Who asks about what: about things of their own, and about those of somebody else. */
+const askers = {
+  "an API key": Effect.all({ own: settled, other: settled }),
+  "a session": Effect.gen(function* () {
+    const [own, other] = [yield* settled, yield* settled]
+    return { own: yield* withSession(own, { role: "owner" }), other }
+  }),
+  "a session of some workflows": Effect.gen(function* () {
+    const own = yield* settled
+    const workflows = [WorkflowId.make(own.ids.workflow)]
+    const other = yield* settle(own.owner)
+    return { own: yield* withSession(own, { role: "editor", workflows }), other }
+  }),
+}
+
+/** What a session of some workflows may never do. */
+const never = ["workflows.duplicate", "runs.live"]
 
 const unlike = (id: string) => id.replace(/.$/, (last) => (last === "0" ? "1" : "0"))
 
@@ -164,50 +207,62 @@ layer(Harness.layer)("tenancy", (it) => {
     )
   })
 
-  for (const slot of slots) {
-    const { operation, place, name } = slot
-    const canMiss = "404" in operation.responses
+  for (const [who, scene] of Object.entries(askers)) {
+    for (const slot of slots) {
+      const { operation, place, name } = slot
+      const canMiss = "404" in operation.responses
+      const isForbidden = who.endsWith("workflows") && never.includes(operation.operationId)
 
-    describe(`${operation.operationId} with ${name} in its ${place}`, () => {
-      it.effect("knows what is the account's own", () =>
-        Effect.gen(function* () {
-          const own = yield* settled
-          const { ids } = own
-          const answer = yield* ask(slot, own, ids[slot.kind])
-          assert.include([200, 201, 204, 409], answer.status, answer.text)
-          if (!canMiss) assert.include(answer.text, ids[slot.kind])
-        }),
-      )
+      describe(`${operation.operationId} with ${name} in its ${place}, by ${who}`, () => {
+        it.effect("knows what is the asker's own", () =>
+          Effect.gen(function* () {
+            const { own } = yield* scene
+            const { ids } = own
+            const answer = yield* ask(slot, own, ids[slot.kind])
+            // The delivery of the tests belongs to no run, so to no workflow.
+            const isHidden = who.endsWith("workflows") && slot.kind === "delivery"
+            const fine = isForbidden ? [403] : isHidden ? [404] : [200, 201, 204, 409]
+            assert.include(fine, answer.status, answer.text)
+            if (!canMiss) assert.include(answer.text, ids[slot.kind])
+          }),
+        )
 
-      it.effect("answers about a foreign thing as about an unknown one, and leaves it alone", () =>
-        Effect.gen(function* () {
-          const { ids, view } = yield* settled
-          const stranger = yield* settled
-          const before = yield* view
-          const foreign = yield* ask(slot, stranger, ids[slot.kind])
-          const unknown = yield* ask(slot, stranger, unlike(ids[slot.kind]))
-          assert.deepStrictEqual(tellOf(foreign), tellOf(unknown))
-          assert.strictEqual(foreign.status, canMiss ? 404 : 200, foreign.text)
-          assert.notInclude(foreign.text, ids[slot.kind])
-          assert.deepStrictEqual(yield* view, before)
-        }),
-      )
+        it.effect(
+          "answers about a foreign thing as about an unknown one, and changes nothing",
+          () =>
+            Effect.gen(function* () {
+              const { other, own } = yield* scene
+              const { ids, view } = other
+              const before = yield* view
+              const foreign = yield* ask(slot, own, ids[slot.kind])
+              const unknown = yield* ask(slot, own, unlike(ids[slot.kind]))
+              assert.deepStrictEqual(tellOf(foreign), tellOf(unknown))
+              const expected = isForbidden ? 403 : canMiss ? 404 : 200
+              assert.strictEqual(foreign.status, expected, foreign.text)
+              assert.notInclude(foreign.text, ids[slot.kind])
+              assert.deepStrictEqual(yield* view, before)
+            }),
+        )
 
-      it.effect("answers about a malformed identifier in the form that it always has", () =>
-        Effect.gen(function* () {
-          const own = yield* settled
-          for (const id of malformed) {
-            // `/runs/../deliveries` is the address of the account's own.
-            const answer = yield* ask(slot, own, id)
-            const what = `${JSON.stringify(id.slice(0, 20))}: ${answer.status} ${answer.text}`
-            const mayFind = !canMiss || (id === ".." && operation.operationId === "deliveries.list")
-            assert.include(mayFind ? [200, 400] : [400, 404], answer.status, what)
-            if (answer.status >= 400) assert.deepStrictEqual(Object.keys(answer.body), ["error"])
-            if (id.includes("\0")) assert.strictEqual(answer.status, 400, what)
-          }
-        }),
-      )
-    })
+        it.effect("answers about a malformed identifier in the form that it always has", () =>
+          Effect.gen(function* () {
+            const { own } = yield* scene
+            for (const id of malformed) {
+              // `/runs/../deliveries` is the address of the account's own.
+              const answer = yield* ask(slot, own, id)
+              const what = `${JSON.stringify(id.slice(0, 20))}: ${answer.status} ${answer.text}`
+              const isElsewhere = id === ".." && operation.operationId === "deliveries.list"
+              const mayFind = !canMiss || isElsewhere
+              const known = mayFind ? [200, 400] : [400, 404]
+              const fine = isForbidden || isElsewhere ? [...known, 403, 404] : known
+              assert.include(fine, answer.status, what)
+              if (answer.status >= 400) assert.deepStrictEqual(Object.keys(answer.body), ["error"])
+              if (id.includes("\0") && !isForbidden) assert.strictEqual(answer.status, 400, what)
+            }
+          }),
+        )
+      })
+    }
   }
 
   describe("listings", () => {

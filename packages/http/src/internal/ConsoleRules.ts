@@ -8,10 +8,18 @@ import type { ConsoleGroupName, ConsoleNames } from "./Operation.ts"
 /**
  * How a session that sees only some workflows may use an operation. `any`: nothing of a workflow
  * is in it. `none`: not at all. `workflow`, `run`, `delivery`: if the thing in the path belongs to
- * one of them. `start`: if the workflow in the body is one of them. `evaluate`: if workflow and
+ * one of them. `filter`: the operation leaves out the others. `start`: if the workflow in the body is one of them. `evaluate`: if workflow and
  * run are.
  */
-export type Reach = "any" | "none" | "workflow" | "run" | "delivery" | "start" | "evaluate"
+export type Reach =
+  | "any"
+  | "none"
+  | "workflow"
+  | "run"
+  | "delivery"
+  | "filter"
+  | "start"
+  | "evaluate"
 
 /** What an operation needs. */
 export interface Rule {
@@ -27,7 +35,7 @@ const rule = (role: Role | null, reach: Reach, does: string): Rule => ({ role, r
 /** The rules of operations on what an account draws and runs. */
 const ofAccount = {
   workflows: {
-    list: rule("viewer", "none", "Listing workflows"),
+    list: rule("viewer", "filter", "Listing workflows"),
     create: rule("editor", "none", "Making a workflow"),
     get: rule("viewer", "workflow", "Reading a workflow"),
     update: rule("editor", "workflow", "Changing a workflow"),
@@ -38,11 +46,11 @@ const ofAccount = {
     evaluate: rule("editor", "evaluate", "Computing an expression"),
   },
   runs: {
-    list: rule("viewer", "none", "Listing runs"),
+    list: rule("viewer", "filter", "Listing runs"),
     live: rule("viewer", "none", "Watching runs"),
     start: rule("editor", "start", "Starting a run"),
     estimate: rule("editor", "start", "Estimating a run"),
-    batch: rule("viewer", "none", "Reading runs"),
+    batch: rule("viewer", "filter", "Reading runs"),
     get: rule("viewer", "run", "Reading a run"),
     node: rule("viewer", "run", "Reading a run"),
     definition: rule("viewer", "run", "Reading a run"),

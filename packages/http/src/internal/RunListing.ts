@@ -4,24 +4,32 @@
 import type { RunQuery } from "@millrace/api/PageQuery"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { WorkflowId } from "@millrace/core/domain/Id"
+import type { Session } from "@millrace/core/domain/Session"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import { InvalidRequest } from "../Errors.ts"
 import { makePaginate } from "./Paging.ts"
+import * as SessionListing from "./SessionListing.ts"
 
-/** Makes what reads a page of runs. */
+/** Makes what reads a page of the runs that a session sees; without a session, of all. */
 export const makeListRuns = Effect.gen(function* () {
   const store = yield* RunStore
   const paginate = yield* makePaginate
-  return Effect.fnUntraced(function* (account: AccountId, query: RunQuery) {
+  return Effect.fnUntraced(function* (account: AccountId, query: RunQuery, session?: Session) {
+    yield* SessionListing.checkPaging(session, query)
     const { from, to } = query
     if (from !== undefined && to !== undefined && from >= to) {
       return yield* new InvalidRequest({ message: "to: expected a time after from" })
     }
     return yield* paginate(account, "runs", query, (filter, page) => {
       const { from: first, search, status, to: end, workflowId: id } = filter
-      const workflowId = id === undefined ? undefined : WorkflowId.make(id)
-      return store.list({ account, workflowId, status, from: first, to: end, search, ...page })
+      const named = id === undefined ? undefined : WorkflowId.make(id)
+      const list = (workflowId: WorkflowId | undefined) =>
+        store.list({ account, workflowId, status, from: first, to: end, search, ...page })
+      const seen = SessionListing.seenBy(session)
+      if (seen === null) return list(named)
+      const ids = named === undefined ? seen : seen.filter((each) => each === named)
+      return SessionListing.runsOf(ids, page, list)
     })
   })
 })

@@ -22,6 +22,7 @@ import * as RunFollowers from "./RunFollowers.ts"
 import { definitionOf, itemOf, nodeOf, readOf, summaryOf } from "./RunForms.ts"
 import { makeListRuns } from "./RunListing.ts"
 import type { Source } from "./RunStream.ts"
+import * as SessionListing from "./SessionListing.ts"
 
 /** The records in the order in which their ids were first asked for. */
 const inOrder = (ids: ReadonlyArray<string>, records: ReadonlyArray<RunRecord>) => {
@@ -43,15 +44,17 @@ const makeReads = Effect.gen(function* () {
     return Option.isSome(found) ? found.value : yield* new RunNotFound({ runId: id })
   })
   return {
-    list: ({ account, query }) =>
-      Effect.map(list(account, query), (found) => ({
+    list: ({ account, query, session }) =>
+      Effect.map(list(account, query, session), (found) => ({
         value: { ...found, items: found.items.map(itemOf) },
       })),
-    batch: Effect.fnUntraced(function* ({ account, payload }) {
+    batch: Effect.fnUntraced(function* ({ account, payload, session }) {
       const ids = [...new Set(payload.ids)].filter((id) => id !== "").map((id) => RunId.make(id))
       if (ids.length === 0) return { value: { runs: [] } }
       const { batchBytes } = yield* CurrentLimits
-      const found = yield* store.findMany(account, ids, batchBytes)
+      const all = yield* store.findMany(account, ids, batchBytes)
+      const seen = SessionListing.seenBy(session)
+      const found = all.filter(({ run }) => seen === null || seen.includes(run.workflowId))
       return { value: { runs: (yield* withValues(inOrder(ids, found))).map(readOf) } }
     }),
     get: Effect.fnUntraced(function* ({ account, params, query }) {

@@ -19,6 +19,7 @@ import { workflowAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
 import type { OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
+import * as SessionListing from "./SessionListing.ts"
 import { itemOf } from "./RunForms.ts"
 
 const contentOf = (body: CreateWorkflow): WorkflowContent => ({
@@ -116,10 +117,14 @@ const makeReads = Effect.gen(function* () {
   const runs = yield* Runs
   const paginate = yield* makePaginate
   return {
-    list: Effect.fnUntraced(function* ({ account, query }) {
+    list: Effect.fnUntraced(function* ({ account, query, session }) {
+      yield* SessionListing.checkPaging(session, query)
       const { activity, view, ...asked } = query
+      const seen = SessionListing.seenBy(session)
       const found = yield* paginate(account, "workflows", asked, ({ search }, page) =>
-        store.list({ account, search, ...page }),
+        seen === null
+          ? store.list({ account, search, ...page })
+          : SessionListing.workflowsOf(seen, { search, ...page }, (id) => store.find(account, id)),
       )
       const ids = found.items.map(({ id }) => id)
       const activities = activity === "true" ? yield* activityOf(account, ids) : undefined
