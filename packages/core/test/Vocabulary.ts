@@ -46,20 +46,20 @@ export const known: ReadonlyArray<string> = `
   remove renewal replace replaced report request required requirements reseal resend resolve
   resolver response rest result resume retry return revoke right role rooms root roots rotate
   route router row rows rule runtime same sandbox sandboxes save scan schedule scheduler schema
-  scope screen script scripts seal search seconds secret secure seed send sent sentence separate
-  separator sequence serve server services session set settings shape share shortened shortest
-  show shown shutting sign signal signature single site size sleep slice slots snapshot so socket
-  sockets some sort source span spans spelled sqlite stale standing start startup state statement
-  status steps storable storage stream strict subject submission suggestion sum summary supervisor
-  surroundings suspect suspension sweep sweeping swept switch sync synced system tab table tabs
-  tagged taken target task tasks telemetry tell template terminal test testing text than theme
-  thread thumbnail ticket ticks tidy time timeline timeout timer timestamp title tls to token
-  tokens told tolerated too transaction transactional transform transport trial turns unauthorized
-  unavailable uncapped unfinished unit unknown unless unopened unresolvable unseen unsupported
-  unused up update upstream url usage use user usual validate validation value variable vault
-  version view viewer viewport virtual wakeups wanted warning watch watchdog watched web webhook
-  well what width widths window wire with withheld within without work worker write writer written
-  wrong xml
+  scope screen script scripts seal search seconds secret secure seed seen send sent sentence
+  separate separator sequence serve server services session set settings shape share shortened
+  shortest show shown shutting sign signal signature single site size sleep slice slots snapshot
+  so socket sockets some sort source span spans spelled sqlite stale standing start startup state
+  statement status steps storable storage stream strict subject submission suggestion sum summary
+  supervisor surroundings suspect suspension sweep sweeping swept switch sync synced system tab
+  table tabs tagged taken target task tasks telemetry tell template terminal test testing text
+  than theme thread thumbnail ticket ticks tidy time timeline timeout timer timestamp title tls to
+  token tokens told tolerated too transaction transactional transform transport trial turns
+  unauthorized unavailable uncapped unfinished unit unknown unless unopened unresolvable unseen
+  unsupported unused up update upstream url usage use user usual validate validation value
+  variable vault version view viewer viewport virtual wakeups wanted warning watch watchdog
+  watched web webhook well what width widths window wire with withheld within without work worker
+  write writer written wrong xml
 `
   .trim()
   .split(/\s+/)

@@ -3,50 +3,23 @@
  */
 import { assert, describe, layer } from "@effect/vitest"
 import { ConsoleApi } from "@millrace/api/ConsoleApi"
-import type { AccountId } from "@millrace/core/domain/Id"
-import { WorkflowId } from "@millrace/core/domain/Id"
-import type { NewSession } from "@millrace/core/engine/Sessions"
 import { Sessions } from "@millrace/core/engine/Sessions"
-import { AdminToken } from "@millrace/http/AdminAuthorization"
 import { CurrentConsole } from "@millrace/http/ConsoleSettings"
-import { Effect, Fiber, Layer, Redacted } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { rules } from "../src/internal/ConsoleRules.ts"
+import {
+  cookieOf,
+  operatorToken,
+  ours,
+  over,
+  root,
+  signIn,
+  ticketOf,
+  tokenOf,
+} from "./ConsoleScene.ts"
 import { Harness, services } from "./Harness.ts"
-import { chain, create, finish } from "./Samples.ts"
-
-const root = "/api/console/v1"
-const operatorToken = "an-admin-token-of-the-tests"
-
-/** The token of a new session. */
-const tokenOf = (account: AccountId, wanted: NewSession) =>
-  Effect.map(
-    Effect.flatMap(Sessions, (sessions) => sessions.create(account, wanted)),
-    ({ session, token }) => ({ key: Redacted.value(token), id: session.id }),
-  )
-
-const ticketOf = (account: AccountId, wanted: NewSession = { role: "owner" }) =>
-  Effect.map(
-    Effect.flatMap(Sessions, (sessions) => sessions.link(account, wanted)),
-    ({ ticket }) => Redacted.value(ticket),
-  )
-
-/** What a page of ours sends with a change. */
-const ours = { "sec-fetch-site": "same-origin", origin: "http://localhost" }
-
-/** The cookie that an answer sets, as a browser sends it back. */
-const cookieOf = ({ headers }: { readonly headers: Headers }) =>
-  headers.get("set-cookie")?.split(";")[0] ?? ""
-
-const signIn = Effect.fnUntraced(function* (json: object, headers: Record<string, string> = ours) {
-  const { send } = yield* Harness
-  return yield* send("POST", `${root}/sign-in`, { json, headers })
-})
-
-const over = Harness.layerNoDeps.pipe(
-  Layer.provideMerge(services),
-  Layer.provide(Layer.succeed(AdminToken, Redacted.make(operatorToken))),
-)
+import { chain, create } from "./Samples.ts"
 
 layer(over)("Signing in", (it) => {
   it.effect("turns a ticket into a cookie that scripts cannot read, once", () =>
@@ -315,118 +288,6 @@ layer(over)("A role", (it) => {
       const { key: stranger } = yield* tokenOf(foreign.accountId, { role: "owner" })
       const none = yield* send("POST", `${root}/sessions/${id}/revoke`, { key: stranger })
       assert.strictEqual(none.status, 404)
-    }),
-  )
-})
-
-layer(over)("A session of some workflows", (it) => {
-  it.effect("sees what belongs to them, and nothing else", () =>
-    Effect.gen(function* () {
-      const { send, tenant } = yield* Harness
-      const owner = yield* tenant()
-      const [mine, other] = [yield* create(owner, chain), yield* create(owner, chain)]
-      const [myRun, otherRun] = [yield* finish(owner, mine), yield* finish(owner, other)]
-      const workflows = [WorkflowId.make(mine)]
-      const { key } = yield* tokenOf(owner.accountId, { role: "owner", workflows })
-      const status = (method: string, path: string, json?: unknown) =>
-        Effect.map(send(method, root + path, { key, json }), (each) => each.status)
-      assert.strictEqual(yield* status("GET", `/workflows/${mine}`), 200)
-      assert.strictEqual(yield* status("GET", `/runs/${myRun}`), 200)
-      assert.strictEqual(yield* status("POST", "/runs", { workflowId: mine, values: {} }), 201)
-      const hidden = yield* send("GET", `${root}/runs/${otherRun}`, { key })
-      const none = yield* send("GET", `${root}/runs/run_none`, { key })
-      assert.deepStrictEqual([hidden.status, hidden.text], [none.status, none.text])
-      assert.strictEqual(yield* status("GET", `/workflows/${other}`), 404)
-      assert.strictEqual(yield* status("PATCH", `/workflows/${other}`, { name: "x" }), 404)
-      assert.strictEqual(yield* status("POST", "/runs", { workflowId: other, values: {} }), 404)
-      assert.strictEqual(yield* status("POST", `/runs/${otherRun}/cancel`), 404)
-      assert.strictEqual(yield* status("GET", `/runs/${otherRun}/deliveries`), 404)
-      const listed = (path: string) =>
-        Effect.map(send("GET", root + path, { key }), ({ body }) => body.items)
-      const ids = (items: ReadonlyArray<{ readonly id: string }>) => items.map(({ id }) => id)
-      assert.deepStrictEqual(ids(yield* listed("/workflows")), [mine])
-      assert.deepStrictEqual(ids(yield* listed("/workflows?search=none")), [])
-      const runs = yield* listed("/runs")
-      assert.isTrue(runs.every(({ workflowId }: any) => workflowId === mine))
-      assert.include(ids(runs), myRun)
-      assert.deepStrictEqual(yield* listed(`/runs?workflowId=${other}`), [])
-      const batch = { ids: [myRun, otherRun] }
-      const { body } = yield* send("POST", `${root}/runs/batch`, { key, json: batch })
-      assert.deepStrictEqual(ids(body.runs), [myRun])
-      assert.strictEqual(yield* status("GET", "/runs?page=1"), 400)
-      assert.strictEqual(yield* status("GET", "/usage"), 403)
-      assert.strictEqual(yield* status("GET", "/keys"), 403)
-      assert.strictEqual(yield* status("GET", "/secrets"), 403)
-    }),
-  )
-})
-
-layer(over)("A listing for a session of several workflows", (it) => {
-  it.effect("goes on by cursor through all of them, newest first, and each once", () =>
-    Effect.gen(function* () {
-      const { send, tenant } = yield* Harness
-      const owner = yield* tenant()
-      const drawn: Array<WorkflowId> = []
-      const started: Array<string> = []
-      for (let each = 0; each < 3; each++) {
-        drawn.push(WorkflowId.make(yield* create(owner, chain)))
-        yield* TestClock.adjust("1 second")
-      }
-      const workflows = drawn.slice(0, 2)
-      for (const workflowId of [...drawn, ...drawn, ...workflows]) {
-        const run = yield* finish(owner, workflowId)
-        if (workflows.includes(workflowId)) started.unshift(run)
-        yield* TestClock.adjust("1 second")
-      }
-      const { key } = yield* tokenOf(owner.accountId, { role: "viewer", workflows })
-      const read = Effect.fnUntraced(function* (noun: string, limit: number) {
-        const found: Array<string> = []
-        let cursor = ""
-        do {
-          const { body } = yield* send("GET", `${root}/${noun}?limit=${limit}${cursor}`, { key })
-          found.push(...body.items.map(({ id }: { readonly id: string }) => id))
-          cursor = body.nextCursor === null ? "" : `&cursor=${body.nextCursor}`
-        } while (cursor !== "")
-        return found
-      })
-      for (const limit of [1, 2, 4, 50]) {
-        assert.deepStrictEqual(yield* read("runs", limit), started)
-        assert.deepStrictEqual(yield* read("workflows", limit), workflows.toReversed())
-      }
-    }),
-  )
-})
-
-layer(over)("Keys, secrets and sessions of another account", (it) => {
-  it.effect("look like those that there are not", () =>
-    Effect.gen(function* () {
-      const { send, tenant } = yield* Harness
-      const [mine, other] = [yield* tenant(), yield* tenant()]
-      const { key } = yield* tokenOf(mine.accountId, { role: "owner" })
-      const { id, key: theirs } = yield* tokenOf(other.accountId, { role: "owner" })
-      const made = yield* send("POST", `${root}/keys`, { key: theirs, json: { label: "theirs" } })
-      assert.strictEqual(made.status, 201, made.text)
-      const asked = [
-        ["PATCH", `/keys/${made.body.id}`, "/keys/key_none", { label: "mine" }],
-        ["POST", `/keys/${made.body.id}/revoke`, "/keys/key_none/revoke", undefined],
-        ["POST", `/sessions/${id}/revoke`, "/sessions/ses_none/revoke", undefined],
-      ] as const
-      for (const [method, foreign, unknown, json] of asked) {
-        const named = (text: string) => text.replaceAll(/(?:key|ses)_[\w-]+/g, "x")
-        const [one, two] = [
-          yield* send(method, root + foreign, { key, json }),
-          yield* send(method, root + unknown, { key, json }),
-        ]
-        assert.deepStrictEqual([one.status, named(one.text)], [404, named(two.text)])
-      }
-      for (const noun of ["keys", "sessions"]) {
-        const { text } = yield* send("GET", `${root}/${noun}`, { key })
-        assert.notInclude(text, other.accountId)
-      }
-      const headers = { "x-millrace-account": other.accountId }
-      const acted = yield* send("GET", `${root}/workflows`, { key, headers })
-      assert.strictEqual(acted.status, 404)
-      assert.strictEqual((yield* send("GET", `${root}/session`, { key: theirs })).status, 200)
     }),
   )
 })

@@ -8,8 +8,8 @@ import type { ConsoleGroupName, ConsoleNames } from "./Operation.ts"
 /**
  * How a session that sees only some workflows may use an operation. `any`: nothing of a workflow
  * is in it. `none`: not at all. `workflow`, `run`, `delivery`: if the thing in the path belongs to
- * one of them. `filter`: the operation leaves out the others. `start`: if the workflow in the body is one of them. `evaluate`: if workflow and
- * run are.
+ * one of them. `filter`: the operation leaves out the others. `start`: if the workflow in the body
+ * is one of them. `evaluate`: if workflow and run are.
  */
 export type Reach =
   | "any"
