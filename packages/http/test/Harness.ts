@@ -124,7 +124,8 @@ const firstEvent = async (body: ReadableStream<Uint8Array>): Promise<string> => 
 }
 
 const isEndless = (path: string, { headers }: Response): boolean =>
-  path.startsWith("/api/v1/runs/live") && headers.get("content-type") === "text/event-stream"
+  /^\/api\/(?:console\/)?v1\/runs\/live/.test(path) &&
+  headers.get("content-type") === "text/event-stream"
 
 const read = async (path: string, response: Response): Promise<Answer> => {
   const text = isEndless(path, response) ? await firstEvent(response.body!) : await response.text()
