@@ -12,6 +12,7 @@ import * as ApiHandlers from "./internal/ApiHandlers.ts"
 import { Operations } from "./internal/Operations.ts"
 import * as ConsoleApp from "./internal/ConsoleApp.ts"
 import * as Docs from "./internal/Docs.ts"
+import * as Dashboard from "./Dashboard.ts"
 import type { Authorize } from "./internal/Authenticator.ts"
 import { Authenticator } from "./internal/Authenticator.ts"
 import * as ErrorMiddleware from "./ErrorMiddleware.ts"
@@ -30,6 +31,7 @@ const routes = Layer.mergeAll(
   AdminApp.layer,
   console,
   Docs.layer,
+  Dashboard.layer,
   Health.layer,
   ErrorMiddleware.layer,
 ).pipe(Layer.provideMerge(NotFound.layer))

@@ -1,0 +1,76 @@
+/**
+ * The node types that can be drawn: what each one does, takes and gives.
+ */
+import type { NodeTypeItem } from "@millrace/api/PromiseClient"
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { client } from "../Console.ts"
+import { Listed } from "../parts/Listed.tsx"
+import { Page } from "../parts/Page.tsx"
+
+const portsOf = (ports: ReadonlyArray<{ readonly name: string }>): string =>
+  ports.length === 0 ? "–" : ports.map(({ name }) => name).join(", ")
+
+const effects = {
+  none: "Only computes",
+  reads: "Reads from outside",
+  writes: "Changes something outside",
+}
+
+const Type = ({ type }: { readonly type: NodeTypeItem }) => (
+  <li className="type">
+    <h2>
+      {type.name} <code>{type.key}</code>
+    </h2>
+    <p>{type.description}</p>
+    <dl className="facts">
+      <div>
+        <dt>Inputs</dt>
+        <dd>{portsOf(type.inputPorts)}</dd>
+      </div>
+      <div>
+        <dt>Outputs</dt>
+        <dd>{portsOf(type.outputPorts)}</dd>
+      </div>
+      <div>
+        <dt>Effects</dt>
+        <dd>{effects[type.effects]}</dd>
+      </div>
+      <div>
+        <dt>From</dt>
+        <dd>{type.origin}</dd>
+      </div>
+    </dl>
+    {type.example !== null && (
+      <details>
+        <summary>Example</summary>
+        <pre tabIndex={0}>{JSON.stringify(type.example, null, 2)}</pre>
+      </details>
+    )}
+  </li>
+)
+
+/** The catalogue. */
+export const NodeTypes = () => {
+  const query = useQuery({ queryKey: ["node-types"], queryFn: () => client.nodeTypes.list() })
+  const [search, setSearch] = useState("")
+  const wanted = search.toLowerCase()
+  const types = (query.data ?? []).filter(({ description, key, name }) =>
+    `${key} ${name} ${description}`.toLowerCase().includes(wanted),
+  )
+  return (
+    <Page title="Node types">
+      <label className="field narrow">
+        Search
+        <input type="search" value={search} onChange={({ target }) => setSearch(target.value)} />
+      </label>
+      <Listed query={query} count={types.length} empty={`No node type mentions “${search}”.`}>
+        <ul className="types">
+          {types.map((type) => (
+            <Type key={type.key} type={type} />
+          ))}
+        </ul>
+      </Listed>
+    </Page>
+  )
+}

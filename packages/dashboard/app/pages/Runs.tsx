@@ -1,0 +1,145 @@
+/**
+ * Runs as they happen. The filters stand in the address, so that a view can be sent to somebody.
+ */
+import type { RunItem } from "@millrace/api/PromiseClient"
+import { useSearchParams } from "wouter"
+import { useLiveRuns } from "../LiveRuns.ts"
+import { Listed } from "../parts/Listed.tsx"
+import { Page } from "../parts/Page.tsx"
+import { RunTable } from "../parts/RunTable.tsx"
+import { countText } from "../Words.ts"
+
+const states = ["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELED"] as const
+const sources = ["api", "ui", "mcp", "webhook"] as const
+
+type State = (typeof states)[number]
+
+/** The filter of an address; what is unknown in it does not filter. */
+const filterOf = (params: URLSearchParams) => {
+  const text = (name: string) => params.get(name) ?? undefined
+  const status = states.find((each) => each === text("status"))
+  const source = sources.find((each) => each === text("source"))
+  const [search, workflowId, from, to] = [
+    text("search"),
+    text("workflowId"),
+    text("from"),
+    text("to"),
+  ]
+  return {
+    limit: 50,
+    ...(status === undefined ? {} : { status: status as State }),
+    ...(source === undefined ? {} : { source }),
+    ...(search === undefined ? {} : { search }),
+    ...(workflowId === undefined ? {} : { workflowId }),
+    ...(from === undefined ? {} : { from: new Date(from).toISOString() }),
+    ...(to === undefined ? {} : { to: new Date(to).toISOString() }),
+  }
+}
+
+/** Failed runs by workflow and error, the most frequent first. */
+const grouped = (runs: ReadonlyArray<RunItem>) => {
+  const groups = new Map<string, Array<RunItem>>()
+  for (const run of runs.filter(({ status }) => status === "FAILED")) {
+    const key = `${run.workflowId} ${run.error}`
+    groups.set(key, [...(groups.get(key) ?? []), run])
+  }
+  return [...groups.values()].toSorted((a, b) => b.length - a.length)
+}
+
+const Failures = ({ runs }: { readonly runs: ReadonlyArray<RunItem> }) => (
+  <ul className="groups">
+    {grouped(runs).map((group) => (
+      <li key={group[0]!.id}>
+        <details>
+          <summary>
+            <strong dir="auto">{group[0]!.workflowName}</strong> {countText(group.length, "run")}
+            <div className="error">{group[0]!.error}</div>
+          </summary>
+          <RunTable caption={`Failed runs of ${group[0]!.workflowName}`} runs={group} />
+        </details>
+      </li>
+    ))}
+  </ul>
+)
+
+const Filters = () => {
+  const [params, setParams] = useSearchParams()
+  const set = (name: string, value: string) =>
+    setParams(
+      (now) => {
+        const next = new URLSearchParams(now)
+        if (value === "") next.delete(name)
+        else next.set(name, value)
+        return next
+      },
+      { replace: true },
+    )
+  const choice = (name: string, words: string, all: ReadonlyArray<string>) => (
+    <label>
+      {words}
+      <select value={params.get(name) ?? ""} onChange={({ target }) => set(name, target.value)}>
+        <option value="">Any</option>
+        {all.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+    </label>
+  )
+  const time = (name: string, words: string) => (
+    <label>
+      {words}
+      <input
+        type="datetime-local"
+        value={params.get(name) ?? ""}
+        onChange={({ target }) => set(name, target.value)}
+      />
+    </label>
+  )
+  return (
+    <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+      {choice("status", "State", states)}
+      {choice("source", "Source", sources)}
+      {time("from", "From")}
+      {time("to", "To")}
+      <label>
+        Search
+        <input
+          type="search"
+          placeholder="Workflow, error or run id"
+          value={params.get("search") ?? ""}
+          onChange={({ target }) => set("search", target.value)}
+        />
+      </label>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={params.has("grouped")}
+          onChange={({ target }) => set("grouped", target.checked ? "1" : "")}
+        />
+        Failures by error
+      </label>
+    </form>
+  )
+}
+
+/** The runs of the account. */
+export const Runs = () => {
+  const [params] = useSearchParams()
+  const runs = useLiveRuns(filterOf(params))
+  const isGrouped = params.has("grouped")
+  return (
+    <Page title="Runs">
+      <Filters />
+      <p className="quiet" role="status">
+        {runs.isPending ? "" : runs.isLive ? "Live" : "Not connected"}
+      </p>
+      <Listed
+        query={runs}
+        count={runs.items.length}
+        empty="No runs here. Run a workflow, or change the filters."
+      >
+        {isGrouped ? <Failures runs={runs.items} /> : <RunTable caption="Runs" runs={runs.items} />}
+      </Listed>
+    </Page>
+  )
+}
