@@ -4,7 +4,7 @@
  * Guarantees: every address is relative to the page, so the app works at any base path. An
  * operator's requests name the account that was chosen. Leaves out: pages.
  */
-import type { ConsoleClient, Session } from "@millrace/api/ConsoleClient"
+import type { ConsoleClient, SessionItem as Session } from "@millrace/api/ConsoleClient"
 import { createConsoleClient } from "@millrace/api/ConsoleClient"
 import { MillraceError } from "@millrace/api/PromiseClient"
 import { QueryClient, useQuery } from "@tanstack/react-query"

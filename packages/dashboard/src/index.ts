@@ -2,13 +2,16 @@
  * The files of the dashboard, for a server that sends them.
  *
  * Guarantees: reads nothing outside of its folder. Keeps what it has read, also compressed, until
- * the file changes. Leaves out: making the files (`npm run build`), and headers.
+ * the file changes. While the app is built, reading waits. Leaves out: headers.
  */
 import { readFile, stat } from "node:fs/promises"
 import { extname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
+import { settled } from "./Checkout.ts"
+
+export { buildIfOutdated } from "./Checkout.ts"
 
 /** A file as it is sent. */
 export interface DashboardFile {
@@ -41,6 +44,7 @@ export const readDashboardFile = async (path: string): Promise<DashboardFile | u
   const contentType = types[extname(path)]
   if (contentType === undefined || !known.test(path)) return undefined
   const place = join(folder, path)
+  await settled()
   try {
     const { mtimeMs: changed } = await stat(place)
     const found = kept.get(path)

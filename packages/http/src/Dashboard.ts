@@ -91,6 +91,8 @@ const routes = (read: ReadDashboardFile) =>
       const answer = Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const { params } = yield* HttpRouter.RouteContext
+        // The route matches without the last slash, too.
+        if (request.url.split("?", 1)[0] === dashboardPath) return toFolder
         const rest = params["*"] ?? ""
         const isAsset = rest.startsWith("assets/")
         const file = yield* read(isAsset ? rest : "index.html")
@@ -98,7 +100,6 @@ const routes = (read: ReadDashboardFile) =>
         if (isAsset) return answerAsset(request, file)
         return answerPage(file, yield* random.uuidV4, rest)
       })
-      yield* router.add("GET", dashboardPath, toFolder)
       yield* router.add("GET", `${dashboardPath}/*`, answer)
     }),
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))

@@ -69,8 +69,8 @@ const makeMethodsOf = (forOperators: boolean) => {
   return (url: string) => router.find(anyMethod, url)?.handler
 }
 
-/** Empty segments, and characters at which the router would cut a path. */
-const misspelt = /[;#]|\/\/|.\/$/
+/** Empty segments but the dashboard's last, and characters at which the router would cut a path. */
+const misspelt = /[;#]|\/\/|(?<!^(?:\/dashboard)?)\/$/
 
 /** True for an address that differs from a known one, although the router would accept it. */
 const isMisspelt = (url: string): boolean => {

@@ -1,7 +1,7 @@
 /**
  * API keys. A new key is shown once, and the dialog closes only when somebody says it is kept.
  */
-import type { Key } from "@millrace/api/ConsoleClient"
+import type { ConsoleKey as Key } from "@millrace/api/ConsoleClient"
 import { useMutation, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { client, queries, sentenceOf } from "../Console.ts"

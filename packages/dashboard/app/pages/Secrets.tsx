@@ -1,7 +1,7 @@
 /**
  * Secrets that nodes send to other servers. Values are written and never read.
  */
-import type { ListedSecret } from "@millrace/api/ConsoleClient"
+import type { ListedConsoleSecret as ListedSecret } from "@millrace/api/ConsoleClient"
 import { useMutation, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { client, queries, sentenceOf } from "../Console.ts"

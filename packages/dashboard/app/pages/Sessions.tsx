@@ -1,7 +1,7 @@
 /**
  * Who is signed in, and links for others.
  */
-import type { CreatedSession, Session } from "@millrace/api/ConsoleClient"
+import type { CreatedSession, SessionItem as Session } from "@millrace/api/ConsoleClient"
 import { useMutation, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { basePath, client, queries, sentenceOf } from "../Console.ts"

@@ -2,7 +2,7 @@
  * A workflow as a small picture: boxes and lines, drawn from its outline. Pictures of other servers
  * are never loaded.
  */
-import type { ListedWorkflow } from "@millrace/api/ConsoleClient"
+import type { WorkflowItem as ListedWorkflow } from "@millrace/api/PromiseClient"
 
 const width = 180
 const height = 60

@@ -1,7 +1,7 @@
 /**
  * Navigation around a page: beside it on a wide screen, behind a button on a phone.
  */
-import type { Session } from "@millrace/api/ConsoleClient"
+import type { SessionItem as Session } from "@millrace/api/ConsoleClient"
 import {
   Activity,
   Boxes,

@@ -1,12 +1,13 @@
 /**
- * The routes of every server: the HTTP interface, and a redirect from `/` to the reference.
+ * The routes of every server: the HTTP interface, the dashboard, and a redirect to it from `/`.
  *
  * Leaves out: the handlers, and listening.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { docsPath } from "@millrace/http/Addresses"
+import { readDashboardFile } from "@millrace/dashboard"
+import { DashboardFiles, dashboardPath } from "@millrace/http/Dashboard"
 import * as HttpApp from "@millrace/http/HttpApp"
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
@@ -14,10 +15,14 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as IpNetwork from "effect/net/IpNetwork"
 import type { Listener } from "./Listener.ts"
 
-/** Redirects a browser that opens `/` to the reference. */
-const frontDoor = HttpRouter.add("GET", "/", HttpServerResponse.redirect(docsPath))
+/** Redirects a browser that opens `/` to the dashboard. */
+const frontDoor = HttpRouter.add("GET", "/", HttpServerResponse.redirect(`.${dashboardPath}/`))
 
-const common = Layer.merge(HttpApp.layer, frontDoor)
+const files = Layer.succeed(DashboardFiles, (path) =>
+  Effect.promise(() => readDashboardFile(path)),
+)
+
+const common = Layer.provide(Layer.merge(HttpApp.layer, frontDoor), files)
 
 /** Trusts the `X-Forwarded-For` of these proxies, and of no other client. */
 const proxies = (networks: ReadonlyArray<string>) =>
