@@ -17,7 +17,8 @@ export interface RequestField {
 /** The fields of a workflow's request node; none without such a node. */
 export const fieldsOf = ({ nodes }: Pick<Workflow, "nodes">): ReadonlyArray<RequestField> => {
   const request = nodes.find(({ type }) => type === "request")
-  const fields = request?.data?.inputs?.["fields"]
+  const { inputs } = (request?.data ?? {}) as { readonly inputs?: { readonly fields?: unknown } }
+  const fields = inputs?.fields
   return Array.isArray(fields)
     ? fields.filter(
         (field): field is never =>

@@ -98,7 +98,7 @@ const routes = (read: ReadDashboardFile) =>
         const file = yield* read(isAsset ? rest : "index.html")
         if (file === undefined) return answerOf(new UnknownRoute())
         if (isAsset) return answerAsset(request, file)
-        return answerPage(file, yield* random.uuidV4, rest)
+        return answerPage(file, yield* random.uuidV4(), rest)
       })
       yield* router.add("GET", `${dashboardPath}/*`, answer)
     }),

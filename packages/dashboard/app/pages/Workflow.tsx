@@ -12,6 +12,7 @@ import { Notice } from "../parts/Notice.tsx"
 import { Page } from "../parts/Page.tsx"
 import { RunTable } from "../parts/RunTable.tsx"
 import { StartDialog } from "../parts/StartDialog.tsx"
+import { chosenTheme } from "../Theme.ts"
 
 const Drawing = ({ id }: { readonly id: string }) => {
   const { data: workflow, error } = useWorkflow(id)
@@ -54,7 +55,7 @@ const Title = ({ id }: { readonly id: string }) => {
 
 /** A workflow. */
 export const Workflow = ({ id }: { readonly id: string }) => (
-  <Millrace client={client} theme="inherit">
+  <Millrace client={client} theme={chosenTheme()}>
     <Title id={id} />
   </Millrace>
 )
