@@ -370,12 +370,9 @@ describe("Architecture.arrows", () => {
   it.each(Object.entries(arrows))("agrees with the package.json of %s", (folder, row) => {
     const manifest = manifestOf("packages", folder)
     expect(manifest.name).toBe(nameOf(folder))
-    const { dependencies, devDependencies = {}, peerDependencies } = manifest
+    const { dependencies, peerDependencies } = manifest
     const all = [...row.packages.map(nameOf), ...row.libraries]
-    const bundled = Object.keys(devDependencies).filter((name) => all.includes(name))
-    const installed = Object.keys({ ...dependencies, ...peerDependencies })
-    const declared = row.bundled === true ? [...installed, ...bundled] : installed
-    expect(sorted(declared)).toEqual(sorted(all))
+    expect(sorted(Object.keys({ ...dependencies, ...peerDependencies }))).toEqual(sorted(all))
   })
 
   it.each(Object.entries(arrows))("agrees with the project references of %s", (folder, row) => {

@@ -16,10 +16,8 @@ const page = readFileSync(join(root, "docs", "architecture.md"), "utf8")
 const packages = new Map(
   readdirSync(join(root, "packages")).map((folder) => {
     const text = readFileSync(join(root, "packages", folder, "package.json"), "utf8")
-    const { dependencies, devDependencies, peerDependencies } = JSON.parse(text) as Manifest
-    // The dashboard is published as one piece, with all that it is made of.
-    const bundled = folder === "dashboard" ? devDependencies : {}
-    const named = Object.keys({ ...dependencies, ...peerDependencies, ...bundled })
+    const { dependencies, peerDependencies } = JSON.parse(text) as Manifest
+    const named = Object.keys({ ...dependencies, ...peerDependencies })
     const own = named.filter((name) => name.startsWith("@millrace/"))
     return [folder, own.map((name) => name.slice("@millrace/".length))]
   }),

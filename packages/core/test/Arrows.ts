@@ -11,8 +11,6 @@ export interface Row {
   readonly libraries: ReadonlyArray<string>
   /** Whether the package runs on Node only and may use its modules. */
   readonly node?: boolean
-  /** Whether all of it goes into what is published, so that nothing of it is installed. */
-  readonly bundled?: boolean
   /** The parts of other packages that may be seen, where it is not all of them. */
   readonly only?: Readonly<Record<string, string>>
 }
@@ -24,7 +22,6 @@ const drawing = ["@xyflow/react", "@dagrejs/dagre", "@tanstack/react-query"]
 const editing = ["commands", "lang-json", "language", "state", "view"].map(
   (name) => `@codemirror/${name}`,
 )
-const pages = ["@base-ui/react", "@tanstack/react-query", "wouter"]
 
 /** The arrows between packages; docs/contributing.md shows the same table to people. */
 export const arrows: Readonly<Record<string, Row>> = {
@@ -57,7 +54,7 @@ export const arrows: Readonly<Record<string, Row>> = {
     node: true,
   },
   server: {
-    packages: everyLayer,
+    packages: [...everyLayer, "dashboard"],
     libraries: ["effect", "@effect/platform-node", "@electric-sql/pglite"],
     node: true,
   },
@@ -71,11 +68,7 @@ export const arrows: Readonly<Record<string, Row>> = {
     libraries: ["react", "react-dom", "lucide-react", ...drawing, ...editing],
     only: { api: "PromiseClient" },
   },
-  dashboard: {
-    packages: ["api", "react"],
-    libraries: ["react", "react-dom", "lucide-react", ...pages],
-    bundled: true,
-  },
+  dashboard: { packages: [], libraries: [], node: true },
   conformance: { packages: ["core"], libraries: ["effect", "vitest", "@effect/vitest"] },
   simulation: {
     packages: ["core", "conformance", "webhooks"],

@@ -17,7 +17,7 @@ import { chosenTheme } from "../Theme.ts"
 const Drawing = ({ id }: { readonly id: string }) => {
   const { data: workflow, error } = useWorkflow(id)
   const { data: types } = useNodeTypes()
-  if (error !== null) return <Notice kind="error">{sentenceOf(error)}</Notice>
+  if (error !== undefined) return <Notice kind="error">{sentenceOf(error)}</Notice>
   if (workflow === undefined || types === undefined) return <p className="quiet">Loading</p>
   return <Canvas value={workflow} nodeTypes={types} readOnly />
 }

@@ -106,9 +106,9 @@ export const Shell = ({
   const isMissing = session.role === "operator" && account === undefined && needsAccount(location)
   return (
     <div className="shell" data-open={isOpen}>
-      <a className="skip" href="#content" onClick={() => document.getElementById("content")?.focus()}>
+      <button type="button" className="skip" onClick={() => document.getElementById("content")?.focus()}>
         Skip to content
-      </a>
+      </button>
       <aside>
         <div className="brand">
           <strong>Millrace</strong>
