@@ -26,6 +26,8 @@ const references: Readonly<Record<string, string>> = {
   "packages/http/src/Addresses.ts BasePath": setting,
   "packages/http/src/AdminAuthorization.ts AdminToken": setting,
   "packages/http/src/ConsoleSettings.ts CurrentConsole": setting,
+  "packages/http/src/Dashboard.ts DashboardFiles":
+    "a setting: without files there is no dashboard, and its addresses answer 404",
   "packages/http/src/Health.ts IsDraining":
     "a setting: only a server that listens is ever stopping",
   "packages/http/src/internal/RequestId.ts CurrentRequest": request,
@@ -42,6 +44,8 @@ const thread = "belongs to a thread, which one engine has for itself"
 const shared: Readonly<Record<string, string>> = {
   "packages/core/src/engine/internal/Plan.ts bared":
     "drawings without what editors have added, the same for every engine",
+  "packages/dashboard/src/Checkout.ts building": "one build of the app at a time, for all who wait",
+  "packages/dashboard/src/index.ts kept": "files of the app as they were read, the same for all",
   "packages/http/src/DirectTransport.ts codecs": "compiled schemas, the same for every engine",
   "packages/millrace/src/internal/Handler.ts declarations": "node types as they were declared",
   "packages/postgres/src/internal/CommitStatement.ts texts": "texts of statements, the same, too",

@@ -83,6 +83,7 @@ const owned: ReadonlyArray<{
       "packages/core/src/engine/Ids",
       "packages/conformance/src/Samples",
       "packages/http/src/internal/Cursor",
+      "packages/http/src/Dashboard",
       "packages/http/src/ErrorMiddleware",
       "packages/postgres/src/internal/FolderLock",
       "packages/webhooks/src/MasterVault",
@@ -215,7 +216,10 @@ const patternsFor = (row: Row): ReadonlyArray<string> => {
   const seen = row.packages.map((name) =>
     name in (row.only ?? {}) ? `${name}/${row.only?.[name]}` : name,
   )
-  const names = [...(seen.length > 0 ? [`@millrace/${anyOf(seen)}`] : []), anyOf(row.libraries)]
+  const names = [
+    ...(seen.length > 0 ? [`@millrace/${anyOf(seen)}`] : []),
+    ...(row.libraries.length > 0 ? [anyOf(row.libraries)] : []),
+  ]
   return [
     "**",
     ...names.flatMap((name) => [`!${name}`, `!${name}/**`]),

@@ -43,7 +43,9 @@ const valueOf = ({ name, type }: RequestField, text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    throw new TypeError(`${name}: expected JSON of type ${type}, such as ${samples[type] ?? "null"}`)
+    throw new TypeError(
+      `${name}: expected JSON of type ${type}, such as ${samples[type] ?? "null"}`,
+    )
   }
 }
 

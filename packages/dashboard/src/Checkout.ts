@@ -30,6 +30,8 @@ const run = (): Promise<void> =>
     const vite = fileURLToPath(new URL("../../../node_modules/vite/bin/vite.js", import.meta.url))
     const child = spawn(process.execPath, [vite, "build", "--logLevel", "error"], {
       cwd: root,
+      // Whatever the surroundings are: React for production is half as large.
+      env: { NODE_ENV: "production" },
       stdio: ["ignore", "ignore", "pipe"],
     })
     let errors = ""

@@ -14,7 +14,7 @@ import { settled } from "./Checkout.ts"
 export { buildIfOutdated } from "./Checkout.ts"
 
 /** A file as it is sent. */
-export interface DashboardFile {
+interface File {
   readonly bytes: Uint8Array
   /** The same bytes, compressed with gzip. */
   readonly gzip: Uint8Array
@@ -37,10 +37,10 @@ export const folder = fileURLToPath(new URL("../dist/app/", import.meta.url))
 const known = /^(?:assets\/)?[\w-][\w.-]*$/
 
 const compress = promisify(gzip)
-const kept = new Map<string, { readonly changed: number; readonly file: DashboardFile }>()
+const kept = new Map<string, { readonly changed: number; readonly file: File }>()
 
 /** Reads a file by its path in the folder, such as `index.html`. `undefined`: there is none. */
-export const readDashboardFile = async (path: string): Promise<DashboardFile | undefined> => {
+export const readDashboardFile = async (path: string): Promise<File | undefined> => {
   const contentType = types[extname(path)]
   if (contentType === undefined || !known.test(path)) return undefined
   const place = join(folder, path)

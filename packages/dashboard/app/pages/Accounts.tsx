@@ -20,7 +20,11 @@ export const Accounts = () => {
   }
   return (
     <Page title="Accounts">
-      <Listed query={query} count={accounts.length} empty="No accounts yet. Make one with “millrace accounts create”.">
+      <Listed
+        query={query}
+        count={accounts.length}
+        empty="No accounts yet. Make one with “millrace accounts create”."
+      >
         <div className="scroll" tabIndex={0} role="region" aria-label="Accounts">
           <table>
             <thead>
@@ -45,7 +49,7 @@ export const Accounts = () => {
                     <button
                       type="button"
                       disabled={id === chosen}
-                      aria-label={`Look at ${name}`}
+                      aria-label={id === chosen ? undefined : `Look at ${name}`}
                       onClick={() => open(id)}
                     >
                       {id === chosen ? "Chosen" : "Look at"}

@@ -130,15 +130,15 @@ const Rows = ({
 /** The deliveries of the account. */
 export const Deliveries = () => {
   const [params, setParams] = useSearchParams()
-  const status = states.find((each) => each === params.get("status"))
+  const state = states.find((each) => each === params.get("state"))
   const mayResend = useMay("editor")
   const [opened, setOpened] = useState<DeliveryItem>()
   const query = useInfiniteQuery({
-    queryKey: ["deliveries", status],
+    queryKey: ["deliveries", state],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam: cursor }) =>
       client.deliveries.listAll({
-        ...(status === undefined ? {} : { status }),
+        ...(state === undefined ? {} : { state }),
         ...(cursor === undefined ? {} : { cursor }),
       }),
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
@@ -158,8 +158,8 @@ export const Deliveries = () => {
       <label className="field narrow">
         State
         <select
-          value={status ?? ""}
-          onChange={({ target }) => setParams(target.value === "" ? {} : { status: target.value })}
+          value={state ?? ""}
+          onChange={({ target }) => setParams(target.value === "" ? {} : { state: target.value })}
         >
           <option value="">Any</option>
           {states.map((each) => (

@@ -15,7 +15,10 @@ const takeTicket = (): string | undefined => {
   return ticket
 }
 
-const OperatorForm = ({ isBusy, onToken }: {
+const OperatorForm = ({
+  isBusy,
+  onToken,
+}: {
   readonly isBusy: boolean
   readonly onToken: (token: string) => void
 }) => {

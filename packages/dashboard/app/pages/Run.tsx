@@ -1,20 +1,30 @@
 /**
  * One run, as it happens.
  */
-import { Millrace, RunView } from "@millrace/react"
+import { Millrace, RunView, useNodeTypes } from "@millrace/react"
 import { Link, useLocation } from "wouter"
-import { client } from "../Console.ts"
+import { client, useMay } from "../Console.ts"
 import { Page } from "../parts/Page.tsx"
 import { chosenTheme } from "../Theme.ts"
 
-/** A run. */
-export const Run = ({ id }: { readonly id: string }) => {
+const View = ({ id }: { readonly id: string }) => {
   const [, navigate] = useLocation()
+  const { data: nodeTypes } = useNodeTypes()
   return (
-    <Page title="Run" actions={<Link href="/runs">All runs</Link>}>
-      <Millrace client={client} theme={chosenTheme()}>
-        <RunView runId={id} onStarted={(started) => navigate(`/runs/${started}`)} />
-      </Millrace>
-    </Page>
+    <RunView
+      runId={id}
+      readOnly={!useMay("editor")}
+      onStarted={(started) => navigate(`/runs/${started}`)}
+      {...(nodeTypes === undefined ? {} : { nodeTypes })}
+    />
   )
 }
+
+/** A run. */
+export const Run = ({ id }: { readonly id: string }) => (
+  <Page title="Run" actions={<Link href="/runs">All runs</Link>}>
+    <Millrace client={client} theme={chosenTheme()}>
+      <View id={id} />
+    </Millrace>
+  </Page>
+)

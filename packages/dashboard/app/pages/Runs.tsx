@@ -10,15 +10,11 @@ import { RunTable } from "../parts/RunTable.tsx"
 import { countText } from "../Words.ts"
 
 const states = ["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELED"] as const
-const sources = ["api", "ui", "mcp", "webhook"] as const
-
-type State = (typeof states)[number]
 
 /** The filter of an address; what is unknown in it does not filter. */
 const filterOf = (params: URLSearchParams) => {
   const text = (name: string) => params.get(name) ?? undefined
   const status = states.find((each) => each === text("status"))
-  const source = sources.find((each) => each === text("source"))
   const [search, workflowId, from, to] = [
     text("search"),
     text("workflowId"),
@@ -27,8 +23,7 @@ const filterOf = (params: URLSearchParams) => {
   ]
   return {
     limit: 50,
-    ...(status === undefined ? {} : { status: status as State }),
-    ...(source === undefined ? {} : { source }),
+    ...(status === undefined ? {} : { status }),
     ...(search === undefined ? {} : { search }),
     ...(workflowId === undefined ? {} : { workflowId }),
     ...(from === undefined ? {} : { from: new Date(from).toISOString() }),
@@ -98,7 +93,6 @@ const Filters = () => {
   return (
     <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
       {choice("status", "State", states)}
-      {choice("source", "Source", sources)}
       {time("from", "From")}
       {time("to", "To")}
       <label>

@@ -46,13 +46,7 @@ interface Row {
   readonly actualCredits: number
 }
 
-const Sums = ({
-  rows,
-  title,
-}: {
-  readonly title: string
-  readonly rows: ReadonlyArray<Row>
-}) => (
+const Sums = ({ rows, title }: { readonly title: string; readonly rows: ReadonlyArray<Row> }) => (
   <section>
     <h2>{title}</h2>
     <div className="scroll" tabIndex={0} role="region" aria-label={title}>

@@ -30,7 +30,8 @@ const useWorkflows = (search: string) =>
   })
 
 const Activity = ({ workflow: { activity } }: { readonly workflow: ListedWorkflow }) => {
-  if (activity?.lastRun == null) return <p className="quiet">No runs yet</p>
+  if (activity === undefined || activity.lastRun === null)
+    return <p className="quiet">No runs yet</p>
   const { lastRun } = activity
   const failed = activity.failed7d === 0 ? "" : `, ${activity.failed7d} failed`
   return (

@@ -18,7 +18,7 @@ import {
 } from "lucide-react"
 import type { LucideIcon } from "lucide-react"
 import type { ReactNode } from "react"
-import { useEffect, useState } from "react"
+import { useState } from "react"
 import { Link, useLocation } from "wouter"
 import { client, queries, useChosenAccount } from "../Console.ts"
 import { AccountChoice } from "./AccountChoice.tsx"
@@ -67,7 +67,13 @@ const signOut = async () => {
   }
 }
 
-const Navigation = ({ session }: { readonly session: Session }) => {
+const Navigation = ({
+  onChoose,
+  session,
+}: {
+  readonly session: Session
+  readonly onChoose: () => void
+}) => {
   const [location] = useLocation()
   return (
     <nav aria-label="Dashboard">
@@ -76,7 +82,11 @@ const Navigation = ({ session }: { readonly session: Session }) => {
           .filter((entry) => isVisible(entry, session))
           .map((entry) => (
             <li key={entry.to}>
-              <Link href={entry.to} aria-current={isAt(location, entry) ? "page" : undefined}>
+              <Link
+                href={entry.to}
+                aria-current={isAt(location, entry) ? "page" : undefined}
+                onClick={onChoose}
+              >
                 <entry.Icon aria-hidden size={18} />
                 {entry.words}
               </Link>
@@ -102,11 +112,14 @@ export const Shell = ({
   const [isOpen, setIsOpen] = useState(false)
   const [location] = useLocation()
   const account = useChosenAccount()
-  useEffect(() => setIsOpen(false), [location])
   const isMissing = session.role === "operator" && account === undefined && needsAccount(location)
   return (
     <div className="shell" data-open={isOpen}>
-      <button type="button" className="skip" onClick={() => document.getElementById("content")?.focus()}>
+      <button
+        type="button"
+        className="skip"
+        onClick={() => document.getElementById("content")?.focus()}
+      >
         Skip to content
       </button>
       <aside>
@@ -128,7 +141,7 @@ export const Shell = ({
           ) : (
             <p className="account">{session.account?.name}</p>
           )}
-          <Navigation session={session} />
+          <Navigation session={session} onChoose={() => setIsOpen(false)} />
           <button type="button" className="plain" onClick={() => void signOut()}>
             <LogOut aria-hidden size={18} />
             Sign out

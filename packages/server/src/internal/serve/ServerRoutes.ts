@@ -18,9 +18,7 @@ import type { Listener } from "./Listener.ts"
 /** Redirects a browser that opens `/` to the dashboard. */
 const frontDoor = HttpRouter.add("GET", "/", HttpServerResponse.redirect(`.${dashboardPath}/`))
 
-const files = Layer.succeed(DashboardFiles, (path) =>
-  Effect.promise(() => readDashboardFile(path)),
-)
+const files = Layer.succeed(DashboardFiles, (path) => Effect.promise(() => readDashboardFile(path)))
 
 const common = Layer.provide(Layer.merge(HttpApp.layer, frontDoor), files)
 

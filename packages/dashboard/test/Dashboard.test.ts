@@ -1,0 +1,201 @@
+/**
+ * The dashboard in a real browser, on a real server.
+ */
+import { buildIfOutdated, folder } from "@millrace/dashboard"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { launchChromium } from "../../react/test/browser/Chromium.ts"
+import { findingsOf, overflowOf, record } from "../../react/test/browser/PageAudit.ts"
+import { DevServer, operatorToken } from "./DevServer.ts"
+
+let browser: Browser
+let server: DevServer
+
+beforeAll(async () => {
+  await buildIfOutdated()
+  ;[browser, server] = await Promise.all([launchChromium(), DevServer.start()])
+})
+
+afterAll(async () => {
+  await browser.close()
+  await server.end()
+})
+
+const open = async (options: BrowserContextOptions = {}) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  const page = await context.newPage()
+  return { page, seen: record(page, server.origin) }
+}
+
+const go = (page: Page, name: string) =>
+  page.getByRole("navigation").getByRole("link", { name, exact: true }).click()
+
+const title = (page: Page, name: string) =>
+  page.getByRole("heading", { level: 1, name, exact: true }).waitFor()
+
+/** Signs in with the operator token and chooses the only account. */
+const openAsOperator = async (options: BrowserContextOptions = {}) => {
+  const { page } = await open(options)
+  await page.goto(`${server.origin}/dashboard/login`)
+  await page.getByText("Sign in as an operator").click()
+  await page.getByLabel("Operator token").fill(operatorToken)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await title(page, "Accounts")
+  await page.getByRole("button", { name: /^Look at/ }).click()
+  await title(page, "Workflows")
+  return { page, seen: record(page, server.origin) }
+}
+
+/** The pages of the navigation, and something that is there once they are read. */
+const pages: ReadonlyArray<readonly [name: string, sign: string]> = [
+  ["Workflows", "Order digest"],
+  ["Runs", "Live"],
+  ["Deliveries", "No webhooks were sent"],
+  ["Usage", "Available credits"],
+  ["Node types", "http_request"],
+  ["API keys", "Last used"],
+  ["Secrets", "No secrets yet"],
+  ["Sessions", "Last used"],
+  ["Accounts", "default"],
+  ["Settings", "Theme"],
+]
+
+describe("signing in", () => {
+  it("takes the link of a start once, shows a completed run, and refuses it again", async () => {
+    const { page, seen } = await open()
+    await page.goto(server.link)
+    await title(page, "Workflows")
+    expect(page.url()).toBe(`${server.origin}/dashboard/`)
+    await page.getByRole("link", { name: "Completed" }).first().click()
+    await title(page, "Run")
+    await page.getByText("Completed", { exact: true }).first().waitFor()
+    await page.reload()
+    await title(page, "Run")
+    const other = await open()
+    await other.page.goto(server.link)
+    await other.page.getByRole("alert").waitFor()
+    expect(await other.page.getByRole("heading", { name: "Workflows" }).count()).toBe(0)
+    expect([seen.errors.slice(1), seen.foreign]).toEqual([[], []])
+  })
+})
+
+describe("every page", () => {
+  it.each([
+    ["light", { colorScheme: "light" }],
+    ["dark", { colorScheme: "dark" }],
+  ] as const)("has nothing that axe finds, %s", async (_, options) => {
+    const { page, seen } = await openAsOperator(options)
+    const found: Array<string> = []
+    for (const [name, sign] of pages) {
+      await go(page, name)
+      await title(page, name)
+      await page.getByRole("main").getByText(sign).first().waitFor()
+      found.push(...(await findingsOf(page)).map((finding) => `${name}: ${finding}`))
+    }
+    expect(found).toEqual([])
+    expect([seen.errors, seen.foreign]).toEqual([[], []])
+  })
+
+  it("fits a phone, behind one button, and has nothing that axe finds", async () => {
+    const { page } = await openAsOperator({ viewport: { width: 390, height: 844 } })
+    const found: Array<string> = []
+    for (const [name, sign] of pages) {
+      await page.getByRole("button", { name: "Navigation" }).click()
+      await go(page, name)
+      await page.getByRole("main").getByText(sign).first().waitFor()
+      if ((await overflowOf(page)) > 0) found.push(`${name} is too wide`)
+      if (name === "Runs") found.push(...(await findingsOf(page)))
+    }
+    expect(found).toEqual([])
+  })
+})
+
+describe("working", () => {
+  it("starts a workflow from a form by keyboard alone, and shows its end", async () => {
+    const { page, seen } = await openAsOperator()
+    await page.getByRole("button", { name: "Run Hello" }).press("Enter")
+    await page.getByLabel(/^name/).fill("Grace")
+    await page.getByLabel(/^name/).press("Enter")
+    await title(page, "Run")
+    await page.getByText("Completed", { exact: true }).first().waitFor()
+    expect(await findingsOf(page)).toEqual([])
+    await go(page, "Runs")
+    await page.getByRole("region", { name: "Runs" }).getByText("Hello").first().waitFor()
+    expect(seen.errors).toEqual([])
+  })
+
+  it("draws a workflow with its edges", async () => {
+    const { page } = await openAsOperator()
+    await page.getByRole("link", { name: "Diamond" }).click()
+    await title(page, "Diamond")
+    await expect.poll(() => page.locator(".react-flow__edge").count()).toBeGreaterThan(4)
+    expect(await findingsOf(page)).toEqual([])
+  })
+
+  it("shows a new key once, and closes only when it is said to be kept", async () => {
+    const { page } = await openAsOperator()
+    await go(page, "API keys")
+    await page.getByRole("button", { name: "Create a key" }).click()
+    await page.getByLabel("Label").fill("<b>deploy</b>")
+    await page.getByRole("button", { name: "Create", exact: true }).click()
+    const dialog = page.getByRole("dialog", { name: "Your new key" })
+    const secret = await dialog.locator("output").textContent()
+    expect(secret).toMatch(/^mr_\w{49}$/)
+    await page.keyboard.press("Escape")
+    expect(await dialog.isVisible()).toBe(true)
+    await dialog.getByLabel("I have kept the key").check()
+    await dialog.getByRole("button", { name: "Close" }).click()
+    await page.getByText("<b>deploy</b>", { exact: true }).waitFor()
+    expect(await page.content()).not.toContain(secret)
+  })
+
+  it("gives a viewer nothing to change, and the server refuses what is tried", async () => {
+    const { page } = await openAsOperator()
+    await go(page, "Sessions")
+    await page.getByRole("button", { name: "Make a sign-in link" }).click()
+    await page.getByRole("button", { name: "Make a link" }).click()
+    const link = (await page.getByRole("dialog").locator("output").textContent())!
+    const viewer = await open()
+    await viewer.page.goto(link)
+    await title(viewer.page, "Workflows")
+    await viewer.page.getByText("Order digest").waitFor()
+    expect(await viewer.page.getByRole("button", { name: /^Run / }).count()).toBe(0)
+    expect(await viewer.page.getByRole("link", { name: "API keys" }).count()).toBe(0)
+    const status = await viewer.page.evaluate(async () => {
+      const init = { method: "POST", body: "{}", headers: { "content-type": "application/json" } }
+      return (await fetch("../api/console/v1/runs", init)).status
+    })
+    expect(status).toBe(403)
+  })
+})
+
+describe("what is loaded", () => {
+  const sizes = () =>
+    new Map(
+      readdirSync(join(folder, "assets")).map((name) => [
+        name,
+        gzipSync(readFileSync(join(folder, "assets", name))).length / 1_000,
+      ]),
+    )
+
+  const sum = (names: Iterable<string>, all: ReadonlyMap<string, number>) =>
+    [...names].reduce((total, name) => total + (all.get(name) ?? 0), 0)
+
+  it("is at most 130 kB of script for the first page, 12 kB of style, and 500 kB in all", () => {
+    const all = sizes()
+    const page = readFileSync(join(folder, "index.html"), "utf8")
+    const first = [...page.matchAll(/assets\/([\w.-]+\.js)/g)].map(([, name]) => name!)
+    expect(first.length).toBeGreaterThan(0)
+    expect(sum(first, all)).toBeLessThan(130)
+    expect(
+      sum(
+        [...all.keys()].filter((name) => name.endsWith(".css")),
+        all,
+      ),
+    ).toBeLessThan(12)
+    expect(sum(all.keys(), all)).toBeLessThan(500)
+  })
+})
