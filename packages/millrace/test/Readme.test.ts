@@ -19,6 +19,22 @@ let folder: string
 
 const fileOf = (page: string, index: number): string => `${page.replaceAll(" ", "-")}-${index}.ts`
 
+/** How code for browsers is compiled: with their types, and with JSX. */
+const browser = { jsx: "react-jsx", lib: ["ES2024", "ESNext.Disposable", "DOM", "DOM.Iterable"] }
+
+/** What the compiler knows of style sheets. */
+const styles = join(repository, "packages/react/src/internal/Css.d.ts")
+
+/** What the compiler says of files in the folder. */
+const compile = (name: string, settings: object): Promise<string> => {
+  const all = { extends: join(repository, "tsconfig.tests.json"), ...settings }
+  writeFileSync(join(folder, name), JSON.stringify(all))
+  const compiler = join(repository, "node_modules/typescript/bin/tsc")
+  const { promise, resolve: done } = Promise.withResolvers<string>()
+  execFile(process.execPath, [compiler, "-p", join(folder, name)], (_, stdout) => done(stdout))
+  return promise
+}
+
 /** Compiles all programs and fragments in this package, at once. */
 const compileAll = async (): Promise<ReadonlyArray<string>> => {
   for (const [page, path] of pages) {
@@ -27,12 +43,11 @@ const compileAll = async (): Promise<ReadonlyArray<string>> => {
     }
   }
   for (const [file, code] of fragments()) writeFileSync(join(folder, file), code)
-  const settings = { extends: join(repository, "tsconfig.tests.json"), include: ["*.ts", "*.tsx"] }
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
-  const compiler = join(repository, "node_modules/typescript/bin/tsc")
-  const { promise, resolve: done } = Promise.withResolvers<string>()
-  execFile(process.execPath, [compiler, "-p", folder], (_, stdout) => done(stdout))
-  return mistakes(await promise)
+  const all = await Promise.all([
+    compile("programs.json", { include: ["*.ts"] }),
+    compile("pages.json", { compilerOptions: browser, include: ["*.tsx"], files: [styles] }),
+  ])
+  return all.flatMap(mistakes)
 }
 
 const run = async (file: string): Promise<string> => {
