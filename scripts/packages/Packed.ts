@@ -88,9 +88,9 @@ const problemsOfFiles = ({ files, folder }: Packed): ReadonlyArray<string> => [
     if (isTest.test(file)) return [`${file} is for tests or tools only`]
     const source = file.replace(/^dist\/(.*?)(\.d\.ts|\.js)$/, "src/$1.ts")
     const isMade = [source, `${source}x`].some((path) => existsSync(join(folder, path)))
-    // The style sheets of a package are published as one.
-    const isSheet = file === "dist/style.css"
-    if (file.startsWith("dist/") && (source === file || !isMade) && !isSheet) {
+    // Bundlers make these: one style sheet of several, and an app, whose folder each build empties.
+    const isBundled = file === "dist/style.css" || file.startsWith("dist/app/")
+    if (file.startsWith("dist/") && (source === file || !isMade) && !isBundled) {
       return [`${file} belongs to no source: remove dist and build again`]
     }
     const text = readFileSync(join(folder, file), "latin1")
