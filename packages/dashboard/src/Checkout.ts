@@ -1,10 +1,12 @@
 /**
  * Builds the app where its sources are, in a checkout, if they are newer than what was built.
  *
- * Leaves out: an installed package, which has no sources of the app and brings its files.
+ * Guarantees: the files are complete whenever they are there, also if several processes build at
+ * once. Leaves out: an installed package, which has no sources of the app and brings its files.
  */
 import { spawn } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
+import { rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -25,15 +27,19 @@ const isOutdated = (): boolean => {
   return built === 0 || sources.some((name) => changedAt(join(root, name)) > built)
 }
 
-const run = (): Promise<void> =>
+const bundle = (folder: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const vite = fileURLToPath(new URL("../../../node_modules/vite/bin/vite.js", import.meta.url))
-    const child = spawn(process.execPath, [vite, "build", "--logLevel", "error"], {
-      cwd: root,
-      // Whatever the surroundings are: React for production is half as large.
-      env: { NODE_ENV: "production" },
-      stdio: ["ignore", "ignore", "pipe"],
-    })
+    const child = spawn(
+      process.execPath,
+      [vite, "build", "--logLevel", "error", "--outDir", folder],
+      {
+        cwd: root,
+        // Whatever the surroundings are: React for production is half as large.
+        env: { NODE_ENV: "production" },
+        stdio: ["ignore", "ignore", "pipe"],
+      },
+    )
     let errors = ""
     child.stderr.on("data", (text) => (errors += String(text)))
     child.once("error", reject)
@@ -42,17 +48,25 @@ const run = (): Promise<void> =>
     )
   })
 
+/** Builds beside the files that are there, and takes their place. */
+const build = async (): Promise<void> => {
+  const draft = join(root, `dist/draft-${process.pid}`)
+  const old = `${draft}-old`
+  const app = join(root, "dist/app")
+  await bundle(draft)
+  if (existsSync(app)) await rename(app, old)
+  // Another process may have been faster with the same files.
+  await rename(draft, app).catch(() => rm(draft, { recursive: true }))
+  await rm(old, { recursive: true, force: true })
+}
+
 let building: Promise<void> | undefined
 
-/** Resolves when no build is in progress. */
-export const settled = async (): Promise<void> => building?.catch(() => undefined)
-
-/** Builds the app if its sources are newer. True: it was built. Rejects if it cannot be built. */
-export const buildIfOutdated = async (): Promise<boolean> => {
-  if (!existsSync(join(root, "app")) || !isOutdated()) return false
-  building ??= run().finally(() => {
+/** Builds the app if its sources are newer than its files. Rejects if it cannot be built. */
+export const buildIfOutdated = async (): Promise<void> => {
+  if (!existsSync(join(root, "app")) || !isOutdated()) return
+  building ??= build().finally(() => {
     building = undefined
   })
   await building
-  return true
 }

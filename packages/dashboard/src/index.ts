@@ -2,14 +2,15 @@
  * The files of the dashboard, for a server that sends them.
  *
  * Guarantees: reads nothing outside of its folder. Keeps what it has read, also compressed, until
- * the file changes. While the app is built, reading waits. Leaves out: headers.
+ * the file changes. In a checkout, a page waits until the app is built if its sources are newer.
+ * Leaves out: headers.
  */
 import { readFile, stat } from "node:fs/promises"
 import { extname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
-import { settled } from "./Checkout.ts"
+import { buildIfOutdated } from "./Checkout.ts"
 
 export { buildIfOutdated } from "./Checkout.ts"
 
@@ -44,7 +45,7 @@ export const readDashboardFile = async (path: string): Promise<File | undefined>
   const contentType = types[extname(path)]
   if (contentType === undefined || !known.test(path)) return undefined
   const place = join(folder, path)
-  await settled()
+  if (path === "index.html") await buildIfOutdated()
   try {
     const { mtimeMs: changed } = await stat(place)
     const found = kept.get(path)

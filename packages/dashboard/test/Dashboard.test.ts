@@ -6,10 +6,14 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { launchChromium } from "../../react/test/browser/Chromium.ts"
 import { findingsOf, overflowOf, record } from "../../react/test/browser/PageAudit.ts"
 import { DevServer, operatorToken } from "./DevServer.ts"
+
+/** Against what hangs, not against what is slow: axe looks at ten pages in one test. */
+const patienceMillis = 300_000
+vi.setConfig({ testTimeout: patienceMillis, hookTimeout: patienceMillis })
 
 let browser: Browser
 let server: DevServer
@@ -27,6 +31,7 @@ afterAll(async () => {
 const open = async (options: BrowserContextOptions = {}) => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
   const page = await context.newPage()
+  page.setDefaultTimeout(patienceMillis)
   return { page, seen: record(page, server.origin) }
 }
 

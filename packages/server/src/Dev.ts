@@ -13,7 +13,6 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Prices } from "@millrace/core/domain/Prices"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
-import { buildIfOutdated } from "@millrace/dashboard"
 import * as Host from "@millrace/host/Host"
 import { CurrentConsole } from "@millrace/http/ConsoleSettings"
 import type { LogLevel, Redacted } from "effect"
@@ -72,15 +71,6 @@ const serverLayer = Effect.fnUntraced(function* ({
   )
 })
 
-/** In a checkout: builds the dashboard if its sources are newer. Requests for it wait. */
-const buildDashboard = Effect.tryPromise({
-  try: () => buildIfOutdated(),
-  catch: (error) => String(error),
-}).pipe(
-  Effect.flatMap((isBuilt) => (isBuilt ? Console.log("  the dashboard is built") : Effect.void)),
-  Effect.catch((problem) => Console.error(problem)),
-)
-
 /** Serves requests until it is interrupted. */
 const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
   const { address, ready } = start.listener
@@ -90,7 +80,6 @@ const running = Effect.fnUntraced(function* (start: Start, unfinished: number) {
   yield* Effect.forEach(lines, (line) => Console.error(line), { discard: true })
   const origin = OwnAddress.originOf(address)
   yield* banner({ ...start, origin, colors: yield* Colors.current, unfinished })
-  yield* Effect.forkScoped(buildDashboard)
   return yield* start.nodes.following
 })
 
