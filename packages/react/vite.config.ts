@@ -12,7 +12,12 @@ export default defineConfig({
     lib: { entry: "src/index.ts", formats: ["es"], fileName: "index", cssFileName: "style" },
     rolldownOptions: {
       external: (id) => /^[@\w]/.test(id),
-      output: { chunkFileNames: "internal/[name].js" },
+      // A module that is loaded on demand stands where its declarations are.
+      output: {
+        chunkFileNames: ({ facadeModuleId }) =>
+          /\/src\/(.*)\.tsx?$/.exec(facadeModuleId ?? "")?.[1]?.concat(".js") ??
+          "internal/[name].js",
+      },
     },
   },
 })

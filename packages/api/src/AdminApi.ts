@@ -14,7 +14,7 @@ import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
 import { AdminSecretsApi } from "./internal/AdminSecretsApi.ts"
 import { AdminSessionsApi } from "./internal/AdminSessionsApi.ts"
 import { AdminWebhooksApi } from "./internal/AdminWebhooksApi.ts"
-import { completeDocument } from "./internal/Document.ts"
+import { completeDocument } from "./internal/OpenApiDocument.ts"
 import { RequestForm } from "./Authorization.ts"
 
 /** The interface for operators. Checks run in this order: token, form. */

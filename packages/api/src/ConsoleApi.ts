@@ -15,15 +15,16 @@ import { ConsoleAuthorization } from "./internal/ConsoleAuthorization.ts"
 import { ConsoleKeysApi, ConsoleSecretsApi } from "./internal/ConsoleKeysApi.ts"
 import { ConsoleSessionApi, ConsoleSessionsApi } from "./internal/ConsoleSessionApi.ts"
 import { DeliveriesApi } from "./internal/DeliveriesApi.ts"
-import { completeDocument } from "./internal/Document.ts"
+import { completeDocument } from "./internal/OpenApiDocument.ts"
 import { NodeTypesApi } from "./internal/NodeTypesApi.ts"
 import { RunsApi } from "./internal/RunsApi.ts"
+import { TriggersApi } from "./internal/TriggersApi.ts"
 import { WorkflowsApi } from "./internal/WorkflowsApi.ts"
 import { UsageApi } from "./UsageApi.ts"
 
 /** The interface of the console. Checks run in this order: host and origin, session, role, form. */
 export class ConsoleApi extends HttpApi.make("millrace-console")
-  .add(WorkflowsApi, RunsApi, DeliveriesApi, NodeTypesApi, UsageApi)
+  .add(WorkflowsApi, TriggersApi, RunsApi, DeliveriesApi, NodeTypesApi, UsageApi)
   .add(ConsoleKeysApi, ConsoleSecretsApi, ConsoleSessionsApi)
   .add(AdminAccountsApi.prefix("/operator"), AdminCreditsApi.prefix("/operator"))
   .add(AdminAuditApi.prefix("/operator"), AdminWebhooksApi.prefix("/operator"))

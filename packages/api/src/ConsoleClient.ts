@@ -20,6 +20,9 @@ export type { ConsoleClientOptions } from "./internal/HttpTransport.ts"
 /** A session: whose it is, what it may do, and until when. */
 export type SessionItem = typeof SessionWire.Session.Encoded
 
+/** Who is signed in, if anybody, and whether links or an application sign people in. */
+export type SignedIn = typeof SessionWire.SignedIn.Encoded
+
 /** What to sign in with: the ticket of a link, or the token that the server was started with. */
 export type SignIn = { readonly ticket: string } | { readonly operatorToken: string }
 
@@ -58,6 +61,8 @@ export interface ConsoleClient extends Client {
   readonly session: {
     /** Who is signed in. Rejects with `SESSION_REFUSED` if nobody is. */
     get(options?: CallOptions): Promise<SessionItem>
+    /** The same without an error if nobody is: then the session is `null`. */
+    find(options?: CallOptions): Promise<SignedIn>
     /** Signs in; the answer sets a cookie. Rejects with `TICKET_REFUSED` or `TOKEN_REFUSED`. */
     signIn(by: SignIn, options?: CallOptions): Promise<SessionItem>
     signOut(options?: CallOptions): Promise<void>
@@ -95,6 +100,7 @@ const makeOwn = (transport: ConsoleTransport): Omit<ConsoleClient, keyof Client>
   return {
     session: {
       get: (options) => read("session.get", { options }),
+      find: (options) => read("session.find", { options }),
       signIn: (body, options) => read("session.signIn", { body, options }),
       signOut: (options) => read("session.signOut", { options }),
     },

@@ -19,6 +19,9 @@ export const InputPort = object("InputPort", {
   takesSecrets: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "True if literals here may name secrets." }),
   ),
+  convertsTypes: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "True if values of other types are converted." }),
+  ),
   schema: PortSchema,
 })
 
@@ -35,6 +38,14 @@ export const NodeType = object("NodeType", {
   name: Schema.String,
   description: Schema.String,
   category: Schema.String,
+  icon: Schema.NullOr(Schema.String).annotate({
+    description: "The name of its picture, one of lucide.dev; null: that of its category.",
+  }),
+  docs: Schema.NullOr(Schema.String).annotate({
+    description:
+      "More about it: the address of a page, or a text in Markdown. Whoever declared the type " +
+      "wrote it; HTML in it is text.",
+  }),
   origin: Schema.String.annotate({
     description:
       "Where it comes from: `built-in`; the module that the server was started with; or " +
@@ -44,7 +55,9 @@ export const NodeType = object("NodeType", {
     description: "The default mode first; often none.",
   }),
   inputPorts: Schema.Array(InputPort),
-  outputPorts: Schema.Array(OutputPort),
+  outputPorts: Schema.Array(OutputPort).annotate({
+    description: "With `error`, by which every node that can fail may be left.",
+  }),
   effects: Schema.Literals(["none", "reads", "writes"]).annotate({
     description:
       "What it does to the outside world: `none`, it only computes; `reads`, it looks at " +

@@ -6,7 +6,7 @@
  */
 import { DeliveryState } from "@millrace/core/domain/Delivery"
 import { itemsPerPage, searchLength } from "@millrace/core/domain/Limits"
-import { RunStatus } from "@millrace/core/domain/Run"
+import { RunSource, RunStatus } from "@millrace/core/domain/Run"
 import { isAtMost } from "@millrace/core/domain/TextLength"
 import { Schema, SchemaGetter, Struct } from "effect"
 import { isStorable } from "./Text.ts"
@@ -87,6 +87,8 @@ export type WorkflowQuery = typeof WorkflowQuery.Type
 export const RunQuery = Schema.Struct({
   workflowId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
   status: Schema.optionalKey(RunStatus),
+  source: Schema.optionalKey(RunSource),
+  triggerId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
   from: Schema.optionalKey(timeText),
   to: Schema.optionalKey(timeText),
   ...paging,

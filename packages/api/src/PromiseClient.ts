@@ -14,6 +14,8 @@ import type { Deliveries } from "./internal/PromiseDeliveries.ts"
 import { makeDeliveries } from "./internal/PromiseDeliveries.ts"
 import type { Runs } from "./internal/PromiseRuns.ts"
 import { makeRuns } from "./internal/PromiseRuns.ts"
+import type { Triggers } from "./internal/PromiseTriggers.ts"
+import { makeTriggers } from "./internal/PromiseTriggers.ts"
 import type { Workflows } from "./internal/PromiseWorkflows.ts"
 import { makeWorkflows } from "./internal/PromiseWorkflows.ts"
 import type { NodeTypeList } from "./NodeTypeWire.ts"
@@ -28,6 +30,7 @@ export type { ClientOptions } from "./internal/HttpTransport.ts"
 export type { Listing, Page, PageQuery } from "./internal/Pages.ts"
 export type * from "./internal/PromiseDeliveries.ts"
 export type * from "./internal/PromiseRuns.ts"
+export type * from "./internal/PromiseTriggers.ts"
 export type * from "./internal/PromiseWorkflows.ts"
 
 /** A node type that can be executed. */
@@ -53,6 +56,7 @@ export interface AccountUsage {
 /** All operations of an engine or a server, for one account. */
 export interface Client {
   readonly workflows: Workflows
+  readonly triggers: Triggers
   readonly runs: Runs
   readonly deliveries: Deliveries
   readonly nodeTypes: NodeTypes
@@ -64,6 +68,7 @@ export const clientOver = (transport: Transport): Client => {
   const ask = makeAsk(transport)
   return {
     workflows: makeWorkflows(transport),
+    triggers: makeTriggers(transport),
     runs: makeRuns(transport),
     deliveries: makeDeliveries(transport),
     nodeTypes: {

@@ -5,14 +5,15 @@
  * A time or error that is not known yet is `null`. Only a run of a single node has `singleNodeId`.
  */
 import { Amount } from "@millrace/core/domain/Credits"
-import { JsonObject } from "@millrace/core/domain/Json"
+import { Json, JsonObject } from "@millrace/core/domain/Json"
 import { PlacedValue } from "@millrace/core/domain/LargeValue"
 import { problemsListed, runsPerBatch } from "@millrace/core/domain/Limits"
 import {
   InputOverrides,
   NodeRun as StoredNodeRun,
+  PinnedOutputs,
   Run as StoredRun,
-  RunSource,
+  StartSource,
   Viewport,
 } from "@millrace/core/domain/Run"
 import { WebhookConfig } from "@millrace/core/domain/Webhook"
@@ -40,7 +41,9 @@ export const RunItem = object("RunItem", {
   actualCredits: run.actualCredits,
   nodeRunCount: run.nodeRunCount,
   singleNodeId: Schema.optionalKey(Schema.String),
+  rerunOf: optional(Schema.String, "The run of which it is a rerun."),
   source: run.source,
+  triggerId: optional(Schema.String, "The trigger that started it; absent if none did."),
 })
 export type RunItem = typeof RunItem.Type
 
@@ -75,6 +78,11 @@ export const NodeRun = object("NodeRun", {
   skipReason: Schema.NullOr(Schema.String).annotate({
     description: "Why a SKIPPED node was skipped; null for any other, and beside `omitted`.",
   }),
+  pinned: optional(
+    Schema.Literal(true),
+    "Present if the start of the run gave the output: the node was not executed and cost " +
+      "nothing. Its log says which key or session gave it.",
+  ),
   largeValues,
   sizes: optional(
     Schema.Struct({
@@ -158,7 +166,13 @@ export const StartRun = Schema.Struct({
   viewport: Schema.optionalKey(Viewport),
   webhook: Schema.optionalKey(WebhookConfig),
   nodeOverrides: optional(Schema.Array(DrawnNode), "Replace whole nodes by id, for this run only."),
-  source: Schema.optionalKey(RunSource),
+  pinnedOutputs: optional(
+    PinnedOutputs,
+    "Node id, then output port, then value: these nodes complete at once with these outputs, are " +
+      "not executed, and cost nothing. In a run of a single node, they stand for what the nodes " +
+      "before it put out last.",
+  ),
+  source: Schema.optionalKey(StartSource),
   maxCredits: optional(
     Amount,
     "The most that this run may cost. It fails before it would cost more.",
@@ -169,6 +183,20 @@ export const StartRun = Schema.Struct({
   ),
 }).annotate({ identifier: "StartRun", closed: true })
 export type StartRun = typeof StartRun.Type
+
+/** Body of a rerun. */
+export const RerunRun = Schema.Struct({
+  from: optional(
+    Schema.Array(Schema.String),
+    "Nodes to execute anew, with all that follows them, beside those that have not completed.",
+  ),
+  definition: optional(
+    Schema.Literals(["same", "current"]),
+    "`same`, the default: the graph of the earlier run. `current`: the workflow as it is now.",
+  ),
+  ...Struct.pick(StartRun.fields, ["nodeOverrides", "pinnedOutputs", "maxCredits"]),
+}).annotate({ identifier: "RerunRun", closed: true })
+export type RerunRun = typeof RerunRun.Type
 
 /** One problem or warning, and its place in the graph. */
 export const Problem = object("Problem", {
@@ -196,6 +224,25 @@ export const RunEstimate = object("RunEstimate", {
 })
 export type RunEstimate = typeof RunEstimate.Type
 
+/** What a rerun would do. */
+export const RerunPlan = object("RerunPlan", {
+  ...RunEstimate.fields,
+  anew: Schema.Array(
+    Schema.Struct({
+      nodeId: Schema.String,
+      reason: Schema.Literals(["asked", "unfinished", "new", "changed", "follows"]),
+      because: optional(
+        Schema.String,
+        "Of `follows`: the node before it. Of `unfinished`: the status of the node.",
+      ),
+    }),
+  ).annotate({ description: "Nodes that are executed anew or skipped, in their order, and why." }),
+  takenOver: Schema.Array(Schema.String).annotate({
+    description: "Nodes whose outputs are taken over.",
+  }),
+})
+export type RerunPlan = typeof RerunPlan.Type
+
 /** The answer to a start. */
 export const StartedRun = object("StartedRun", { runId: run.id })
 
@@ -208,3 +255,14 @@ export const RunBatch = body("RunBatch", {
 
 /** The answer to a batch read: the known runs, in the order of the first mention of their ids. */
 export const RunDetails = object("RunDetails", { runs: Schema.Array(RunDetail) })
+
+/** Body of a signal to a run. */
+export const SendSignal = body("SendSignal", {
+  payload: optional(Json, "What the waiting node puts out; `null` by default."),
+})
+
+/** The answer to a signal. */
+export const SentSignal = object("SentSignal", {
+  runId: run.id,
+  number: Schema.Int.annotate({ description: "Its place among what the run was sent, from 1." }),
+})

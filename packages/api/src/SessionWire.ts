@@ -26,6 +26,16 @@ export const Session = object("Session", {
 })
 export type Session = typeof Session.Type
 
+/** Who is signed in, and what signs people in. */
+export const SignedIn = object("SignedIn", {
+  session: Schema.NullOr(Session).annotate({ description: "`null`: nobody is signed in." }),
+  by: Schema.Literals(["link", "application"]).annotate({
+    description:
+      "`link`: sign-in links, and for operators their token. `application`: the sign-in of the " +
+      "application that has mounted the interface.",
+  }),
+})
+
 /** The live sessions of an account. */
 export const Sessions = itemsOf("Sessions", Session)
 

@@ -4,7 +4,7 @@
  * Guarantees: a store gets no text that some database cannot keep unchanged. Leaves out: opaque
  * JSON, which may hold any string and comes back as it was given.
  */
-import { idempotencyKeyLength } from "@millrace/core/domain/Limits"
+import { idempotencyKeyLength, signalNameLength } from "@millrace/core/domain/Limits"
 import { Schema } from "effect"
 
 /** Refuses NUL and lone surrogates: SQL databases refuse the one and alter the other. */
@@ -16,13 +16,20 @@ export const isStorable = Schema.makeFilter(
 /** An identifier as clients send it: opaque, at least one character. */
 export const Identifier = Schema.String.check(Schema.isMinLength(1), isStorable)
 
-/** The idempotency key of a start, as clients send it in `Idempotency-Key`. */
-export const IdempotencyKeyText = Schema.String.check(
+const KeyText = Schema.String.check(
   Schema.isPattern(new RegExp(`^[\\x20-\\x7e]{1,${idempotencyKeyLength}}$`), {
     expected: `1 to ${idempotencyKeyLength} visible ASCII characters`,
   }),
-).annotate({
+)
+
+/** The idempotency key of a start, as clients send it in `Idempotency-Key`. */
+export const IdempotencyKeyText = KeyText.annotate({
   description: "A name for this start; a repetition with the same body starts nothing.",
+})
+
+/** The same for a signal. */
+export const SignalKeyText = KeyText.annotate({
+  description: "A name for this signal; a repetition sends nothing.",
 })
 
 /** Path parameters of a large value of a run. */
@@ -30,6 +37,12 @@ export const ValueParams = Schema.Struct({ id: Identifier, valueId: Identifier }
 
 /** Path parameters of a node of a run. */
 export const NodeParams = Schema.Struct({ id: Identifier, nodeId: Identifier })
+
+/** Path parameters of a signal to a run. */
+export const SignalParams = Schema.Struct({
+  id: Identifier,
+  name: Identifier.check(Schema.isMaxLength(signalNameLength)),
+})
 
 /** Path parameter `id` of a workflow, a run or a delivery. */
 export const IdParams = Schema.Struct({ id: Identifier })

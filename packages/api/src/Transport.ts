@@ -32,9 +32,11 @@ export interface TransportCall {
   readonly id?: string | undefined
   /** The second identifier of an address. */
   readonly valueId?: string | undefined
+  /** The trigger of an address. */
+  readonly triggerId?: string | undefined
   /** The node of an address. */
   readonly nodeId?: string | undefined
-  /** The name of a secret of an address. */
+  /** The name of a secret or a signal of an address. */
   readonly name?: string | undefined
   readonly query?: TextFields | undefined
   /** By their names in HTTP. */

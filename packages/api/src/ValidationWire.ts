@@ -19,7 +19,12 @@ import { CreateWorkflow } from "./WorkflowWire.ts"
  * The other fields of a start and of a workflow are ignored, so that either can be sent whole.
  */
 export const ValidateWorkflow = Schema.Struct({
-  ...Struct.pick(StartRun.fields, ["values", "graphInputOverrides", "nodeOverrides"]),
+  ...Struct.pick(StartRun.fields, [
+    "values",
+    "graphInputOverrides",
+    "nodeOverrides",
+    "pinnedOutputs",
+  ]),
   nodes: optional(Schema.Array(Node), "Nodes of a draft; absent: those that are stored."),
   edges: optional(Schema.Array(DrawnEdge), "Edges of a draft; absent: those that are stored."),
   settings: optional(WorkflowSettings, "Settings of a draft."),

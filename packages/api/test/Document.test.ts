@@ -27,6 +27,7 @@ describe("the OpenAPI document", () => {
   it("has exactly the operations of the interface", () => {
     assert.deepStrictEqual(operations.map(([name]) => name).toSorted(), [
       "DELETE /api/v1/workflows/{id}",
+      "DELETE /api/v1/workflows/{id}/triggers/{triggerId}",
       "GET /api/v1/deliveries",
       "GET /api/v1/deliveries/{id}",
       "GET /api/v1/node-types",
@@ -41,17 +42,24 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/usage",
       "GET /api/v1/workflows",
       "GET /api/v1/workflows/{id}",
+      "GET /api/v1/workflows/{id}/triggers",
+      "GET /api/v1/workflows/{id}/triggers/{triggerId}",
       "PATCH /api/v1/workflows/{id}",
+      "PATCH /api/v1/workflows/{id}/triggers/{triggerId}",
       "POST /api/v1/deliveries/redeliver-failed",
       "POST /api/v1/deliveries/{id}/redeliver",
       "POST /api/v1/runs",
       "POST /api/v1/runs/batch",
       "POST /api/v1/runs/estimate",
       "POST /api/v1/runs/{id}/cancel",
+      "POST /api/v1/runs/{id}/rerun",
+      "POST /api/v1/runs/{id}/rerun/plan",
+      "POST /api/v1/runs/{id}/signals/{name}",
       "POST /api/v1/workflows",
       "POST /api/v1/workflows/{id}/duplicate",
       "POST /api/v1/workflows/{id}/evaluate",
       "POST /api/v1/workflows/{id}/nodes",
+      "POST /api/v1/workflows/{id}/triggers",
       "POST /api/v1/workflows/{id}/validate",
     ])
   })
@@ -101,14 +109,18 @@ describe("the OpenAPI document", () => {
     }
   })
 
-  it("says 201 where something is made, 204 where it is removed, else 200", () => {
+  it("says 201 where something is made, 202 where sent, 204 where removed, else 200", () => {
     const successOf = ({ responses }: Operation) =>
       Object.keys(responses).filter((status) => status < "300")
-    const made = ["", "/{id}/duplicate", "/{id}/nodes"].map((path) => `/api/v1/workflows${path}`)
+    const makes = ["", "/{id}/duplicate", "/{id}/nodes", "/{id}/triggers"]
+    const drawn = makes.map((path) => `/api/v1/workflows${path}`)
+    const made = [...drawn, "/api/v1/runs", "/api/v1/runs/{id}/rerun"]
     for (const [name, each] of operations) {
       const [method = "", path = ""] = name.split(" ")
-      const isNew = method === "POST" && [...made, "/api/v1/runs"].includes(path)
-      const expected = isNew ? "201" : method === "DELETE" ? "204" : "200"
+      const isNew = method === "POST" && made.includes(path)
+      const isSent = path.includes("/signals/")
+      const done = method === "DELETE" ? "204" : "200"
+      const expected = isNew ? "201" : isSent ? "202" : done
       const isStream = path.endsWith("/events")
       assert.deepStrictEqual(successOf(each), isStream ? ["200", "204"] : [expected], name)
     }
@@ -119,7 +131,7 @@ describe("the OpenAPI document", () => {
     const schemas = new Map(parameters.map(({ name, schema }) => [name, schema]))
     assert.deepStrictEqual(
       [...schemas.keys()],
-      ["workflowId", "status", "from", "to", "cursor", "limit", "page", "pageSize", "search"],
+      "workflowId status source triggerId from to cursor limit page pageSize search".split(" "),
     )
     assert.deepStrictEqual(schemas.get("limit"), {
       type: "integer",

@@ -85,6 +85,8 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   source: "api",
   singleNodeId: null,
   keyId: null,
+  triggerId: null,
+  rerunOf: null,
   createdAt,
   values: {},
   inputOverrides: {},

@@ -21,6 +21,8 @@ const references: Readonly<Record<string, string>> = {
   "packages/core/src/engine/RunnerOptions.ts CurrentRunnerOptions": setting,
   "packages/core/src/engine/internal/CurrentValues.ts CurrentValues":
     "without one, an output that is too large fails its node, and says so",
+  "packages/core/src/ports/Calendar.ts CurrentCalendar":
+    "without one, a schedule with a cron text is refused, and says so",
   "packages/core/src/ports/Evaluator.ts CurrentEvaluator":
     "without one, a start of a graph with JavaScript is refused, and says so",
   "packages/http/src/Addresses.ts BasePath": setting,

@@ -86,6 +86,7 @@ const owned: ReadonlyArray<{
       "packages/http/src/Dashboard",
       "packages/http/src/ErrorMiddleware",
       "packages/postgres/src/internal/FolderLock",
+      "packages/react/src/internal/EditorId",
       "packages/webhooks/src/MasterVault",
     ],
   },

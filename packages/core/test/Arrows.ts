@@ -50,7 +50,7 @@ export const arrows: Readonly<Record<string, Row>> = {
   http: { packages: ["core", "api"], libraries: ["effect"] },
   host: {
     packages: ["core", "egress", "expressions", "webhooks"],
-    libraries: ["effect"],
+    libraries: ["effect", "croner"],
     node: true,
   },
   server: {
@@ -59,7 +59,7 @@ export const arrows: Readonly<Record<string, Row>> = {
     node: true,
   },
   millrace: {
-    packages: [...everyLayer, "sqlite"],
+    packages: [...everyLayer, "dashboard", "sqlite"],
     libraries: ["effect", "@electric-sql/pglite"],
     node: true,
   },

@@ -12,6 +12,7 @@ const limits = [
   "packages/core/src/domain/internal/ListingLimits.ts",
   "packages/core/src/domain/internal/NodeLimits.ts",
   "packages/core/src/domain/internal/SessionLimits.ts",
+  "packages/core/src/domain/internal/TriggerLimits.ts",
 ]
 
 /** Numbers that are called bounds and stand elsewhere, each for its reason. */
@@ -31,6 +32,7 @@ const elsewhere: { readonly [place: string]: string } = {
   "packages/postgres/src/internal/IdempotencyKeys.ts removedAtOnce": "the size of one statement",
   "packages/postgres/src/internal/LedgerStore.ts linesPerPage": "the size of one statement",
   "packages/react/src/model/LiveRun.ts movesKept": "what a page keeps in memory",
+  "packages/react/src/model/editing/internal/History.ts stepsKept": "what a page keeps in memory",
   "packages/server/src/internal/config/LimitVariables.ts most": "what an integer of 32 bits holds",
   "packages/server/src/internal/dev/StartupReport.ts countedAtMost": "what a banner counts",
   "packages/sqlite/src/internal/IdempotencyKeys.ts removedAtOnce": "the size of one statement",

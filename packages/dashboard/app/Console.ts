@@ -4,7 +4,7 @@
  * Guarantees: every address is relative to the page, so the app works at any base path. An
  * operator's requests name the account that was chosen. Leaves out: pages.
  */
-import type { ConsoleClient, SessionItem as Session } from "@millrace/api/ConsoleClient"
+import type { ConsoleClient, SignedIn } from "@millrace/api/ConsoleClient"
 import { createConsoleClient } from "@millrace/api/ConsoleClient"
 import { MillraceError } from "@millrace/api/PromiseClient"
 import { QueryClient, useQuery } from "@tanstack/react-query"
@@ -66,27 +66,26 @@ queries.getQueryCache().subscribe(({ query }) => {
   }
 })
 
-/** Who is signed in; `null` if nobody is. */
-export const useSession = () =>
-  useQuery({
+/** Who is signed in, if anybody, and what signs people in. */
+export const useSignedIn = () =>
+  useQuery<SignedIn>({
     queryKey: ["session"],
     staleTime: 60_000,
-    queryFn: async (): Promise<Session | null> => {
-      try {
-        return await client.session.get()
-      } catch (error) {
-        if (isSignedOut(error)) return null
-        throw error
-      }
-    },
+    queryFn: () => client.session.find(),
   })
+
+/** Who is signed in; `null` if nobody is. */
+export const useSession = () => {
+  const { data, error, isPending } = useSignedIn()
+  return { data: data?.session ?? null, error, isPending }
+}
 
 const ranks = { viewer: 0, editor: 1, owner: 2, operator: 3 }
 
 /** Whether the signed-in person may do what this role may do. */
 export const useMay = (role: keyof typeof ranks): boolean => {
   const { data } = useSession()
-  return data !== undefined && data !== null && ranks[data.role] >= ranks[role]
+  return data !== null && ranks[data.role] >= ranks[role]
 }
 
 /** The sentence of an error. */

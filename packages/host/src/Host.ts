@@ -13,6 +13,7 @@ import * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
+import * as Schedules from "@millrace/core/engine/Schedules"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
 import * as OptionalPorts from "@millrace/core/engine/OptionalPorts"
 import type { RunStore } from "@millrace/core/ports/RunStore"
@@ -36,6 +37,7 @@ import * as MasterVault from "@millrace/webhooks/MasterVault"
 import * as Targets from "@millrace/webhooks/Targets"
 import { Effect, Exit, Layer, type Redacted, Scope } from "effect"
 import { createHash } from "node:crypto"
+import * as CronCalendar from "./internal/CronCalendar.ts"
 import * as NodeDigest from "./internal/NodeDigest.ts"
 import * as SeparateValues from "./internal/SeparateValues.ts"
 
@@ -145,7 +147,7 @@ const engineLayer = (
   const executing = Engine.layer.pipe(
     Layer.provideMerge(Layer.provide(nodes, egress)),
     Layer.provide(NodeDigest.layer),
-    Layer.provide(computing),
+    Layer.provide([computing, CronCalendar.layer]),
   )
   if (typeof delivery === "string") {
     return Layer.provide(executing, [WebhookTargets.layerRefusing(delivery), vault])
@@ -163,6 +165,10 @@ const dispatcherLayer = ({ dispatcher, guard }: Delivery, vault: OpenVault) =>
     Layer.provide(dispatcherOptions(dispatcher)),
     Layer.provide(StoreClock.layerClock),
   )
+
+const schedulesLayer = Schedules.layer.pipe(
+  Layer.provide([CronCalendar.layer, StoreClock.layerClock]),
+)
 
 /** How deliveries are made, or why none are. */
 const deliveryOf = Effect.fnUntraced(function* (
@@ -205,6 +211,8 @@ const build = Effect.fnUntraced(function* <E>(options: HostOptions<E>) {
     }),
   )
   const engine = yield* Layer.buildWithScope(engineLayer(parts, delivery, vault), executing)
+  const schedules = Layer.provide(schedulesLayer, Layer.succeedContext(engine))
+  yield* Layer.buildWithScope(schedules, executing)
   if (masterKey !== undefined) {
     yield* Effect.forkIn(Effect.provide(reseal, vault), executing)
   }

@@ -38,5 +38,9 @@ export const BasePath = Context.Reference<string>("@millrace/http/BasePath", {
 /** The address of a workflow, without the base path. */
 export const workflowAddress = (id: string): string => `/api/v1/workflows/${encodeURIComponent(id)}`
 
+/** The address of a trigger, without the base path. */
+export const triggerAddress = ({ id, workflowId }: Record<"id" | "workflowId", string>): string =>
+  `${workflowAddress(workflowId)}/triggers/${encodeURIComponent(id)}`
+
 /** The address of a run, without the base path. */
 export const runAddress = (id: string): string => `/api/v1/runs/${encodeURIComponent(id)}`

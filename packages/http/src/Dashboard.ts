@@ -3,14 +3,15 @@
  *
  * Guarantees: works at any base path, also behind a proxy that strips a prefix, because the page
  * names no address but relative ones. Each page has a nonce of its own. No script, style, picture
- * or request of another origin is allowed, and no other page may frame it. Leaves out: who may see
- * what; the files hold no data.
+ * or request of another origin is allowed, and no page of another origin may frame it unless the
+ * settings name that. Leaves out: who may see what; the files hold no data.
  */
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { CurrentConsole } from "./ConsoleSettings.ts"
 import { answerOf, UnknownRoute } from "./Errors.ts"
 
 /** A file of the dashboard as it is sent. */
@@ -34,7 +35,7 @@ export const DashboardFiles = Context.Reference<ReadDashboardFile | undefined>(
 /** Where the dashboard is, without the base path. */
 export const dashboardPath = "/dashboard"
 
-const policyOf = (nonce: string): string =>
+const policyOf = (nonce: string, ancestors: ReadonlyArray<string>): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -43,7 +44,7 @@ const policyOf = (nonce: string): string =>
     "img-src 'self' data:",
     "base-uri 'self'",
     "form-action 'self'",
-    "frame-ancestors 'none'",
+    `frame-ancestors ${ancestors.length === 0 ? "'none'" : ["'self'", ...ancestors].join(" ")}`,
   ].join("; ")
 
 /** Names of files with a hash of their content, which never change. */
@@ -70,14 +71,19 @@ const answerAsset = (
     : HttpServerResponse.uint8Array(bytes, { contentType, headers })
 }
 
-const answerPage = ({ bytes }: DashboardFile, nonce: string, rest: string) =>
+const answerPage = (
+  { bytes }: DashboardFile,
+  nonce: string,
+  rest: string,
+  ancestors: ReadonlyArray<string>,
+) =>
   HttpServerResponse.text(
     decoder.decode(bytes).replaceAll("__NONCE__", nonce).replace("__BASE__", upFrom(rest)),
     {
       contentType: "text/html; charset=utf-8",
       headers: {
         "cache-control": "no-store",
-        "content-security-policy": policyOf(nonce),
+        "content-security-policy": policyOf(nonce, ancestors),
         "referrer-policy": "no-referrer",
       },
     },
@@ -87,6 +93,7 @@ const routes = (read: ReadDashboardFile) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       const random = yield* SecureRandom.SecureRandom
+      const { frameAncestors = [] } = yield* CurrentConsole
       const toFolder = HttpServerResponse.redirect(`.${dashboardPath}/`)
       const answer = Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
@@ -98,7 +105,7 @@ const routes = (read: ReadDashboardFile) =>
         const file = yield* read(isAsset ? rest : "index.html")
         if (file === undefined) return answerOf(new UnknownRoute())
         if (isAsset) return answerAsset(request, file)
-        return answerPage(file, yield* random.uuidV4(), rest)
+        return answerPage(file, yield* random.uuidV4(), rest, frameAncestors)
       })
       yield* router.add("GET", `${dashboardPath}/*`, answer)
     }),

@@ -13,12 +13,14 @@ import type * as Refusals from "@millrace/core/engine/Refusals"
 import type { InvalidKey, KeyNotFound } from "@millrace/core/engine/Keys"
 import type { InvalidSecret, SecretNotFound } from "@millrace/core/engine/Secrets"
 import type { InvalidSession, SessionNotFound, TicketRefused } from "@millrace/core/engine/Sessions"
+import type { InvalidTrigger, TriggerNotFound } from "@millrace/core/engine/Triggers"
 import type { VaultClosed } from "@millrace/core/ports/Vault"
 import type { AccountNotFound, LabelTaken, TooManyKeys } from "@millrace/core/ports/KeyStore"
 import type { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
 import type { SearchTooBroad } from "@millrace/core/ports/RunStore"
 import type { TooManySecrets } from "@millrace/core/ports/SecretStore"
 import type { TooManySessions } from "@millrace/core/ports/SessionStore"
+import type { TooManyTriggers } from "@millrace/core/ports/TriggerStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { TransactionRefused } from "@millrace/core/ports/Transactions"
 import { Unsupported } from "@millrace/core/ports/OptionalPort"
@@ -112,6 +114,9 @@ export type Refusal =
   | Refusals.RevisionMismatch
   | Refusals.TooManyChanges
   | Refusals.RunEnded
+  | Refusals.InboxFull
+  | Refusals.InvalidMessage
+  | Refusals.RunOpen
   | InsufficientCredits
   | Refusals.BeyondMaxCredits
   | Refusals.IdempotencyKeyTaken
@@ -133,6 +138,9 @@ export type Refusal =
   | InvalidSession
   | SessionNotFound
   | TooManySessions
+  | InvalidTrigger
+  | TriggerNotFound
+  | TooManyTriggers
   | AccountNotFound
   | KeyNotFound
   | InvalidKey
@@ -203,6 +211,9 @@ const forms = {
   RevisionMismatch: told("revision_mismatch", Wire.PreconditionFailed),
   TooManyChanges: told("too_many_changes", Wire.Conflict),
   RunEnded: told("run_ended", Wire.Conflict),
+  InboxFull: told("inbox_full", Wire.Conflict),
+  InvalidMessage: told("invalid_request", Wire.BadRequest),
+  RunOpen: told("run_open", Wire.Conflict),
   InsufficientCredits: told("insufficient_credits", Wire.PaymentRequired),
   BeyondMaxCredits: told("beyond_max_credits", Wire.PaymentRequired),
   IdempotencyKeyTaken: says(
@@ -263,6 +274,9 @@ const forms = {
   InvalidSession: told("invalid_session", Wire.BadRequest),
   SessionNotFound: told("session_not_found", Wire.NotFound),
   TooManySessions: told("too_many_sessions", Wire.Conflict),
+  InvalidTrigger: told("invalid_trigger", Wire.BadRequest),
+  TriggerNotFound: says("trigger_not_found", Wire.NotFound, "The trigger does not exist"),
+  TooManyTriggers: told("too_many_triggers", Wire.Conflict),
   AccountNotFound: told("account_not_found", Wire.NotFound),
   KeyNotFound: told("key_not_found", Wire.NotFound),
   InvalidKey: told("invalid_key", Wire.BadRequest),

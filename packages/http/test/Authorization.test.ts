@@ -47,6 +47,9 @@ const operations: ReadonlyArray<readonly [string, string]> = [
   ["POST", "/runs/batch"],
   ["GET", "/runs/run_1"],
   ["POST", "/runs/run_1/cancel"],
+  ["POST", "/runs/run_1/signals/paid"],
+  ["POST", "/runs/run_1/rerun"],
+  ["POST", "/runs/run_1/rerun/plan"],
   ["GET", "/node-types"],
 ]
 

@@ -45,6 +45,31 @@ layer(over)("Signing in", (it) => {
     }),
   )
 
+  it.effect("tells a page who is signed in, and without an error that nobody is", () =>
+    Effect.gen(function* () {
+      const { send, tenant } = yield* Harness
+      const { accountId } = yield* tenant()
+      const find = (headers: Record<string, string>) =>
+        Effect.map(send("GET", `${root}/sign-in`, { headers }), ({ body, status }) => {
+          return [status, body]
+        })
+      const nobody = { session: null, by: "link" }
+      assert.deepStrictEqual(yield* find({}), [200, nobody])
+      assert.deepStrictEqual(yield* find({ cookie: "millrace=mrs_nonsense" }), [200, nobody])
+      const { key } = yield* tenant()
+      assert.deepStrictEqual(yield* find({ authorization: `Bearer ${key}` }), [200, nobody])
+      const answer = yield* signIn({ ticket: yield* ticketOf(accountId) })
+      const cookie = cookieOf(answer)
+      const [, found] = yield* find({ cookie })
+      assert.deepStrictEqual(
+        { ...found, session: { ...found.session, lastUsedAt: null } },
+        { session: { ...answer.body, lastUsedAt: null }, by: "link" },
+      )
+      // What needs a session is refused as before.
+      assert.strictEqual((yield* send("GET", `${root}/session`)).status, 401)
+    }),
+  )
+
   it.effect("refuses a ticket that is older than ten minutes, made up, or not alone", () =>
     Effect.gen(function* () {
       const { tenant } = yield* Harness

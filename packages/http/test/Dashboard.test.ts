@@ -2,6 +2,7 @@
  * How the files of the dashboard are sent, wherever it is mounted.
  */
 import { assert, describe, layer } from "@effect/vitest"
+import { CurrentConsole, isFrameOrigin } from "@millrace/http/ConsoleSettings"
 import { DashboardFiles } from "@millrace/http/Dashboard"
 import * as WebHandler from "@millrace/http/WebHandler"
 import { Effect, Layer } from "effect"
@@ -71,6 +72,25 @@ layer(Harness.layer)("the dashboard", (it) => {
         assert.strictEqual(answer.headers.get("cache-control"), "no-store")
       }
       assert.strictEqual(nonces.size, 3)
+    }),
+  )
+
+  it.effect("may be framed by the origins of the settings, and by no others", () =>
+    Effect.gen(function* () {
+      const frameAncestors = ["https://app.example.com", "https://*.example.org"]
+      const handler = yield* WebHandler.make().pipe(
+        Effect.provide(withFiles),
+        Effect.provideService(CurrentConsole, { onLoopback: false, frameAncestors }),
+      )
+      const { headers } = yield* ask(handler, "/dashboard/")
+      assert.include(
+        headers.get("content-security-policy"),
+        "; frame-ancestors 'self' https://app.example.com https://*.example.org",
+      )
+      const refused = ["*", "'none'", "app.example.com", "https://a.b/c", "https://a;b", "https://"]
+      for (const text of [...refused, "https://a.b https://c.d", "javascript:alert(1)", 7]) {
+        assert.isFalse(isFrameOrigin(text), String(text))
+      }
     }),
   )
 

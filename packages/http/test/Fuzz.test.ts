@@ -19,7 +19,7 @@ layer(Harness.layer)("fuzzing", (it) => {
           keys: tenants.map(({ key }) => key),
         }
         const nodeTypes = ["echo", "measure", "broken"]
-        const options = { count: 2_000, seed: 2, nodeTypes }
+        const options = { count: 2_000, seed: 3, nodeTypes }
         const document = yield* served
         const report = yield* Effect.promise(() => fuzz(document, target, options))
         assert.deepStrictEqual(report.complaints, [])

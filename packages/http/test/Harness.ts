@@ -30,6 +30,8 @@ const echo = define({
 /** Cannot execute without its input; has modes. */
 const measure = define({
   key: "measure",
+  icon: "ruler",
+  docs: "https://example.com/measure",
   modes: ["length", "words"],
   inputs: { text: Schema.String },
   outputs: { count: Schema.Int },

@@ -102,6 +102,31 @@ layer(Harness.layer)("listing by cursor", (it) => {
       }),
     )
 
+    it.effect("filters by who asked for the run, also behind a cursor", () =>
+      Effect.gen(function* () {
+        const { ids, owner, workflowId } = yield* begin(2)
+        const ui: Array<string> = []
+        for (let n = 0; n < 3; n++) {
+          yield* TestClock.adjust(1)
+          ui.unshift(yield* start(owner, workflowId, { source: "ui" }))
+        }
+        assert.deepStrictEqual(yield* follow(owner, { source: "ui", limit: 2 }), [
+          ui.slice(0, 2),
+          ui.slice(2),
+        ])
+        assert.deepStrictEqual(idsOf(yield* list(owner, { source: "api" })), ids)
+        assert.deepStrictEqual(idsOf(yield* list(owner, { source: "mcp" })), [])
+        const first = yield* list(owner, { source: "ui", limit: 2 })
+        const other = yield* list(owner, { cursor: first.body.nextCursor, source: "api" })
+        assert.deepStrictEqual(other.body, { error: "cursor: was made for another filter" })
+        const unknown = yield* list(owner, { source: "cli" })
+        assert.deepStrictEqual(
+          [unknown.status, unknown.body],
+          [400, { error: 'source: expected "ui", "mcp", "api" or "schedule"' }],
+        )
+      }),
+    )
+
     it.effect("refuses times of another form, and in the wrong order", () =>
       Effect.gen(function* () {
         const { owner } = yield* begin(1)

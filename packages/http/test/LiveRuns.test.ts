@@ -88,6 +88,23 @@ describe("GET /v1/runs/live", () => {
     }).pipe(Effect.provide(Harness.layer)),
   )
 
+  it.effect("keeps to runs that people have started", () =>
+    Effect.gen(function* () {
+      const { hang, owner } = yield* begin
+      const early = yield* start(owner, hang)
+      const reader = yield* watch(owner, "?source=ui")
+      assert.strictEqual(shown(yield* next(reader)), "page ")
+      const late = yield* start(owner, hang)
+      const own = yield* start(owner, hang, { source: "ui" })
+      assert.strictEqual(shown(yield* next(reader)), `run ${own} RUNNING`)
+      yield* cancel(owner, own)
+      assert.strictEqual(shown(yield* next(reader)), `run ${own} CANCELED`)
+      for (const id of [early, late]) yield* cancel(owner, id)
+      assert.isUndefined(yield* next(reader))
+      yield* reader.close
+    }).pipe(Effect.provide(Harness.layer)),
+  )
+
   it.effect("tells of an old run behind the page that ends, and of one that joins the filter", () =>
     Effect.gen(function* () {
       const { hang, owner } = yield* begin

@@ -24,19 +24,38 @@ layer(Harness.layer)("node types", (it) => {
           name: "Echo",
           description: "Hands its input on.",
           category: "data",
+          icon: null,
+          docs: null,
           modes: [],
           inputPorts: [
             { name: "input", required: false, multiple: false, schema: {} },
             { name: "text", required: false, multiple: false, schema: { type: "string" } },
           ],
-          outputPorts: [{ name: "output", schema: {} }],
+          outputPorts: [
+            { name: "output", schema: {} },
+            {
+              name: "error",
+              schema: {
+                type: "object",
+                properties: {
+                  message: { type: "string" },
+                  nodeId: { type: "string" },
+                  attempt: { type: "integer" },
+                },
+                required: ["message", "nodeId", "attempt"],
+                description:
+                  "Why the node failed, where an edge starts here or its onError is route.",
+              },
+            },
+          ],
           origin: "application",
           creditEstimate: 0.25,
           creditsByMode: {},
           effects: "writes",
           example: null,
         })
-        const { inputPorts, modes } = body.items[1]
+        const { docs, icon, inputPorts, modes } = body.items[1]
+        assert.deepStrictEqual([icon, docs], ["ruler", "https://example.com/measure"])
         assert.deepStrictEqual(modes, ["length", "words"])
         assert.isTrue(inputPorts[0].required)
       }),

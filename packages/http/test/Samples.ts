@@ -39,6 +39,17 @@ export const valueOf = Effect.fnUntraced(function* (tenant: Tenant, runId: strin
   return body.nodeRuns[0].largeValues[0].id as string
 })
 
+/** A schedule that is due once an hour. */
+export const hourly = { type: "schedule", everySeconds: 3_600 }
+
+/** Stores a schedule through the interface and answers with its id. */
+export const schedule = Effect.fnUntraced(function* (tenant: Tenant, workflow: string) {
+  const { send } = yield* Harness
+  const path = `/api/v1/workflows/${workflow}/triggers`
+  const { body } = yield* send("POST", path, { key: tenant.key, json: hourly })
+  return body.id as string
+})
+
 /** One node that never ends by itself. */
 export const endless = {
   name: "Endless",

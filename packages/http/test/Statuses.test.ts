@@ -16,7 +16,17 @@ import type { Answer, Parts, Tenant } from "./Harness.ts"
 import { Harness, types } from "./Harness.ts"
 import type { Document, Operation } from "./Operations.ts"
 import { operationsOf } from "./Operations.ts"
-import { chain, create, deliver, finish, start, large, valueOf } from "./Samples.ts"
+import {
+  chain,
+  create,
+  deliver,
+  finish,
+  hourly,
+  large,
+  schedule,
+  start,
+  valueOf,
+} from "./Samples.ts"
 
 const document = OpenApi.fromApi(Api) as unknown as Document
 const deviationOf = makeDeviationOf(document)
@@ -30,6 +40,7 @@ interface Stage {
   readonly run: string
   readonly value: string
   readonly delivery: string
+  readonly trigger: string
 }
 
 /** Method, path below `/api/v1`, and the rest. */
@@ -58,6 +69,22 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
     `/workflows/${workflow}/evaluate`,
     { json: { runId: run, nodeId: "a", text: "{{ run.id }}" } },
   ],
+  "triggers.list": ({ workflow }) => ["GET", `/workflows/${workflow}/triggers`],
+  "triggers.create": ({ workflow }) => [
+    "POST",
+    `/workflows/${workflow}/triggers`,
+    { json: hourly },
+  ],
+  "triggers.get": ({ trigger, workflow }) => ["GET", `/workflows/${workflow}/triggers/${trigger}`],
+  "triggers.update": ({ trigger, workflow }) => [
+    "PATCH",
+    `/workflows/${workflow}/triggers/${trigger}`,
+    { json: { enabled: false } },
+  ],
+  "triggers.remove": ({ trigger, workflow }) => [
+    "DELETE",
+    `/workflows/${workflow}/triggers/${trigger}`,
+  ],
   "runs.list": () => ["GET", "/runs"],
   "runs.live": () => ["GET", "/runs/live"],
   "runs.start": ({ workflow }) => ["POST", "/runs", { json: { workflowId: workflow } }],
@@ -69,6 +96,9 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
   "runs.value": ({ run, value }) => ["GET", `/runs/${run}/values/${value}`],
   "runs.events": ({ run }) => ["GET", `/runs/${run}/events`],
   "runs.cancel": ({ run }) => ["POST", `/runs/${run}/cancel`],
+  "runs.signal": ({ run }) => ["POST", `/runs/${run}/signals/paid`, { json: { payload: 1 } }],
+  "runs.rerun": ({ run }) => ["POST", `/runs/${run}/rerun`, { json: { from: ["say"] } }],
+  "runs.planRerun": ({ run }) => ["POST", `/runs/${run}/rerun/plan`, { json: { from: ["say"] } }],
   "deliveries.list": ({ run }) => ["GET", `/runs/${run}/deliveries`],
   "deliveries.listAll": () => ["GET", "/deliveries?state=FAILED"],
   "deliveries.redeliverFailed": () => ["POST", "/deliveries/redeliver-failed", { json: {} }],
@@ -96,12 +126,26 @@ const stage = Effect.gen(function* () {
   const delivery = yield* deliver(owner)
   const run = yield* finish(owner, workflow, large)
   const value = yield* valueOf(owner, run)
-  return { owner, workflow, run, value, delivery } satisfies Stage
+  const trigger = yield* schedule(owner, workflow)
+  return { owner, workflow, run, value, delivery, trigger } satisfies Stage
 })
+
+const wantsOpenRun = ({ operationId }: Operation) =>
+  operationId === "runs.cancel" || operationId === "runs.signal"
 
 const withParts = ([method, path]: Call, parts: Parts): Call => [method, path, parts]
 
 const json = { "content-type": "application/json" }
+
+/** What an operation answers about a run that goes on. */
+const whileOpen = Effect.fnUntraced(function* (each: Operation, at: Stage) {
+  const hang = { id: "say", type: "hang", position: { x: 0, y: 0 } }
+  const run = yield* start(at.owner, yield* create(at.owner, { name: "Hang", nodes: [hang] }))
+  const answer = yield* send(at, callOf(each, { ...at, run }))
+  // Nothing may go on when the test ends.
+  yield* send(at, ["POST", `/runs/${run}/cancel`])
+  return answer
+})
 
 /** More changes of one workflow at once than may wait: what the one that is refused gets. */
 const crowd = Effect.fnUntraced(function* (each: Operation, at: Stage) {
@@ -135,7 +179,8 @@ const errors: Readonly<
           callOf(each, { ...at, workflow: "wf_none", run: "run_none", delivery: "msg_none" }),
         ),
   "409": (each, at) => {
-    if (each.operationId === "runs.cancel") return send(at, callOf(each, at))
+    if (each.path.includes("/rerun")) return whileOpen(each, at)
+    if (wantsOpenRun(each)) return send(at, callOf(each, at))
     if (each.operationId !== "runs.start") return crowd(each, at)
     return Effect.gen(function* () {
       const headers = { "idempotency-key": "k" }
@@ -162,17 +207,21 @@ const errors: Readonly<
     }),
 }
 
-/** A success; of a cancel it takes a run that is open. */
+/** A success; some operations take a run that is open. */
 const succeed = Effect.fnUntraced(function* (each: Operation, status: string, at: Stage) {
   if (each.operationId === "runs.events" && status === "204") {
     const headers = { "last-event-id": "4" }
     return yield* send(at, withParts(callOf(each, at), { headers }))
   }
-  if (each.operationId !== "runs.cancel") return yield* send(at, callOf(each, at))
+  if (!wantsOpenRun(each)) return yield* send(at, callOf(each, at))
   const hang = { id: "say", type: "hang", position: { x: 0, y: 0 } }
   const edges = { edges: [], nodes: [hang] }
   const workflow = yield* create(at.owner, { name: "Hang", ...edges })
-  return yield* send(at, callOf(each, { ...at, run: yield* start(at.owner, workflow) }))
+  const run = yield* start(at.owner, workflow)
+  const answer = yield* send(at, callOf(each, { ...at, run }))
+  // Nothing may go on when the test ends.
+  yield* send(at, ["POST", `/runs/${run}/cancel`])
+  return answer
 })
 
 const isAsPromised = (each: Operation, status: string, answer: Answer) => {
@@ -237,7 +286,8 @@ describe("every operation when something breaks", () => {
       Effect.gen(function* () {
         const owner = yield* (yield* Harness).tenant()
         for (const each of operations) {
-          const at = { owner, workflow: "wf_1", run: "run_1", value: "val_1", delivery: "msg_1" }
+          const own = { workflow: "wf_1", run: "run_1", value: "val_1", trigger: "trg_1" }
+          const at = { owner, ...own, delivery: "msg_1" }
           const answer = yield* send(at, callOf(each, at))
           isAsPromised(withoutRates(each), status, answer)
           assert.notInclude(answer.text, "hunter2")

@@ -16,11 +16,11 @@ import type { Answer, Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
 import type { Document, Operation } from "./Operations.ts"
 import { bodyExampleOf, bodySchemaOf, operationsOf } from "./Operations.ts"
-import { chain, create, deliver, finish, large, valueOf } from "./Samples.ts"
+import { chain, create, deliver, finish, hourly, large, schedule, valueOf } from "./Samples.ts"
 
 const document = OpenApi.fromApi(Api) as unknown as Document
 
-type Kind = "workflow" | "run" | "value" | "delivery"
+type Kind = "workflow" | "run" | "value" | "delivery" | "trigger"
 
 /** What an account has of each kind. */
 type Ids = Readonly<Record<Kind, string>>
@@ -59,6 +59,9 @@ const slotsOf = (operation: Operation): ReadonlyArray<Slot> => {
   const inRun = path.includes("{valueId}")
     ? [{ operation, place: "path", name: "valueId", kind: "value" } as const]
     : []
+  const inWorkflow = path.includes("{triggerId}")
+    ? [{ operation, place: "path", name: "triggerId", kind: "trigger" } as const]
+    : []
   const inQuery = parameters.flatMap(({ in: place, name }) => {
     const owner = place === "query" ? owned[name] : undefined
     return owner === undefined ? [] : [{ operation, place: "query", name, kind: owner } as const]
@@ -68,7 +71,7 @@ const slotsOf = (operation: Operation): ReadonlyArray<Slot> => {
     const owner = owned[name]
     return owner === undefined ? [] : [{ operation, place: "body", name, kind: owner } as const]
   })
-  return [...inPath, ...inRun, ...inQuery, ...inBody]
+  return [...inPath, ...inRun, ...inWorkflow, ...inQuery, ...inBody]
 }
 
 const operations = operationsOf(document)
@@ -87,6 +90,9 @@ const withoutSlot = [
 /** Bodies that fit the workflow of the tests, where the document's example does not. */
 const bodies: Readonly<Record<string, (ids: Ids) => object>> = {
   "workflows.addNode": () => ({ nodeType: "echo" }),
+  "triggers.create": () => hourly,
+  "triggers.update": () => ({ enabled: false }),
+  "runs.planRerun": () => ({ from: ["say"] }),
   "workflows.evaluate": ({ run }) => ({ runId: run, nodeId: "say", text: "{{ run.id }}" }),
 }
 
@@ -102,10 +108,12 @@ const ask = Effect.fnUntraced(function* (slot: Slot, { ids, owner, root }: Settl
   const { method, path } = slot.operation
   const named = slot.name === "id" ? id : ids[kindOf(slot.operation)]
   const value = slot.name === "valueId" ? id : ids.value
+  const trigger = slot.name === "triggerId" ? id : ids.trigger
   const query = slot.place === "query" ? `?${slot.name}=${encodeURIComponent(id)}` : ""
   const address = path
     .replace("/api/v1", root)
     .replace("{id}", encodeURIComponent(named))
+    .replace("{triggerId}", encodeURIComponent(trigger))
     .replace("{nodeId}", "say")
     .replace("{valueId}", encodeURIComponent(value))
   return yield* send(method, address + query, { key: owner.key, json: bodyOf(slot, ids, id) })
@@ -129,6 +137,7 @@ const settle = Effect.fnUntraced(function* (owner: Tenant) {
   const run = yield* finish(owner, workflow, large)
   const value = yield* valueOf(owner, run)
   const delivery = yield* deliver(owner)
+  const trigger = yield* schedule(owner, workflow)
   const view = Effect.gen(function* () {
     const paths = [
       `workflows/${workflow}`,
@@ -136,12 +145,13 @@ const settle = Effect.fnUntraced(function* (owner: Tenant) {
       "workflows",
       "runs",
       `deliveries/${delivery}`,
+      `workflows/${workflow}/triggers/${trigger}`,
     ]
     return yield* Effect.forEach(paths, (path) =>
       Effect.map(send("GET", `/api/v1/${path}`, { key: owner.key }), ({ body }) => body),
     )
   })
-  return { owner, ids: { workflow, run, value, delivery }, view, root: "/api/v1" }
+  return { owner, ids: { workflow, run, value, delivery, trigger }, view, root: "/api/v1" }
 })
 
 /** An account with a workflow and a run of it. */

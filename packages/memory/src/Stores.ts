@@ -14,6 +14,7 @@ import * as Keys from "./internal/KeyStore.ts"
 import * as Runs from "./internal/RunStore.ts"
 import * as Secrets from "./internal/SecretStore.ts"
 import * as Sessions from "./internal/SessionStore.ts"
+import * as Triggers from "./internal/TriggerStore.ts"
 import * as Values from "./internal/ValueStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import { StoredWorkflows } from "./internal/StoredWorkflows.ts"
@@ -22,7 +23,7 @@ import * as WorkflowsStore from "./internal/WorkflowStore.ts"
 /** The stores in memory have every optional port. */
 export const manifest: Manifest = {
   name: "memory",
-  ports: ["keys", "ledger", "webhooks", "secrets", "values", "sessions"],
+  ports: ["keys", "ledger", "webhooks", "secrets", "values", "sessions", "triggers"],
 }
 
 /** Empty stores. Leases, windows and expiry follow Effect's clock, so a test clock moves them. */
@@ -34,5 +35,6 @@ export const layer: Layer.Layer<Stores> = Layer.mergeAll(
   Secrets.layer,
   Values.layer,
   Sessions.layer,
+  Triggers.layer,
   Layer.succeed(StoreManifest, manifest),
 ).pipe(Layer.provide(Layer.mergeAll(Accounts.layer, Deliveries.layer, StoredWorkflows.layer)))

@@ -33,34 +33,51 @@ const missing = (owner: RequestOwner) =>
 
 const isText = Schema.is(Identifier)
 
+/** Finds accounts by name or id. `undefined`, and a line in the log: there is no such account. */
+const makeIdOf = Effect.gen(function* () {
+  const store = yield* KeyStore
+  const { findAccountNamed } = yield* Keys
+  const known = new BoundedMap<string, AccountId>(accountsKnown)
+  const found = ({ account, accountId }: RequestOwner) => {
+    if (isText(accountId)) return store.findAccount(AccountId.make(accountId))
+    return isText(account) ? findAccountNamed(account) : Effect.succeedNone
+  }
+  return Effect.fnUntraced(function* ({ account, accountId }: RequestOwner) {
+    const owner = { account, accountId } as RequestOwner
+    const key = JSON.stringify([account, accountId])
+    const id = known.get(key)
+    if (id !== undefined) return id
+    const present = Option.getOrUndefined(yield* found(owner))
+    if (present === undefined) {
+      yield* missing(owner)
+      return undefined
+    }
+    known.set(key, present.id)
+    return present.id
+  })
+})
+
+/** Makes what asks an application whose a request is. An error that is thrown is no answer. */
+export const makeAsk = <A extends RequestOwner>(
+  authorize: (request: Request) => A | null | undefined | Promise<A | null | undefined>,
+) =>
+  Effect.map(makeIdOf, (idOf) =>
+    Effect.fnUntraced(function* (request: Request) {
+      const asked = Effect.tryPromise(async () => authorize(request))
+      const said = yield* Effect.catch(asked, (error) =>
+        Effect.as(Effect.logDebug("authorize has thrown", error), null),
+      )
+      if (said === null || said === undefined) return undefined
+      const id = yield* idOf(said)
+      return id === undefined ? undefined : { id, said }
+    }),
+  )
+
 /** Finds the account of a request; `null` if it has none. */
 export const make = (authorize: Authorize) =>
-  Effect.gen(function* () {
-    const store = yield* KeyStore
-    const { findAccountNamed } = yield* Keys
-    const known = new BoundedMap<string, AccountId>(accountsKnown)
-    const found = ({ account, accountId }: RequestOwner) => {
-      if (isText(accountId)) return store.findAccount(AccountId.make(accountId))
-      return isText(account) ? findAccountNamed(account) : Effect.succeedNone
-    }
-    const idOf = Effect.fnUntraced(function* (owner: RequestOwner) {
-      const key = JSON.stringify([owner.account, owner.accountId])
-      const id = known.get(key)
-      if (id !== undefined) return id
-      const account = Option.getOrUndefined(yield* found(owner))
-      if (account === undefined) return undefined
-      known.set(key, account.id)
-      return account.id
-    })
-    return (request: Request): Effect.Effect<AccountId | null, StorageError> =>
-      Effect.gen(function* () {
-        const asked = Effect.tryPromise(async () => authorize(request))
-        const owner = yield* Effect.catch(asked, (error) =>
-          Effect.as(Effect.logDebug("authorize has thrown", error), null),
-        )
-        if (owner === null || owner === undefined) return null
-        const id = yield* idOf(owner)
-        if (id === undefined) yield* missing(owner)
-        return id ?? null
-      })
-  })
+  Effect.map(
+    makeAsk(authorize),
+    (ask) =>
+      (request: Request): Effect.Effect<AccountId | null, StorageError> =>
+        Effect.map(ask(request), (found) => found?.id ?? null),
+  )

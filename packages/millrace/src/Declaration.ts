@@ -91,6 +91,10 @@ export interface NodeOptions<
   readonly description?: string
   /** The group in which a palette shows it: `flow`, `data`, `network`, or your own word. */
   readonly category?: string
+  /** The name of a picture of [lucide.dev](https://lucide.dev/icons): `credit-card`. */
+  readonly icon?: string
+  /** More about it, for people who draw: the address of a page, or a text in Markdown. */
+  readonly docs?: string
   /** A schema for each input: of zod or any other library with Standard Schema, or of Effect. */
   readonly inputs: I
   /** A schema for each output. One that accepts `undefined` belongs to an optional output. */

@@ -34,6 +34,7 @@ import type { AccountClient, Accounts, TransportOf } from "./AccountClient.ts"
 import * as AccountClients from "./AccountClient.ts"
 import type { Sessions } from "./ConsoleSession.ts"
 import * as ConsoleSession from "./ConsoleSession.ts"
+import * as Dashboard from "./Dashboard.ts"
 import * as EngineLogger from "./EngineLogger.ts"
 import type { EgressOptions, EngineOptions } from "./EngineOptions.ts"
 import { checkOptions, typesOf } from "./EngineOptions.ts"
@@ -105,7 +106,10 @@ export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeTy
 /** The HTTP interface. Its routes are made for the first request. */
 class Mount extends Context.Service<Mount, Effect.Effect<Handler>>()("millrace/Mount") {}
 
-type MountOptions = Pick<EngineOptions<ReadonlyArray<NodeType>>, "authorize" | "basePath">
+type MountOptions = Pick<
+  EngineOptions<ReadonlyArray<NodeType>>,
+  "authorize" | "basePath" | "dashboard"
+>
 
 const makeMount = ({ authorize, basePath }: MountOptions) =>
   authorize === undefined
@@ -120,8 +124,10 @@ const layerMount = (options: MountOptions) =>
     Effect.gen(function* () {
       const context = yield* Effect.context<HttpServices | Keys | KeyStore | Runner | Scope.Scope>()
       const { status } = Context.get(context, Runner)
+      const settings = yield* Dashboard.settingsOf(options.dashboard)
       const draining = Context.add(context, IsDraining, () => status().isDraining)
-      return yield* Effect.cached(Effect.provideContext(makeMount(options), draining))
+      const mounted = Context.merge(draining, settings)
+      return yield* Effect.cached(Effect.provideContext(makeMount(options), mounted))
     }),
   )
 
@@ -228,6 +234,8 @@ export const openEngine = async <const N extends ReadonlyArray<NodeType>>(
 ): Promise<Engine<N>> => {
   checkThread()
   checkOptions(options)
+  // What is missing is said before anything is opened.
+  await Dashboard.load(options.dashboard)
   const runtime = await open(layerOf(options))
   try {
     const account = await runtime.call(accountOf(options.account))

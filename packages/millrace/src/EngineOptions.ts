@@ -34,6 +34,8 @@ import {
   isBoolean,
 } from "./internal/OptionCheck.ts"
 import type { Authorize } from "./Authorize.ts"
+import type { DashboardOptions } from "./Dashboard.ts"
+import * as Dashboard from "./Dashboard.ts"
 import type { EngineLogger } from "./EngineLogger.ts"
 import type { NodeType } from "./Node.ts"
 import type { TelemetryOptions } from "./Telemetry.ts"
@@ -70,6 +72,11 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
    * Nothing, and an error that is thrown, is answered with 401.
    */
   readonly authorize?: Authorize
+  /**
+   * Serves the dashboard under `/dashboard` of the base path; it needs `@millrace/dashboard`. With
+   * `true`, links of `engine.sessions.link` sign in; with `authorize`, your own sign-in decides.
+   */
+  readonly dashboard?: boolean | DashboardOptions
   /** How long `close` lets nodes in progress go on; 10 seconds by default. */
   readonly grace?: Duration
   /**
@@ -189,6 +196,7 @@ const checks: { readonly [K in keyof EngineOptions<Types>]-?: Check } = {
     return problem === undefined ? [] : [problem]
   },
   authorize: isFunction,
+  dashboard: Dashboard.check,
   grace: duration,
   lease,
   prices: () => [],

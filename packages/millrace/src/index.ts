@@ -14,6 +14,7 @@ export type {
 export type { Authorize, RequestOwner } from "./Authorize.ts"
 export type { NewSession, Session, SessionLink, Sessions, SessionToken } from "./ConsoleSession.ts"
 export { createEngine } from "./CreateEngine.ts"
+export type { DashboardGrant, DashboardOptions } from "./Dashboard.ts"
 export type { Engine } from "./Engine.ts"
 export type { EngineLogger, LogEntry } from "./EngineLogger.ts"
 export type { TelemetryOptions } from "./Telemetry.ts"

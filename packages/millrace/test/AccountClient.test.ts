@@ -19,12 +19,14 @@ interface Ids {
   readonly key: string
   readonly secret: string
   readonly grant: string
+  readonly trigger: string
   /** Where webhooks may be sent. */
   readonly url: string
 }
 
 const operation = { actor: "shop", reason: "a test" }
 const hosts = ["example.com"]
+const daily = { type: "schedule", cron: "0 9 * * *" } as const
 
 /**
  * Every method of the client of an account, called with what somebody has. Both tests below call
@@ -36,6 +38,8 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "workflows.get": ({ workflows }, { workflow }) => workflows.get(workflow),
   "workflows.getTagged": ({ workflows }, { workflow }) => workflows.getTagged(workflow),
   "workflows.update": ({ workflows }, { workflow }) => workflows.update(workflow, { name: "Mine" }),
+  "workflows.updateTagged": ({ workflows }, { workflow }) =>
+    workflows.updateTagged(workflow, { name: "Mine" }),
   "workflows.remove": ({ workflows }, { workflow }) => workflows.remove(workflow),
   "workflows.duplicate": ({ workflows }, { workflow }) => workflows.duplicate(workflow),
   "workflows.addNode": ({ workflows }, { workflow }) =>
@@ -43,6 +47,12 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "workflows.validate": ({ workflows }, { workflow }) => workflows.validate(workflow),
   "workflows.evaluate": ({ workflows }, { run, workflow }) =>
     workflows.evaluate(workflow, { runId: run, nodeId: "large", text: "{{ run.id }}" }),
+  "triggers.list": ({ triggers }, { workflow }) => triggers.list(workflow),
+  "triggers.create": ({ triggers }, { workflow }) => triggers.create(workflow, daily),
+  "triggers.get": ({ triggers }, { trigger, workflow }) => triggers.get(workflow, trigger),
+  "triggers.update": ({ triggers }, { trigger, workflow }) =>
+    triggers.update(workflow, trigger, { overlap: "skip" }),
+  "triggers.remove": ({ triggers }, { trigger, workflow }) => triggers.remove(workflow, trigger),
   "runs.list": ({ runs }, { workflow }) => runs.list({ workflowId: workflow }),
   "runs.start": ({ runs }, { workflow: workflowId }) => runs.start({ workflowId }),
   "runs.estimate": ({ runs }, { workflow: workflowId }) => runs.estimate({ workflowId }),
@@ -52,6 +62,9 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "runs.value": ({ runs }, { run, value }) => runs.value(run, value),
   "runs.batch": ({ runs }, { run }) => runs.batch([run]),
   "runs.cancel": ({ runs }, { open }) => runs.cancel(open),
+  "runs.signal": ({ runs }, { open }) => runs.signal(open, "paid"),
+  "runs.rerun": ({ runs }, { run }) => runs.rerun(run, { from: ["large"] }),
+  "runs.planRerun": ({ runs }, { run }) => runs.planRerun(run, { from: ["large"] }),
   "runs.events": async ({ runs }, { run }) => {
     for await (const event of runs.events(run)) return event
     return undefined
@@ -117,6 +130,7 @@ const settle = async (engine: Engine, client: AccountClient, url: string): Promi
     secret: secret.name,
     grant: (await client.credits.grant({ ...operation, id: "order-7", amount: 10 })).id,
     url,
+    trigger: (await client.triggers.create(large.id, daily)).id,
   }
 }
 
@@ -126,6 +140,7 @@ const view = async (client: AccountClient, { open, run, workflow }: Ids) => ({
   workflow: await client.workflows.getTagged(workflow),
   runs: await client.runs.batch([run, open]),
   deliveries: (await client.deliveries.list(run)).items.map(({ id }) => id),
+  triggers: await client.triggers.list(workflow),
   keys: await client.keys.list(),
   credits: await client.credits.get(),
   statement: await client.credits.statement(),

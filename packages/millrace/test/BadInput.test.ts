@@ -81,6 +81,10 @@ describe("defineNode", () => {
       'Node type "a": port "text": expected a Standard Schema or an Effect Schema',
     ],
     [{ run: "f" }, 'Node type "a": run: expected a function'],
+    [
+      { icon: "Credit Card" },
+      'Node type "a": icon: expected the name of a picture, as "credit-card"',
+    ],
     [{ retri: {} }, 'Node type "a": unknown field "retri"; did you mean "retry"?'],
     [{ modes: "fast" }, 'Node type "a": modes: expected an array'],
     [{ credits: "1" }, 'Node type "a": credits: expected a number or a function'],

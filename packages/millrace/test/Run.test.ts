@@ -92,6 +92,24 @@ describe("runs.start", () => {
     expect(await engine.workflows.get(id)).toEqual(workflow)
   })
 
+  it("completes a node with an output of an earlier run, and does not execute it", async () => {
+    const { engine, id } = await greetings()
+    await using _ = engine
+    const start = { workflowId: id, values: { name: "Ada" } }
+    const { nodes } = await (await engine.runs.start(start)).wait()
+    const earlier = nodes["greet"]!.output!
+    const pinnedOutputs = { greet: { text: `${String(earlier["text"])} again` } }
+    const run = await (await engine.runs.start({ ...start, pinnedOutputs })).wait()
+    expect(run.output).toBe("Hello Ada again")
+    expect(run.nodes["greet"]).toMatchObject({ pinned: true, attempt: 0, credits: 0 })
+    expect(run.nodes["out"]).not.toHaveProperty("pinned")
+    const wrong = { ...start, pinnedOutputs: { greet: { text: 7 } } }
+    const error = await refusal(engine.runs.start(wrong))
+    expect(error.problems).toEqual([
+      'Pinned output of node "greet": output "text": expected string',
+    ])
+  })
+
   it("names every missing input by node and port, and starts nothing", async () => {
     await using engine = await createEngine({ nodes: [join] })
     const { id } = await engine.workflows.create(

@@ -17,6 +17,7 @@ export const pages: ReadonlyArray<readonly [string, string]> = [
   ["workflows in code", "docs/how-to/draw-in-code.md"],
   ["transactions", "docs/how-to/start-in-a-transaction.md"],
   ["a first workflow", "docs/tutorials/in-your-app.md"],
+  ["pinned outputs", "docs/how-to/start-with-outputs.md"],
   ["errors", "docs/how-to/errors-and-retries.md"],
   ["credits", "docs/how-to/charge-credits.md"],
 ]

@@ -23,6 +23,7 @@ let engine: Engine
 let remote: Client
 let workflowId: string
 let runId: string
+let triggerId: string
 
 beforeAll(async () => {
   engine = await createEngine()
@@ -30,6 +31,8 @@ beforeAll(async () => {
   remote = createClient({ url: "http://millrace.test", apiKey: secret, fetch: engine.fetch })
   workflowId = (await engine.workflows.create(hello)).id
   runId = (await (await engine.runs.start({ workflowId })).wait()).id
+  const daily = { type: "schedule", cron: "0 9 * * *", enabled: false } as const
+  triggerId = (await engine.triggers.create(workflowId, daily)).id
 })
 
 afterAll(() => engine.close())
@@ -49,7 +52,7 @@ const outcome = async (call: () => unknown): Promise<unknown> => {
 const steady = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_, each: unknown) => (typeof each === "function" ? "f" : each))
-      .replaceAll(/"(wf|run|exe)_[^"]+"/g, '"$1"')
+      .replaceAll(/"(wf|run|exe|trg)_[^"]+"/g, '"$1"')
       .replaceAll(/"\d{4}-\d\d-\d\dT[^"]+"/g, '"time"'),
   )
 
@@ -77,6 +80,9 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "workflows.validate": ({ workflows }) => workflows.validate(workflowId),
   "workflows.evaluate": ({ workflows }) =>
     workflows.evaluate(workflowId, { runId, nodeId: "say", text: "{{ run.id }}" }),
+  "triggers.list": ({ triggers }) => triggers.list(workflowId),
+  "triggers.get": ({ triggers }) => triggers.get(workflowId, triggerId),
+  "runs.list of a trigger": ({ runs }) => runs.list({ triggerId }),
   "runs.get": ({ runs }) => runs.get(runId),
   "runs.get as a summary": ({ runs }) => runs.get(runId, { view: "summary" }),
   "runs.node": ({ runs }) => runs.node(runId, "say"),
@@ -102,6 +108,14 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
 
 const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
   "an unknown workflow": ({ workflows }) => workflows.get("wf_none"),
+  "an unknown trigger": ({ triggers }) => triggers.get(workflowId, "trg_none"),
+  "a trigger of another workflow": ({ triggers }) => triggers.get("wf_none", triggerId),
+  "triggers of an unknown workflow": ({ triggers }) => triggers.list("wf_none"),
+  "a trigger without a name": ({ triggers }) => triggers.remove(workflowId, "."),
+  "a schedule that is never due": ({ triggers }) =>
+    triggers.create(workflowId, { type: "schedule", cron: "0 0 31 2 *" }),
+  "a schedule of another type": ({ triggers }) =>
+    triggers.create(workflowId, any({ type: "webhook" })),
   "an unknown run": ({ runs }) => runs.get("run_none"),
   "an unknown node of a run": ({ runs }) => runs.node(runId, "nobody"),
   "a node without a name": ({ runs }) => runs.node(runId, ".."),
@@ -116,6 +130,15 @@ const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
   "deliveries of an unknown run": ({ deliveries }) => deliveries.list("run_none"),
   "a start of an unknown workflow": ({ runs }) => runs.start({ workflowId: "wf_none" }),
   "a run that has ended": ({ runs }) => runs.cancel(runId),
+  "a signal to a run that has ended": ({ runs }) => runs.signal(runId, "paid"),
+  "a signal to an unknown run": ({ runs }) => runs.signal("run_none", "paid"),
+  "a signal without a name": ({ runs }) => runs.signal(runId, ""),
+  "a signal of a long name": ({ runs }) => runs.signal(runId, "x".repeat(101)),
+  "a signal that is too large": ({ runs }) => runs.signal(runId, "paid", "x".repeat(70_000)),
+  "a rerun of an unknown run": ({ runs }) => runs.rerun("run_none"),
+  "a rerun from an unknown node": ({ runs }) => runs.rerun(runId, { from: ["sya"] }),
+  "a rerun without anything to do": ({ runs }) => runs.planRerun(runId),
+  "a rerun with a field that there is not": ({ runs }) => runs.rerun(runId, any({ form: ["a"] })),
   "an outdated revision": ({ workflows }) =>
     workflows.update(workflowId, { name: "x" }, { ifMatch: '"99"' }),
   "a revision that is none": ({ workflows }) => workflows.update(workflowId, {}, { ifMatch: "9" }),
@@ -193,19 +216,24 @@ describe("The promise interface", () => {
   })
 
   it("changes things alike", async () => {
-    const [direct, overHttp] = await both(async ({ runs, workflows }) => {
+    const [direct, overHttp] = await both(async ({ runs, triggers, workflows }) => {
       const made = await workflows.create(hello)
       const changed = await workflows.update(
         made.id,
         { description: "d", settings: { onFailure: "stop" } },
         { ifMatch: (await workflows.getTagged(made.id)).etag },
       )
+      const again = await workflows.updateTagged(made.id, { name: "Again" })
       const copy = await workflows.duplicate(made.id)
       const added = await workflows.addNode(copy.id, { nodeType: "constant", inputs: { value: 1 } })
+      const trigger = await triggers.create(made.id, { type: "schedule", everySeconds: 60 })
+      const off = await triggers.update(made.id, trigger.id, { enabled: false })
+      const gone = await triggers.remove(made.id, trigger.id)
       const run = await runs.start({ workflowId: made.id, values: {} })
       const ended = await run.wait()
       const removed = await workflows.remove(copy.id)
-      return { made, changed, copy, added, run: { ...run }, ended, removed }
+      const schedules = { trigger, off, gone }
+      return { made, changed, again, copy, added, schedules, run: { ...run }, ended, removed }
     })
     expect(steady(direct)).toEqual(steady(overHttp))
     expect(direct).not.toHaveProperty("code")

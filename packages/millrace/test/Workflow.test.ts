@@ -300,6 +300,7 @@ describe("engine.workflow", () => {
       .node("o", "postgres_query")
       .node("p", "llm")
       .node("q", "email")
+      .node("r", "wait_signal")
     const drawn = all.nodes.map((node) => node.type)
     expect(drawn.toSorted()).toEqual(builtin.map(({ type }) => type.key).toSorted())
   })

@@ -24,6 +24,7 @@ import { request } from "./internal/Request.ts"
 import { response } from "./internal/Response.ts"
 import { switchNode } from "./internal/Switch.ts"
 import { transform } from "./internal/Transform.ts"
+import { waitSignal } from "./internal/WaitSignal.ts"
 import { ComputePermit } from "./internal/Work.ts"
 
 /** Every built-in node type, in the order in which a palette shows them. */
@@ -35,6 +36,7 @@ export const builtin = (
     switchNode,
     merge,
     delay,
+    waitSignal,
     fail,
     constant,
     transform,

@@ -12,6 +12,7 @@ export const constant = define({
   name: "Constant",
   description: "Puts out a fixed value.",
   category: "data",
+  icon: "variable",
   inputs: { value: Json.annotate({ description: "Any JSON." }) },
   outputs: { output: Json.annotate({ description: "The value." }) },
   example: { inputs: { value: [1, 2] }, outputs: { output: [1, 2] } },

@@ -25,10 +25,12 @@ const problemsOfTime = (value: unknown) =>
     ? []
     : issue("expected an ISO 8601 time such as 2026-01-31T09:30:00Z")
 
-const wait = checked<Duration>(problemsOfWait, {
-  description: "How long to wait: milliseconds, or text such as `10 minutes`; at most a year.",
-  jsonSchema: { anyOf: [{ type: "number", minimum: 0 }, { type: "string" }] },
-})
+/** An input for a length of time. */
+export const wait = (description: string) =>
+  checked<Duration>(problemsOfWait, {
+    description,
+    jsonSchema: { anyOf: [{ type: "number", minimum: 0 }, { type: "string" }] },
+  })
 
 const time = checked<string>(problemsOfTime, {
   description: "When to go on, as an ISO 8601 time; a time that has passed does not wait.",
@@ -47,9 +49,12 @@ export const delay = define({
   name: "Delay",
   description: "Waits for a while, or until a time, and passes its input on.",
   category: "flow",
+  icon: "timer",
   inputs: {
     input: Schema.optionalKey(Json.annotate({ description: "What is passed on." })),
-    for: Schema.optionalKey(wait),
+    for: Schema.optionalKey(
+      wait("How long to wait: milliseconds, or text such as `10 minutes`; at most a year."),
+    ),
     until: Schema.optionalKey(time),
   },
   outputs: { output: Json.annotate({ description: "The input, when the time has come." }) },

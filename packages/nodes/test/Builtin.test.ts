@@ -15,6 +15,7 @@ const keys = [
   "switch",
   "merge",
   "delay",
+  "wait_signal",
   "fail",
   "constant",
   "transform",
@@ -44,6 +45,7 @@ describe("Builtin.builtin", () => {
       expect(type.name).not.toBe(type.key)
       expect(type.description).toMatch(/\.$/)
       expect(["flow", "data", "network"]).toContain(type.category)
+      expect(type.icon).toMatch(/^[a-z]+(-[a-z]+)*$/)
       const ports = type.portsOf(settings({}))
       expect(ports.outputs.has(errorOutput)).toBe(false)
       for (const port of [...ports.inputs.values(), ...ports.outputs.values()]) {
@@ -73,8 +75,9 @@ describe("Builtin.builtin", () => {
     expect(roles).toEqual(["request", "response", "note"])
   })
 
-  // Other servers are not called, one that fails puts nothing out, and code needs an evaluator.
-  const silent = ["fail", "http_request", "email", "postgres_query", "llm", "code"]
+  // Other servers are not called, one that fails puts nothing out, code needs an evaluator, and
+  // a signal has to be sent.
+  const silent = ["wait_signal", "fail", "http_request", "email", "postgres_query", "llm", "code"]
   const shown = builtin.filter(({ type }) => !silent.includes(type.key))
 
   it.effect.each(shown)("shows an example of $type.key that is true", (executable) =>

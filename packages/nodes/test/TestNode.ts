@@ -4,6 +4,7 @@
  */
 import { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import type { Message } from "@millrace/core/domain/Message"
 import type { NodeSettings } from "@millrace/core/domain/Workflow"
 import type { KnownSecret } from "@millrace/core/engine/CurrentNode"
 import { CurrentNode, Suspension } from "@millrace/core/engine/CurrentNode"
@@ -18,6 +19,8 @@ export interface Setting {
   readonly values?: JsonObject
   /** What the node left behind when it suspended itself. */
   readonly resumed?: Json
+  /** The message that ended its wait. */
+  readonly message?: Message
   /** The secrets of the run. */
   readonly confined?: ReadonlyArray<KnownSecret>
 }
@@ -40,7 +43,10 @@ export const settings = (inputs: JsonObject, mode?: string): NodeSettings => ({
   disabled: false,
 })
 
-const current = (type: string, { confined = [], mode = "", resumed, values = {} }: Setting) =>
+const current = (
+  type: string,
+  { confined = [], message, mode = "", resumed, values = {} }: Setting,
+) =>
   CurrentNode.of({
     confined,
     accountId: AccountId.make("acc_1"),
@@ -52,7 +58,7 @@ const current = (type: string, { confined = [], mode = "", resumed, values = {} 
     attempt: 1,
     idempotencyKey: "run_1:node",
     resumed,
-    message: undefined,
+    message,
     suspend: (wait, state) => Effect.die(new Suspension(wait, state)),
     values,
     watched: (call) => call(),

@@ -24,8 +24,10 @@ import { causeOf, orStorageError } from "./internal/DatabaseError.ts"
 import { impliedInputs } from "./internal/ImpliedInputTables.ts"
 import { inboxTables } from "./internal/InboxTables.ts"
 import { ownedRuns } from "./internal/OwnedRunsTables.ts"
+import { runSources } from "./internal/RunSourceTables.ts"
 import { secretTables } from "./internal/SecretTables.ts"
 import { sessionTables } from "./internal/SessionTables.ts"
+import { triggerTables } from "./internal/TriggerTables.ts"
 import { valueTables } from "./internal/ValueTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
@@ -266,6 +268,9 @@ const migrations = {
   "0009_secrets": all(secretTables),
   "0010_values": all(valueTables),
   "0011_sessions": all(sessionTables),
+  "0012_run_sources": all(runSources),
+  "0013_triggers": all(triggerTables),
+  "0014_reruns": all(["ALTER TABLE runs ADD COLUMN rerun_of text"]),
 }
 
 const table = "millrace_migrations"

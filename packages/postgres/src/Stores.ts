@@ -18,6 +18,7 @@ import { endLeases } from "./internal/RunClaims.ts"
 import * as Runs from "./internal/RunStore.ts"
 import * as Secrets from "./internal/SecretStore.ts"
 import * as Sessions from "./internal/SessionStore.ts"
+import * as Triggers from "./internal/TriggerStore.ts"
 import * as Values from "./internal/ValueStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import * as Workflows from "./internal/WorkflowStore.ts"
@@ -25,7 +26,7 @@ import * as Workflows from "./internal/WorkflowStore.ts"
 /** The stores on Postgres have every optional port. */
 export const manifest: Manifest = {
   name: "postgres",
-  ports: ["keys", "ledger", "webhooks", "secrets", "values", "sessions"],
+  ports: ["keys", "ledger", "webhooks", "secrets", "values", "sessions", "triggers"],
 }
 
 const layerManifest = Layer.effect(
@@ -43,6 +44,7 @@ export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Secrets.layer,
   Values.layer,
   Sessions.layer,
+  Triggers.layer,
   layerManifest,
 )
 

@@ -279,6 +279,48 @@ const readOf = Effect.fnUntraced(function* (table: string) {
   return rows[0]!.count
 })
 
+layer(database)("Runs of one source", (it) => {
+  it.effect("are found without reading those of others", () =>
+    Effect.gen(function* () {
+      const [sql, store] = [yield* SqlClient, yield* RunStore]
+      const samples = yield* Samples.make
+      const own = samples.run({ source: "ui", createdAt: today })
+      const others = Array.from({ length: 600 }, (_, n) => samples.run({ createdAt: today + n }))
+      yield* Effect.forEach([own, ...others], (run) => store.commit(Samples.newRun(run)), {
+        concurrency: 50,
+      })
+      yield* sql`ANALYZE runs`
+      for (const more of [{}, { status: own.status }, { workflowId: own.workflowId }]) {
+        const before = yield* readOf("runs")
+        const query = { account: samples.account, limit: 20, source: "ui" as const, ...more }
+        const { items } = yield* store.list(query)
+        assert.deepStrictEqual(
+          items.map(({ id }) => id),
+          [own.id],
+        )
+        assert.isBelow((yield* readOf("runs")) - before, 20)
+      }
+    }),
+  )
+
+  it.effect("cost a commit nothing where the interface has started the run", () =>
+    Effect.gen(function* () {
+      const [sql, store] = [yield* SqlClient, yield* RunStore]
+      const samples = yield* Samples.make
+      const entries = Effect.map(
+        sql<{ readonly count: number }>`SELECT reltuples::int AS count FROM pg_class
+          WHERE relname = 'runs_by_source'`,
+        (rows) => rows[0]!.count,
+      )
+      yield* sql`ANALYZE runs`
+      const before = yield* entries
+      for (let n = 0; n < 20; n++) yield* store.commit(Samples.newRun(samples.run()))
+      yield* sql`ANALYZE runs`
+      assert.strictEqual(yield* entries, before)
+    }),
+  )
+})
+
 describe("Deliveries", () => {
   layer(database)("of an account", (it) => {
     it.effect("are found without reading those of others", () =>

@@ -8,12 +8,13 @@
  */
 import type { ChildProcess } from "node:child_process"
 import { execFile, spawn } from "node:child_process"
-import { randomInt } from "node:crypto"
+import { randomInt, randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { chown, cp, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises"
+import { chown, cp, mkdir, mkdtemp, readFile, rename, rm, stat, symlink } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join, relative } from "node:path"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 
 const run = promisify(execFile)
@@ -77,6 +78,39 @@ const binaries = async (temporary: string): Promise<string> => {
     await symlink(to, join(copy, "..", target)).catch(() => undefined)
   }
   return copy
+}
+
+/** Makes the data of an empty database in `folder`, as its owner. */
+const initialize = async (native: string, folder: string): Promise<void> => {
+  const options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+  const environment = { ...ids(), cwd: folder }
+  await run(join(native, "bin/initdb"), ["-D", join(folder, "data"), ...options], environment)
+}
+
+/** With owners and modes, which Postgres checks. */
+const copyFolder = (from: string, to: string) => run("cp", ["-a", from, to])
+
+/** Under it, folders that a clean installation does not have. */
+const cache = fileURLToPath(new URL("../../../node_modules/.cache/", import.meta.url))
+
+/**
+ * The data of an empty database, kept for all tests of an installation, because making it takes
+ * longer than many of them. Several processes may make it at once: whoever is first wins.
+ */
+const templateOf = async (native: string, folder: string): Promise<string> => {
+  const { mtimeMs, size } = await stat(join(native, "bin/initdb"))
+  const template = join(cache, `millrace-postgres-${size}-${Math.floor(mtimeMs)}-${ids().uid ?? 0}`)
+  if (await exists(template)) return template
+  await initialize(native, folder)
+  const draft = `${template}-${randomUUID()}`
+  await mkdir(cache, { recursive: true })
+  await rename(join(folder, "data"), draft).catch(async () => {
+    // Another file system.
+    await copyFolder(join(folder, "data"), draft)
+    await rm(join(folder, "data"), { recursive: true })
+  })
+  await rename(draft, template).catch(() => rm(draft, { recursive: true }))
+  return template
 }
 
 /**
@@ -143,9 +177,9 @@ export class PostgresServer {
     const { gid, uid } = ids()
     if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid)
     const native = installed ?? (await binaries(folder))
-    const options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-    const environment = { ...ids(), cwd: folder }
-    await run(join(native, "bin/initdb"), ["-D", join(folder, "data"), ...options], environment)
+    const template = installed === undefined ? await templateOf(native, folder) : undefined
+    if (template === undefined) await initialize(native, folder)
+    else await copyFolder(template, join(folder, "data"))
     const port = await freePort()
     const settings = `-D ${folder}/data -p ${port} -k ${folder} -c listen_addresses=127.0.0.1
       -c max_connections=100 ${settingsOf[durability]} ${more}`

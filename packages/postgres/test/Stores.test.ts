@@ -354,7 +354,7 @@ const lookUps = (test: Tests): void => {
       const samples = yield* Samples.make
       const [sql, runs, workflows] = [yield* SqlClient, yield* RunStore, yield* WorkflowStore]
       const { account } = samples
-      yield* sql`TRUNCATE runs, run_values, open_runs, workflows`
+      yield* sql`TRUNCATE runs, run_values, open_runs, workflows, triggers`
       const before = yield* listingScansOf
       for (let n = 0; n < 12; n++) {
         const run = samples.run()
@@ -442,7 +442,7 @@ describe("Migrations.migrate", () => {
         const sql = yield* SqlClient
         yield* migrate
         yield* sql`INSERT INTO millrace_migrations (migration_id, name) VALUES (999, 'later')`
-        yield* sql`DROP TABLE workflows`
+        yield* sql`DROP TABLE workflows CASCADE`
         const { message } = yield* Effect.flip(migrate)
         assert.match(message, /^The database has schema 999, this version needs \d+; use the ver/)
         assert.notInclude(message, "migrations")

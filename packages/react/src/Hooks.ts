@@ -29,6 +29,7 @@ import type { ChangedRuns } from "./model/ListedRuns.ts"
 import { withChanges } from "./model/ListedRuns.ts"
 import type { LiveRun } from "./model/LiveRun.ts"
 import { hasEnded, isSettled } from "./model/LiveRun.ts"
+import { nothingFollowed } from "./model/RunFollower.ts"
 
 /** Something that is read once, and again with `refresh`. */
 export interface DataReading<A> {
@@ -72,21 +73,27 @@ export interface RunReading {
 
 const noNodes: Run["nodes"] = {}
 
-/** Follows a run: one request for its graph, and one stream that begins anew when it breaks. */
-export const useRun = (runId: string): RunReading => {
+const followNothing = () => () => {}
+
+/**
+ * Follows a run: one request for its graph, and one stream that begins anew when it breaks. Without
+ * an id nothing is followed.
+ */
+export const useRun = (runId: string | undefined): RunReading => {
   const { runs } = useSurroundings()
   const subscribe = useCallback(
-    (listener: () => void) => runs.subscribe(runId, listener),
+    (listener: () => void) =>
+      runId === undefined ? followNothing() : runs.subscribe(runId, listener),
     [runs, runId],
   )
-  const read = () => runs.read(runId)
+  const read = () => (runId === undefined ? nothingFollowed : runs.read(runId))
   const { clockOffset, definition, error, isLive, live } = useSyncExternalStore(
     subscribe,
     read,
     read,
   )
   const run = live?.run
-  const isLoading = run === undefined && error === undefined
+  const isLoading = runId !== undefined && run === undefined && error === undefined
   const nodes = run?.nodes ?? noNodes
   return { run, nodes, definition, isLive, isLoading, error, live, clockOffset }
 }
@@ -196,12 +203,12 @@ export const useWorkflows = (query: WorkflowQuery = {}): ListReading<WorkflowIte
 const useChanges = (query: RunQuery, isWanted: boolean): ChangedRuns => {
   const { client } = useSurroundings()
   const [changed, setChanged] = useState<ChangedRuns>(() => new Map())
-  const { from, search, status, to, workflowId } = query
+  const { from, search, source, status, to, workflowId } = query
   useEffect(() => {
     setChanged((known) => (known.size === 0 ? known : new Map()))
     if (!isWanted) return
     const stop = new AbortController()
-    const wanted = Object.entries({ from, search, status, to, workflowId })
+    const wanted = Object.entries({ from, search, source, status, to, workflowId })
     const filter = Object.fromEntries(wanted.filter(([, value]) => value !== undefined))
     const watch = async () => {
       for await (const { data, event } of client.runs.live(filter, { signal: stop.signal })) {
@@ -212,7 +219,7 @@ const useChanges = (query: RunQuery, isWanted: boolean): ChangedRuns => {
     // The listing itself says why a server cannot be read.
     watch().catch(() => {})
     return () => stop.abort()
-  }, [client, isWanted, from, search, status, to, workflowId])
+  }, [client, isWanted, from, search, source, status, to, workflowId])
   return changed
 }
 

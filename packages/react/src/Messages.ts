@@ -4,9 +4,12 @@
  *
  * Guarantees: no component has a text of its own. Leaves out: what the server says, such as errors.
  */
+import { inspectorMessages } from "./internal/InspectorMessages.ts"
+import { canvasMessages } from "./internal/CanvasMessages.ts"
 import type { LineState, NodeState } from "./model/CanvasLayout.ts"
 import type { LogLevel } from "./model/LoggedLines.ts"
 import type { SpanKind } from "./model/RunTimeline.ts"
+import { savingMessages } from "./internal/SavingMessages.ts"
 
 type RunState = "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELED"
 
@@ -55,6 +58,7 @@ export const englishMessages = {
   lineStates,
   spanKinds,
   logLevels,
+  ...inspectorMessages,
   loading: "Loading",
   error: (sentence: string) => `This could not be read: ${sentence}`,
   reconnecting: "The connection is lost. It is tried again; what happened meanwhile will appear.",
@@ -88,6 +92,8 @@ export const englishMessages = {
   canceling: "Canceling",
   runAgain: "Run again",
   runAgainHint: "Start the workflow as it is now with the values of this run",
+  goOn: "Go on from the failure",
+  goOnHint: "Start a run that takes over what has completed, and executes the rest",
   copyCurl: "Copy as curl",
   copy: "Copy",
   copied: "Copied",
@@ -123,6 +129,11 @@ export const englishMessages = {
   moreLines: "Show more lines",
   largeValue: (at: string, size: string) => `A large value at ${at}, ${size}`,
   showValue: "Show",
+  waitsForSignal: "This node waits for a signal.",
+  sendSignal: "Send the signal",
+  signalName: "Name",
+  signalPayload: "Payload, as JSON",
+  noJson: (why: string) => `The payload is not JSON: ${why}`,
   status: "Status",
   type: "Type",
   whySkipped: "Why it was skipped",
@@ -132,6 +143,8 @@ export const englishMessages = {
       : count < 1_000_000
         ? `${(count / 1_000).toFixed(1)} kB`
         : `${(count / 1_000_000).toFixed(1)} MB`,
+  ...canvasMessages,
+  ...savingMessages,
 } as const
 
 type Widened<A> = A extends string

@@ -10,6 +10,7 @@ import type { Messages } from "./Messages.ts"
 import { englishMessages } from "./Messages.ts"
 import styles from "./internal/Theme.module.css"
 import { readNow } from "./internal/Now.ts"
+import { browserDrafts } from "./internal/BrowserDrafts.ts"
 import type { Surroundings } from "./internal/Surroundings.ts"
 import { SurroundingsContext } from "./internal/Surroundings.ts"
 import { timeFormat } from "./internal/TimeFormat.ts"
@@ -34,6 +35,13 @@ export interface MillraceProps {
   readonly nonce?: string
   /** The address of the server, without `/api/v1`, for commands to copy. */
   readonly url?: string
+  /**
+   * Who has signed in, such as an id: unsaved work of editors stays in the browser for this user,
+   * also after the tab is closed. Without it, only as long as the tab is open.
+   */
+  readonly user?: string
+  /** The account in which the user works. */
+  readonly account?: string
   readonly children?: ReactNode
 }
 
@@ -48,6 +56,7 @@ const makeQueries = () =>
 
 /** Holds what the components below it share. */
 export const Millrace = ({
+  account = "",
   children,
   client,
   locale,
@@ -56,6 +65,7 @@ export const Millrace = ({
   theme = "system",
   timeZone,
   url,
+  user,
 }: MillraceProps) => {
   const read = useMemo(
     () => ({ queries: makeQueries(), runs: new RunFollower({ client, now: readNow }) }),
@@ -67,16 +77,18 @@ export const Millrace = ({
     queries.mount()
     return () => queries.unmount()
   }, [read])
+  const drafts = useMemo(() => browserDrafts({ account, url, user }), [account, url, user])
   const surroundings = useMemo(
     (): Surroundings => ({
       client,
       ...read,
+      drafts,
       messages: { ...englishMessages, ...messages },
       times: timeFormat(locale, timeZone),
       nonce,
       url,
     }),
-    [client, read, messages, locale, timeZone, nonce, url],
+    [client, read, drafts, messages, locale, timeZone, nonce, url],
   )
   return (
     <SurroundingsContext.Provider value={surroundings}>

@@ -89,10 +89,11 @@ interface PanelsProps {
   readonly nodeTypes: ReadonlyArray<NodeTypeItem>
   readonly shown: string | undefined
   readonly lookAt: string | undefined
+  readonly readOnly: boolean
   readonly onSelect: (nodeId: string | undefined) => void
 }
 
-const Panels = ({ lookAt, nodeTypes, onSelect, reading, shown }: PanelsProps) => {
+const Panels = ({ lookAt, nodeTypes, onSelect, readOnly, reading, shown }: PanelsProps) => {
   const { messages } = useSurroundings()
   const { boxes, states } = useGraph(reading, nodeTypes)
   const { definition, panels, runId } = reading
@@ -122,7 +123,12 @@ const Panels = ({ lookAt, nodeTypes, onSelect, reading, shown }: PanelsProps) =>
       )}
       {!panels.includes("node") ? null : (
         <section aria-label={messages.nodeDetails} className={styles.node}>
-          <NodePanel box={boxes.get(shown ?? "")} nodeId={shown} runId={runId} />
+          <NodePanel
+            box={boxes.get(shown ?? "")}
+            nodeId={shown}
+            readOnly={readOnly}
+            runId={runId}
+          />
         </section>
       )}
     </div>
@@ -187,6 +193,7 @@ export const RunView = ({
           lookAt={followed}
           nodeTypes={nodeTypes}
           onSelect={choose}
+          readOnly={readOnly}
           reading={{ ...reading, panels, runId }}
           shown={followed ?? selected}
         />

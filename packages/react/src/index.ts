@@ -1,10 +1,12 @@
 /**
- * React components and hooks that show workflows and their runs, live.
+ * React components and hooks that edit workflows, and show them and their runs, live.
  *
  * Leaves out: the client; it is `createClient` of `millrace/client`.
  */
 export { Canvas } from "./Canvas.tsx"
-export type { CanvasProps } from "./Canvas.tsx"
+export type { CanvasProblem, CanvasProps } from "./CanvasProps.ts"
+export { clearDrafts, hasDrafts, useEditing } from "./Editing.ts"
+export type { EditingReading } from "./Editing.ts"
 export * from "./Hooks.ts"
 export { englishMessages } from "./Messages.ts"
 export type { Messages } from "./Messages.ts"
@@ -12,13 +14,42 @@ export { Millrace } from "./Millrace.tsx"
 export type { MillraceProps, Theme } from "./Millrace.tsx"
 export { arranged } from "./model/BoxArrangement.ts"
 export * from "./model/CanvasLayout.ts"
+export * from "./model/editing/Arranging.ts"
+export { applied, difference, inverse, isEmpty } from "./model/editing/Change.ts"
+export type { Change, ElementChange, FieldChange, PlacedElement } from "./model/editing/Change.ts"
+export { clipboardText, duplicated, pasted } from "./model/editing/Clipboard.ts"
+export type { Fragment, PasteProblem, Selection } from "./model/editing/Clipboard.ts"
+export { changeOf } from "./model/editing/Command.ts"
+export type { Command, Place } from "./model/editing/Command.ts"
+export { canConnect, edgeBetween, portsIn } from "./model/editing/Connecting.ts"
+export type * from "./model/editing/Connecting.ts"
+export { documentOf } from "./model/editing/Document.ts"
+export type {
+  DocumentEdge,
+  DocumentNode,
+  DocumentValue,
+  WorkflowDocument,
+} from "./model/editing/Document.ts"
+export { problemOfDocument } from "./model/editing/DocumentCheck.ts"
+export type { DocumentProblem } from "./model/editing/DocumentCheck.ts"
+export type * from "./model/editing/DraftStore.ts"
+export type * from "./model/editing/EditingOptions.ts"
+export { freeId } from "./model/editing/ElementId.ts"
+export { mergeDocuments } from "./model/editing/Merging.ts"
+export type * from "./model/editing/Merging.ts"
+export * from "./model/editing/PlacedProblems.ts"
+export type { EditingSnapshot, WorkflowEditing } from "./model/editing/WorkflowEditing.ts"
 export * from "./model/ListedRuns.ts"
 export * from "./model/LiveRun.ts"
 export * from "./model/LoggedLines.ts"
 export { nothingFollowed, RunFollower } from "./model/RunFollower.ts"
 export type { FollowedRun, FollowerOptions } from "./model/RunFollower.ts"
 export * from "./model/RunTimeline.ts"
+export * from "./model/StartValues.ts"
 export { curlOf } from "./model/StartCommand.ts"
 export type { StartToCopy } from "./model/StartCommand.ts"
+export type { NodeFieldProps, NodeTypeView, NodeViews } from "./NodeViews.ts"
 export { RunView } from "./RunView.tsx"
 export type { RunPanel, RunViewProps } from "./RunView.tsx"
+export { WorkflowEditor } from "./WorkflowEditor.tsx"
+export type { WorkflowEditorProps } from "./WorkflowEditorProps.ts"

@@ -70,6 +70,7 @@ export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   postgresPorts: openWeb.sockets["postgres:"],
   adminToken: null,
   trustedProxies: [],
+  frameAncestors: [],
   leaseMillis: keptLeaseMillis,
   graceMillis: 10_000,
   requestMillis: 1_500,

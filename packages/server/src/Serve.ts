@@ -16,6 +16,7 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
 import * as Host from "@millrace/host/Host"
 import * as Threads from "@millrace/host/Threads"
+import { CurrentConsole } from "@millrace/http/ConsoleSettings"
 import { IsDraining } from "@millrace/http/Health"
 import * as Builtin from "@millrace/nodes/Builtin"
 import * as Outbound from "@millrace/nodes/Outbound"
@@ -106,6 +107,12 @@ const start = Effect.fnUntraced(function* (
     ).pipe(
       Layer.provide(KeySettings.layer(settings)),
       Layer.provide(Layer.succeed(IsDraining, listener.isClosing)),
+      Layer.provide(
+        Layer.succeed(CurrentConsole, {
+          onLoopback: false,
+          frameAncestors: settings.frameAncestors,
+        }),
+      ),
       Layer.provide(Layer.succeedContext(engine)),
     ),
   )

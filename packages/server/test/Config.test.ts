@@ -114,6 +114,30 @@ describe("Config.resolveServe of proxies", () => {
   )
 })
 
+describe("Config.resolveServe of frames", () => {
+  const frames = (text: string) =>
+    served(
+      {},
+      {
+        DATABASE_URL: "postgres://a/b",
+        MILLRACE_MASTER_KEY: "ab".repeat(32),
+        MILLRACE_FRAME_ANCESTORS: text,
+      },
+    )
+
+  it.effect("takes origins, and nothing that would say more in a policy", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* frames("")).frameAncestors, [])
+      const { frameAncestors } = yield* frames("https://app.example.com, https://*.example.org")
+      assert.deepStrictEqual(frameAncestors, ["https://app.example.com", "https://*.example.org"])
+      for (const text of ["*", "https://a;script-src *", "app.example.com", "https://a.b,"]) {
+        const { message } = yield* Effect.flip(frames(text))
+        assert.match(message, /^MILLRACE_FRAME_ANCESTORS: expected origins/)
+      }
+    }),
+  )
+})
+
 describe("ConfigTarget.resolveTarget", () => {
   const target = (flags: TargetFlags, env: Env) => within(env)(resolveTarget(flags))
   const token = Redacted.make("a token")

@@ -144,6 +144,8 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   source: "api",
   singleNodeId: null,
   keyId: null,
+  triggerId: null,
+  rerunOf: null,
   createdAt: timeOf(0),
   values: {},
   inputOverrides: {},

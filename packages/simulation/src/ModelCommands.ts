@@ -7,7 +7,7 @@
  *
  * Guarantees: the same seed draws the same script. Leaves out: doing it.
  */
-import type { RunStatus } from "@millrace/core/domain/Run"
+import type { RunSource, RunStatus } from "@millrace/core/domain/Run"
 import * as Dice from "./ModelDice.ts"
 import type { Carried, MessageCommand } from "./ModelMessages.ts"
 import { drawCarried, drawInboxes, drawSend } from "./ModelMessages.ts"
@@ -155,6 +155,7 @@ export type WorkflowCommand =
 interface RunFilter {
   readonly workflow?: number
   readonly status?: RunStatus
+  readonly source?: RunSource
 }
 
 export type RunCommand =
@@ -257,6 +258,7 @@ const walk = (dice: Dice.Dice): Listing => ({
 const filter = (dice: Dice.Dice): RunFilter => ({
   ...(dice.chance(20) ? { workflow: slotOf(dice, "workflows") } : {}),
   ...(dice.chance(20) ? { status: dice.of(["QUEUED", "RUNNING", "COMPLETED", "FAILED"]) } : {}),
+  ...(dice.chance(20) ? { source: dice.of(["api", "ui", "mcp"]) } : {}),
 })
 
 const parking = (dice: Dice.Dice, percent: number): Parking =>

@@ -5,6 +5,7 @@
  * events are numbered without gaps); only its expectation may be wrong. One that must be refused
  * carries rows and numbers that are there already, so that a trace of it shows.
  */
+import { RunId } from "@millrace/core/domain/Id"
 import type { RunEntry } from "@millrace/core/domain/Ledger"
 import * as Ledger from "@millrace/core/domain/Ledger"
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
@@ -85,6 +86,8 @@ const ending = (flavor: number): Partial<Run> => ({
   output: [Cast.contentOf(flavor)],
 })
 
+const sources = ["api", "ui", "api", "mcp"] as const
+
 const insertOf = (cast: Cast.Cast, { workflows }: StoreModel, begin: Begin): RunCommit => {
   const workflowId = cast.workflows[begin.workflow]!
   const drawn = workflows.workflows().find(({ id }) => id === workflowId)
@@ -102,6 +105,7 @@ const insertOf = (cast: Cast.Cast, { workflows }: StoreModel, begin: Begin): Run
     estimatedCredits: estimate,
     maxCredits: flavor === 2 ? 9_000_000 : null,
     keyId: flavor === 1 ? cast.keys[0]! : null,
+    source: sources[flavor % sources.length]!,
     heldCredits: flavor,
     status,
     startedAt: status === "QUEUED" ? null : Cast.timeOf(begin.age + 1),
@@ -138,6 +142,7 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
   mode: "single",
   source: "ui",
   singleNodeId: "n0",
+  rerunOf: RunId.make("run_before"),
   createdAt: Cast.timeOf(30),
   estimatedCredits: 1,
   maxCredits: 1,

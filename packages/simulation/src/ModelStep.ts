@@ -328,10 +328,10 @@ const runAct = (scene: Scene, command: Exclude<RunCommand, Handing>): Act => {
     }
     case "ListRuns":
     case "WalkRuns": {
-      const { status, workflow } = command
+      const { source, status, workflow } = command
       const workflowId = workflow === undefined ? undefined : cast.workflows[workflow]
       const page = pageOf(scene, command, cast.runs, model.runs.runs())
-      const query = { ...page, workflowId, status }
+      const query = { ...page, workflowId, status, source }
       const list =
         ({ runs }: Stores) =>
         (request: typeof query) =>

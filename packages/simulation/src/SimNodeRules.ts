@@ -5,6 +5,7 @@
  * From there the node's policy says whether it waits, is done in spite of it, or has failed.
  */
 import { toNumber } from "@millrace/core/domain/Credits"
+import type { JsonObject } from "@millrace/core/domain/Json"
 import type { ActiveNode, NodeRun } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import { mapTexts, recorded, withoutToken } from "./SimFlow.ts"
@@ -318,6 +319,16 @@ const checkEnding = (
   }
 }
 
+/** A row of a node whose output the start gave. */
+const checkPinned = (row: NodeRun, output: JsonObject): Clause =>
+  all(
+    expect("it", row.status, "COMPLETED"),
+    expect("its attempts", row.attempt, 0),
+    expect("its output", row.output, output),
+    expect("its price", row.credits, 0),
+    expect("its event", row.sequence, null),
+  )
+
 /** A row that came to be without an attempt: skipped, passed on, or two values for one input. */
 const checkUnattempted = (row: NodeRun, turned: Turned, place: Place): Clause => {
   const { reference } = turned.watched
@@ -357,6 +368,8 @@ const checkBroken = ({ journal }: Bench, turned: Turned, row: NodeRun): Clause =
 }
 
 const checkRow = (bench: Bench, turned: Turned, place: Place, row: NodeRun): Clause => {
+  const pinned = turned.watched.reference.pinned[row.nodeId]
+  if (pinned !== undefined) return checkPinned(row, pinned)
   if (row.status === "CANCELED") return checkBroken(bench, turned, row)
   if (row.attempt === 0) return checkUnattempted(row, turned, place)
   const { after, watched } = turned

@@ -251,13 +251,14 @@ class Play {
   #asked(
     { runs }: Server,
     account: AccountId,
-    { overrides, replaced, run, single, workflow }: StartAction,
+    { overrides, pinned, replaced, run, single, workflow }: StartAction,
   ): Effect.Effect<RunId, unknown> {
     const request = {
       workflowId: workflowIdOf(workflow),
       values: { run },
       graphInputOverrides: overrides,
       nodeOverrides: replaced,
+      pinnedOutputs: pinned,
       ...(single === null ? {} : { singleNodeId: single }),
     }
     if (!this.#isNamed(run)) return Effect.map(runs.start(account, request), ({ id }) => id)

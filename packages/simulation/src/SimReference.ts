@@ -7,7 +7,7 @@
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
 import type { InputPort, NodeType } from "@millrace/core/domain/NodeType"
-import type { Definition, InputOverrides, NodeRun } from "@millrace/core/domain/Run"
+import type { Definition, NodeRun, PinnedOutputs, RunRecord } from "@millrace/core/domain/Run"
 import type { Edge, Node, NodeSettings } from "@millrace/core/domain/Workflow"
 import { settingsOf } from "@millrace/core/domain/Workflow"
 import { valueOfText } from "./SimFlow.ts"
@@ -92,10 +92,15 @@ export class Reference {
   readonly places: ReadonlyArray<Place>
   readonly ordinals: ReadonlyMap<string, number>
 
+  /** What the start gave in the place of nodes. */
+  readonly pinned: PinnedOutputs
+
   readonly #values: JsonObject
 
-  constructor(definition: Definition, overrides: InputOverrides, values: JsonObject) {
+  constructor({ definition, run }: RunRecord, pinned: PinnedOutputs) {
+    const { inputOverrides: overrides, values } = run
     this.definition = definition
+    this.pinned = pinned
     this.#values = values
     const { edges, nodes } = definition
     this.ordinals = new Map(nodes.map(({ id }, ordinal) => [id, ordinal]))
@@ -127,6 +132,7 @@ export class Reference {
   get estimate(): number {
     return this.places
       .filter((place) => !place.settings.disabled && !this.#isLeftover(place))
+      .filter(({ node }) => !has(this.pinned, node.id))
       .reduce((sum, place) => sum + place.estimate, 0)
   }
 

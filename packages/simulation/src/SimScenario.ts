@@ -6,13 +6,14 @@
  * actions is left out. Leaves out: what the handlers do, which `SimBehavior` says, and playing it.
  */
 import { messagesPerRun } from "@millrace/core/domain/Limits"
-import type { Json } from "@millrace/core/domain/Json"
-import type { InputOverrides } from "@millrace/core/domain/Run"
+import type { Json, JsonObject } from "@millrace/core/domain/Json"
+import type { InputOverrides, PinnedOutputs } from "@millrace/core/domain/Run"
 import type { Node } from "@millrace/core/domain/Workflow"
 import type * as Dice from "./ModelDice.ts"
 import { diceFor, messageNames, type Mood } from "./SimBehavior.ts"
-import { type Drawing, drawingOf } from "./SimDrawing.ts"
+import { type Drawing, drawingOf, outputsOf } from "./SimDrawing.ts"
 import { largeBytes } from "./SimFlow.ts"
+import { typeOf } from "./SimNodes.ts"
 
 /** How many servers there are. */
 export const serverCount = 3
@@ -43,6 +44,7 @@ export type Action =
       readonly run: number
       readonly overrides: InputOverrides
       readonly replaced: ReadonlyArray<Node>
+      readonly pinned: PinnedOutputs
       readonly single: string | null
     }
   | { readonly _tag: "Cancel"; readonly at: number; readonly server: number; readonly run: number }
@@ -222,8 +224,33 @@ const startOf = (
     run,
     overrides: single === undefined ? overridesOf(dice, drawing) : {},
     replaced: replaced === undefined ? [] : [{ ...replaced, position: { x: 1, y: 1 } }],
+    pinned: {},
     single: single?.id ?? null,
   }
+}
+
+/** What a start gives in the place of a node: some of its outputs, none of them, or a failure. */
+const pinnedOf = (dice: Dice.Dice, node: Node): JsonObject => {
+  if (dice.chance(10)) return { error: { message: "pinned", nodeId: node.id, attempt: 1 } }
+  const ports = outputsOf(node).filter(() => dice.chance(70))
+  return Object.fromEntries(ports.map((port) => [port, dice.of<Json>(["pinned", 7, null])]))
+}
+
+/** In some stories starts give what nodes put out. */
+const withPins = (
+  seed: number,
+  starts: ReadonlyArray<StartAction>,
+  workflows: ReadonlyArray<Drawing>,
+): ReadonlyArray<StartAction> => {
+  const dice = diceFor(seed, "pins")
+  if (!dice.chance(40)) return starts
+  return starts.map((start) => {
+    const nodes = workflows[start.workflow]!.nodes.filter(
+      ({ type }) => typeOf(type).role === "step" && dice.chance(25),
+    )
+    const pinned = Object.fromEntries(nodes.map((node) => [node.id, pinnedOf(dice, node)]))
+    return start.single === null ? { ...start, pinned } : start
+  })
 }
 
 /** A workflow is edited between two starts on one server, which has read it for the first. */
@@ -358,9 +385,10 @@ export const scenarioOf = (seed: number): Scenario => {
   const flows = flow.chance(40) ? flow : undefined
   const workflows = Array.from({ length: 1 + dice.below(2) }, () => drawingOf(dice, flows))
   const runs = 1 + dice.below(4)
-  const starts = Array.from({ length: runs }, (_, run) =>
+  const plain = Array.from({ length: runs }, (_, run) =>
     startOf(dice, workflows, dice.below(workflows.length), run),
   )
+  const starts = withPins(seed, plain, workflows)
   const faults = isCalm
     ? []
     : Array.from({ length: dice.below(8) }, () => faultOf(dice, runs)).concat(
@@ -386,6 +414,10 @@ export const scenarioOf = (seed: number): Scenario => {
     healedAt: spread + 5_000,
   }
 }
+
+/** What the start of a run gives in the place of nodes, by the number of the run. */
+export const pinsOf = ({ actions }: Scenario): ReadonlyMap<unknown, PinnedOutputs> =>
+  new Map(actions.flatMap((each) => (each._tag === "Start" ? [[each.run, each.pinned]] : [])))
 
 /** True where the store's clock is set: then times in records say little. */
 export const isSkewed = ({ actions }: Scenario): boolean =>

@@ -2,6 +2,7 @@
  * What must hold of a run as it is started. What becomes of it is for the other rules.
  */
 import type { Json } from "@millrace/core/domain/Json"
+import { isPinned } from "@millrace/core/domain/Run"
 import { settingsOf } from "@millrace/core/domain/Workflow"
 import type { Bench, Turned, Watched } from "./SimWatched.ts"
 import { isSame, shown } from "./SimWatched.ts"
@@ -11,7 +12,7 @@ const outputsOf = (runs: Iterable<Watched>, workflowId: string): ReadonlyArray<J
   Array.from(runs)
     .filter(({ record }) => record.run.workflowId === workflowId)
     .flatMap(({ record }) => record.nodeRuns)
-    .filter(({ status }) => status === "COMPLETED")
+    .filter((row) => row.status === "COMPLETED" && !isPinned(row))
     .flatMap(({ output }) => Object.values(output ?? {}))
 
 /** A node that runs alone has its literals, and for the rest what earlier runs have put out. */
@@ -42,9 +43,19 @@ const checkEdition = ({ editions, report }: Bench, { after }: Turned): void => {
   if (!editions.isFaithful(after)) report("a run is what its revision says", what)
 }
 
+/** Nodes whose outputs the start gives have completed from the first commit on. */
+const checkPins = ({ report }: Bench, { after, watched }: Turned): void => {
+  const pinned = Object.keys(watched.reference.pinned).toSorted()
+  const found = after.nodeRuns.filter(isPinned).map(({ nodeId }) => nodeId)
+  if (!isSame(found.toSorted(), pinned)) {
+    report("a start pins what it was asked to", `${after.run.id}: ${shown(found)}`)
+  }
+}
+
 /** Judges the first commit of a run, given all the others. */
 export const checkStart = (bench: Bench, turned: Turned, runs: Iterable<Watched>): void => {
   if (turned.before.run.revision !== 0) return
   checkEdition(bench, turned)
+  checkPins(bench, turned)
   if (turned.after.run.mode === "single") checkSingle(bench, turned, runs)
 }

@@ -26,6 +26,7 @@ const started = [
   "mode",
   "source",
   "singleNodeId",
+  "rerunOf",
   "createdAt",
   "values",
   "inputOverrides",

@@ -4,7 +4,7 @@
  */
 import type { RunnerId } from "@millrace/core/domain/Id"
 import type { Message } from "@millrace/core/domain/Message"
-import type { ActiveNode, NodeRun, RunRecord } from "@millrace/core/domain/Run"
+import type { ActiveNode, NodeRun, PinnedOutputs, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import type { Editions } from "./SimEditions.ts"
@@ -26,6 +26,8 @@ export interface Bench {
   readonly byStore: (millis: number) => number
   /** By how much a server may be mistaken about the store's clock. */
   readonly slackMillis: number
+  /** What starts give in the place of nodes, by the number of the run. */
+  readonly pinned: ReadonlyMap<unknown, PinnedOutputs>
   /** The number of the run whose nodes end the processes that call them, if there is one. */
   readonly guilty: number | null
   /** Whom that run has ended. */
@@ -88,9 +90,9 @@ export class Watched {
   /** When all slots of the run were last taken. */
   crowdedAt = 0
 
-  constructor(record: RunRecord) {
+  constructor(record: RunRecord, pinned: PinnedOutputs) {
     this.record = record
-    this.reference = new Reference(record.definition, record.run.inputOverrides, record.run.values)
+    this.reference = new Reference(record, pinned)
   }
 
   /** The message that an attempt in progress has taken. */

@@ -222,7 +222,8 @@ export class Witness {
     if (after === undefined || !hasWritten) return exit
     const name = nameOf(commit.run, commit.expected)
     if (name !== undefined) this.#names.add(name)
-    const watched = this.runs.get(id) ?? new Watched(beforeFirstCommit(after))
+    const pinned = this.#bench.pinned.get(after.run.values["run"]) ?? {}
+    const watched = this.runs.get(id) ?? new Watched(beforeFirstCommit(after), pinned)
     this.runs.set(id, watched)
     watched.record = after
     const isCancel = watched.cancelers.has(machine) && commit.run.status === "CANCELED"

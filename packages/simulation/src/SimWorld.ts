@@ -17,7 +17,7 @@ import { diceFor } from "./SimBehavior.ts"
 import { Editions } from "./SimEditions.ts"
 import { Journal } from "./SimJournal.ts"
 import type { Blow, Scenario } from "./SimScenario.ts"
-import { isSkewed, serverCount } from "./SimScenario.ts"
+import { isSkewed, pinsOf, serverCount } from "./SimScenario.ts"
 import { boot, type Server } from "./SimServer.ts"
 import { Machine, Time, wallClock } from "./SimTime.ts"
 import type { Bench, Watched } from "./SimWatched.ts"
@@ -113,6 +113,7 @@ export class World {
       journal: this.journal,
       editions: this.editions,
       setup,
+      pinned: pinsOf(scenario),
       guilty: scenario.guilty,
       poisoned: this.#poisoned,
       resets: { count: 0 },

@@ -17,8 +17,9 @@ export const latestOutputs = (
 ): ReadonlyMap<string, LatestOutput> => {
   const own = runs.filter((run) => run.accountId === account && run.workflowId === workflowId)
   const outputs = oldestFirst(own).flatMap((run) =>
-    nodeRunsOf(run).flatMap(({ largeValues, nodeId, output, status }) =>
-      status === "COMPLETED" && output !== null && nodeIds.includes(nodeId)
+    nodeRunsOf(run).flatMap(({ attempt, largeValues, nodeId, output, status }) =>
+      // Without an attempt, the start of the run has given it.
+      status === "COMPLETED" && attempt > 0 && output !== null && nodeIds.includes(nodeId)
         ? [[nodeId, { runId: run.id, output, largeValues }] as const]
         : [],
     ),

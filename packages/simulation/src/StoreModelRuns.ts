@@ -42,8 +42,8 @@ export interface RunModel {
 /** The parts of a run that a commit never changes: how it was started, and its fence. */
 type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
-  | ("executionId" | "mode" | "source" | "singleNodeId" | "createdAt" | "estimatedCredits")
-  | ("maxCredits" | "keyId" | "webhook")
+  | ("executionId" | "mode" | "source" | "singleNodeId" | "rerunOf" | "createdAt")
+  | ("estimatedCredits" | "maxCredits" | "keyId" | "triggerId" | "webhook")
   | ("values" | "inputOverrides" | "viewport" | "fence" | "messages")
 
 const keptOf = (run: Run): Pick<Run, Kept> => ({
@@ -57,10 +57,12 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   mode: run.mode,
   source: run.source,
   singleNodeId: run.singleNodeId,
+  rerunOf: run.rerunOf,
   createdAt: run.createdAt,
   estimatedCredits: run.estimatedCredits,
   maxCredits: run.maxCredits,
   keyId: run.keyId,
+  triggerId: run.triggerId,
   values: run.values,
   inputOverrides: run.inputOverrides,
   viewport: run.viewport,
@@ -83,19 +85,23 @@ interface Row {
 /** True for a run that can still change. */
 export const isOpen = ({ status }: Run): boolean => status === "QUEUED" || status === "RUNNING"
 
-const isFound = (
-  run: Run,
-  { account, from = -Infinity, search, status, to = Infinity, workflowId }: RunQuery,
-): boolean =>
-  run.accountId === account &&
-  (workflowId === undefined || run.workflowId === workflowId) &&
-  (status === undefined || run.status === status) &&
-  run.createdAt >= from &&
-  run.createdAt < to &&
-  (search === undefined ||
-    contains(run.workflowName, search) ||
-    (run.error !== null && contains(run.error, search)) ||
-    run.id.startsWith(search))
+const isFound = (run: Run, query: RunQuery): boolean => {
+  const { account, search, source, status, triggerId, workflowId } = query
+  const { from = -Infinity, to = Infinity } = query
+  return (
+    run.accountId === account &&
+    (workflowId === undefined || run.workflowId === workflowId) &&
+    (status === undefined || run.status === status) &&
+    (source === undefined || run.source === source) &&
+    (triggerId === undefined || run.triggerId === triggerId) &&
+    run.createdAt >= from &&
+    run.createdAt < to &&
+    (search === undefined ||
+      contains(run.workflowName, search) ||
+      (run.error !== null && contains(run.error, search)) ||
+      run.id.startsWith(search))
+  )
+}
 
 /** The event that the row of a node tells of, if it tells of one. */
 const eventOf = ({ id, workflowId }: Run, row: NodeRun): ReadonlyArray<RunEvent> => {

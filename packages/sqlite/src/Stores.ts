@@ -19,6 +19,7 @@ import { endLeases } from "./internal/RunClaims.ts"
 import * as Runs from "./internal/RunStore.ts"
 import * as Secrets from "./internal/SecretStore.ts"
 import * as Sessions from "./internal/SessionStore.ts"
+import * as Triggers from "./internal/TriggerStore.ts"
 import * as Values from "./internal/ValueStore.ts"
 import * as Webhooks from "./internal/WebhookStore.ts"
 import * as Workflows from "./internal/WorkflowStore.ts"
@@ -26,7 +27,7 @@ import * as Workflows from "./internal/WorkflowStore.ts"
 /** The stores in SQLite have every optional port. */
 export const manifest: Manifest = {
   name: "sqlite",
-  ports: ["keys", "ledger", "webhooks", "secrets", "values", "sessions"],
+  ports: ["keys", "ledger", "webhooks", "secrets", "values", "sessions", "triggers"],
 }
 
 const layerStorage: Layer.Layer<Stores, never, Database> = Layer.mergeAll(
@@ -38,6 +39,7 @@ const layerStorage: Layer.Layer<Stores, never, Database> = Layer.mergeAll(
   Secrets.layer,
   Values.layer,
   Sessions.layer,
+  Triggers.layer,
   Layer.succeed(StoreManifest, manifest),
 )
 

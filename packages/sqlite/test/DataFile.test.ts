@@ -5,6 +5,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Samples } from "@millrace/conformance"
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
+import type { RunSource } from "@millrace/core/domain/Run"
+import { RunStore } from "@millrace/core/ports/RunStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Stores } from "@millrace/sqlite"
 import { Effect, Option } from "effect"
@@ -17,6 +19,8 @@ import { DatabaseSync } from "node:sqlite"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { afterAll, onTestFinished } from "vitest"
+import { sourceIs } from "../src/internal/RunRecords.ts"
+import { versions } from "../src/internal/Tables.ts"
 
 const root = mkdtempSync(join(tmpdir(), "millrace-file-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -31,6 +35,27 @@ const nothing = Effect.void as Used<void, never>
 
 /** The error with which a file is refused. */
 const refused = (file: string) => Effect.flip(using(file, nothing))
+
+/** A file of the second version with runs of these sources. */
+const oldFile = (sources: ReadonlyArray<string>): string => {
+  const file = join(root, "old.db")
+  const database = new DatabaseSync(file)
+  database.exec(versions.slice(0, 2).join(""))
+  for (const [n, source] of sources.entries()) {
+    database.exec(`INSERT INTO runs (number, id, account_id, workflow_id, workflow_name,
+        name_folded, definition_id, created_at, estimated_credits, actual_credits, status, fence,
+        revision, sequence, messages, is_due, payload_bytes, active, state)
+      VALUES (${n}, 'run_${n}', 'acc', 'wf', '"x"', 'x', 'd', ${n}, 0, 0, 'COMPLETED', 0, 1,
+        1, 0, 0, 0, '[]', '{}')`)
+    const workflowName = 'x","source":"mcp'
+    const head = { id: `run_${n}`, workflowName, source, createdAt: n, values: { source: "mcp" } }
+    const insert = database.prepare("INSERT INTO run_heads (run, head) VALUES (?, ?)")
+    insert.run(n, JSON.stringify(head))
+  }
+  database.exec(`PRAGMA user_version = 2; PRAGMA application_id = 0x4d696c52`)
+  database.close()
+  return file
+}
 
 const isOneSentence = (message: string) =>
   assert.match(message, /^The (?:data )?file \S+ [^\n]*[^.\n]\.$/)
@@ -56,6 +81,32 @@ const writer = (file: string) => {
 }
 
 describe("Stores.layer", () => {
+  it.effect("brings a file of an older version up to date, and knows who asked for its runs", () =>
+    Effect.gen(function* () {
+      const file = oldFile(["api", "ui", "api", "mcp", "ui"])
+      const account = AccountId.make("acc")
+      const idsOf = (source: RunSource) =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const { items } = yield* runs.list({ account, limit: 10, source })
+          return items.map(({ id }) => id)
+        }).pipe(Effect.provide(Stores.layer(file), { local: true }), Effect.scoped)
+      assert.deepStrictEqual(yield* idsOf("ui"), ["run_4", "run_1"])
+      assert.deepStrictEqual(yield* idsOf("mcp"), ["run_3"])
+      assert.deepStrictEqual(yield* idsOf("api"), ["run_2", "run_0"])
+      const database = new DatabaseSync(file)
+      const plan = database
+        .prepare(
+          `EXPLAIN QUERY PLAN SELECT number FROM runs WHERE account_id = ? AND ${sourceIs("ui")}
+          ORDER BY created_at DESC, id DESC LIMIT 20`,
+        )
+        .all("acc")
+      assert.match(JSON.stringify(plan), /USING INDEX runs_by_source|COVERING INDEX runs_by_source/)
+      assert.lengthOf(plan, 1)
+      database.close()
+    }),
+  )
+
   it.effect("makes the file and its folders, and finds in it what was stored", () =>
     Effect.gen(function* () {
       const file = join(root, "new", "folder", "data.db")

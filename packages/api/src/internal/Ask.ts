@@ -49,6 +49,7 @@ export const makeAsk =
     checkFields("options", options, ["signal", ...known])
     if ("id" in rest) checkId(rest.id as string)
     if ("valueId" in rest) checkId(rest.valueId as string, "valueId")
+    if ("triggerId" in rest) checkId(rest.triggerId as string, "triggerId")
     if ("nodeId" in rest) checkId(rest.nodeId as string, "nodeId")
     if ("name" in rest) checkId(rest.name as string, "name")
     signal?.throwIfAborted()

@@ -11,6 +11,7 @@ import {
   Session,
   SessionParams,
   Sessions,
+  SignedIn,
   SignIn,
 } from "../SessionWire.ts"
 import {
@@ -56,11 +57,20 @@ const signIn = described(
   }),
 )
 
+const find = described(
+  "Ask who is signed in",
+  "Answers 200 also if nobody is, for a page that is about to show its sign-in.",
+  HttpApiEndpoint.get("find", "/sign-in", {
+    success: SignedIn,
+    error: [Forbidden, TooManyRequests, InternalError, Unavailable],
+  }),
+)
+
 /** `/session`, `/sign-in` and `/sign-out`. Signing in needs no session. */
 export class ConsoleSessionApi extends HttpApiGroup.make("session")
   .add(get, signOut)
   .middleware(ConsoleAuthorization)
-  .add(signIn)
+  .add(signIn, find)
   .annotateMerge(titled("Session", "Who is signed in.")) {}
 
 const list = described(

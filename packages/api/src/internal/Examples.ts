@@ -47,6 +47,35 @@ const workflowItem = {
   revision: 3,
 }
 
+const triggerItem = {
+  id: "trg_0199d2ca-5b1e-7d20-a6f1-8c2e9b7d0f34",
+  workflowId,
+  type: "schedule",
+  cron: "0 30 9 * * MON-FRI",
+  everySeconds: null,
+  timezone: "Europe/Berlin",
+  startAt: null,
+  endAt: null,
+  values: {},
+  enabled: true,
+  catchUp: "last",
+  overlap: "skip",
+  jitterSeconds: 0,
+  createdAt: "2026-01-02T10:00:00.000Z",
+  updatedAt: "2026-01-02T10:00:00.000Z",
+  nextAt: "2026-01-05T08:30:00.000Z",
+  lastAt: null,
+  lastRunId: null,
+  missed: 0,
+  lastMissedAt: null,
+  lastError: null,
+}
+
+const trigger = {
+  ...triggerItem,
+  nextTimes: ["2026-01-05T08:30:00.000Z", "2026-01-06T08:30:00.000Z"],
+}
+
 const runItem = {
   id: runId,
   workflowId,
@@ -98,6 +127,8 @@ const nodeType = {
   name: "Constant",
   description: "Hands on the value it was given.",
   category: "data",
+  icon: "variable",
+  docs: null,
   modes: [],
   inputPorts: [{ name: "value", required: true, multiple: false, schema: {} }],
   outputPorts: [{ name: "output", schema: {} }],
@@ -158,6 +189,23 @@ const ofWorkflows: Readonly<Record<string, Example>> = {
   },
 }
 
+const schedule = {
+  cron: "0 30 9 * * MON-FRI",
+  timezone: "Europe/Berlin",
+  catchUp: "last",
+  overlap: "skip",
+}
+
+const ofTriggers: Readonly<Record<string, Example>> = {
+  "triggers.list": { response: { items: [triggerItem] } },
+  "triggers.create": { request: { type: "schedule", ...schedule }, response: trigger },
+  "triggers.get": { response: trigger },
+  "triggers.update": {
+    request: { enabled: false },
+    response: { ...trigger, enabled: false, nextAt: null, nextTimes: [] },
+  },
+}
+
 const ofRuns: Readonly<Record<string, Example>> = {
   "runs.list": { response: { items: [runItem], nextCursor: cursor } },
   "runs.start": { request: { workflowId, values: {} }, response: { runId } },
@@ -170,6 +218,17 @@ const ofRuns: Readonly<Record<string, Example>> = {
         { nodeId: "say", nodeType: "constant", credits: 0 },
         { nodeId: "answer", nodeType: "response", credits: 0 },
       ],
+    },
+  },
+  "runs.rerun": { request: { from: ["say"] }, response: { runId } },
+  "runs.planRerun": {
+    request: { definition: "current" },
+    response: {
+      problems: [],
+      estimatedCredits: 0,
+      nodes: [{ nodeId: "answer", nodeType: "response", credits: 0 }],
+      anew: [{ nodeId: "answer", reason: "unfinished", because: "FAILED" }],
+      takenOver: ["say"],
     },
   },
   "runs.batch": { request: { ids: [runId] }, response: { runs: [runDetail] } },
@@ -198,6 +257,10 @@ const ofRuns: Readonly<Record<string, Example>> = {
   "runs.live": {},
   "runs.cancel": {
     response: { ...runItem, status: "CANCELED", nodeRunCount: 1 },
+  },
+  "runs.signal": {
+    request: { payload: { approved: true, by: "ada" } },
+    response: { runId, number: 1 },
   },
 }
 
@@ -250,6 +313,7 @@ const ofDeliveries: Readonly<Record<string, Example>> = {
 /** The examples of every operation, by its identifier. */
 export const examples: Readonly<Record<string, Example>> = {
   ...ofWorkflows,
+  ...ofTriggers,
   ...ofRuns,
   "usage.read": { response: usage },
   ...ofDeliveries,

@@ -5,12 +5,12 @@
  * or comes twice. Leaves out: waiting without limit for a server that is gone.
  */
 import type { Json } from "@millrace/core/domain/Json"
-import type { RunStatus } from "@millrace/core/domain/Run"
+import type { RunSource, RunStatus } from "@millrace/core/domain/Run"
 import type { Duration } from "../Duration.ts"
 import { millisOf } from "../Duration.ts"
 import { MillraceError } from "../MillraceError.ts"
 import type * as Wire from "../RunWire.ts"
-import type { Transport, WireEvent, WireLiveEvent } from "../Transport.ts"
+import type { Answer, Transport, WireEvent, WireLiveEvent } from "../Transport.ts"
 import type { CallOptions } from "./Ask.ts"
 import { checkFields, checkId, makeAsk } from "./Ask.ts"
 import type { Given } from "./Given.ts"
@@ -50,6 +50,12 @@ export interface ReadOptions extends CallOptions {
 /** What to start (specification 4.5). */
 export type StartRequest = Given<typeof Wire.StartRun.Encoded>
 
+/** What of an ended run to execute anew. */
+export type RerunRequest = Given<typeof Wire.RerunRun.Encoded>
+
+/** What a rerun would execute and why, what it would take over, and what it would cost. */
+export type RerunPlan = typeof Wire.RerunPlan.Encoded
+
 /** What a start would cost, and why it would be refused. */
 export type RunEstimate = typeof Wire.RunEstimate.Encoded
 
@@ -69,6 +75,10 @@ export type LiveEvent = WireLiveEvent
 export interface RunFilter {
   readonly workflowId?: string
   readonly status?: RunStatus
+  /** Who asked for them; `ui`: people who have signed in. */
+  readonly source?: RunSource
+  /** Runs that this trigger has started. */
+  readonly triggerId?: string
   /** Runs that were created then or later, in ISO 8601: `2026-01-31T09:30:00Z`. */
   readonly from?: string
   /** Runs that were created before. */
@@ -100,6 +110,21 @@ export interface StartOptions extends CallOptions {
    * server, reject with `INVALID_REQUEST`.
    */
   readonly client?: TransactionClient
+}
+
+/** How to send a signal. */
+export interface SignalOptions extends CallOptions {
+  /** A key for this signal. Sending to the run with it again sends nothing. */
+  readonly idempotencyKey?: string
+}
+
+/** A signal that was sent: its place among what the run was sent, from 1. */
+export type SentSignal = typeof Wire.SentSignal.Encoded
+
+/** How to start a rerun. */
+export interface RerunOptions extends CallOptions {
+  /** A key for this start, as for every start. */
+  readonly idempotencyKey?: string
 }
 
 /** A `Client` of the package `pg`, or one checked out of a `Pool`, with an open transaction. */
@@ -139,6 +164,8 @@ export interface RunHandle {
   wait(options?: WaitOptions): Promise<Run>
   /** Ends the run at once. Rejects with `RUN_ENDED` if it has completed or failed. */
   cancel(options?: CallOptions): Promise<RunItem>
+  /** As `signal` of `runs`. */
+  signal(name: string, payload?: Json, options?: SignalOptions): Promise<SentSignal>
   /** A snapshot, then every event after the number `after`, until the run ends. */
   events(options?: FollowOptions): AsyncIterable<StreamedEvent>
   /** The same, and each node whenever it moves, as long as the run goes on. */
@@ -162,6 +189,13 @@ export interface Runs {
    * reader stops; after a break, a new page comes.
    */
   live(query?: LiveQuery, options?: CallOptions): AsyncIterable<LiveEvent>
+  /**
+   * Starts a run that takes over what an ended run has completed and executes the rest. What is
+   * taken over costs nothing. Rejects with `RUN_OPEN` while the run goes on, and as `start` does.
+   */
+  rerun(id: string, request?: RerunRequest, options?: RerunOptions): Promise<RunHandle>
+  /** What a rerun would execute, and why. Starts nothing. */
+  planRerun(id: string, request?: RerunRequest, options?: CallOptions): Promise<RerunPlan>
   /** What a start would cost, node by node, or all reasons why it would be refused. */
   estimate(request: StartRequest, options?: CallOptions): Promise<RunEstimate>
   get(id: string, options?: ReadOptions): Promise<Run>
@@ -178,6 +212,12 @@ export interface Runs {
   batch(ids: ReadonlyArray<string>, options?: CallOptions): Promise<ReadonlyArray<RunDetail>>
   /** As on a handle, by id. */
   cancel(id: string, options?: CallOptions): Promise<RunItem>
+  /**
+   * Sends a signal, which one node `wait_signal` of this name takes: one that waits, or the first
+   * that begins to within seven days. Rejects with `RUN_ENDED`, and with `INBOX_FULL` if the run
+   * has 100 signals that no node has taken.
+   */
+  signal(id: string, name: string, payload?: Json, options?: SignalOptions): Promise<SentSignal>
   /** As on a handle, by id. */
   events(id: string, options?: FollowOptions): AsyncIterable<StreamedEvent>
   /** As on a handle, by id. */
@@ -186,7 +226,7 @@ export interface Runs {
   wait(id: string, options?: WaitOptions): Promise<Run>
 }
 
-const filter = ["workflowId", "status", "from", "to", "search"] as const
+const filter = ["workflowId", "status", "source", "triggerId", "from", "to", "search"] as const
 
 /** How long to wait before a broken stream is replaced. */
 const pauseMillis = 1_000
@@ -304,6 +344,7 @@ const ofTransaction = (handle: RunHandle): RunHandle => {
     ...handle,
     wait: (options) => handle.wait(options).catch(refuse),
     cancel: (options) => handle.cancel(options).catch(refuse),
+    signal: (...given) => handle.signal(...given).catch(refuse),
     nodes: (options) => handle.nodes(options).catch(refuse),
     events: async function* (options) {
       try {
@@ -357,7 +398,24 @@ export const makeRuns = (transport: Transport): Runs => {
   }
   const cancel: Runs["cancel"] = async (id, options) =>
     (await ask("runs.cancel", { id, options })).body as RunItem
+  const signal: Runs["signal"] = async (id, name, payload = null, options) => {
+    const headers = { "idempotency-key": options?.idempotencyKey }
+    const parts = { id, name, body: { payload }, headers, options, known: ["idempotencyKey"] }
+    return (await ask("runs.signal", parts)).body as SentSignal
+  }
   const { events, wait } = makeFollowing(transport, get)
+  const handleOf = (answer: Answer): RunHandle => {
+    const { runId: id } = answer.body as typeof Wire.StartedRun.Encoded
+    return {
+      id,
+      isReplay: answer.isReplay === true,
+      wait: (waiting) => wait(id, waiting),
+      cancel: (canceling) => cancel(id, canceling),
+      signal: (name, payload, signaling) => signal(id, name, payload, signaling),
+      events: (following) => events(id, following),
+      nodes: async (reading) => (await get(id, reading)).nodes,
+    }
+  }
   return {
     list: (query = {}, options) => list(query, options),
     live: async function* (query = {}, options = {}) {
@@ -370,17 +428,16 @@ export const makeRuns = (transport: Transport): Runs => {
       const client = options?.client
       const parts = { body, headers, client, options, known: ["idempotencyKey", "client"] }
       const answer = await ask("runs.start", parts)
-      const { runId: id } = answer.body as typeof Wire.StartedRun.Encoded
-      const handle: RunHandle = {
-        id,
-        isReplay: answer.isReplay === true,
-        wait: (waiting) => wait(id, waiting),
-        cancel: (canceling) => cancel(id, canceling),
-        events: (following) => events(id, following),
-        nodes: async (reading) => (await get(id, reading)).nodes,
-      }
+      const handle = handleOf(answer)
       return client === undefined ? handle : ofTransaction(handle)
     },
+    rerun: async (id, body = {}, options) => {
+      const headers = { "idempotency-key": options?.idempotencyKey }
+      const parts = { id, body, headers, options, known: ["idempotencyKey"] }
+      return handleOf(await ask("runs.rerun", parts))
+    },
+    planRerun: async (id, body = {}, options) =>
+      (await ask("runs.planRerun", { id, body, options })).body as RerunPlan,
     estimate: async (body, options) =>
       (await ask("runs.estimate", { body, options })).body as RunEstimate,
     get,
@@ -395,6 +452,7 @@ export const makeRuns = (transport: Transport): Runs => {
       return (body as typeof Wire.RunDetails.Encoded).runs.map(handy)
     },
     cancel,
+    signal,
     events,
     wait,
   }

@@ -73,6 +73,8 @@ export interface Workflows {
   getTagged(id: string, options?: CallOptions): Promise<TaggedWorkflow>
   /** Sets the given fields. Rejects with `REVISION_MISMATCH` if `ifMatch` is outdated. */
   update(id: string, change: WorkflowChange, options?: UpdateOptions): Promise<Workflow>
+  /** As {@link update}, with the new revision, for the next change. */
+  updateTagged(id: string, change: WorkflowChange, options?: UpdateOptions): Promise<TaggedWorkflow>
   /** Deletes a workflow. Its runs stay and continue. */
   remove(id: string, options?: CallOptions): Promise<void>
   /** A new workflow with the same content, called `<name> (copy)`. */
@@ -102,17 +104,24 @@ export const makeWorkflows = (transport: Transport): Workflows => {
     const { body, etag = "" } = await ask("workflows.get", { id, options })
     return { workflow: body as Workflow, etag }
   }
+  const update = async (
+    id: string,
+    body: WorkflowChange,
+    options?: UpdateOptions,
+  ): Promise<TaggedWorkflow> => {
+    const headers = { "if-match": options?.ifMatch }
+    const parts = { id, body, headers, options, known: ["ifMatch"] }
+    const { body: stored, etag = "" } = await ask("workflows.update", parts)
+    return { workflow: stored as Workflow, etag }
+  }
   return {
     list: (query = {}, options) => list(query, options),
     create: async (body, options) =>
       (await ask("workflows.create", { body, options })).body as Workflow,
     get: async (id, options) => (await read(id, options)).workflow,
     getTagged: read,
-    update: async (id, body, options) => {
-      const headers = { "if-match": options?.ifMatch }
-      const parts = { id, body, headers, options, known: ["ifMatch"] }
-      return (await ask("workflows.update", parts)).body as Workflow
-    },
+    update: async (id, change, options) => (await update(id, change, options)).workflow,
+    updateTagged: update,
     remove: async (id, options) => void (await ask("workflows.remove", { id, options })),
     duplicate: async (id, options) =>
       (await ask("workflows.duplicate", { id, options })).body as Workflow,

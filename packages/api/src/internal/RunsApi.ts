@@ -10,23 +10,35 @@ import { LiveRunQuery, pageOf, RunQuery, ViewQuery } from "../PageQuery.ts"
 import { LiveEvent, SequenceText, StreamedEvent } from "../RunEventWire.ts"
 import {
   NodeRun,
+  RerunPlan,
+  RerunRun,
   RunBatch,
   RunDefinition,
   RunDetails,
   RunEstimate,
   RunItem,
   RunRead,
+  SendSignal,
+  SentSignal,
   StartedRun,
   StartRun,
 } from "../RunWire.ts"
-import { IdParams, IdempotencyKeyText, NodeParams, ValueParams } from "../Text.ts"
+import {
+  IdParams,
+  IdempotencyKeyText,
+  NodeParams,
+  SignalKeyText,
+  SignalParams,
+  ValueParams,
+} from "../Text.ts"
 import { BadRequest, bodyErrors, Conflict, NotFound, PaymentRequired } from "../WireError.ts"
 
 const list = described(
   "List runs",
   "Newest first. By `cursor` and `limit`, or by `page` and `pageSize`, never both. `search` " +
     "is a part of the workflow's name or of the error in any case, or the beginning of a run " +
-    "id. `from` and `to` bound the time of creation; `to` is not among it. A cursor goes on with " +
+    "id. `from` and `to` bound the time of creation; `to` is not among it. `source` is who " +
+    "asked: `ui` for people who have signed in, `schedule` for schedules. A cursor goes on with " +
     "the filter it was made for.",
   HttpApiEndpoint.get("list", "/", { query: RunQuery, success: pageOf(RunItem) }),
 )
@@ -55,6 +67,34 @@ const estimate = described(
     payload: StartRun,
     success: RunEstimate,
     error: [...bodyErrors, NotFound],
+  }),
+)
+
+const rerun = described(
+  "Take up a run again",
+  "Starts a run that takes over what an ended run has completed, at no credits and without " +
+    "events, and executes the rest: nodes that have not completed, those that `from` names, " +
+    "those that are drawn otherwise now, and all that follows. It has the values and the webhook " +
+    "of the earlier run, and names it in `rerunOf`. Refused while the earlier run goes on, and " +
+    "where nothing has to be executed. An `Idempotency-Key` holds as for a start.",
+  HttpApiEndpoint.post("rerun", "/:id/rerun", {
+    params: IdParams,
+    headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(IdempotencyKeyText) }),
+    payload: RerunRun,
+    success: StartedRun.pipe(HttpApiSchema.status(201)),
+    error: [...bodyErrors, PaymentRequired, NotFound, Conflict],
+  }),
+)
+
+const planRerun = described(
+  "Plan a rerun",
+  "Says which nodes a rerun with the same body would execute and why, which outputs it would " +
+    "take over, and what it would cost. Nothing is created.",
+  HttpApiEndpoint.post("planRerun", "/:id/rerun/plan", {
+    params: IdParams,
+    payload: RerunRun,
+    success: RerunPlan,
+    error: [...bodyErrors, NotFound, Conflict],
   }),
 )
 
@@ -159,8 +199,25 @@ const cancel = described(
   }),
 )
 
+const signal = described(
+  "Send a signal to a run",
+  "A node `wait_signal` of this name takes it: one that waits, or the first that begins to, " +
+    "within seven days. Each signal is taken once. Where the run has 100 signals that nobody has " +
+    "taken, and where it has ended, the signal is refused. Under an `Idempotency-Key` one signal " +
+    "is sent to the run, however often the request is repeated; the first one counts.",
+  HttpApiEndpoint.post("signal", "/:id/signals/:name", {
+    params: SignalParams,
+    headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(SignalKeyText) }),
+    payload: SendSignal,
+    success: SentSignal.pipe(HttpApiSchema.status(202)),
+    error: [...bodyErrors, NotFound, Conflict],
+  }),
+)
+
+const operations = [list, live, start, estimate, batch, get, node, definition, value] as const
+
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")
-  .add(list, live, start, estimate, batch, get, node, definition, value, events, cancel)
+  .add(...operations, events, cancel, signal, rerun, planRerun)
   .prefix("/runs")
   .annotateMerge(titled("Runs", "Executions of workflows.")) {}

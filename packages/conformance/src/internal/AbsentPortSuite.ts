@@ -9,12 +9,20 @@ import type { Manifest, OptionalPort } from "@millrace/core/ports/StoreManifest"
 import { optionalPorts, Unsupported } from "@millrace/core/ports/StoreManifest"
 import { SecretStore } from "@millrace/core/ports/SecretStore"
 import { SessionStore } from "@millrace/core/ports/SessionStore"
+import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import * as Samples from "../Samples.ts"
 
-type Ports = KeyStore | LedgerStore | WebhookStore | SecretStore | ValueStore | SessionStore
+type Ports =
+  | KeyStore
+  | LedgerStore
+  | WebhookStore
+  | SecretStore
+  | ValueStore
+  | SessionStore
+  | TriggerStore
 
 /** Something to ask of each port. */
 const asked: { readonly [P in OptionalPort]: Effect.Effect<unknown, StorageError, Ports> } = {
@@ -27,6 +35,7 @@ const asked: { readonly [P in OptionalPort]: Effect.Effect<unknown, StorageError
   secrets: SecretStore.use((store) => store.secretOfEachKey),
   values: ValueStore.use((store) => store.list(undefined, 1)),
   sessions: SessionStore.use((store) => store.live([])),
+  triggers: TriggerStore.use((store) => store.claimDue({ limit: 0, leaseMillis: 0 })),
 }
 
 /** The tests of what is not there; none where the store has everything. */

@@ -3,6 +3,7 @@
  * what is terminal stays so.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
+import { RunId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord, RunStatus } from "@millrace/core/domain/Run"
 import { RunStore, type RunCommit } from "@millrace/core/ports/RunStore"
 import { Effect, Option } from "effect"
@@ -57,6 +58,7 @@ const newRuns = (it: Tests): void => {
         mode: "single",
         source: "mcp",
         singleNodeId: "a",
+        rerunOf: RunId.make("run_before"),
         owner: samples.runner(),
         startedAt: Samples.epoch + 5,
         viewport: { x: -1.5, y: 2, zoom: 0.25 },

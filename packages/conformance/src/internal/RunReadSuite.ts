@@ -265,6 +265,26 @@ const latestOutputs = (it: Tests): void => {
   )
 }
 
+const pinnedOutputs = (it: Tests): void => {
+  it.effect("takes no output that the start of a run gave", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const [older, newer] = [samples.run(), samples.run({ status: "RUNNING" })]
+      yield* outputting(older, [{ nodeId: "a", output: { output: "own" } }])
+      const pinned = { attempt: 0, startedAt: null, input: null, credits: 0 }
+      yield* outputting(newer, [
+        { nodeId: "a", output: { output: "given" }, ...pinned },
+        { nodeId: "b", output: { output: "given" }, ...pinned },
+      ])
+      assert.deepStrictEqual(
+        yield* store.latestOutputs(samples.account, older.workflowId, ["a", "b"]),
+        new Map([["a", { runId: older.id, output: { output: "own" }, largeValues: null }]]),
+      )
+    }),
+  )
+}
+
 const listed = Effect.fnUntraced(function* (samples: Samples.Samples, query: Partial<RunQuery>) {
   const store = yield* RunStore
   const page = yield* store.list({ account: samples.account, limit: 20, ...query })
@@ -300,6 +320,37 @@ const list = (it: Tests): void => {
       assert.deepStrictEqual(yield* listed(samples, { workflowId, status: "FAILED" }), [a])
       assert.deepStrictEqual(yield* listed(samples, { status: "COMPLETED" }), [])
       assert.deepStrictEqual(yield* listed(samples, { status: "FAILED", limit: 1, skip: 1 }), [a])
+    }),
+  )
+}
+
+const bySource = (it: Tests): void => {
+  it.effect("filters by source, also together with everything else", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const store = yield* RunStore
+      const workflowId = WorkflowId.make(`wf-one-of-${samples.account}`)
+      const [a, b, c, d] = [
+        samples.run({ source: "ui", status: "FAILED" }),
+        samples.run({ source: "api", workflowId }),
+        samples.run({ source: "mcp" }),
+        samples.run({ source: "ui", workflowId, workflowName: "Late" }),
+      ]
+      for (const run of [a, b, c, d]) yield* store.commit(Samples.newRun(run))
+      yield* store.commit(
+        Samples.newRun(samples.run({ accountId: samples.stranger, source: "ui" })),
+      )
+      assert.deepStrictEqual(yield* listed(samples, { source: "ui" }), [d, a])
+      assert.deepStrictEqual(yield* listed(samples, { source: "mcp" }), [c])
+      assert.deepStrictEqual(yield* listed(samples, { source: "api" }), [b])
+      const source = "ui" as const
+      assert.deepStrictEqual(yield* listed(samples, { source, workflowId }), [d])
+      assert.deepStrictEqual(yield* listed(samples, { source, status: "FAILED" }), [a])
+      assert.deepStrictEqual(yield* listed(samples, { source, search: "late" }), [d])
+      assert.deepStrictEqual(yield* listed(samples, { source, search: a.id }), [a])
+      assert.deepStrictEqual(yield* listed(samples, { source, search: b.id }), [])
+      assert.deepStrictEqual(yield* listed(samples, { source, limit: 1, after: d }), [a])
+      assert.deepStrictEqual(yield* listed(samples, { source, to: d.createdAt }), [a])
     }),
   )
 }
@@ -422,12 +473,14 @@ export const runReadSuite = (it: Tests): void => {
   })
   describe("RunStore.latestOutputs", () => {
     latestOutputs(it)
+    pinnedOutputs(it)
   })
   describe("RunStore.events", () => {
     runEventCases(it)
   })
   describe("RunStore.list", () => {
     list(it)
+    bySource(it)
     between(it)
     search(it)
     searchFarBack(it)

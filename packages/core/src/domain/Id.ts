@@ -16,6 +16,7 @@ export const prefixes = {
   operation: "deed",
   secret: "sec",
   session: "ses",
+  trigger: "trg",
   value: "val",
 } as const
 
@@ -43,6 +44,10 @@ export type KeyId = typeof KeyId.Type
 /** A session; never its token. */
 export const SessionId = Text.pipe(Schema.brand("SessionId"))
 export type SessionId = typeof SessionId.Type
+
+/** What starts runs of a workflow by itself. */
+export const TriggerId = Text.pipe(Schema.brand("TriggerId"))
+export type TriggerId = typeof TriggerId.Type
 
 /** A delivery of one event; receivers know it as `webhook-id`. */
 export const DeliveryId = Text.pipe(Schema.brand("DeliveryId"))

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 export * from "./internal/ListingLimits.ts"
 export * from "./internal/NodeLimits.ts"
 export * from "./internal/SessionLimits.ts"
+export * from "./internal/TriggerLimits.ts"
 
 /** Characters of a workflow's name. */
 export const workflowNameLength = 120
@@ -270,6 +271,9 @@ export const messageBytes = 65_536
 
 /** Characters of the name of a message. */
 export const messageNameLength = 128
+
+/** Characters of the name of a signal. */
+export const signalNameLength = 100
 
 /** Characters of an idempotency key. */
 export const idempotencyKeyLength = 255

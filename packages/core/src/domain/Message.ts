@@ -8,7 +8,7 @@
  */
 import { Schema } from "effect"
 import { Json } from "./Json.ts"
-import { messageBytes, messageIdLength, messageNameLength } from "./Limits.ts"
+import { messageBytes, messageIdLength, messageNameLength, signalNameLength } from "./Limits.ts"
 import { Timestamp } from "./Timestamp.ts"
 
 /** A message in the inbox of a run. */
@@ -60,3 +60,13 @@ export const problemOfMessage = ({ id, name, payload }: NewMessage): string | un
     ? undefined
     : `the payload of the message has ${bytes} bytes as JSON; the limit is ${messageBytes}`
 }
+
+/** Why this cannot be the name of a signal, as a clause; `undefined` if it can. */
+export const problemOfSignal = (name: string): string | undefined =>
+  problemOfText("name of a signal", name, signalNameLength)
+
+/**
+ * The name of the message that brings a signal. Other messages of a run have other beginnings, so
+ * that a signal is never taken for one of them.
+ */
+export const signalMessage = (name: string): string => `signal:${name}`

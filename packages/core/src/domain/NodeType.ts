@@ -57,6 +57,8 @@ export interface InputPort {
 /** A named output of a node. */
 export interface OutputPort {
   readonly name: string
+  /** True if a node that completes always puts something out here. */
+  readonly required?: boolean
   /** JSON Schema of the value, for people. */
   readonly schema: JsonObject
 }
@@ -66,6 +68,27 @@ export interface Ports {
   readonly inputs: ReadonlyMap<string, InputPort>
   readonly outputs: ReadonlyMap<string, OutputPort>
 }
+
+/** What leaves a node by its port `error` where its type has none of its own. */
+const errorPort = {
+  name: errorOutput,
+  schema: {
+    type: "object",
+    properties: {
+      message: { type: "string" },
+      nodeId: { type: "string" },
+      attempt: { type: "integer" },
+    },
+    required: ["message", "nodeId", "attempt"],
+    description: "Why the node failed, where an edge starts here or its onError is route.",
+  },
+}
+
+/** The ports of a node of this type, with `error`, from which every node may be left. */
+export const withError = ({ inputs, outputs }: Ports, { role }: NodeType): Ports =>
+  role === "note" || outputs.has(errorOutput)
+    ? { inputs, outputs }
+    : { inputs, outputs: new Map([...outputs, [errorOutput, errorPort]]) }
 
 /** What a node with these inputs puts out, for people and for assistants. */
 export interface NodeExample {
@@ -96,6 +119,10 @@ export interface NodeType {
   readonly description: string
   /** The group in which a palette shows it: `flow`, `data`, `network`, or the author's own word. */
   readonly category: string
+  /** The name of its picture, one of lucide's: `credit-card`. Absent: that of its category. */
+  readonly icon?: string
+  /** More about it, for people: the address of a page, or a text in Markdown. */
+  readonly docs?: string
   /**
    * Where it comes from: `built-in`, or the module that the server was started with. Absent: the
    * application that the engine is a part of.
@@ -111,6 +138,11 @@ export interface NodeType {
    * everything else.
    */
   readonly role: "request" | "response" | "note" | "step"
+  /**
+   * True if somebody has to send the run something before a node goes on, such as an approval. A
+   * start cannot give the outputs of such a node.
+   */
+  readonly waitsForSignal?: boolean
   /**
    * What follows a crash during an attempt. `at-least-once`: the node is attempted again, even if
    * its policy has no attempt left. `at-most-once`: it fails, because its outcome is unknown.

@@ -6,7 +6,7 @@
  */
 import { Schema } from "effect"
 import { MicroCredits } from "./Credits.ts"
-import { AccountId, KeyId, RunId, RunnerId, WorkflowId } from "./Id.ts"
+import { AccountId, KeyId, RunId, RunnerId, TriggerId, WorkflowId } from "./Id.ts"
 import { Json, JsonObject } from "./Json.ts"
 import { PlacedValues } from "./LargeValue.ts"
 import { Loss } from "./Loss.ts"
@@ -39,12 +39,18 @@ export const isTerminal = (status: RunStatus): boolean =>
 export const isNodeTerminal = (status: NodeRunStatus): boolean =>
   status !== "PENDING" && status !== "RUNNING" && status !== "WAITING"
 
-/** `full`: the whole workflow. `single`: one node of it. */
-export const RunMode = Schema.Literals(["full", "single"])
+/**
+ * `full`: the whole workflow. `single`: one node of it. `rerun`: what of an earlier run has to be
+ * executed anew; the rest is taken over.
+ */
+export const RunMode = Schema.Literals(["full", "single", "rerun"])
 export type RunMode = typeof RunMode.Type
 
-/** Who asked for the run (specification 4.5). */
-export const RunSource = Schema.Literals(["ui", "mcp", "api"])
+/** Who a start can say that it comes from (specification 4.5). */
+export const StartSource = Schema.Literals(["ui", "mcp", "api"])
+
+/** Who asked for the run. Only the engine itself starts one by `schedule`. */
+export const RunSource = Schema.Literals([...StartSource.literals, "schedule"])
 export type RunSource = typeof RunSource.Type
 
 /** The part of the canvas that the client showed. It is stored and returned, without effect. */
@@ -58,6 +64,10 @@ export type Viewport = typeof Viewport.Type
 /** Input values for single nodes in one run: node id, then input port. */
 export const InputOverrides = Schema.Record(Schema.String, JsonObject)
 export type InputOverrides = typeof InputOverrides.Type
+
+/** What nodes put out without being executed, in one run: node id, then output port. */
+export const PinnedOutputs = Schema.Record(Schema.String, JsonObject)
+export type PinnedOutputs = typeof PinnedOutputs.Type
 
 /** The settings of a workflow, and the prices in force when the run was started. */
 const DefinitionSettings = Schema.Struct({
@@ -149,8 +159,12 @@ export const Run = Schema.Struct({
   mode: RunMode,
   source: RunSource,
   singleNodeId: Schema.NullOr(Schema.String),
+  /** The run of which it is a rerun; `null` if it is none. */
+  rerunOf: Schema.NullOr(RunId),
   /** The API key that started it; `null` if none did. */
   keyId: Schema.NullOr(KeyId),
+  /** The trigger that started it; `null` if none did. */
+  triggerId: Schema.NullOr(TriggerId),
   createdAt: Timestamp,
   startedAt: Schema.NullOr(Timestamp),
   finishedAt: Schema.NullOr(Timestamp),
@@ -256,6 +270,13 @@ export interface RunRecord {
   /** True if the payloads were left out because they are too large; see `RunPayload`. */
   readonly omitted?: boolean
 }
+
+/**
+ * True for a node whose output the start of its run gave, or took over from an earlier run: it has
+ * completed without an attempt.
+ */
+export const isPinned = ({ attempt, status }: Pick<NodeRun, "attempt" | "status">): boolean =>
+  status === "COMPLETED" && attempt === 0
 
 /**
  * The number of a node's current attempt, or of its last one if it waits. If a process died during

@@ -10,6 +10,7 @@ import type { SecretStore } from "../ports/SecretStore.ts"
 import type { SessionStore } from "../ports/SessionStore.ts"
 import type { StorageError } from "../ports/StorageError.ts"
 import type { StoreManifest } from "../ports/StoreManifest.ts"
+import type { TriggerStore } from "../ports/TriggerStore.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { WebhookStore } from "../ports/WebhookStore.ts"
 import type { ValueStore } from "../ports/ValueStore.ts"
@@ -31,6 +32,7 @@ import { Secrets } from "./Secrets.ts"
 import { Sessions } from "./Sessions.ts"
 import { StoreClock } from "./StoreClock.ts"
 import { LargeValues } from "./LargeValues.ts"
+import { Triggers } from "./Triggers.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { Workflows } from "./Workflows.ts"
 
@@ -46,6 +48,7 @@ export type Engine =
   | Secrets
   | LargeValues
   | Quarantine
+  | Triggers
   | Runner
   | RunNotifier
   | Ids
@@ -61,6 +64,7 @@ export type Stores =
   | SecretStore
   | ValueStore
   | SessionStore
+  | TriggerStore
   | StoreManifest
 
 const layerSecretSource = Layer.effect(CurrentSecrets, Secrets)
@@ -81,7 +85,7 @@ export const layer: Layer.Layer<
   Stores | NodeTypes | WebhookTargets | Vault | Digest.Digest
 > = Layer.mergeAll(
   Workflows.layer,
-  Runs.layer,
+  Layer.provideMerge(Triggers.layer, Runs.layer),
   RunViews.layer,
   Keys.layer,
   Sessions.layer,

@@ -48,6 +48,10 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly name?: string
   readonly description?: string
   readonly category?: string
+  /** The name of a picture of lucide's: `credit-card`. */
+  readonly icon?: string
+  /** More about it: the address of a page, or a text in Markdown. */
+  readonly docs?: string
   readonly inputs: I
   readonly outputs: O
   /** Inputs to which several edges may lead. Their schema is that of an array. */
@@ -65,6 +69,8 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly modes?: ReadonlyArray<M>
   readonly join?: NodeType["join"]
   readonly role?: NodeType["role"]
+  /** See {@link NodeType}. */
+  readonly waitsForSignal?: boolean
   /** What follows a crash during an attempt; `at-least-once` by default. */
   readonly delivery?: NodeType["delivery"]
   /**
@@ -170,7 +176,7 @@ const portsOf = (inputs: PortFields, outputs: PortFields, special: Special): Por
   outputs: new Map(
     Object.entries(outputs).map(([name, schema]): [string, OutputPort] => [
       name,
-      { name, schema: jsonSchemaOf(schema) },
+      { name, required: !isOptional(schema), schema: jsonSchemaOf(schema) },
     ]),
   ),
 })
@@ -249,9 +255,12 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
     name: declaration.name ?? key,
     description: declaration.description ?? "",
     category: declaration.category ?? "other",
+    ...(declaration.icon === undefined ? {} : { icon: declaration.icon }),
+    ...(declaration.docs === undefined ? {} : { docs: declaration.docs }),
     modes,
     join: declaration.join ?? "any",
     role: declaration.role ?? "step",
+    ...(declaration.waitsForSignal === true ? { waitsForSignal: true } : {}),
     delivery: declaration.delivery ?? "at-least-once",
     effects: declaration.effects ?? "writes",
     ...(declaration.example === undefined ? {} : { example: declaration.example }),

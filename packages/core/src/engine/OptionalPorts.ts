@@ -12,6 +12,7 @@ import { SessionStore } from "../ports/SessionStore.ts"
 import { StorageError } from "../ports/StorageError.ts"
 import type { OptionalPort } from "../ports/StoreManifest.ts"
 import { StoreManifest, Unsupported } from "../ports/StoreManifest.ts"
+import { TriggerStore } from "../ports/TriggerStore.ts"
 import { ValueStore } from "../ports/ValueStore.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
 
@@ -92,6 +93,16 @@ const sessions: Members<SessionStore["Service"]> = {
   forget: "effect",
 }
 
+const triggers: Members<TriggerStore["Service"]> = {
+  insert: "method",
+  replace: "method",
+  remove: "method",
+  find: "method",
+  list: "method",
+  claimDue: "method",
+  advance: "method",
+}
+
 /** A port whose every method fails. */
 const refusing = <S>(members: Members<S>, store: string, port: OptionalPort): S => {
   const all = Object.entries(members).map(([operation, kind]) => {
@@ -117,6 +128,7 @@ const portsOver = Effect.gen(function* () {
     Context.add(SecretStore, portOf("secrets", SecretStore, secrets)),
     Context.add(ValueStore, portOf("values", ValueStore, values)),
     Context.add(SessionStore, portOf("sessions", SessionStore, sessions)),
+    Context.add(TriggerStore, portOf("triggers", TriggerStore, triggers)),
   )
 })
 
@@ -125,7 +137,7 @@ const portsOver = Effect.gen(function* () {
  * that fail for the rest. If the manifest names a port that is not provided, that is a defect.
  */
 export const layer: Layer.Layer<
-  KeyStore | LedgerStore | WebhookStore | SecretStore | ValueStore | SessionStore,
+  KeyStore | LedgerStore | WebhookStore | SecretStore | ValueStore | SessionStore | TriggerStore,
   never,
   StoreManifest
 > = Layer.effectContext(portsOver)

@@ -141,6 +141,15 @@ export class InboxFull extends Schema.TaggedError<InboxFull>()("InboxFull", {
   }
 }
 
+/** The run goes on, so there is nothing to take up again. */
+export class RunOpen extends Schema.TaggedError<RunOpen>()("RunOpen", {
+  runId: Schema.String,
+}) {
+  override get message(): string {
+    return `Run ${plain(this.runId)} goes on; wait for its end, or cancel it`
+  }
+}
+
 /** A run that has ended can neither be canceled nor sent a message. */
 export class RunEnded extends Schema.TaggedError<RunEnded>()("RunEnded", {
   runId: Schema.String,

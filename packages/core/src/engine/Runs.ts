@@ -7,16 +7,13 @@
  */
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { MicroCredits } from "../domain/Credits.ts"
-import { type AccountId, type KeyId, RunId, type WorkflowId } from "../domain/Id.ts"
+import { type AccountId, RunId, type WorkflowId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
-import type { JsonObject } from "../domain/Json.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
 import type { NewMessage } from "../domain/Message.ts"
 import { CurrentPrices } from "../domain/Prices.ts"
-import type { InputOverrides, Run, RunRecord, RunSource, Viewport } from "../domain/Run.ts"
-import { notStarted } from "../domain/Run.ts"
-import type { Webhook, WebhookConfig } from "../domain/Webhook.ts"
-import type { Node, Workflow } from "../domain/Workflow.ts"
+import type { Run, RunRecord } from "../domain/Run.ts"
+import type { Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
 import { CurrentEvaluator } from "../ports/Evaluator.ts"
@@ -36,20 +33,27 @@ import { GraphCache } from "./GraphCache.ts"
 import type { Problem } from "../graph/internal/Problem.ts"
 import { problemsOfOverrides } from "../graph/internal/SecretNames.ts"
 import { Ids } from "./Ids.ts"
+import type { Asked, StartRequest } from "./internal/NewRun.ts"
+import { newRunOf, overlayOf, pinnedRowsOf } from "./internal/NewRun.ts"
+import type { StartedOnce } from "./internal/StartOnce.ts"
+import { once } from "./internal/StartOnce.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Overlay, Plan, Price } from "./internal/Plan.ts"
 import { plan } from "./internal/Plan.ts"
-import type { InboxFull, InvalidMessage, InvalidWebhook, RunEnded } from "./Refusals.ts"
+import type { RerunRequest } from "./internal/Reruns.ts"
+import { prepareRerun } from "./internal/Reruns.ts"
+import type { RerunPlan } from "../graph/internal/Rerun.ts"
+import type { InvalidWebhook, RunEnded, RunOpen } from "./Refusals.ts"
 import {
   BeyondMaxCredits,
+  type IdempotencyKeyTaken,
   InvalidGraph,
   RunNotFound,
-  IdempotencyKeyTaken,
   WorkflowNotFound,
 } from "./Refusals.ts"
 import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
-import { send } from "./internal/Sending.ts"
+import { send, type SendRefusal, signal, type Signal } from "./internal/Sending.ts"
 import { evaluateText, type TextInNode, type TextValue } from "./internal/Evaluation.ts"
 import { planAlone } from "./internal/SingleNode.ts"
 import { problemsOfSize } from "../graph/internal/Draft.ts"
@@ -60,22 +64,8 @@ import { type Validation, validationOf } from "./internal/Validation.ts"
 import * as TransactionalStarts from "./internal/TransactionalStarts.ts"
 import { makeAdmit } from "./Webhooks.ts"
 
-/** What a start asks for (specification 4.5). */
-export interface StartRequest {
-  readonly workflowId: WorkflowId
-  readonly values?: JsonObject | undefined
-  readonly graphInputOverrides?: InputOverrides | undefined
-  readonly nodeOverrides?: ReadonlyArray<Node> | undefined
-  readonly viewport?: Viewport | undefined
-  readonly source?: RunSource | undefined
-  /** Run this node alone, with the last stored outputs of the nodes before it. */
-  readonly singleNodeId?: string | undefined
-  /** The most that the run may cost, in micro-credits. */
-  readonly maxCredits?: MicroCredits | undefined
-  /** The API key of the request. */
-  readonly keyId?: KeyId | undefined
-  readonly webhook?: WebhookConfig | undefined
-}
+export type { StartRequest } from "./internal/NewRun.ts"
+export type { StartedOnce } from "./internal/StartOnce.ts"
 
 /** What a validation judges: a start, of the stored workflow or of a draft. */
 export interface ValidationRequest extends StartRequest {
@@ -100,10 +90,12 @@ export interface Estimate {
   readonly nodes: ReadonlyArray<Price>
 }
 
-/** A start with an idempotency key: the run of this call, or that of an earlier one. */
-export interface StartedOnce {
-  readonly runId: RunId
-  readonly isReplay: boolean
+/** What a rerun would do. */
+export interface PlannedRerun extends Estimate {
+  /** Why nodes are executed anew, by node, in the order of execution. */
+  readonly anew: RerunPlan["anew"]
+  /** Nodes whose outputs are taken over. */
+  readonly takenOver: ReadonlyArray<string>
 }
 
 export class Runs extends Context.Service<
@@ -129,6 +121,15 @@ export class Runs extends Context.Service<
       idempotencyKey: IdempotencyKey,
     ) => Effect.Effect<StartedOnce, StartRefusal | IdempotencyKeyTaken | StorageError>
     /**
+     * {@link start} of a run with this id. However often and wherever the call is repeated, it
+     * starts one run, for ever: a store has an id once.
+     */
+    readonly startAs: (
+      account: AccountId,
+      request: StartRequest,
+      id: RunId,
+    ) => Effect.Effect<StartedOnce, StartRefusal | StorageError>
+    /**
      * Executes starts inside a transaction that the caller has begun on a client of the package
      * `pg`, or on an `SqlClient`. Their runs are stored and QUEUED when it is committed; a rollback
      * leaves nothing. Inside a transaction of the store's `SqlClient`, starts do so without this.
@@ -151,6 +152,30 @@ export class Runs extends Context.Service<
       workflowId: WorkflowId,
       asked: TextInNode & { readonly runId: RunId },
     ) => Effect.Effect<TextValue, RunNotFound | StorageError>
+    /**
+     * Starts a run that takes over what an earlier, ended one has completed, and executes the rest:
+     * what has not completed, what `from` names, what is drawn otherwise, and all that follows. It
+     * has the values and the webhook of the earlier run. What is taken over costs nothing and has
+     * no event. With an idempotency key it is {@link startOnce}.
+     */
+    readonly rerun: (
+      account: AccountId,
+      id: RunId,
+      request: RerunRequest,
+      idempotencyKey?: IdempotencyKey,
+    ) => Effect.Effect<
+      StartedOnce,
+      StartRefusal | RunNotFound | RunOpen | IdempotencyKeyTaken | StorageError
+    >
+    /** What {@link rerun} would execute, and why. Stores nothing. */
+    readonly planRerun: (
+      account: AccountId,
+      id: RunId,
+      request: RerunRequest,
+    ) => Effect.Effect<
+      PlannedRerun,
+      InvalidGraph | WorkflowNotFound | RunNotFound | RunOpen | StorageError
+    >
     /** What a start would cost, node by node, or why it would be refused. Stores nothing. */
     readonly estimate: (
       account: AccountId,
@@ -162,15 +187,20 @@ export class Runs extends Context.Service<
       id: RunId,
     ) => Effect.Effect<Run, RunNotFound | RunEnded | StorageError>
     /**
-     * Sends a message to an open run. One atomic step stores the message and wakes the run if it is
-     * parked. A node that waits for this name takes the message; if none does, the first node that
-     * begins to. Repeating the call with the same `id` adds nothing and returns the same number.
+     * Stores a message to an open run and wakes the run if it is parked, in one step. A node that
+     * waits for this name takes it, or the first that begins to. The same `id` again adds nothing.
      */
     readonly send: (
       account: AccountId,
       id: RunId,
       message: NewMessage,
-    ) => Effect.Effect<number, InvalidMessage | RunNotFound | RunEnded | InboxFull | StorageError>
+    ) => Effect.Effect<number, SendRefusal | StorageError>
+    /** Sends a signal, as {@link send} sends a message, for a node `wait_signal` of its name. */
+    readonly signal: (
+      account: AccountId,
+      id: RunId,
+      signal: Signal,
+    ) => Effect.Effect<number, SendRefusal | StorageError>
     /** Waits until the run has ended, wherever it executes. */
     readonly wait: (
       account: AccountId,
@@ -217,15 +247,6 @@ const servicesOf = Effect.all({
 })
 type Services = Effect.Success<typeof servicesOf>
 
-/** A start as it is asked for. Whatever it reads and stores is of this account. */
-interface Asked {
-  readonly account: AccountId
-  readonly request: StartRequest
-  readonly idempotencyKey: IdempotencyKey | undefined
-  /** Admits the webhook. To do so may take a while, so it is done once, however often it is run. */
-  readonly webhook: Effect.Effect<Webhook | null, InvalidWebhook>
-}
-
 const askedOf = Effect.fnUntraced(function* (
   { admit }: Services,
   account: AccountId,
@@ -236,38 +257,6 @@ const askedOf = Effect.fnUntraced(function* (
   const admitted =
     webhook === undefined ? Effect.succeed(null) : yield* Effect.cached(admit(account, webhook))
   return { account, request, idempotencyKey, webhook: admitted }
-})
-
-/** The run of a start before its first commit. */
-const newRunOf = (
-  { account, request }: Pick<Asked, "account" | "request">,
-  workflow: Workflow,
-  made: Plan,
-  fresh: Pick<Run, "id" | "executionId" | "createdAt" | "webhook">,
-): Run => ({
-  ...notStarted,
-  ...fresh,
-  accountId: account,
-  workflowId: workflow.id,
-  workflowName: workflow.name,
-  workflowRevision: workflow.revision,
-  definitionId: made.definition.id,
-  mode: request.singleNodeId === undefined ? "full" : "single",
-  source: request.source ?? "api",
-  singleNodeId: request.singleNodeId ?? null,
-  keyId: request.keyId ?? null,
-  values: made.values,
-  inputOverrides: made.inputOverrides,
-  viewport: request.viewport ?? null,
-  estimatedCredits: made.estimate,
-  maxCredits: request.maxCredits ?? null,
-})
-
-/** What a start lays over its workflow. */
-const overlayOf = (request: StartRequest): Overlay => ({
-  values: request.values ?? {},
-  inputOverrides: request.graphInputOverrides ?? {},
-  nodeOverrides: request.nodeOverrides ?? [],
 })
 
 /** What a start is made of, or everything that stands against it. Stores nothing. */
@@ -290,7 +279,7 @@ const planOf = Effect.fnUntraced(function* (
   if (Result.isFailure(made) || Result.isFailure(graph)) return made
   const problems = [
     ...(yield* scripts.problemsOf(account, made.success.definition, graph.success)),
-    ...(yield* secrets.problemsOf(account, graph.success)),
+    ...(yield* secrets.problemsOf(account, graph.success, made.success.pinnedOutputs)),
     ...problemsOfOverrides(workflow.nodes, overlay.nodeOverrides),
   ]
   return problems.length === 0 ? made : Result.fail(problems)
@@ -317,7 +306,7 @@ const startOf = Effect.fnUntraced(function* (
 ) {
   const { clock, ids, notifier, runner, runs, transactions } = services
   const { account, idempotencyKey, request } = asked
-  const id = RunId.make(yield* ids.make("run"))
+  const id = asked.runId ?? RunId.make(yield* ids.make("run"))
   const planned = yield* planOf(services, asked, workflow, id)
   if (Result.isFailure(planned)) {
     return yield* new InvalidGraph({ problems: planned.failure.map((each) => each.message) })
@@ -339,11 +328,13 @@ const startOf = Effect.fnUntraced(function* (
       webhook: yield* asked.webhook,
     },
   )
-  const insert = (commit: RunCommit) =>
-    Effect.map(
-      runs.commit({ ...commit, expected: { _tag: "New", definition, idempotencyKey, isCurrent } }),
-      () => notifier.tell(id, account),
-    )
+  const pinned = pinnedRowsOf(request, planned.success, run)
+  const insert = (commit: RunCommit) => {
+    const nodeRuns = pinned.length === 0 ? commit.nodeRuns : [...pinned, ...commit.nodeRuns]
+    const expected = { _tag: "New" as const, definition, idempotencyKey, isCurrent }
+    const stored = runs.commit({ ...commit, nodeRuns, expected })
+    return Effect.map(stored, () => notifier.tell(id, account))
+  }
 
   if (isWithin || !runner.takeSlot(account)) {
     const commit = new CommitBuilder(run, run.createdAt).commit()
@@ -354,7 +345,7 @@ const startOf = Effect.fnUntraced(function* (
   const begin = Effect.gen(function* () {
     const owned = { ...run, owner: runner.id, fence: 1 }
     const environment = { ...(yield* environmentOf), now: run.createdAt }
-    const prepared = prepare({ run: owned, definition, nodeRuns: [] }, graph, environment)
+    const prepared = prepare({ run: owned, definition, nodeRuns: pinned }, graph, environment)
     yield* insert(prepared.first.commit)
     yield* runner.launch(owned, prepared)
     return prepared.first.commit.run
@@ -406,50 +397,60 @@ const start = (services: Services): Runs["Service"]["start"] =>
     return yield* Effect.catchTag(store(services, asked), "StaleRun", Effect.die)
   }, Effect.uninterruptible)
 
-/**
- * The earlier start with this idempotency key, if any. Fails if its request was a different one.
- */
-const replay = Effect.fnUntraced(function* (
-  { runs }: Services,
-  account: AccountId,
-  { bodyHash, key }: IdempotencyKey,
-) {
-  const known = yield* runs.findStart(account, key)
-  if (Option.isNone(known)) return undefined
-  const { runId } = known.value
-  if (known.value.bodyHash !== bodyHash) return yield* new IdempotencyKeyTaken({ runId })
-  return { runId, isReplay: true } satisfies StartedOnce
-})
-
 const startOnce = (services: Services): Runs["Service"]["startOnce"] =>
   Effect.fn("Runs.startOnce")(function* (account, request, idempotencyKey) {
     const asked = yield* askedOf(services, account, request, idempotencyKey)
-    // The key may expire between the refusal and the read of its run: then it is free again.
-    while (true) {
-      const before = yield* replay(services, account, idempotencyKey)
-      if (before !== undefined) return before
-      const started = yield* Effect.result(store(services, asked))
-      if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
-      const { failure } = started
-      if (failure._tag === "StaleRun") continue
-      if (failure._tag === "StorageError") return yield* failure
-      // Another call with this key may have started the run meanwhile. Then that run is the answer,
-      // and not this refusal, which may be about the credits that the other call has reserved.
-      return (yield* replay(services, account, idempotencyKey)) ?? (yield* failure)
-    }
+    return yield* once(services.runs, account, idempotencyKey, store(services, asked))
   }, Effect.uninterruptible)
 
-/** The id of a run that is only planned and never stored. */
+const startAs = (services: Services): Runs["Service"]["startAs"] =>
+  Effect.fn("Runs.startAs")(function* (account, request, runId) {
+    const asked = { ...(yield* askedOf(services, account, request)), runId }
+    const started = yield* Effect.result(store(services, asked))
+    if (Result.isSuccess(started)) return { runId, isReplay: false }
+    const { failure } = started
+    if (failure._tag === "StorageError") return yield* failure
+    // An earlier call may have started the run. Then whatever stands against it now is too late.
+    const known = yield* services.runs.findMany(account, [runId], 0)
+    if (known.length > 0) return { runId, isReplay: true }
+    return yield* Effect.catchTag(Effect.fail(failure), "StaleRun", Effect.die)
+  }, Effect.uninterruptible)
+
+/** What a rerun stores: its run has the webhook of the earlier one, which was admitted. */
+const rerun = (services: Services): Runs["Service"]["rerun"] =>
+  Effect.fn("Runs.rerun")(function* (account, id, request, idempotencyKey) {
+    const stored = Effect.gen(function* () {
+      const made = yield* prepareRerun(services, account, id, request)
+      const webhook = Effect.succeed(made.record.run.webhook)
+      const asked = { account, request: made.request, idempotencyKey, webhook }
+      return yield* startOf(services, asked, made.workflow, { isCurrent: false, isWithin: false })
+    })
+    if (idempotencyKey !== undefined)
+      return yield* once(services.runs, account, idempotencyKey, stored)
+    const started = yield* Effect.catchTag(stored, "StaleRun", Effect.die)
+    return { runId: started.id, isReplay: false }
+  }, Effect.uninterruptible)
+
+const planRerun = (services: Services): Runs["Service"]["planRerun"] =>
+  Effect.fn("Runs.planRerun")(function* (account, id, request) {
+    const prepared = yield* prepareRerun(services, account, id, request)
+    const { plan: planned, request: wanted, workflow } = prepared
+    const made = yield* planOf(services, { account, request: wanted }, workflow, nobody)
+    return { ...planned, ...estimateOf(made) }
+  })
+
+/** A run that is only planned. */
 const nobody = RunId.make("run")
+
+const estimateOf = (made: Result.Result<Plan, ReadonlyArray<Problem>>): Estimate =>
+  Result.isFailure(made)
+    ? { problems: made.failure, estimatedCredits: 0, nodes: [] }
+    : { problems: [], estimatedCredits: made.success.estimate, nodes: made.success.prices }
 
 const estimate = (services: Services): Runs["Service"]["estimate"] =>
   Effect.fn("Runs.estimate")(function* (account, request) {
     const workflow = yield* storedOf(services, account, request)
-    const made = yield* planOf(services, { account, request }, workflow, nobody)
-    if (Result.isFailure(made)) {
-      return { problems: made.failure, estimatedCredits: 0, nodes: [] }
-    }
-    return { problems: [], estimatedCredits: made.success.estimate, nodes: made.success.prices }
+    return estimateOf(yield* planOf(services, { account, request }, workflow, nobody))
   })
 
 const validate = (services: Services): Runs["Service"]["validate"] =>
@@ -483,12 +484,16 @@ const make = Effect.map(servicesOf, (services) =>
   Runs.of({
     start: start(services),
     startOnce: startOnce(services),
+    startAs: startAs(services),
     within: services.transactions.within,
     validate: validate(services),
     evaluate: evaluate(services),
     estimate: estimate(services),
+    rerun: rerun(services),
+    planRerun: planRerun(services),
     cancel: cancel(services),
     send: send(services),
+    signal: signal(services),
     wait: wait(services),
   }),
 )

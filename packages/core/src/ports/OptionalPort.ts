@@ -11,6 +11,7 @@ export const optionalPorts = {
   secrets: "secrets of accounts",
   values: "large values",
   sessions: "sessions",
+  triggers: "triggers",
 } as const
 
 /** A port that a store may leave out. */
@@ -19,7 +20,15 @@ export type OptionalPort = keyof typeof optionalPorts
 /** The store does not have the port that a call needs. This is the cause of a `StorageError`. */
 export class Unsupported extends Schema.TaggedError<Unsupported>()("Unsupported", {
   store: Schema.String,
-  port: Schema.Literals(["keys", "ledger", "webhooks", "secrets", "values", "sessions"]),
+  port: Schema.Literals([
+    "keys",
+    "ledger",
+    "webhooks",
+    "secrets",
+    "values",
+    "sessions",
+    "triggers",
+  ]),
 }) {
   override get message(): string {
     return (

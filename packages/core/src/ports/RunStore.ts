@@ -8,7 +8,7 @@
 import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
 import type { Delivery } from "../domain/Delivery.ts"
-import type { AccountId, RunId, RunnerId, WorkflowId } from "../domain/Id.ts"
+import type { AccountId, RunId, RunnerId, TriggerId, WorkflowId } from "../domain/Id.ts"
 import type { KnownStart, IdempotencyKey } from "../domain/Idempotency.ts"
 import type { InputPorts } from "../domain/ImpliedInput.ts"
 import type { JsonObject } from "../domain/Json.ts"
@@ -18,7 +18,7 @@ import type { Blocked } from "../domain/Loss.ts"
 import type { Message, NewMessage } from "../domain/Message.ts"
 import { runsReadBySearch } from "../domain/Limits.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
-import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "../domain/Run.ts"
+import type { Definition, NodeRun, Run, RunRecord, RunSource, RunStatus } from "../domain/Run.ts"
 import type { RunEvent } from "../domain/RunEvent.ts"
 import type { InsufficientCredits } from "./LedgerStore.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
@@ -233,6 +233,9 @@ export interface RunQuery extends PageRequest {
   readonly account: AccountId
   readonly workflowId?: WorkflowId | undefined
   readonly status?: RunStatus | undefined
+  /** Who asked for them. */
+  readonly source?: RunSource | undefined
+  readonly triggerId?: TriggerId | undefined
   /** Runs that were created then or later. */
   readonly from?: Timestamp | undefined
   /** Runs that were created before. */
@@ -379,7 +382,8 @@ export class RunStore extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
     /**
      * For each of these nodes, the output of its latest COMPLETED node run in the last thousand
-     * runs of the workflow, by the runs' creation. A node without one is absent.
+     * runs of the workflow, by the runs' creation. A node without one is absent; a pinned output
+     * does not count.
      */
     readonly latestOutputs: (
       account: AccountId,

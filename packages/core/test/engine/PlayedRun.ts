@@ -64,6 +64,8 @@ export const newRun: Run = {
   source: "api",
   singleNodeId: null,
   keyId: null,
+  triggerId: null,
+  rerunOf: null,
   createdAt: 0,
   values: {},
   inputOverrides: {},

@@ -37,6 +37,7 @@ describe("a start", () => {
         source: "api",
         singleNodeId: null,
         keyId: null,
+        triggerId: null,
         values: {},
         inputOverrides: {},
         viewport: null,

@@ -5,7 +5,7 @@
 import { useMutation } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import { useLocation } from "wouter"
-import { chosenAccount, client, queries, sentenceOf } from "../Console.ts"
+import { chosenAccount, client, queries, sentenceOf, useSignedIn } from "../Console.ts"
 import { Notice } from "../parts/Notice.tsx"
 
 /** The ticket of the address, taken out of it once, so that it is in no history. */
@@ -47,14 +47,25 @@ const OperatorForm = ({
   )
 }
 
+/** The page for whoever has not signed in to the application that the dashboard is a part of. */
+const Elsewhere = () => (
+  <main className="login">
+    <h1>Millrace</h1>
+    <p>Sign in to the application that this dashboard belongs to, and then load this page again.</p>
+  </main>
+)
+
 /** The page for whoever is not signed in. */
 export const Login = () => {
+  const { data } = useSignedIn()
   const [, navigate] = useLocation()
   const { error, isPending, mutate } = useMutation({
     mutationFn: (by: { ticket: string } | { operatorToken: string }) => client.session.signIn(by),
-    onSuccess: (session) => {
+    onSuccess: async (session) => {
+      // What was asked before this may answer after it.
+      await queries.cancelQueries({ queryKey: ["session"] })
       chosenAccount.set(undefined)
-      queries.setQueryData(["session"], session)
+      queries.setQueryData(["session"], { session, by: "link" })
       navigate(session.role === "operator" ? "/accounts" : "/", { replace: true })
     },
   })
@@ -63,6 +74,7 @@ export const Login = () => {
     const ticket = takeTicket()
     if (ticket !== undefined) mutate({ ticket })
   }, [mutate])
+  if (data?.by === "application") return <Elsewhere />
   return (
     <main className="login">
       <h1>Millrace</h1>

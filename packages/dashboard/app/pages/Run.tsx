@@ -1,11 +1,11 @@
 /**
  * One run, as it happens.
  */
-import { Millrace, RunView, useNodeTypes } from "@millrace/react"
+import { RunView, useNodeTypes } from "@millrace/react"
 import { Link, useLocation } from "wouter"
-import { client, useMay } from "../Console.ts"
+import { useMay } from "../Console.ts"
+import { Embedded } from "../parts/Embedded.tsx"
 import { Page } from "../parts/Page.tsx"
-import { chosenTheme } from "../Theme.ts"
 
 const View = ({ id }: { readonly id: string }) => {
   const [, navigate] = useLocation()
@@ -23,8 +23,8 @@ const View = ({ id }: { readonly id: string }) => {
 /** A run. */
 export const Run = ({ id }: { readonly id: string }) => (
   <Page title="Run" actions={<Link href="/runs">All runs</Link>}>
-    <Millrace client={client} theme={chosenTheme()}>
+    <Embedded>
       <View id={id} />
-    </Millrace>
+    </Embedded>
   </Page>
 )

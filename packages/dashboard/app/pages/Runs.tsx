@@ -11,10 +11,17 @@ import { countText } from "../Words.ts"
 
 const states = ["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELED"] as const
 
+/** Who asked for a run, in words. */
+const sources = { api: "API key", ui: "Person", mcp: "Assistant", schedule: "Schedule" } as const
+
+const isSource = (text: string | null): text is keyof typeof sources =>
+  text !== null && Object.hasOwn(sources, text)
+
 /** The filter of an address; what is unknown in it does not filter. */
 const filterOf = (params: URLSearchParams) => {
   const text = (name: string) => params.get(name) ?? undefined
   const status = states.find((each) => each === text("status"))
+  const source = params.get("source")
   const [search, workflowId, from, to] = [
     text("search"),
     text("workflowId"),
@@ -24,6 +31,7 @@ const filterOf = (params: URLSearchParams) => {
   return {
     limit: 50,
     ...(status === undefined ? {} : { status }),
+    ...(isSource(source) ? { source } : {}),
     ...(search === undefined ? {} : { search }),
     ...(workflowId === undefined ? {} : { workflowId }),
     ...(from === undefined ? {} : { from: new Date(from).toISOString() }),
@@ -69,13 +77,15 @@ const Filters = () => {
       },
       { replace: true },
     )
-  const choice = (name: string, words: string, all: ReadonlyArray<string>) => (
+  const choice = (name: string, words: string, all: Readonly<Record<string, string>>) => (
     <label>
       {words}
       <select value={params.get(name) ?? ""} onChange={({ target }) => set(name, target.value)}>
         <option value="">Any</option>
-        {all.map((each) => (
-          <option key={each}>{each}</option>
+        {Object.entries(all).map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
         ))}
       </select>
     </label>
@@ -92,7 +102,8 @@ const Filters = () => {
   )
   return (
     <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      {choice("status", "State", states)}
+      {choice("status", "State", Object.fromEntries(states.map((each) => [each, each])))}
+      {choice("source", "Started by", sources)}
       {time("from", "From")}
       {time("to", "To")}
       <label>

@@ -1,61 +1,104 @@
 /**
- * One workflow: its drawing, its last runs, and a start.
+ * One workflow: its editor, its runs, its JSON and its settings.
+ *
+ * Guarantees: what was drawn is saved by itself, and stays in this browser until it is.
  */
-import { Canvas, Millrace, useNodeTypes, useWorkflow } from "@millrace/react"
-import { Play } from "lucide-react"
-import { useState } from "react"
-import { Link } from "wouter"
-import { client, sentenceOf, useMay } from "../Console.ts"
+import { useWorkflow, WorkflowEditor } from "@millrace/react"
+import type { ReactNode } from "react"
+import { Link, useLocation, useSearchParams } from "wouter"
+import { sentenceOf, useMay } from "../Console.ts"
 import { useLiveRuns } from "../LiveRuns.ts"
+import { Embedded } from "../parts/Embedded.tsx"
 import { Listed } from "../parts/Listed.tsx"
 import { Notice } from "../parts/Notice.tsx"
 import { Page } from "../parts/Page.tsx"
 import { RunTable } from "../parts/RunTable.tsx"
-import { StartDialog } from "../parts/StartDialog.tsx"
-import { chosenTheme } from "../Theme.ts"
+import { WorkflowActions } from "../parts/WorkflowActions.tsx"
+import { WorkflowJson } from "../parts/WorkflowJson.tsx"
+import { WorkflowSettings } from "../parts/WorkflowSettings.tsx"
 
-const Drawing = ({ id }: { readonly id: string }) => {
-  const { data: workflow, error } = useWorkflow(id)
-  const { data: types } = useNodeTypes()
-  if (error !== undefined) return <Notice kind="error">{sentenceOf(error)}</Notice>
-  if (workflow === undefined || types === undefined) return <p className="quiet">Loading</p>
-  return <Canvas value={workflow} nodeTypes={types} readOnly />
-}
+const tabs = [
+  ["editor", "Editor"],
+  ["runs", "Runs"],
+  ["json", "JSON"],
+  ["settings", "Settings"],
+] as const
 
-const Title = ({ id }: { readonly id: string }) => {
-  const [isStarting, setIsStarting] = useState(false)
-  const mayStart = useMay("editor")
-  const { data: workflow } = useWorkflow(id)
+type Tab = (typeof tabs)[number][0]
+
+const Runs = ({ id }: { readonly id: string }) => {
   const runs = useLiveRuns({ workflowId: id, limit: 20 })
   return (
-    <Page
-      title={workflow?.name ?? "Workflow"}
-      actions={
-        mayStart && (
-          <button type="button" className="primary" onClick={() => setIsStarting(true)}>
-            <Play aria-hidden size={16} />
-            Run
-          </button>
-        )
-      }
-    >
-      {workflow?.description !== undefined && <p dir="auto">{workflow.description}</p>}
-      <Drawing id={id} />
-      <h2>Runs</h2>
+    <>
       <Listed query={runs} count={runs.items.length} empty="It has not run yet.">
         <RunTable caption="Runs of this workflow" runs={runs.items} />
       </Listed>
       <p>
         <Link href={`/runs?workflowId=${id}`}>All runs of this workflow</Link>
       </p>
-      {isStarting && <StartDialog workflowId={id} onClose={() => setIsStarting(false)} />}
+    </>
+  )
+}
+
+const Part = ({ id, tab }: { readonly id: string; readonly tab: Tab }): ReactNode => {
+  const readOnly = !useMay("editor")
+  const [, navigate] = useLocation()
+  switch (tab) {
+    case "runs":
+      return <Runs id={id} />
+    case "json":
+      return <WorkflowJson id={id} readOnly={readOnly} />
+    case "settings":
+      return <WorkflowSettings id={id} readOnly={readOnly} />
+    case "editor":
+      return (
+        <div className="editor">
+          <WorkflowEditor
+            workflowId={id}
+            readOnly={readOnly}
+            onSavedAsNew={(made) => navigate(`/workflows/${made}`)}
+          />
+        </div>
+      )
+  }
+}
+
+const Tabs = ({ chosen, id }: { readonly chosen: Tab; readonly id: string }) => (
+  <nav aria-label="Parts of the workflow" className="tabs">
+    {tabs.map(([tab, words]) => (
+      <Link
+        key={tab}
+        href={`/workflows/${id}${tab === "editor" ? "" : `?tab=${tab}`}`}
+        aria-current={tab === chosen ? "page" : undefined}
+      >
+        {words}
+      </Link>
+    ))}
+  </nav>
+)
+
+const Opened = ({ id }: { readonly id: string }) => {
+  const [params] = useSearchParams()
+  const chosen = tabs.find(([tab]) => tab === params.get("tab"))?.[0] ?? "editor"
+  const { data: workflow, error } = useWorkflow(id)
+  const mayEdit = useMay("editor")
+  return (
+    <Page
+      title={workflow?.name ?? "Workflow"}
+      actions={workflow !== undefined && <WorkflowActions workflow={workflow} mayEdit={mayEdit} />}
+    >
+      {error !== undefined && workflow === undefined && (
+        <Notice kind="error">{sentenceOf(error)}</Notice>
+      )}
+      <Tabs chosen={chosen} id={id} />
+      <Part id={id} tab={chosen} />
     </Page>
   )
 }
 
 /** A workflow. */
 export const Workflow = ({ id }: { readonly id: string }) => (
-  <Millrace client={client} theme={chosenTheme()}>
-    <Title id={id} />
-  </Millrace>
+  <Embedded>
+    <Opened id={id} />
+  </Embedded>
 )

@@ -8,6 +8,7 @@ import { Link, useSearchParams } from "wouter"
 import type { WorkflowItem as ListedWorkflow } from "@millrace/api/PromiseClient"
 import { client, useMay } from "../Console.ts"
 import { Listed } from "../parts/Listed.tsx"
+import { NewWorkflow } from "../parts/NewWorkflow.tsx"
 import { Outline } from "../parts/Outline.tsx"
 import { Page } from "../parts/Page.tsx"
 import { StartDialog } from "../parts/StartDialog.tsx"
@@ -85,10 +86,10 @@ export const Workflows = () => {
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   const empty =
     search === ""
-      ? "No workflows yet. Create one with POST /api/v1/workflows, or with engine.workflows.create."
+      ? "No workflows yet. Make one here, or with engine.workflows.create."
       : `No workflow has “${search}” in its name.`
   return (
-    <Page title="Workflows">
+    <Page title="Workflows" actions={mayStart && <NewWorkflow />}>
       <label className="search">
         <Search aria-hidden size={16} />
         <input

@@ -2,56 +2,21 @@
  * Navigation around a page: beside it on a wide screen, behind a button on a phone.
  */
 import type { SessionItem as Session } from "@millrace/api/ConsoleClient"
-import {
-  Activity,
-  Boxes,
-  Building2,
-  ChartColumn,
-  KeyRound,
-  LockKeyhole,
-  LogOut,
-  Menu,
-  Send,
-  Settings as SettingsIcon,
-  Users,
-  Workflow as WorkflowIcon,
-} from "lucide-react"
-import type { LucideIcon } from "lucide-react"
+import { LogOut, Menu, Search } from "lucide-react"
 import type { ReactNode } from "react"
-import { useState } from "react"
+import { lazy, Suspense, useCallback, useEffect, useState } from "react"
 import { Link, useLocation } from "wouter"
-import { client, queries, useChosenAccount } from "../Console.ts"
+import { client, queries, useChosenAccount, useSignedIn } from "../Console.ts"
+import type { Entry } from "../Entries.ts"
+import { entriesOf } from "../Entries.ts"
+import { draftUserOf } from "../DraftUser.ts"
 import { AccountChoice } from "./AccountChoice.tsx"
+import { Confirm } from "./Confirm.tsx"
 import { Notice } from "./Notice.tsx"
 
-interface Entry {
-  readonly to: string
-  readonly words: string
-  readonly Icon: LucideIcon
-  /** Who sees it; everybody by default. */
-  readonly role?: "owner" | "operator"
-}
+const GoTo = lazy(() => import("./GoTo.tsx").then(({ GoTo: dialog }) => ({ default: dialog })))
 
-const entries: ReadonlyArray<Entry> = [
-  { to: "/", words: "Workflows", Icon: WorkflowIcon },
-  { to: "/runs", words: "Runs", Icon: Activity },
-  { to: "/deliveries", words: "Deliveries", Icon: Send },
-  { to: "/usage", words: "Usage", Icon: ChartColumn },
-  { to: "/node-types", words: "Node types", Icon: Boxes },
-  { to: "/keys", words: "API keys", Icon: KeyRound, role: "owner" },
-  { to: "/secrets", words: "Secrets", Icon: LockKeyhole, role: "owner" },
-  { to: "/sessions", words: "Sessions", Icon: Users, role: "owner" },
-  { to: "/accounts", words: "Accounts", Icon: Building2, role: "operator" },
-  { to: "/settings", words: "Settings", Icon: SettingsIcon },
-]
-
-const isVisible = ({ role }: Entry, session: Session): boolean => {
-  if (role === "operator") return session.role === "operator"
-  if (role === "owner") {
-    return session.role === "operator" || (session.role === "owner" && session.workflows === null)
-  }
-  return true
-}
+const isMac = /mac/i.test(navigator.platform)
 
 const isAt = (location: string, { to }: Entry): boolean =>
   to === "/"
@@ -67,6 +32,42 @@ const signOut = async () => {
   }
 }
 
+/** Signs out, and asks before work goes that this browser has and the server has not. */
+const SignOut = ({ session }: { readonly session: Session }) => {
+  const [isAsking, setIsAsking] = useState(false)
+  const leave = async () => {
+    // Loaded now, so that pages without an editor do not load it.
+    const { hasDrafts } = await import("@millrace/react")
+    if (hasDrafts(draftUserOf(session))) setIsAsking(true)
+    else await signOut()
+  }
+  const forget = async () => {
+    const { clearDrafts } = await import("@millrace/react")
+    clearDrafts(draftUserOf(session))
+    await signOut()
+  }
+  return (
+    <>
+      <button type="button" className="plain" onClick={() => void leave()}>
+        <LogOut aria-hidden size={18} />
+        Sign out
+      </button>
+      {isAsking && (
+        <Confirm
+          title="Sign out, and lose what is not saved?"
+          action="Sign out and remove it"
+          act={forget}
+          onClose={() => setIsAsking(false)}
+        >
+          <p>
+            This browser keeps changes to workflows that are not saved. Signing out removes them.
+          </p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
 const Navigation = ({
   onChoose,
   session,
@@ -78,23 +79,34 @@ const Navigation = ({
   return (
     <nav aria-label="Dashboard">
       <ul>
-        {entries
-          .filter((entry) => isVisible(entry, session))
-          .map((entry) => (
-            <li key={entry.to}>
-              <Link
-                href={entry.to}
-                aria-current={isAt(location, entry) ? "page" : undefined}
-                onClick={onChoose}
-              >
-                <entry.Icon aria-hidden size={18} />
-                {entry.words}
-              </Link>
-            </li>
-          ))}
+        {entriesOf(session).map((entry) => (
+          <li key={entry.to}>
+            <Link
+              href={entry.to}
+              aria-current={isAt(location, entry) ? "page" : undefined}
+              onClick={onChoose}
+            >
+              <entry.Icon aria-hidden size={18} />
+              {entry.words}
+            </Link>
+          </li>
+        ))}
       </ul>
     </nav>
   )
+}
+
+/** Opens with Ctrl-K, or with Command-K on a Mac. */
+const useShortcut = (open: () => void) => {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      open()
+    }
+    window.addEventListener("keydown", press)
+    return () => window.removeEventListener("keydown", press)
+  }, [open])
 }
 
 /** What an operator sees before an account was chosen. */
@@ -110,8 +122,12 @@ export const Shell = ({
   readonly children: ReactNode
 }) => {
   const [isOpen, setIsOpen] = useState(false)
+  const [isSearching, setIsSearching] = useState(false)
+  const search = useCallback(() => setIsSearching(true), [])
+  useShortcut(search)
   const [location] = useLocation()
   const account = useChosenAccount()
+  const { data: signedIn } = useSignedIn()
   const isMissing = session.role === "operator" && account === undefined && needsAccount(location)
   return (
     <div className="shell" data-open={isOpen}>
@@ -141,13 +157,20 @@ export const Shell = ({
           ) : (
             <p className="account">{session.account?.name}</p>
           )}
-          <Navigation session={session} onChoose={() => setIsOpen(false)} />
-          <button type="button" className="plain" onClick={() => void signOut()}>
-            <LogOut aria-hidden size={18} />
-            Sign out
+          <button type="button" className="plain" aria-keyshortcuts="Control+K" onClick={search}>
+            <Search aria-hidden size={18} />
+            Go to
+            <kbd aria-hidden>{isMac ? "Cmd" : "Ctrl"} K</kbd>
           </button>
+          <Navigation session={session} onChoose={() => setIsOpen(false)} />
+          {signedIn?.by === "application" ? null : <SignOut session={session} />}
         </div>
       </aside>
+      {isSearching && (
+        <Suspense>
+          <GoTo session={session} onClose={() => setIsSearching(false)} />
+        </Suspense>
+      )}
       <main id="content" tabIndex={-1}>
         {isMissing ? (
           <Notice>

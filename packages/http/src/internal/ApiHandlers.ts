@@ -127,11 +127,10 @@ const streams = (slots: StreamSlots, watch?: SessionWatch.WatchSession) =>
   ) {
     yield* slots.take(call.session?.id ?? call.keyId ?? call.account)
     const frames = Stream.encodeText(yield* open)
-    const over =
-      watch === undefined || call.session === undefined
-        ? Effect.never
-        : yield* watch(call.session.id)
-    return HttpServerResponse.stream(Stream.interruptWhen(frames, over), {
+    const { over, session } = call
+    const watched = watch === undefined || session === undefined || over !== undefined
+    const end = watched ? (over ?? Effect.never) : yield* watch(session.id)
+    return HttpServerResponse.stream(Stream.interruptWhen(frames, end), {
       contentType: "text/event-stream",
       headers: streamHeaders,
     })

@@ -46,7 +46,7 @@ export type Authorize = (request: Request) => Effect.Effect<AccountId | null, St
 const notSignedIn: AuthDecision = { _tag: "Refused", refusal: new SignInRefused() }
 
 /** Address, method and headers of a request, as the application got it. */
-const headOf = ({ source }: HttpServerRequest.HttpServerRequest): Request => {
+export const headOf = ({ source }: HttpServerRequest.HttpServerRequest): Request => {
   const { headers, method, signal, url } = source as Request
   return new Request(url, { method, headers, signal })
 }

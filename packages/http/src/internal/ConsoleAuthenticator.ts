@@ -9,13 +9,16 @@
  */
 import { AccountId } from "@millrace/core/domain/Id"
 import type { Session } from "@millrace/core/domain/Session"
-import { isAtLeast } from "@millrace/core/domain/Session"
+import { isAtLeast, tokenPrefix } from "@millrace/core/domain/Session"
 import { Sessions } from "@millrace/core/engine/Sessions"
 import { AccountNotFound, KeyStore } from "@millrace/core/ports/KeyStore"
-import { Effect, Option, Redacted } from "effect"
+import type { StorageError } from "@millrace/core/ports/StorageError"
+import { Clock, Effect, Option, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { BasePath } from "../Addresses.ts"
+import type { AskForGrant } from "../ConsoleSettings.ts"
 import { CurrentConsole } from "../ConsoleSettings.ts"
+import type { Refusal } from "../Errors.ts"
 import {
   CrossSite,
   InvalidRequest,
@@ -29,10 +32,20 @@ import {
 import { tokenOf } from "./Authenticator.ts"
 import { ruleOf, withoutAccount } from "./ConsoleRules.ts"
 import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
-import type { OperationRequest } from "./Operation.ts"
+import * as GrantedSession from "./GrantedSession.ts"
+import type { Caller, OperationRequest } from "./Operation.ts"
 import { cookieOf, hostOf, isCrossSite, isLoopback, isSameOrigin } from "./RequestOrigin.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
+
+/** Why a request has no session. */
+type FindRefusal =
+  | SessionRefused
+  | SessionLimited
+  | TooManyBadTokens
+  | CrossSite
+  | NotJson
+  | StorageError
 
 const isRead = ({ method }: Request): boolean => method === "GET" || method === "HEAD"
 
@@ -50,18 +63,43 @@ const checkSite = Effect.fnUntraced(function* (request: Request, byCookie: boole
   if (byCookie && isForm(request)) return yield* new NotJson()
 })
 
+/** A session, and what waits for its end, if nobody but the application knows that. */
+interface Found {
+  readonly session: Session
+  readonly over?: Effect.Effect<void>
+}
+
+/** A request, and what is known of its caller. */
+type Arrived = Partial<Caller> & { readonly arrived: OperationRequest }
+
+/** Finds who the application says has sent a request. */
+const makeFindGranted = (grant: AskForGrant) =>
+  Effect.map(Clock.Clock, (clock) =>
+    Effect.fnUntraced(function* (request: Request) {
+      yield* checkSite(request, true)
+      const found = yield* GrantedSession.ask(grant, request, clock.currentTimeMillisUnsafe())
+      return found ?? (yield* new SessionRefused())
+    }),
+  )
+
 /** Finds the live session of a request, and counts the request. */
-const makeFind = Effect.gen(function* () {
+export const makeFind = Effect.gen(function* () {
+  const { grant } = yield* CurrentConsole
+  const findGranted = grant === undefined ? undefined : yield* makeFindGranted(grant)
   const sessions = yield* Sessions
   const badTokens = yield* FailedAuthLimiter
   const basePath = yield* BasePath
-  return Effect.fnUntraced(function* (request: Request) {
+  return Effect.fnUntraced(function* (request: Request): Effect.fn.Return<Found, FindRefusal> {
     const bearer = Redacted.value(tokenOf(request))
+    // Components in pages have the tokens of stored sessions, whoever signs people in.
+    if (findGranted !== undefined && !bearer.startsWith(tokenPrefix)) {
+      return yield* findGranted(request)
+    }
     const token = bearer === "" ? cookieOf(request, basePath) : bearer
     if (token === "") return yield* new SessionRefused()
     if (bearer === "") yield* checkSite(request, true)
     const found = yield* sessions.admit(Redacted.make(token))
-    if (found._tag === "Admitted") return found.session
+    if (found._tag === "Admitted") return { session: found.session }
     if (found._tag === "Limited") {
       const retryAfterSeconds = Math.max(1, Math.ceil(found.retryAfterMillis / 1_000))
       return yield* new SessionLimited({ retryAfterSeconds })
@@ -103,7 +141,7 @@ export const make = Effect.gen(function* () {
     arrived: OperationRequest,
     group: string,
     name: string,
-  ) {
+  ): Effect.fn.Return<Arrived, Refusal> {
     const { request } = arrived
     if (onLoopback && !isLoopback(hostOf(request))) return yield* new WrongHost()
     const { does, reach, role } = ruleOf(group, name)
@@ -111,7 +149,8 @@ export const make = Effect.gen(function* () {
       yield* checkSite(request, false)
       return { arrived }
     }
-    const session = yield* find(request)
+    const found = yield* find(request)
+    const { session } = found
     if (!isAtLeast(session.role, role)) {
       const message = `${does} needs the role ${role}; this session has the role ${session.role}`
       return yield* new NotPermitted({ message })
@@ -120,8 +159,8 @@ export const make = Effect.gen(function* () {
       const message = `${does} needs a session that sees all workflows; this one sees some`
       return yield* new NotPermitted({ message })
     }
-    if (withoutAccount.has(group)) return { arrived, session }
-    return { arrived, session, account: yield* accountOf(request, session) }
+    if (withoutAccount.has(group)) return { arrived, ...found }
+    return { arrived, ...found, account: yield* accountOf(request, session) }
   })
   return admit
 })

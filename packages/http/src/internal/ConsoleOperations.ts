@@ -8,7 +8,9 @@ import { Sessions } from "@millrace/core/engine/Sessions"
 import { Clock, Effect, Redacted } from "effect"
 import { BasePath } from "../Addresses.ts"
 import * as AdminAuthorization from "../AdminAuthorization.ts"
+import { CurrentConsole } from "../ConsoleSettings.ts"
 import { InvalidRequest, TokenRefused, TooManyBadTokens } from "../Errors.ts"
+import { makeFind } from "./ConsoleAuthenticator.ts"
 import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import type { ConsoleCall, ConsoleOperationsOf, OperationRequest } from "./Operation.ts"
 import { Operations } from "./Operations.ts"
@@ -52,6 +54,7 @@ const makeSignIn = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const begin = yield* makeBegin
   const shown = yield* makeShown
+  const { grant } = yield* CurrentConsole
 
   /** Ends the session that the browser had before. */
   const endPrevious = Effect.fnUntraced(function* ({ request }: OperationRequest) {
@@ -78,6 +81,10 @@ const makeSignIn = Effect.gen(function* () {
     { operatorToken, ticket }: { readonly operatorToken?: string; readonly ticket?: string },
   ) {
     const { request } = arrived
+    if (grant !== undefined) {
+      const message = "The application signs people in here: links and tokens do not"
+      return yield* new InvalidRequest({ message })
+    }
     if ((ticket === undefined) === (operatorToken === undefined)) {
       return yield* new InvalidRequest({ message: "body: expected ticket or operatorToken" })
     }
@@ -99,12 +106,24 @@ const makeSession = Effect.gen(function* () {
   const basePath = yield* BasePath
   const shown = yield* makeShown
   const signIn = yield* makeSignIn
+  const find = yield* makeFind
+  const { grant } = yield* CurrentConsole
+  const by = grant === undefined ? ("link" as const) : ("application" as const)
   const operations: ConsoleOperationsOf<"session"> = {
     get: ({ session }) => Effect.map(shown(session!), (value) => ({ value })),
     signOut: Effect.fnUntraced(function* ({ arrived: { request }, session }) {
       const { accountId, id } = session!
       yield* Effect.catchTag(sessions.revoke(accountId, id), "SessionNotFound", () => Effect.void)
       return { value: undefined, cookie: setCookie(request, basePath, "", 0) }
+    }),
+    // A page asks before anybody has signed in, and browsers show an answer of 401 as an error.
+    find: Effect.fnUntraced(function* ({ arrived }) {
+      const found = yield* Effect.catchTag(
+        find(arrived.request),
+        ["SessionRefused", "CrossSite", "NotJson"],
+        () => Effect.undefined,
+      )
+      return { value: { session: found === undefined ? null : yield* shown(found.session), by } }
     }),
     signIn: ({ arrived, payload }) => signIn(arrived, payload),
   }

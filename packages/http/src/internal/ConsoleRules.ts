@@ -45,6 +45,13 @@ const ofAccount = {
     validate: rule("viewer", "workflow", "Validating a workflow"),
     evaluate: rule("editor", "evaluate", "Computing an expression"),
   },
+  triggers: {
+    list: rule("viewer", "workflow", "Listing triggers"),
+    create: rule("editor", "workflow", "Making a trigger"),
+    get: rule("viewer", "workflow", "Reading a trigger"),
+    update: rule("editor", "workflow", "Changing a trigger"),
+    remove: rule("editor", "workflow", "Removing a trigger"),
+  },
   runs: {
     list: rule("viewer", "filter", "Listing runs"),
     live: rule("viewer", "none", "Watching runs"),
@@ -57,6 +64,9 @@ const ofAccount = {
     value: rule("viewer", "run", "Reading a run"),
     events: rule("viewer", "run", "Following a run"),
     cancel: rule("editor", "run", "Canceling a run"),
+    signal: rule("editor", "run", "Sending a signal to a run"),
+    rerun: rule("editor", "run", "Starting a run"),
+    planRerun: rule("editor", "run", "Planning a rerun"),
   },
   deliveries: {
     list: rule("viewer", "run", "Listing deliveries"),
@@ -131,6 +141,7 @@ export const rules: {
   session: {
     get: rule("viewer", "any", "Reading the session"),
     signOut: rule("viewer", "any", "Signing out"),
+    find: rule(null, "any", "Asking who is signed in"),
     signIn: rule(null, "any", "Signing in"),
   },
 }

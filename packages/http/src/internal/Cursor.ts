@@ -10,7 +10,7 @@ import { isStorable } from "@millrace/api/Text"
 import type { AccountId } from "@millrace/core/domain/Id"
 import type { PagePosition } from "@millrace/core/domain/Page"
 import { DeliveryState } from "@millrace/core/domain/Delivery"
-import { RunStatus } from "@millrace/core/domain/Run"
+import { RunSource, RunStatus } from "@millrace/core/domain/Run"
 import { Context, Effect, Layer, Option, Result, Schema } from "effect"
 import { Mac, SecureRandom } from "effect/crypto"
 import * as Base64Url from "effect/encoding/Base64Url"
@@ -26,6 +26,8 @@ const StorableText = Schema.String.check(isStorable)
 export const Filter = Schema.Struct({
   workflowId: Schema.optionalKey(StorableText),
   status: Schema.optionalKey(RunStatus),
+  source: Schema.optionalKey(RunSource),
+  triggerId: Schema.optionalKey(StorableText),
   from: Schema.optionalKey(Schema.Int),
   to: Schema.optionalKey(Schema.Int),
   search: Schema.optionalKey(StorableText),

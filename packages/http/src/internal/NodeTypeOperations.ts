@@ -3,7 +3,7 @@
  */
 import type { NodeType as WireNodeType } from "@millrace/api/NodeTypeWire"
 import type { NodeType } from "@millrace/core/domain/NodeType"
-import { estimateOf } from "@millrace/core/domain/NodeType"
+import { estimateOf, withError } from "@millrace/core/domain/NodeType"
 import type { Prices } from "@millrace/core/domain/Prices"
 import { CurrentPrices, priceOf } from "@millrace/core/domain/Prices"
 import { settingsOf } from "@millrace/core/domain/Workflow"
@@ -16,12 +16,12 @@ const describe =
   (prices: Prices | undefined) =>
   (type: NodeType): WireNodeType => {
     const settings = settingsOf({ id: type.key, type: type.key, position: { x: 0, y: 0 } })
-    const ports = type.portsOf(settings)
+    const ports = withError(type.portsOf(settings), type)
     const estimateIn = (mode: string | undefined) => {
       const chosen = { ...settings, mode }
       return estimateOf(type, chosen, priceOf(prices, type, chosen)) ?? null
     }
-    const { category, description, effects, example = null, key } = type
+    const { category, description, docs = null, effects, example = null, icon = null, key } = type
     const { modes, name, origin = "application", version } = type
     return {
       key,
@@ -29,6 +29,8 @@ const describe =
       name,
       description,
       category,
+      icon,
+      docs,
       origin,
       modes,
       inputPorts: [...ports.inputs.values()],

@@ -12,6 +12,7 @@ import * as DeliveryOperations from "./DeliveryOperations.ts"
 import * as NodeTypeOperations from "./NodeTypeOperations.ts"
 import type { GroupName, OperationsOf } from "./Operation.ts"
 import * as RunOperations from "./RunOperations.ts"
+import * as TriggerOperations from "./TriggerOperations.ts"
 import * as UsageOperations from "./UsageOperations.ts"
 import * as WorkflowOperations from "./WorkflowOperations.ts"
 
@@ -19,6 +20,7 @@ const make = Effect.gen(function* () {
   const { follow, live, operations, wait } = yield* RunOperations.make
   const groups: { readonly [G in GroupName]: OperationsOf<G> } = {
     workflows: yield* WorkflowOperations.make,
+    triggers: yield* TriggerOperations.make,
     runs: operations,
     deliveries: yield* DeliveryOperations.make,
     nodeTypes: yield* NodeTypeOperations.make,

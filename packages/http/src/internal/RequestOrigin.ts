@@ -50,7 +50,7 @@ export const isSecure = (request: Request): boolean => {
 }
 
 /** A short hash of a text, to tell names apart. */
-const hashOf = (text: string): string => {
+export const hashOf = (text: string): string => {
   let hash = 0x811c9dc5
   for (const each of new TextEncoder().encode(text)) {
     hash = Math.imul(hash ^ each, 0x01000193) >>> 0

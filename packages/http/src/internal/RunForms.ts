@@ -5,19 +5,44 @@
  */
 import type {
   NodeRun as WireNodeRun,
+  RerunPlan,
   RunDefinition,
   RunDetail,
   RunItem,
   RunRead,
 } from "@millrace/api/RunWire"
 import type { NodeRun, Run, RunRecord } from "@millrace/core/domain/Run"
-import { dueAtOf, nodeRunsOf, skipReasonOf } from "@millrace/core/domain/Run"
+import { dueAtOf, isPinned, nodeRunsOf, skipReasonOf } from "@millrace/core/domain/Run"
 import { nodeSizesOf, runSizesOf } from "@millrace/core/domain/RunPayload"
+import { problemsListed } from "@millrace/core/domain/Limits"
+import type { PlannedRerun } from "@millrace/core/engine/Runs"
 import type { NodePorts } from "@millrace/core/engine/RunViews"
 
 /** A run in a listing. */
-export const itemOf = ({ singleNodeId, ...run }: Run): RunItem =>
-  singleNodeId === null ? run : { ...run, singleNodeId }
+export const itemOf = ({ rerunOf, singleNodeId, triggerId, ...run }: Run): RunItem => ({
+  ...run,
+  ...(singleNodeId === null ? {} : { singleNodeId }),
+  ...(rerunOf === null ? {} : { rerunOf }),
+  ...(triggerId === null ? {} : { triggerId }),
+})
+
+/** What a rerun would do. */
+export const rerunPlanOf = ({ anew, problems, ...planned }: PlannedRerun): RerunPlan => ({
+  ...planned,
+  problems: problems.slice(0, problemsListed),
+  anew: Array.from(anew, ([nodeId, reason]) => {
+    switch (reason._tag) {
+      case "Follows":
+        return { nodeId, reason: "follows", because: reason.nodeId }
+      case "Unfinished":
+        return { nodeId, reason: "unfinished", because: reason.status }
+      default:
+        return { nodeId, reason: words[reason._tag] }
+    }
+  }),
+})
+
+const words = { Asked: "asked", New: "new", Changed: "changed" } as const
 
 /** The field of large values; absent without any. */
 const largeOf = ({ largeValues }: Pick<Run, "largeValues">) =>
@@ -35,7 +60,8 @@ const contextOf = ({ largeValues, output, values, viewport, workflowRevision }: 
 export const nodeOf = (run: Run, nodeRun: NodeRun): WireNodeRun => {
   const { largeValues, ...row } = nodeRun
   const facts = { dueAt: dueAtOf(run, nodeRun), skipReason: skipReasonOf(nodeRun) }
-  return { ...row, ...facts, ...largeOf({ largeValues }) }
+  const pinned = isPinned(nodeRun) ? { pinned: true as const } : {}
+  return { ...row, ...facts, ...pinned, ...largeOf({ largeValues }) }
 }
 
 /** A node of a run without its payloads. */

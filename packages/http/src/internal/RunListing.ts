@@ -3,7 +3,7 @@
  */
 import type { RunQuery } from "@millrace/api/PageQuery"
 import type { AccountId } from "@millrace/core/domain/Id"
-import { WorkflowId } from "@millrace/core/domain/Id"
+import { TriggerId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Session } from "@millrace/core/domain/Session"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
@@ -22,10 +22,22 @@ export const makeListRuns = Effect.gen(function* () {
       return yield* new InvalidRequest({ message: "to: expected a time after from" })
     }
     return yield* paginate(account, "runs", query, (filter, page) => {
-      const { from: first, search, status, to: end, workflowId: id } = filter
+      const { from: first, search, source, status, to: end, workflowId: id } = filter
+      const triggerId =
+        filter.triggerId === undefined ? undefined : TriggerId.make(filter.triggerId)
       const named = id === undefined ? undefined : WorkflowId.make(id)
       const list = (workflowId: WorkflowId | undefined) =>
-        store.list({ account, workflowId, status, from: first, to: end, search, ...page })
+        store.list({
+          account,
+          workflowId,
+          status,
+          source,
+          triggerId,
+          from: first,
+          to: end,
+          search,
+          ...page,
+        })
       const seen = SessionListing.seenBy(session)
       if (seen === null) return list(named)
       const ids = named === undefined ? seen : seen.filter((each) => each === named)

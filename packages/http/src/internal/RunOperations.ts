@@ -19,7 +19,7 @@ import { InvalidRequest } from "../Errors.ts"
 import type { Input, OperationAnswer, OperationsOf } from "./Operation.ts"
 import * as LiveRuns from "./LiveRuns.ts"
 import * as RunFollowers from "./RunFollowers.ts"
-import { definitionOf, itemOf, nodeOf, readOf, summaryOf } from "./RunForms.ts"
+import { definitionOf, itemOf, nodeOf, readOf, rerunPlanOf, summaryOf } from "./RunForms.ts"
 import { makeListRuns } from "./RunListing.ts"
 import type { Source } from "./RunStream.ts"
 import * as SessionListing from "./SessionListing.ts"
@@ -89,15 +89,33 @@ const makeWrites = Effect.gen(function* () {
     isReplay,
   })
 
+  const keyOf = (key: string, bytes: () => Uint8Array) =>
+    Effect.map(Effect.orDie(digest(Digest.sha256, bytes())), (hash) => ({
+      key,
+      bodyHash: Hex.encode(hash),
+    }))
+
   const start = Effect.fnUntraced(function* (input: Input<"runs", "start">) {
     const { account, bytes, headers, keyId, payload, session } = input
     const source = session === undefined ? payload.source : ("ui" as const)
-    const wanted = { ...payload, source, keyId, workflowId: WorkflowId.make(payload.workflowId) }
+    const starter = { source, keyId, sessionId: session?.id }
+    const wanted = { ...payload, ...starter, workflowId: WorkflowId.make(payload.workflowId) }
     const key = headers["idempotency-key"]
     if (key === undefined) return started((yield* runs.start(account, wanted)).id)
-    const hash = yield* Effect.orDie(digest(Digest.sha256, bytes()))
-    const named = { key, bodyHash: Hex.encode(hash) }
-    const { isReplay, runId } = yield* runs.startOnce(account, wanted, named)
+    const { isReplay, runId } = yield* runs.startOnce(account, wanted, yield* keyOf(key, bytes))
+    return started(runId, isReplay)
+  })
+
+  const rerun = Effect.fnUntraced(function* (input: Input<"runs", "rerun">) {
+    const { account, bytes, headers, keyId, params, payload, session } = input
+    const id = RunId.make(params.id)
+    const key = headers["idempotency-key"]
+    // The same body to another run is another request.
+    const ofRun = () => new TextEncoder().encode(`${id}\n${new TextDecoder().decode(bytes())}`)
+    const named = key === undefined ? undefined : yield* keyOf(key, ofRun)
+    const source = session === undefined ? ("api" as const) : ("ui" as const)
+    const wanted = { ...payload, source, keyId, sessionId: session?.id }
+    const { isReplay, runId } = yield* runs.rerun(account, id, wanted, named)
     return started(runId, isReplay)
   })
 
@@ -110,8 +128,20 @@ const makeWrites = Effect.gen(function* () {
         value: { ...said, problems: problems.slice(0, problemsListed) },
       }))
     },
+    rerun,
+    planRerun: ({ account, params, payload }) =>
+      Effect.map(runs.planRerun(account, RunId.make(params.id), payload), (planned) => ({
+        value: rerunPlanOf(planned),
+      })),
     cancel: ({ account, params }) =>
       Effect.map(runs.cancel(account, RunId.make(params.id)), (run) => ({ value: itemOf(run) })),
+    signal: ({ account, headers, params: { id, name }, payload: { payload = null } }) => {
+      const runId = RunId.make(id)
+      const sent = { name, payload, idempotencyKey: headers["idempotency-key"] }
+      return Effect.map(runs.signal(account, runId, sent), (number) => ({
+        value: { runId, number },
+      }))
+    },
   } satisfies Partial<OperationsOf<"runs">>
 })
 

@@ -9,7 +9,7 @@ import { runsSearched } from "@millrace/core/domain/Limits"
 import type { Blocked, Loss } from "@millrace/core/domain/Loss"
 import type { Page } from "@millrace/core/domain/Page"
 import type { Definition, Run, RunRecord } from "@millrace/core/domain/Run"
-import { isTerminal } from "@millrace/core/domain/Run"
+import { isPinned, isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import { withinBytes } from "@millrace/core/domain/RunPayload"
@@ -82,6 +82,8 @@ const matcher = (query: RunQuery): ((run: Run) => boolean) => {
   return (run) =>
     (query.workflowId === undefined || run.workflowId === query.workflowId) &&
     (query.status === undefined || run.status === query.status) &&
+    (query.source === undefined || run.source === query.source) &&
+    (query.triggerId === undefined || run.triggerId === query.triggerId) &&
     run.createdAt >= from &&
     run.createdAt < to &&
     found(run)
@@ -397,7 +399,8 @@ class Runs {
     for (const entry of runs.slice(-runsSearched).toReversed()) {
       for (const id of nodeIds) {
         const row = entry.nodeRuns.get(id)
-        if (outputs.has(id) || row?.status !== "COMPLETED" || row.output === null) continue
+        if (outputs.has(id) || row?.status !== "COMPLETED" || isPinned(row)) continue
+        if (row.output === null) continue
         const { largeValues, output } = row
         outputs.set(id, { runId: entry.run.id, output, largeValues })
       }

@@ -121,6 +121,26 @@ export interface BuiltinNodes {
     readonly raw: never
     readonly multiple: never
   }
+  /** Waits until a signal is sent to the run, and puts out what it brings. */
+  readonly wait_signal: {
+    readonly inputs: {
+      /** Signals of this name are taken; it is a part of the address to which they are sent. */
+      readonly name: string
+      /** What leaves on `timeout`; so that an edge can end here. */
+      readonly input: unknown
+      /** How long to wait at most, as `for` of a delay; without it, until a signal comes. */
+      readonly timeout: number | string
+    }
+    readonly outputs: {
+      /** What the signal brought. */
+      readonly payload: unknown
+      /** The input, when the time is over and no signal has come. */
+      readonly timeout: unknown
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
   /** Fails with a message, on purpose. */
   readonly fail: {
     readonly inputs: {

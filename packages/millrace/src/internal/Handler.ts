@@ -62,7 +62,9 @@ const portsOf = (
     ]),
   ),
   outputs: new Map(
-    Array.from(outputs, ([name, port]) => [name, { name, schema: port.writeSchema }]),
+    Array.from(outputs, ([name, port]) => {
+      return [name, { name, required: port.required, schema: port.writeSchema }]
+    }),
   ),
 })
 
@@ -210,6 +212,8 @@ const typeOf = (options: AnyOptions, ports: Ports): NodeType => {
     name: options.title ?? type,
     description: options.description ?? "",
     category: options.category ?? "other",
+    ...(options.icon === undefined ? {} : { icon: options.icon }),
+    ...(options.docs === undefined ? {} : { docs: options.docs }),
     modes,
     join: "any",
     role: "step",
@@ -247,6 +251,11 @@ const checkOfDeclaration = fields({
   title: text,
   description: text,
   category: text,
+  icon: expected(
+    'the name of a picture, as "credit-card"',
+    (icon) => typeof icon === "string" && /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(icon),
+  ),
+  docs: text,
   inputs: ports,
   outputs: ports,
   multiple: names,

@@ -41,6 +41,7 @@ export const code = define({
     "Executes JavaScript: the body of a function that has inputs and input, and returns a value. " +
     "console.log writes to the node's log.",
   category: "data",
+  icon: "code",
   inputs: {
     code: Schema.String.check(Schema.isMaxLength(codeLength)).annotate({
       description: "The body of a function. There is no clock, no randomness and no network.",

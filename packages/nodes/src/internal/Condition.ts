@@ -24,6 +24,7 @@ export const condition = define({
   name: "Condition",
   description: "Lets its input out on true or on false, as a rule says.",
   category: "flow",
+  icon: "split",
   inputs: {
     input: Schema.optionalKey(Json.annotate({ description: "What is judged and passed on." })),
     rule: RuleInput,

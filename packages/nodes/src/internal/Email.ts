@@ -175,6 +175,7 @@ export const email = define({
     "Hands a message to an SMTP server, over TLS. If the server accepts only some recipients, " +
     "the others are in rejected; if it accepts none, the node fails.",
   category: "network",
+  icon: "mail",
   inputs,
   secrets: ["user", "password"],
   problemsOfInputs,

@@ -14,6 +14,7 @@ export const fail = define({
   name: "Fail",
   description: "Fails with a message, on purpose.",
   category: "flow",
+  icon: "circle-x",
   inputs: {
     message: Schema.optionalKey(
       Schema.String.check(

@@ -202,6 +202,7 @@ export const httpRequest = define({
     "Calls a public URL and puts out the answer; JSON is parsed. But for GET and HEAD, every " +
     "attempt has the same Idempotency-Key, unless the headers set one.",
   category: "network",
+  icon: "globe",
   inputs,
   secrets: ["auth", "headers"],
   raw: {

@@ -16,6 +16,7 @@ export const list = define({
   name: "List",
   description: "Filters, sorts, groups, cuts, reshapes, counts or sums an array.",
   category: "data",
+  icon: "filter",
   inputs: {
     items: Schema.Array(Json).annotate({ description: "The array to work on." }),
     steps: Schema.optionalKey(StepsInput),

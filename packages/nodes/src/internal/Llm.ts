@@ -219,6 +219,7 @@ export const llm = define({
     "Asks a language model at an endpoint of the OpenAI form of chat completions. With a schema " +
     "the answer is JSON that fits it, or the node fails and may be tried again.",
   category: "network",
+  icon: "bot",
   inputs,
   secrets: ["apiKey"],
   problemsOfInputs: ({ mayHave }) =>

@@ -43,6 +43,7 @@ export const merge = define({
     "Brings several edges together: all values as an array, the first of them, or one object " +
     "with the keys of all.",
   category: "flow",
+  icon: "merge",
   inputs: {
     inputs: Schema.optionalKey(
       Schema.Array(Json).annotate({ description: "Any number of edges, in their order." }),

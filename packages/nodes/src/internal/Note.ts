@@ -13,6 +13,7 @@ export const note = define({
   name: "Note",
   description: "A text for people. It is never executed, and edges to and from it mean nothing.",
   category: "flow",
+  icon: "sticky-note",
   role: "note",
   inputs: {
     text: Schema.optionalKey(Schema.String.annotate({ description: "What it says." })),

@@ -48,6 +48,7 @@ export const parse = define({
   name: "Parse",
   description: "Makes values of a text: JSON, CSV or XML.",
   category: "data",
+  icon: "file-text",
   modes,
   inputs: {
     input: Schema.String.annotate({ description: "The text." }),

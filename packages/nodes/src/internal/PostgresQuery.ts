@@ -106,6 +106,7 @@ export const postgresQuery = define({
     "transaction cannot write; in the mode write it is committed. int8 and numeric are texts, " +
     "json is a value, times are ISO 8601 in UTC, bytea is base64.",
   category: "network",
+  icon: "database",
   modes,
   inputs,
   // Values reach a statement as parameters only.

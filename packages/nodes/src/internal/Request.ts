@@ -50,6 +50,7 @@ export const request = define({
   name: "Request",
   description: "Hands the values that a run was started with to the graph.",
   category: "flow",
+  icon: "log-in",
   role: "request",
   inputs: { fields: Schema.optionalKey(FieldsInput) },
   // The engine reads it before anything is computed.

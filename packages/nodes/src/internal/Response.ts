@@ -16,6 +16,7 @@ export const response = define({
   name: "Response",
   description: "Makes its input the output of the run.",
   category: "flow",
+  icon: "log-out",
   role: "response",
   inputs: {
     input: Schema.optionalKey(Json.annotate({ description: "What the run puts out." })),

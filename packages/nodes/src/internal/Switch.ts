@@ -91,6 +91,7 @@ export const switchNode = define({
   name: "Switch",
   description: "Lets its input out on the port of the first case whose rule holds.",
   category: "flow",
+  icon: "split",
   inputs: {
     input: Schema.optionalKey(Json.annotate({ description: "What is judged and passed on." })),
     cases: CasesInput,

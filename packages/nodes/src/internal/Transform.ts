@@ -17,6 +17,7 @@ export const transform = define({
   name: "Transform",
   description: "Makes a new value by filling {{ paths }} into a template.",
   category: "data",
+  icon: "braces",
   inputs: {
     template: TemplateInput,
     input: Schema.optionalKey(Json.annotate({ description: "What {{ input }} stands for." })),

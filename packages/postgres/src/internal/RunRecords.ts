@@ -6,7 +6,14 @@
  */
 import type { AccountId, RunId } from "@millrace/core/domain/Id"
 import { runsSearched } from "@millrace/core/domain/Limits"
-import type { Definition, NodeRun, Run, RunRecord, RunStatus } from "@millrace/core/domain/Run"
+import type {
+  Definition,
+  NodeRun,
+  Run,
+  RunRecord,
+  RunSource,
+  RunStatus,
+} from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { NodeEnd } from "@millrace/core/domain/RunEvent"
@@ -124,7 +131,7 @@ FROM unnest((SELECT $1::text[])) AS wanted (id) CROSS JOIN LATERAL (
   ) r CROSS JOIN LATERAL (
     SELECT n.output, n.large_values FROM node_runs n
     WHERE n.run = r.number AND n.node_id = wanted.id AND n.status = 'COMPLETED'
-      AND n.output IS NOT NULL OFFSET 0
+      AND n.attempt > 0 AND n.output IS NOT NULL OFFSET 0
   ) n
   ORDER BY r.created_at DESC, r.id DESC LIMIT 1
 ) latest`
@@ -137,6 +144,12 @@ const statusIs = (sql: SqlClient, status: RunStatus) => {
   return [same, sql`EXISTS (SELECT FROM open_runs o WHERE o.run = r.number)`]
 }
 
+/**
+ * The condition for a source, as it stands in the statement: with a parameter, Postgres would not
+ * know that the index of runs that the interface has not started holds what is asked for.
+ */
+const sourceIs = (sql: SqlClient, source: RunSource) => sql.literal(`source = '${source}'`)
+
 const listed: PageClauses.Source = {
   object: Rows.object(Rows.runs, "r"),
   rows: "runs r",
@@ -145,12 +158,14 @@ const listed: PageClauses.Source = {
 
 /** A page of an account's runs. */
 const list = (sql: SqlClient, query: RunQuery) => {
-  const { from, search, status, to, workflowId } = query
+  const { from, search, source, status, to, triggerId, workflowId } = query
   const conditions = PageClauses.conditions(sql, query)
   if (from !== undefined) conditions.push(sql`created_at >= ${PageClauses.time(sql, from)}`)
   if (to !== undefined) conditions.push(sql`created_at < ${PageClauses.time(sql, to)}`)
   if (workflowId !== undefined) conditions.push(sql`workflow_id = ${Rows.text(workflowId)}`)
   if (status !== undefined) conditions.push(...statusIs(sql, status))
+  if (source !== undefined) conditions.push(sql`${sourceIs(sql, source)}`)
+  if (triggerId !== undefined) conditions.push(sql`trigger_id = ${Rows.text(triggerId)}`)
   return search === undefined
     ? PageClauses.page<Run>(sql, listed, conditions, query)
     : RunSearch.page(sql, query, search, conditions)

@@ -1,29 +1,211 @@
 /**
- * The buttons on the canvas: zoom, the whole graph, places without overlaps.
+ * The buttons below the canvas: zoom, the whole graph, and what can be done with what is selected.
  */
-import { Panel, useReactFlow } from "@xyflow/react"
-import { Maximize, Network, ZoomIn, ZoomOut } from "lucide-react"
+import { useReactFlow } from "@xyflow/react"
+import type { LucideIcon } from "lucide-react"
+import {
+  ArrowDown,
+  ArrowLeft,
+  ArrowRight,
+  ArrowUp,
+  AlignCenterHorizontal,
+  AlignCenterVertical,
+  AlignEndHorizontal,
+  AlignEndVertical,
+  AlignHorizontalDistributeCenter,
+  AlignStartHorizontal,
+  AlignStartVertical,
+  AlignVerticalDistributeCenter,
+  BoxSelect,
+  CircleSlash,
+  Copy,
+  Keyboard,
+  LayoutDashboard,
+  Maximize,
+  Network,
+  Pencil,
+  Plus,
+  Trash2,
+  ZoomIn,
+  ZoomOut,
+} from "lucide-react"
+import { useState } from "react"
 import "./Base.css"
 import styles from "./Canvas.module.css"
+import type { CanvasEditing } from "./CanvasEditing.ts"
+import type { SeveralAtOnce } from "./SeveralAtOnce.ts"
 import { useSurroundings } from "./Surroundings.ts"
+import theme from "./Theme.module.css"
 
-/** Stands inside of a `ReactFlow`. */
-export const CanvasControls = ({ tidyUp }: { readonly tidyUp: () => void }) => {
+interface ControlProps {
+  readonly icon: LucideIcon
+  readonly label: string
+  readonly onClick: () => void
+  readonly isDisabled?: boolean
+  readonly isExpanded?: boolean
+  readonly isPressed?: boolean
+}
+
+const Control = (props: ControlProps) => {
+  const { icon: Icon, isDisabled = false, isExpanded, isPressed, label, onClick } = props
+  return (
+    <button
+      aria-expanded={isExpanded}
+      aria-pressed={isPressed}
+      aria-label={label}
+      disabled={isDisabled}
+      onClick={onClick}
+      title={label}
+      type="button"
+    >
+      <Icon aria-hidden size={18} />
+    </button>
+  )
+}
+
+const alignmentIcons = {
+  left: AlignStartVertical,
+  center: AlignCenterVertical,
+  right: AlignEndVertical,
+  top: AlignStartHorizontal,
+  middle: AlignCenterHorizontal,
+  bottom: AlignEndHorizontal,
+  across: AlignHorizontalDistributeCenter,
+  down: AlignVerticalDistributeCenter,
+} as const
+
+const alignments = Object.keys(alignmentIcons) as Array<keyof typeof alignmentIcons>
+
+const nudgeIcons = { left: ArrowLeft, right: ArrowRight, up: ArrowUp, down: ArrowDown } as const
+
+const directions = Object.keys(nudgeIcons) as Array<keyof typeof nudgeIcons>
+
+/** Whatever can be done by dragging, without it. */
+const Arranging = ({ editing }: { readonly editing: CanvasEditing }) => {
+  const { messages } = useSurroundings()
+  const [isOpen, setOpen] = useState(false)
+  const { arrange, nudge, selection } = editing
+  const { size } = selection.nodeIds
+  return (
+    <>
+      <Control
+        icon={LayoutDashboard}
+        isDisabled={size === 0}
+        isExpanded={isOpen && size > 0}
+        label={messages.arrange}
+        onClick={() => setOpen(!isOpen)}
+      />
+      {!isOpen || size === 0 ? null : (
+        <div aria-label={messages.arrange} className={styles.group} role="group">
+          {directions.map((where) => (
+            <Control
+              icon={nudgeIcons[where]}
+              key={where}
+              label={messages.nudges[where]}
+              onClick={() => nudge(where)}
+            />
+          ))}
+          {alignments.map((how) => (
+            <Control
+              icon={alignmentIcons[how]}
+              isDisabled={size < 2}
+              key={how}
+              label={messages.alignments[how]}
+              onClick={() => arrange(how)}
+            />
+          ))}
+        </div>
+      )}
+    </>
+  )
+}
+
+interface EditingProps {
+  readonly editing: CanvasEditing
+  readonly several: SeveralAtOnce
+}
+
+const Editing = ({ editing, several }: EditingProps) => {
+  const { messages } = useSurroundings()
+  const { nodeIds, edgeIds } = editing.selection
+  const hasNodes = nodeIds.size > 0
+  return (
+    <>
+      <button
+        className={theme.button}
+        onClick={() => editing.openPalette()}
+        ref={editing.paletteButton}
+        title={messages.addHint}
+        type="button"
+      >
+        <Plus aria-hidden size={16} />
+        {messages.addNode}
+      </button>
+      <Control
+        icon={Pencil}
+        isDisabled={nodeIds.size !== 1}
+        label={messages.rename}
+        onClick={editing.rename}
+      />
+      <Control
+        icon={CircleSlash}
+        isDisabled={!hasNodes}
+        label={messages.disable}
+        onClick={editing.disable}
+      />
+      <Control
+        icon={Copy}
+        isDisabled={!hasNodes}
+        label={messages.duplicate}
+        onClick={editing.duplicate}
+      />
+      <Control
+        icon={BoxSelect}
+        isPressed={several.isOn}
+        label={messages.severalAtOnce}
+        onClick={several.toggle}
+      />
+      <Arranging editing={editing} />
+      <Control
+        icon={Trash2}
+        isDisabled={!hasNodes && edgeIds.size === 0}
+        label={messages.remove}
+        onClick={editing.remove}
+      />
+    </>
+  )
+}
+
+interface CanvasControlsProps {
+  readonly tidyUp: () => void
+  /** Nothing if the graph cannot be changed. */
+  readonly editing: CanvasEditing | undefined
+  readonly several?: SeveralAtOnce
+  readonly said: string
+  readonly openSheet: () => void
+}
+
+/** Stands inside of a `ReactFlowProvider`. */
+export const CanvasControls = (props: CanvasControlsProps) => {
+  const { editing, openSheet, said, several, tidyUp } = props
   const { messages } = useSurroundings()
   const { fitView, zoomIn, zoomOut } = useReactFlow()
-  const buttons = [
-    [messages.zoomIn, ZoomIn, () => void zoomIn()],
-    [messages.zoomOut, ZoomOut, () => void zoomOut()],
-    [messages.fitView, Maximize, () => void fitView({ maxZoom: 1, padding: 0.12 })],
-    [messages.tidyUp, Network, tidyUp],
-  ] as const
+  const fit = () => void fitView({ maxZoom: 1, padding: 0.12 })
   return (
-    <Panel className={styles.controls ?? ""} position="bottom-left">
-      {buttons.map(([label, Icon, onClick]) => (
-        <button aria-label={label} key={label} onClick={onClick} title={label} type="button">
-          <Icon aria-hidden size={18} />
-        </button>
-      ))}
-    </Panel>
+    <div className={styles.controls}>
+      {editing === undefined || several === undefined ? null : (
+        <Editing editing={editing} several={several} />
+      )}
+      <Control icon={ZoomIn} label={messages.zoomIn} onClick={() => void zoomIn()} />
+      <Control icon={ZoomOut} label={messages.zoomOut} onClick={() => void zoomOut()} />
+      <Control icon={Maximize} label={messages.fitView} onClick={fit} />
+      <Control icon={Network} label={messages.tidyUp} onClick={tidyUp} />
+      {editing === undefined ? null : (
+        <Control icon={Keyboard} label={messages.keys} onClick={openSheet} />
+      )}
+      <p aria-live="polite" className={styles.said}>
+        {said}
+      </p>
+    </div>
   )
 }

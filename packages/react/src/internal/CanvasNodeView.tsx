@@ -1,78 +1,162 @@
 /**
- * One node on the canvas: its name, its type, its state and a row for each port.
+ * One node on the canvas: its name, its type, its state, a row for each port, and what the
+ * application draws in it.
  */
 import type { Node, NodeProps } from "@xyflow/react"
-import { Handle, Position, useStore } from "@xyflow/react"
-import { memo } from "react"
+import { TriangleAlert } from "lucide-react"
+import type { KeyboardEvent } from "react"
+import { memo, useEffect, useRef } from "react"
 import type { BoxPort, CanvasBox } from "../model/CanvasLayout.ts"
-import { handleAt } from "../model/CanvasLayout.ts"
 import styles from "./Canvas.module.css"
+import type { BoxData } from "./CanvasContext.ts"
+import { useCanvasActions } from "./CanvasContext.ts"
+import { CanvasPort } from "./CanvasPort.tsx"
 import { StateIcon, TypeIcon } from "./Icons.tsx"
 import { useSurroundings } from "./Surroundings.ts"
 
-/** Below this zoom, names of ports cannot be read. */
-const readableZoom = 0.35
+/** A node as React Flow keeps it. */
+export type BoxNode = Node<BoxData, "box">
 
 interface PortsProps {
-  readonly isFar: boolean
+  readonly box: CanvasBox
   readonly ports: ReadonlyArray<BoxPort>
   readonly side: "source" | "target"
 }
 
-const Ports = ({ isFar, ports, side }: PortsProps) => (
+/** Shows inputs that have no row, or takes their rows away again. */
+const MoreInputs = ({ box }: { readonly box: CanvasBox }) => {
+  const { messages } = useSurroundings()
+  const { toggleInputs } = useCanvasActions()
+  if (box.hiddenInputs === 0 && !box.isExpanded) return null
+  return (
+    <li>
+      <button
+        aria-expanded={box.isExpanded}
+        className={`nokey nodrag nopan ${styles.more}`}
+        onClick={(event) => {
+          event.stopPropagation()
+          toggleInputs(box.id)
+        }}
+        type="button"
+      >
+        {box.isExpanded ? messages.fewerInputs : messages.moreInputs(box.hiddenInputs)}
+      </button>
+    </li>
+  )
+}
+
+const Ports = ({ box, ports, side }: PortsProps) => (
   <ul className={side === "source" ? styles.outputs : styles.inputs}>
-    {ports.map(({ kind, name, required }, index) => (
-      <li data-error={side === "source" && name === "error"} key={name} title={kind}>
-        <Handle
-          className={styles.handle ?? ""}
-          id={name}
-          isConnectable={false}
-          position={side === "source" ? Position.Right : Position.Left}
-          style={{ top: handleAt(index) }}
-          type={side}
-        />
-        {isFar ? null : (
-          <span>
-            {name}
-            {required && side === "target" ? " *" : ""}
-          </span>
-        )}
-      </li>
+    {ports.map((port, index) => (
+      <CanvasPort box={box} index={index} key={port.name} port={port} side={side} />
     ))}
+    {side === "target" ? <MoreInputs box={box} /> : null}
   </ul>
 )
 
+/** The name as a field. Enter and leaving it keep what was written, Escape does not. */
+const NameField = ({ box }: { readonly box: CanvasBox }) => {
+  const { messages } = useSurroundings()
+  const { endRenaming } = useCanvasActions()
+  const isOver = useRef(false)
+  const end = (label?: string) => {
+    if (isOver.current) return
+    isOver.current = true
+    endRenaming(box.id, label)
+  }
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    event.stopPropagation()
+    if (event.key === "Enter") end(event.currentTarget.value)
+    if (event.key === "Escape") end()
+  }
+  return (
+    <input
+      aria-label={messages.nameOf(box.label)}
+      autoFocus
+      className={`nokey nodrag nopan ${styles.name}`}
+      defaultValue={box.label}
+      dir="auto"
+      onBlur={({ currentTarget }) => end(currentTarget.value)}
+      onFocus={({ currentTarget }) => currentTarget.select()}
+      onKeyDown={onKeyDown}
+    />
+  )
+}
+
+const Head = ({ box, problems }: BoxData) => {
+  const { messages } = useSurroundings()
+  const { beginRenaming, isEditable, nodeViews, renaming } = useCanvasActions()
+  const { color, icon: Icon } = nodeViews[box.type] ?? {}
+  const subtitle = box.isKnown ? box.typeName : messages.unknownType
+  return (
+    <div
+      className={styles.head}
+      {...(isEditable ? { onDoubleClick: () => beginRenaming(box.id) } : {})}
+    >
+      <span className={styles.icon} style={color === undefined ? {} : { color }}>
+        {Icon === undefined ? <TypeIcon {...box} /> : <Icon size={18} />}
+      </span>
+      {renaming === box.id ? (
+        <NameField box={box} />
+      ) : (
+        <div className={styles.names}>
+          <strong dir="auto">{box.label}</strong>
+          <span dir="auto">{box.isDisabled ? messages.disabled : subtitle}</span>
+        </div>
+      )}
+      {problems === 0 ? null : (
+        <span className={styles.problem} title={messages.problemCount(problems)}>
+          <TriangleAlert aria-hidden size={18} />
+        </span>
+      )}
+      {box.state === undefined ? null : (
+        <span className={styles.state} title={messages.nodeStates[box.state]}>
+          <StateIcon size={18} state={box.state} />
+        </span>
+      )}
+    </div>
+  )
+}
+
 /** Drawn again only when its box is another one. */
-export const CanvasNodeView = memo(
-  ({ data, selected }: NodeProps<Node<{ readonly box: CanvasBox }, "box">>) => {
-    const { messages } = useSurroundings()
-    const { box } = data
-    const isFar = useStore(({ transform }) => transform[2] < readableZoom)
-    const subtitle = box.isKnown ? box.typeName : messages.unknownType
-    return (
-      <div
-        className={styles.box}
-        data-disabled={box.isDisabled}
-        data-selected={selected}
-        data-state={box.state}
-      >
-        <div className={styles.head}>
-          <TypeIcon {...box} />
-          <div className={styles.names}>
-            <strong dir="auto">{box.label}</strong>
-            <span dir="auto">{box.isDisabled ? messages.disabled : subtitle}</span>
-          </div>
-          {box.state === undefined ? null : (
-            <span className={styles.state} title={messages.nodeStates[box.state]}>
-              <StateIcon size={18} state={box.state} />
-            </span>
-          )}
-        </div>
+export const CanvasNodeView = memo(({ data, selected }: NodeProps<BoxNode>) => {
+  const { box, problems } = data
+  const { nodeViews, toFocus, zoom } = useCanvasActions()
+  const view = nodeViews[box.type]
+  const root = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (toFocus.current !== box.id) return
+    toFocus.current = undefined
+    root.current?.closest<HTMLElement>(".react-flow__node")?.focus({ preventScroll: true })
+  }, [box.id, toFocus])
+  return (
+    <div
+      className={styles.box}
+      data-disabled={box.isDisabled}
+      data-problem={problems > 0}
+      data-selected={selected}
+      data-state={box.state}
+      ref={root}
+      style={view?.color === undefined ? {} : { borderTopColor: view.color }}
+    >
+      <Head box={box} problems={problems} />
+      {/* From afar they cannot be read, and a thousand of them make panning slow. */}
+      {zoom === "far" ? null : (
         <div className={styles.ports}>
-          <Ports isFar={isFar} ports={box.inputs} side="target" />
-          <Ports isFar={isFar} ports={box.outputs} side="source" />
+          <Ports box={box} ports={box.inputs} side="target" />
+          <Ports box={box} ports={box.outputs} side="source" />
         </div>
-      </div>
-    )
-  },
-)
+      )}
+      {box.note === undefined ? null : (
+        <p className={styles.note} dir="auto">
+          {box.note}
+        </p>
+      )}
+      {view?.renderNode === undefined ? null : (
+        <div className={styles.content} style={{ blockSize: box.contentHeight }}>
+          {view.renderNode(box)}
+        </div>
+      )}
+    </div>
+  )
+})

@@ -25,6 +25,7 @@ import {
   Merge,
   Repeat,
   Split,
+  StickyNote,
   Timer,
   Variable,
   Webhook,
@@ -55,24 +56,31 @@ export const StateIcon = ({ size = 16, state }: { state: AnyState; size?: number
 const ofTypes: Readonly<Record<string, LucideIcon>> = {
   bot: Bot,
   braces: Braces,
+  "circle-x": CircleX,
   code: Code,
   database: Database,
   "file-text": FileText,
   filter: Filter,
   globe: Globe,
+  hourglass: Hourglass,
   "log-in": LogIn,
   "log-out": LogOut,
   mail: Mail,
   merge: Merge,
   repeat: Repeat,
   split: Split,
+  "sticky-note": StickyNote,
   timer: Timer,
   variable: Variable,
   webhook: Webhook,
   workflow: Workflow,
 }
 
-const ofKeys: Readonly<Record<string, LucideIcon>> = { request: LogIn, response: LogOut }
+const ofKeys: Readonly<Record<string, LucideIcon>> = {
+  note: StickyNote,
+  request: LogIn,
+  response: LogOut,
+}
 
 const ofCategories: Readonly<Record<string, LucideIcon>> = {
   data: Braces,

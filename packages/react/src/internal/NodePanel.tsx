@@ -14,6 +14,7 @@ import { StateIcon } from "./Icons.tsx"
 import { JsonView } from "./JsonView.tsx"
 import { LogView } from "./LogView.tsx"
 import styles from "./NodePanel.module.css"
+import { SignalForm } from "./SignalForm.tsx"
 import { useSurroundings } from "./Surroundings.ts"
 import { Tabs } from "./Tabs.tsx"
 import theme from "./Theme.module.css"
@@ -112,10 +113,15 @@ const Details = ({ node }: { node: NodeRun }) => {
   )
 }
 
+/** The built-in node type that waits for a signal. */
+const signalType = "wait_signal"
+
 interface NodePanelProps {
+  /** True if the viewer may send no signal. */
+  readonly readOnly?: boolean
   readonly runId: string
   readonly nodeId: string | undefined
-  readonly box: CanvasBox | undefined
+  readonly box: Pick<CanvasBox, "label"> | undefined
 }
 
 const Body = ({ node, part, runId }: { node: NodeRun; part: Part; runId: string }) => {
@@ -131,11 +137,12 @@ const Body = ({ node, part, runId }: { node: NodeRun; part: Part; runId: string 
 }
 
 /** Shows a node, or says how to choose one. */
-export const NodePanel = ({ box, nodeId, runId }: NodePanelProps) => {
+export const NodePanel = ({ box, nodeId, readOnly = false, runId }: NodePanelProps) => {
   const { messages } = useSurroundings()
   const [part, setPart] = useState<Part>("output")
   const { data: node, error } = useNodeRun(runId, nodeId)
   if (nodeId === undefined) return <p className={theme.sentence}>{messages.chooseNode}</p>
+  const waits = !readOnly && node?.status === "WAITING" && node.nodeType === signalType
   const tabs = (["output", "input", "logs", "details"] as const).map((key) => ({
     key,
     label: messages[key],
@@ -160,6 +167,7 @@ export const NodePanel = ({ box, nodeId, runId }: NodePanelProps) => {
         </p>
       )}
       {error === undefined ? null : <Failure error={error} />}
+      {waits ? <SignalForm key={node.nodeId} node={node} runId={runId} /> : null}
       <Tabs chosen={part} label={messages.nodeDetails} onChoose={setPart} tabs={tabs}>
         {node === undefined ? (
           <p className={theme.sentence}>{error === undefined ? messages.loading : ""}</p>

@@ -2,7 +2,7 @@
  * Above the panels of a run: what it is, how it stands, and what can be done with it.
  */
 import type { Run } from "@millrace/api/PromiseClient"
-import { Copy, LocateFixed, Play, Square } from "lucide-react"
+import { Copy, LocateFixed, Play, RotateCw, Square } from "lucide-react"
 import { useState } from "react"
 import type { RunReading } from "../Hooks.ts"
 import { hasEnded, millisOf } from "../model/LiveRun.ts"
@@ -60,6 +60,26 @@ const useStart = (run: Run) => {
   }
 }
 
+const GoOn = ({ isBusy, onClick }: { isBusy: boolean; onClick: () => void }) => {
+  const { messages } = useSurroundings()
+  return (
+    <button
+      className={theme.button}
+      disabled={isBusy}
+      onClick={onClick}
+      title={messages.goOnHint}
+      type="button"
+    >
+      <RotateCw aria-hidden size={16} />
+      {messages.goOn}
+    </button>
+  )
+}
+
+/** True for a run of a whole graph that has ended before all of it was executed. */
+const needsMore = ({ mode, status }: Run): boolean =>
+  mode !== "single" && (status === "FAILED" || status === "CANCELED")
+
 const Actions = (props: RunHeaderProps) => {
   const { isFollowing, onFollow, onStarted, readOnly, run } = props
   const { client, messages, url } = useSurroundings()
@@ -76,6 +96,7 @@ const Actions = (props: RunHeaderProps) => {
   }
   const isOpen = !hasEnded(run)
   const again = act(async () => onStarted?.((await client.runs.start(await startOf())).id))
+  const goOn = act(async () => onStarted?.((await client.runs.rerun(run.id)).id))
   const cancel = act(() => client.runs.cancel(run.id))
   const copyCurl = act(async () => copy(curlOf(url ?? location.origin, await startOf())))
   return (
@@ -96,6 +117,7 @@ const Actions = (props: RunHeaderProps) => {
           {messages.cancel}
         </button>
       )}
+      {readOnly || !needsMore(run) ? null : <GoOn isBusy={isBusy} onClick={goOn} />}
       {readOnly ? null : (
         <button
           className={theme.button}

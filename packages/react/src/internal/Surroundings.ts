@@ -5,6 +5,7 @@ import type { Client } from "@millrace/api/PromiseClient"
 import type { QueryClient } from "@tanstack/react-query"
 import { createContext, useContext } from "react"
 import type { Messages } from "../Messages.ts"
+import type { DraftStore } from "../model/editing/DraftStore.ts"
 import type { RunFollower } from "../model/RunFollower.ts"
 import type { TimeFormat } from "./TimeFormat.ts"
 
@@ -13,6 +14,8 @@ export interface Surroundings {
   readonly client: Client
   readonly queries: QueryClient
   readonly runs: RunFollower
+  /** Where unsaved work stays until it is saved. */
+  readonly drafts: DraftStore
   readonly messages: Messages
   readonly times: TimeFormat
   /** For the styles that the JSON viewer writes. */

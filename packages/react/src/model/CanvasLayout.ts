@@ -59,8 +59,17 @@ export interface CanvasBox {
   readonly y: number
   readonly width: number
   readonly height: number
+  /** Those with a row. Of many inputs, some that nothing leads to have none. */
   readonly inputs: ReadonlyArray<BoxPort>
   readonly outputs: ReadonlyArray<BoxPort>
+  /** Inputs without a row. */
+  readonly hiddenInputs: number
+  /** True if all inputs have a row because somebody wants to see them. */
+  readonly isExpanded: boolean
+  /** What a note says; nothing for other nodes. */
+  readonly note: string | undefined
+  /** The height of what is drawn below the ports. */
+  readonly contentHeight: number
   readonly state: NodeState | undefined
 }
 
@@ -86,7 +95,11 @@ export interface CanvasLayout {
 /** Pixels of a box. A port has a row of its own, high enough to be hit with a finger. */
 export const boxWidth = 240
 export const headHeight = 56
-export const portHeight = 28
+export const portHeight = 36
+
+/** Pixels of the square in which a port can be hit, and how far it stands out of its box. */
+export const handleSize = 28
+export const handleOverhang = 8
 
 /** How far below the top of its box a port is. */
 export const handleAt = (index: number): number => headHeight + 4 + (index + 0.5) * portHeight
@@ -165,11 +178,64 @@ const iconOf = (type: NodeTypeItem | undefined): string | undefined => {
   return typeof icon === "string" ? icon : undefined
 }
 
-/** Lays a graph out as it was drawn. `states` has the states of nodes by id. */
+/** More inputs than these are shown only where they are required or something leads to them. */
+const inputsShown = 4
+
+interface Rows {
+  readonly inputs: ReadonlyArray<BoxPort>
+  readonly hiddenInputs: number
+  readonly isExpanded: boolean
+}
+
+const rowsOf = (
+  all: ReadonlyArray<BoxPort>,
+  joined: ReadonlyArray<string>,
+  isExpanded: boolean,
+): Rows => {
+  if (all.length <= inputsShown) return { inputs: all, hiddenInputs: 0, isExpanded: false }
+  if (isExpanded) return { inputs: all, hiddenInputs: 0, isExpanded }
+  const used = all.filter(({ name, required }) => required || joined.includes(name))
+  const inputs = used.length === 0 ? all.slice(0, 1) : used
+  return { inputs, hiddenInputs: all.length - inputs.length, isExpanded }
+}
+
+/** How a graph is laid out. */
+export interface LayoutOptions {
+  /** The states of nodes by id. */
+  readonly states?: Readonly<Record<string, NodeState | undefined>>
+  /** What nodes of a type need below their ports, in pixels. */
+  readonly contentHeightOf?: (type: string) => number
+  /** Nodes that show all of their inputs. */
+  readonly expanded?: ReadonlySet<string>
+}
+
+const noteType = "note"
+const noteLine = 20
+const charactersInLine = 34
+
+/** What a note says. It has no ports: edges to it would mean nothing. */
+const noteOf = (type: string, data: unknown): string | undefined => {
+  if (type !== noteType) return undefined
+  const { text } = recordOf(recordOf(data)["inputs"])
+  return typeof text === "string" ? text : ""
+}
+
+/** The height of a text, as far as its characters tell. */
+const heightOfNote = (text: string): number => {
+  const lines = text
+    .split("\n")
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / charactersInLine)), 0)
+  return Math.min(12, lines) * noteLine + 16
+}
+
+const noStates: NonNullable<LayoutOptions["states"]> = {}
+const noHeight = () => 0
+
+/** Lays a graph out as it was drawn. */
 export const layoutOf = (
   value: CanvasValue,
   nodeTypes: ReadonlyArray<NodeTypeItem>,
-  states: Readonly<Record<string, NodeState | undefined>> = {},
+  { contentHeightOf = noHeight, expanded, states = noStates }: LayoutOptions = {},
 ): CanvasLayout => {
   const types = new Map(nodeTypes.map((type) => [type.key, type]))
   const told = new Map(value.ports?.map((ports) => [ports.nodeId, ports]))
@@ -181,12 +247,20 @@ export const layoutOf = (
     const { data, id, position, type } = node
     const known = types.get(type)
     const { disabled, label, onError } = recordOf(data)
-    const ports = told.get(id) ?? known
-    const inputs = portsOf(ports?.inputPorts ?? [], ins.get(id) ?? [])
+    const note = noteOf(type, data)
+    const ports = note === undefined ? (told.get(id) ?? known) : undefined
+    const joined = ins.get(id) ?? []
+    const shown = rowsOf(
+      portsOf(ports?.inputPorts ?? [], joined),
+      joined,
+      expanded?.has(id) === true,
+    )
     const errors = onError === "route" ? [errorOutput] : []
     const outputs = portsOf(ports?.outputPorts ?? [], [...(outs.get(id) ?? []), ...errors])
-    const rows = Math.max(inputs.length, outputs.length)
+    const isSwitch = shown.isExpanded || shown.hiddenInputs > 0
+    const rows = Math.max(shown.inputs.length + (isSwitch ? 1 : 0), outputs.length)
     const typeName = known?.name ?? type
+    const contentHeight = contentHeightOf(type) + (note === undefined ? 0 : heightOfNote(note))
     return {
       id,
       type,
@@ -198,9 +272,11 @@ export const layoutOf = (
       isDisabled: disabled === true,
       ...position,
       width: boxWidth,
-      height: headHeight + rows * portHeight + (rows === 0 ? 0 : 8),
-      inputs,
+      height: headHeight + rows * portHeight + (rows === 0 ? 0 : 8) + contentHeight,
+      ...shown,
       outputs,
+      note,
+      contentHeight,
       state: states[id],
     }
   })

@@ -267,6 +267,38 @@ describe("RunView", () => {
     await pass("act last")
   })
 
+  it("sends the signal that a node waits for, and says what is wrong with it", async () => {
+    const data = { inputs: { name: "approved" } }
+    const wait = { id: "wait", type: "wait_signal", position: at(0, 0), data }
+    const runId = await begin({ name: "approve", nodes: [wait], edges: [] })
+    const { page } = await open({ runId })
+    await row(page, "wait", "WAITING").click()
+    const form = page.getByRole("form", { name: "Send the signal" })
+    await form.getByLabel("Payload").fill("{ by: ada }")
+    await form.getByRole("button").click()
+    await form.getByText("The payload is not JSON").waitFor()
+    expect(await findingsOf(page)).toEqual([])
+    await form.getByLabel("Payload").fill('{ "by": "ada" }')
+    await form.getByRole("button").click()
+    await runIs(page, "COMPLETED").waitFor()
+    const { nodes } = await server.engine.runs.get(runId)
+    expect(nodes["wait"]!.output).toEqual({ payload: { by: "ada" } })
+  })
+
+  it("takes up a failed run again, and executes only what has not completed", async () => {
+    const runId = await ended("again")
+    const { page } = await open({ runId })
+    await page.getByRole("button", { name: "Go on from the failure" }).click()
+    await row(page, "first", "COMPLETED").waitFor()
+    await runIs(page, "FAILED").waitFor()
+    const { items } = await server.engine.runs.list({ search: "again" })
+    expect(items.map(({ mode, rerunOf }) => [mode, rerunOf])).toEqual([
+      ["rerun", runId],
+      ["full", undefined],
+    ])
+    expect(items[0]!.nodeRunCount).toBe(1)
+  })
+
   it("goes on where it was after the server was away", async () => {
     const runId = await begin(story("away"))
     const { page } = await open({ runId })

@@ -36,6 +36,39 @@ describe("layoutOf", () => {
     expect([a!.label, b!.label]).toEqual(["First", "Text"])
   })
 
+  it("gives rows to those of many inputs that are required or joined, or to all when asked", () => {
+    const inputPorts = ["url", "a", "b", "c", "d"].map((name) => ({
+      ...type.inputPorts[0]!,
+      name,
+      required: name === "url",
+    }))
+    const many = { ...type, inputPorts }
+    const edges = [{ id: "1", source: "a", target: "b", sourceHandle: "output", targetHandle: "c" }]
+    const value = { nodes: [node("a", 0), node("b", 400)], edges }
+    const rows = (expanded: ReadonlyArray<string>) =>
+      layoutOf(value, [many], { expanded: new Set(expanded) }).boxes.map(
+        ({ height, hiddenInputs, inputs }) => [
+          inputs.map(({ name }) => name).join(),
+          hiddenInputs,
+          height,
+        ],
+      )
+    expect(rows([])).toEqual([
+      ["url", 4, 136],
+      ["url,c", 3, 172],
+    ])
+    expect(rows(["a"])[0]).toEqual(["url,a,b,c,d", 0, 280])
+  })
+
+  it("makes room for what a note says, and gives it no ports", () => {
+    const note = (text: string) => ({ ...node("a", 0, { inputs: { text } }), type: "note" })
+    const boxOf = (text: string) =>
+      layoutOf({ nodes: [note(text)], edges: [] }, [{ ...type, key: "note" }]).boxes[0]!
+    expect(boxOf("one line")).toMatchObject({ note: "one line", inputs: [], outputs: [] })
+    expect(boxOf("two\nlines").height - boxOf("one line").height).toBe(20)
+    expect(boxOf("long ".repeat(2_000)).height).toBeLessThan(400)
+  })
+
   it("draws unknown types, and leaves out edges whose nodes are gone", () => {
     const value = {
       nodes: [{ ...node("a", 0), type: "gone" }],

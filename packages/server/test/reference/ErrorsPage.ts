@@ -22,7 +22,10 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   TOO_MANY_CHANGES:
     "Too many changes of this workflow wait, or others were always faster. Send fewer at " +
     "once; try again.",
-  RUN_ENDED: "The run has ended, so it cannot be canceled any more.",
+  RUN_ENDED: "The run has ended, so it can neither be canceled nor get a signal.",
+  INBOX_FULL:
+    "The run has 100 signals that no node has taken. Send again once a node has taken one.",
+  RUN_OPEN: "The run goes on. Wait for its end, or cancel it, and take it up again then.",
   IDEMPOTENCY_KEY_TAKEN:
     "The same key was given to another start within 24 hours. Give each start a key of its own.",
   LABEL_TAKEN: "A live API key of the account has this label. Choose another, or revoke that key.",
@@ -57,6 +60,9 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   FORBIDDEN: "The session has not the role that is needed, or sees only some workflows.",
   CROSS_SITE: "A page of another site sent a change with the cookie of a session.",
   WRONG_HOST: "The console answers on this machine only, and the request names another host.",
+  TRIGGER_NOT_FOUND: "The workflow has no such trigger. List its triggers.",
+  TOO_MANY_TRIGGERS: "The workflow has as many triggers as it may have. Remove one.",
+  INVALID_TRIGGER: "The times of a schedule are wrong, or it has none; the sentence says why.",
   SESSION_NOT_FOUND: "The account has no such session.",
   INVALID_SESSION: "A field of the new session is outside its bounds, or beyond its maker's.",
   TOO_MANY_SESSIONS: "The account has as many live sessions as it may.",

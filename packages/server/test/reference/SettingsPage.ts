@@ -19,6 +19,7 @@ const meanings: Readonly<Record<string, string>> = {
     "The token of operators. Without it, `serve` has no `/api/admin/v1`, and `dev` makes a " +
     "token at each start",
   MILLRACE_EGRESS_ALLOW: "Private networks that workflows and webhooks may call",
+  MILLRACE_FRAME_ANCESTORS: "Origins whose pages may show the dashboard in a frame",
   MILLRACE_KEY_PREFIX: "The first characters of new API keys",
   MILLRACE_MASTER_KEY:
     "The key that encrypts secrets, signing secrets and headers of webhooks. Without it, " +

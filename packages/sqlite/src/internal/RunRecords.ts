@@ -9,7 +9,7 @@ import { withInputs } from "@millrace/core/domain/ImpliedInput"
 import { runsReadBySearch, runsSearched } from "@millrace/core/domain/Limits"
 import type { Page } from "@millrace/core/domain/Page"
 import { fromOverfetch } from "@millrace/core/domain/Page"
-import type { Definition, Run, RunRecord } from "@millrace/core/domain/Run"
+import type { Definition, Run, RunRecord, RunSource } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import { merged } from "@millrace/core/domain/RunEvent"
 import { payloadsKept, withoutPayloads } from "@millrace/core/domain/RunPayload"
@@ -189,13 +189,23 @@ export const events = (
   return merged({ id, workflowId: run.workflow_id }, own, nodes, after)
 }
 
+/**
+ * The condition for a source. SQLite uses an index of some rows only where the statement has the
+ * very condition of that index.
+ */
+export const sourceIs = (source: RunSource): string =>
+  source === "api" ? "source = 'api'" : `source <> 'api' AND source = '${source}'`
+
 /** The conditions of a query without its text, and their parameters. */
-const conditionsOf = ({ account, after, from, status, to, workflowId }: RunQuery) => {
+const conditionsOf = (query: RunQuery) => {
+  const { account, after, from, source, status, to, triggerId, workflowId } = query
   const { condition, values } = behind(after)
   const parts: ReadonlyArray<readonly [string, ReadonlyArray<Value>]> = [
     ["account_id = ?", [account]],
     ...(workflowId === undefined ? [] : [["workflow_id = ?", [workflowId]] as const]),
     ...(status === undefined ? [] : [["status = ?", [status]] as const]),
+    ...(source === undefined ? [] : [[sourceIs(source), []] as const]),
+    ...(triggerId === undefined ? [] : [["trigger_id = ?", [triggerId]] as const]),
     ...(from === undefined ? [] : [["created_at >= ?", [from]] as const]),
     ...(to === undefined ? [] : [["created_at < ?", [to]] as const]),
     [condition, values],

@@ -6,6 +6,7 @@
 import type { InputPorts, NodeRunByPorts } from "@millrace/core/domain/ImpliedInput"
 import type { Loss } from "@millrace/core/domain/Loss"
 import type { NodeRun, Run } from "@millrace/core/domain/Run"
+import { isPinned } from "@millrace/core/domain/Run"
 import { nodeBytesOf, runBytesOf } from "@millrace/core/domain/RunPayload"
 import type { Connection } from "./SqliteConnection.ts"
 
@@ -22,6 +23,7 @@ type Columns = Pick<
   | "losses"
   | "dueAt"
   | "active"
+  | "triggerId"
 >
 
 /** The properties of a run that commits change and that no statement searches. */
@@ -52,6 +54,7 @@ const headOf = (run: Run): Head => ({
   mode: run.mode,
   source: run.source,
   singleNodeId: run.singleNodeId,
+  rerunOf: run.rerunOf,
   keyId: run.keyId,
   createdAt: run.createdAt,
   values: run.values,
@@ -100,19 +103,26 @@ export interface RunRow {
   readonly messages: number
   readonly losses: string | null
   readonly due_at: number | null
+  readonly trigger_id: Run["triggerId"]
 }
 
 /** The columns of a {@link RunRow}, from `runs r` and `run_heads h`. */
 export const columns =
   "r.number, h.head, r.active, r.state, r.status, r.actual_credits, r.owner, r.fence, " +
-  "r.revision, r.sequence, r.messages, r.losses, r.due_at"
+  "r.revision, r.sequence, r.messages, r.losses, r.due_at, r.trigger_id"
 
 /** The tables of a {@link RunRow}. */
 export const tables = "runs r JOIN run_heads h ON h.run = r.number"
 
+/** The heads of runs that were stored before there were reruns do not say so. */
+const headFrom = (text: string): Head => {
+  const head = JSON.parse(text) as Omit<Head, "rerunOf"> & Partial<Pick<Head, "rerunOf">>
+  return { ...head, rerunOf: head.rerunOf ?? null }
+}
+
 /** A run from its row. */
 export const runOf = (row: RunRow): Run => ({
-  ...(JSON.parse(row.head) as Head),
+  ...headFrom(row.head),
   ...(JSON.parse(row.state) as State),
   active: JSON.parse(row.active) as Run["active"],
   status: row.status,
@@ -124,6 +134,7 @@ export const runOf = (row: RunRow): Run => ({
   messages: row.messages,
   losses: lossesOf(row.losses),
   dueAt: row.due_at,
+  triggerId: row.trigger_id,
 })
 
 const foldedError = ({ error }: Run): string | null => (error === null ? null : folded(error))
@@ -131,8 +142,8 @@ const foldedError = ({ error }: Run): string | null => (error === null ? null : 
 const insertStatement = `INSERT INTO runs (
     id, account_id, workflow_id, workflow_name, name_folded, definition_id, key_id, created_at,
     estimated_credits, actual_credits, status, error_folded, owner, fence, revision, sequence,
-    messages, losses, due_at, is_due, payload_bytes, active, state
-  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?)
+    messages, losses, due_at, is_due, payload_bytes, active, state, source, trigger_id
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?, ?, ?)
   RETURNING number`
 
 /** Stores a new run; returns its number. */
@@ -160,6 +171,8 @@ export const insert = (db: Connection, run: Run): number => {
       runBytesOf(run),
       JSON.stringify(run.active),
       JSON.stringify(stateOf(run)),
+      run.source,
+      run.triggerId,
     )
     .first()!
   db.run(`INSERT INTO run_heads (run, head) VALUES (?, ?)`, number, JSON.stringify(headOf(run)))
@@ -219,7 +232,7 @@ export const putNode = (
     run,
     row.nodeId,
     row.sequence,
-    row.status === "COMPLETED" && output !== null ? 1 : 0,
+    row.status === "COMPLETED" && !isPinned(row) && output !== null ? 1 : 0,
     nodeBytesOf(row),
     JSON.stringify(facts),
     JSON.stringify(payload),

@@ -63,7 +63,7 @@ CREATE TABLE node_runs (
   run INTEGER NOT NULL,
   node_id TEXT NOT NULL,
   sequence INTEGER,
-  has_output INTEGER NOT NULL, -- 1: it has completed and put something out
+  has_output INTEGER NOT NULL, -- 1: it was executed and put something out
   payload_bytes INTEGER NOT NULL,
   facts TEXT NOT NULL,
   payload TEXT NOT NULL,
@@ -242,6 +242,35 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_account ON sessions (account_id, created_at, id);
 `
 
+// The head of a run has its source before what a client gave, and within a text there is a
+// backslash before each quote. So what is found first is the source.
+const runSources = `
+ALTER TABLE runs ADD COLUMN source TEXT NOT NULL DEFAULT 'api';
+UPDATE runs SET source = h.source FROM (
+  SELECT run, substr(rest, 1, instr(rest, '"') - 1) AS source FROM (
+    SELECT run, substr(head, instr(head, '"source":"') + 10) AS rest FROM run_heads
+  )
+) h WHERE h.run = runs.number AND h.source <> 'api';
+CREATE INDEX runs_by_source ON runs (account_id, source, created_at, id) WHERE source <> 'api';
+`
+
+const triggerTables = `
+CREATE TABLE triggers (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL,
+  workflow_id TEXT NOT NULL REFERENCES workflows (id) ON DELETE CASCADE,
+  created_at INTEGER NOT NULL,
+  due_at INTEGER,
+  fence INTEGER NOT NULL,
+  trigger TEXT NOT NULL -- the rest
+) STRICT;
+CREATE INDEX triggers_of_workflow ON triggers (workflow_id, created_at, id);
+CREATE INDEX triggers_due ON triggers (due_at, id) WHERE due_at IS NOT NULL;
+ALTER TABLE runs ADD COLUMN trigger_id TEXT;
+CREATE INDEX runs_by_trigger ON runs (account_id, trigger_id, created_at, id)
+  WHERE trigger_id IS NOT NULL;
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -254,6 +283,8 @@ export const versions: ReadonlyArray<string> = [
     valueTables,
   ].join(""),
   sessionTables,
+  runSources,
+  triggerTables,
 ]
 
 /**

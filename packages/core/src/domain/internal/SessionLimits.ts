@@ -30,3 +30,9 @@ export const workflowsPerSession = 100
 
 /** How often a process looks which of the sessions with open streams are over. */
 export const sessionLookMillis = 2_000
+
+/** How long a session lives at most that was made by somebody whom an application has signed in. */
+export const grantedMillis = 900_000
+
+/** How often an application is asked whether it still grants what a stream of it shows. */
+export const grantLookMillis = 10_000

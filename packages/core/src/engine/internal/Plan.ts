@@ -13,12 +13,18 @@ import { defaultInput, defaultOutput, estimateOf as estimateOfNode } from "../..
 import { quoted } from "../../domain/Quote.ts"
 import type { PriceList, Prices } from "../../domain/Prices.ts"
 import { priceOf, pricesOf, problemOfPrice } from "../../domain/Prices.ts"
-import type { Definition, DefinitionSettings, InputOverrides } from "../../domain/Run.ts"
+import type {
+  Definition,
+  DefinitionSettings,
+  InputOverrides,
+  PinnedOutputs,
+} from "../../domain/Run.ts"
 import { evaluatedId } from "../../domain/Run.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import { bareEdges, bareNodes, settingsOf } from "../../domain/Workflow.ts"
 import type { Graph, GraphNode } from "../../graph/Graph.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
+import { problemsOfPinned } from "../../graph/internal/PinnedOutputs.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
 import { resolveValues } from "../../graph/Request.ts"
 import type { Compiled } from "../GraphCache.ts"
@@ -28,6 +34,10 @@ export interface Overlay {
   readonly values: JsonObject
   readonly inputOverrides: InputOverrides
   readonly nodeOverrides: ReadonlyArray<Node>
+  /** What nodes put out without being executed. */
+  readonly pinnedOutputs?: PinnedOutputs
+  /** What nodes have put out in an earlier run; they are not executed either. */
+  readonly takenOver?: PinnedOutputs
   /** True if the workflow is none that is stored. */
   readonly isDraft?: boolean
   /** True if the node that runs alone has expressions, and so an `input` for them. */
@@ -59,21 +69,28 @@ export interface Plan {
   readonly prices: ReadonlyArray<Price>
   /** Values for inputs that the run keeps, because its graph is compiled with them. */
   readonly inputOverrides: InputOverrides
+  /** What nodes of the graph put out without being executed. Frozen. */
+  readonly pinnedOutputs: PinnedOutputs
 }
 
 const tooMuch = `more than ${mostCredits}`
 
-const willExecute = (node: GraphNode): boolean => !node.draft && node.passThrough === undefined
+const noPins: PinnedOutputs = {}
+
+const willExecute = (node: GraphNode, pinned: PinnedOutputs): boolean =>
+  !node.draft && node.passThrough === undefined && !Object.hasOwn(pinned, node.id)
 
 /** What the nodes that will execute are expected to cost, each and together. */
 const estimateOf = (
   graph: Graph,
   listed: Prices | undefined,
+  pinned: PinnedOutputs,
 ): Result.Result<Pick<Plan, "estimate" | "prices">, ReadonlyArray<Problem>> => {
   const problems: Array<Problem> = []
   const prices: Array<Price> = []
   let sum = 0
-  for (const node of graph.nodes.filter(willExecute)) {
+  for (const node of graph.nodes) {
+    if (!willExecute(node, pinned)) continue
     const { settings, type } = node
     const price = priceOf(listed, type, settings)
     const credits = estimateOfNode(type, settings, price)
@@ -219,8 +236,9 @@ export const planSingle = (
       return yield* alone(nodeId, `no value for ${names}, and no earlier run brought one`)
     }
     const values = yield* valuesOf(graph, overlay)
-    const estimated = yield* estimateOf(graph, drawn.settings.prices)
-    return { definition, graph: compiled, values, ...estimated, inputOverrides }
+    const estimated = yield* estimateOf(graph, drawn.settings.prices, noPins)
+    const pinnedOutputs = noPins
+    return { definition, graph: compiled, values, ...estimated, inputOverrides, pinnedOutputs }
   })
 
 /** Puts a start together, or names everything that stands against it. */
@@ -238,9 +256,12 @@ export const plan = (
     const drawn = { id, nodes, edges, settings: withPrices(workflow, priceList) }
     const compiled = options.compile(drawn, overlay.inputOverrides)
     const graph = yield* compiled
-    if (graph.mismatches.length > 0) return yield* Result.fail(graph.mismatches)
+    const { pinnedOutputs: given = noPins } = overlay
+    const problems = [...graph.mismatches, ...problemsOfPinned(graph.nodes, given)]
+    if (problems.length > 0) return yield* Result.fail(problems)
+    const pinnedOutputs = { ...overlay.takenOver, ...given }
     const values = yield* valuesOf(graph, overlay)
-    const estimated = yield* estimateOf(graph, drawn.settings.prices)
+    const estimated = yield* estimateOf(graph, drawn.settings.prices, pinnedOutputs)
     return {
       // Frozen in the order of the run, so that a node's place in it is its ordinal.
       definition: { ...drawn, nodes: graph.nodes.map((each) => each.node) },
@@ -248,5 +269,6 @@ export const plan = (
       values,
       ...estimated,
       inputOverrides: overlay.inputOverrides,
+      pinnedOutputs: freeze(pinnedOutputs),
     }
   })

@@ -6,6 +6,7 @@
 import { Effect } from "effect"
 import type { AccountId } from "../../domain/Id.ts"
 import { suggestion } from "../../domain/Nearest.ts"
+import type { PinnedOutputs } from "../../domain/Run.ts"
 import type { Graph } from "../../graph/Graph.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
 import { problemOfMissing } from "../../graph/internal/SecretNames.ts"
@@ -13,22 +14,27 @@ import type { StorageError } from "../../ports/StorageError.ts"
 import type { SecretSource } from "../CurrentSecrets.ts"
 
 export interface SecretCheck {
-  /** A problem for each place that names a secret which the account does not have. */
+  /**
+   * A problem for each place that names a secret which the account does not have. A node whose
+   * output is pinned needs none.
+   */
   readonly problemsOf: (
     account: AccountId,
     graph: Graph,
+    pinned: PinnedOutputs,
   ) => Effect.Effect<ReadonlyArray<Problem>, StorageError>
 }
 
 const none: ReadonlyArray<Problem> = []
 
 export const secretCheck = ({ names }: SecretSource): SecretCheck => ({
-  problemsOf: (account, { secrets }) =>
-    secrets.length === 0
-      ? Effect.succeed(none)
-      : Effect.map(names(account), (known) =>
-          secrets
-            .filter(({ name }) => !known.includes(name))
-            .map((use) => problemOfMissing(use, suggestion(use.name, known))),
-        ),
+  problemsOf: (account, { secrets }, pinned) => {
+    const needed = secrets.filter(({ nodeId }) => !Object.hasOwn(pinned, nodeId))
+    if (needed.length === 0) return Effect.succeed(none)
+    return Effect.map(names(account), (known) =>
+      needed
+        .filter(({ name }) => !known.includes(name))
+        .map((use) => problemOfMissing(use, suggestion(use.name, known))),
+    )
+  },
 })

@@ -8,18 +8,17 @@
 import { Effect, Result } from "effect"
 import type { AccountId, RunId } from "../../domain/Id.ts"
 import type { JsonObject } from "../../domain/Json.ts"
-import { isJsonObject } from "../../domain/Json.ts"
-import { withLarge } from "../../domain/LargeValue.ts"
-import { CurrentLimits } from "../../domain/Limits.ts"
+import { freeze, isJsonObject } from "../../domain/Json.ts"
 import { defaultInput } from "../../domain/NodeType.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { Node, Workflow } from "../../domain/Workflow.ts"
 import type { NodePlan } from "../../graph/internal/NodePlan.ts"
 import { withNodeOverrides } from "../../graph/internal/Overlay.ts"
+import { problemsOfPinned } from "../../graph/internal/PinnedOutputs.ts"
 import type { Problem } from "../../graph/internal/Problem.ts"
 import { constantOf } from "../../graph/internal/SettledLiteral.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
-import type { LatestOutput, RunStore } from "../../ports/RunStore.ts"
+import type { RunStore } from "../../ports/RunStore.ts"
 import type { StorageError } from "../../ports/StorageError.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { GraphCache } from "../GraphCache.ts"
@@ -27,6 +26,7 @@ import type { Given } from "./Inputs.ts"
 import { givenTo, runScope } from "./Inputs.ts"
 import type { Overlay, PlanOptions } from "./Plan.ts"
 import { alone, arrivals, planSingle, upstreamOf } from "./Plan.ts"
+import { wholeOutputs } from "./WholeOutputs.ts"
 
 /** What the start of a single node needs of the engine. */
 interface Parts {
@@ -98,32 +98,6 @@ const withGiven = ({ data, ...node }: Node, { fallback, inputs, secrets }: Given
   return { ...bare, data: { ...bare.data, default: read } }
 }
 
-/** What nodes have put out, with their large values, or why it cannot be had. */
-const wholeOutputs = Effect.fnUntraced(function* (
-  { values }: Parts,
-  account: AccountId,
-  latest: ReadonlyMap<string, LatestOutput>,
-): Effect.fn.Return<Result.Result<ReadonlyMap<string, JsonObject>, string>, StorageError> {
-  const { bodyBytes } = yield* CurrentLimits
-  const large = [...latest.values()].flatMap(({ largeValues }) => largeValues ?? [])
-  const bytes = large.reduce((sum, each) => sum + each.bytes, 0)
-  if (bytes > bodyBytes) {
-    const what = `what the nodes before it put out last has ${bytes} bytes`
-    return Result.fail(`${what}; a run of one node takes at most ${bodyBytes}`)
-  }
-  const outputs = new Map<string, JsonObject>()
-  for (const [nodeId, { largeValues, output, runId }] of latest) {
-    let whole = output
-    for (const placed of largeValues ?? []) {
-      const json = yield* values?.load({ account, runId, id: placed.id }) ?? Effect.undefined
-      if (json === undefined) return Result.fail(`the stored value ${placed.id} is gone`)
-      whole = withLarge(whole, "/output", [placed], () => json)
-    }
-    outputs.set(nodeId, whole)
-  }
-  return Result.succeed(outputs)
-})
-
 /** Computes the expressions of a node that is to run alone, or says why it cannot. */
 const computeSingle = Effect.fnUntraced(function* (
   parts: Parts,
@@ -136,14 +110,20 @@ const computeSingle = Effect.fnUntraced(function* (
     { nodes: drawn, edges: workflow.edges },
     overlay.inputOverrides,
   )
+  const { pinnedOutputs: pinned = {} } = overlay
+  const pinProblems = problemsOfPinned(plans, pinned)
+  if (pinProblems.length > 0) return Result.fail(pinProblems)
+  if (Object.hasOwn(pinned, nodeId)) return alone(nodeId, "its own output is pinned")
   const index = drawn.findIndex(({ id }) => id === nodeId)
   const plan = plans[index]
   const used = plan === undefined ? [] : usedBy(plan)
   const before = [...new Set([...upstreamOf(workflow, nodeId), ...used])]
-  const latest = yield* parts.runs.latestOutputs(account, workflow.id, before)
+  const isStored = (id: string) => !Object.hasOwn(pinned, id)
+  const asked = before.filter(isStored)
+  const latest = yield* parts.runs.latestOutputs(account, workflow.id, asked)
   const read = yield* wholeOutputs(parts, account, latest)
-  if (Result.isFailure(read)) return alone(nodeId, read.failure)
-  const outputs = read.success
+  if (Result.isFailure(read)) return alone(nodeId, `the nodes before it: ${read.failure}`)
+  const outputs = new Map([...read.success, ...Object.entries(freeze(pinned))])
   const computed: Computed = { overlay, outputs }
   if (plan?.literals === undefined) return Result.succeed(computed)
   const own = problems.filter((each) => each.nodeId === nodeId && each.column !== undefined)

@@ -6,8 +6,8 @@
  */
 import { Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
-import type { NodeType, Ports } from "../../domain/NodeType.ts"
-import { defaultInput, errorOutput, estimateOf } from "../../domain/NodeType.ts"
+import type { Ports } from "../../domain/NodeType.ts"
+import { defaultInput, estimateOf, withError } from "../../domain/NodeType.ts"
 import type { Prices } from "../../domain/Prices.ts"
 import { priceOf } from "../../domain/Prices.ts"
 import type { Reading } from "../../graph/Graph.ts"
@@ -38,27 +38,6 @@ export interface Validation {
   /** In the order of the workflow; without nodes of unknown types and modes. */
   readonly nodes: ReadonlyArray<NodeOutline>
 }
-
-/** What leaves a node by its port `error` where its type has none of its own. */
-const errorPort = {
-  name: errorOutput,
-  schema: {
-    type: "object",
-    properties: {
-      message: { type: "string" },
-      nodeId: { type: "string" },
-      attempt: { type: "integer" },
-    },
-    required: ["message", "nodeId", "attempt"],
-    description: "Why the node failed, where an edge starts here or its onError is route.",
-  },
-}
-
-/** The ports of a node of this type, with `error`, from which every node may be left. */
-export const withError = ({ inputs, outputs }: Ports, { role }: NodeType): Ports =>
-  role === "note" || outputs.has(errorOutput)
-    ? { inputs, outputs }
-    : { inputs, outputs: new Map([...outputs, [errorOutput, errorPort]]) }
 
 const outlinesOf = (
   { around, plans, wirings }: Reading,

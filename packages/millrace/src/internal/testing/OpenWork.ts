@@ -1,5 +1,6 @@
 /**
- * What is still to be done in the stores of a test engine, and when.
+ * What is still to be done in the stores of a test engine, and when. Schedules are never done; the
+ * next one that is due is a moment like others.
  *
  * Leaves out: the timers of the living process.
  */
@@ -10,6 +11,7 @@ import { never } from "@millrace/core/domain/Timestamp"
 import type { Stores } from "@millrace/core/engine/Engine"
 import { KeyStore } from "@millrace/core/ports/KeyStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Context, type Effect, Option } from "effect"
 import type { InProgress } from "./InProgress.ts"
@@ -101,13 +103,17 @@ export const openWork = (request: OpenWorkRequest): OpenWork => {
   const deliveries = all((after) =>
     read(webhooks.list({ account: null, state: "PENDING", after, limit: pageLength })),
   )
+  const { claimDue } = Context.get(stores, TriggerStore)
+  const { nextDueAt } = read(claimDue({ limit: 0, leaseMillis: 0 }))
+  const ofSchedules = nextDueAt === null ? [] : [nextDueAt]
   const ofDeliveries = deliveries.map(({ nextAttemptAt }) => nextAttemptAt ?? deliveriesFreeAt)
   return {
     isOver: runs.length === 0 && deliveries.length === 0,
-    moments: [...runs.flatMap((run) => momentOf(run, request)), ...ofDeliveries],
+    moments: [...runs.flatMap((run) => momentOf(run, request)), ...ofDeliveries, ...ofSchedules],
     state: [
       ...runs.map(({ fence, id, revision }) => `${id} ${revision} ${fence}`),
       ...deliveries.map(({ attempts, id }) => `${id} ${attempts}`),
+      ...ofSchedules,
     ].join(),
     sentence: () => {
       const [run] = runs

@@ -4,6 +4,7 @@
  */
 import { SecretPrefix } from "@millrace/core/domain/ApiKey"
 import { isCidr } from "@millrace/egress/Address"
+import { isFrameOrigin } from "@millrace/http/ConsoleSettings"
 import * as IpNetwork from "effect/net/IpNetwork"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
@@ -56,6 +57,12 @@ export const readProxies: Read<ReadonlyArray<string>> = (text) => {
 const isNetwork = (text: string): boolean => Result.isSuccess(IpNetwork.fromString(text))
 
 const bitsOf = (address: string): number => (isIP(address) === 4 ? 32 : 128)
+
+/** Reads origins, separated by commas. */
+export const readOrigins: Read<ReadonlyArray<string>> = (text) => {
+  const parts = text.split(",").map((part) => part.trim())
+  return parts.every(isFrameOrigin) ? parts : undefined
+}
 
 /** Reads texts that are not empty, separated by commas. */
 export const readList: Read<ReadonlyArray<string>> = (text) => {

@@ -76,6 +76,8 @@ export interface ServeSettings extends ServerSettings, DatabaseSettings {
   readonly valuesRegion: string | null
   /** Networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: ReadonlyArray<string>
+  /** Origins whose pages may frame the dashboard. */
+  readonly frameAncestors: ReadonlyArray<string>
 }
 
 /** The address of a running server, and its admin token. */

@@ -245,6 +245,11 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
     expected: "addresses or networks such as 10.0.0.0/8,::1, separated by commas",
     read: Readers.readProxies,
   },
+  frameAncestors: {
+    name: "MILLRACE_FRAME_ANCESTORS",
+    expected: "origins such as https://app.example.com, separated by commas",
+    read: Readers.readOrigins,
+  },
   ...valueVariables,
   ...tokenVariables,
   ...egressVariables,

@@ -108,6 +108,7 @@ const ofSuccess: Readonly<Record<string, ReadonlyArray<Header>>> = {
   "workflows.update": ["ETag"],
   "workflows.duplicate": ["Location", "ETag"],
   "workflows.addNode": ["Location"],
+  "triggers.create": ["Location"],
   "runs.start": ["Location", "Idempotent-Replayed"],
 }
 

@@ -1,0 +1,67 @@
+/**
+ * The operations on the triggers of workflows. They extend the specification.
+ */
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import { IdParams } from "../Text.ts"
+import { CreateTrigger, Trigger, TriggerParams, Triggers, UpdateTrigger } from "./TriggerWire.ts"
+import { bodyErrors, Conflict, NotFound } from "../WireError.ts"
+import { described, titled } from "./Words.ts"
+
+const list = described(
+  "List triggers",
+  "All of a workflow, the oldest first.",
+  HttpApiEndpoint.get("list", "/", { params: IdParams, success: Triggers, error: NotFound }),
+)
+
+const create = described(
+  "Make a trigger",
+  "A schedule, by a cron text or an interval. Each of its times starts one run, however many " +
+    "servers there are; the run names it. One that is on is refused where a start with its " +
+    "values would be. What is refused later, such as for a lack of credits, is recorded as missed.",
+  HttpApiEndpoint.post("create", "/", {
+    params: IdParams,
+    payload: CreateTrigger,
+    success: Trigger.pipe(HttpApiSchema.status(201)),
+    error: [...bodyErrors, NotFound, Conflict],
+  }),
+)
+
+const get = described(
+  "Read a trigger",
+  "With its next ten times.",
+  HttpApiEndpoint.get("get", "/:triggerId", {
+    params: TriggerParams,
+    success: Trigger,
+    error: NotFound,
+  }),
+)
+
+const update = described(
+  "Change a trigger",
+  "Sets the fields that are given. `cron` takes the place of `everySeconds`, and vice versa. One " +
+    "that is switched on, or gets other times, begins now: nothing before is caught up.",
+  HttpApiEndpoint.patch("update", "/:triggerId", {
+    params: TriggerParams,
+    payload: UpdateTrigger,
+    success: Trigger,
+    error: [...bodyErrors, NotFound],
+  }),
+)
+
+const remove = described(
+  "Remove a trigger",
+  "Its runs stay. A trigger is also gone with its workflow.",
+  HttpApiEndpoint.delete("remove", "/:triggerId", {
+    params: TriggerParams,
+    success: HttpApiSchema.NoContent,
+    error: NotFound,
+  }),
+)
+
+/** `/workflows/{id}/triggers`. */
+export class TriggersApi extends HttpApiGroup.make("triggers")
+  .add(list, create, get, update, remove)
+  .prefix("/workflows/:id/triggers")
+  .annotateMerge(titled("Triggers", "What starts runs of a workflow by itself: schedules.")) {}

@@ -1,0 +1,255 @@
+/**
+ * How every store must keep triggers: one claimer for each that is due, no write with an outdated
+ * fence, nothing of one account for another, and nothing left of a workflow that is gone.
+ */
+import { assert, describe, type Vitest } from "@effect/vitest"
+import { RunId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
+import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
+import type { Trigger } from "@millrace/core/domain/Trigger"
+import { neverStarted } from "@millrace/core/domain/Trigger"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { TriggerStore } from "@millrace/core/ports/TriggerStore"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { Effect, Option } from "effect"
+import * as Samples from "../Samples.ts"
+
+type Tests = Vitest.MethodsNonLive<TriggerStore | WorkflowStore | RunStore>
+
+const hour = 3_600_000
+
+/** A workflow of an account, and triggers of it. */
+const scene = Effect.gen(function* () {
+  const samples = yield* Samples.make
+  const store = yield* TriggerStore
+  const workflows = yield* WorkflowStore
+  const { now } = yield* store.claimDue({ limit: 0, leaseMillis: 0 })
+  const workflow = samples.workflow()
+  yield* workflows.insert(workflow)
+  let count = 0
+  const trigger = (fields: Partial<Trigger> = {}): Trigger => ({
+    ...neverStarted,
+    id: TriggerId.make(`trg_${samples.account}_${String((count += 1)).padStart(4, "0")}`),
+    accountId: samples.account,
+    workflowId: workflow.id,
+    type: "schedule",
+    cron: "0 0 * * *",
+    everySeconds: null,
+    timezone: "Europe/Berlin",
+    startAt: null,
+    endAt: null,
+    values: { text: "a\u0000b", deep: [1, null] },
+    enabled: true,
+    catchUp: "none",
+    overlap: "allow",
+    jitterSeconds: 0,
+    createdAt: now - hour + count,
+    updatedAt: now - hour,
+    nextAt: now + hour,
+    dueAt: now + hour,
+    ...fields,
+  })
+  /** Claims until nothing of this test is left; others may have triggers, too. */
+  const claim = (leaseMillis = hour) =>
+    Effect.map(store.claimDue({ limit: 1_000, leaseMillis }), ({ triggers, ...rest }) => ({
+      ...rest,
+      triggers: triggers.filter(({ accountId }) => accountId === samples.account),
+    }))
+  const due = (fields: Partial<Trigger> = {}) =>
+    trigger({ nextAt: now - 1_000, dueAt: now - 1_000, ...fields })
+  return { samples, store, workflows, workflow, trigger, due, claim, now }
+})
+
+const keeps = (it: Tests): void => {
+  it.effect("gives a trigger back as it was stored, and lists the oldest first", () =>
+    Effect.gen(function* () {
+      const { store, trigger, workflow, samples } = yield* scene
+      const [one, two] = [
+        trigger(),
+        trigger({ cron: null, everySeconds: 90, startAt: 5, endAt: 6, lastError: "a\u0000" }),
+      ]
+      assert.isTrue(yield* store.insert(two))
+      assert.isTrue(yield* store.insert(one))
+      assert.deepStrictEqual(yield* store.list(samples.account, workflow.id), [one, two])
+      assert.deepStrictEqual(yield* store.find(two), Option.some(two))
+      assert.isTrue(yield* store.remove(two))
+      assert.isFalse(yield* store.remove(two))
+      assert.deepStrictEqual(yield* store.find(two), Option.none())
+    }),
+  )
+
+  it.effect("shows nothing of one account or workflow to another", () =>
+    Effect.gen(function* () {
+      const { store, trigger, workflow, samples } = yield* scene
+      const one = trigger()
+      yield* store.insert(one)
+      const foreign = [
+        { ...one, accountId: samples.stranger },
+        { ...one, workflowId: WorkflowId.make("wf_other") },
+      ]
+      for (const key of foreign) {
+        assert.deepStrictEqual(yield* store.find(key), Option.none())
+        assert.isFalse(yield* store.remove(key))
+        assert.isFalse(yield* store.replace(key))
+        assert.deepStrictEqual(yield* store.list(key.accountId, key.workflowId), [])
+        assert.isFalse(yield* store.insert({ ...key, id: TriggerId.make("trg_x") }))
+      }
+      assert.deepStrictEqual(yield* store.list(samples.account, workflow.id), [one])
+    }),
+  )
+
+  it.effect("keeps exactly as many for a workflow as it may have", () =>
+    Effect.gen(function* () {
+      const { store, trigger, workflow, samples } = yield* scene
+      const all = Array.from({ length: triggersPerWorkflow + 5 }, () => trigger())
+      const stored = yield* Effect.forEach(all, (each) => Effect.result(store.insert(each)), {
+        concurrency: 10,
+      })
+      assert.lengthOf(
+        stored.filter(({ _tag }) => _tag === "Success"),
+        triggersPerWorkflow,
+      )
+      const kept = yield* store.list(samples.account, workflow.id)
+      assert.lengthOf(kept, triggersPerWorkflow)
+    }),
+  )
+
+  it.effect("loses the triggers of a workflow with the workflow", () =>
+    Effect.gen(function* () {
+      const { claim, due, samples, store, workflow, workflows } = yield* scene
+      const one = due()
+      yield* store.insert(one)
+      yield* workflows.remove(samples.account, workflow.id)
+      assert.deepStrictEqual(yield* store.find(one), Option.none())
+      assert.deepStrictEqual((yield* claim()).triggers, [])
+      assert.isFalse(yield* store.insert(one))
+    }),
+  )
+}
+
+const claims = (it: Tests): void => {
+  it.effect("claims what is due, each for one claimer, with a higher fence and a lease", () =>
+    Effect.gen(function* () {
+      const { claim, due, store, trigger } = yield* scene
+      const all = [due(), due(), due(), due()]
+      for (const each of [...all, trigger(), due({ dueAt: null, nextAt: null })]) {
+        yield* store.insert(each)
+      }
+      const claimed = yield* Effect.all([claim(), claim(), claim()], { concurrency: 3 })
+      const triggers = claimed.flatMap((each) => each.triggers)
+      assert.sameMembers(
+        triggers.map(({ id }) => id),
+        all.map(({ id }) => id),
+      )
+      for (const [index, { now, triggers: own }] of claimed.entries()) {
+        assert.strictEqual(claimed[index]!.now, now)
+        for (const each of own) {
+          assert.strictEqual(each.fence, 1)
+          assert.strictEqual(each.dueAt, now + hour)
+          assert.strictEqual(each.nextAt, all[0]!.nextAt)
+        }
+      }
+      assert.deepStrictEqual((yield* claim()).triggers, [])
+    }),
+  )
+
+  it.effect("claims again what a claimer did not advance within its lease", () =>
+    Effect.gen(function* () {
+      const { claim, due, store } = yield* scene
+      yield* store.insert(due())
+      assert.lengthOf((yield* claim(0)).triggers, 1)
+      const { triggers } = yield* claim()
+      assert.deepStrictEqual(
+        triggers.map(({ fence }) => fence),
+        [2],
+      )
+    }),
+  )
+
+  it.effect("says when the next one is due, and claims no more than asked", () =>
+    Effect.gen(function* () {
+      const { claim, due, now, store, trigger } = yield* scene
+      yield* store.insert(trigger({ nextAt: now + 60_000, dueAt: now + 60_000 }))
+      const { nextDueAt } = yield* claim()
+      assert.isAtMost(nextDueAt!, now + 60_000)
+      yield* store.insert(due({ dueAt: 1, nextAt: 1 }))
+      yield* store.insert(due({ dueAt: 2, nextAt: 2 }))
+      const first = yield* store.claimDue({ limit: 1, leaseMillis: hour })
+      assert.lengthOf(first.triggers, 1)
+      assert.lengthOf((yield* store.claimDue({ limit: 0, leaseMillis: hour })).triggers, 0)
+      yield* claim()
+    }),
+  )
+}
+
+const writes = (it: Tests): void => {
+  it.effect("advances a trigger once for each claim, and keeps what an advance leaves out", () =>
+    Effect.gen(function* () {
+      const { claim, due, now, store } = yield* scene
+      const one = due()
+      yield* store.insert(one)
+      const [claimed] = (yield* claim()).triggers
+      const next = { nextAt: now + hour, dueAt: now + hour + 5 }
+      const lastRunId = RunId.make("run_1")
+      const advance = { id: one.id, fence: claimed!.fence, ...next, missed: 2 }
+      const first = { ...advance, lastAt: 7, lastRunId, lastMissedAt: 8, lastError: "why" }
+      yield* store.advance([first, { ...advance, fence: 0, nextAt: 1 }])
+      yield* store.advance([{ ...first, nextAt: 1 }])
+      const stored = { ...one, ...first, fence: 2 }
+      assert.deepStrictEqual(yield* store.find(one), Option.some(stored))
+      yield* store.advance([{ ...advance, fence: 2, nextAt: null, dueAt: null, missed: 1 }])
+      const ended = { ...stored, nextAt: null, dueAt: null, missed: 3, fence: 3 }
+      assert.deepStrictEqual(yield* store.find(one), Option.some(ended))
+    }),
+  )
+
+  it.effect("replaces a trigger with the fence that was read, and keeps what became of it", () =>
+    Effect.gen(function* () {
+      const { claim, due, now, store } = yield* scene
+      const one = due()
+      yield* store.insert(one)
+      const [claimed] = (yield* claim()).triggers
+      const off = { ...one, enabled: false, nextAt: null, dueAt: null, values: {}, missed: 9 }
+      assert.isFalse(yield* store.replace(off))
+      const changed = { ...off, fence: claimed!.fence }
+      assert.isTrue(yield* store.replace(changed))
+      // The claimer comes too late.
+      const next = { nextAt: now + 1, dueAt: now + 1, missed: 1 }
+      yield* store.advance([{ id: one.id, fence: claimed!.fence, ...next }])
+      const stored = { ...changed, missed: 0, fence: claimed!.fence + 1 }
+      assert.deepStrictEqual(yield* store.find(one), Option.some(stored))
+      assert.deepStrictEqual((yield* claim()).triggers, [])
+    }),
+  )
+
+  it.effect("lists the runs of a trigger", () =>
+    Effect.gen(function* () {
+      const { samples, trigger } = yield* scene
+      const runs = yield* RunStore
+      const [one, two] = [trigger().id, trigger().id]
+      const [c, b, a] = [
+        samples.run({ triggerId: one, source: "schedule" }),
+        samples.run({ triggerId: two, source: "schedule" }),
+        samples.run(),
+      ]
+      for (const run of [a, b, c]) yield* runs.commit(Samples.newRun(run))
+      const listed = (triggerId: TriggerId) =>
+        Effect.map(runs.list({ account: samples.account, triggerId, limit: 10 }), ({ items }) => [
+          ...items,
+        ])
+      assert.deepStrictEqual(yield* listed(one), [c])
+      assert.deepStrictEqual(yield* listed(two), [b])
+      assert.deepStrictEqual(yield* listed(TriggerId.make("trg_none")), [])
+    }),
+  )
+}
+
+/** Registers the tests. */
+export const triggerStoreSuite = (it: Tests): void => {
+  describe("TriggerStore", () => {
+    keeps(it)
+    writes(it)
+  })
+  describe("TriggerStore.claimDue", () => {
+    claims(it)
+  })
+}

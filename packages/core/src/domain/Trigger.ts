@@ -1,0 +1,133 @@
+/**
+ * Triggers: what starts runs of a workflow by itself. So far there is one type, the schedule.
+ *
+ * Guarantees: the run of a time has the same id wherever and however often it is started. Leaves
+ * out: when a cron text is due; a {@link Calendar} says that.
+ */
+import { Schema } from "effect"
+import { AccountId, RunId, TriggerId, WorkflowId } from "./Id.ts"
+import { JsonObject } from "./Json.ts"
+import {
+  cronLength,
+  everySeconds as mostEverySeconds,
+  jitterSeconds as mostJitterSeconds,
+  lastTriggerTime,
+  timezoneLength,
+} from "./Limits.ts"
+import { isAtMost } from "./TextLength.ts"
+import { Timestamp } from "./Timestamp.ts"
+
+const seconds = (minimum: number, maximum: number) =>
+  Schema.Int.check(
+    Schema.isBetween(
+      { minimum, maximum },
+      { expected: `a whole number of seconds from ${minimum} to ${maximum}` },
+    ),
+  )
+
+/** A time that a client sets. The calendar goes no further. */
+const Bound = Timestamp.check(
+  Schema.isBetween(
+    { minimum: 0, maximum: lastTriggerTime },
+    { expected: "a time from 1970 to 9999" },
+  ),
+)
+
+/** When a schedule is due. Exactly one of `cron` and `everySeconds` is not `null`. */
+export const Timing = Schema.Struct({
+  /** A cron text of 5, 6 (with seconds) or 7 (with years) fields. */
+  cron: Schema.NullOr(Schema.String.check(isAtMost(cronLength))),
+  /** Seconds from one time to the next, counted from `startAt`, or else from its making. */
+  everySeconds: Schema.NullOr(seconds(1, mostEverySeconds)),
+  /** The time zone of `cron`, such as `Europe/Berlin`. */
+  timezone: Schema.String.check(isAtMost(timezoneLength)),
+  /** No time before it. */
+  startAt: Schema.NullOr(Bound),
+  /** No time at or after it. */
+  endAt: Schema.NullOr(Bound),
+})
+export type Timing = typeof Timing.Type
+
+/**
+ * What becomes of times that are more than a minute late: `none` of them is started; the `last`
+ * one, if no time after them is due in time; `all`.
+ */
+export const CatchUp = Schema.Literals(["none", "last", "all"])
+export type CatchUp = typeof CatchUp.Type
+
+/** Whether a time starts a run while the last run of the schedule goes on. */
+export const Overlap = Schema.Literals(["allow", "skip"])
+export type Overlap = typeof Overlap.Type
+
+/** A schedule, with what became of its times. */
+export const Trigger = Schema.Struct({
+  id: TriggerId,
+  accountId: AccountId,
+  workflowId: WorkflowId,
+  type: Schema.Literal("schedule"),
+  ...Timing.fields,
+  /** The values of its runs. */
+  values: JsonObject,
+  enabled: Schema.Boolean,
+  catchUp: CatchUp,
+  overlap: Overlap,
+  /** Its runs start later by a part of these seconds, always the same; see {@link jitterOf}. */
+  jitterSeconds: seconds(0, mostJitterSeconds),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  /** The next time; `null` if there is none, or it is switched off. */
+  nextAt: Schema.NullOr(Timestamp),
+  /** The time that started a run last. */
+  lastAt: Schema.NullOr(Timestamp),
+  lastRunId: Schema.NullOr(RunId),
+  /** How many times have started no run. */
+  missed: Schema.Int,
+  /** The last of them, and why. */
+  lastMissedAt: Schema.NullOr(Timestamp),
+  lastError: Schema.NullOr(Schema.String),
+  /** When a process may take it: with the next time, or when a lease runs out. */
+  dueAt: Schema.NullOr(Timestamp),
+  /** Raised by every change and every claim; a write with an older one is refused. */
+  fence: Schema.Int,
+})
+export type Trigger = typeof Trigger.Type
+
+/** The fields of a trigger that has started nothing. */
+export const neverStarted = {
+  lastAt: null,
+  lastRunId: null,
+  missed: 0,
+  lastMissedAt: null,
+  lastError: null,
+  fence: 0,
+} satisfies Partial<Trigger>
+
+/** Characters of an id behind the time that it begins with: the random part of a UUID. */
+const randomPart = 22
+
+/**
+ * By how much the runs of a schedule start later than its times, in milliseconds. It follows from
+ * the id: so schedules of one time are spread, and each keeps its distance.
+ */
+export const jitterOf = ({ id, jitterSeconds }: Pick<Trigger, "id" | "jitterSeconds">): number => {
+  let hash = 0
+  for (const character of id.slice(-randomPart)) {
+    hash = (Math.imul(hash, 31) + character.charCodeAt(0)) >>> 0
+  }
+  return jitterSeconds === 0 ? 0 : hash % (jitterSeconds * 1_000)
+}
+
+/** When a process may take the trigger for this time. */
+export const dueAtOf = (
+  trigger: Pick<Trigger, "id" | "jitterSeconds">,
+  at: Timestamp | null,
+): Timestamp | null => (at === null ? null : at + jitterOf(trigger))
+
+/**
+ * The id of the run that a trigger starts for a time. It is always the same, so a store, which has
+ * an id once only, cannot be made to start the run twice. It sorts by time as every id does.
+ */
+export const runIdAt = (id: TriggerId, at: Timestamp): RunId => {
+  const time = at.toString(16).padStart(12, "0")
+  return RunId.make(`run_${time.slice(0, 8)}-${time.slice(8)}-${id.slice(-randomPart)}`)
+}

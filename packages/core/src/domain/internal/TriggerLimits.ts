@@ -1,0 +1,59 @@
+/**
+ * The bounds of triggers.
+ *
+ * A part of `Limits.ts`, which gives them to everybody else.
+ */
+
+/** Triggers of one workflow. */
+export const triggersPerWorkflow = 100
+
+/** The last time that a trigger may name: the end of the year 9999. */
+export const lastTriggerTime = 253_402_300_799_999
+
+/** Characters of the cron text of a schedule. */
+export const cronLength = 200
+
+/** Characters of the name of a time zone. */
+export const timezoneLength = 64
+
+/** Seconds between two times of a schedule at most: 366 days. */
+export const everySeconds = 31_622_400
+
+/** Seconds by which the starts of a schedule may be spread: an hour. */
+export const jitterSeconds = 3_600
+
+/** The next times of a schedule that are shown. */
+export const timesShown = 10
+
+/** Times that are further away are not shown: ten years. Only the first one always is. */
+export const timesShownMillis = 315_576_000_000
+
+/** A time that is started later than this is late; `catchUp` says what becomes of it. */
+export const lateMillis = 60_000
+
+/** How many times that passed during a pause a schedule catches up: the latest ones. */
+export const timesCaughtUp = 1_000
+
+/** How many of them are looked at, and counted as missed, where not all are caught up. */
+export const timesCounted = 100
+
+/** Runs that one schedule starts with one claim. */
+export const startsPerClaim = 100
+
+/** Schedules that one look for due ones takes. */
+export const triggersPerClaim = 200
+
+/** Schedules whose runs one process starts at the same time. */
+export const triggersAtOnce = 100
+
+/** How long a process has for schedules that it has taken. After that another one takes them. */
+export const triggerLeaseMillis = 15_000
+
+/** How often a process looks for schedules that others have made, if none is due before. */
+export const triggerPollMillis = 5_000
+
+/** How often a change of a trigger is tried, where its times come meanwhile. */
+export const triggerWriteAttempts = 10
+
+/** Cron texts that a process keeps read, and next times that it remembers. */
+export const calendarsKept = 1_000

@@ -1,0 +1,189 @@
+/**
+ * Starts runs when schedules are due.
+ *
+ * Guarantees: the run of a time is started once, over any number of processes, crashes and pauses:
+ * its id follows from the trigger and the time, and a store has an id once. What a refused start
+ * would have started is recorded as missed, with the sentence of the refusal. A process looks for
+ * due schedules once a second at most, and every few seconds if none is due before. Leaves out:
+ * which times a schedule has.
+ */
+import { Clock, Duration, Effect, Layer, Queue, Result } from "effect"
+import type { RunId } from "../domain/Id.ts"
+import {
+  handlerMessageLength,
+  triggerLeaseMillis,
+  triggerPollMillis,
+  triggersAtOnce,
+  triggersPerClaim,
+} from "../domain/Limits.ts"
+import { firstOf } from "../domain/Quote.ts"
+import { isTerminal } from "../domain/Run.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
+import { format } from "../domain/Timestamp.ts"
+import type { Trigger } from "../domain/Trigger.ts"
+import { dueAtOf, runIdAt } from "../domain/Trigger.ts"
+import { CurrentCalendar } from "../ports/Calendar.ts"
+import { RunStore } from "../ports/RunStore.ts"
+import { StoreManifest } from "../ports/StoreManifest.ts"
+import type { TriggerAdvance } from "../ports/TriggerStore.ts"
+import { TriggerStore } from "../ports/TriggerStore.ts"
+import { dueTimesOf } from "./internal/ScheduleTimes.ts"
+import { Runner } from "./Runner.ts"
+import { Runs } from "./Runs.ts"
+import { monotonicMillis } from "./StoreClock.ts"
+import { Triggers } from "./Triggers.ts"
+
+const tooLate = "It was not started within a minute: no server was there, or the store failed"
+
+const servicesOf = Effect.all({
+  store: TriggerStore,
+  triggers: Triggers,
+  runs: Runs,
+  runStore: RunStore,
+  runner: Runner,
+  clock: Clock.Clock,
+  calendar: CurrentCalendar,
+})
+type Services = Effect.Success<typeof servicesOf>
+
+/** What became of one time. */
+type Outcome =
+  | { readonly _tag: "Started"; readonly runId: RunId }
+  | { readonly _tag: "Missed"; readonly why: string }
+  /** The store failed. Whoever takes the trigger next tries again. */
+  | { readonly _tag: "Unknown" }
+
+/** True if a run of the trigger goes on. */
+const isOpen = Effect.fnUntraced(function* (
+  { runStore }: Services,
+  { accountId }: Trigger,
+  runId: RunId,
+) {
+  const [found] = yield* runStore.findMany(accountId, [runId], 0)
+  return found !== undefined && !isTerminal(found.run.status)
+})
+
+/** Starts the run of a time. */
+const startAt = Effect.fnUntraced(function* (
+  services: Services,
+  trigger: Trigger,
+  at: Timestamp,
+): Effect.fn.Return<Outcome> {
+  const { accountId, id: triggerId, lastRunId, overlap, values, workflowId } = trigger
+  const runId = runIdAt(triggerId, at)
+  const attempt = Effect.gen(function* () {
+    if (overlap === "skip" && lastRunId !== null && lastRunId !== runId) {
+      if (yield* isOpen(services, trigger, lastRunId)) return lastRunId
+    }
+    const request = { workflowId, values, source: "schedule" as const, triggerId }
+    yield* services.runs.startAs(accountId, request, runId)
+    return runId
+  })
+  const done = yield* Effect.result(attempt)
+  if (Result.isSuccess(done)) {
+    if (done.success === runId) return { _tag: "Started", runId }
+    return { _tag: "Missed", why: `Skipped: run ${done.success} was still in progress` }
+  }
+  if (done.failure._tag !== "StorageError") {
+    return { _tag: "Missed", why: firstOf(done.failure.message, handlerMessageLength) }
+  }
+  yield* Effect.logWarning(`could not start trigger ${triggerId}`, done.failure)
+  return { _tag: "Unknown" }
+})
+
+/** Starts the runs of a trigger that is claimed until `leaseEnd`, by the monotonic clock. */
+const take = Effect.fnUntraced(function* (
+  services: Services,
+  claimed: Trigger,
+  { leaseEnd, now }: { readonly leaseEnd: number; readonly now: Timestamp },
+): Effect.fn.Return<TriggerAdvance> {
+  // What computes the times does not give way to others.
+  yield* Effect.yieldNow
+  const { missed, next, starts } = dueTimesOf(services.calendar, claimed, now)
+  let trigger = claimed
+  let nextAt = next
+  let dueAt = dueAtOf(claimed, next)
+  const miss = (lastMissedAt: Timestamp, lastError: string, count: number) => {
+    trigger = { ...trigger, lastMissedAt, lastError, missed: trigger.missed + count }
+  }
+  if (missed.length > 0) {
+    miss(missed.at(-1)!, tooLate, missed.length)
+    const times = `${missed.length}, the last ${format(missed.at(-1)!)}`
+    yield* Effect.logWarning(`times of trigger ${claimed.id} that were missed: ${times}`)
+  }
+  for (const at of starts) {
+    const isOver = monotonicMillis(services.clock) >= leaseEnd
+    const outcome = isOver ? { _tag: "Unknown" as const } : yield* startAt(services, trigger, at)
+    if (outcome._tag === "Unknown") {
+      nextAt = at
+      dueAt = now + triggerLeaseMillis
+      break
+    }
+    if (outcome._tag === "Missed") miss(at, outcome.why, 1)
+    else trigger = { ...trigger, lastAt: at, lastRunId: outcome.runId }
+  }
+  const { fence, id, lastAt, lastError, lastMissedAt, lastRunId } = trigger
+  const facts = { lastAt, lastRunId, lastMissedAt, lastError }
+  return { id, fence, nextAt, dueAt, missed: trigger.missed - claimed.missed, ...facts }
+})
+
+/** Takes what is due. The time by the store's clock, and when something is due next. */
+const look = Effect.fnUntraced(function* (services: Services) {
+  const { clock, store } = services
+  const leaseEnd = monotonicMillis(clock) + triggerLeaseMillis
+  const limit = triggersPerClaim
+  const { nextDueAt, now, triggers } = yield* store.claimDue({
+    limit,
+    leaseMillis: triggerLeaseMillis,
+  })
+  const taken = (trigger: Trigger) =>
+    Effect.catchDefect(take(services, trigger, { leaseEnd, now }), (defect) => {
+      const later = { dueAt: now + triggerLeaseMillis, nextAt: trigger.nextAt, missed: 0 }
+      const advance = { id: trigger.id, fence: trigger.fence, ...later }
+      return Effect.as(Effect.logError(`could not take trigger ${trigger.id}`, defect), advance)
+    })
+  const advances = yield* Effect.forEach(triggers, taken, { concurrency: triggersAtOnce })
+  if (advances.length > 0) yield* store.advance(advances)
+  const dues = [nextDueAt, ...advances.map(({ dueAt }) => dueAt)].flatMap((due) => due ?? [])
+  return { now, nextAt: triggers.length === limit ? now : Math.min(...dues) }
+})
+
+const secondMillis = 1_000
+
+/** When to look next: when something is due, and not twice within one second. */
+const nextLook = (now: Timestamp, nextAt: Timestamp): Timestamp => {
+  const nextSecond = now - (now % secondMillis) + secondMillis
+  const isMore = nextAt === now
+  return isMore ? now : Math.max(nextSecond, Math.min(nextAt, now + triggerPollMillis))
+}
+
+const run = Effect.gen(function* () {
+  if (!(yield* StoreManifest).ports.includes("triggers")) return
+  const services = yield* servicesOf
+  const { clock, runner, triggers } = services
+  const looked = Effect.suspend(() => {
+    const now = clock.currentTimeMillisUnsafe()
+    const rest = { now, nextAt: Number.POSITIVE_INFINITY }
+    if (runner.status().isDraining) return Effect.succeed(rest)
+    return Effect.catchCause(look(services), (cause) =>
+      Effect.as(Effect.logWarning("could not look for due schedules", cause), rest),
+    )
+  })
+  const sleepUntil = (time: Timestamp) =>
+    Effect.sleep(Duration.millis(Math.max(0, time - clock.currentTimeMillisUnsafe())))
+  const turn = Effect.gen(function* () {
+    const { nextAt, now } = yield* looked
+    const slept = Effect.as(sleepUntil(nextLook(now, nextAt)), false)
+    // One that was just made may be due before those that were known.
+    const changed = Effect.as(Queue.take(triggers.changes), true)
+    if (yield* Effect.race(slept, changed)) yield* sleepUntil(nextLook(now, now + 1))
+  })
+  yield* Effect.forkScoped(Effect.forever(turn))
+})
+
+/** Starts runs on schedule as long as the layer's scope is open, if the store has triggers. */
+export const layer: Layer.Layer<
+  never,
+  never,
+  TriggerStore | StoreManifest | Triggers | Runs | RunStore | Runner
+> = Layer.effectDiscard(run)

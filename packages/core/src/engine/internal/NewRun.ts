@@ -1,0 +1,154 @@
+/**
+ * What a start asks for, and the rows of its run before anything has happened: the run itself, and
+ * the nodes whose outputs the start gives.
+ *
+ * Guarantees: pure. Leaves out: what stands against a start, which `Plan` says.
+ */
+import type { Effect } from "effect"
+import type { MicroCredits } from "../../domain/Credits.ts"
+import type { AccountId, KeyId, RunId, SessionId, TriggerId, WorkflowId } from "../../domain/Id.ts"
+import type { IdempotencyKey } from "../../domain/Idempotency.ts"
+import type { JsonObject } from "../../domain/Json.ts"
+import type {
+  InputOverrides,
+  NodeRun,
+  PinnedOutputs,
+  Run,
+  RunMode,
+  RunSource,
+  Viewport,
+} from "../../domain/Run.ts"
+import { notStarted } from "../../domain/Run.ts"
+import type { Webhook, WebhookConfig } from "../../domain/Webhook.ts"
+import type { Node, Workflow } from "../../domain/Workflow.ts"
+import type { InvalidWebhook } from "../Refusals.ts"
+import type { Overlay, Plan } from "./Plan.ts"
+
+/** What a start asks for (specification 4.5). */
+export interface StartRequest {
+  readonly workflowId: WorkflowId
+  readonly values?: JsonObject | undefined
+  readonly graphInputOverrides?: InputOverrides | undefined
+  readonly nodeOverrides?: ReadonlyArray<Node> | undefined
+  readonly viewport?: Viewport | undefined
+  readonly source?: RunSource | undefined
+  /** Complete these nodes with these outputs instead of executing them. */
+  readonly pinnedOutputs?: PinnedOutputs | undefined
+  /** Run this node alone, with the last stored outputs of the nodes before it. */
+  readonly singleNodeId?: string | undefined
+  /** The most that the run may cost, in micro-credits. */
+  readonly maxCredits?: MicroCredits | undefined
+  /** The API key of the request. */
+  readonly keyId?: KeyId | undefined
+  /** The session of the request. */
+  readonly sessionId?: SessionId | undefined
+  /** The trigger that starts the run. */
+  readonly triggerId?: TriggerId | undefined
+  readonly webhook?: WebhookConfig | undefined
+  /** What is taken over from an earlier run. */
+  readonly rerun?: TakenOver | undefined
+}
+
+/** What a rerun takes over. */
+export interface TakenOver {
+  readonly of: RunId
+  /** True if the run executes the graph of the earlier run, which may not be stored any more. */
+  readonly isSameGraph: boolean
+  /** What nodes put out that are not executed again. */
+  readonly outputs: PinnedOutputs
+  /** Which run executed each of them. */
+  readonly executedBy: ReadonlyMap<string, RunId>
+}
+
+/** A start as it is asked for. Whatever it reads and stores is of this account. */
+export interface Asked {
+  readonly account: AccountId
+  readonly request: StartRequest
+  readonly idempotencyKey: IdempotencyKey | undefined
+  /** The id of the run, where it is known before; absent: a new one. */
+  readonly runId?: RunId | undefined
+  /** Admits the webhook. To do so may take a while, so it is done once, however often it is run. */
+  readonly webhook: Effect.Effect<Webhook | null, InvalidWebhook>
+}
+
+const modeOf = ({ rerun, singleNodeId }: StartRequest): RunMode =>
+  singleNodeId !== undefined ? "single" : rerun === undefined ? "full" : "rerun"
+
+/** The run of a start before its first commit. */
+export const newRunOf = (
+  { account, request }: Pick<Asked, "account" | "request">,
+  workflow: Workflow,
+  made: Plan,
+  fresh: Pick<Run, "id" | "executionId" | "createdAt" | "webhook">,
+): Run => ({
+  ...notStarted,
+  ...fresh,
+  accountId: account,
+  workflowId: workflow.id,
+  workflowName: workflow.name,
+  workflowRevision: workflow.revision,
+  definitionId: made.definition.id,
+  mode: modeOf(request),
+  source: request.source ?? "api",
+  singleNodeId: request.singleNodeId ?? null,
+  rerunOf: request.rerun?.of ?? null,
+  keyId: request.keyId ?? null,
+  triggerId: request.triggerId ?? null,
+  values: made.values,
+  inputOverrides: made.inputOverrides,
+  viewport: request.viewport ?? null,
+  estimatedCredits: made.estimate,
+  maxCredits: request.maxCredits ?? null,
+})
+
+/** What a start lays over its workflow. */
+export const overlayOf = (request: StartRequest): Overlay => ({
+  values: request.values ?? {},
+  inputOverrides: request.graphInputOverrides ?? {},
+  nodeOverrides: request.nodeOverrides ?? [],
+  pinnedOutputs: request.pinnedOutputs ?? {},
+  ...(request.rerun === undefined
+    ? {}
+    : { takenOver: request.rerun.outputs, isDraft: request.rerun.isSameGraph }),
+})
+
+/** The log of a pinned node says who gave its output, or from which run it is. */
+const sayingOf = ({ keyId, rerun, sessionId }: StartRequest, nodeId: string) => {
+  const runId = rerun?.executedBy.get(nodeId)
+  if (runId !== undefined) {
+    return { message: `Taken over from run ${runId}, which executed the node`, data: { runId } }
+  }
+  const message = "Pinned: the start of the run gave this output, and the node was not executed"
+  if (sessionId !== undefined) return { message, data: { sessionId } }
+  return keyId === undefined ? { message } : { message, data: { keyId } }
+}
+
+/** The rows of the nodes whose outputs the start gives. They have no event: nothing happened. */
+export const pinnedRowsOf = (
+  request: StartRequest,
+  { definition, pinnedOutputs }: Pick<Plan, "definition" | "pinnedOutputs">,
+  { createdAt: at }: Pick<Run, "createdAt">,
+): ReadonlyArray<NodeRun> => {
+  if (Object.keys(pinnedOutputs).length === 0) return []
+  const line = { at, level: "info" as const, attempt: 0 }
+  return definition.nodes.flatMap((node, ordinal) =>
+    Object.hasOwn(pinnedOutputs, node.id)
+      ? {
+          nodeId: node.id,
+          nodeType: node.type,
+          ordinal,
+          status: "COMPLETED" as const,
+          attempt: 0,
+          input: null,
+          output: pinnedOutputs[node.id]!,
+          largeValues: null,
+          logs: [{ ...line, ...sayingOf(request, node.id) }],
+          error: null,
+          credits: 0,
+          sequence: null,
+          startedAt: null,
+          finishedAt: at,
+        }
+      : [],
+  )
+}

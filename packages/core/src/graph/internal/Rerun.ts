@@ -1,0 +1,126 @@
+/**
+ * What of a graph has to be executed anew after an earlier run of it, or of an earlier version.
+ *
+ * Guarantees: pure; linear in nodes and edges. A node is taken over only if it has completed, is
+ * drawn as it was, and nothing before it is executed anew or has changed. Leaves out: what nodes
+ * have put out.
+ */
+import type { Edge, Node } from "../../domain/Workflow.ts"
+import { defaultInput, defaultOutput } from "../../domain/NodeType.ts"
+import { isJsonObject } from "../../domain/Json.ts"
+import type { NodeRunStatus } from "../../domain/Run.ts"
+import type { Graph, GraphNode } from "../Graph.ts"
+
+/** Why a node is executed anew. */
+export type RerunReason =
+  /** The caller asked for it. */
+  | { readonly _tag: "Asked" }
+  /** It has not completed. */
+  | { readonly _tag: "Unfinished"; readonly status: NodeRunStatus }
+  /** The earlier run did not have it. */
+  | { readonly _tag: "New" }
+  /** The node, or an edge that ends at it, is not drawn as it was. */
+  | { readonly _tag: "Changed" }
+  /** A node before it is executed anew, has changed, or has another output. */
+  | { readonly _tag: "Follows"; readonly nodeId: string }
+
+/** An earlier run: its graph and how its nodes ended. */
+export interface EarlierRun {
+  readonly nodes: ReadonlyArray<Node>
+  readonly edges: ReadonlyArray<Edge>
+  /** By node; absent: the node was not reached. */
+  readonly statuses: ReadonlyMap<string, NodeRunStatus>
+}
+
+/** What a rerun is asked for. */
+export interface RerunChoice {
+  /** Nodes to execute anew, whatever became of them. */
+  readonly from: ReadonlySet<string>
+  /** Nodes whose outputs the caller gives. */
+  readonly pinned: ReadonlySet<string>
+}
+
+/** What a rerun does with the nodes of its graph. */
+export interface RerunPlan {
+  /** In the order of execution. A node may still be skipped. */
+  readonly anew: ReadonlyMap<string, RerunReason>
+  /** Nodes whose outputs are taken over. */
+  readonly takenOver: ReadonlyArray<string>
+}
+
+/** What the engine reads of a node: without its place and its name. */
+const contentOf = ({ data, type }: Node): string => {
+  const { label: _, ...rest } = isJsonObject(data) ? data : {}
+  return JSON.stringify([type, sorted(isJsonObject(data) ? rest : data)])
+}
+
+/** With the keys of objects in one order. */
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== "object" || value === null) return value
+  const entries = Object.entries(value).map(([key, each]) => [key, sorted(each)] as const)
+  return Object.fromEntries(entries.toSorted(([left], [right]) => (left < right ? -1 : 1)))
+}
+
+/** The edges that end at each node, in their order, as texts to compare. */
+const arrivalsOf = (edges: ReadonlyArray<Edge>): ReadonlyMap<string, string> => {
+  const all = new Map<string, string>()
+  for (const { source, sourceHandle, target, targetHandle } of edges) {
+    const ports = [sourceHandle || defaultOutput, targetHandle || defaultInput]
+    all.set(target, `${all.get(target) ?? ""}${JSON.stringify([source, ...ports])}`)
+  }
+  return all
+}
+
+/** The nodes of which each has an edge to the node. */
+const before = ({ edgeSource, inEdges, inStart, nodes }: Graph, { index }: GraphNode) =>
+  Array.from(
+    inEdges.subarray(inStart[index], inStart[index + 1]),
+    (edge) => nodes[edgeSource[edge]!]!.id,
+  )
+
+/** What a rerun on this graph executes, and what it takes over. */
+export const rerunPlanOf = (
+  earlier: EarlierRun,
+  graph: Graph,
+  drawn: ReadonlyArray<Edge>,
+  { from, pinned }: RerunChoice,
+): RerunPlan => {
+  const known = new Map(earlier.nodes.map((node) => [node.id, contentOf(node)]))
+  const [arrived, arrives] = [arrivalsOf(earlier.edges), arrivalsOf(drawn)]
+  /** Nodes whose outputs may be others than they were. */
+  const moved = new Set<string>()
+  const anew = new Map<string, RerunReason>()
+  const takenOver: Array<string> = []
+
+  const reasonOf = (each: GraphNode): RerunReason | undefined => {
+    const { id, node } = each
+    if (from.has(id)) return { _tag: "Asked" }
+    const content = known.get(id)
+    if (content === undefined) return { _tag: "New" }
+    if (content !== contentOf(node) || arrived.get(id) !== arrives.get(id)) {
+      return { _tag: "Changed" }
+    }
+    const nodeId = before(graph, each).find((source) => moved.has(source))
+    if (nodeId !== undefined) return { _tag: "Follows", nodeId }
+    const status = earlier.statuses.get(id) ?? "PENDING"
+    return status === "COMPLETED" || status === "SKIPPED"
+      ? undefined
+      : { _tag: "Unfinished", status }
+  }
+
+  for (const each of graph.nodes) {
+    const { id, type } = each
+    if (pinned.has(id)) {
+      moved.add(id)
+      continue
+    }
+    const reason = reasonOf(each)
+    if (reason !== undefined) {
+      moved.add(id)
+      anew.set(id, reason)
+    } else if (earlier.statuses.get(id) === "COMPLETED" && type.role === "step") takenOver.push(id)
+    // The rest costs nothing and comes out as before: the request, responses, and what is skipped.
+  }
+  return { anew, takenOver }
+}

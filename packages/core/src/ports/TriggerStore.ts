@@ -1,0 +1,90 @@
+/**
+ * The port for triggers. A store keeps them, and says which ones are due.
+ *
+ * Guarantees: a trigger belongs to a workflow, and is gone with it. A trigger that is claimed is
+ * claimed by one process, until its lease runs out by the store's clock. Whoever writes names the
+ * fence that it has read, and a write with another one changes nothing. Leaves out: which times a
+ * trigger has, and starting runs.
+ */
+import type { Effect, Option } from "effect"
+import { Context, Schema } from "effect"
+import type { AccountId, TriggerId, WorkflowId } from "../domain/Id.ts"
+import type { Timestamp } from "../domain/Timestamp.ts"
+import type { Trigger } from "../domain/Trigger.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** A trigger of a workflow of an account. */
+export interface TriggerKey {
+  readonly accountId: AccountId
+  readonly workflowId: WorkflowId
+  readonly id: TriggerId
+}
+
+/** How to claim. */
+export interface TriggerClaim {
+  /** With 0 nothing is claimed. */
+  readonly limit: number
+  readonly leaseMillis: number
+}
+
+/** What a claim has taken. */
+export interface ClaimedTriggers {
+  /** The time by the store's clock. */
+  readonly now: Timestamp
+  /** The triggers with their new fences, those that were due first first. */
+  readonly triggers: ReadonlyArray<Trigger>
+  /** When the next of the others is due, later than `now`; `null` if none is. */
+  readonly nextDueAt: Timestamp | null
+}
+
+/** What became of the times of a claimed trigger, and when it is due again. */
+export interface TriggerAdvance
+  extends
+    Pick<Trigger, "id" | "fence" | "nextAt" | "dueAt">,
+    Partial<Pick<Trigger, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">> {
+  /** How many more times have started no run. */
+  readonly missed: number
+}
+
+/** The workflow has as many triggers as it may. Nothing was stored. */
+export class TooManyTriggers extends Schema.TaggedError<TooManyTriggers>()("TooManyTriggers", {
+  limit: Schema.Int,
+}) {
+  override get message(): string {
+    return `The workflow already has ${this.limit} triggers; remove one first`
+  }
+}
+
+export class TriggerStore extends Context.Service<
+  TriggerStore,
+  {
+    /**
+     * Stores a new trigger. False: the account has no such workflow. A workflow never has more than
+     * `triggersPerWorkflow`.
+     */
+    readonly insert: (trigger: Trigger) => Effect.Effect<boolean, TooManyTriggers | StorageError>
+    /**
+     * Replaces a trigger if its fence is still the given one, and raises the fence. What became of
+     * its times stays as it is stored. False: it has another fence, or is gone.
+     */
+    readonly replace: (trigger: Trigger) => Effect.Effect<boolean, StorageError>
+    /** Removes a trigger. False: there was none. */
+    readonly remove: (key: TriggerKey) => Effect.Effect<boolean, StorageError>
+    readonly find: (key: TriggerKey) => Effect.Effect<Option.Option<Trigger>, StorageError>
+    /** The triggers of a workflow, the oldest first. */
+    readonly list: (
+      account: AccountId,
+      workflowId: WorkflowId,
+    ) => Effect.Effect<ReadonlyArray<Trigger>, StorageError>
+    /**
+     * Claims triggers of all accounts that are due: their fences are raised, and they are due again
+     * when the lease has run out.
+     */
+    readonly claimDue: (claim: TriggerClaim) => Effect.Effect<ClaimedTriggers, StorageError>
+    /**
+     * Advances those of these triggers that still have the fence of their claim, and raises it.
+     * What an advance leaves out stays.
+     */
+    readonly advance: (advances: ReadonlyArray<TriggerAdvance>) => Effect.Effect<void, StorageError>
+  }
+>()("@millrace/core/ports/TriggerStore") {}

@@ -1,0 +1,179 @@
+/**
+ * Schedules of several processes on one store: each time starts one run, whatever goes wrong.
+ */
+import { withoutWebhooks } from "@millrace/core/engine/Engine"
+import { GraphCache } from "@millrace/core/engine/GraphCache"
+import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { Runner } from "@millrace/core/engine/Runner"
+import { Runs } from "@millrace/core/engine/Runs"
+import * as Schedules from "@millrace/core/engine/Schedules"
+import { Triggers } from "@millrace/core/engine/Triggers"
+import { Workflows } from "@millrace/core/engine/Workflows"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { StorageError } from "@millrace/core/ports/StorageError"
+import { TriggerStore } from "@millrace/core/ports/TriggerStore"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { account, node, save, shared, types } from "./TestEngine.ts"
+
+type Wrap = <A, E>(write: Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
+
+const asIs: Wrap = (write) => write
+
+/**
+ * A process over the shared store. `wrap` is around every claim of triggers, commit and advance,
+ * `keep` around what keeps its lease.
+ */
+const boot = Effect.fnUntraced(function* (wrap: Wrap = asIs, keep: Wrap = asIs) {
+  const scope = yield* Scope.make()
+  const [runs, triggers] = [yield* RunStore, yield* TriggerStore]
+  const stores = Layer.mergeAll(
+    Layer.succeed(RunStore, {
+      ...runs,
+      commit: (commit) => wrap(runs.commit(commit)),
+      claim: (claim) => keep(runs.claim(claim)),
+      heartbeat: (...given) => keep(runs.heartbeat(...given)),
+    }),
+    Layer.succeed(TriggerStore, {
+      ...triggers,
+      claimDue: (claim) => wrap(triggers.claimDue(claim)),
+      advance: (advances) => wrap(triggers.advance(advances)),
+    }),
+  )
+  const engine = Schedules.layer.pipe(
+    Layer.provideMerge(Triggers.layer),
+    Layer.provideMerge(Layer.mergeAll(Workflows.layer, Runs.layer)),
+    Layer.provide(withoutWebhooks()),
+    Layer.provideMerge(Runner.layer),
+    Layer.provide(GraphCache.layer),
+    Layer.provide(NodeTypes.layer(...types)),
+    Layer.provide(stores),
+  )
+  const context = yield* Layer.buildWithScope(Layer.fresh(engine), scope)
+  return { context, stop: Scope.close(scope, Exit.void) }
+})
+
+const minute = 60_000
+
+/** A schedule of every minute. */
+const everyMinute = Effect.gen(function* () {
+  const workflow = yield* save([node("a", "pass")])
+  const { create } = yield* Triggers
+  return yield* create(account, workflow.id, { everySeconds: 60 })
+})
+
+/** All runs that there are, as the minutes for which they were started. */
+const startedSince = Effect.fnUntraced(function* (began: number) {
+  const { list } = yield* RunStore
+  const { items } = yield* list({ account, limit: 1_000 })
+  return {
+    minutes: items.map(({ id }) => {
+      const at = Number.parseInt(id.slice(4, 17).replace("-", ""), 16)
+      return (at - began) / minute
+    }),
+    completed: items.filter(({ status }) => status === "COMPLETED").length,
+  }
+})
+
+const lost = new StorageError({ operation: "write", cause: new Error("lost") })
+
+/** What becomes of a process at one of its writes; from then on it does nothing, or goes on. */
+const faults: { readonly [name: string]: (write: Effect.Effect<unknown>) => Effect.Effect<never> } =
+  {
+    "dies before": () => Effect.never,
+    "dies after": (write) => Effect.andThen(write, Effect.never),
+    "hears nothing of": (write) => Effect.andThen(write, Effect.fail(lost) as Effect.Effect<never>),
+    "cannot send": () => Effect.fail(lost) as Effect.Effect<never>,
+  }
+
+describe("Schedules", () => {
+  for (const [name, fault] of Object.entries(faults)) {
+    it.effect(`start each time once where a process ${name} any of its writes`, () =>
+      Effect.gen(function* () {
+        let index = 0
+        for (let isHit = true; isHit; index++) {
+          const trial = Effect.gen(function* () {
+            let count = 0
+            let isDead = false
+            const wrap: Wrap = (write) =>
+              Effect.suspend(() => {
+                if (isDead) return Effect.never
+                if (count++ !== index) return write
+                isDead = name.startsWith("dies")
+                return fault(write as Effect.Effect<unknown>)
+              })
+            const began = yield* Clock.currentTimeMillis
+            const one = yield* boot(wrap, (write) =>
+              Effect.suspend(() => (isDead ? Effect.never : write)),
+            )
+            const other = yield* boot()
+            const schedule = yield* Effect.provide(everyMinute, other.context)
+            const change = { everySeconds: 20, startAt: began + 20_000, endAt: began + 50_000 }
+            yield* Context.get(other.context, Triggers).update(schedule, change)
+            yield* TestClock.adjust("89 seconds")
+            assert.deepStrictEqual(
+              yield* startedSince(began),
+              { minutes: [40 / 60, 20 / 60], completed: 2 },
+              `write ${index}`,
+            )
+            yield* Effect.forkDetach(one.stop)
+            yield* other.stop
+            return count > index && index < 16
+          })
+          isHit = yield* Effect.provide(trial, shared())
+        }
+        assert.isAbove(index, 5)
+      }),
+    )
+  }
+
+  it.effect("share what is due, and start each time once", () =>
+    Effect.gen(function* () {
+      const processes = [yield* boot(), yield* boot(), yield* boot()]
+      const { context } = processes[0]!
+      const workflow = yield* Effect.provide(save([node("a", "pass")]), context)
+      const { create } = Context.get(context, Triggers)
+      for (let n = 0; n < 90; n++) yield* create(account, workflow.id, { everySeconds: 60 })
+      yield* TestClock.adjust("190 seconds")
+      const { completed, minutes } = yield* startedSince(0)
+      assert.strictEqual(completed, 270)
+      assert.lengthOf(minutes, 270)
+      for (const { stop } of processes) yield* stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("look once a second at most, and every few seconds if nothing is due", () =>
+    Effect.gen(function* () {
+      let looks = 0
+      const counted = yield* boot((write) => {
+        looks++
+        return write
+      })
+      yield* TestClock.adjust("100 seconds")
+      assert.isAtMost(looks, 21)
+      const { create } = Context.get(counted.context, Triggers)
+      const { id } = yield* Effect.provide(save([node("a", "pass")]), counted.context)
+      for (let n = 0; n < 50; n++) {
+        yield* create(account, id, { everySeconds: 3_600, jitterSeconds: 3_600 })
+      }
+      looks = 0
+      yield* TestClock.adjust("100 seconds")
+      assert.isAtMost(looks, 30)
+      yield* counted.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("start nothing of a process that drains, and leave it to others", () =>
+    Effect.gen(function* () {
+      const began = yield* Clock.currentTimeMillis
+      const [one, two] = [yield* boot(), yield* boot()]
+      yield* Effect.provide(everyMinute, one.context)
+      yield* Context.get(one.context, Runner).drain(0)
+      yield* TestClock.adjust("130 seconds")
+      assert.deepStrictEqual((yield* startedSince(began)).minutes, [2, 1])
+      yield* two.stop
+      yield* one.stop
+    }).pipe(Effect.provide(shared())),
+  )
+})

@@ -1,0 +1,190 @@
+/**
+ * What a caller can rely on about reruns: what has completed is taken over, at no cost.
+ */
+import { defineNode } from "millrace"
+import type { TestEngine } from "millrace/testing"
+import { testEngine } from "millrace/testing"
+import { describe, expect, it } from "vitest"
+import { z } from "zod"
+import { refusal } from "../Sample.ts"
+
+/** What the nodes of one test do, and how often each was called. */
+class World {
+  closed = true
+  readonly calls: Record<string, number> = { fetch: 0, pay: 0, mail: 0, log: 0 }
+  readonly mailed: Array<unknown> = []
+
+  readonly nodes = (["fetch", "pay", "mail", "log"] as const).map((type) =>
+    defineNode({
+      type,
+      inputs: { input: z.any().optional() },
+      outputs: { output: z.any() },
+      credits: 2,
+      run: ({ inputs }) => {
+        this.calls[type]! += 1
+        if (type === "mail") this.mailed.push(inputs.input)
+        if (type === "pay" && this.closed) throw new Error("the bank is closed")
+        return { output: `${type} is done` }
+      },
+    }),
+  )
+}
+
+/** fetch, then pay and log beside each other, and a mail after pay. */
+const drawn = (engine: TestEngine) =>
+  engine
+    .workflow("Order")
+    .node("in", "request", { fields: [{ name: "order", type: "number" }] })
+    .node("fetch", "fetch")
+    .node("pay", "pay")
+    .node("mail", "mail")
+    .node("log", "log")
+    .node("out", "response")
+    .edge("in.order", "fetch.input")
+    .edge("fetch.output", "pay.input")
+    .edge("fetch.output", "log.input")
+    .edge("pay.output", "mail.input")
+    .edge("mail.output", "out.input")
+
+/** An engine, and a run that failed at `pay`; the bank is open now. */
+const begin = async () => {
+  const world = new World()
+  const engine = await testEngine({ nodes: world.nodes })
+  const { id: workflowId } = await engine.workflows.create(drawn(engine))
+  const run = await engine.runs.start({ workflowId, values: { order: 7 } })
+  expect((await run.wait()).status).toBe("FAILED")
+  world.closed = false
+  return { engine, id: run.id, workflowId, world }
+}
+
+const calls = (fetch: number, pay: number, mail: number, log: number) => ({ fetch, pay, mail, log })
+
+describe("runs.rerun", () => {
+  it("executes what has not completed and what follows, and takes over the rest", async () => {
+    const { engine, id, world } = await begin()
+    await using _ = engine
+    expect(world.calls).toEqual(calls(1, 1, 0, 1))
+    const run = await (await engine.runs.rerun(id)).wait()
+    expect([run.status, run.mode, run.rerunOf]).toEqual(["COMPLETED", "rerun", id])
+    expect(run.output).toBe("mail is done")
+    expect(world.calls).toEqual(calls(1, 2, 1, 1))
+    const { fetch, log, pay } = run.nodes
+    expect([fetch!.pinned, log!.pinned, pay!.pinned]).toEqual([true, true, undefined])
+    expect(fetch!.logs![0]).toMatchObject({ data: { runId: id } })
+  })
+
+  it("charges and reserves nothing for what is taken over", async () => {
+    const { engine, id } = await begin()
+    await using _ = engine
+    const operation = { actor: "test", reason: "test" }
+    await engine.credits.meter({ ...operation, metered: true })
+    await engine.credits.grant({ ...operation, id: "g", amount: 8 })
+    const run = await (await engine.runs.rerun(id)).wait()
+    expect([run.status, run.estimatedCredits, run.actualCredits]).toEqual(["COMPLETED", 4, 4])
+    expect((await engine.credits.get()).balance).toMatchObject({ available: 0, reserved: 0 })
+  })
+
+  it("tells followers nothing of what is taken over", async () => {
+    const { engine, id } = await begin()
+    await using _ = engine
+    const rerun = await engine.runs.rerun(id)
+    await rerun.wait()
+    const told: Array<string> = []
+    for await (const { data, event } of rerun.events({ after: 0 })) {
+      if (event === "node.completed") told.push(String(data.data["nodeId"]))
+    }
+    expect(told.toSorted((left, right) => (left < right ? -1 : 1))).toEqual([
+      "in",
+      "mail",
+      "out",
+      "pay",
+    ])
+  })
+
+  it("begins with the nodes that it is told, also of a run that completed", async () => {
+    const { engine, id, world } = await begin()
+    await using _ = engine
+    const done = await engine.runs.rerun(id)
+    await done.wait()
+    const again = await (await engine.runs.rerun(done.id, { from: ["mail"] })).wait()
+    expect(again.status).toBe("COMPLETED")
+    expect(world.calls).toEqual(calls(1, 2, 2, 1))
+  })
+
+  it("executes what is drawn otherwise now, where the current workflow is asked for", async () => {
+    const { engine, id, workflowId, world } = await begin()
+    await using _ = engine
+    const { edges, nodes } = await engine.workflows.get(workflowId)
+    const data = { inputs: { input: "another" } }
+    await engine.workflows.update(workflowId, {
+      nodes: nodes.map((node) => (node.id === "log" ? { ...node, data } : node)),
+      edges: edges.filter(({ target }) => target !== "log"),
+    })
+    const plan = await engine.runs.planRerun(id, { definition: "current" })
+    expect(Object.fromEntries(plan.anew.map(({ nodeId, ...why }) => [nodeId, why]))).toEqual({
+      log: { reason: "changed" },
+      pay: { reason: "unfinished", because: "FAILED" },
+      mail: { reason: "follows", because: "pay" },
+      out: { reason: "follows", because: "mail" },
+    })
+    expect([plan.takenOver, plan.estimatedCredits]).toEqual([["fetch"], 6])
+    await (await engine.runs.rerun(id, { definition: "current" })).wait()
+    expect(world.calls).toEqual(calls(1, 2, 1, 2))
+  })
+
+  it("executes the graph of the earlier run, also after the workflow is gone", async () => {
+    const { engine, id, workflowId } = await begin()
+    await using _ = engine
+    await engine.workflows.remove(workflowId)
+    expect((await (await engine.runs.rerun(id)).wait()).output).toBe("mail is done")
+    const gone = await refusal(engine.runs.rerun(id, { definition: "current" }))
+    expect(gone.code).toBe("WORKFLOW_NOT_FOUND")
+  })
+
+  it("names the run that executed a node, also in the rerun of a rerun", async () => {
+    const { engine, id } = await begin()
+    await using _ = engine
+    const second = await engine.runs.rerun(id)
+    await second.wait()
+    const third = await (await engine.runs.rerun(second.id, { from: ["log"] })).wait()
+    expect(third.rerunOf).toBe(second.id)
+    expect(third.nodes["fetch"]!.logs![0]).toMatchObject({ data: { runId: id } })
+    expect(third.nodes["mail"]!.logs![0]).toMatchObject({ data: { runId: second.id } })
+  })
+
+  it("takes given outputs in the place of executing, and executes what follows", async () => {
+    const { engine, id, world } = await begin()
+    await using _ = engine
+    const pinnedOutputs = { pay: { output: "by hand" } }
+    const run = await (await engine.runs.rerun(id, { pinnedOutputs })).wait()
+    expect([run.status, world.calls]).toEqual(["COMPLETED", calls(1, 1, 1, 1)])
+    expect(world.mailed).toEqual(["by hand"])
+  })
+
+  it("starts one run under an idempotency key", async () => {
+    const { engine, id } = await begin()
+    await using _ = engine
+    const once = { idempotencyKey: "again" }
+    const first = await engine.runs.rerun(id, {}, once)
+    const second = await engine.runs.rerun(id, {}, once)
+    expect([second.id, first.isReplay, second.isReplay]).toEqual([first.id, false, true])
+    const other = await refusal(engine.runs.rerun(first.id, {}, once))
+    expect(other.code).toBe("IDEMPOTENCY_KEY_TAKEN")
+  })
+
+  it("is refused while the run goes on, with nothing to do, and from an unknown node", async () => {
+    const { engine, id } = await begin()
+    await using _ = engine
+    const { id: workflowId } = await engine.workflows.create(
+      engine.workflow("Wait").node("wait", "delay", { for: "1 day" }),
+    )
+    const open = await engine.runs.start({ workflowId })
+    expect((await refusal(engine.runs.rerun(open.id))).code).toBe("RUN_OPEN")
+    const done = await engine.runs.rerun(id)
+    await done.wait()
+    const { message } = await refusal(engine.runs.rerun(done.id))
+    expect(message).toMatch(/^Nothing has to run anew/)
+    const unknown = await refusal(engine.runs.rerun(done.id, { from: ["mial"] }))
+    expect(unknown.message).toMatch(/^from: there is no node "mial"/)
+  })
+})

@@ -1,0 +1,94 @@
+/**
+ * What a caller can rely on about signals: each is taken once, also one that comes early.
+ */
+import type { TestEngine } from "millrace/testing"
+import { testEngine } from "millrace/testing"
+import { describe, expect, it } from "vitest"
+import { refusal } from "../Sample.ts"
+
+/** A run that waits for approval, for three days at most. */
+const approval = async (engine: TestEngine<readonly []>) => {
+  const { id: workflowId } = await engine.workflows.create(
+    engine
+      .workflow("Order")
+      .node("in", "request", { fields: [{ name: "order", type: "number" }] })
+      .node("approve", "wait_signal", { name: "approved", timeout: "3 days" })
+      .node("paid", "response", { name: "paid" })
+      .node("late", "response", { name: "late" })
+      .edge("in.order", "approve.input")
+      .edge("approve.payload", "paid.input")
+      .edge("approve.timeout", "late.input"),
+  )
+  return engine.runs.start({ workflowId, values: { order: 7 } })
+}
+
+describe("runs.signal", () => {
+  it("lets a run that waits go on with what it brings", async () => {
+    await using engine = await testEngine({})
+    const run = await approval(engine)
+    await engine.clock.advance("2 days")
+    expect((await run.nodes())["approve"]!.status).toBe("WAITING")
+    expect(await run.signal("approved", { by: "ada" })).toEqual({ runId: run.id, number: 1 })
+    await engine.clock.runToEnd()
+    expect((await run.wait()).output).toEqual({ paid: { by: "ada" } })
+  })
+
+  it("lets the input out on timeout where no signal came in time", async () => {
+    await using engine = await testEngine({})
+    const run = await approval(engine)
+    await engine.clock.runToEnd()
+    expect((await run.wait()).output).toEqual({ late: 7 })
+  })
+
+  it("keeps a signal that came before anybody waited", async () => {
+    await using engine = await testEngine({})
+    const { id: workflowId } = await engine.workflows.create(
+      engine
+        .workflow("Early")
+        .node("pause", "delay", { for: "1 day" })
+        .node("wait", "wait_signal", { name: "go" })
+        .node("out", "response")
+        .edge("pause.output", "wait.input")
+        .edge("wait.payload", "out.input"),
+    )
+    const run = await engine.runs.start({ workflowId })
+    await engine.runs.signal(run.id, "go", 1)
+    await engine.clock.runToEnd()
+    expect((await run.wait()).output).toBe(1)
+  })
+
+  it("gives each signal to one node, in the order in which they came", async () => {
+    await using engine = await testEngine({})
+    const { id: workflowId } = await engine.workflows.create(
+      engine
+        .workflow("Two")
+        .node("first", "wait_signal", { name: "go" })
+        .node("second", "wait_signal", { name: "go" })
+        .node("out", "response")
+        .edge("first.payload", "second.input")
+        .edge("second.payload", "out.input"),
+    )
+    const run = await engine.runs.start({ workflowId })
+    await run.signal("go", "a")
+    await run.signal("go", "b")
+    const { nodes, output } = await run.wait()
+    expect([nodes["first"]!.output, output]).toEqual([{ payload: "a" }, "b"])
+  })
+
+  it("is sent once, however often it is repeated under its key", async () => {
+    await using engine = await testEngine({})
+    const run = await approval(engine)
+    const once = { idempotencyKey: "decision 1" }
+    const sent = await Promise.all([1, 2, 3].map(() => run.signal("paid", null, once)))
+    expect(sent.map(({ number }) => number)).toEqual([1, 1, 1])
+  })
+
+  it("is refused where the run has ended, and where nobody has taken a hundred", async () => {
+    await using engine = await testEngine({})
+    const run = await approval(engine)
+    for (let i = 0; i < 100; i++) await run.signal("nobody waits for this")
+    expect((await refusal(run.signal("one more"))).code).toBe("INBOX_FULL")
+    await run.cancel()
+    expect((await refusal(run.signal("approved"))).code).toBe("RUN_ENDED")
+  })
+})

@@ -1,0 +1,62 @@
+/**
+ * The wait_signal node: waits until somebody sends the run a signal, for some time at most.
+ *
+ * Guarantees: a signal is taken by one node; one that came before the node began to wait counts.
+ * While it waits, it uses no slot and no memory. Leaves out: judging who sends; whoever may send a
+ * signal to the run decides that.
+ */
+import { Json } from "@millrace/core/domain/Json"
+import { signalNameLength } from "@millrace/core/domain/Limits"
+import { signalMessage } from "@millrace/core/domain/Message"
+import { millisOf } from "@millrace/core/domain/NodePolicy"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import { Clock, Effect, Schema } from "effect"
+import { wait } from "../Delay.ts"
+
+const Name = Schema.String.check(
+  Schema.isMinLength(1),
+  Schema.isMaxLength(signalNameLength),
+).annotate({
+  description:
+    "Signals of this name are taken; it is a part of the address to which they are sent.",
+})
+
+/** `wait_signal`: puts out what a signal brings, or its input if none comes in time. */
+export const waitSignal = define({
+  key: "wait_signal",
+  effects: "reads",
+  name: "Wait for a signal",
+  description: "Waits until a signal is sent to the run, and puts out what it brings.",
+  category: "flow",
+  icon: "hourglass",
+  waitsForSignal: true,
+  inputs: {
+    name: Name,
+    input: Schema.optionalKey(
+      Json.annotate({ description: "What leaves on `timeout`; so that an edge can end here." }),
+    ),
+    timeout: Schema.optionalKey(
+      wait("How long to wait at most, as `for` of a delay; without it, until a signal comes."),
+    ),
+  },
+  outputs: {
+    payload: Schema.optionalKey(Json.annotate({ description: "What the signal brought." })),
+    timeout: Schema.optionalKey(
+      Json.annotate({ description: "The input, when the time is over and no signal has come." }),
+    ),
+  },
+  example: {
+    inputs: { name: "approved", timeout: "3 days" },
+    outputs: { payload: { by: "ada" } },
+  },
+  run: ({ input = null, name, timeout }) =>
+    Effect.gen(function* () {
+      const node = yield* CurrentNode
+      if (node.message !== undefined) return { payload: node.message.payload }
+      if (node.resumed !== undefined) return { timeout: input }
+      const now = yield* Clock.currentTimeMillis
+      const until = timeout === undefined ? {} : { until: now + millisOf(timeout)! }
+      return yield* node.suspend({ for: signalMessage(name), ...until }, null)
+    }),
+})

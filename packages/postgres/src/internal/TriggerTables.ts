@@ -1,0 +1,43 @@
+/**
+ * The migration for triggers, and for runs that name the trigger that has started them.
+ *
+ * Guarantees: servers of the previous version continue. They start nothing on schedule, and a
+ * workflow that they delete takes its triggers along.
+ */
+
+const id = `text COLLATE "C"`
+
+export const triggerTables: ReadonlyArray<string> = [
+  `CREATE TABLE triggers (
+    id ${id} PRIMARY KEY,
+    account_id ${id} NOT NULL,
+    workflow_id ${id} NOT NULL REFERENCES workflows (id) ON DELETE CASCADE,
+    type text NOT NULL,
+    cron json,
+    every_seconds int4,
+    timezone text NOT NULL,
+    start_at int8,
+    end_at int8,
+    input_values json NOT NULL,
+    enabled bool NOT NULL,
+    catch_up text NOT NULL,
+    overlap text NOT NULL,
+    jitter_seconds int4 NOT NULL,
+    created_at int8 NOT NULL,
+    updated_at int8 NOT NULL,
+    next_at int8,
+    due_at int8,
+    fence int4 NOT NULL,
+    last_at int8,
+    last_run_id ${id},
+    missed int8 NOT NULL,
+    last_missed_at int8,
+    last_error json
+  )`,
+  `CREATE INDEX triggers_of_workflow ON triggers (workflow_id, created_at, id)`,
+  `CREATE INDEX triggers_due ON triggers (due_at, id) WHERE due_at IS NOT NULL`,
+  // A run without a trigger has no row in the index, and nothing in its own row.
+  `ALTER TABLE runs ADD COLUMN trigger_id ${id}`,
+  `CREATE INDEX runs_by_trigger ON runs (account_id, trigger_id, created_at, id)
+    WHERE trigger_id IS NOT NULL`,
+]

@@ -1,0 +1,123 @@
+/**
+ * What the canvas and its palette say while a graph is edited.
+ */
+
+/** The texts in English. */
+export const canvasMessages = {
+  nodeRole: "node",
+  edgeRole: "edge",
+  editNodeHint:
+    "Press Enter to select this node, arrow keys to move it, F2 to rename it, Delete to remove it.",
+  farHint: "Zoom in to reach its ports by keyboard, or use the list of nodes.",
+  editEdgeHint: "Press Enter to select this edge, Delete to remove it.",
+  movedTo: (x: number, y: number) => `Moved to ${x}, ${y}.`,
+  problemCount: (count: number) => (count === 1 ? "1 problem" : `${count} problems`),
+
+  addNode: "Add a node",
+  addFirstNode: "Add the first node",
+  addHint: "Press / or the button to add a node.",
+  addAfter: (port: string, label: string) => `Add a node after output ${port} of ${label}`,
+  added: (label: string) => `${label} was added.`,
+  removed: (nodes: number, edges: number) =>
+    nodes === 0
+      ? `${edges} ${edges === 1 ? "edge" : "edges"} removed.`
+      : `${nodes} ${nodes === 1 ? "node" : "nodes"} removed.`,
+  remove: "Remove what is selected",
+  duplicate: "Duplicate what is selected",
+  rename: "Rename the node",
+  disable: "Disable what is selected, or enable it again",
+  nameOf: (label: string) => `Name of ${label}`,
+  severalAtOnce: "Select several: taps and clicks add to the selection, a drag draws a box",
+  arrange: "Move, align and distribute what is selected",
+  nudges: {
+    left: "Move to the left",
+    right: "Move to the right",
+    up: "Move up",
+    down: "Move down",
+  },
+  alignments: {
+    left: "Align left edges",
+    center: "Align centers",
+    right: "Align right edges",
+    top: "Align top edges",
+    middle: "Align middles",
+    bottom: "Align bottom edges",
+    across: "Distribute from left to right",
+    down: "Distribute from top to bottom",
+  },
+
+  inputPort: (port: string, label: string) => `Input ${port} of ${label}`,
+  outputPort: (port: string, label: string) => `Output ${port} of ${label}`,
+  requiredPort: "required",
+  moreInputs: (count: number) => (count === 1 ? "1 more input" : `${count} more inputs`),
+  fewerInputs: "Fewer inputs",
+  joiningFrom: (port: string) => `Joining from ${port}: choose a port, or press Escape.`,
+  joined: (from: string, to: string) => `${from} now leads to ${to}.`,
+  joiningEnded: "Nothing was joined.",
+  joinRefusals: {
+    cycle: (source: string, target: string) =>
+      `This would make a circle: ${target} already leads to ${source}.`,
+    self: (source: string) => `${source} cannot lead to itself.`,
+    taken: (port: string) => `Only one edge may lead to ${port}, and there is one.`,
+    types: (source: string, target: string) =>
+      `What ${source} gives can never be what ${target} takes.`,
+    noPort: (port: string) => `There is no port ${port}.`,
+    exists: (source: string, target: string) => `${source} already leads to ${target}.`,
+    sides: "An edge leads from an output to an input.",
+  },
+
+  copiesAdded: (count: number) =>
+    count === 1 ? "1 node was pasted." : `${count} nodes were pasted.`,
+  pasteProblems: {
+    empty: "There is nothing to paste.",
+    notJson: "Only nodes that were copied here can be pasted, and workflows as JSON.",
+    foreign: "This is no graph of this editor, so nothing was pasted.",
+    tooLarge: (characters: number, limit: number) =>
+      `This text has ${characters} characters; ${limit} can be pasted at most.`,
+  },
+
+  palette: "Node types",
+  searchTypes: "Search node types",
+  typesFound: (count: number) => (count === 1 ? "1 node type" : `${count} node types`),
+  noTypesFound: "No node type has these words.",
+  close: "Close",
+  oneRequestOnly: "A workflow has one request node at most.",
+
+  editorOf: (name: string) => `Editor of ${name}`,
+  editorParts: "Parts of the editor",
+  canvasTab: "Canvas",
+  nodesTab: "Nodes",
+  undo: "Undo",
+  redo: "Redo",
+  run: "Run",
+  stop: "Stop",
+  backToEditing: "Back to editing",
+  estimate: (credits: number) => (credits === 1 ? "About 1 credit" : `About ${credits} credits`),
+  saveFirst: "The changes could not be saved, so nothing was started.",
+  startValues: "Values of the run",
+  notGiven: "Not given",
+  asJson: (type: string) => `As JSON: ${type}.`,
+  notJsonOf: (name: string, type: string) => `${name} has to be JSON of type ${type}.`,
+
+  keys: "Keys",
+  useKeys: "Use these keys",
+  keyOf: {
+    palette: "Add a node",
+    fit: "Show the whole graph",
+    sheet: "Show the keys",
+    undo: "Undo",
+    redo: "Redo",
+    copy: "Copy",
+    cut: "Cut",
+    paste: "Paste",
+    duplicate: "Duplicate",
+    all: "Select everything",
+    remove: "Remove what is selected",
+    rename: "Rename the node",
+    disable: "Disable, or enable again",
+    move: "Move what is selected; with Shift, farther",
+    join: "On a port: begin to join, and on another port, join",
+    box: "Select with a box; with a click, add to the selection",
+    end: "End joining, or select nothing",
+  },
+} as const
