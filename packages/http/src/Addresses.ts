@@ -35,6 +35,16 @@ export const BasePath = Context.Reference<string>("@millrace/http/BasePath", {
   defaultValue: () => "",
 })
 
+/** What is wrong with a base path. */
+export const problemOfBasePath = (basePath: string): string | undefined =>
+  /^(?:\/[\w.~-]*[\w~-][\w.~-]*)*\/?$/.test(basePath)
+    ? undefined
+    : 'expected a path such as "/automation"'
+
+/** True for a host that is always this machine. */
+export const isLoopback = (host: string): boolean =>
+  /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/.test(host)
+
 /** The address of a workflow, without the base path. */
 export const workflowAddress = (id: string): string => `/api/v1/workflows/${encodeURIComponent(id)}`
 

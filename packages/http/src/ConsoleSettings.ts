@@ -6,6 +6,7 @@ import type { AccountRole } from "@millrace/core/domain/Session"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import type { Effect } from "effect"
 import { Context } from "effect"
+import { isLoopback, problemOfBasePath } from "./Addresses.ts"
 
 /** What the sign-in of an application lets somebody do. */
 export interface Granted {
@@ -31,12 +32,28 @@ export interface ConsoleSettings {
   readonly grant?: AskForGrant | undefined
   /** Origins whose pages may frame the dashboard; none by default. See {@link isFrameOrigin}. */
   readonly frameAncestors?: ReadonlyArray<string> | undefined
+  /** The origin under which browsers know the console, if a proxy hides it. */
+  readonly publicOrigin?: string | undefined
+  /** Origins whose pages may call with the token of a session, never with a cookie. */
+  readonly allowedOrigins?: ReadonlyArray<string> | undefined
 }
+
+/** True for an origin as browsers write it: `https://app.example.com`. */
+export const isOrigin = (text: unknown): text is string =>
+  typeof text === "string" && /^https?:[^*]+$/.test(text) && URL.parse(text)?.origin === text
 
 /** True for an origin, such as `https://app.example.com`, also with `*.` before its host. */
 export const isFrameOrigin = (text: unknown): text is string =>
   typeof text === "string" &&
   /^https?:\/\/(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i.test(text)
+
+/** True for an address that browsers may know: with TLS, except on this machine, and a path. */
+export const isPublicUrl = (text: string): boolean => {
+  const { host, origin, pathname, protocol } = URL.parse(text) ?? new URL("none:")
+  if (protocol !== "https:" && !(protocol === "http:" && isLoopback(host))) return false
+  const isWhole = text.replace(/\/$/, "") === origin + pathname.replace(/\/$/, "")
+  return isWhole && problemOfBasePath(pathname) === undefined
+}
 
 /** By default, the console is reached under any name. */
 export const CurrentConsole = Context.Reference<ConsoleSettings>("@millrace/http/CurrentConsole", {

@@ -36,6 +36,7 @@ import {
   UnknownRoute,
   WrongMethod,
 } from "./Errors.ts"
+import * as CrossOrigin from "./internal/CrossOrigin.ts"
 import type { RequestNotes } from "./internal/RequestId.ts"
 import { CurrentRequest, makeSource } from "./internal/RequestId.ts"
 
@@ -127,16 +128,18 @@ export const requestNames: Effect.Effect<() => string> = Effect.provide(
 const make = Effect.gen(function* () {
   const nextId = yield* requestNames
   const methodsOf = makeMethodsOf((yield* AdminToken) !== undefined)
-  const wrongMethod = ({ method, url }: HttpServerRequest.HttpServerRequest) => {
+  const { headersOf, preflight } = yield* CrossOrigin.make
+  const wrongMethod = (request: HttpServerRequest.HttpServerRequest) => {
+    const { method, url } = request
     const allowed = methodsOf(url)
     return allowed === undefined || allowed.includes(method)
       ? undefined
-      : answerOf(new WrongMethod({ method, allowed }))
+      : (preflight(request, allowed) ?? answerOf(new WrongMethod({ method, allowed })))
   }
 
   return (route: Effect.Effect<Answer, Types.unhandled>) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-      const notes: RequestNotes = { id: nextId(), headers: {} }
+      const notes: RequestNotes = { id: nextId(), headers: headersOf(request) }
       const refused = isMisspelt(request.url) ? answerOf(new UnknownRoute()) : wrongMethod(request)
       const answered =
         refused === undefined

@@ -23,12 +23,6 @@ export interface MountOptions {
   readonly authorize?: Authorize | undefined
 }
 
-/** What is wrong with a base path. */
-export const problemOfBasePath = (basePath: string): string | undefined =>
-  /^(?:\/[\w.~-]*[\w~-][\w.~-]*)*\/?$/.test(basePath)
-    ? undefined
-    : 'expected a path such as "/automation"'
-
 /** Answers one request. */
 export type Handler = (request: Request) => Promise<Response>
 

@@ -103,12 +103,19 @@ const makeGrant = (authorize: NonNullable<DashboardOptions["authorize"]>) =>
     }),
   )
 
-/** The settings of the HTTP interface for this option. */
-export const settingsOf = Effect.fnUntraced(function* (option: Option) {
+/** What says how browsers reach the console. */
+interface Reached {
+  readonly dashboard?: Option
+  readonly allowedOrigins?: ReadonlyArray<string>
+}
+
+/** The settings of the HTTP interface for these options. */
+export const settingsOf = Effect.fnUntraced(function* (options: Reached) {
+  const { allowedOrigins, dashboard: option } = options
   const files = yield* Effect.promise(() => load(option))
   const { authorize, frameAncestors } = typeof option === "object" ? option : {}
   const grant = authorize === undefined ? undefined : yield* makeGrant(authorize)
   return Context.make(DashboardFiles, files).pipe(
-    Context.add(CurrentConsole, { onLoopback: false, grant, frameAncestors }),
+    Context.add(CurrentConsole, { onLoopback: false, grant, frameAncestors, allowedOrigins }),
   )
 })

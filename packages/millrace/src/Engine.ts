@@ -108,7 +108,7 @@ class Mount extends Context.Service<Mount, Effect.Effect<Handler>>()("millrace/M
 
 type MountOptions = Pick<
   EngineOptions<ReadonlyArray<NodeType>>,
-  "authorize" | "basePath" | "dashboard"
+  "allowedOrigins" | "authorize" | "basePath" | "dashboard"
 >
 
 const makeMount = ({ authorize, basePath }: MountOptions) =>
@@ -124,7 +124,7 @@ const layerMount = (options: MountOptions) =>
     Effect.gen(function* () {
       const context = yield* Effect.context<HttpServices | Keys | KeyStore | Runner | Scope.Scope>()
       const { status } = Context.get(context, Runner)
-      const settings = yield* Dashboard.settingsOf(options.dashboard)
+      const settings = yield* Dashboard.settingsOf(options)
       const draining = Context.add(context, IsDraining, () => status().isDraining)
       const mounted = Context.merge(draining, settings)
       return yield* Effect.cached(Effect.provideContext(makeMount(options), mounted))

@@ -19,7 +19,8 @@ import {
 import { readPrices } from "@millrace/core/domain/Prices"
 import { form, mark } from "@millrace/core/engine/NodeTypes"
 import { isCidr } from "@millrace/egress/Address"
-import { problemOfBasePath } from "@millrace/http/WebHandler"
+import { problemOfBasePath } from "@millrace/http/Addresses"
+import { isOrigin } from "@millrace/http/ConsoleSettings"
 import * as Builtin from "@millrace/nodes/Builtin"
 import { Layer, Result, Schema } from "effect"
 import type { Check, Clauses } from "./internal/OptionCheck.ts"
@@ -77,6 +78,11 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
    * `true`, links of `engine.sessions.link` sign in; with `authorize`, your own sign-in decides.
    */
   readonly dashboard?: boolean | DashboardOptions
+  /**
+   * Origins of pages, such as `https://app.example.com`, which may call `/api/console/v1` of this
+   * engine with the token of a session, never with a cookie. None by default.
+   */
+  readonly allowedOrigins?: ReadonlyArray<string>
   /** How long `close` lets nodes in progress go on; 10 seconds by default. */
   readonly grace?: Duration
   /**
@@ -197,6 +203,7 @@ const checks: { readonly [K in keyof EngineOptions<Types>]-?: Check } = {
   },
   authorize: isFunction,
   dashboard: Dashboard.check,
+  allowedOrigins: listOf(expected("an origin such as https://app.example.com", isOrigin)),
   grace: duration,
   lease,
   prices: () => [],

@@ -81,6 +81,20 @@ describe("createEngine({ dashboard })", () => {
     expect(policy).toContain("frame-ancestors 'self' https://app.example.com")
   })
 
+  it("is called by pages of the origins that the engine allows, with a token", async () => {
+    const engine = await open({ allowedOrigins: ["https://app.example.com"] })
+    const { token } = await engine.sessions.create({ role: "viewer" })
+    const allowedFor = async (page: string) => {
+      const headers = { authorization: `Bearer ${token}`, origin: page }
+      const asked = new Request(`${origin}/api/console/v1/runs`, { headers })
+      return (await engine.fetch(asked)).headers.get("access-control-allow-origin")
+    }
+    expect(await allowedFor("https://app.example.com")).toBe("https://app.example.com")
+    expect(await allowedFor("https://evil.example")).toBe(null)
+    const { message } = await refusal(createEngine({ allowedOrigins: ["*"] }))
+    expect(message).toMatch(/^createEngine: allowedOrigins\[0\]: expected an origin such as/)
+  })
+
   it("refuses what is no option, before anything is opened", async () => {
     const wrong = [1, "yes", null, { authorise: () => null }, { authorize: true }]
     const frames = [{ frameAncestors: "https://a.b" }, { frameAncestors: ["*"] }]

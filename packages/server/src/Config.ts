@@ -71,6 +71,8 @@ export const serveDefaults: Omit<ServeSettings, "databaseUrl" | "masterKey"> = {
   adminToken: null,
   trustedProxies: [],
   frameAncestors: [],
+  publicUrl: null,
+  allowedOrigins: [],
   leaseMillis: keptLeaseMillis,
   graceMillis: 10_000,
   requestMillis: 1_500,

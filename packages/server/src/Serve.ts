@@ -16,6 +16,7 @@ import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
 import * as Host from "@millrace/host/Host"
 import * as Threads from "@millrace/host/Threads"
+import { BasePath } from "@millrace/http/Addresses"
 import { CurrentConsole } from "@millrace/http/ConsoleSettings"
 import { IsDraining } from "@millrace/http/Health"
 import * as Builtin from "@millrace/nodes/Builtin"
@@ -77,6 +78,20 @@ const typesOf = Effect.fnUntraced(function* ({ nodes, prices }: ServeSettings) {
   return { layer, prices: yield* PriceFile.load(prices, all) }
 })
 
+/** How browsers reach the console, and the path that answers name. */
+const layerConsole = ({ allowedOrigins, frameAncestors, publicUrl }: ServeSettings) => {
+  const known = publicUrl === null ? undefined : new URL(publicUrl)
+  return Layer.merge(
+    Layer.succeed(CurrentConsole, {
+      onLoopback: false,
+      frameAncestors,
+      allowedOrigins,
+      publicOrigin: known?.origin,
+    }),
+    Layer.succeed(BasePath, known?.pathname.replace(/\/$/, "") ?? ""),
+  )
+}
+
 const start = Effect.fnUntraced(function* (
   settings: ServeSettings,
   { deliveries, nodeTypes }: ServeOptions,
@@ -107,12 +122,7 @@ const start = Effect.fnUntraced(function* (
     ).pipe(
       Layer.provide(KeySettings.layer(settings)),
       Layer.provide(Layer.succeed(IsDraining, listener.isClosing)),
-      Layer.provide(
-        Layer.succeed(CurrentConsole, {
-          onLoopback: false,
-          frameAncestors: settings.frameAncestors,
-        }),
-      ),
+      Layer.provide(layerConsole(settings)),
       Layer.provide(Layer.succeedContext(engine)),
     ),
   )

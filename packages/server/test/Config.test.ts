@@ -138,6 +138,33 @@ describe("Config.resolveServe of frames", () => {
   )
 })
 
+describe("Config.resolveServe of browsers", () => {
+  const reached = (env: Record<string, string>) =>
+    served({}, { DATABASE_URL: "postgres://a/b", MILLRACE_MASTER_KEY: "ab".repeat(32), ...env })
+
+  it.effect("takes the address that they know, and the origins of pages that may call", () =>
+    Effect.gen(function* () {
+      const none = yield* reached({})
+      assert.deepStrictEqual([none.publicUrl, none.allowedOrigins], [null, []])
+      const { allowedOrigins, publicUrl } = yield* reached({
+        MILLRACE_PUBLIC_URL: "https://flows.example.com/automation/",
+        MILLRACE_ALLOWED_ORIGINS: "https://a.example, http://localhost:5173",
+      })
+      assert.strictEqual(publicUrl, "https://flows.example.com/automation")
+      assert.deepStrictEqual(allowedOrigins, ["https://a.example", "http://localhost:5173"])
+    }),
+  )
+
+  it.effect("refuses addresses without TLS, and origins that are none", () =>
+    Effect.gen(function* () {
+      const plain = reached({ MILLRACE_PUBLIC_URL: "http://flows.example.com" })
+      assert.match((yield* Effect.flip(plain)).message, /^MILLRACE_PUBLIC_URL: expected an address/)
+      const any = reached({ MILLRACE_ALLOWED_ORIGINS: "https://*.a.example" })
+      assert.match((yield* Effect.flip(any)).message, /^MILLRACE_ALLOWED_ORIGINS: expected origins/)
+    }),
+  )
+})
+
 describe("ConfigTarget.resolveTarget", () => {
   const target = (flags: TargetFlags, env: Env) => within(env)(resolveTarget(flags))
   const token = Redacted.make("a token")

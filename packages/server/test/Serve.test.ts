@@ -201,6 +201,37 @@ describe("serve", () => {
     expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null })
   })
 
+  it("knows with --public-url what a proxy hides: TLS, origin and path", async () => {
+    const token = "an-admin-token-of-the-tests"
+    const env = { DATABASE_URL: await database("public_url"), MILLRACE_MASTER_KEY }
+    const server = workshop.start(
+      ["serve", "--port", "0", "--public-url", "https://flows.example.com/automation"],
+      { ...env, MILLRACE_ADMIN_TOKEN: token, MILLRACE_ALLOWED_ORIGINS: "https://app.example.com" },
+    )
+    const api = `${await listening(server)}/api/console/v1`
+    const ask = (path: string, body: object, headers: Record<string, string>) =>
+      fetch(api + path, {
+        method: "POST",
+        body: JSON.stringify(body),
+        headers: { "content-type": "application/json", ...headers },
+      })
+    const ours = { origin: "https://flows.example.com" }
+    const signedIn = await ask("/sign-in", { operatorToken: token }, ours)
+    expect(signedIn.headers.get("set-cookie")).toMatch(
+      /^__Host-millrace-[\da-f]{8}=.*; Path=\/; .*; Secure$/,
+    )
+    const cookie = signedIn.headers.get("set-cookie")!.split(";")[0]!
+    const { id } = (await (
+      await ask("/operator/accounts", { name: "acme" }, { ...ours, cookie })
+    ).json()) as { readonly id: string }
+    const headers = { ...ours, cookie, "x-millrace-account": id }
+    const made = await ask("/workflows", { name: "Proxied" }, headers)
+    expect(made.headers.get("location")).toMatch(/^\/automation\/api\/console\/v1\/workflows\/wf_/)
+    const page = await fetch(`${api}/session`, { headers: { origin: "https://app.example.com" } })
+    expect(page.headers.get("access-control-allow-origin")).toBe("https://app.example.com")
+    expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null })
+  })
+
   it("does not call itself for a workflow", async () => {
     const url = await database("no_self")
     const { out } = await outcome(["keys", "create", "--label", "ci"], { DATABASE_URL: url })

@@ -15,7 +15,7 @@ import { AccountNotFound, KeyStore } from "@millrace/core/ports/KeyStore"
 import type { StorageError } from "@millrace/core/ports/StorageError"
 import { Clock, Effect, Option, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { BasePath } from "../Addresses.ts"
+import { isLoopback } from "../Addresses.ts"
 import type { AskForGrant } from "../ConsoleSettings.ts"
 import { CurrentConsole } from "../ConsoleSettings.ts"
 import type { Refusal } from "../Errors.ts"
@@ -34,7 +34,8 @@ import { ruleOf, withoutAccount } from "./ConsoleRules.ts"
 import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import * as GrantedSession from "./GrantedSession.ts"
 import type { Caller, OperationRequest } from "./Operation.ts"
-import { cookieOf, hostOf, isCrossSite, isLoopback, isSameOrigin } from "./RequestOrigin.ts"
+import * as RequestOrigin from "./RequestOrigin.ts"
+import { hostOf } from "./RequestOrigin.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -56,12 +57,14 @@ const isForm = ({ headers }: Request): boolean => {
   return Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined
 }
 
-/** Refuses what another site may have made a browser send. */
-const checkSite = Effect.fnUntraced(function* (request: Request, byCookie: boolean) {
-  if (isRead(request)) return
-  if (byCookie ? !isSameOrigin(request) : isCrossSite(request)) return yield* new CrossSite()
-  if (byCookie && isForm(request)) return yield* new NotJson()
-})
+/** Makes what refuses what another site may have made a browser send. */
+const makeCheckSite = Effect.map(RequestOrigin.make, ({ isCrossSite, isSameOrigin }) =>
+  Effect.fnUntraced(function* (request: Request, byCookie: boolean) {
+    if (isRead(request)) return
+    if (byCookie ? !isSameOrigin(request) : isCrossSite(request)) return yield* new CrossSite()
+    if (byCookie && isForm(request)) return yield* new NotJson()
+  }),
+)
 
 /** A session, and what waits for its end, if nobody but the application knows that. */
 interface Found {
@@ -74,13 +77,15 @@ type Arrived = Partial<Caller> & { readonly arrived: OperationRequest }
 
 /** Finds who the application says has sent a request. */
 const makeFindGranted = (grant: AskForGrant) =>
-  Effect.map(Clock.Clock, (clock) =>
-    Effect.fnUntraced(function* (request: Request) {
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const checkSite = yield* makeCheckSite
+    return Effect.fnUntraced(function* (request: Request) {
       yield* checkSite(request, true)
       const found = yield* GrantedSession.ask(grant, request, clock.currentTimeMillisUnsafe())
       return found ?? (yield* new SessionRefused())
-    }),
-  )
+    })
+  })
 
 /** Finds the live session of a request, and counts the request. */
 export const makeFind = Effect.gen(function* () {
@@ -88,14 +93,15 @@ export const makeFind = Effect.gen(function* () {
   const findGranted = grant === undefined ? undefined : yield* makeFindGranted(grant)
   const sessions = yield* Sessions
   const badTokens = yield* FailedAuthLimiter
-  const basePath = yield* BasePath
+  const { cookieOf } = yield* RequestOrigin.make
+  const checkSite = yield* makeCheckSite
   return Effect.fnUntraced(function* (request: Request): Effect.fn.Return<Found, FindRefusal> {
     const bearer = Redacted.value(tokenOf(request))
     // Components in pages have the tokens of stored sessions, whoever signs people in.
     if (findGranted !== undefined && !bearer.startsWith(tokenPrefix)) {
       return yield* findGranted(request)
     }
-    const token = bearer === "" ? cookieOf(request, basePath) : bearer
+    const token = bearer === "" ? cookieOf(request) : bearer
     if (token === "") return yield* new SessionRefused()
     if (bearer === "") yield* checkSite(request, true)
     const found = yield* sessions.admit(Redacted.make(token))
@@ -134,6 +140,7 @@ const makeAccountOf = Effect.map(KeyStore, (store) =>
 /** Admits requests by their sessions. */
 export const make = Effect.gen(function* () {
   const { onLoopback } = yield* CurrentConsole
+  const checkSite = yield* makeCheckSite
   const find = yield* makeFind
   const accountOf = yield* makeAccountOf
 

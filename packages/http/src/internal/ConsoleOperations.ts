@@ -6,7 +6,6 @@ import { SessionId } from "@millrace/core/domain/Id"
 import type { CreatedSession } from "@millrace/core/engine/Sessions"
 import { Sessions } from "@millrace/core/engine/Sessions"
 import { Clock, Effect, Redacted } from "effect"
-import { BasePath } from "../Addresses.ts"
 import * as AdminAuthorization from "../AdminAuthorization.ts"
 import { CurrentConsole } from "../ConsoleSettings.ts"
 import { InvalidRequest, TokenRefused, TooManyBadTokens } from "../Errors.ts"
@@ -14,7 +13,7 @@ import { makeFind } from "./ConsoleAuthenticator.ts"
 import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import type { ConsoleCall, ConsoleOperationsOf, OperationRequest } from "./Operation.ts"
 import { Operations } from "./Operations.ts"
-import { cookieOf, hostOf, isLoopback, isSecure, setCookie } from "./RequestOrigin.ts"
+import * as RequestOrigin from "./RequestOrigin.ts"
 import { makeShown } from "./SessionForms.ts"
 
 /** The account of a call that was admitted. */
@@ -50,7 +49,7 @@ const makeBegin = Effect.gen(function* () {
 
 const makeSignIn = Effect.gen(function* () {
   const sessions = yield* Sessions
-  const basePath = yield* BasePath
+  const { cookieOf, isLocal, isSecure, setCookie } = yield* RequestOrigin.make
   const clock = yield* Clock.Clock
   const begin = yield* makeBegin
   const shown = yield* makeShown
@@ -58,7 +57,7 @@ const makeSignIn = Effect.gen(function* () {
 
   /** Ends the session that the browser had before. */
   const endPrevious = Effect.fnUntraced(function* ({ request }: OperationRequest) {
-    const previous = cookieOf(request, basePath)
+    const previous = cookieOf(request)
     if (previous === "") return
     const found = yield* sessions.admit(Redacted.make(previous))
     if (found._tag !== "Admitted") return
@@ -72,7 +71,7 @@ const makeSignIn = Effect.gen(function* () {
   ) {
     const millis = session.expiresAt - clock.currentTimeMillisUnsafe()
     const seconds = Math.max(1, Math.floor(millis / 1_000))
-    const cookie = setCookie(request, basePath, Redacted.value(token), seconds)
+    const cookie = setCookie(request, Redacted.value(token), seconds)
     return { value: yield* shown(session), cookie }
   })
 
@@ -88,7 +87,7 @@ const makeSignIn = Effect.gen(function* () {
     if ((ticket === undefined) === (operatorToken === undefined)) {
       return yield* new InvalidRequest({ message: "body: expected ticket or operatorToken" })
     }
-    if (!isSecure(request) && !isLoopback(hostOf(request))) {
+    if (!isSecure(request) && !isLocal(request)) {
       const message = "Signing in needs https, except on this machine: open the address with https"
       return yield* new InvalidRequest({ message })
     }
@@ -103,7 +102,7 @@ const makeSignIn = Effect.gen(function* () {
 
 const makeSession = Effect.gen(function* () {
   const sessions = yield* Sessions
-  const basePath = yield* BasePath
+  const { setCookie } = yield* RequestOrigin.make
   const shown = yield* makeShown
   const signIn = yield* makeSignIn
   const find = yield* makeFind
@@ -114,7 +113,7 @@ const makeSession = Effect.gen(function* () {
     signOut: Effect.fnUntraced(function* ({ arrived: { request }, session }) {
       const { accountId, id } = session!
       yield* Effect.catchTag(sessions.revoke(accountId, id), "SessionNotFound", () => Effect.void)
-      return { value: undefined, cookie: setCookie(request, basePath, "", 0) }
+      return { value: undefined, cookie: setCookie(request, "", 0) }
     }),
     // A page asks before anybody has signed in, and browsers show an answer of 401 as an error.
     find: Effect.fnUntraced(function* ({ arrived }) {

@@ -18,6 +18,9 @@ const meanings: Readonly<Record<string, string>> = {
   MILLRACE_ADMIN_TOKEN:
     "The token of operators. Without it, `serve` has no `/api/admin/v1`, and `dev` makes a " +
     "token at each start",
+  MILLRACE_ALLOWED_ORIGINS:
+    "Origins of pages that may call `/api/console/v1` with the token of a session, never with " +
+    "a cookie",
   MILLRACE_EGRESS_ALLOW: "Private networks that workflows and webhooks may call",
   MILLRACE_FRAME_ANCESTORS: "Origins whose pages may show the dashboard in a frame",
   MILLRACE_KEY_PREFIX: "The first characters of new API keys",

@@ -4,7 +4,7 @@
  */
 import { SecretPrefix } from "@millrace/core/domain/ApiKey"
 import { isCidr } from "@millrace/egress/Address"
-import { isFrameOrigin } from "@millrace/http/ConsoleSettings"
+import { isFrameOrigin, isOrigin, isPublicUrl } from "@millrace/http/ConsoleSettings"
 import * as IpNetwork from "effect/net/IpNetwork"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
@@ -58,17 +58,25 @@ const isNetwork = (text: string): boolean => Result.isSuccess(IpNetwork.fromStri
 
 const bitsOf = (address: string): number => (isIP(address) === 4 ? 32 : 128)
 
+const readAll =
+  (isOne: (text: string) => boolean): Read<ReadonlyArray<string>> =>
+  (text) => {
+    const parts = text.split(",").map((part) => part.trim())
+    return parts.every(isOne) ? parts : undefined
+  }
+
+/** Reads origins, also with `*.` before a host, separated by commas. */
+export const readFrameOrigins = readAll(isFrameOrigin)
+
 /** Reads origins, separated by commas. */
-export const readOrigins: Read<ReadonlyArray<string>> = (text) => {
-  const parts = text.split(",").map((part) => part.trim())
-  return parts.every(isFrameOrigin) ? parts : undefined
-}
+export const readOrigins = readAll(isOrigin)
+
+/** Reads the address that browsers know, without a slash at the end. */
+export const readPublicUrl: Read<string> = (text) =>
+  isPublicUrl(text) ? text.replace(/\/$/, "") : undefined
 
 /** Reads texts that are not empty, separated by commas. */
-export const readList: Read<ReadonlyArray<string>> = (text) => {
-  const parts = text.split(",").map((part) => part.trim())
-  return parts.includes("") ? undefined : parts
-}
+export const readList = readAll((part) => part !== "")
 
 /** Reads a token: characters that a header can carry, and too many to guess. */
 export const readToken: Read<Redacted.Redacted> = (text) =>

@@ -78,6 +78,10 @@ export interface ServeSettings extends ServerSettings, DatabaseSettings {
   readonly trustedProxies: ReadonlyArray<string>
   /** Origins whose pages may frame the dashboard. */
   readonly frameAncestors: ReadonlyArray<string>
+  /** Where browsers reach the server, with the path. Null: where it says it is reached. */
+  readonly publicUrl: string | null
+  /** Origins whose pages may call the console with the token of a session. */
+  readonly allowedOrigins: ReadonlyArray<string>
 }
 
 /** The address of a running server, and its admin token. */

@@ -248,6 +248,21 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
   frameAncestors: {
     name: "MILLRACE_FRAME_ANCESTORS",
     expected: "origins such as https://app.example.com, separated by commas",
+    read: Readers.readFrameOrigins,
+  },
+  publicUrl: {
+    name: "MILLRACE_PUBLIC_URL",
+    expected: "an address with https such as https://flows.example.com/automation",
+    read: Readers.readPublicUrl,
+    flag: {
+      name: "public-url",
+      metavar: "url",
+      description: "Where browsers reach the server, if a proxy hides origin, TLS or path",
+    },
+  },
+  allowedOrigins: {
+    name: "MILLRACE_ALLOWED_ORIGINS",
+    expected: "origins such as https://app.example.com, separated by commas",
     read: Readers.readOrigins,
   },
   ...valueVariables,
