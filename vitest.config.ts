@@ -1,7 +1,12 @@
 // One configuration for every package's tests: sources are read through the `@millrace/source`
 // condition, so no build is needed before a test run.
 import { readdirSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+
+// What processes that tests start have compiled: they begin in half the time.
+const compiled = new URL("node_modules/.cache/compiled/", import.meta.url)
+process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(compiled)
 
 const conditionsOf = (name: string) => [
   "@millrace/source",

@@ -1,6 +1,10 @@
 // The long suites: more of what the packages' own tests do, too slow for every save of a file. Like
 // those they read sources, so that no build is needed.
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+
+const compiled = new URL("../node_modules/.cache/compiled/", import.meta.url)
+process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(compiled)
 
 const conditions = ["@millrace/source", "module", "node", "development|production"]
 

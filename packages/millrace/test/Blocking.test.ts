@@ -65,7 +65,7 @@ describe("A node type that says blocking", () => {
   })
 
   it("is ended by its time limit, and the next one finds a thread", async () => {
-    const late = await run("busy", { millis: 600_000 }, { timeout: 1_000 })
+    const late = await run("busy", { millis: 600_000 }, { timeout: 300 })
     expect(late).toMatchObject({ status: "FAILED" })
     expect(late.error).toContain("timed out")
     expect((await run("busy", { millis: 1 })).status).toBe("COMPLETED")

@@ -71,7 +71,7 @@ export const greedy = defineNode({
   outputs: {},
   run: () => {
     const taken: Array<ReadonlyArray<number>> = []
-    for (;;) taken.push(Array.from({ length: 10_000 }, (_, at) => at + 0.5))
+    for (;;) taken.push(Array.from<number>({ length: 1_000_000 }).fill(0.5))
   },
 })
 

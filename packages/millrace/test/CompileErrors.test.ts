@@ -32,8 +32,10 @@ const compileAll = async (folder: string): Promise<typeof said> => {
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
   const compiler = join(repository, "node_modules/typescript/bin/tsc")
   const { promise, resolve: done } = Promise.withResolvers<string>()
-  execFile(process.execPath, [compiler, "-p", folder, "--pretty", "false"], (_, stdout) =>
-    done(stdout),
+  execFile(
+    process.execPath,
+    [compiler, "-p", folder, "--pretty", "false", "--checkers", "1"],
+    (_, stdout) => done(stdout),
   )
   const lines = [...(await promise).matchAll(/^.*?(\w+)\.ts\(\d+,\d+\): error TS\d+: (.*)$/gm)]
   return new Map(

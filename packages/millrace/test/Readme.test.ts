@@ -16,6 +16,7 @@ const repository = resolve(packageFolder, "../..")
 
 let server: PostgresServer
 let folder: string
+let errors: Promise<ReadonlyArray<string>>
 
 const fileOf = (page: string, index: number): string => `${page.replaceAll(" ", "-")}-${index}.ts`
 
@@ -31,7 +32,9 @@ const compile = (name: string, settings: object): Promise<string> => {
   writeFileSync(join(folder, name), JSON.stringify(all))
   const compiler = join(repository, "node_modules/typescript/bin/tsc")
   const { promise, resolve: done } = Promise.withResolvers<string>()
-  execFile(process.execPath, [compiler, "-p", join(folder, name)], (_, stdout) => done(stdout))
+  execFile(process.execPath, [compiler, "-p", join(folder, name), "--checkers", "1"], (_, stdout) =>
+    done(stdout),
+  )
   return promise
 }
 
@@ -58,23 +61,26 @@ const run = async (file: string): Promise<string> => {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(packageFolder, ".readme-"))
+  // Beside the programs, which wait now and then.
+  errors = compileAll()
   server = await PostgresServer.create()
 }, 60_000)
 afterAll(async () => {
+  await errors
   rmSync(folder, { recursive: true, force: true })
   await server.remove()
 })
 
 describe("The code that pages show", () => {
-  it("compiles", async () => {
-    expect(await compileAll()).toEqual([])
-  })
-
   it.each(pages)("does what %s says", async (page, path) => {
     const samples = samplesOf(path)
     expect(samples).not.toEqual([])
     for (const [index, code] of samples.entries()) {
       expect(await run(fileOf(page, index))).toBe(promised(code))
     }
+  })
+
+  it("compiles", async () => {
+    expect(await errors).toEqual([])
   })
 })

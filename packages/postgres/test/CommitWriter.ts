@@ -3,7 +3,7 @@
  *
  * Prints the identifier of each run after its commit was acknowledged.
  */
-import { Samples } from "@millrace/conformance"
+import * as Samples from "@millrace/conformance/Samples"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Pglite, Stores } from "@millrace/postgres"
 import { Effect, Layer } from "effect"

@@ -29,21 +29,22 @@ const temporary = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
 )
 
-/** A folder with an empty database in it, made once: making one takes seconds, copying does not. */
-class Template extends Context.Service<Template, string>()("Template") {
+/** A folder with a database in it, for all tests that leave it in order. */
+class Used extends Context.Service<Used, string>()("Used") {
   static readonly layer = Layer.effect(
-    Template,
+    Used,
     Effect.gen(function* () {
-      const folder = join(yield* temporary, "template")
-      yield* Effect.scoped(Layer.build(Pglite.layer(folder)))
+      const folder = join(yield* temporary, "data")
+      yield* use(folder)
       return folder
     }),
   )
 }
 
-const used = Effect.gen(function* () {
+/** A copy, for tests that damage it. */
+const copied = Effect.gen(function* () {
   const folder = join(yield* temporary, "data")
-  cpSync(yield* Template, folder, { recursive: true })
+  cpSync(yield* Used, folder, { recursive: true })
   return folder
 })
 
@@ -72,7 +73,7 @@ const inTemporary = Layer.unwrap(
 
 conformance("PGlite in a folder", inTemporary)
 
-type Tests = Vitest.MethodsNonLive<Template>
+type Tests = Vitest.MethodsNonLive<Used>
 
 const keeping = (it: Tests): void => {
   it.effect("makes the folder, and says that it is ours", () =>
@@ -89,7 +90,7 @@ const keeping = (it: Tests): void => {
 
   it.effect("keeps what was stored", () =>
     Effect.gen(function* () {
-      const folder = yield* used
+      const folder = yield* Used
       const samples = yield* Samples.make
       const workflow = samples.workflow()
       const insert = WorkflowStore.use((store) => store.insert(workflow))
@@ -102,9 +103,9 @@ const keeping = (it: Tests): void => {
 
   it.effect("keeps every acknowledged commit when the process is killed", () =>
     Effect.gen(function* () {
-      const folder = yield* used
+      const folder = yield* Used
       const acknowledged = new Map<AccountId, Array<RunId>>()
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         const child = yield* Child.start("./CommitWriter.ts", folder)
         yield* child.printed(40)
         yield* child.kill
@@ -145,7 +146,7 @@ const keeping = (it: Tests): void => {
 const locked = (it: Tests): void => {
   it.effect("names the process that uses the folder", () =>
     Effect.gen(function* () {
-      const folder = yield* used
+      const folder = yield* Used
       const child = yield* Child.start("./CommitWriter.ts", folder)
       yield* child.printed(2)
       const error = yield* Effect.flip(use(folder))
@@ -161,7 +162,7 @@ const locked = (it: Tests): void => {
 
   it.effect("holds within one process, too", () =>
     Effect.gen(function* () {
-      const folder = yield* used
+      const folder = yield* Used
       const second = SqlClient.use(() => Effect.flip(use(folder)))
       const error = yield* Effect.provide(second, Pglite.layer(folder))
       assert.isTrue(error._tag === "DataFolderLocked" && error.pid === process.pid)
@@ -257,7 +258,7 @@ const damagesOfDatabase: ReadonlyArray<Damage> = [
 
 const damaged = (it: Tests): void => {
   const tells = (
-    folder: Effect.Effect<string, never, Template | Scope.Scope>,
+    folder: Effect.Effect<string, never, Used | Scope.Scope>,
     damages: ReadonlyArray<Damage>,
   ): void => {
     for (const [name, problem, damage] of damages) {
@@ -277,10 +278,10 @@ const damaged = (it: Tests): void => {
     }
   }
   tells(sketch, damagesOfFolder)
-  tells(used, damagesOfDatabase)
+  tells(copied, damagesOfDatabase)
 }
 
-layer(Template.layer, { timeout: "120 seconds", excludeTestServices: true })("DataFolder", (it) => {
+layer(Used.layer, { timeout: "120 seconds", excludeTestServices: true })("DataFolder", (it) => {
   describe("Pglite.layer", () => {
     keeping(it)
   })

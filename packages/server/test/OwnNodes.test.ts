@@ -2,14 +2,16 @@
  * Node types of an operator's own, as `millrace dev` and `millrace serve` load them: the commands
  * themselves, with modules in folders of the test.
  */
-import { spawnSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { describe, expect, it } from "vitest"
 import { ApiClient, hasEnded } from "./ApiClient.ts"
+import { outcomeOf } from "./LocalCommand.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
-import { ready, Workshop } from "./ServerProcess.ts"
+import { masterKey, ready, surroundings, Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()
 
@@ -95,7 +97,8 @@ const run = async (client: ApiClient, type: string, text = "hello"): Promise<unk
   return ended.status === "COMPLETED" ? ended.context.output : ended.status
 }
 
-describe("millrace dev --nodes", () => {
+// At once: most of it waits for processes.
+describe.concurrent("millrace dev --nodes", () => {
   it("executes types of files, and the catalogue tells where they are from", async () => {
     const folder = project({
       "nodes/index.js": shouting("inputs.text.toUpperCase()"),
@@ -119,7 +122,6 @@ describe("millrace dev --nodes", () => {
     ])
     expect(await run(client, "text.shout")).toBe("HELLO")
     expect(await run(client, "text.whisper", "LOW")).toBe("low")
-    await server.end("SIGTERM")
   })
 
   it("loads types again when their files change, and keeps them if one is broken", async () => {
@@ -142,11 +144,10 @@ describe("millrace dev --nodes", () => {
     write(folder, "nodes/shout.js", shouting("inputs.text", "text.repeat"))
     await server.waitFor(/loaded again: text\.repeat/)
     expect(await ownTypes(client)).toEqual([["text.repeat", 3, "./nodes/index.js"]])
-    await server.end("SIGTERM")
   })
 })
 
-describe("millrace nodes", () => {
+describe.concurrent("millrace nodes", () => {
   const command = async (folder: string, ...args: ReadonlyArray<string>) => {
     const ran = workshop.start(["nodes", ...args], {}, folder)
     const { code } = await ran.ended
@@ -161,12 +162,12 @@ describe("millrace nodes", () => {
       ["node --test nodes/text.shout.test.js", "millrace dev --nodes ./nodes/index.js"],
     ])
     await command(folder, "new", "text.loud")
-    const tests = spawnSync(process.execPath, ["--test", "nodes/*.test.js"], {
+    // It rejects if a test fails.
+    const tests = await promisify(execFile)(process.execPath, ["--test", "nodes/*.test.js"], {
       cwd: folder,
-      encoding: "utf8",
-      env: { PATH: process.env["PATH"], NODE_OPTIONS: "--conditions=@millrace/source" },
+      env: { ...surroundings, NODE_OPTIONS: "--conditions=@millrace/source" },
     })
-    expect([tests.status, /pass (\d+)/.exec(tests.stdout)?.[1]]).toEqual([0, "2"])
+    expect(/pass (\d+)/.exec(tests.stdout)?.[1]).toBe("2")
     const listed = await command(folder, "list", "--nodes", "./nodes/index.js")
     const rows = listed.out.split("\n").map((line) => line.split(/\s+/))
     expect(rows.slice(-2)).toEqual([
@@ -191,20 +192,29 @@ describe("millrace nodes", () => {
   })
 })
 
-describe("millrace serve --nodes", () => {
+describe.concurrent("millrace serve --nodes", () => {
+  const files = (text: string) =>
+    project({ "nodes/index.js": text, "nodes/other.js": plain("text.shout") })
+  const database = { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" }
+
   /** The one line with which a server refuses to start with this module. */
   const refusalOf = async (text: string, ...more: ReadonlyArray<string>): Promise<string> => {
-    const folder = project({ "nodes/index.js": text, "nodes/other.js": plain("text.shout") })
-    const server = workshop.start(
-      ["serve", "--nodes", ["./nodes/index.js", ...more].join(",")],
-      {
-        DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
-        MILLRACE_LIMIT_MODULE_IMPORT_MILLIS: "10000",
-      },
-      folder,
-    )
+    const args = ["serve", "--nodes", ["./nodes/index.js", ...more].join(",")]
+    const server = workshop.start(args, database, files(text))
     expect(await server.ended).toEqual({ code: 1, signal: null })
     return server.stderr.trimEnd()
+  }
+
+  /** The same of a module whose first import, on a thread, fails: that needs no process. */
+  const failureOf = async (text: string, millis = "10000"): Promise<string> => {
+    const folder = files(text)
+    const { code, err } = await outcomeOf(["serve", "--nodes", `${folder}/nodes/index.js`], {
+      ...database,
+      MILLRACE_MASTER_KEY: masterKey,
+      MILLRACE_LIMIT_MODULE_IMPORT_MILLIS: millis,
+    })
+    expect(code).toBe(1)
+    return err.replaceAll(folder, ".")
   }
   const refused = "The node types of ./nodes/index.js cannot be used: "
 
@@ -219,20 +229,19 @@ describe("millrace serve --nodes", () => {
     expect(await refusalOf(plain("a"), "no-such-package")).toMatch(
       /^The node types of no-such-package cannot be used: Cannot find package 'no-such-package'/,
     )
-    expect(await refusalOf("throw new Error('no luck')")).toBe(`${refused}no luck`)
-    expect(await refusalOf("export const a =\n  (")).toMatch(
-      /cannot be used: Unexpected end of input \(\/.*nodes\/index\.js:2\)$/,
+    expect(await failureOf("throw new Error('no luck')")).toBe(`${refused}no luck`)
+    expect(await failureOf("export const a =\n  (")).toMatch(
+      /cannot be used: Unexpected end of input \(\.\/nodes\/index\.js:2\)$/,
     )
   })
 
   it("refuses a module that ends the process or whose import never ends", async () => {
-    expect(await refusalOf("process.exit(0)")).toBe(`${refused}its import ended the process`)
-    expect(await refusalOf("while (true);")).toBe(
-      `${refused}its import did not end within 10 seconds`,
-    )
-    expect(await refusalOf("await new Promise(() => setInterval(() => {}, 1e3))")).toBe(
-      `${refused}its import did not end within 10 seconds`,
-    )
+    expect(await failureOf("process.exit(0)")).toBe(`${refused}its import ended the process`)
+    for (const text of ["while (true);", "await new Promise(() => setInterval(() => {}, 1e3))"]) {
+      expect(await failureOf(text, "1500")).toBe(
+        `${refused}its import did not end within 1.5 seconds`,
+      )
+    }
   })
 
   it("refuses prices that cannot be, with the file and the place", async () => {

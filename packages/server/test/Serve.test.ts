@@ -144,7 +144,8 @@ describe("keys create", () => {
   })
 })
 
-describe("serve", () => {
+// At once: servers wait more than they compute, above all when they stop.
+describe.concurrent("serve", () => {
   it("holds the limits that variables set", async () => {
     const url = await database("limited")
     const env = { DATABASE_URL: url, MILLRACE_LIMIT_BODY_BYTES: "2000" }
@@ -158,7 +159,6 @@ describe("serve", () => {
     await save([node("a")])
     await expect(save([node("a"), node("b")])).rejects.toThrow(/has 2 nodes; at most 1 are/)
     await expect(save([], "x".repeat(2_000))).rejects.toThrow(/The body is larger than 2000 bytes/)
-    await server.end("SIGTERM")
   })
 
   it("makes no account, logs JSON, and admits with a key of keys create", async () => {

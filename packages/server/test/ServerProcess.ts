@@ -25,6 +25,11 @@ export const masterKey = Buffer.alloc(32, 7).toString("base64")
 /** What every `serve` is given. A busy machine may answer later than the usual 1.5 seconds. */
 const usual = { MILLRACE_MASTER_KEY: masterKey, MILLRACE_REQUEST_TIMEOUT: "10s" }
 
+/** What processes are given of the surroundings; nothing else may speak to a server. */
+export const surroundings = Object.fromEntries(
+  ["PATH", "NODE_COMPILE_CACHE"].map((name) => [name, process.env[name]]),
+)
+
 /** How a process ended. */
 export interface Ended {
   readonly code: number | null
@@ -48,8 +53,7 @@ export class ServerProcess {
   ) {
     const needs = args[0] === "serve" ? usual : {}
     this.#child = spawn(process.execPath, ["--conditions=@millrace/source", entry, ...args], {
-      // Nothing of the surroundings may speak to the server.
-      env: { PATH: process.env["PATH"], NO_COLOR: "1", ...needs, ...env },
+      env: { ...surroundings, NO_COLOR: "1", ...needs, ...env },
       stdio: ["ignore", "pipe", "pipe"],
       cwd: folder,
     })
