@@ -5,7 +5,6 @@
  * read once.
  */
 import type { Client, RunItem } from "@millrace/api/PromiseClient"
-import { MillraceError } from "@millrace/api/PromiseClient"
 import { useEffect, useState } from "react"
 import { client } from "./Console.ts"
 
@@ -55,21 +54,12 @@ export const useLiveRuns = (filter: Filter): LiveRuns => {
         }
       }
     }
-    /** A session that sees only some workflows reads its runs, and follows none. */
-    const readOnce = async () => {
-      const { items, nextCursor } = await client.runs.list(JSON.parse(key) as Filter)
-      setState({ isPending: false, error: null, isLive: false, items, cursor: nextCursor })
-    }
     const fail = (error: unknown) => {
       if (stop.signal.aborted) return
       setState((now) => ({ ...now, isPending: false, isLive: false, error: error as Error }))
     }
     setState(nothing)
-    follow().catch((error: unknown) => {
-      const isRefused = error instanceof MillraceError && error.status === 403
-      if (isRefused) readOnce().catch(fail)
-      else fail(error)
-    })
+    follow().catch(fail)
     return () => stop.abort()
   }, [key])
   const fetchNextPage = async () => {

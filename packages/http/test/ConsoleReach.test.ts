@@ -3,11 +3,12 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { WorkflowId } from "@millrace/core/domain/Id"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { over, root, tokenOf } from "./ConsoleScene.ts"
 import { Harness } from "./Harness.ts"
-import { chain, create, finish } from "./Samples.ts"
+import { chain, create, deliver, finish } from "./Samples.ts"
 
 layer(over)("A session of some workflows", (it) => {
   it.effect("sees what belongs to them, and nothing else", () =>
@@ -44,9 +45,76 @@ layer(over)("A session of some workflows", (it) => {
       const { body } = yield* send("POST", `${root}/runs/batch`, { key, json: batch })
       assert.deepStrictEqual(ids(body.runs), [myRun])
       assert.strictEqual(yield* status("GET", "/runs?page=1"), 400)
-      assert.strictEqual(yield* status("GET", "/usage"), 403)
       assert.strictEqual(yield* status("GET", "/keys"), 403)
       assert.strictEqual(yield* status("GET", "/secrets"), 403)
+    }),
+  )
+})
+
+layer(over)("Usage, deliveries and the stream of runs, for a session of some workflows", (it) => {
+  /** Two workflows of an account, each with a run and a delivery, and a session of the first. */
+  const settled = Effect.gen(function* () {
+    const { send, tenant } = yield* Harness
+    const owner = yield* tenant()
+    const [mine, other] = [yield* create(owner, chain), yield* create(owner, chain)]
+    const [myRun, otherRun] = [yield* finish(owner, mine), yield* finish(owner, other)]
+    const [myDelivery, otherDelivery] = [
+      yield* deliver(owner, myRun),
+      yield* deliver(owner, otherRun),
+    ]
+    yield* deliver(owner)
+    const workflows = [WorkflowId.make(mine)]
+    const { key } = yield* tokenOf(owner.accountId, { role: "editor", workflows })
+    const ask = (method: string, path: string, json?: unknown) =>
+      send(method, root + path, { key, json })
+    return { ask, owner, mine, other, myRun, otherRun, myDelivery, otherDelivery }
+  })
+
+  it.effect("say what belongs to them, and leave out the rest", () =>
+    Effect.gen(function* () {
+      const { ask, mine, myDelivery, myRun, other, otherRun, owner } = yield* settled
+      const usage = yield* ask("GET", "/usage")
+      assert.strictEqual(usage.status, 200, usage.text)
+      assert.deepStrictEqual(
+        usage.body.workflows.map(({ runs, workflowId }: any) => [workflowId, runs]),
+        [[mine, 1]],
+      )
+      assert.deepStrictEqual([usage.body.days.length, usage.body.days[0].runs], [1, 1])
+      assert.deepStrictEqual(usage.body.keys, [])
+      const deliveries = yield* ask("GET", "/deliveries")
+      const ids = deliveries.body.items.map(({ id }: { readonly id: string }) => id)
+      assert.deepStrictEqual(ids, [myDelivery])
+      const live = yield* ask("GET", "/runs/live")
+      assert.strictEqual(live.status, 200, live.text)
+      assert.include(live.text, myRun)
+      const said = usage.text + deliveries.text + live.text
+      for (const id of [other, otherRun]) assert.notInclude(said, id)
+      const named = yield* ask("GET", `/runs/live?workflowId=${other}`)
+      assert.notInclude(named.text, "run_")
+      const all = yield* tokenOf(owner.accountId, { role: "viewer" })
+      const { send } = yield* Harness
+      const whole = yield* send("GET", `${root}/usage`, { key: all.key })
+      assert.strictEqual(whole.body.days[0].runs, 2)
+    }),
+  )
+
+  it.effect("send again what belongs to them, and nothing else", () =>
+    Effect.gen(function* () {
+      const { ask, myDelivery, otherDelivery, owner } = yield* settled
+      const store = yield* WebhookStore
+      for (const id of [myDelivery, otherDelivery]) {
+        const [claim] = yield* store.claim([id], 60_000)
+        const next = { _tag: "Failed", isGone: false } as const
+        const { attempt: number, fence } = claim!
+        yield* store.record({ id, fence, number, attempt: null, next })
+      }
+      const sent = yield* ask("POST", "/deliveries/redeliver-failed", {})
+      assert.deepStrictEqual([sent.status, sent.body], [200, { count: 1 }])
+      const page = yield* store.list({ account: owner.accountId, state: "FAILED", limit: 9 })
+      assert.deepStrictEqual(
+        page.items.map(({ id }) => id),
+        [otherDelivery],
+      )
     }),
   )
 })

@@ -3,7 +3,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { defaultLimits, CurrentLimits } from "@millrace/core/domain/Limits"
-import { RunId } from "@millrace/core/domain/Id"
+import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { Runs } from "@millrace/core/engine/Runs"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
@@ -15,7 +15,7 @@ import * as LiveRuns from "../src/internal/LiveRuns.ts"
 import { Cursors } from "../src/internal/Cursor.ts"
 import type { Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
-import { create, endless, failing, finish, start } from "./Samples.ts"
+import { chain, create, endless, failing, finish, start } from "./Samples.ts"
 
 const watch = Effect.fnUntraced(function* (owner: Tenant, query = "") {
   const { handler } = yield* Harness
@@ -230,7 +230,7 @@ describe("LiveRuns", () => {
       const { hang, owner } = yield* begin
       const { live, reads } = yield* counted
       const viewers = yield* Effect.forEach(Array.from({ length: 100 }), () =>
-        live(owner.accountId, { limit: 20 }),
+        live(owner.accountId, { limit: 20 }, null),
       )
       assert.strictEqual(reads.lists, 1)
       const waiting = yield* Effect.forEach(viewers, ({ next: news }) => Effect.forkChild(news))
@@ -245,11 +245,31 @@ describe("LiveRuns", () => {
     }).pipe(Effect.scoped, Effect.provide(Harness.layer)),
   )
 
+  it.effect("tells a viewer of some workflows what happens in these, and in no other", () =>
+    Effect.gen(function* () {
+      const { hang, owner } = yield* begin
+      const other = yield* create(owner, chain)
+      const { live } = yield* counted
+      const [all, some] = [
+        yield* live(owner.accountId, {}, null),
+        yield* live(owner.accountId, {}, [WorkflowId.make(hang)]),
+      ]
+      yield* finish(owner, other)
+      const id = yield* start(owner, hang)
+      yield* TestClock.adjust("3 seconds")
+      const toldOf = (news: LiveRuns.LiveNews) =>
+        typeof news === "string" ? [] : news.map(({ workflowId }) => workflowId as string)
+      assert.sameMembers(toldOf(yield* all.next), [hang, other])
+      assert.deepStrictEqual(toldOf(yield* some.next), [hang])
+      yield* cancel(owner, id)
+    }).pipe(Effect.scoped, Effect.provide(Harness.layer)),
+  )
+
   it.effect("hears of a commit of this process at once when nothing was new for long", () =>
     Effect.gen(function* () {
       const { hang, owner } = yield* begin
       const { live } = yield* counted
-      const viewer = yield* live(owner.accountId, {})
+      const viewer = yield* live(owner.accountId, {}, null)
       yield* TestClock.adjust("1500 millis")
       const waiting = yield* Effect.forkChild(viewer.next)
       const id = yield* start(owner, hang)
@@ -263,7 +283,7 @@ describe("LiveRuns", () => {
     Effect.gen(function* () {
       const { hang, owner } = yield* begin
       const { live, reads } = yield* counted
-      const viewer = yield* live(owner.accountId, {})
+      const viewer = yield* live(owner.accountId, {}, null)
       const waiting = yield* Effect.forkChild(viewer.next)
       reads.isDown = true
       const id = yield* start(owner, hang)
@@ -281,7 +301,7 @@ describe("LiveRuns", () => {
     Effect.gen(function* () {
       const { owner } = yield* begin
       const { live, reads } = yield* counted
-      yield* Effect.scoped(live(owner.accountId, {}))
+      yield* Effect.scoped(live(owner.accountId, {}, null))
       const before = reads.lists
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual(reads.lists, before)

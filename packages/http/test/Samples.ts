@@ -1,8 +1,7 @@
 /**
  * Small workflows for the tests of the interface, and short ways to store and start them.
  */
-import type { RunId } from "@millrace/core/domain/Id"
-import { DeliveryId } from "@millrace/core/domain/Id"
+import { DeliveryId, RunId } from "@millrace/core/domain/Id"
 import { Runs } from "@millrace/core/engine/Runs"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
@@ -76,7 +75,7 @@ export const create = Effect.fnUntraced(function* (tenant: Tenant, content: obje
 let delivered = 0
 
 /** Puts a delivery of a run into the store, as a commit would, and answers with its id. */
-export const deliver = Effect.fnUntraced(function* ({ accountId }: Tenant) {
+export const deliver = Effect.fnUntraced(function* ({ accountId }: Tenant, run?: string) {
   const store = yield* WebhookStore
   const origin = "https://receiver.example"
   const id = DeliveryId.make(`msg_sample-${String(++delivered).padStart(6, "0")}x0`)
@@ -84,7 +83,7 @@ export const deliver = Effect.fnUntraced(function* ({ accountId }: Tenant) {
     store.insert({
       id,
       accountId,
-      runId: null,
+      runId: run === undefined ? null : RunId.make(run),
       sequence: null,
       type: "webhook.test",
       url: `${origin}/hook`,

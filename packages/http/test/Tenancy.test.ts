@@ -136,7 +136,7 @@ const settle = Effect.fnUntraced(function* (owner: Tenant) {
   const workflow = yield* create(owner, chain)
   const run = yield* finish(owner, workflow, large)
   const value = yield* valueOf(owner, run)
-  const delivery = yield* deliver(owner)
+  const delivery = yield* deliver(owner, run)
   const trigger = yield* schedule(owner, workflow)
   const view = Effect.gen(function* () {
     const paths = [
@@ -186,7 +186,7 @@ const askers = {
 }
 
 /** What a session of some workflows may never do. */
-const never = ["workflows.duplicate", "runs.live"]
+const never = ["workflows.duplicate"]
 
 const unlike = (id: string) => id.replace(/.$/, (last) => (last === "0" ? "1" : "0"))
 
@@ -229,9 +229,7 @@ layer(Harness.layer)("tenancy", (it) => {
             const { own } = yield* scene
             const { ids } = own
             const answer = yield* ask(slot, own, ids[slot.kind])
-            // The delivery of the tests belongs to no run, so to no workflow.
-            const isHidden = who.endsWith("workflows") && slot.kind === "delivery"
-            const fine = isForbidden ? [403] : isHidden ? [404] : [200, 201, 204, 409]
+            const fine = isForbidden ? [403] : [200, 201, 204, 409]
             assert.include(fine, answer.status, answer.text)
             if (!canMiss && !isForbidden) assert.include(answer.text, ids[slot.kind])
           }),

@@ -2,13 +2,15 @@
  * What every webhook store must show of deliveries, and when it forgets them.
  */
 import { assert, describe, type Vitest } from "@effect/vitest"
-import { DeliveryId, RunId } from "@millrace/core/domain/Id"
+import { DeliveryId, RunId, WorkflowId } from "@millrace/core/domain/Id"
+import { RunStore } from "@millrace/core/ports/RunStore"
 import type { DeliveryQuery } from "@millrace/core/ports/WebhookStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option } from "effect"
+import { claimOne, failed as hasFailed, recordNext } from "./DeliveryScenes.ts"
 import * as Samples from "../Samples.ts"
 
-type Tests = Vitest.MethodsNonLive<WebhookStore>
+type Tests = Vitest.MethodsNonLive<WebhookStore | RunStore>
 
 const hour = 3_600_000
 
@@ -111,10 +113,48 @@ const forgets = (it: Tests): void => {
   )
 }
 
+const ofWorkflows = (it: Tests): void => {
+  it.effect("lists, and sends again, what belongs to runs of some workflows", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const [runs, store] = [yield* RunStore, yield* WebhookStore]
+      const { account } = samples
+      const names = ["mine", "other", "third"]
+      const workflows = names.map((name) => WorkflowId.make(`${account}-${name}`))
+      const sent = workflows.map((workflowId) => {
+        const run = samples.run({ workflowId })
+        const delivery = samples.delivery({ runId: run.id, sequence: 1 })
+        return { run, delivery }
+      })
+      const ofNoRun = samples.delivery()
+      for (const { delivery, run } of sent) {
+        yield* runs.commit(Samples.newRun(run, { deliveries: [delivery] }))
+      }
+      yield* store.insert(ofNoRun)
+      const [mine, other, third] = sent.map(({ delivery }) => delivery.id)
+      for (const id of [mine!, other!, ofNoRun.id])
+        yield* recordNext(yield* claimOne(id), hasFailed)
+      const seen = [workflows[0]!, workflows[2]!]
+      assert.deepStrictEqual(yield* listed({ account, workflows: seen }), [third, mine])
+      assert.deepStrictEqual(yield* listed({ account, workflows: seen, state: "FAILED" }), [mine])
+      assert.deepStrictEqual(
+        yield* listed({ account, workflows: seen, runId: sent[1]!.run.id }),
+        [],
+      )
+      assert.deepStrictEqual(yield* listed({ account, workflows: [] }), [])
+      assert.strictEqual(yield* store.redeliverFailed(account, 0, [workflows[2]!]), 0)
+      assert.strictEqual(yield* store.redeliverFailed(account, 0, seen), 1)
+      assert.deepStrictEqual(yield* listed({ account, workflows: seen, state: "FAILED" }), [])
+      assert.sameMembers(yield* listed({ account, state: "FAILED" }), [other!, ofNoRun.id])
+    }),
+  )
+}
+
 /** Registers the tests. */
 export const deliveryReadSuite = (it: Tests): void => {
   describe("WebhookStore.list", () => {
     reads(it)
+    ofWorkflows(it)
   })
   describe("WebhookStore.forget", () => {
     forgets(it)

@@ -78,11 +78,44 @@ const costs = (it: Tests): void => {
   )
 }
 
+const ofWorkflows = (it: Tests): void => {
+  it.effect("sums up the runs of some workflows, and says nothing of keys then", () =>
+    Effect.gen(function* () {
+      const samples = yield* Samples.make
+      const { account } = samples
+      const ids = ["a", "b", "c"].map((name) => WorkflowId.make(`${account}-${name}`))
+      const runs = ids.flatMap((workflowId, n) =>
+        [0, 1, 30].map((hour) =>
+          samples.run({ createdAt: today + hour * 3_600_000, workflowId, actualCredits: n + 1 }),
+        ),
+      )
+      for (const run of runs) yield* started(run)
+      const ledger = yield* LedgerStore
+      const workflows = ids.slice(1)
+      for (const until of [today + dayMillis, today + dayMillis + 1, today + 2 * dayMillis]) {
+        for (const from of [today, today + 3_600_000]) {
+          const query = { account, from, until, workflows }
+          const found = yield* ledger.usage(query)
+          assert.deepStrictEqual(found, usageOf(runs, query))
+          assert.deepStrictEqual(
+            found.workflows.map(({ workflowId }) => workflowId),
+            workflows.toReversed(),
+          )
+          assert.deepStrictEqual(found.keys, [])
+        }
+      }
+      const none = { account, from: today, until: today + dayMillis, workflows: [] }
+      assert.deepStrictEqual((yield* ledger.usage(none)).days, [])
+    }),
+  )
+}
+
 /** Registers the tests. */
 export const usageSuite = (it: Tests): void => {
   describe("LedgerStore.usage", () => {
     ranking(it)
     costs(it)
+    ofWorkflows(it)
     it.effect("sums up runs by the day of their creation, workflow and key", () =>
       Effect.gen(function* () {
         const samples = yield* Samples.make

@@ -45,6 +45,7 @@ export const Usage = Schema.Struct({
   ),
   /**
    * By the key that started the runs; `null` for runs without a key. The highest cost comes first.
+   * Empty for a session that sees only some workflows.
    */
   keys: Schema.Array(Schema.Struct({ keyId: Schema.NullOr(KeyId), ...sums })),
 })
@@ -55,6 +56,8 @@ export interface UsageQuery {
   readonly account: AccountId
   readonly from: Timestamp
   readonly until: Timestamp
+  /** Only runs of these workflows. Then nothing is said of keys. */
+  readonly workflows?: ReadonlyArray<WorkflowId> | undefined
 }
 
 /** The sums of a group of runs. */
@@ -111,15 +114,16 @@ const grouped = <K>(
 /** The usage of these runs, in any order. Runs outside of the query do not count. */
 export const usageOf = (
   runs: ReadonlyArray<CountedRun>,
-  { account, from, until }: UsageQuery,
+  { account, from, until, workflows: some }: UsageQuery,
 ): Usage => {
   const own = runs
     .filter((run) => run.accountId === account && run.createdAt >= from && run.createdAt < until)
+    .filter(({ workflowId }) => some?.includes(workflowId) ?? true)
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   const names = new Map(own.map(({ workflowId, workflowName }) => [workflowId, workflowName]))
   const days = [...grouped(own, ({ createdAt }) => dayOf(createdAt))]
   const workflows = [...grouped(own, ({ workflowId }) => workflowId)]
-  const keys = [...grouped(own, ({ keyId }) => keyId)]
+  const keys = some === undefined ? [...grouped(own, ({ keyId }) => keyId)] : []
   return {
     days: days.map(([day, sum]) => ({ day, ...sum })),
     workflows: dearest(

@@ -10,7 +10,7 @@ import type { Effect, Option } from "effect"
 import { Context } from "effect"
 import type { Delivery, DeliveryItem, DeliveryRecord, DeliveryState } from "../domain/Delivery.ts"
 import type { ClaimProgress, RecordedOutcome } from "../domain/DeliveryStep.ts"
-import type { AccountId, DeliveryId, RunId } from "../domain/Id.ts"
+import type { AccountId, DeliveryId, RunId, WorkflowId } from "../domain/Id.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import type { StorageError } from "./StorageError.ts"
@@ -62,6 +62,8 @@ export interface DeliveryQuery extends PageRequest {
   readonly account: Scope
   readonly runId?: RunId | undefined
   readonly state?: DeliveryState | undefined
+  /** Only deliveries of runs of these workflows. */
+  readonly workflows?: ReadonlyArray<WorkflowId> | undefined
 }
 
 /** A signing secret, sealed. Live until it expires; `null`: until it is rotated. */
@@ -126,10 +128,14 @@ export class WebhookStore extends Context.Service<
       account: Scope,
       id: DeliveryId,
     ) => Effect.Effect<Option.Option<DeliveryItem>, StorageError>
-    /** The same for all FAILED deliveries whose event is not older; returns their number. */
+    /**
+     * The same for all FAILED deliveries whose event is not older, or of these of runs of some
+     * workflows; returns their number.
+     */
     readonly redeliverFailed: (
       account: Scope,
       since: Timestamp,
+      workflows?: ReadonlyArray<WorkflowId>,
     ) => Effect.Effect<number, StorageError>
     /**
      * Removes at most `limit` deliveries that ended so long ago, with their logs; returns how many.

@@ -17,6 +17,9 @@ const sources = { api: "API key", ui: "Person", mcp: "Assistant", schedule: "Sch
 const isSource = (text: string | null): text is keyof typeof sources =>
   text !== null && Object.hasOwn(sources, text)
 
+const isTime = (text: string | undefined): text is string =>
+  text !== undefined && !Number.isNaN(Date.parse(text))
+
 /** The filter of an address; what is unknown in it does not filter. */
 const filterOf = (params: URLSearchParams) => {
   const text = (name: string) => params.get(name) ?? undefined
@@ -34,8 +37,8 @@ const filterOf = (params: URLSearchParams) => {
     ...(isSource(source) ? { source } : {}),
     ...(search === undefined ? {} : { search }),
     ...(workflowId === undefined ? {} : { workflowId }),
-    ...(from === undefined ? {} : { from: new Date(from).toISOString() }),
-    ...(to === undefined ? {} : { to: new Date(to).toISOString() }),
+    ...(isTime(from) ? { from: new Date(from).toISOString() } : {}),
+    ...(isTime(to) ? { to: new Date(to).toISOString() } : {}),
   }
 }
 

@@ -104,10 +104,12 @@ const Report = ({ report }: { readonly report: UsageReport }) => (
       title="By workflow"
       rows={report.workflows.map((row) => ({ ...row, name: row.workflowName }))}
     />
-    <Sums
-      title="By key"
-      rows={report.keys.map((row) => ({ ...row, name: row.keyId ?? "Without a key" }))}
-    />
+    {report.keys.length > 0 && (
+      <Sums
+        title="By key"
+        rows={report.keys.map((row) => ({ ...row, name: row.keyId ?? "Without a key" }))}
+      />
+    )}
   </>
 )
 

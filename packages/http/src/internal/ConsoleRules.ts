@@ -54,7 +54,7 @@ const ofAccount = {
   },
   runs: {
     list: rule("viewer", "filter", "Listing runs"),
-    live: rule("viewer", "none", "Watching runs"),
+    live: rule("viewer", "filter", "Watching runs"),
     start: rule("editor", "start", "Starting a run"),
     estimate: rule("editor", "start", "Estimating a run"),
     batch: rule("viewer", "filter", "Reading runs"),
@@ -70,13 +70,13 @@ const ofAccount = {
   },
   deliveries: {
     list: rule("viewer", "run", "Listing deliveries"),
-    listAll: rule("viewer", "none", "Listing deliveries"),
-    redeliverFailed: rule("editor", "none", "Sending failed deliveries again"),
+    listAll: rule("viewer", "filter", "Listing deliveries"),
+    redeliverFailed: rule("editor", "filter", "Sending failed deliveries again"),
     get: rule("viewer", "delivery", "Reading a delivery"),
     redeliver: rule("editor", "delivery", "Sending a delivery again"),
   },
   nodeTypes: { list: rule("viewer", "any", "Listing node types") },
-  usage: { read: rule("viewer", "none", "Reading usage") },
+  usage: { read: rule("viewer", "filter", "Reading usage") },
 } as const
 
 const ofOwners = {

@@ -12,6 +12,7 @@ import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option } from "effect"
 import type { OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
+import { seenBy } from "./SessionListing.ts"
 
 /** A delivery with its log. Only operators are shown its account. */
 const detailOf = ({ attempts, body, item }: DeliveryRecord): AdminDeliveryDetail => ({
@@ -51,16 +52,19 @@ export const make = Effect.gen(function* () {
       }
       return { value }
     }),
-    listAll: Effect.fnUntraced(function* ({ account, query }) {
+    listAll: Effect.fnUntraced(function* ({ account, query, session }) {
       const value = yield* paginate(account, "deliveries", query, ({ runId, state }, page) => {
         // A cursor of the listing of a run goes on with that run.
         const ofRun = runId === undefined ? undefined : RunId.make(runId)
-        return store.list({ account, runId: ofRun, state, ...page })
+        const workflows = seenBy(session) ?? undefined
+        return store.list({ account, runId: ofRun, state, workflows, ...page })
       })
       return { value }
     }),
-    redeliverFailed: ({ account, payload: { since = 0 } }) =>
-      Effect.map(store.redeliverFailed(account, since), (count) => ({ value: { count } })),
+    redeliverFailed: ({ account, payload: { since = 0 }, session }) =>
+      Effect.map(store.redeliverFailed(account, since, seenBy(session) ?? undefined), (count) => ({
+        value: { count },
+      })),
     get: ({ account, params }) => read(store, account, params.id),
     redeliver: ({ account, params }) =>
       Effect.map(webhooks.redeliver(account, DeliveryId.make(params.id)), (value) => ({ value })),

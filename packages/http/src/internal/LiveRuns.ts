@@ -10,7 +10,7 @@
  */
 import type { LiveRunQuery, RunQuery } from "@millrace/api/PageQuery"
 import type { RunItem } from "@millrace/api/RunWire"
-import type { AccountId, RunId } from "@millrace/core/domain/Id"
+import type { AccountId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import {
   CurrentLimits,
   itemsPerPage,
@@ -70,6 +70,16 @@ interface Known {
   readonly isTold: boolean
 }
 
+/** The workflows that the viewers see; `null`: all. */
+type Seen = ReadonlyArray<WorkflowId> | null
+
+/** What is watched; those who watch the same share it. */
+interface Watched {
+  readonly account: AccountId
+  readonly query: LiveRunQuery
+  readonly seen: Seen
+}
+
 const textOf = (run: Run): string => JSON.stringify(itemOf(run))
 
 /** What a look reads with. */
@@ -82,6 +92,7 @@ interface Reads {
 class LiveListing {
   readonly account: AccountId
   readonly query: LiveRunQuery
+  readonly #seen: Seen
   readonly #reads: Reads
   page: LivePage = { items: [], nextCursor: null }
   /** Rises with every change that viewers are told. */
@@ -97,9 +108,10 @@ class LiveListing {
   #forgotten = 0
   #changed = Deferred.makeUnsafe<void>()
 
-  constructor(account: AccountId, query: LiveRunQuery, reads: Reads) {
+  constructor({ account, query, seen }: Watched, reads: Reads) {
     this.account = account
     this.query = query
+    this.#seen = seen
     this.#reads = reads
   }
 
@@ -155,14 +167,14 @@ class LiveListing {
   #pages() {
     const { list } = this.#reads
     return Effect.gen({ self: this }, function* () {
-      const page = yield* list(this.account, this.query)
+      const page = yield* list(this.account, this.query, this.#seen)
       const found = [...page.items]
       let last: { readonly items: ReadonlyArray<Run>; readonly nextCursor: string | null } = page
       for (let pages = 1; pages < livePagesPerLook && !this.#isFirst; pages++) {
         const reachesKnown = last.items.some(({ id }) => this.#known.has(id))
         if (reachesKnown || last.nextCursor === null) break
         const query: RunQuery = { cursor: last.nextCursor, limit: itemsPerPage }
-        last = yield* list(this.account, query)
+        last = yield* list(this.account, query, this.#seen)
         found.push(...last.items)
       }
       return { page, found }
@@ -175,7 +187,7 @@ class LiveListing {
     // Only the store can say what a search finds.
     if (search !== undefined) return Effect.succeed([])
     const read = (status: "RUNNING" | "QUEUED") =>
-      this.#reads.list(this.account, { ...filter, status, limit: itemsPerPage })
+      this.#reads.list(this.account, { ...filter, status, limit: itemsPerPage }, this.#seen)
     return Effect.map(Effect.all([read("RUNNING"), read("QUEUED")]), (pages) =>
       pages.flatMap(({ items }) => items),
     )
@@ -297,21 +309,21 @@ export const make = Effect.gen(function* () {
   const reads: Reads = { list: yield* makeListRuns, store: yield* RunStore }
   const notifier = yield* RunNotifier
   const looks = yield* Semaphore.make(liveLooksAtOnce)
-  // By the text of account and query, so that the same ones share a listing.
   const listings = yield* RcMap.make({
     lookup: Effect.fnUntraced(function* (key: string) {
-      const [account, query] = JSON.parse(key) as [AccountId, LiveRunQuery]
-      const listing = new LiveListing(account, query, reads)
+      const watched = JSON.parse(key) as Watched
+      const listing = new LiveListing(watched, reads)
       const commits = yield* Latch.make(false)
-      yield* notifier.listen(account, () => void commits.openUnsafe())
+      yield* notifier.listen(watched.account, () => void commits.openUnsafe())
       yield* looks.withPermit(limited("LiveRuns.look", patienceMillis)(listing.look))
       yield* Effect.forkScoped(watch(listing, looks, commits))
       return listing
     }),
   })
-  return Effect.fnUntraced(function* (account: AccountId, query: LiveRunQuery) {
+  return Effect.fnUntraced(function* (account: AccountId, query: LiveRunQuery, seen: Seen) {
     const fields = Object.entries(query).toSorted(([a], [b]) => (a < b ? -1 : 1))
-    const key = JSON.stringify([account, Object.fromEntries(fields)])
+    const watched = { account, query: Object.fromEntries(fields), seen: seen?.toSorted() ?? null }
+    const key = JSON.stringify(watched)
     return yield* viewerOf(yield* RcMap.get(listings, key))
   })
 })

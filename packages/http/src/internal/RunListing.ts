@@ -4,19 +4,22 @@
 import type { RunQuery } from "@millrace/api/PageQuery"
 import type { AccountId } from "@millrace/core/domain/Id"
 import { TriggerId, WorkflowId } from "@millrace/core/domain/Id"
-import type { Session } from "@millrace/core/domain/Session"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import { InvalidRequest } from "../Errors.ts"
 import { makePaginate } from "./Paging.ts"
 import * as SessionListing from "./SessionListing.ts"
 
-/** Makes what reads a page of the runs that a session sees; without a session, of all. */
+/** Makes what reads a page of runs: of all, or of the workflows that somebody sees. */
 export const makeListRuns = Effect.gen(function* () {
   const store = yield* RunStore
   const paginate = yield* makePaginate
-  return Effect.fnUntraced(function* (account: AccountId, query: RunQuery, session?: Session) {
-    yield* SessionListing.checkPaging(session, query)
+  return Effect.fnUntraced(function* (
+    account: AccountId,
+    query: RunQuery,
+    seen: ReadonlyArray<WorkflowId> | null,
+  ) {
+    yield* SessionListing.checkPaging(seen, query)
     const { from, to } = query
     if (from !== undefined && to !== undefined && from >= to) {
       return yield* new InvalidRequest({ message: "to: expected a time after from" })
@@ -38,7 +41,6 @@ export const makeListRuns = Effect.gen(function* () {
           search,
           ...page,
         })
-      const seen = SessionListing.seenBy(session)
       if (seen === null) return list(named)
       const ids = named === undefined ? seen : seen.filter((each) => each === named)
       return SessionListing.runsOf(ids, page, list)

@@ -45,7 +45,7 @@ const makeReads = Effect.gen(function* () {
   })
   return {
     list: ({ account, query, session }) =>
-      Effect.map(list(account, query, session), (found) => ({
+      Effect.map(list(account, query, SessionListing.seenBy(session)), (found) => ({
         value: { ...found, items: found.items.map(itemOf) },
       })),
     batch: Effect.fnUntraced(function* ({ account, payload, session }) {
@@ -173,8 +173,8 @@ const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers
 const makeLive = Effect.map(
   LiveRuns.make,
   (watch) =>
-    ({ account, query }: Input<"runs", "live">) =>
-      watch(account, query),
+    ({ account, query, session }: Input<"runs", "live">) =>
+      watch(account, query, SessionListing.seenBy(session)),
 )
 
 /** The operations of the group `runs`, following a run, watching runs, and waiting for one. */

@@ -27,10 +27,10 @@ export const seenBy = (session: Session | undefined): ReadonlyArray<WorkflowId> 
 
 /** Refuses pages by number, which would have to read all that is before them. */
 export const checkPaging = (
-  session: Session | undefined,
+  seen: ReadonlyArray<WorkflowId> | null,
   { page, pageSize }: Pick<PageQuery, "page" | "pageSize">,
 ): Effect.Effect<void, InvalidRequest> => {
-  if (seenBy(session) === null || (page === undefined && pageSize === undefined)) return Effect.void
+  if (seen === null || (page === undefined && pageSize === undefined)) return Effect.void
   const message = "page: a session that sees only some workflows reads on with cursor"
   return Effect.fail(new InvalidRequest({ message }))
 }

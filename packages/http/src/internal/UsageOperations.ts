@@ -10,6 +10,7 @@ import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Clock, Effect } from "effect"
 import { InvalidRequest } from "../Errors.ts"
 import type { OperationsOf } from "./Operation.ts"
+import { seenBy } from "./SessionListing.ts"
 
 /** How many days before the last day are shown by default. */
 const daysBefore = 29
@@ -24,7 +25,7 @@ export const balanceOf = (account: CreditAccount): Balance => ({
 
 /** The operations of the group `usage`. */
 export const make = Effect.map(LedgerStore, (ledger): OperationsOf<"usage"> => ({
-  read: Effect.fnUntraced(function* ({ account, query }) {
+  read: Effect.fnUntraced(function* ({ account, query, session }) {
     const to = query.to ?? dayOf(yield* Clock.currentTimeMillis)
     const from = query.from ?? Math.max(0, to - daysBefore * dayMillis)
     const until = to + dayMillis
@@ -32,7 +33,12 @@ export const make = Effect.map(LedgerStore, (ledger): OperationsOf<"usage"> => (
       const message = `from: expected a day up to ${usageDays - 1} days before to`
       return yield* new InvalidRequest({ message })
     }
-    const usage = yield* ledger.usage({ account, from, until })
+    const usage = yield* ledger.usage({
+      account,
+      from,
+      until,
+      workflows: seenBy(session) ?? undefined,
+    })
     const { account: found } = yield* ledger.find(account)
     return { value: { balance: balanceOf(found), from, to, ...usage } }
   }),

@@ -118,9 +118,9 @@ const makeReads = Effect.gen(function* () {
   const paginate = yield* makePaginate
   return {
     list: Effect.fnUntraced(function* ({ account, query, session }) {
-      yield* SessionListing.checkPaging(session, query)
-      const { activity, view, ...asked } = query
       const seen = SessionListing.seenBy(session)
+      yield* SessionListing.checkPaging(seen, query)
+      const { activity, view, ...asked } = query
       const found = yield* paginate(account, "workflows", asked, ({ search }, page) =>
         seen === null
           ? store.list({ account, search, ...page })

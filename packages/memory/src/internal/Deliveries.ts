@@ -12,7 +12,7 @@ import type {
 } from "@millrace/core/domain/Delivery"
 import type { DeliveryStanding } from "@millrace/core/domain/DeliveryStep"
 import * as DeliveryStep from "@millrace/core/domain/DeliveryStep"
-import type { DeliveryId } from "@millrace/core/domain/Id"
+import type { DeliveryId, RunId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Page } from "@millrace/core/domain/Page"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
 import type {
@@ -56,6 +56,9 @@ const itemOf = ({ delivery, standing }: Entry): DeliveryItem => {
   return { ...head, state, attempts, nextAttemptAt, settledAt }
 }
 
+/** Whose deliveries are meant. */
+type Seen = Pick<DeliveryQuery, "account" | "workflows">
+
 /** Counts deliveries by a key, up to a bound. */
 class Room {
   readonly #counts = new Map<string, number>()
@@ -86,6 +89,8 @@ export class Outbox {
   readonly #all = Timeline.make<Entry>()
   readonly #due = Timeline.make<Due>()
   readonly #byRun = new Map<string, Array<Entry>>()
+  /** Says of which workflow a run is. The run store, which knows that, sets it. */
+  workflowOf: (run: RunId) => WorkflowId | undefined = () => undefined
 
   /** Adds deliveries. One that exists stays unchanged. */
   insert(deliveries: ReadonlyArray<Delivery>, now: Timestamp): void {
@@ -158,9 +163,9 @@ export class Outbox {
   }
 
   list(query: DeliveryQuery): Page<DeliveryItem> {
-    const { account, runId, state } = query
+    const { runId, state } = query
     return this.#all.page(query, (entry) =>
-      (account === null || entry.delivery.accountId === account) &&
+      this.#isSeen(query, entry) &&
       (runId === undefined || entry.delivery.runId === runId) &&
       (state === undefined || entry.standing.state === state)
         ? itemOf(entry)
@@ -175,12 +180,10 @@ export class Outbox {
     return itemOf(entry)
   }
 
-  redeliverFailed(account: Scope, since: Timestamp, now: Timestamp): number {
+  redeliverFailed(seen: Seen, since: Timestamp, now: Timestamp): number {
     const failed = this.#all.items.filter(
-      ({ createdAt, delivery, standing }) =>
-        standing.state === "FAILED" &&
-        createdAt >= since &&
-        (account === null || delivery.accountId === account),
+      (entry) =>
+        entry.standing.state === "FAILED" && entry.createdAt >= since && this.#isSeen(seen, entry),
     )
     for (const entry of failed) this.#reopen(entry, now)
     return failed.length
@@ -202,6 +205,13 @@ export class Outbox {
   #own(account: Scope, id: DeliveryId): Entry | undefined {
     const entry = this.#entries.get(id)
     return account === null || entry?.delivery.accountId === account ? entry : undefined
+  }
+
+  #isSeen({ account, workflows }: Seen, { delivery: { accountId, runId } }: Entry): boolean {
+    if (account !== null && accountId !== account) return false
+    if (workflows === undefined) return true
+    const workflow = runId === null ? undefined : this.workflowOf(runId)
+    return workflow !== undefined && workflows.includes(workflow)
   }
 
   #siblings({ delivery }: Entry): ReadonlyArray<Entry> {

@@ -422,6 +422,7 @@ class Runs {
 
 const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
   const now = Clock.currentTimeMillis
+  outbox.workflowOf = (id) => runs.entries.get(id)?.run.workflowId
   return RunStore.of({
     commit: (commit) =>
       Effect.flatMap(now, (millis): Effect.Effect<void, StaleRun | InsufficientCredits> => {

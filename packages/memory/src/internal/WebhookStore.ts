@@ -90,8 +90,8 @@ const make = Effect.gen(function* () {
     find: (account, id) => Effect.sync(() => Option.fromUndefinedOr(deliveries.find(account, id))),
     redeliver: (account, id) =>
       at((now) => Option.fromUndefinedOr(deliveries.redeliver(account, id, now))),
-    redeliverFailed: (account, since) =>
-      at((now) => deliveries.redeliverFailed(account, since, now)),
+    redeliverFailed: (account, since, workflows) =>
+      at((now) => deliveries.redeliverFailed({ account, workflows }, since, now)),
     forget: (endedMillis, limit) => at((now) => deliveries.forget(now - endedMillis, limit)),
     secrets: (account) => at((now) => secrets.live(account, now)),
     secretOfEachKey: at((now) => secrets.ofEachKey(now)),

@@ -90,6 +90,9 @@ WITH locked AS MATERIALIZED (
   SELECT d.* FROM deliveries d
   WHERE d.trouble = 'FAILED' AND (d.created_at >= $2::int8 OR d.is_gone)
     AND ($1::text IS NULL OR d.account_id = $1)
+    AND ($3::text[] IS NULL OR EXISTS (
+      SELECT FROM runs r WHERE r.id = d.run_id AND r.workflow_id = ANY ($3)
+    ))
   ORDER BY d.number FOR UPDATE
 ), wanted AS MATERIALIZED (
   SELECT * FROM locked WHERE created_at >= $2::int8
@@ -136,10 +139,15 @@ const stateIs = (sql: SqlClient, state: DeliveryState, account: Scope) => {
 
 /** A page of deliveries, newest first. */
 const list = (sql: SqlClient, query: DeliveryQuery) => {
-  const { account, after, runId, state } = query
+  const { account, after, runId, state, workflows } = query
   const conditions = [sql`true`, ...PageClauses.behind(sql, after)]
   if (account !== null) conditions.push(sql`account_id = ${account}`)
   if (runId !== undefined) conditions.push(sql`run_id = ${Rows.text(runId)}`)
+  if (workflows !== undefined) {
+    conditions.push(sql`EXISTS (
+      SELECT FROM runs r WHERE r.id = d.run_id AND r.workflow_id = ANY (${workflows}::text[])
+    )`)
+  }
   if (state !== undefined) conditions.push(stateIs(sql, state, account))
   return PageClauses.page<DeliveryItem>(sql, listed, conditions, query)
 }
@@ -171,8 +179,8 @@ export const make = (sql: SqlClient) => {
       if (results.at(-1)!.length === 0) return Option.none()
       return Option.map(yield* find(account, id), (found) => found.item)
     }),
-    redeliverFailed: (account, since) =>
-      count(redeliverFailedStatement, [account, PgTypes.float8(since)]),
+    redeliverFailed: (account, since, workflows) =>
+      count(redeliverFailedStatement, [account, PgTypes.float8(since), workflows ?? null]),
     forget: (endedMillis, limit) => {
       const ended = PgTypes.float8(endedMillis)
       const old = values<string>(sql, lockOldStatement, [ended, limit])

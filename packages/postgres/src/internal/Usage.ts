@@ -20,35 +20,47 @@ const days = "account_id = $1 AND day >= $2::int8 AND day < $3::int8"
 
 type By = "day" | "workflow" | "key"
 
-/** Sums by one thing. Days are added up from those of keys, which are few. */
-const sumsBy = (by: By, isCut: boolean): string => {
-  const part = by === "workflow" ? by : "key"
+/** Which parts of a query a statement has. */
+interface Shape {
+  /** The query has only a part of its first or last day, whose runs are read. */
+  readonly isCut: boolean
+  /** The query is about some workflows. */
+  readonly isSome: boolean
+}
+
+/** Sums by one thing. Days are added up from those of keys, which are few, if of all workflows. */
+const sumsBy = (by: By, { isCut, isSome }: Shape): string => {
+  const part = by === "workflow" || isSome ? "workflow" : "key"
+  const some = (id: string) => (isSome ? `AND ${id} = ANY ($${isCut ? 8 : 4}::text[])` : "")
   const columns = (id: string, runs: string) => `${id}, ${runs}, estimated_credits, actual_credits`
   const ofRuns = `
     UNION ALL
     SELECT created_at / ${dayMillis}, ${columns(`coalesce(${part}_id, '')`, "1")} FROM runs
     WHERE account_id = $1 AND (created_at >= $4::int8 AND created_at < $5::int8
-      OR created_at >= $6::int8 AND created_at < $7::int8)`
+      OR created_at >= $6::int8 AND created_at < $7::int8) ${some("workflow_id")}`
   return `
   SELECT '${by}' AS by, ${by === "day" ? `(day * ${dayMillis})::float8` : "NULL::float8"} AS day,
     ${by === "day" ? "NULL" : "id"} AS id, sum(runs)::float8 AS runs,
     sum(estimated_credits)::float8 AS "estimatedCredits",
     sum(actual_credits)::float8 AS "actualCredits"
   FROM (
-    SELECT day, ${columns("id", "runs")} FROM usage_sums WHERE part = '${part}' AND ${days}
+    SELECT day, ${columns("id", "runs")} FROM usage_sums
+    WHERE part = '${part}' AND ${days} ${some("id")}
     UNION ALL
-    SELECT day, ${columns(`${part}_id`, "runs")} FROM usage_changes WHERE ${days}
+    SELECT day, ${columns(`${part}_id`, "runs")} FROM usage_changes
+    WHERE ${days} ${some("workflow_id")}
     ${isCut ? ofRuns : ""}
   ) AS u (day, id, runs, estimated_credits, actual_credits)
   GROUP BY ${by === "day" ? "day" : "id"}`
 }
 
-/** All sums. `isCut`: the query has only a part of its first or last day, whose runs are read. */
-const sumsStatement = (isCut: boolean): string =>
-  (["day", "workflow", "key"] as const).map((by) => sumsBy(by, isCut)).join(" UNION ALL ")
-
-const wholeDays = sumsStatement(false)
-const withCutDays = sumsStatement(true)
+/** All sums. Those of some workflows leave out keys. */
+const sumsStatement = (shape: Shape): string =>
+  [
+    sumsBy("day", shape),
+    sumsBy("workflow", shape),
+    ...(shape.isSome ? [] : [sumsBy("key", shape)]),
+  ].join(" UNION ALL ")
 
 const namesStatement = `
   SELECT w.id AS "workflowId", (
@@ -82,16 +94,18 @@ const namesOf = Effect.fnUntraced(function* (
   return new Map(rows.map(({ workflowId, workflowName }) => [workflowId, workflowName]))
 })
 
-const readSums = (sql: SqlClient, { account, from, until }: UsageQuery) => {
+const readSums = (sql: SqlClient, { account, from, until, workflows }: UsageQuery) => {
   const [first, last] = [Math.ceil(from / dayMillis), Math.floor(until / dayMillis)]
   const whole = [Rows.text(account), PgTypes.float8(first), PgTypes.float8(last)]
+  const isSome = workflows !== undefined
+  const some = isSome ? [workflows] : []
   if (first * dayMillis === from && last * dayMillis === until) {
-    return sql.unsafe<SumsRow>(wholeDays, whole)
+    return sql.unsafe<SumsRow>(sumsStatement({ isCut: false, isSome }), [...whole, ...some])
   }
   const cuts =
     first > last ? [from, until, 0, 0] : [from, first * dayMillis, last * dayMillis, until]
-  const parameters = [...whole, ...cuts.map((time) => PgTypes.float8(time))]
-  return sql.unsafe<SumsRow>(withCutDays, parameters)
+  const parameters = [...whole, ...cuts.map((time) => PgTypes.float8(time)), ...some]
+  return sql.unsafe<SumsRow>(sumsStatement({ isCut: true, isSome }), parameters)
 }
 
 /** How many runs there were, and their estimated and actual credits. */

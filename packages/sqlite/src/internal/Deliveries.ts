@@ -301,14 +301,21 @@ export const find = (
   }
 }
 
+/** True for a delivery of a run of workflows, whose ids are given as JSON. */
+const ofWorkflows = `EXISTS (
+  SELECT 1 FROM runs r WHERE r.id = deliveries.run_id
+    AND r.workflow_id IN (SELECT value FROM json_each(?))
+)`
+
 /** A page of deliveries, newest first. */
 export const list = (db: Connection, query: DeliveryQuery): Page<DeliveryItem> => {
-  const { account, after, runId, state } = query
+  const { account, after, runId, state, workflows } = query
   const { condition, values } = behind(after)
   const parts = [
     { sql: condition, values },
     ...(account === null ? [] : [{ sql: "account_id = ?", values: [account] }]),
     ...(runId === undefined ? [] : [{ sql: "run_id = ?", values: [runId] }]),
+    ...(workflows === undefined ? [] : [{ sql: ofWorkflows, values: [JSON.stringify(workflows)] }]),
     // The index of what has failed needs the text.
     ...(state === undefined ? [] : [{ sql: `state = '${state}'`, values: [] }]),
   ]
@@ -350,7 +357,7 @@ export const redeliver = (
 /** Makes FAILED deliveries due now; returns how many. */
 export const redeliverFailed = (
   db: Connection,
-  account: Scope,
+  { account, workflows }: Pick<DeliveryQuery, "account" | "workflows">,
   since: Timestamp,
   now: Timestamp,
 ): number => {
@@ -358,9 +365,11 @@ export const redeliverFailed = (
     .query<Row>(
       `SELECT ${columns} FROM deliveries
      WHERE state = 'FAILED' AND created_at >= ? AND account_id = coalesce(?, account_id)
+       ${workflows === undefined ? "" : `AND ${ofWorkflows}`}
      ORDER BY created_at, id`,
       since,
       account,
+      ...(workflows === undefined ? [] : [JSON.stringify(workflows)]),
     )
     .all()
   for (const { id } of failed) reopen(db, id, now)

@@ -31,15 +31,27 @@ const statement = (db: Connection, { account, before, limit }: StatementQuery) =
     .map(Books.entryOf)
 
 /** The name is that of the latest run of its group: SQLite takes bare columns from there. */
-const usageStatement = `SELECT count(*) AS runs, max(created_at) AS createdAt, id,
+const usageStatement = (
+  isSome: boolean,
+): string => `SELECT count(*) AS runs, max(created_at) AS createdAt, id,
     workflow_id AS workflowId, workflow_name AS workflowName, key_id AS keyId,
     sum(estimated_credits) AS estimatedCredits, sum(actual_credits) AS actualCredits
   FROM runs WHERE account_id = ? AND created_at >= ? AND created_at < ?
+    ${isSome ? "AND workflow_id IN (SELECT value FROM json_each(?))" : ""}
   GROUP BY created_at / ${dayMillis}, workflow_id, workflow_name, key_id`
 
 const usage = (db: Connection, query: UsageQuery): Usage => {
-  const { account, from, until } = query
-  const rows = db.query<Omit<CountedRun, "accountId">>(usageStatement, account, from, until).all()
+  const { account, from, until, workflows } = query
+  const some = workflows === undefined ? [] : [JSON.stringify(workflows)]
+  const rows = db
+    .query<Omit<CountedRun, "accountId">>(
+      usageStatement(workflows !== undefined),
+      account,
+      from,
+      until,
+      ...some,
+    )
+    .all()
   return usageOf(
     rows.map(({ workflowName, ...row }) => ({
       ...row,

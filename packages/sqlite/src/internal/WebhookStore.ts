@@ -46,8 +46,10 @@ const make = (db: Connection): WebhookStore["Service"] => {
       write("redeliver", (now) =>
         Option.fromUndefinedOr(Deliveries.redeliver(db, account, id, now)),
       ),
-    redeliverFailed: (account, since) =>
-      write("redeliverFailed", (now) => Deliveries.redeliverFailed(db, account, since, now)),
+    redeliverFailed: (account, since, workflows) =>
+      write("redeliverFailed", (now) =>
+        Deliveries.redeliverFailed(db, { account, workflows }, since, now),
+      ),
     forget: (endedMillis, limit) =>
       write("forget", (now) => Deliveries.forget(db, now - endedMillis, limit)),
     secrets: (account) => read("secrets", (now) => SigningSecrets.live(db, account, now)),
