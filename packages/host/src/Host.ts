@@ -31,11 +31,11 @@ import { httpsOnly } from "@millrace/egress/Policy"
 import * as Dispatcher from "@millrace/webhooks/Dispatcher"
 import type { DispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
 import { CurrentDispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
-import { layerRunStore, LocalQueue } from "@millrace/webhooks/LocalQueue"
+import { layerRunStore, layerWebhookStore, LocalQueue } from "@millrace/webhooks/LocalQueue"
 import type * as MasterKey from "./MasterKey.ts"
 import * as MasterVault from "@millrace/webhooks/MasterVault"
 import * as Targets from "@millrace/webhooks/Targets"
-import { Effect, Exit, Layer, type Redacted, Scope } from "effect"
+import { Context, Effect, Exit, Layer, type Redacted, Scope } from "effect"
 import { createHash } from "node:crypto"
 import * as CronCalendar from "./internal/CronCalendar.ts"
 import * as NodeDigest from "./internal/NodeDigest.ts"
@@ -154,7 +154,7 @@ const engineLayer = (
   }
   return executing.pipe(
     Layer.provide([Layer.provide(Targets.layer, delivery.guard), vault]),
-    Layer.provideMerge(layerRunStore),
+    Layer.provideMerge(Layer.merge(layerRunStore, layerWebhookStore)),
   )
 }
 
@@ -218,8 +218,7 @@ const build = Effect.fnUntraced(function* <E>(options: HostOptions<E>) {
   }
   if (typeof delivery === "string") return engine
   const dispatcher = Layer.provide(dispatcherLayer(delivery, vault), Layer.succeedContext(engine))
-  yield* Layer.buildWithScope(dispatcher, delivering)
-  return engine
+  return Context.merge(engine, yield* Layer.buildWithScope(dispatcher, delivering))
 })
 
 const storesOf = <E>({ stores, values }: HostOptions<E>) =>

@@ -89,9 +89,10 @@ export interface Engine<N extends ReadonlyArray<NodeType> = ReadonlyArray<NodeTy
   status(): Promise<EngineStatus>
   /**
    * Lets the engine finish: from now on it claims no run and starts no node, and `fetch` answers
-   * `/readyz` with 503. Resolves when no run is in progress, or the time has passed; what is left
-   * goes on. Runs that are started meanwhile are QUEUED, for another engine or a later one. All
-   * calls work, and webhooks are delivered, until `close`.
+   * `/readyz` with 503. When no run is in progress, it sends no further webhook either. Resolves
+   * when no attempt to deliver one is in progress, or the time has passed; what is left goes on.
+   * Runs that are started meanwhile are QUEUED, and deliveries that wait are PENDING, for another
+   * engine or a later one. All calls work until `close`.
    */
   drain(options?: DrainOptions): Promise<EngineStatus>
   /**

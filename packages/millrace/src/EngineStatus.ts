@@ -12,6 +12,7 @@ import { monotonicMillis, problemOfClock, StoreClock } from "@millrace/core/engi
 import { StoreManifest } from "@millrace/core/ports/StoreManifest"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { reachStore } from "@millrace/http/Health"
+import { CurrentDispatcher } from "@millrace/webhooks/Dispatcher"
 import { Clock, Effect, Result } from "effect"
 
 /** How an engine is doing. */
@@ -22,6 +23,8 @@ export interface EngineStatus {
   readonly isDraining: boolean
   /** How many runs it executes now. Queued runs, and those that only wait, do not count. */
   readonly runsInProgress: number
+  /** How many webhooks it sends now: attempts that no receiver has answered yet. */
+  readonly deliveriesInProgress: number
   /** By how much the last timer of this process was late, in milliseconds. */
   readonly lagMillis: number
   /** `millis`: how long the store took to answer; `null` if it did not within a second. */
@@ -54,6 +57,7 @@ export const status = Effect.gen(function* (): Effect.fn.Return<
     isReady: millis !== null && !isDraining,
     isDraining,
     runsInProgress,
+    deliveriesInProgress: (yield* CurrentDispatcher).sending(),
     lagMillis,
     store: { name, millis },
     warnings: [
@@ -71,6 +75,12 @@ export const drain = Effect.fnUntraced(function* (options: DrainOptions) {
   if (clauses.length > 0) throw invalid(`options: ${clauses.join("; ")}`)
   const { graceMillis } = yield* CurrentRunnerOptions
   const { within } = options
-  yield* (yield* Runner).drain(within === undefined ? graceMillis : millisOf(within, "within"))
+  const clock = yield* Clock.Clock
+  const millis = within === undefined ? graceMillis : millisOf(within, "within")
+  const before = monotonicMillis(clock)
+  yield* (yield* Runner).drain(millis)
+  // After the runs, so that the events of those that have ended are sent, too.
+  const left = Math.max(0, millis - (monotonicMillis(clock) - before))
+  yield* (yield* CurrentDispatcher).drain(left)
   return yield* status
 })

@@ -2,7 +2,7 @@
  * A receiver of webhooks on this machine, and what its owner does with a request: verifies it with
  * the library of the standard.
  */
-import type { Server } from "node:http"
+import type { Server, ServerResponse } from "node:http"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Webhook } from "standardwebhooks"
@@ -16,8 +16,9 @@ export interface Received {
 /** Receives until it is closed. */
 export class Receiver implements AsyncDisposable {
   readonly received: Array<Received> = []
-  /** False: requests are taken and never answered. */
+  /** False: requests are taken, and answered by `answer` only. */
   answers = true
+  readonly #waiting: Array<ServerResponse> = []
   #hears: () => void = () => undefined
   readonly #server: Server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
@@ -26,6 +27,7 @@ export class Receiver implements AsyncDisposable {
       const headers = request.headers as Record<string, string>
       this.received.push({ headers, body: Buffer.concat(chunks).toString() })
       if (this.answers) response.writeHead(204).end()
+      else this.#waiting.push(response)
       this.#hears()
     })
   })
@@ -47,6 +49,11 @@ export class Receiver implements AsyncDisposable {
   /** What an engine has to be told so that it may call here. */
   get egress() {
     return { allow: [{ cidr: "127.0.0.1/32", port: this.#port }] }
+  }
+
+  /** Answers what waits. */
+  answer(): void {
+    for (const response of this.#waiting.splice(0)) response.writeHead(204).end()
   }
 
   /** Resolves when so many requests have come. */

@@ -52,6 +52,27 @@ describe("A webhook of a start", () => {
     for (const secret of after) expect(receiver.verified([secret])).toEqual(all)
   })
 
+  it("is answered when a drain is over, and what waits then is left to others", async () => {
+    await using receiver = await Receiver.open()
+    receiver.answers = false
+    await using engine = await createEngine({ egress: receiver.egress })
+    await tell(engine, receiver.url)
+    await receiver.has(2)
+    expect(await engine.drain({ within: 0 })).toMatchObject({ deliveriesInProgress: 2 })
+    const draining = engine.drain({ within: "1 minute" })
+    receiver.answer()
+    expect(await draining).toMatchObject({ deliveriesInProgress: 0 })
+    const late = await engine.webhooks.test({ url: receiver.url })
+    const { items } = await engine.deliveries.listAll()
+    expect(items.map(({ attempts, id, state }) => [id === late.id, state, attempts])).toEqual([
+      [true, "PENDING", 0],
+      [false, "DELIVERED", 1],
+      [false, "DELIVERED", 1],
+    ])
+    await engine.close()
+    expect(receiver.received.length).toBe(2)
+  })
+
   it("is tried by a test event, and sent again after it has failed", async () => {
     await using receiver = await Receiver.open()
     await using engine = await createEngine({ egress: receiver.egress })

@@ -17,6 +17,8 @@ export class Hook {
   readonly received: Array<Received> = []
   /** What it answers from now on. */
   status = 204
+  /** Until then it takes requests, and answers none. */
+  held: Promise<void> = Promise.resolve()
   readonly #server: Server
   readonly #arrivals = new EventEmitter()
 
@@ -26,7 +28,7 @@ export class Hook {
       request.on("data", (chunk: Buffer) => chunks.push(chunk))
       request.on("end", () => {
         this.received.push({ headers: request.headers, body: Buffer.concat(chunks) })
-        response.writeHead(this.status).end("thanks")
+        void this.held.then(() => response.writeHead(this.status).end("thanks"))
         this.#arrivals.emit("one")
       })
     })

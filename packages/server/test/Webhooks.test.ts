@@ -12,11 +12,13 @@ import { createKey } from "./kill/Arena.ts"
 import { query } from "./kill/Sql.ts"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 import { outcomeOf } from "./LocalCommand.ts"
+import type { ServerProcess } from "./ServerProcess.ts"
 import { ready, Workshop } from "./ServerProcess.ts"
 
 const workshop = new Workshop()
 let postgres: PostgresServer
 let hook: Hook
+let server: ServerProcess
 
 beforeAll(async () => {
   postgres = await PostgresServer.create()
@@ -60,7 +62,7 @@ describe("serve with webhooks", () => {
 
   it("tells a receiver of every event of a run, signed, with what the client gave", async () => {
     const secret = await createKey(postgres.url)
-    const server = workshop.start(["serve", "--port", "0"], {
+    server = workshop.start(["serve", "--port", "0"], {
       DATABASE_URL: postgres.url,
       MILLRACE_MASTER_KEY: masterKey,
       MILLRACE_ADMIN_TOKEN: token,
@@ -208,6 +210,22 @@ describe.each(places)("webhooks on a %s", (_, env) => {
       expect(err).toMatch(sentence)
       expect(err.split("\n")).toHaveLength(1)
     }
+  })
+})
+
+describe("serve, told to stop", () => {
+  it("waits for the answers to what it is sending", async () => {
+    const { promise, resolve: answer } = Promise.withResolvers<void>()
+    hook.held = promise
+    const before = hook.received.length
+    const sent = await outcome(places[1]![1](), "test", hook.url)
+    await hook.has(before + 1)
+    server.signal("SIGTERM")
+    await server.waitFor(/stopping: /)
+    answer()
+    expect(await server.ended).toEqual({ code: 0, signal: null })
+    const { out } = await outcome(places[0]![1](), "list", "--limit", "50")
+    expect(out).toMatch(new RegExp(`^${sent.out} +DELIVERED +webhook.test +1 `, "m"))
   })
 })
 

@@ -12,13 +12,27 @@ import type { Webhooks } from "@millrace/core/engine/Webhooks"
 import type { Vault } from "@millrace/core/ports/Vault"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import type { Egress } from "@millrace/egress/Egress"
-import { Clock, Duration, Effect, type Fiber, FiberSet, Latch, Layer, Random } from "effect"
+import { Clock, Context, Duration, Effect, FiberSet, Latch, Layer, Random } from "effect"
+import type { Fiber } from "effect"
 import type { DispatcherOptions } from "./DispatcherOptions.ts"
 import { CurrentDispatcherOptions } from "./DispatcherOptions.ts"
 import type { DispatcherCommand, DispatcherEvent } from "./DispatcherStep.ts"
 import { makeState, next, dueAt } from "./DispatcherStep.ts"
 import * as DeliveryWorkers from "./internal/DeliveryWorker.ts"
 import { LocalQueue } from "./LocalQueue.ts"
+
+/** What an engine asks of its dispatcher; without one, nothing is being sent. */
+export const CurrentDispatcher = Context.Reference<{
+  /** Attempts in progress. */
+  readonly sending: () => number
+  /**
+   * Begins no further attempt, and gives back what waits for one. Ends when no attempt is in
+   * progress, or the time has passed; what is left goes on until the dispatcher's scope closes.
+   */
+  readonly drain: (graceMillis: number) => Effect.Effect<void>
+}>("@millrace/webhooks/Dispatcher", {
+  defaultValue: () => ({ sending: () => 0, drain: () => Effect.void }),
+})
 
 /** How many old deliveries one statement removes at most, and how often they are removed. */
 const forgetLimit = 1_000
@@ -116,7 +130,7 @@ const makeLoop = (services: Services) => {
     return Effect.timeoutOption(awake.await, Duration.millis(pause))
   }).pipe(Effect.andThen(Effect.sync(() => tell({ _tag: "Woke" }))))
 
-  return { tell, turn }
+  return { tell, turn, sending: () => state.partitions.sending }
 }
 
 const run = Effect.gen(function* () {
@@ -124,7 +138,7 @@ const run = Effect.gen(function* () {
   const store = yield* WebhookStore
   const queue = yield* LocalQueue
   const fibers = yield* FiberSet.make<void>()
-  const { tell, turn } = makeLoop({
+  const { sending, tell, turn } = makeLoop({
     store,
     options,
     worker: yield* DeliveryWorkers.make(options.timeoutMillis),
@@ -137,14 +151,16 @@ const run = Effect.gen(function* () {
     .pipe(Effect.repeat({ until: (count) => count < forgetLimit }), Effect.ignore({ log: true }))
   yield* every(forgetMillis, Effect.asVoid(forget))
   // A scope closes in the opposite order: no more claims, then attempts in progress may end.
-  const end = Effect.timeout(FiberSet.awaitEmpty(fibers), options.graceMillis)
   const ignore = queue.listen((deliveries) => tell({ _tag: "Arrived", deliveries }))
   const stop = Effect.sync(() => {
     ignore()
     tell({ _tag: "Stopped" })
   })
-  yield* Effect.addFinalizer(() => Effect.andThen(stop, Effect.ignore(end)))
+  const drain = (graceMillis: number) =>
+    Effect.andThen(stop, Effect.ignore(Effect.timeout(FiberSet.awaitEmpty(fibers), graceMillis)))
+  yield* Effect.addFinalizer(() => drain(options.graceMillis))
   yield* Effect.forkScoped(Effect.forever(turn))
+  return Context.make(CurrentDispatcher, { sending, drain })
 })
 
 /** A dispatcher that works as long as the layer's scope is open. */
@@ -152,4 +168,4 @@ export const layer: Layer.Layer<
   never,
   never,
   WebhookStore | Webhooks | Vault | Egress | LocalQueue
-> = Layer.effectDiscard(run)
+> = Layer.effectContext(run)

@@ -69,7 +69,7 @@ export interface DispatcherContext {
 
 /** The events of a dispatcher. */
 export type DispatcherEvent =
-  /** This process has stored these deliveries. */
+  /** This process has stored these deliveries. None: it knows that some have become due. */
   | { readonly _tag: "Arrived"; readonly deliveries: ReadonlyArray<Delivery> }
   /** The time {@link dueAt} has come. */
   | { readonly _tag: "Woke" }
@@ -224,9 +224,9 @@ export const next = (
   const { options, partitions, retries } = state
   switch (event._tag) {
     case "Arrived":
-      if (event.deliveries.length === 0) return []
       // Deliveries without room are found by a poll.
       if (!event.deliveries.every((each) => partitions.queue(each))) state.wantsPoll = true
+      if (event.deliveries.length === 0) state.wantsPoll = true
       // New deliveries do not wait for more free slots.
       state.freed = worthwhile
       wake(state, context)

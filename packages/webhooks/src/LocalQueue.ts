@@ -9,6 +9,7 @@
 import type { Delivery } from "@millrace/core/domain/Delivery"
 import { localDeliveries, localDeliveriesLength } from "@millrace/core/domain/Limits"
 import { RunStore } from "@millrace/core/ports/RunStore"
+import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Context, Effect, Layer } from "effect"
 
 type Listener = (deliveries: ReadonlyArray<Delivery>) => void
@@ -26,13 +27,16 @@ export class DeliveryQueue {
   listen(listener: Listener): () => void {
     this.#listener = listener
     this.#characters = 0
-    listener(this.#kept.splice(0))
+    if (this.#kept.length > 0) listener(this.#kept.splice(0))
     return () => {
       if (this.#listener === listener) this.#listener = undefined
     }
   }
 
-  /** Deliveries that a full queue does not take are found by a poll. */
+  /**
+   * Deliveries that a full queue does not take are found by a poll. Without deliveries, it says
+   * that some have become due.
+   */
   put(deliveries: ReadonlyArray<Delivery>): void {
     if (this.#listener !== undefined) return this.#listener(deliveries)
     for (const delivery of deliveries) {
@@ -68,3 +72,30 @@ export const layerRunStore: Layer.Layer<RunStore, never, RunStore | LocalQueue> 
     return watched(yield* RunStore, yield* LocalQueue)
   }),
 )
+
+/**
+ * The same store of deliveries, which puts new ones into the queue and says when deliveries are to
+ * be sent again.
+ */
+const watchedDeliveries = (
+  store: WebhookStore["Service"],
+  queue: DeliveryQueue,
+): WebhookStore["Service"] => {
+  const look = Effect.sync(() => queue.put([]))
+  return WebhookStore.of({
+    ...store,
+    insert: (delivery) =>
+      Effect.tap(store.insert(delivery), () => Effect.sync(() => queue.put([delivery]))),
+    redeliver: (account, id) => Effect.tap(store.redeliver(account, id), look),
+    redeliverFailed: (account, since) => Effect.tap(store.redeliverFailed(account, since), look),
+  })
+}
+
+/** Replaces the store of deliveries by one that tells the queue. */
+export const layerWebhookStore: Layer.Layer<WebhookStore, never, WebhookStore | LocalQueue> =
+  Layer.effect(
+    WebhookStore,
+    Effect.gen(function* () {
+      return watchedDeliveries(yield* WebhookStore, yield* LocalQueue)
+    }),
+  )

@@ -13,7 +13,7 @@ import { EgressFailed, EgressRefused } from "@millrace/egress/Egress"
 import { Clock, Deferred, Effect, Exit, Layer, Option, Random, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
-import { LocalQueue } from "../src/LocalQueue.ts"
+import { layerWebhookStore, LocalQueue } from "../src/LocalQueue.ts"
 import type { Receive } from "./Harness.ts"
 import { account, answer, delivery, dispatcher, receiver, services, storeWith } from "./Harness.ts"
 
@@ -198,6 +198,25 @@ describe("Dispatcher.layer", () => {
         [100],
       )
     }).pipe(Effect.provide(services)),
+  )
+
+  it.effect("sends at once what this process inserts, and what it is to send again", () =>
+    Effect.gen(function* () {
+      const { calls, receive } = recorder(good)
+      const store = yield* WebhookStore
+      yield* start(receiver(receive))
+      yield* TestClock.adjust(100)
+      const one = delivery()
+      yield* store.insert(one)
+      yield* recorded
+      yield* TestClock.adjust(100)
+      yield* store.redeliver(account, one.id)
+      yield* recorded
+      assert.deepStrictEqual(
+        calls.map(({ at }) => at),
+        [100, 200],
+      )
+    }).pipe(Effect.provide(Layer.provideMerge(layerWebhookStore, services))),
   )
 
   it.effect("lets a slow receiver delay nobody else, and sends it no more than its share", () =>

@@ -106,12 +106,16 @@ describe("DispatcherStep.next, of what arrives", () => {
   it("does not wait for more slots to come free", () => {
     const one = dispatcher()
     const [job] = send(one, 10, 2)
-    arrive(one, 11, 0)
-    expect(one.due()).toBe(1_000)
-    one.at(12, { _tag: "Woke" })
     one.at(12, answered(job!))
     arrive(one, 13, 1)
     expect(one.due()).toBe(13)
+  })
+
+  it("polls at once for what has become due", () => {
+    const one = dispatcher()
+    expect(one.due()).toBe(1_000)
+    arrive(one, 11, 0)
+    expect([one.due(), tags(one.at(11, { _tag: "Woke" }))]).toEqual([11, ["Poll"]])
   })
 
   it("polls for what it has no room to remember", () => {
