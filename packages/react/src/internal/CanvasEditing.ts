@@ -202,9 +202,8 @@ export const useCanvasEditing = (options: EditingOptions) => {
   const disable = () => {
     const { nodeIds } = targetsOf(options)
     const nodes = drawnDocument(value).nodes.filter(({ id }) => nodeIds.has(id))
-    const isOn = nodes.some((node) => dataOf(node)["disabled"] !== true)
-    for (const { id } of nodes)
-      onCommand({ type: "setData", nodeId: id, key: "disabled", value: isOn ? true : undefined })
+    const isDisabled = nodes.some((node) => dataOf(node)["disabled"] !== true)
+    onCommand({ type: "disable", nodeIds: nodes.map(({ id }) => id), isDisabled })
   }
   const move = (places: Places) => {
     if (Object.keys(places).length > 0) onCommand({ type: "move", places })

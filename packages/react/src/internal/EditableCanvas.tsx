@@ -6,7 +6,7 @@
  */
 import type { NodeChange } from "@xyflow/react"
 import { useReactFlow } from "@xyflow/react"
-import type { KeyboardEvent } from "react"
+import type { KeyboardEvent, PointerEvent } from "react"
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
 import { handleAt } from "../model/CanvasLayout.ts"
 import type { Command } from "../model/editing/Command.ts"
@@ -68,6 +68,11 @@ const useLatest = <A extends Record<string, (...given: never) => void>>(made: A)
       ) as unknown as A,
     [],
   )
+}
+
+/** With Shift, browsers extend what is selected as text up to where a box of nodes begins. */
+const endTextSelection = ({ shiftKey, target }: PointerEvent) => {
+  if (shiftKey && !isTyping(target)) document.getSelection()?.removeAllRanges()
 }
 
 /** Gives the focus to the canvas when the element is gone that had it. */
@@ -260,6 +265,7 @@ export const EditableCanvas = (props: EditableCanvasProps) => {
         className={styles.canvas}
         onKeyDown={keys.onKeyDown}
         onKeyDownCapture={keys.onKeyDownCapture}
+        onPointerDownCapture={endTextSelection}
         ref={root}
         tabIndex={-1}
       >

@@ -2,16 +2,11 @@
  * What tests of the editor share: node types, a page with editors, and what a user does there.
  */
 import { defineNode } from "millrace"
-import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core"
-import { expect, onTestFinished } from "vitest"
+import type { Locator, Page } from "playwright-core"
+import { expect } from "vitest"
 import { z } from "zod"
-import type { PageRecord } from "./PageAudit.ts"
-import { record } from "./PageAudit.ts"
-import type { Shown } from "./page/main.tsx"
-import type { TestServer } from "./TestServer.ts"
-
-/** Against what hangs, not against what is slow. */
-export const patienceMillis = 300_000
+import type { Asked, Look, Showing } from "./Stage.ts"
+import { patienceMillis, stage } from "./Stage.ts"
 
 const gates = new Map<string, () => void>()
 
@@ -53,25 +48,18 @@ export const openGate = async (name: string): Promise<void> => {
   gates.delete(name)
 }
 
-/** A page with an editor for each workflow. */
-export const openEditors = async (
-  browser: Browser,
-  server: TestServer,
-  shown: Omit<Shown, "apiKey" | "nonce">,
-  options: BrowserContextOptions = {},
-): Promise<{ readonly page: Page; readonly done: PageRecord }> => {
-  const context = await browser.newContext({ viewport: { width: 1_280, height: 800 }, ...options })
-  onTestFinished(() => context.close())
-  context.setDefaultTimeout(patienceMillis)
-  const page = await context.newPage()
-  const done = record(page, server.origin)
-  await page.goto(server.addressOf(shown))
-  await page
+/** Waits until the editors are drawn. */
+export const editorsIn = async (showing: Showing): Promise<Showing> => {
+  await showing.page
     .getByRole("region", { name: /^Editor of/ })
     .first()
     .waitFor()
-  return { page, done }
+  return showing
 }
+
+/** The page with an editor for each workflow. */
+export const openEditors = async (asked: Asked, look?: Look): Promise<Showing> =>
+  editorsIn(await stage.show(asked, look))
 
 /** A node on the canvas. */
 export const nodeAt = (page: Page | Locator, label: string): Locator =>
@@ -103,8 +91,21 @@ export const fill = async (page: Page, port: string, text: string): Promise<void
   await field.locator("input, textarea").first().press("Tab")
 }
 
+/** Saves by key. */
+export const save = (page: Page): Promise<void> =>
+  page
+    .getByRole("region", { name: /^Editor of/ })
+    .first()
+    .dispatchEvent("keydown", { key: "s", ctrlKey: true, bubbles: true, cancelable: true })
+
+/** Saves by key, and waits until everything is saved. */
+export const saved = async (page: Page): Promise<void> => {
+  await save(page)
+  await savedByItself(page)
+}
+
 /** Waits until everything is saved. */
-export const saved = (page: Page | Locator): Promise<void> =>
+export const savedByItself = (page: Page | Locator): Promise<void> =>
   page.getByText("Saved", { exact: true }).first().waitFor()
 
 interface Point {

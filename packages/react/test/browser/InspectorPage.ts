@@ -6,10 +6,10 @@ import { defineNode } from "millrace"
 import type { Locator, Page } from "playwright-core"
 import { expect } from "vitest"
 import { z } from "zod"
-import { patienceMillis } from "./EditorPage.ts"
+import { patienceMillis } from "./Stage.ts"
 
 /** An input of each form. */
-export const form = defineNode({
+const form = defineNode({
   type: "form",
   title: "Form",
   category: "test",
@@ -34,7 +34,7 @@ export const form = defineNode({
 export const calls: Array<string> = []
 
 /** Changes something outside. */
-export const send = defineNode({
+const send = defineNode({
   type: "send",
   title: "Send",
   category: "test",
@@ -46,6 +46,8 @@ export const send = defineNode({
     return { receipt: `sent ${inputs.message}` }
   },
 })
+
+export const inspectorNodes = [form, send]
 
 export const at = (column: number) => ({ x: 40 + 360 * column, y: 40 })
 

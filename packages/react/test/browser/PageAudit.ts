@@ -8,9 +8,20 @@ import type { Page, Request } from "playwright-core"
 /** Everything up to WCAG 2.2 AA. */
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
-/** What axe finds, one line each. */
-export const findingsOf = async (page: Page): Promise<ReadonlyArray<string>> => {
-  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze()
+/** Rules about colors, for a page of which only the colors are others than before. */
+const colorRules = ["color-contrast", "link-in-text-block"]
+
+/** What axe finds, one line each; of a page that was looked at in other colors, in those alone. */
+export const findingsOf = async (
+  page: Page,
+  { onlyColors = false }: { readonly onlyColors?: boolean } = {},
+): Promise<ReadonlyArray<string>> => {
+  const axe = new AxeBuilder({ page })
+    .options({ resultTypes: ["violations"] })
+    // There are no frames, for which a page would be opened beside this one.
+    .setLegacyMode()
+  const asked = onlyColors ? axe.withRules(colorRules) : axe.withTags(tags)
+  const { violations } = await asked.analyze()
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ failureSummary, html }) => `${id}: ${html.slice(0, 200)}: ${failureSummary}`),
   )

@@ -12,18 +12,14 @@ import type { AddressInfo } from "node:net"
 import { extname, join } from "node:path"
 import { build } from "vite"
 import { cache } from "./Chromium.ts"
-import type { ShownEditor } from "./page/inspector.tsx"
 import type { Shown } from "./page/main.tsx"
 
-// Test files run at the same time.
-const folder = join(cache, `millrace-react-page-${process.env["VITEST_POOL_ID"] ?? "0"}`)
+const folder = join(cache, "millrace-react-page")
 const nonce = "of-the-test"
 
 const policy =
   `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; ` +
   "connect-src 'self'; img-src 'self' data:"
-
-const pages = ["index.html", "inspector.html"]
 
 const kinds: Readonly<Record<string, string>> = {
   ".html": "text/html",
@@ -45,7 +41,6 @@ export const buildPage = async (): Promise<void> => {
       emptyOutDir: true,
       target: "es2023",
       chunkSizeWarningLimit: 2_000,
-      rolldownOptions: { input: pages.map((name) => join(import.meta.dirname, "page", name)) },
     },
   }).finally(() => {
     process.env["NODE_ENV"] = NODE_ENV
@@ -126,18 +121,9 @@ export class TestServer {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** The address of a page. */
+  /** The address of the page that shows this. */
   addressOf(shown: Omit<Shown, "apiKey" | "nonce">): string {
-    return this.#addressOf("", shown)
-  }
-
-  /** The address of the page with an inspector. */
-  inspectorOf(shown: Omit<ShownEditor, "apiKey" | "nonce">): string {
-    return this.#addressOf("inspector.html", shown)
-  }
-
-  #addressOf(page: string, shown: object): string {
-    const all = { ...shown, apiKey: this.#apiKey, nonce }
-    return `${this.origin}/${page}#${encodeURIComponent(JSON.stringify(all))}`
+    const all: Shown = { ...shown, apiKey: this.#apiKey, nonce }
+    return `${this.origin}/#${encodeURIComponent(JSON.stringify(all))}`
   }
 }

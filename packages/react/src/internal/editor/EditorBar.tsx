@@ -21,15 +21,17 @@ interface EditorBarProps {
   readonly problems: ReadonlyArray<PlacedProblem>
   readonly onJump: (place: FieldPlace) => void
   readonly readOnly: boolean
+  readonly onUndo: () => void
+  readonly onRedo: () => void
   readonly onSavedAsNew: ((workflowId: string) => void) | undefined
 }
 
-const History = ({ reading }: Pick<EditorBarProps, "reading">) => {
+const History = ({ onRedo, onUndo, reading }: EditorBarProps) => {
   const { messages } = useSurroundings()
-  const { canRedo, canUndo, editing } = reading
+  const { canRedo, canUndo } = reading
   const steps = [
-    [messages.undo, Undo2, canUndo, () => editing.undo()],
-    [messages.redo, Redo2, canRedo, () => editing.redo()],
+    [messages.undo, Undo2, canUndo, onUndo],
+    [messages.redo, Redo2, canRedo, onRedo],
   ] as const
   return steps.map(([label, Icon, isPossible, act]) => (
     <button
@@ -125,7 +127,7 @@ export const EditorBar = (props: EditorBarProps) => {
         <Running {...props} />
       ) : (
         <>
-          {readOnly ? null : <History reading={reading} />}
+          {readOnly ? null : <History {...props} />}
           {readOnly ? null : <SavingState onSavedAsNew={onSavedAsNew} reading={reading} />}
           <ProblemsBar onJump={onJump} problems={problems} />
         </>

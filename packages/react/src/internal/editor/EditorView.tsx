@@ -6,12 +6,14 @@
  */
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import type { KeyboardEvent } from "react"
-import { useEffect, useMemo, useRef, useState } from "react"
+import { memo, useDeferredValue, useEffect, useMemo, useRef, useState } from "react"
 import { Canvas } from "../../Canvas.tsx"
+import type { CanvasProblem } from "../../CanvasProps.ts"
 import type { EditingReading } from "../../Editing.ts"
 import { useEditing } from "../../Editing.ts"
 import { useNodeTypes } from "../../Hooks.ts"
 import { layoutOf } from "../../model/CanvasLayout.ts"
+import type { Selection } from "../../model/editing/Clipboard.ts"
 import type { Command } from "../../model/editing/Command.ts"
 import type { WorkflowDocument } from "../../model/editing/Document.ts"
 import type { FieldPlace } from "../../model/editing/PlacedProblems.ts"
@@ -57,8 +59,30 @@ const useParts = ({ given, nodeTypes, reading }: PartsProps) => {
     choose(place.nodeId)
     setFocusOn({ ...place })
   }
-  const onCommand = useMemo(() => (command: Command) => void editing.do(command), [editing])
-  return { choose, focusOn, nodeId, onCommand, onJump, problems, readOnly, running, setTab, tab }
+  const acts = useActs(editing)
+  return { ...acts, choose, focusOn, nodeId, onJump, problems, readOnly, running, setTab, tab }
+}
+
+/** What the parts call: the same functions with each drawing. */
+const useActs = (editing: EditingReading["editing"]) => {
+  /** True if the last command came from the inspector. */
+  const isTyped = useRef(false)
+  return useMemo(() => {
+    const from =
+      <A extends ReadonlyArray<unknown>>(isInspector: boolean, act: (...given: A) => unknown) =>
+      (...given: A): void => {
+        isTyped.current = isInspector
+        act(...given)
+      }
+    return {
+      isTyped,
+      onCommand: from(false, (command: Command) => editing.do(command)),
+      onTyped: from(true, (command: Command) => editing.do(command)),
+      onRedo: from(false, () => editing.redo()),
+      onUndo: from(false, () => editing.undo()),
+      onSelection: (next: Selection) => editing.select(next),
+    }
+  }, [editing])
 }
 
 type Parts = ReturnType<typeof useParts>
@@ -74,16 +98,18 @@ const focusNode = (root: HTMLElement | null | undefined, nodeId = "") => {
 /** The chosen node: its inputs, or what happened to it in the run on the canvas. */
 const Side = ({ parts, props }: { readonly parts: Parts; readonly props: PartsProps }) => {
   const { given, nodeTypes, reading } = props
-  const { choose, focusOn, nodeId, onCommand, problems, readOnly, running } = parts
+  const { choose, focusOn, nodeId, onTyped, problems, readOnly, running } = parts
   const { document, editing, validation } = reading
+  const isRunShown = running.runId !== undefined
   const side = useRef<HTMLElement>(null)
   const close = () => {
     choose(undefined)
     focusNode(side.current?.parentElement, nodeId)
   }
   const box = useMemo(
-    () => layoutOf(document, nodeTypes).boxes.find(({ id }) => id === nodeId),
-    [document, nodeId, nodeTypes],
+    () =>
+      isRunShown ? layoutOf(document, nodeTypes).boxes.find(({ id }) => id === nodeId) : undefined,
+    [document, isRunShown, nodeId, nodeTypes],
   )
   return (
     <aside className={styles.side} data-open={nodeId !== undefined} ref={side}>
@@ -96,7 +122,7 @@ const Side = ({ parts, props }: { readonly parts: Parts; readonly props: PartsPr
           nodeTypes={nodeTypes}
           nodeViews={given.nodeViews}
           onClose={close}
-          onCommand={onCommand}
+          onCommand={onTyped}
           onSave={() => editing.save()}
           problems={problems}
           readOnly={readOnly}
@@ -116,9 +142,12 @@ const Side = ({ parts, props }: { readonly parts: Parts; readonly props: PartsPr
   )
 }
 
-/** Names of ports and what they take, as far as the server has told. */
-const useDrawn = (document: WorkflowDocument, validation: Reading["validation"]) =>
-  useMemo(
+/**
+ * What the canvas draws: names of ports and what they take as far as the server has told, and what
+ * is wrong. While somebody types in the inspector, the canvas follows when there is time.
+ */
+const useDrawn = ({ isTyped, problems }: Parts, { document, validation }: Reading) => {
+  const value = useMemo(
     () => ({
       nodes: document.nodes,
       edges: document.edges,
@@ -126,15 +155,24 @@ const useDrawn = (document: WorkflowDocument, validation: Reading["validation"])
     }),
     [document.nodes, document.edges, validation],
   )
+  const wrong = useMemo(() => problems.filter(({ isWarning }) => !isWarning), [problems])
+  const latest = useMemo(() => ({ value, wrong }), [value, wrong])
+  const later = useDeferredValue(latest)
+  return isTyped.current ? later : latest
+}
+
+const noProblems: ReadonlyArray<CanvasProblem> = []
+
+/** Not drawn again where all that it is given is the same. */
+const StillCanvas = memo(Canvas)
 
 const Main = ({ parts, props }: { readonly parts: Parts; readonly props: PartsProps }) => {
   const { messages } = useSurroundings()
   const { given, nodeTypes, reading } = props
   const { choose, focusOn, nodeId, onCommand, onJump, problems, readOnly, running, setTab, tab } =
     parts
-  const { document, editing, selection, validation } = reading
-  const drawn = useDrawn(document, validation)
-  const wrong = useMemo(() => problems.filter(({ isWarning }) => !isWarning), [problems])
+  const { document, selection, validation } = reading
+  const { value, wrong } = useDrawn(parts, reading)
   const stage = useRef<HTMLDivElement>(null)
   useEffect(() => {
     // An attribute that React 18 does not know.
@@ -148,20 +186,20 @@ const Main = ({ parts, props }: { readonly parts: Parts; readonly props: PartsPr
     <div className={styles.main}>
       <Tabs chosen={tab} label={messages.editorParts} onChoose={setTab} tabs={tabs}>
         <div className={styles.canvas} ref={stage}>
-          <Canvas
+          <StillCanvas
             keys={given.keys}
             lookAt={focusOn?.nodeId}
             nodeTypes={nodeTypes}
             nodeViews={given.nodeViews}
             onCommand={onCommand}
-            onRedo={() => editing.redo()}
-            onSelection={(next) => editing.select(next)}
-            onUndo={() => editing.undo()}
-            problems={running.runId === undefined ? wrong : []}
+            onRedo={parts.onRedo}
+            onSelection={parts.onSelection}
+            onUndo={parts.onUndo}
+            problems={running.runId === undefined ? wrong : noProblems}
             readOnly={readOnly}
             selection={selection}
             states={running.states}
-            value={drawn}
+            value={value}
           />
         </div>
         {tab === "canvas" ? null : (
@@ -183,7 +221,7 @@ const Main = ({ parts, props }: { readonly parts: Parts; readonly props: PartsPr
 }
 
 /** Saving, everywhere; undo and redo, also where the focus is beside the canvas. */
-const editorKeys = (editing: EditingReading["editing"]) => (event: KeyboardEvent) => {
+const editorKeys = (editing: EditingReading["editing"], acts: Parts) => (event: KeyboardEvent) => {
   const isCommand = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
   if (isCommand && event.key.toLowerCase() === "s") {
     event.preventDefault()
@@ -193,7 +231,8 @@ const editorKeys = (editing: EditingReading["editing"]) => (event: KeyboardEvent
   const asked = keyActionOf(event.nativeEvent)
   if (asked !== "undo" && asked !== "redo") return
   event.preventDefault()
-  editing[asked]()
+  if (asked === "undo") acts.onUndo()
+  else acts.onRedo()
 }
 
 const Opened = (props: PartsProps) => {
@@ -206,11 +245,13 @@ const Opened = (props: PartsProps) => {
     <section
       aria-label={messages.editorOf(reading.document.name)}
       className={styles.editor}
-      onKeyDown={readOnly ? undefined : editorKeys(reading.editing)}
+      onKeyDown={readOnly ? undefined : editorKeys(reading.editing, parts)}
     >
       <EditorBar
         onJump={onJump}
+        onRedo={parts.onRedo}
         onSavedAsNew={given.onSavedAsNew}
+        onUndo={parts.onUndo}
         problems={problems}
         readOnly={isLooked}
         reading={reading}

@@ -203,10 +203,9 @@ export const NodeRow = ({ edited, node, onDuplicate, onEdit, onRemove }: NodeRow
         <label className={inspector.check}>
           <input
             checked={dataOf(node)["disabled"] === true}
-            onChange={({ target }) => {
-              const value = target.checked ? true : undefined
-              onCommand({ type: "setData", nodeId: node.id, key: "disabled", value })
-            }}
+            onChange={({ target }) =>
+              onCommand({ type: "disable", nodeIds: [node.id], isDisabled: target.checked })
+            }
             type="checkbox"
           />
           {messages.nodeDisabled}

@@ -44,6 +44,12 @@ export type Command =
       readonly key: string
       readonly value: unknown
     }
+  /** Leaves nodes out of runs, or takes them in again. */
+  | {
+      readonly type: "disable"
+      readonly nodeIds: ReadonlyArray<string>
+      readonly isDisabled: boolean
+    }
   /** A literal of an input, or a text with expressions. */
   | {
       readonly type: "setInput"
@@ -110,11 +116,23 @@ const withNode = (
   nodes: document.nodes.map((node) => (node.id === nodeId ? change(node) : node)),
 })
 
+const withData = (node: DocumentNode, key: string, value: unknown): DocumentNode => {
+  const data = withKey(dataOf(node), key, value)
+  return data === dataOf(node) ? node : withKey(node, "data", data)
+}
+
 const setData = (document: WorkflowDocument, { key, nodeId, value }: CommandOf<"setData">) =>
-  withNode(document, nodeId, (node) => {
-    const data = withKey(dataOf(node), key, value)
-    return data === dataOf(node) ? node : withKey(node, "data", data)
-  })
+  withNode(document, nodeId, (node) => withData(node, key, value))
+
+const disable = (document: WorkflowDocument, { isDisabled, nodeIds }: CommandOf<"disable">) => {
+  const ids = new Set(nodeIds)
+  return {
+    ...document,
+    nodes: document.nodes.map((node) =>
+      ids.has(node.id) ? withData(node, "disabled", isDisabled || undefined) : node,
+    ),
+  }
+}
 
 const setInput = (document: WorkflowDocument, { nodeId, port, value }: CommandOf<"setInput">) =>
   withNode(document, nodeId, (node) => {
@@ -148,6 +166,8 @@ const after = (document: WorkflowDocument, command: Command): WorkflowDocument =
       return reconnect(document, command)
     case "setData":
       return setData(document, command)
+    case "disable":
+      return disable(document, command)
     case "setInput":
       return setInput(document, command)
     case "setDocument": {

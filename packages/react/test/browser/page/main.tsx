@@ -1,42 +1,39 @@
 /**
  * An application that shows one run, the list of all, or editors. What it shows is in the part of
- * the address behind `#`.
+ * the address behind `#`; when that changes, everything is drawn anew.
  */
 import { createClient } from "@millrace/api/PromiseClient"
-import type { NodeFieldProps, NodeViews, RunPanel, Theme } from "@millrace/react"
+import type { NodeFieldProps, NodeViews, Theme } from "@millrace/react"
 import { Millrace, RunView, useRuns, WorkflowEditor } from "@millrace/react"
-import { StrictMode, useState } from "react"
+import type { ReactNode } from "react"
+import { StrictMode, useMemo, useState } from "react"
+import { flushSync } from "react-dom"
 import { createRoot } from "react-dom/client"
+import type { ShownInspector } from "./InspectorHost.tsx"
+import { InspectorHost } from "./InspectorHost.tsx"
 
 /** What a test wants to see. */
 export interface Shown {
   readonly apiKey: string
+  /** Tells two that are otherwise the same apart. */
+  readonly turn: number
   /** None for the list of runs. */
   readonly runId?: string
   readonly theme?: Theme
-  readonly nonce?: string
-  readonly panels?: ReadonlyArray<RunPanel>
+  readonly nonce: string
   /** Rules of the application for plain elements. */
   readonly css?: string
   /** True for viewers. */
   readonly readOnly?: boolean
   /** Workflows to edit, beside each other. */
   readonly editors?: ReadonlyArray<string>
+  /** The table of nodes and the inspector alone. */
+  readonly inspector?: ShownInspector
   /** Whose unsaved work the browser keeps. */
   readonly user?: string
 }
 
-const { apiKey, css, editors, nonce, panels, readOnly, runId, theme, user } = JSON.parse(
-  decodeURIComponent(location.hash.slice(1)),
-) as Shown
-if (css !== undefined) {
-  const style = document.createElement("style")
-  style.nonce = nonce ?? ""
-  style.textContent = css
-  document.head.append(style)
-}
-
-const client = createClient({ url: location.origin, apiKey })
+const read = (): Shown => JSON.parse(decodeURIComponent(location.hash.slice(1))) as Shown
 
 const Mark = ({ id, onChange, readOnly, value }: NodeFieldProps) => (
   <select
@@ -70,38 +67,51 @@ const Runs = () => (
   </ul>
 )
 
-const App = () => {
+const Run = ({ runId }: { readonly runId: string }) => {
   const [shown, show] = useState(runId)
+  return <RunView key={shown} onStarted={show} runId={shown} />
+}
+
+const partsOf = ({ editors, inspector, readOnly, runId }: Shown): ReactNode => {
+  if (inspector !== undefined) return <InspectorHost {...inspector} />
+  if (runId !== undefined) return <Run runId={runId} />
+  if (editors === undefined) return <Runs />
+  return editors.map((workflowId) => (
+    <div className="whole" key={workflowId}>
+      <WorkflowEditor nodeViews={nodeViews} readOnly={readOnly} workflowId={workflowId} />
+    </div>
+  ))
+}
+
+const App = ({ shown }: { readonly shown: Shown }) => {
+  const { apiKey, nonce, theme, user } = shown
+  const client = useMemo(() => createClient({ url: location.origin, apiKey }), [apiKey])
   return (
     <Millrace
       client={client}
+      nonce={nonce}
       {...(theme === undefined ? {} : { theme })}
-      {...(nonce === undefined ? {} : { nonce })}
       {...(user === undefined ? {} : { user })}
       locale="en"
     >
-      {editors !== undefined ? (
-        editors.map((workflowId) => (
-          <div className="whole" key={workflowId}>
-            <WorkflowEditor nodeViews={nodeViews} readOnly={readOnly} workflowId={workflowId} />
-          </div>
-        ))
-      ) : shown === undefined ? (
-        <Runs />
-      ) : (
-        <RunView
-          key={shown}
-          onStarted={show}
-          runId={shown}
-          {...(panels === undefined ? {} : { panels })}
-        />
-      )}
+      {partsOf(shown)}
     </Millrace>
   )
 }
 
-createRoot(document.getElementById("root")!).render(
-  <StrictMode>
-    <App />
-  </StrictMode>,
-)
+const root = createRoot(document.getElementById("root")!)
+
+const draw = () => {
+  const shown = read()
+  flushSync(() =>
+    root.render(
+      <StrictMode>
+        {shown.css === undefined ? null : <style nonce={shown.nonce}>{shown.css}</style>}
+        <App key={shown.turn} shown={shown} />
+      </StrictMode>,
+    ),
+  )
+}
+
+addEventListener("hashchange", draw)
+draw()

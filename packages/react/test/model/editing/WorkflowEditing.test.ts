@@ -240,6 +240,21 @@ describe("WorkflowEditing", () => {
     expect(await stored()).toEqual(["x", "b", "c"])
   })
 
+  it("disables several nodes in one step", async () => {
+    const editing = await world.open(workflowId)
+    editing.do({ type: "disable", nodeIds: ["a", "c"], isDisabled: true })
+    const disabled = () =>
+      editing
+        .read()
+        .document!.nodes.filter(
+          ({ data }) => (data as { readonly disabled?: boolean }).disabled === true,
+        )
+        .map(({ id }) => id)
+    expect(disabled()).toEqual(["a", "c"])
+    editing.undo()
+    expect([disabled(), editing.read().canUndo]).toEqual([[], false])
+  })
+
   it("undoes and redoes, and knows what is selected", async () => {
     const editing = await world.open(workflowId)
     expect([editing.undo(), editing.redo()]).toEqual([false, false])

@@ -1,13 +1,11 @@
 /**
  * A host that edits a workflow without a canvas: the table of nodes, the inspector, and the
- * problems. What it shows is in the part of the address behind `#`.
+ * problems.
  */
 import type { Workflow, WorkflowValidation } from "@millrace/api/PromiseClient"
-import { createClient } from "@millrace/api/PromiseClient"
-import type { Theme } from "@millrace/react"
-import { Millrace, useNodeTypes, useWorkflow } from "@millrace/react"
+import { useNodeTypes, useWorkflow } from "@millrace/react"
 import { useCallback, useEffect, useState } from "react"
-import { createRoot } from "react-dom/client"
+import { useSurroundings } from "../../../src/internal/Surroundings.ts"
 import { Inspector } from "../../../src/internal/editor/Inspector.tsx"
 import { NodesTable } from "../../../src/internal/editor/NodesTable.tsx"
 import { ProblemsBar, useProblems } from "../../../src/internal/editor/ProblemsBar.tsx"
@@ -19,18 +17,11 @@ import { documentOf } from "../../../src/model/editing/Document.ts"
 import type { FieldPlace } from "../../../src/model/editing/PlacedProblems.ts"
 
 /** What a test wants to see. */
-export interface ShownEditor {
-  readonly apiKey: string
+export interface ShownInspector {
   readonly workflowId: string
   readonly nodeId?: string
   readonly lastRunId?: string
-  readonly theme?: Theme
-  readonly nonce: string
 }
-
-const shown = JSON.parse(decodeURIComponent(location.hash.slice(1))) as ShownEditor
-const { apiKey, lastRunId, nonce, theme = "light", workflowId } = shown
-const client = createClient({ url: location.origin, apiKey })
 
 /** What tests look at. */
 const told = window as unknown as {
@@ -39,6 +30,7 @@ const told = window as unknown as {
 }
 
 const useDraft = (workflow: Workflow) => {
+  const { client } = useSurroundings()
   const [document, setDocument] = useState(() => documentOf(workflow))
   const [validation, setValidation] = useState<WorkflowValidation>()
   const onCommand = useCallback(
@@ -51,17 +43,22 @@ const useDraft = (workflow: Workflow) => {
     const stop = new AbortController()
     const { signal } = stop
     void client.workflows
-      .validate(workflowId, { nodes, edges }, { signal })
+      .validate(workflow.id, { nodes, edges }, { signal })
       .then(setValidation, () => {})
     return () => stop.abort()
-  }, [document, onCommand])
+  }, [client, document, onCommand, workflow.id])
   return { document, validation, onCommand }
 }
 
-const Editor = ({ workflow }: { readonly workflow: Workflow }) => {
+interface EditorProps extends ShownInspector {
+  readonly workflow: Workflow
+}
+
+const Editor = ({ lastRunId, nodeId, workflow }: EditorProps) => {
+  const { client } = useSurroundings()
   const { data: nodeTypes = [] } = useNodeTypes()
   const { document, onCommand, validation } = useDraft(workflow)
-  const [selected, select] = useState(shown.nodeId)
+  const [selected, select] = useState(nodeId)
   const [focusOn, setFocusOn] = useState<FieldPlace>()
   const problems = useProblems(document, validation, nodeTypes)
   const jump = (place: FieldPlace) => {
@@ -83,8 +80,8 @@ const Editor = ({ workflow }: { readonly workflow: Workflow }) => {
           focusOn={focusOn}
           lastRunId={lastRunId}
           nodeId={selected}
-          onSave={() => client.workflows.update(workflowId, { ...document })}
-          workflowId={workflowId}
+          onSave={() => client.workflows.update(workflow.id, { ...document })}
+          workflowId={workflow.id}
         />
       </div>
       <ProblemsBar onJump={jump} problems={problems} />
@@ -92,13 +89,8 @@ const Editor = ({ workflow }: { readonly workflow: Workflow }) => {
   )
 }
 
-const App = () => {
-  const { data } = useWorkflow(workflowId)
-  return data === undefined ? null : <Editor workflow={data} />
+/** Shows the workflow once it is read. */
+export const InspectorHost = (shown: ShownInspector) => {
+  const { data } = useWorkflow(shown.workflowId)
+  return data === undefined ? null : <Editor {...shown} workflow={data} />
 }
-
-createRoot(document.getElementById("root")!).render(
-  <Millrace client={client} locale="en" nonce={nonce} theme={theme}>
-    <App />
-  </Millrace>,
-)
