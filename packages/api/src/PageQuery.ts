@@ -89,6 +89,18 @@ export const RunQuery = Schema.Struct({
   status: Schema.optionalKey(RunStatus),
   source: Schema.optionalKey(RunSource),
   triggerId: Schema.optionalKey(Single.check(Schema.isMinLength(1), isStorable)),
+  parent: Schema.optionalKey(
+    Single.check(Schema.isMinLength(1), isStorable).annotate({
+      description: "The id of a run: only the runs that it has started.",
+    }),
+  ),
+  roots: Schema.optionalKey(
+    Schema.Literals(["true", "false"]).annotate({
+      description:
+        "`true`: only runs that no run has started. `false`: all. `true` by default, and `false` " +
+        "with `parent`.",
+    }),
+  ),
   from: Schema.optionalKey(timeText),
   to: Schema.optionalKey(timeText),
   ...paging,

@@ -12,6 +12,7 @@ import {
   InputOverrides,
   NodeRun as StoredNodeRun,
   PinnedOutputs,
+  ParentRun as StoredParent,
   Run as StoredRun,
   StartSource,
   Viewport,
@@ -25,6 +26,19 @@ import { InputPort, OutputPort } from "./NodeTypeWire.ts"
 import { Identifier, isStorable } from "./Text.ts"
 
 const run = StoredRun.fields
+
+/** Which node of which run started a run. */
+export const ParentRun = object("ParentRun", {
+  runId: StoredParent.fields.runId,
+  nodeId: StoredParent.fields.nodeId,
+  index: StoredParent.fields.index.annotate({
+    description: "Which of the node's children it is, from 0.",
+  }),
+  rootRunId: StoredParent.fields.rootRunId.annotate({
+    description: "The first run of the tree; it has no parent.",
+  }),
+  depth: StoredParent.fields.depth.annotate({ description: "1 for a child of the root." }),
+})
 
 /** A run in a listing (specification 2.4). */
 export const RunItem = object("RunItem", {
@@ -42,6 +56,12 @@ export const RunItem = object("RunItem", {
   nodeRunCount: run.nodeRunCount,
   singleNodeId: Schema.optionalKey(Schema.String),
   rerunOf: optional(Schema.String, "The run of which it is a rerun."),
+  parent: optional(ParentRun, "The node that started it; absent if no run did."),
+  childCredits: optional(
+    run.actualCredits,
+    "What its child runs have cost that have ended, with their own; absent if nothing. It is no " +
+      "part of `actualCredits`.",
+  ),
   source: run.source,
   triggerId: optional(Schema.String, "The trigger that started it; absent if none did."),
 })

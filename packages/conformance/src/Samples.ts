@@ -87,6 +87,7 @@ const runOf = (id: RunId, accountId: AccountId, createdAt: Timestamp): Run => ({
   keyId: null,
   triggerId: null,
   rerunOf: null,
+  parent: null,
   createdAt,
   values: {},
   inputOverrides: {},

@@ -13,6 +13,7 @@ import { constant } from "./Constant.ts"
 import { delay } from "./Delay.ts"
 import { email } from "./internal/Email.ts"
 import { fail } from "./internal/Fail.ts"
+import { forEach } from "./internal/ForEach.ts"
 import { httpRequest } from "./internal/HttpRequest.ts"
 import { list } from "./internal/List.ts"
 import { llm } from "./internal/Llm.ts"
@@ -22,6 +23,7 @@ import { parse } from "./internal/Parse.ts"
 import { postgresQuery } from "./internal/PostgresQuery.ts"
 import { request } from "./internal/Request.ts"
 import { response } from "./internal/Response.ts"
+import { subWorkflow } from "./internal/SubWorkflow.ts"
 import { switchNode } from "./internal/Switch.ts"
 import { transform } from "./internal/Transform.ts"
 import { waitSignal } from "./internal/WaitSignal.ts"
@@ -37,6 +39,8 @@ export const builtin = (
     merge,
     delay,
     waitSignal,
+    subWorkflow,
+    forEach,
     fail,
     constant,
     transform,

@@ -17,6 +17,7 @@ import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import { accountCaps } from "./internal/AccountCapTables.ts"
+import { childRunTables } from "./internal/ChildRunTables.ts"
 import { deliveryTables } from "./internal/DeliveryTables.ts"
 import { fairQueue } from "./internal/FairQueueTables.ts"
 import { growthTables } from "./internal/GrowthTables.ts"
@@ -271,6 +272,7 @@ const migrations = {
   "0012_run_sources": all(runSources),
   "0013_triggers": all(triggerTables),
   "0014_reruns": all(["ALTER TABLE runs ADD COLUMN rerun_of text"]),
+  "0015_child_runs": all(childRunTables),
 }
 
 const table = "millrace_migrations"

@@ -146,6 +146,7 @@ export const runOf = (cast: Cast, slot: number, change?: Partial<Run>): Run => (
   keyId: null,
   triggerId: null,
   rerunOf: null,
+  parent: null,
   createdAt: timeOf(0),
   values: {},
   inputOverrides: {},

@@ -143,6 +143,13 @@ const strange = (cast: Cast.Cast, { fence, owner }: Run): Partial<Run> => ({
   source: "ui",
   singleNodeId: "n0",
   rerunOf: RunId.make("run_before"),
+  parent: {
+    runId: RunId.make("run_above"),
+    nodeId: "n0",
+    index: 0,
+    rootRunId: RunId.make("run_above"),
+    depth: 1,
+  },
   createdAt: Cast.timeOf(30),
   estimatedCredits: 1,
   maxCredits: 1,

@@ -27,6 +27,7 @@ const started = [
   "source",
   "singleNodeId",
   "rerunOf",
+  "parent",
   "createdAt",
   "values",
   "inputOverrides",

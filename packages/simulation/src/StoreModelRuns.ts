@@ -42,7 +42,7 @@ export interface RunModel {
 /** The parts of a run that a commit never changes: how it was started, and its fence. */
 type Kept =
   | ("id" | "accountId" | "workflowId" | "workflowName" | "workflowRevision" | "definitionId")
-  | ("executionId" | "mode" | "source" | "singleNodeId" | "rerunOf" | "createdAt")
+  | ("executionId" | "mode" | "source" | "singleNodeId" | "rerunOf" | "parent" | "createdAt")
   | ("estimatedCredits" | "maxCredits" | "keyId" | "triggerId" | "webhook")
   | ("values" | "inputOverrides" | "viewport" | "fence" | "messages")
 
@@ -58,6 +58,7 @@ const keptOf = (run: Run): Pick<Run, Kept> => ({
   source: run.source,
   singleNodeId: run.singleNodeId,
   rerunOf: run.rerunOf,
+  parent: run.parent,
   createdAt: run.createdAt,
   estimatedCredits: run.estimatedCredits,
   maxCredits: run.maxCredits,
@@ -86,7 +87,7 @@ interface Row {
 export const isOpen = ({ status }: Run): boolean => status === "QUEUED" || status === "RUNNING"
 
 const isFound = (run: Run, query: RunQuery): boolean => {
-  const { account, search, source, status, triggerId, workflowId } = query
+  const { account, isRoot, parentRunId, search, source, status, triggerId, workflowId } = query
   const { from = -Infinity, to = Infinity } = query
   return (
     run.accountId === account &&
@@ -94,6 +95,8 @@ const isFound = (run: Run, query: RunQuery): boolean => {
     (status === undefined || run.status === status) &&
     (source === undefined || run.source === source) &&
     (triggerId === undefined || run.triggerId === triggerId) &&
+    (parentRunId === undefined || run.parent?.runId === parentRunId) &&
+    (isRoot !== true || run.parent === null) &&
     run.createdAt >= from &&
     run.createdAt < to &&
     (search === undefined ||

@@ -79,6 +79,12 @@ export interface RunFilter {
   readonly source?: RunSource
   /** Runs that this trigger has started. */
   readonly triggerId?: string
+  /** Runs that this run has started. */
+  readonly parent?: string
+  /**
+   * Only runs that no run has started, which is the default; `"false"`: all. With `parent`, all.
+   */
+  readonly roots?: "true" | "false"
   /** Runs that were created then or later, in ISO 8601: `2026-01-31T09:30:00Z`. */
   readonly from?: string
   /** Runs that were created before. */
@@ -226,7 +232,10 @@ export interface Runs {
   wait(id: string, options?: WaitOptions): Promise<Run>
 }
 
-const filter = ["workflowId", "status", "source", "triggerId", "from", "to", "search"] as const
+const filter = [
+  ...(["workflowId", "status", "source", "triggerId", "parent", "roots"] as const),
+  ...(["from", "to", "search"] as const),
+] as const
 
 /** How long to wait before a broken stream is replaced. */
 const pauseMillis = 1_000

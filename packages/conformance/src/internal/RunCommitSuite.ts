@@ -59,6 +59,13 @@ const newRuns = (it: Tests): void => {
         source: "mcp",
         singleNodeId: "a",
         rerunOf: RunId.make("run_before"),
+        parent: {
+          runId: RunId.make("run_above"),
+          nodeId: "a",
+          index: 2,
+          rootRunId: RunId.make("run_root"),
+          depth: 2,
+        },
         owner: samples.runner(),
         startedAt: Samples.epoch + 5,
         viewport: { x: -1.5, y: 2, zoom: 0.25 },

@@ -7,6 +7,7 @@
  * messages, and which node takes which; the store and the engine do that.
  */
 import { Schema } from "effect"
+import type { MicroCredits } from "./Credits.ts"
 import { Json } from "./Json.ts"
 import { messageBytes, messageIdLength, messageNameLength, signalNameLength } from "./Limits.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -70,3 +71,27 @@ export const problemOfSignal = (name: string): string | undefined =>
  * that a signal is never taken for one of them.
  */
 export const signalMessage = (name: string): string => `signal:${name}`
+
+/**
+ * The name of the message with which a run tells its parent that it has ended. Its id is the id of
+ * the run. A node gets it only if it started the run and waits for its children.
+ */
+export const childMessage = "child"
+
+/** The name of the message with which a run tells a child that nobody waits for it any more. */
+export const cancelMessage = "cancel"
+
+/** What a run tells its parent at its end. Its output is read where it is needed. */
+export type ChildEnd = {
+  readonly runId: string
+  /** Which of the node's children it is, from 0. */
+  readonly index: number
+  readonly status: "COMPLETED" | "FAILED" | "CANCELED"
+  readonly error: string | null
+  /** What it has cost with its own children. */
+  readonly credits: MicroCredits
+}
+
+/** What a message tells of the end of a child; `undefined` for any other message. */
+export const childEndOf = ({ name, payload }: Message): ChildEnd | undefined =>
+  name === childMessage ? (payload as ChildEnd) : undefined

@@ -113,6 +113,9 @@ export const LogLine = Schema.Struct({
 }).annotate({ identifier: "LogLine" })
 export type LogLine = typeof LogLine.Type
 
+/** The ids of runs that a node has started, and of whose ends it has not heard. */
+const Children = Schema.optionalKey(Schema.Array(RunId))
+
 /** An attempt in progress: recorded before its handler is called. */
 export const ActiveNode = Schema.Struct({
   /** The node's place in the run. */
@@ -125,6 +128,7 @@ export const ActiveNode = Schema.Struct({
   state: Schema.optionalKey(Json),
   /** The number of the message that ended its wait; absent if none did. */
   message: Schema.optionalKey(Schema.Int),
+  children: Children,
 })
 export type ActiveNode = typeof ActiveNode.Type
 
@@ -142,8 +146,22 @@ export const WaitingNode = Schema.Struct({
   state: Schema.optionalKey(Json),
   /** The number of the message that the node has taken; its next attempt gets it. */
   message: Schema.optionalKey(Schema.Int),
+  children: Children,
 })
 export type WaitingNode = typeof WaitingNode.Type
+
+/** Which node of which run started a child run. */
+export const ParentRun = Schema.Struct({
+  runId: RunId,
+  nodeId: Schema.String,
+  /** Which of the node's children it is, from 0. */
+  index: Schema.Int,
+  /** The first run of the tree; it has no parent. */
+  rootRunId: RunId,
+  /** 1 for a child of the root. */
+  depth: Schema.Int,
+})
+export type ParentRun = typeof ParentRun.Type
 
 /** One execution of a workflow. */
 export const Run = Schema.Struct({
@@ -161,6 +179,8 @@ export const Run = Schema.Struct({
   singleNodeId: Schema.NullOr(Schema.String),
   /** The run of which it is a rerun; `null` if it is none. */
   rerunOf: Schema.NullOr(RunId),
+  /** The node that started it; `null` if no run did. */
+  parent: Schema.NullOr(ParentRun),
   /** The API key that started it; `null` if none did. */
   keyId: Schema.NullOr(KeyId),
   /** The trigger that started it; `null` if none did. */
@@ -184,6 +204,8 @@ export const Run = Schema.Struct({
   /** What it still has reserved on its account; 0 once it has ended. */
   heldCredits: MicroCredits,
   actualCredits: MicroCredits,
+  /** What its children have cost that have ended, with their own children. */
+  childCredits: MicroCredits,
   /** Node runs that started. */
   nodeRunCount: Schema.Int,
   /** Attempts that started, of all nodes together. */
@@ -221,6 +243,7 @@ export const notStarted = {
   largeValues: null,
   heldCredits: 0,
   actualCredits: 0,
+  childCredits: 0,
   nodeRunCount: 0,
   attempts: 0,
   active: [],
@@ -270,6 +293,13 @@ export interface RunRecord {
   /** True if the payloads were left out because they are too large; see `RunPayload`. */
   readonly omitted?: boolean
 }
+
+/** The children of a run of whose ends it has not heard. */
+export const childrenOf = ({
+  active,
+  waiting,
+}: Pick<Run, "active" | "waiting">): ReadonlyArray<RunId> =>
+  [...active, ...waiting].flatMap(({ children }) => children ?? [])
 
 /**
  * True for a node whose output the start of its run gave, or took over from an earlier run: it has

@@ -10,7 +10,8 @@ import * as Schema from "effect/Schema"
 import type { AccountId, RunId, WorkflowId } from "../domain/Id.ts"
 import type { Json, JsonObject } from "../domain/Json.ts"
 import type { Message, Wait } from "../domain/Message.ts"
-import type { LogLine } from "../domain/Run.ts"
+import type { LogLine, Run } from "../domain/Run.ts"
+import type { StartedRun } from "../ports/RunStore.ts"
 
 /** A failure that a handler expects: one sentence for the node's record. */
 export class NodeError extends Schema.TaggedError<NodeError>()("NodeError", {
@@ -32,11 +33,25 @@ export const isNodeError = (error: unknown): error is NodeError =>
 export class Suspension {
   readonly wait: Wait
   readonly state: Json
+  readonly starts: ReadonlyArray<ChildRun>
 
-  constructor(wait: Wait, state: Json) {
+  constructor(wait: Wait, state: Json, starts: ReadonlyArray<ChildRun> = []) {
     this.wait = wait
     this.state = state
+    this.starts = starts
   }
+}
+
+/** A run that a node is about to start. It is stored when the node suspends itself with it. */
+export type ChildRun = StartedRun
+
+/** The start of a child run. */
+export interface ChildRequest {
+  /** A workflow of the same account, as it is stored now. */
+  readonly workflowId: string
+  readonly values: JsonObject
+  /** Which of the node's children it is, from 0. */
+  readonly index: number
 }
 
 /** A secret of the run: its value may be sent to some hosts only. */
@@ -74,8 +89,24 @@ export class CurrentNode extends Context.Service<
      * Leaves the handler without an outcome. The handler is called again when the wait is over, in
      * this process or another one, with `state` in `resumed`. Until then the node holds no slot and
      * no memory. A message that comes no later than `until`, by the store's clock, ends the wait.
+     * The runs are started in the same atomic step that records the wait, or not at all. Each
+     * sends one message `child` when it has ended. Those that the node does not wait for any more
+     * when it ends are canceled.
      */
-    readonly suspend: (wait: Wait, state: Json) => Effect.Effect<never>
+    readonly suspend: (
+      wait: Wait,
+      state: Json,
+      starts?: ReadonlyArray<ChildRun>,
+    ) => Effect.Effect<never>
+    /**
+     * Checks the start of a child run, as strictly as any other. Nothing is stored: give the result
+     * to `suspend`.
+     */
+    readonly prepareChild: (request: ChildRequest) => Effect.Effect<ChildRun, NodeError>
+    /** The children that the node has started, by index, as they are stored. */
+    readonly children: Effect.Effect<ReadonlyArray<Run>, NodeError>
+    /** What a child run has put out that has COMPLETED. */
+    readonly outputOfChild: (child: Run) => Effect.Effect<Json, NodeError>
     /**
      * Calls a function that may compute for long. If it blocks the event loop, the warning names
      * this node. Code before the handler's first wait is watched without this call.

@@ -18,6 +18,7 @@ import { WebhookTargets } from "../ports/WebhookTargets.ts"
 import type { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { Accounting } from "./Accounting.ts"
 import { CurrentSecrets } from "./CurrentSecrets.ts"
+import { CurrentChildren, make as makeChildren } from "./internal/ChildSource.ts"
 import { CurrentValues } from "./internal/CurrentValues.ts"
 import { GraphCache } from "./GraphCache.ts"
 import { Ids } from "./Ids.ts"
@@ -75,6 +76,9 @@ export const layerValueSource: Layer.Layer<never, never, LargeValues> = Layer.ef
   Effect.map(LargeValues, ({ source }) => source),
 )
 
+/** Nodes of this engine start runs. */
+const layerChildren = Layer.effect(CurrentChildren, makeChildren)
+
 /**
  * The engine with random identifiers, on the store's clock. It starts to execute the store's open
  * runs when it is built.
@@ -94,6 +98,7 @@ export const layer: Layer.Layer<
   Quarantine.layer,
 ).pipe(
   Layer.provideMerge(Runner.layer),
+  Layer.provide(layerChildren),
   Layer.provide([layerSecretSource, layerValueSource]),
   Layer.provideMerge(Layer.merge(Secrets.layer, LargeValues.layer)),
   Layer.provide(GraphCache.layer),

@@ -225,11 +225,12 @@ const make = Effect.gen(function* () {
   // Handlers use the engine's clock, too.
   const inTime = { ...types, context: Context.add(types.context, Clock.Clock, clock) }
   const context = Context.add(yield* Effect.context<Requirements>(), NodeTypes, inTime)
-  const scheduler = new RunScheduler(id, context, handlers, slots)
-  yield* Effect.addFinalizer(() => Effect.sync(() => scheduler.stop(scheduler.runs.keys())))
-  const room = () => (scheduler.isDraining ? 0 : slots.free)
   const notifications = yield* Queue.sliding<void>(1)
   const notify = () => void Queue.offerUnsafe(notifications, undefined)
+  const look = Effect.andThen(Effect.sync(notify), announce)
+  const scheduler = new RunScheduler(id, context, handlers, slots, look)
+  yield* Effect.addFinalizer(() => Effect.sync(() => scheduler.stop(scheduler.runs.keys())))
+  const room = () => (scheduler.isDraining ? 0 : slots.free)
 
   // A scope closes in the opposite order: claims stop, then the nodes in progress finish under a
   // living lease, then the lease ends.
@@ -261,7 +262,7 @@ const make = Effect.gen(function* () {
       return hasRoom
     },
     giveSlot: (account) => slots.give(account),
-    look: Effect.andThen(Effect.sync(notify), announce),
+    look,
     ...callsOf(scheduler, announce, () => lagMillis),
   })
 })

@@ -11,7 +11,6 @@ import { type AccountId, RunId, type WorkflowId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
 import type { NewMessage } from "../domain/Message.ts"
-import { CurrentPrices } from "../domain/Prices.ts"
 import type { Run, RunRecord } from "../domain/Run.ts"
 import type { Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
@@ -27,19 +26,18 @@ import { WorkflowStore } from "../ports/WorkflowStore.ts"
 import { CommitBuilder } from "./internal/CommitBuilder.ts"
 import { cancel, wait } from "./internal/Ending.ts"
 import { environmentOf, prepare } from "./internal/FirstStep.ts"
-import { CurrentSecrets } from "./CurrentSecrets.ts"
 import { CurrentValues } from "./internal/CurrentValues.ts"
 import { GraphCache } from "./GraphCache.ts"
 import type { Problem } from "../graph/internal/Problem.ts"
-import { problemsOfOverrides } from "../graph/internal/SecretNames.ts"
 import { Ids } from "./Ids.ts"
 import type { Asked, StartRequest } from "./internal/NewRun.ts"
 import { newRunOf, overlayOf, pinnedRowsOf } from "./internal/NewRun.ts"
 import type { StartedOnce } from "./internal/StartOnce.ts"
 import { once } from "./internal/StartOnce.ts"
+import * as StartPlan from "./internal/StartPlan.ts"
+import { planOf } from "./internal/StartPlan.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
-import type { Overlay, Plan, Price } from "./internal/Plan.ts"
-import { plan } from "./internal/Plan.ts"
+import type { Plan, Price } from "./internal/Plan.ts"
 import type { RerunRequest } from "./internal/Reruns.ts"
 import { prepareRerun } from "./internal/Reruns.ts"
 import type { RerunPlan } from "../graph/internal/Rerun.ts"
@@ -55,11 +53,8 @@ import { Runner } from "./Runner.ts"
 import { RunNotifier } from "./RunNotifier.ts"
 import { send, type SendRefusal, signal, type Signal } from "./internal/Sending.ts"
 import { evaluateText, type TextInNode, type TextValue } from "./internal/Evaluation.ts"
-import { planAlone } from "./internal/SingleNode.ts"
 import { problemsOfSize } from "../graph/internal/Draft.ts"
 import { withNodeOverrides } from "../graph/internal/Overlay.ts"
-import { ScriptCheck } from "./internal/ScriptCheck.ts"
-import { secretCheck } from "./internal/SecretCheck.ts"
 import { type Validation, validationOf } from "./internal/Validation.ts"
 import * as TransactionalStarts from "./internal/TransactionalStarts.ts"
 import { makeAdmit } from "./Webhooks.ts"
@@ -234,15 +229,13 @@ const servicesOf = Effect.all({
   kept: Effect.sync(() => new WorkflowCache()),
   transactions: TransactionalStarts.make,
   graphs: GraphCache,
-  priceList: CurrentPrices,
+  planning: StartPlan.services,
   runner: Runner,
   notifier: RunNotifier,
   ids: Ids,
   clock: Clock.Clock,
   admit: makeAdmit,
   evaluator: CurrentEvaluator,
-  scripts: Effect.map(CurrentEvaluator, (evaluator) => new ScriptCheck(evaluator)),
-  secrets: Effect.map(CurrentSecrets, secretCheck),
   values: CurrentValues,
 })
 type Services = Effect.Success<typeof servicesOf>
@@ -257,32 +250,6 @@ const askedOf = Effect.fnUntraced(function* (
   const admitted =
     webhook === undefined ? Effect.succeed(null) : yield* Effect.cached(admit(account, webhook))
   return { account, request, idempotencyKey, webhook: admitted }
-})
-
-/** What a start is made of, or everything that stands against it. Stores nothing. */
-const planOf = Effect.fnUntraced(function* (
-  services: Services,
-  { account, request }: Pick<Asked, "account" | "request">,
-  workflow: Workflow,
-  id: RunId,
-  overlay: Overlay = overlayOf(request),
-) {
-  const { clock, graphs, priceList, scripts, secrets } = services
-  const { singleNodeId: nodeId } = request
-  const options = { compile: graphs.compile, priceList }
-  const now = clock.currentTimeMillisUnsafe()
-  const made =
-    nodeId === undefined
-      ? plan(workflow, overlay, id, options)
-      : yield* planAlone(services, { account, workflow, overlay, nodeId, runId: id, now }, options)
-  const graph = Result.flatMap(made, (each) => each.graph)
-  if (Result.isFailure(made) || Result.isFailure(graph)) return made
-  const problems = [
-    ...(yield* scripts.problemsOf(account, made.success.definition, graph.success)),
-    ...(yield* secrets.problemsOf(account, graph.success, made.success.pinnedOutputs)),
-    ...problemsOfOverrides(workflow.nodes, overlay.nodeOverrides),
-  ]
-  return problems.length === 0 ? made : Result.fail(problems)
 })
 
 /** How a start stores its run. */
@@ -307,7 +274,7 @@ const startOf = Effect.fnUntraced(function* (
   const { clock, ids, notifier, runner, runs, transactions } = services
   const { account, idempotencyKey, request } = asked
   const id = asked.runId ?? RunId.make(yield* ids.make("run"))
-  const planned = yield* planOf(services, asked, workflow, id)
+  const planned = yield* planOf(services.planning, asked, workflow, id)
   if (Result.isFailure(planned)) {
     return yield* new InvalidGraph({ problems: planned.failure.map((each) => each.message) })
   }
@@ -326,6 +293,7 @@ const startOf = Effect.fnUntraced(function* (
       executionId: yield* ids.make("execution"),
       createdAt: clock.currentTimeMillisUnsafe(),
       webhook: yield* asked.webhook,
+      parent: null,
     },
   )
   const pinned = pinnedRowsOf(request, planned.success, run)
@@ -435,7 +403,7 @@ const planRerun = (services: Services): Runs["Service"]["planRerun"] =>
   Effect.fn("Runs.planRerun")(function* (account, id, request) {
     const prepared = yield* prepareRerun(services, account, id, request)
     const { plan: planned, request: wanted, workflow } = prepared
-    const made = yield* planOf(services, { account, request: wanted }, workflow, nobody)
+    const made = yield* planOf(services.planning, { account, request: wanted }, workflow, nobody)
     return { ...planned, ...estimateOf(made) }
   })
 
@@ -450,7 +418,7 @@ const estimateOf = (made: Result.Result<Plan, ReadonlyArray<Problem>>): Estimate
 const estimate = (services: Services): Runs["Service"]["estimate"] =>
   Effect.fn("Runs.estimate")(function* (account, request) {
     const workflow = yield* storedOf(services, account, request)
-    return estimateOf(yield* planOf(services, { account, request }, workflow, nobody))
+    return estimateOf(yield* planOf(services.planning, { account, request }, workflow, nobody))
   })
 
 const validate = (services: Services): Runs["Service"]["validate"] =>
@@ -463,12 +431,12 @@ const validate = (services: Services): Runs["Service"]["validate"] =>
     const made =
       tooLarge.length > 0
         ? Result.fail(tooLarge)
-        : yield* planOf(services, { account, request }, workflow, nobody, overlay)
+        : yield* planOf(services.planning, { account, request }, workflow, nobody, overlay)
     const nodes = withNodeOverrides(workflow.nodes, overlay.nodeOverrides)
     const drawing = { nodes: Result.getOrElse(nodes, () => workflow.nodes), edges: workflow.edges }
     const read = tooLarge.length > 0 ? { nodes: [], edges: [] } : drawing
     const reading = services.graphs.read(read, overlay.inputOverrides)
-    return validationOf(made, reading, services.priceList?.prices)
+    return validationOf(made, reading, services.planning.priceList?.prices)
   })
 
 const evaluate = (services: Services): Runs["Service"]["evaluate"] =>

@@ -236,6 +236,10 @@ export interface RunQuery extends PageRequest {
   /** Who asked for them. */
   readonly source?: RunSource | undefined
   readonly triggerId?: TriggerId | undefined
+  /** The children of this run only. */
+  readonly parentRunId?: RunId | undefined
+  /** True: only runs that have no parent. */
+  readonly isRoot?: boolean | undefined
   /** Runs that were created then or later. */
   readonly from?: Timestamp | undefined
   /** Runs that were created before. */

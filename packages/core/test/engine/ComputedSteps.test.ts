@@ -8,6 +8,7 @@ import { Json } from "@millrace/core/domain/Json"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Schema } from "effect"
 import type { AttemptOutcome } from "../../src/engine/internal/Attempt.ts"
+import { CurrentChildren } from "../../src/engine/internal/ChildSource.ts"
 import type { Compute } from "../../src/engine/internal/ComputedNodes.ts"
 import { Handlers } from "../../src/engine/internal/Handlers.ts"
 import { RunExecution } from "../../src/engine/internal/RunExecution.ts"
@@ -143,7 +144,8 @@ describe("a handler that a step has called", () => {
       const [clock, types] = [yield* Clock.Clock, yield* NodeTypes]
       const run = behindGate(1)
       const [evaluator, secrets] = [yield* CurrentEvaluator, yield* CurrentSecrets]
-      const more = { values: undefined, handlers: new Handlers() }
+      const children = yield* CurrentChildren
+      const more = { values: undefined, handlers: new Handlers(), children }
       const shared = { types, clock, evaluator, secrets, ...more }
       const { compute } = new RunExecution(run.state, shared, () => assert.fail("it told of it"))
       const { commit } = run.step(2, [run.completes("gate", 2)], { compute })

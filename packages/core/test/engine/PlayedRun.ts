@@ -21,6 +21,7 @@ import { notStarted } from "@millrace/core/domain/Run"
 import type { Node } from "@millrace/core/domain/Workflow"
 import type { Graph } from "@millrace/core/graph/Graph"
 import { compile } from "@millrace/core/graph/Graph"
+import type { StartedRun } from "@millrace/core/ports/RunStore"
 import { Result } from "effect"
 import type { RunState } from "../../src/engine/internal/RunState.ts"
 import { recordOf, resume } from "../../src/engine/internal/RunState.ts"
@@ -66,6 +67,7 @@ export const newRun: Run = {
   keyId: null,
   triggerId: null,
   rerunOf: null,
+  parent: null,
   createdAt: 0,
   values: {},
   inputOverrides: {},
@@ -175,8 +177,13 @@ export class PlayedRun {
     return { _tag: "Failed", ...this.#ended(id, at, ended), error, retryable, retryAfterMillis }
   }
 
-  suspends(id: string, at: number, wait: Wait, said: Said = {}): Signal {
-    return { _tag: "Suspended", ...this.#ended(id, at, said), wait, state: { of: id } }
+  suspends(
+    id: string,
+    at: number,
+    wait: Wait,
+    { starts = [], ...said }: Said & { readonly starts?: ReadonlyArray<StartedRun> } = {},
+  ): Signal {
+    return { _tag: "Suspended", ...this.#ended(id, at, said), wait, state: { of: id }, starts }
   }
 
   due(id: string): Signal {

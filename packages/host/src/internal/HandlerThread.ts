@@ -19,6 +19,10 @@ const { millraceModule: module } = workerData as ThreadData
 
 const tell = (news: ThreadNews): void => parentPort?.postMessage(news, [])
 
+const startsNothing = Effect.fail(
+  new NodeError({ message: "a node on a thread cannot start runs", retryable: false }),
+)
+
 const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
   let lines = 0
   return CurrentNode.of({
@@ -32,6 +36,9 @@ const currentOf = ({ current, id, logLines, type }: ThreadCall) => {
     resumed: undefined,
     message: undefined,
     suspend: () => Effect.die(new Error("a node on a thread cannot be suspended")),
+    prepareChild: () => startsNothing,
+    children: startsNothing,
+    outputOfChild: () => startsNothing,
     watched: (call) => call(),
     charge: (credits) => Effect.sync(() => tell({ _tag: "Charged", id, credits })),
     log: (level, message, data) => {

@@ -28,6 +28,8 @@ export const Filter = Schema.Struct({
   status: Schema.optionalKey(RunStatus),
   source: Schema.optionalKey(RunSource),
   triggerId: Schema.optionalKey(StorableText),
+  parent: Schema.optionalKey(StorableText),
+  roots: Schema.optionalKey(Schema.Literals(["true", "false"])),
   from: Schema.optionalKey(Schema.Int),
   to: Schema.optionalKey(Schema.Int),
   search: Schema.optionalKey(StorableText),

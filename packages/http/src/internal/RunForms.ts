@@ -19,8 +19,17 @@ import type { PlannedRerun } from "@millrace/core/engine/Runs"
 import type { NodePorts } from "@millrace/core/engine/RunViews"
 
 /** A run in a listing. */
-export const itemOf = ({ rerunOf, singleNodeId, triggerId, ...run }: Run): RunItem => ({
+export const itemOf = ({
+  childCredits,
+  parent,
+  rerunOf,
+  singleNodeId,
+  triggerId,
+  ...run
+}: Run): RunItem => ({
   ...run,
+  ...(parent === null ? {} : { parent }),
+  ...(childCredits === 0 ? {} : { childCredits }),
   ...(singleNodeId === null ? {} : { singleNodeId }),
   ...(rerunOf === null ? {} : { rerunOf }),
   ...(triggerId === null ? {} : { triggerId }),

@@ -3,7 +3,7 @@
  */
 import type { RunQuery } from "@millrace/api/PageQuery"
 import type { AccountId } from "@millrace/core/domain/Id"
-import { TriggerId, WorkflowId } from "@millrace/core/domain/Id"
+import { RunId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { Effect } from "effect"
 import { InvalidRequest } from "../Errors.ts"
@@ -25,7 +25,7 @@ export const makeListRuns = Effect.gen(function* () {
       return yield* new InvalidRequest({ message: "to: expected a time after from" })
     }
     return yield* paginate(account, "runs", query, (filter, page) => {
-      const { from: first, search, source, status, to: end, workflowId: id } = filter
+      const { from: first, parent, roots, search, source, status, to: end, workflowId: id } = filter
       const triggerId =
         filter.triggerId === undefined ? undefined : TriggerId.make(filter.triggerId)
       const named = id === undefined ? undefined : WorkflowId.make(id)
@@ -36,6 +36,8 @@ export const makeListRuns = Effect.gen(function* () {
           status,
           source,
           triggerId,
+          parentRunId: parent === undefined ? undefined : RunId.make(parent),
+          isRoot: (roots ?? (parent === undefined ? "true" : "false")) === "true",
           from: first,
           to: end,
           search,

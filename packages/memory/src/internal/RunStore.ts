@@ -53,6 +53,7 @@ const advance = (run: Run, next: Run, clearsLosses: boolean): Run => ({
   largeValues: next.largeValues,
   heldCredits: next.heldCredits,
   actualCredits: next.actualCredits,
+  childCredits: next.childCredits,
   nodeRunCount: next.nodeRunCount,
   attempts: next.attempts,
   active: next.active,
@@ -84,6 +85,8 @@ const matcher = (query: RunQuery): ((run: Run) => boolean) => {
     (query.status === undefined || run.status === query.status) &&
     (query.source === undefined || run.source === query.source) &&
     (query.triggerId === undefined || run.triggerId === query.triggerId) &&
+    (query.parentRunId === undefined || run.parent?.runId === query.parentRunId) &&
+    (query.isRoot !== true || run.parent === null) &&
     run.createdAt >= from &&
     run.createdAt < to &&
     found(run)

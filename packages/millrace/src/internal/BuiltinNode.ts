@@ -19,13 +19,7 @@ export interface BuiltinNodes {
   readonly request: {
     readonly inputs: {
       /** The values that a run takes. Each field is also an output of this node. */
-      readonly fields: ReadonlyArray<{
-        readonly name: string
-        readonly type?: "string" | "number" | "boolean" | "object" | "array" | "any"
-        readonly required?: boolean
-        readonly default?: unknown
-        readonly description?: string
-      }>
+      readonly fields: ReadonlyArray<{ readonly name: string; readonly type?: "string" | "number" | "boolean" | "object" | "array" | "any"; readonly required?: boolean; readonly default?: unknown; readonly description?: string }>
     }
     readonly outputs: {
       /** All values of the run. */
@@ -136,6 +130,55 @@ export interface BuiltinNodes {
       readonly payload: unknown
       /** The input, when the time is over and no signal has come. */
       readonly timeout: unknown
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /** Executes another workflow as a run of its own, and puts out its output. */
+  readonly sub_workflow: {
+    readonly inputs: {
+      /** The id of a workflow of the same account; it is executed as it is stored then. */
+      readonly workflowId: string
+      /** Values for the Request node of that workflow. */
+      readonly values: { readonly [key: string]: unknown }
+    }
+    readonly outputs: {
+      /** The output of the child run. */
+      readonly output: unknown
+      /** The id of the child run. */
+      readonly runId: string
+    }
+    readonly modes: never
+    readonly raw: never
+    readonly multiple: never
+  }
+  /** Executes a workflow for every item of an array, and puts out all outputs. */
+  readonly for_each: {
+    readonly inputs: {
+      /** The items, at most 10000; without any, nothing runs. */
+      readonly items: ReadonlyArray<unknown>
+      /** The id of a workflow of the same account; it is executed as it is stored then. */
+      readonly workflowId: string
+      /** Values for the Request node of that workflow. */
+      readonly values: { readonly [key: string]: unknown }
+      /** The value of the Request node that is the item: `item`. */
+      readonly itemAs: string
+      /** The value that is the number of the item, from 0. */
+      readonly indexAs: string
+      /** How many items are worked on at the same time, 1 to 50: 5. */
+      readonly concurrency: number
+      /**
+       * `stop`: the first item that fails fails the node, and the others are canceled. `continue`:
+       * its result is null. `drop`: it has no result.
+       */
+      readonly onError: "stop" | "continue" | "drop"
+    }
+    readonly outputs: {
+      /** The outputs, in the order of the items. */
+      readonly results: ReadonlyArray<unknown>
+      /** The items that failed. */
+      readonly errors: ReadonlyArray<{ readonly index: number; readonly message: string; readonly runId: string }>
     }
     readonly modes: never
     readonly raw: never
@@ -266,10 +309,7 @@ export interface BuiltinNodes {
        * Who asks: { type: bearer, token }, { type: basic, username, password } or { type: header,
        * name, value }. Take tokens and passwords from secrets.
        */
-      readonly auth:
-        | { readonly type: "bearer"; readonly token: string }
-        | { readonly type: "basic"; readonly username: string; readonly password: string }
-        | { readonly type: "header"; readonly name: string; readonly value: string }
+      readonly auth: { readonly type: "bearer"; readonly token: string } | { readonly type: "basic"; readonly username: string; readonly password: string } | { readonly type: "header"; readonly name: string; readonly value: string }
       /** Headers to send. Those that frame the request cannot be set. */
       readonly headers: { readonly [key: string]: string }
       /** Parameters to add to the URL. */
@@ -302,10 +342,7 @@ export interface BuiltinNodes {
     }
     readonly outputs: {
       /** Status and headers; names of headers are in lower case. */
-      readonly response: {
-        readonly status: number
-        readonly headers: { readonly [key: string]: string }
-      }
+      readonly response: { readonly status: number; readonly headers: { readonly [key: string]: string } }
       /** The answer's body; JSON is parsed. */
       readonly body: unknown
       /** The page after the last one that was called. */
@@ -425,10 +462,7 @@ export interface BuiltinNodes {
       /** What to ask, after the messages. */
       readonly prompt: string
       /** What was said before, each with a role and a content. */
-      readonly messages: ReadonlyArray<{
-        readonly role: "system" | "developer" | "user" | "assistant"
-        readonly content: string
-      }>
+      readonly messages: ReadonlyArray<{ readonly role: "system" | "developer" | "user" | "assistant"; readonly content: string }>
       /** A JSON Schema. The answer is then JSON that fits it, and comes out as value. */
       readonly schema: { readonly [key: string]: unknown }
       /** 0: always the likeliest word. Absent: what the model has by default. */

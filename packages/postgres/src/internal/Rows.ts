@@ -146,7 +146,8 @@ const immutable: Table<Run> = [
   ),
   ...int4s<Run>("workflowRevision"),
   ...int8s<Run>("createdAt", "estimatedCredits", "maxCredits"),
-  ...jsons<Run>("inputOverrides", "viewport", "webhook", { values: "input_values" }),
+  ...jsons<Run>("inputOverrides", "viewport", "webhook", "parent", { values: "input_values" }),
+  derived("parent_id", "text", ({ parent }) => parent?.runId),
   derived("workflow_name_folded", "text", ({ workflowName }) => folded(workflowName)),
 ]
 
@@ -160,6 +161,7 @@ export const steps: Table<Run> = [
 export const changes: Table<Run> = [
   ...texts<Run>("status"),
   ...int8s<Run>("startedAt", "finishedAt", "heldCredits", "actualCredits", "dueAt"),
+  ...int8s<Run>("childCredits"),
   ...jsons<Run>("waiting", "error", "output", "largeValues"),
   derived("error_folded", "text", ({ error }) => (error === null ? null : folded(error))),
   derived("trouble", "text", ({ status }) =>

@@ -158,7 +158,7 @@ const listed: PageClauses.Source = {
 
 /** A page of an account's runs. */
 const list = (sql: SqlClient, query: RunQuery) => {
-  const { from, search, source, status, to, triggerId, workflowId } = query
+  const { from, isRoot, parentRunId, search, source, status, to, triggerId, workflowId } = query
   const conditions = PageClauses.conditions(sql, query)
   if (from !== undefined) conditions.push(sql`created_at >= ${PageClauses.time(sql, from)}`)
   if (to !== undefined) conditions.push(sql`created_at < ${PageClauses.time(sql, to)}`)
@@ -166,6 +166,8 @@ const list = (sql: SqlClient, query: RunQuery) => {
   if (status !== undefined) conditions.push(...statusIs(sql, status))
   if (source !== undefined) conditions.push(sql`${sourceIs(sql, source)}`)
   if (triggerId !== undefined) conditions.push(sql`trigger_id = ${Rows.text(triggerId)}`)
+  if (parentRunId !== undefined) conditions.push(sql`parent_id = ${Rows.text(parentRunId)}`)
+  if (isRoot === true) conditions.push(sql`parent_id IS NULL`)
   return search === undefined
     ? PageClauses.page<Run>(sql, listed, conditions, query)
     : RunSearch.page(sql, query, search, conditions)

@@ -138,7 +138,8 @@ const likely = (search: Search, workflows: ReadonlyArray<Named>, bound: number |
   })
   return sql<Found>`
     WITH error AS MATERIALIZED (${errorsOf(search, bound)}), beginning AS MATERIALIZED (
-      SELECT number, account_id, workflow_id, status, source, trigger_id, trouble, created_at, id
+      SELECT number, account_id, workflow_id, status, source, trigger_id, parent_id, trouble,
+        created_at, id
       FROM runs
       WHERE id >= ${start} AND id < ${`${start}\u{10ffff}`} ORDER BY id LIMIT ${bounds.most}
     ), seen AS (

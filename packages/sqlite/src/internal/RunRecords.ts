@@ -198,7 +198,8 @@ export const sourceIs = (source: RunSource): string =>
 
 /** The conditions of a query without its text, and their parameters. */
 const conditionsOf = (query: RunQuery) => {
-  const { account, after, from, source, status, to, triggerId, workflowId } = query
+  const { account, after, from, isRoot, parentRunId, source, status, to, triggerId } = query
+  const { workflowId } = query
   const { condition, values } = behind(after)
   const parts: ReadonlyArray<readonly [string, ReadonlyArray<Value>]> = [
     ["account_id = ?", [account]],
@@ -206,6 +207,8 @@ const conditionsOf = (query: RunQuery) => {
     ...(status === undefined ? [] : [["status = ?", [status]] as const]),
     ...(source === undefined ? [] : [[sourceIs(source), []] as const]),
     ...(triggerId === undefined ? [] : [["trigger_id = ?", [triggerId]] as const]),
+    ...(parentRunId === undefined ? [] : [["parent_id = ?", [parentRunId]] as const]),
+    ...(isRoot === true ? [["parent_id IS NULL", []] as const] : []),
     ...(from === undefined ? [] : [["created_at >= ?", [from]] as const]),
     ...(to === undefined ? [] : [["created_at < ?", [to]] as const]),
     [condition, values],

@@ -35,6 +35,7 @@ type State = Pick<
   | "output"
   | "largeValues"
   | "heldCredits"
+  | "childCredits"
   | "nodeRunCount"
   | "attempts"
   | "waiting"
@@ -55,6 +56,7 @@ const headOf = (run: Run): Head => ({
   source: run.source,
   singleNodeId: run.singleNodeId,
   rerunOf: run.rerunOf,
+  parent: run.parent,
   keyId: run.keyId,
   createdAt: run.createdAt,
   values: run.values,
@@ -72,6 +74,7 @@ const stateOf = (run: Run): State => ({
   output: run.output,
   largeValues: run.largeValues,
   heldCredits: run.heldCredits,
+  childCredits: run.childCredits,
   nodeRunCount: run.nodeRunCount,
   attempts: run.attempts,
   waiting: run.waiting,
@@ -114,15 +117,13 @@ export const columns =
 /** The tables of a {@link RunRow}. */
 export const tables = "runs r JOIN run_heads h ON h.run = r.number"
 
-/** The heads of runs that were stored before there were reruns do not say so. */
-const headFrom = (text: string): Head => {
-  const head = JSON.parse(text) as Omit<Head, "rerunOf"> & Partial<Pick<Head, "rerunOf">>
-  return { ...head, rerunOf: head.rerunOf ?? null }
-}
+/** What is said of runs that were stored before there were reruns and child runs. */
+const earlier = { rerunOf: null, parent: null, childCredits: 0 }
 
 /** A run from its row. */
 export const runOf = (row: RunRow): Run => ({
-  ...headFrom(row.head),
+  ...earlier,
+  ...(JSON.parse(row.head) as Head),
   ...(JSON.parse(row.state) as State),
   active: JSON.parse(row.active) as Run["active"],
   status: row.status,
@@ -142,8 +143,9 @@ const foldedError = ({ error }: Run): string | null => (error === null ? null : 
 const insertStatement = `INSERT INTO runs (
     id, account_id, workflow_id, workflow_name, name_folded, definition_id, key_id, created_at,
     estimated_credits, actual_credits, status, error_folded, owner, fence, revision, sequence,
-    messages, losses, due_at, is_due, payload_bytes, active, state, source, trigger_id
-  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?, ?, ?)
+    messages, losses, due_at, is_due, payload_bytes, active, state, source, trigger_id,
+    parent_id
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?, ?, ?, ?)
   RETURNING number`
 
 /** Stores a new run; returns its number. */
@@ -173,6 +175,7 @@ export const insert = (db: Connection, run: Run): number => {
       JSON.stringify(stateOf(run)),
       run.source,
       run.triggerId,
+      run.parent?.runId ?? null,
     )
     .first()!
   db.run(`INSERT INTO run_heads (run, head) VALUES (?, ?)`, number, JSON.stringify(headOf(run)))

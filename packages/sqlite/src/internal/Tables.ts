@@ -271,6 +271,11 @@ CREATE INDEX runs_by_trigger ON runs (account_id, trigger_id, created_at, id)
   WHERE trigger_id IS NOT NULL;
 `
 
+const childRuns = `
+ALTER TABLE runs ADD COLUMN parent_id TEXT;
+CREATE INDEX runs_by_parent ON runs (parent_id, created_at, id) WHERE parent_id IS NOT NULL;
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -285,6 +290,7 @@ export const versions: ReadonlyArray<string> = [
   sessionTables,
   runSources,
   triggerTables,
+  childRuns,
 ]
 
 /**

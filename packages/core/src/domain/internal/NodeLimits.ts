@@ -7,6 +7,18 @@
 /** Characters of a path into a value. */
 export const pathLength = 500
 
+/** How deep runs may start each other: a child of the first run is 1 deep. */
+export const childDepth = 10
+
+/** Runs that a node starts in one step, and of whose ends it has not heard. */
+export const childrenAtOnce = 50
+
+/** Children of a node that are read at a time. */
+export const childrenPerPage = 100
+
+/** Items of one loop. */
+export const itemsPerLoop = 10_000
+
 /** Steps of one transform node. */
 export const stepsPerTransform = 50
 

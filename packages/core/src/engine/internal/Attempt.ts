@@ -14,19 +14,21 @@ import type { Json, JsonObject } from "../../domain/Json.ts"
 import { frozenCopy, isJsonObject } from "../../domain/Json.ts"
 import { largeIn, largeJson } from "../../domain/LargeValue.ts"
 import type { Limits } from "../../domain/Limits.ts"
-import { stateLength } from "../../domain/Limits.ts"
+import { childrenAtOnce, stateLength } from "../../domain/Limits.ts"
 import type { Ports } from "../../domain/NodeType.ts"
 import { listed, quoted } from "../../domain/Quote.ts"
 import type { LogLine, Run } from "../../domain/Run.ts"
 import type { Message, Wait } from "../../domain/Message.ts"
-import { problemOfName } from "../../domain/Message.ts"
+import { childMessage, problemOfName } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
+import type { ChildRun } from "../CurrentNode.ts"
 import { CurrentNode, isNodeError, NodeError, Suspension } from "../CurrentNode.ts"
 import { sentenceOf } from "../NodeDefinition.ts"
 import { NodeLog } from "./NodeLog.ts"
 import type { Executable } from "../NodeTypes.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
+import type { ChildSource } from "./ChildSource.ts"
 import type { Given, NoInputs, Scripts } from "./Inputs.ts"
 import type { RunSecrets } from "./RunSecrets.ts"
 import type { Ready } from "./RunState.ts"
@@ -63,7 +65,7 @@ interface CompletedAttempt extends Ended {
 /** How an attempt ended: with an output, with an error, or suspended until something is there. */
 export type AttemptOutcome =
   | CompletedAttempt
-  | (Ended & { readonly _tag: "Suspended"; readonly wait: Wait; readonly state: Json })
+  | (Ended & Pick<Suspension, "wait" | "state" | "starts"> & { readonly _tag: "Suspended" })
   | FailedAttempt
 
 /** What an attempt needs to know. */
@@ -75,6 +77,7 @@ export interface AttemptRequest {
   readonly inputs: JsonObject
   readonly given: Ready["given"]
   readonly evaluator: Evaluator
+  readonly children: ChildSource
   /** The secrets of the run; `undefined` if its graph names none. */
   readonly secrets: RunSecrets | undefined
   /** The large values of the run; `undefined` if they are kept nowhere. */
@@ -197,8 +200,8 @@ const outcomeOf = (
   }
   const suspension = suspensionOf(exit.cause)
   if (suspension === undefined) return { _tag: "Failed", ...ended, ...failureOf(exit.cause) }
-  const { state, wait } = suspension
-  return { _tag: "Suspended", ...ended, wait, state }
+  const { starts, state, wait } = suspension
+  return { _tag: "Suspended", ...ended, wait, state, starts }
 }
 
 /** What a node has charged with this; another attempt would say the same nonsense again. */
@@ -224,15 +227,23 @@ const stateOf = (state: Json): Result.Result<Json, string> =>
       : Result.fail(`its state has ${length} characters; the limit is ${stateLength}`)
   })
 
+const problemOfStarts = (wait: Wait, starts: ReadonlyArray<ChildRun>): string | undefined => {
+  if (starts.length > childrenAtOnce) {
+    return `it starts ${starts.length} runs; the limit is ${childrenAtOnce}`
+  }
+  const isHeard = starts.length === 0 || wait.for === childMessage
+  return isHeard ? undefined : `it starts runs and does not wait for ${quoted(childMessage)}`
+}
+
 /** Leaves a handler until later. */
-const suspend = (wait: Wait, state: Json): Effect.Effect<never> => {
-  const problem = problemOfWait(wait)
+const suspend: CurrentNode["Service"]["suspend"] = (wait, state, starts = []) => {
+  const problem = problemOfWait(wait) ?? problemOfStarts(wait, starts)
   const kept = problem === undefined ? stateOf(state) : Result.fail(problem)
   if (Result.isFailure(kept)) {
     return Effect.die(new Error(`cannot be suspended: ${kept.failure}`))
   }
   const until = wait.until === undefined ? undefined : Math.ceil(wait.until)
-  return Effect.die(new Suspension({ until, for: wait.for }, kept.success))
+  return Effect.die(new Suspension({ until, for: wait.for }, kept.success, starts))
 }
 
 /** The outcome of an attempt without secrets. */
@@ -243,9 +254,14 @@ const masked = (outcome: AttemptOutcome, secrets: RunSecrets): AttemptOutcome =>
     case "Failed":
       return { ...outcome, error: secrets.sentence(outcome.error) }
     case "Suspended": {
-      const { state, wait } = outcome
+      const { starts, state, wait } = outcome
       const name = wait.for === undefined ? {} : { for: secrets.text(wait.for) }
-      return { ...outcome, state: secrets.json(state), wait: { ...wait, ...name } }
+      const children = starts.map((each) => {
+        const values = secrets.json(each.run.values)
+        return { ...each, run: { ...each.run, values } }
+      })
+      const masked = { state: secrets.json(state), wait: { ...wait, ...name }, starts: children }
+      return { ...outcome, ...masked }
     }
   }
 }
@@ -374,7 +390,8 @@ export class Attempt {
     return Context.add(outer, CurrentNode, this.#current)
   }
 
-  #currentOf({ attempt, message, node, run, secrets, state, watched }: AttemptRequest) {
+  #currentOf(request: AttemptRequest) {
+    const { attempt, children, message, node, run, secrets, state, watched } = request
     return CurrentNode.of({
       get confined() {
         return secrets?.confined ?? []
@@ -391,6 +408,9 @@ export class Attempt {
       resumed: state,
       message,
       suspend,
+      prepareChild: (child) => children.prepare(run, node.id, child),
+      children: children.listed(run, node.id),
+      outputOfChild: children.outputOf,
       watched,
       charge: (credits) =>
         Effect.sync(() => {

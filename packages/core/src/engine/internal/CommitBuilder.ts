@@ -13,11 +13,15 @@ import type { PlacedValue } from "../../domain/LargeValue.ts"
 import { withoutLarge } from "../../domain/LargeValue.ts"
 import { deliveryOf } from "../../domain/Payload.ts"
 import type { ActiveNode, NodeRun, NodeRunStatus, Run, WaitingNode } from "../../domain/Run.ts"
+import { childrenOf } from "../../domain/Run.ts"
 import type { RunEvent, RunEventType } from "../../domain/RunEvent.ts"
 import { ofNode } from "../../domain/RunEvent.ts"
+import type { RunId } from "../../domain/Id.ts"
+import type { ChildEnd } from "../../domain/Message.ts"
+import { cancelMessage, childMessage } from "../../domain/Message.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import type { GraphNode } from "../../graph/Graph.ts"
-import type { RunCommit, TakenMessage } from "../../ports/RunStore.ts"
+import type { RunCommit, SentMessage, StartedRun, TakenMessage } from "../../ports/RunStore.ts"
 import type { Charge } from "./Billing.ts"
 import { billOf, heldBefore } from "./Billing.ts"
 
@@ -58,6 +62,8 @@ export class CommitBuilder {
   readonly #events: Array<RunEvent> = []
   readonly #charges: Array<Charge> = []
   readonly #taken: Array<TakenMessage> = []
+  readonly #starts: Array<StartedRun> = []
+  readonly #messages: Array<SentMessage> = []
   #seen: number | undefined
   readonly #run: { -readonly [K in keyof Run]: Run[K] }
   #extra: MicroCredits = 0
@@ -105,6 +111,34 @@ export class CommitBuilder {
   /** A node takes a message. */
   take(taken: TakenMessage): void {
     this.#taken.push(taken)
+  }
+
+  /** A node starts runs, whose parent is this run. */
+  start(children: ReadonlyArray<StartedRun>): void {
+    this.#starts.push(...children)
+  }
+
+  /** True if the commit starts runs. */
+  get hasStarts(): boolean {
+    return this.#starts.length > 0
+  }
+
+  /** The runs that nodes wanted to start are not started. */
+  withoutStarts(): void {
+    this.#starts.length = 0
+  }
+
+  /** A child has ended, and a node takes note of it. */
+  addChild({ credits }: ChildEnd): void {
+    this.#run.childCredits += credits
+  }
+
+  /** Nobody waits for these children any more, so they are canceled. */
+  cancelChildren(ids: ReadonlyArray<RunId> = []): void {
+    for (const runId of ids) {
+      const message = { id: this.#run.id, name: cancelMessage, payload: null }
+      this.#messages.push({ runId, message })
+    }
   }
 
   /** Makes the commit stale if the inbox has a message with a larger number than `seen`. */
@@ -158,6 +192,8 @@ export class CommitBuilder {
     other.#events.push(...this.#events)
     other.#charges.push(...this.#charges)
     other.#taken.push(...this.#taken)
+    other.#starts.push(...this.#starts)
+    other.#messages.push(...this.#messages)
     return other
   }
 
@@ -168,9 +204,9 @@ export class CommitBuilder {
     this.#charges.push({ nodeId: id, credits })
   }
 
-  /** What the run has cost with this. */
+  /** What the run has cost with this, and its children that have ended. */
   get cost(): MicroCredits {
-    return this.#run.actualCredits
+    return this.#run.actualCredits + this.#run.childCredits
   }
 
   /** How much more must be reserved for the cost so far and for `expected`. */
@@ -201,6 +237,8 @@ export class CommitBuilder {
     this.#run.output = this.#state.hasLarge ? withoutLarge(output, "/output", placed) : output
     if (placed.length > 0) this.#run.largeValues = placed
     Object.assign(this.#run, { status, error, finishedAt: this.#now, dueAt: null })
+    this.cancelChildren(childrenOf(this.#run))
+    this.#tellParent(status, error)
     const type = endEvents[status]
     this.#emit(type, status === "CANCELED" ? "Run was canceled" : error, {
       status,
@@ -230,7 +268,18 @@ export class CommitBuilder {
       events: this.#events,
       credits: entries,
       deliveries: this.#run.webhook === null ? [] : this.#deliveries(),
+      ...(this.#starts.length === 0 ? {} : { starts: this.#starts }),
+      ...(this.#messages.length === 0 ? {} : { messages: this.#messages }),
     }
+  }
+
+  /** The parent hears of the end in the same commit, so that it waits for nothing in vain. */
+  #tellParent(status: ChildEnd["status"], error: string | null): void {
+    const { id, parent } = this.#run
+    if (parent === null) return
+    const payload = { runId: id, index: parent.index, status, error, credits: this.cost }
+    const message = { id, name: childMessage, payload }
+    this.#messages.push({ runId: parent.runId, message })
   }
 
   #deliveries(): ReadonlyArray<Delivery> {

@@ -51,6 +51,7 @@ export const cancel = ({ clock, notifier, runner, runs }: Parts) =>
       const stored = yield* Effect.result(committed)
       if (Result.isFailure(stored)) continue
       yield* runner.stop(id)
+      if (commit.messages !== undefined) yield* runner.look
       return commit.run
     }
   }, Effect.uninterruptible)

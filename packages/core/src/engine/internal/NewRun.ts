@@ -79,7 +79,7 @@ export const newRunOf = (
   { account, request }: Pick<Asked, "account" | "request">,
   workflow: Workflow,
   made: Plan,
-  fresh: Pick<Run, "id" | "executionId" | "createdAt" | "webhook">,
+  fresh: Pick<Run, "id" | "executionId" | "createdAt" | "webhook" | "parent">,
 ): Run => ({
   ...notStarted,
   ...fresh,

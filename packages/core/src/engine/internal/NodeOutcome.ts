@@ -68,6 +68,7 @@ const complete = (
   logs: ReadonlyArray<LogLine> | null = outcome.logs,
 ): void => {
   const node = progress.graph.nodes[outcome.index]!
+  change.cancelChildren(started.children)
   finishNode(progress, change, node, {
     status: "COMPLETED",
     attempt: started.attempt,
@@ -153,8 +154,9 @@ const fail = (
     const { retry } = node.policy
     const pause = delayMillis(retry, attempt, progress.random(), outcome.retryAfterMillis)
     // A message is taken once, so whoever took it keeps it, and what it had left behind.
-    const { message, state } = started
-    const kept = message === undefined ? {} : { message, state: state! }
+    const { children = [], message, state } = started
+    const kept = message === undefined ? {} : { message, state: state!, children }
+    if (message === undefined) change.cancelChildren(children)
     const next = { attempt: attempt + 1, due: at + pause, ...kept }
     return wait(progress, change, started, outcome, next)
   }
@@ -168,6 +170,7 @@ const fail = (
     const output = { [errorOutput]: { message: error, nodeId: node.id, attempt } }
     return complete(progress, change, started, outcome, output, handled(error, outcome))
   }
+  change.cancelChildren(started.children)
   finishNode(progress, change, node, {
     status: "FAILED",
     attempt,
@@ -222,10 +225,14 @@ const end = (
     case "Failed":
       return fail(progress, change, started, outcome)
     case "Suspended": {
-      const { attempt, state } = outcome
+      const { attempt, starts, state } = outcome
       const { for: name, until = never } = outcome.wait
       const named = name === undefined ? {} : { for: name }
-      return wait(progress, change, started, outcome, { attempt, due: until, ...named, state })
+      const children = [...(started.children ?? []), ...starts.map(({ run }) => run.id)]
+      const more = children.length === 0 ? {} : { children }
+      change.start(starts)
+      const next = { attempt, due: until, ...named, state, ...more }
+      return wait(progress, change, started, outcome, next)
     }
   }
 }

@@ -14,6 +14,7 @@ import type { Timestamp } from "../../domain/Timestamp.ts"
 import { never } from "../../domain/Timestamp.ts"
 import type { Evaluator } from "../../ports/Evaluator.ts"
 import type { SecretSource } from "../CurrentSecrets.ts"
+import type { ChildSource } from "./ChildSource.ts"
 import type { ValueSource } from "./CurrentValues.ts"
 import type { NodeTypes } from "../NodeTypes.ts"
 import { monotonicMillis } from "../StoreClock.ts"
@@ -36,6 +37,7 @@ export interface Shared {
   readonly evaluator: Evaluator
   readonly secrets: SecretSource
   readonly values: ValueSource | undefined
+  readonly children: ChildSource
 }
 
 type HandlerExit = Exit.Exit<JsonObject, unknown>
@@ -257,7 +259,7 @@ export class RunExecution {
   #start(started: Started, now: Timestamp): Called {
     const { attempt: number, given, index, inputs, message, state } = started
     const { graph, held, priorAttempts, limits, run } = this.progress
-    const { clock, evaluator, handlers, types } = this.#shared
+    const { children, clock, evaluator, handlers, types } = this.#shared
     const node = graph.nodes[index]!
     const nodeType = node.type.key
     const handler = handlers.begin({ runId: run.id, nodeId: node.id, nodeType })
@@ -269,6 +271,7 @@ export class RunExecution {
       inputs,
       given,
       evaluator,
+      children,
       secrets: this.#secrets,
       values: this.#values,
       state,

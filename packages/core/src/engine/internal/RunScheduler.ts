@@ -22,6 +22,7 @@ import { RunStore } from "../../ports/RunStore.ts"
 import type { GraphCache } from "../GraphCache.ts"
 import { NodeTypes } from "../NodeTypes.ts"
 import { CurrentSecrets } from "../CurrentSecrets.ts"
+import { CurrentChildren } from "./ChildSource.ts"
 import { CurrentValues } from "./CurrentValues.ts"
 import type { RunNotifier } from "../RunNotifier.ts"
 import { commitStep } from "./Commit.ts"
@@ -102,6 +103,8 @@ export class RunScheduler {
   nextDue = Number.POSITIVE_INFINITY
   readonly #runner: RunnerId
   readonly #store: RunStore["Service"]
+  /** Tells all processes that there may be a run to claim. */
+  readonly #look: Effect.Effect<void>
   readonly #shared: Shared
   readonly #fork: ReturnType<typeof Effect.runForkWith<Requirements>>
   readonly #dispatcher: Scheduler.SchedulerDispatcher
@@ -117,17 +120,20 @@ export class RunScheduler {
     context: Context.Context<Requirements>,
     handlers: Handlers,
     slots: Slots,
+    look: Effect.Effect<void>,
   ) {
     this.#runner = runner
     this.handlers = handlers
     this.slots = slots
+    this.#look = look
     this.#store = Context.get(context, RunStore)
     const types = Context.get(context, NodeTypes)
     const clock = Context.get(context, Clock.Clock)
     const evaluator = Context.get(context, CurrentEvaluator)
     const secrets = Context.get(context, CurrentSecrets)
     const values = Context.get(context, CurrentValues)
-    this.#shared = { types, handlers, clock, evaluator, secrets, values }
+    const children = Context.get(context, CurrentChildren)
+    this.#shared = { types, handlers, clock, evaluator, secrets, values, children }
     this.#fork = Effect.runForkWith(context)
     this.#dispatcher = Context.get(context, Scheduler.Scheduler).makeDispatcher()
   }
@@ -232,7 +238,10 @@ export class RunScheduler {
   }
 
   #enter(live: LiveRun, { first, progress }: Prepared): void {
-    if (progress === undefined) return this.#remove(live)
+    if (progress === undefined) {
+      this.#announce(first)
+      return this.#remove(live)
+    }
     live.execution = new RunExecution(progress, this.#shared, () => this.#wake(live))
     this.#goOn(live, live.execution, first)
   }
@@ -295,8 +304,14 @@ export class RunScheduler {
     this.#await(live, commit, (step) => this.#goOn(live, execution, step))
   }
 
+  /** Whoever has room may execute the runs that a step has started or woken. */
+  #announce({ commit: { messages, starts } }: Step): void {
+    if (messages !== undefined || starts !== undefined) this.#fork(this.#look)
+  }
+
   /** Goes on with a run whose last step is stored. */
   #goOn(live: LiveRun, execution: RunExecution, step: Step): void {
+    this.#announce(step)
     const { progress } = execution
     if (!goesOn(progress) || (this.#isDraining && progress.running.size === 0)) {
       return this.#leave(live, execution)

@@ -11,6 +11,7 @@ import type { JsonObject } from "../../domain/Json.ts"
 import { liveRow } from "../../domain/LargeValue.ts"
 import type { Limits } from "../../domain/Limits.ts"
 import type { Message } from "../../domain/Message.ts"
+import { cancelMessage, childEndOf } from "../../domain/Message.ts"
 import type {
   ActiveNode,
   Definition,
@@ -226,14 +227,24 @@ const restoreWaits = (progress: RunState, now: Timestamp): void => {
 
 /** An attempt in progress as it is stored: first what rarely differs from one to the next. */
 export const activeOf = (node: ActiveNode): ActiveNode => {
-  const { attempt, message, ordinal, startedAt, state } = node
+  const { attempt, children, message, ordinal, startedAt, state } = node
   const active = { attempt, startedAt, ordinal }
   if (state === undefined && message === undefined) return active
   return {
     ...active,
     ...(state === undefined ? {} : { state }),
     ...(message === undefined ? {} : { message }),
+    ...(children === undefined ? {} : { children }),
   }
+}
+
+/** A wait that a message has ended. Of a child that has ended, nobody will hear again. */
+export const endedBy = <A extends ActiveNode>(active: A, message: Message): A => {
+  const { number } = message
+  const end = childEndOf(message)
+  if (end === undefined) return { ...active, message: number }
+  const children = active.children?.filter((id) => id !== end.runId)
+  return { ...active, message: number, children }
 }
 
 /** Keeps what the end of the run will need to know of a finished node. */
@@ -249,11 +260,16 @@ export const note = (
   }
 }
 
-/** True while a node waits for a message. */
-export const isListening = ({ waiting }: RunState): boolean => {
+/** True while a message can move the run: its parent may cancel it, or a node waits for one. */
+export const isListening = ({ run, waiting }: RunState): boolean => {
+  if (run.parent !== null) return true
   for (const wait of waiting.values()) if (wait.for !== undefined) return true
   return false
 }
+
+/** True once the run's parent has said that nobody waits for it. */
+export const isDisowned = ({ inbox, run }: RunState): boolean =>
+  run.parent !== null && inbox.some(({ name }) => name === cancelMessage)
 
 /** When the first of the waiting nodes goes on; `undefined` when none waits. */
 export const nextDue = ({ waiting }: RunState): Timestamp | undefined => {

@@ -8,6 +8,7 @@
 import { Duration, Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import type { Message } from "../../domain/Message.ts"
+import { childEndOf } from "../../domain/Message.ts"
 import type { ActiveNode, NodeRun, Run, RunRecord, WaitingNode } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import { responseOf } from "../../graph/internal/Bindings.ts"
@@ -19,7 +20,16 @@ import { CommitBuilder } from "./CommitBuilder.ts"
 import type { Compute, Computed } from "./ComputedNodes.ts"
 import { beginOf, computeNodes, isComputable, nothingComputed } from "./ComputedNodes.ts"
 import type { RunState, Started } from "./RunState.ts"
-import { activeOf, isHalted, isListening, nextDue, readyOf, receive } from "./RunState.ts"
+import {
+  activeOf,
+  endedBy,
+  isDisowned,
+  isHalted,
+  isListening,
+  nextDue,
+  readyOf,
+  receive,
+} from "./RunState.ts"
 import { finishNode, cancelAttempt, applyOutcome } from "./NodeOutcome.ts"
 
 /**
@@ -58,6 +68,8 @@ export interface Step {
 interface StepDecision extends Pick<Step, "started" | "stopped"> {
   readonly halted: boolean
   readonly timedOut: boolean
+  /** True if nobody waits for the run any more: its parent has ended, for example. */
+  readonly disowned: boolean
   /** True where what is in progress is broken off. */
   readonly aborted: boolean
   /** Waits for a message that were ended by their time. */
@@ -108,8 +120,11 @@ const wake = (
 }
 
 /** True if this message ends the wait. A message that came too late does not. */
-const isEndedBy = (wait: WaitingNode, { at, name }: Message): boolean =>
-  wait.for === name && at <= wait.due
+const isEndedBy = (wait: WaitingNode, message: Message): boolean => {
+  if (wait.for !== message.name || message.at > wait.due) return false
+  const end = childEndOf(message)
+  return end === undefined || wait.children?.some((id) => id === end.runId) === true
+}
 
 /** Of the waits that this message would end, that of the node that comes first in the run. */
 const firstEndedBy = (waits: Iterable<WaitingNode>, message: Message): WaitingNode | undefined => {
@@ -125,6 +140,8 @@ const take = (progress: RunState, change: CommitBuilder, ordinal: number, messag
   const { number } = message
   progress.held.set(number, message)
   change.take({ number, nodeId: progress.graph.nodes[ordinal]!.id })
+  const end = childEndOf(message)
+  if (end !== undefined) change.addChild(end)
 }
 
 /** Gives each message that nobody has taken to a node that waits for it. */
@@ -133,7 +150,7 @@ const deliver = (progress: RunState, change: CommitBuilder, now: Timestamp): voi
     const wait = firstEndedBy(progress.waiting.values(), message)
     if (wait === undefined) return true
     take(progress, change, wait.ordinal, message)
-    wake(progress, change, { ...wait, message: message.number }, now)
+    wake(progress, change, endedBy(wait, message), now)
     return false
   })
 }
@@ -223,16 +240,19 @@ const recordAttempts = (
 
 const byOrdinal = (a: { ordinal: number }, b: { ordinal: number }): number => a.ordinal - b.ordinal
 
-const finish = (progress: RunState, change: CommitBuilder, timedOut: boolean): void => {
+const finish = (
+  progress: RunState,
+  change: CommitBuilder,
+  { disowned, timedOut }: StepDecision,
+): void => {
   const failed = progress.failures.length
+  const counts = { completed: progress.completed, failed }
+  if (disowned) return change.end("CANCELED", null, null, counts)
   const millis = progress.definition.settings.timeoutMillis ?? 0
   const late = `The run timed out after ${Duration.format(Duration.millis(millis))}`
   const error = timedOut ? late : (progress.exhausted ?? errorOf(progress.failures))
   const output = responseOf(progress.graph, progress.responses)
-  change.end(error === null ? "COMPLETED" : "FAILED", error, output, {
-    completed: progress.completed,
-    failed,
-  })
+  change.end(error === null ? "COMPLETED" : "FAILED", error, output, counts)
 }
 
 /** Parks the run if it has nothing to do for long enough. */
@@ -250,6 +270,21 @@ const parkOrKeep = (
   change.park(Math.min(due, progress.deadline ?? due))
 }
 
+/** Decides a step once more that nobody waits for: what it would start is not started. */
+const disown = (
+  progress: RunState,
+  change: CommitBuilder,
+  now: Timestamp,
+  options: StepOptions,
+  decided: StepDecision,
+): Step => {
+  for (const { index } of decided.started) progress.running.delete(index)
+  const stopped = [...progress.running.keys()]
+  for (const index of stopped) cancelAttempt(progress, change, index, now)
+  const next = { ...decided, started: [], stopped, missed: [], halted: true, aborted: true }
+  return conclude(progress, change, now, options, { ...next, disowned: true })
+}
+
 /**
  * Decides a step once more, on messages that came meanwhile. They end what still waits, and waits
  * that the step has ended by their time although a message was there before.
@@ -262,22 +297,23 @@ const reconsider = (
   decided: StepDecision,
 ): Step => {
   if (decided.halted) return conclude(progress, change, now, options, decided)
+  if (isDisowned(progress)) return disown(progress, change, now, options, decided)
   const missed = new Map(decided.missed.map((wait) => [wait.ordinal, wait]))
-  const found = new Map<number, number>()
+  const found = new Map<number, Message>()
   progress.inbox = progress.inbox.filter((message) => {
     const wait = firstEndedBy(missed.values(), message)
     if (wait === undefined) return true
     missed.delete(wait.ordinal)
-    found.set(wait.ordinal, message.number)
+    found.set(wait.ordinal, message)
     take(progress, change, wait.ordinal, message)
     return false
   })
   for (const [index, message] of found) {
-    progress.again.set(index, { ...progress.again.get(index)!, message })
+    progress.again.set(index, endedBy(progress.again.get(index)!, message))
   }
   const started = decided.started.map((each) => {
     const message = found.get(each.index)
-    return message === undefined ? each : { ...each, message }
+    return message === undefined ? each : endedBy(each, message)
   })
   for (const each of started) progress.running.set(each.index, each)
   deliver(progress, change, now)
@@ -315,12 +351,12 @@ const finishStep = (
   options: StepOptions,
   decided: StepDecision,
 ): Step => {
-  const { halted, started, stopped, timedOut } = decided
+  const { halted, started, stopped } = decided
   const unseen = whenUnseen(progress, change, now, options, decided)
   recordAttempts(progress, change, started, decided.computed)
   for (const index of stopped) progress.running.delete(index)
   if (progress.frontier.finished || (halted && progress.running.size === 0)) {
-    finish(progress, change, timedOut)
+    finish(progress, change, decided)
   } else parkOrKeep(progress, change, now, options)
   const commit = change.commit()
   progress.run = commit.run
@@ -346,6 +382,7 @@ const finishShortOfCredits = (
   const before = new Map(again)
   const nextReady = progress.nextReady - decided.started.length
   const exhaust = (sentence: string): Step => {
+    spare.withoutStarts()
     progress.exhausted = sentence
     progress.run = run
     progress.nextReady = nextReady
@@ -355,8 +392,11 @@ const finishShortOfCredits = (
   }
   const { maxCredits } = run
   const cost = change.cost + expected
-  if (maxCredits !== null && cost > maxCredits) return exhaust(sentenceOfLimit(cost, maxCredits))
-  change.extend(change.shortOf(expected))
+  const more = change.shortOf(expected)
+  if (maxCredits !== null && more > 0 && cost > maxCredits) {
+    return exhaust(sentenceOfLimit(cost, maxCredits))
+  }
+  change.extend(more)
   const step = finishStep(progress, change, now, options, decided)
   return {
     ...step,
@@ -364,7 +404,7 @@ const finishShortOfCredits = (
   }
 }
 
-/** Finishes a step, and reserves more credits if the nodes that it starts need them. */
+/** Finishes a step, and reserves more credits if what it starts needs them. */
 const conclude = (
   progress: RunState,
   change: CommitBuilder,
@@ -373,7 +413,8 @@ const conclude = (
   decided: StepDecision,
 ): Step => {
   const expected = decided.aborted ? 0 : expectedOf(progress)
-  return progress.exhausted !== undefined || change.shortOf(expected) === 0
+  const needsMore = change.hasStarts || change.shortOf(expected) > 0
+  return progress.exhausted !== undefined || !needsMore
     ? finishStep(progress, change, now, options, decided)
     : finishShortOfCredits(progress, change, now, options, decided, expected)
 }
@@ -396,15 +437,17 @@ export const decideStep = (
   release(progress, change, at)
   const missed = endWaits(progress, change, signals, at)
   const timedOut = expired && !progress.frontier.finished
-  const mayCompute = !timedOut && !options.draining
+  const disowned = isDisowned(progress)
+  const mayCompute = !timedOut && !disowned && !options.draining
   const computed = mayCompute
     ? computeNodes(progress, change, at, options.compute, release)
     : nothingComputed(at)
   const now = computed.until
   // What was computed may wait for a message that is there already.
   if (computed.attempts > 0 && !isHalted(progress)) deliver(progress, change, now)
-  const halted = timedOut || isHalted(progress)
-  const aborted = timedOut || (halted && progress.definition.settings.onFailure === "abort")
+  const halted = timedOut || disowned || isHalted(progress)
+  const aborted =
+    timedOut || disowned || (halted && progress.definition.settings.onFailure === "abort")
   const stopped = aborted ? [...progress.running.keys()] : []
   for (const index of stopped) cancelAttempt(progress, change, index, now)
   const started = halted || options.draining ? [] : fill(progress, now)
@@ -413,6 +456,7 @@ export const decideStep = (
     stopped,
     halted,
     timedOut,
+    disowned,
     missed,
     aborted,
     computed,

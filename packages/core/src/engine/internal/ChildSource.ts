@@ -1,0 +1,177 @@
+/**
+ * Child runs, for the nodes that start them: their starts are checked here, and their outputs read.
+ *
+ * Guarantees: what is prepared belongs to the account of its parent, and stores nothing. The commit
+ * in which the parent's node begins to wait stores it. Leaves out: waiting for children, which is
+ * the node's, and canceling them, which is the step's.
+ */
+import { Clock, Context, Effect, Option, Result, Schedule } from "effect"
+import { toNumber } from "../../domain/Credits.ts"
+import { RunId, WorkflowId } from "../../domain/Id.ts"
+import type { Json } from "../../domain/Json.ts"
+import { withLarge } from "../../domain/LargeValue.ts"
+import { childDepth, childrenPerPage, CurrentLimits } from "../../domain/Limits.ts"
+import { quoted } from "../../domain/Quote.ts"
+import type { PageRequest } from "../../domain/Page.ts"
+import type { ParentRun, Run } from "../../domain/Run.ts"
+import type { SearchTooBroad } from "../../ports/RunStore.ts"
+import { RunStore } from "../../ports/RunStore.ts"
+import type { StorageError } from "../../ports/StorageError.ts"
+import { WorkflowStore } from "../../ports/WorkflowStore.ts"
+import type { ChildRequest, ChildRun } from "../CurrentNode.ts"
+import { NodeError } from "../CurrentNode.ts"
+import type { GraphCache } from "../GraphCache.ts"
+import { Ids } from "../Ids.ts"
+import { CommitBuilder } from "./CommitBuilder.ts"
+import { CurrentValues } from "./CurrentValues.ts"
+import { newRunOf } from "./NewRun.ts"
+import * as StartPlan from "./StartPlan.ts"
+
+/** How nodes of this process start child runs. */
+export interface ChildSource {
+  /** The start of a child of this run, or why it cannot be started. */
+  readonly prepare: (
+    run: Run,
+    nodeId: string,
+    request: ChildRequest,
+  ) => Effect.Effect<ChildRun, NodeError>
+  /** The children that a node of this run has started, by index. */
+  readonly listed: (run: Run, nodeId: string) => Effect.Effect<ReadonlyArray<Run>, NodeError>
+  /** What a run has put out that has COMPLETED, whole. */
+  readonly outputOf: (child: Run) => Effect.Effect<Json, NodeError>
+}
+
+const refusal = (message: string): NodeError => new NodeError({ message, retryable: false })
+
+const nowhere = Effect.fail(refusal("this engine starts no runs for nodes"))
+
+/** How nodes of this process start child runs; where nobody says so, they cannot. */
+export const CurrentChildren = Context.Reference<ChildSource>(
+  "@millrace/core/engine/internal/CurrentChildren",
+  {
+    defaultValue: () => ({
+      prepare: () => nowhere,
+      listed: () => nowhere,
+      outputOf: () => nowhere,
+    }),
+  },
+)
+
+/** Pauses between tries to read the store. */
+const tries = { schedule: Schedule.exponential("50 millis"), times: 7 } as const
+
+const read = <A>(what: string, effect: Effect.Effect<A, StorageError>) =>
+  Effect.mapError(
+    Effect.retry(effect, tries),
+    ({ message }) => new NodeError({ message: `${what} cannot be read: ${message}` }),
+  )
+
+/** Where a child stands in the tree of its root. */
+const parentOf = ({ id, parent }: Run, nodeId: string, index: number): ParentRun => ({
+  runId: id,
+  nodeId,
+  index,
+  rootRunId: parent?.rootRunId ?? id,
+  depth: (parent?.depth ?? 0) + 1,
+})
+
+/** What the run and its children may still cost; `undefined` if it has no limit of its own. */
+const leftOf = ({ actualCredits, childCredits, maxCredits }: Run): number | undefined =>
+  maxCredits === null ? undefined : Math.max(0, maxCredits - actualCredits - childCredits)
+
+const servicesOf = Effect.all({
+  runs: RunStore,
+  workflows: WorkflowStore,
+  planning: StartPlan.services,
+  ids: Ids,
+  clock: Clock.Clock,
+  values: CurrentValues,
+  limits: CurrentLimits,
+})
+type Services = Effect.Success<typeof servicesOf>
+
+const bytesOf = (json: Json): number => new TextEncoder().encode(JSON.stringify(json)).length
+
+const prepare = (services: Services): ChildSource["prepare"] =>
+  Effect.fnUntraced(function* (run, nodeId, { index, values, workflowId }) {
+    const { clock, ids, limits, planning, workflows } = services
+    const parent = parentOf(run, nodeId, index)
+    if (parent.depth > childDepth) {
+      const path = `runs that start each other are ${parent.depth} deep`
+      return yield* refusal(`${path}; the limit is ${childDepth}`)
+    }
+    const bytes = bytesOf(values)
+    if (bytes > limits.bodyBytes) {
+      return yield* refusal(`the values have ${bytes} bytes; the limit is ${limits.bodyBytes}`)
+    }
+    const account = run.accountId
+    const named = `workflow ${quoted(workflowId)}`
+    const stored = workflows.find(account, WorkflowId.make(workflowId))
+    const found = yield* read(named, stored)
+    if (Option.isNone(found)) return yield* refusal(`there is no ${named}`)
+    const maxCredits = leftOf(run)
+    const { keyId, source } = run
+    const request = {
+      workflowId: found.value.id,
+      values,
+      source,
+      keyId: keyId ?? undefined,
+      maxCredits,
+    }
+    const id = RunId.make(yield* ids.make("run"))
+    const asked = { account, request }
+    const planned = yield* read(named, StartPlan.planOf(planning, asked, found.value, id))
+    if (Result.isFailure(planned)) {
+      const problems = planned.failure.map(({ message }) => message).join("; ")
+      return yield* refusal(`${named} cannot be started: ${problems}`)
+    }
+    const { definition, estimate } = planned.success
+    if (maxCredits !== undefined && estimate > maxCredits) {
+      const needs = `${named} needs ${toNumber(estimate)} credits`
+      return yield* refusal(`${needs}, and the run has ${toNumber(maxCredits)} left of its maximum`)
+    }
+    const executionId = yield* ids.make("execution")
+    const createdAt = clock.currentTimeMillisUnsafe()
+    const fresh = { id, executionId, createdAt, webhook: null, parent }
+    const made = newRunOf(asked, found.value, planned.success, fresh)
+    const commit = new CommitBuilder(made, createdAt).commit()
+    return { run: commit.run, credits: commit.credits ?? [], definition }
+  })
+
+/** A listing without a search is never too broad. */
+const withoutSearch = <A, E>(page: Effect.Effect<A, E | SearchTooBroad>) =>
+  Effect.catchTag(page, "SearchTooBroad", Effect.die)
+
+const listed = ({ runs }: Services): ChildSource["listed"] =>
+  Effect.fnUntraced(function* ({ accountId: account, id }, nodeId) {
+    const found: Array<Run> = []
+    let after: PageRequest["after"]
+    do {
+      const query = { account, parentRunId: id, limit: childrenPerPage, after }
+      const page = yield* read("the children of the run", withoutSearch(runs.list(query)))
+      found.push(...page.items.filter(({ parent }) => parent?.nodeId === nodeId))
+      after = page.next
+    } while (after !== undefined)
+    return found.toSorted((one, other) => one.parent!.index - other.parent!.index)
+  })
+
+const outputOf = ({ values }: Services): ChildSource["outputOf"] =>
+  Effect.fnUntraced(function* ({ accountId: account, id: runId, largeValues, output }) {
+    const named = `the output of run ${quoted(runId)}`
+    let whole = output
+    for (const placed of largeValues ?? []) {
+      const load = values?.load({ account, runId, id: placed.id }) ?? Effect.undefined
+      const json = yield* read(named, load)
+      if (json === undefined) return yield* refusal(`${named} is gone`)
+      whole = withLarge(whole, "/output", [placed], () => json)
+    }
+    return whole
+  })
+
+/** Needs the stores of runs and workflows, and what checks starts. */
+export const make: Effect.Effect<ChildSource, never, RunStore | WorkflowStore | GraphCache | Ids> =
+  Effect.map(servicesOf, (services) => ({
+    prepare: prepare(services),
+    listed: listed(services),
+    outputOf: outputOf(services),
+  }))
