@@ -110,13 +110,20 @@ const nodeOf = (type: NodeType): string => {
   })
   const names = (of: (port: InputPort) => boolean | undefined) =>
     literals([...inputs.values()].filter(of).map(({ name }) => name))
+  const rest = {
+    modes: literals(type.modes),
+    raw: names(({ isRaw }) => isRaw),
+    multiple: names(({ multiple }) => multiple),
+  }
+  const isPlain = Object.values(rest).every((each) => each === "never")
+  const more = Object.entries(isPlain ? {} : rest).map(
+    ([name, each]) => `    readonly ${name}: ${each}\n`,
+  )
   return (
-    `${commentOf(type.description, "  ")}  readonly ${type.key}: {\n` +
+    `${commentOf(type.description, "  ")}  readonly ${type.key}: ${isPlain ? "Plain & " : ""}{\n` +
     `    readonly inputs: ${sideOf(type.key, inputs.values())}\n` +
     `    readonly outputs: ${sideOf(type.key, outputs.values())}\n` +
-    `    readonly modes: ${literals(type.modes)}\n` +
-    `    readonly raw: ${names(({ isRaw }) => isRaw)}\n` +
-    `    readonly multiple: ${names(({ multiple }) => multiple)}\n  }\n`
+    `${more.join("")}  }\n`
   )
 }
 
@@ -134,6 +141,13 @@ import type { Step } from "@millrace/nodes/Steps"
 interface Case {
   readonly name: string
   readonly rule: Rule
+}
+
+/** A node without modes, whose inputs take one edge each and may have expressions. */
+interface Plain {
+  readonly modes: never
+  readonly raw: never
+  readonly multiple: never
 }
 
 /** The built-in nodes, by type. */

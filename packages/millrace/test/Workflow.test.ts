@@ -301,6 +301,8 @@ describe("engine.workflow", () => {
       .node("p", "llm")
       .node("q", "email")
       .node("r", "wait_signal")
+      .node("s", "sub_workflow")
+      .node("t", "for_each")
     const drawn = all.nodes.map((node) => node.type)
     expect(drawn.toSorted()).toEqual(builtin.map(({ type }) => type.key).toSorted())
   })

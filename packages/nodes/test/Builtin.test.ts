@@ -16,6 +16,8 @@ const keys = [
   "merge",
   "delay",
   "wait_signal",
+  "sub_workflow",
+  "for_each",
   "fail",
   "constant",
   "transform",
@@ -75,9 +77,12 @@ describe("Builtin.builtin", () => {
     expect(roles).toEqual(["request", "response", "note"])
   })
 
-  // Other servers are not called, one that fails puts nothing out, code needs an evaluator, and
-  // a signal has to be sent.
-  const silent = ["wait_signal", "fail", "http_request", "email", "postgres_query", "llm", "code"]
+  // Other servers are not called, one that fails puts nothing out, code needs an evaluator, a
+  // signal has to be sent, and an engine starts runs.
+  const silent = [
+    ...["wait_signal", "sub_workflow", "for_each", "fail"],
+    ...["http_request", "email", "postgres_query", "llm", "code"],
+  ]
   const shown = builtin.filter(({ type }) => !silent.includes(type.key))
 
   it.effect.each(shown)("shows an example of $type.key that is true", (executable) =>

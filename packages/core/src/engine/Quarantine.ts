@@ -18,7 +18,7 @@ import { commitDurably } from "./internal/Commit.ts"
 import { Ids } from "./Ids.ts"
 import { NotInQuarantine } from "./Refusals.ts"
 import { RunNotifier } from "./RunNotifier.ts"
-import { giveUp } from "./internal/Step.ts"
+import { giveUp } from "./internal/Cancelation.ts"
 
 type Refusal = NotInQuarantine | StorageError
 

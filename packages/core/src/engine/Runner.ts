@@ -30,7 +30,7 @@ import type { RunnerOptions } from "./RunnerOptions.ts"
 import { CurrentRunnerOptions } from "./RunnerOptions.ts"
 import { monotonicMillis } from "./StoreClock.ts"
 import { Slots } from "./internal/Slots.ts"
-import type { ChargedSoFar } from "./internal/Step.ts"
+import type { ChargedSoFar } from "./internal/Cancelation.ts"
 
 /** What a runner is doing. */
 export interface RunnerStatus {

@@ -3,7 +3,7 @@ import { RunnerId } from "@millrace/core/domain/Id"
 import type { Webhook } from "@millrace/core/domain/Webhook"
 import { assert, describe, it } from "@effect/vitest"
 import { CommitBuilder } from "../../src/engine/internal/CommitBuilder.ts"
-import { cancel } from "../../src/engine/internal/Step.ts"
+import { cancel } from "../../src/engine/internal/Cancelation.ts"
 import { chain, newRun, node, play, retried } from "./PlayedRun.ts"
 
 const webhook: Webhook = {

@@ -55,7 +55,7 @@ describe("a step that computes", () => {
   it("gives a message that is there to what comes to wait for it", () => {
     const run = behindGate(1)
     run.step(2, [received(message(1, "go"))])
-    const compute = ends({ _tag: "Suspended", wait: { for: "go" }, state: 7 })
+    const compute = ends({ _tag: "Suspended", wait: { for: "go" }, state: 7, starts: [] })
     const { commit, started } = run.step(3, [run.completes("gate", 3)], { compute })
     assert.deepStrictEqual(run.names(started), ["p0"])
     assert.deepInclude(started[0], { message: 1, state: 7, attempt: 1 })
@@ -120,7 +120,7 @@ describe("a step that computes, in time", () => {
     run.step(2, [received(message(1, "go"))])
     const compute: Compute = (started, now) =>
       run.graph.nodes[started.index]!.id === "waits"
-        ? ends({ _tag: "Suspended", wait: { for: "go" }, state: 7 })(started, now)
+        ? ends({ _tag: "Suspended", wait: { for: "go" }, state: 7, starts: [] })(started, now)
         : ends({ _tag: "Failed", error: "no", retryable: false })(started, now)
     const { commit, started } = run.step(3, [run.completes("gate", 3)], { compute })
     assert.strictEqual(commit.run.status, "FAILED")

@@ -1,6 +1,7 @@
 // How a run ends: by a failure, by its time, or from outside; and what is done about its nodes.
 import { assert, describe, it } from "@effect/vitest"
-import { cancel, giveUp, goesOn } from "../../src/engine/internal/Step.ts"
+import { cancel, giveUp } from "../../src/engine/internal/Cancelation.ts"
+import { goesOn } from "../../src/engine/internal/Step.ts"
 import { chain, expired, node, play, retried } from "./PlayedRun.ts"
 
 const one = [node("a", "step")]

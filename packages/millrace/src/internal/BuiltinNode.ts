@@ -13,13 +13,26 @@ interface Case {
   readonly rule: Rule
 }
 
+/** A node without modes, whose inputs take one edge each and may have expressions. */
+interface Plain {
+  readonly modes: never
+  readonly raw: never
+  readonly multiple: never
+}
+
 /** The built-in nodes, by type. */
 export interface BuiltinNodes {
   /** Hands the values that a run was started with to the graph. */
   readonly request: {
     readonly inputs: {
       /** The values that a run takes. Each field is also an output of this node. */
-      readonly fields: ReadonlyArray<{ readonly name: string; readonly type?: "string" | "number" | "boolean" | "object" | "array" | "any"; readonly required?: boolean; readonly default?: unknown; readonly description?: string }>
+      readonly fields: ReadonlyArray<{
+        readonly name: string
+        readonly type?: "string" | "number" | "boolean" | "object" | "array" | "any"
+        readonly required?: boolean
+        readonly default?: unknown
+        readonly description?: string
+      }>
     }
     readonly outputs: {
       /** All values of the run. */
@@ -43,7 +56,7 @@ export interface BuiltinNodes {
     readonly multiple: never
   }
   /** Lets its input out on true or on false, as a rule says. */
-  readonly condition: {
+  readonly condition: Plain & {
     readonly inputs: {
       /** What is judged and passed on. */
       readonly input: unknown
@@ -60,12 +73,9 @@ export interface BuiltinNodes {
       /** The input, when it does not. */
       readonly false: unknown
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /** Lets its input out on the port of the first case whose rule holds. */
-  readonly switch: {
+  readonly switch: Plain & {
     readonly inputs: {
       /** What is judged and passed on. */
       readonly input: unknown
@@ -76,9 +86,6 @@ export interface BuiltinNodes {
       /** The input, when no case matches. */
       readonly default: unknown
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /**
    * Brings several edges together: all values as an array, the first of them, or one object with
@@ -98,7 +105,7 @@ export interface BuiltinNodes {
     readonly multiple: "inputs"
   }
   /** Waits for a while, or until a time, and passes its input on. */
-  readonly delay: {
+  readonly delay: Plain & {
     readonly inputs: {
       /** What is passed on. */
       readonly input: unknown
@@ -111,12 +118,9 @@ export interface BuiltinNodes {
       /** The input, when the time has come. */
       readonly output: unknown
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /** Waits until a signal is sent to the run, and puts out what it brings. */
-  readonly wait_signal: {
+  readonly wait_signal: Plain & {
     readonly inputs: {
       /** Signals of this name are taken; it is a part of the address to which they are sent. */
       readonly name: string
@@ -131,12 +135,9 @@ export interface BuiltinNodes {
       /** The input, when the time is over and no signal has come. */
       readonly timeout: unknown
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /** Executes another workflow as a run of its own, and puts out its output. */
-  readonly sub_workflow: {
+  readonly sub_workflow: Plain & {
     readonly inputs: {
       /** The id of a workflow of the same account; it is executed as it is stored then. */
       readonly workflowId: string
@@ -149,12 +150,9 @@ export interface BuiltinNodes {
       /** The id of the child run. */
       readonly runId: string
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /** Executes a workflow for every item of an array, and puts out all outputs. */
-  readonly for_each: {
+  readonly for_each: Plain & {
     readonly inputs: {
       /** The items, at most 10000; without any, nothing runs. */
       readonly items: ReadonlyArray<unknown>
@@ -178,14 +176,15 @@ export interface BuiltinNodes {
       /** The outputs, in the order of the items. */
       readonly results: ReadonlyArray<unknown>
       /** The items that failed. */
-      readonly errors: ReadonlyArray<{ readonly index: number; readonly message: string; readonly runId: string }>
+      readonly errors: ReadonlyArray<{
+        readonly index: number
+        readonly message: string
+        readonly runId: string
+      }>
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /** Fails with a message, on purpose. */
-  readonly fail: {
+  readonly fail: Plain & {
     readonly inputs: {
       /** What the failure says. By default "failed on purpose". */
       readonly message: string
@@ -193,12 +192,9 @@ export interface BuiltinNodes {
       readonly input: unknown
     }
     readonly outputs: {}
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /** Puts out a fixed value. */
-  readonly constant: {
+  readonly constant: Plain & {
     readonly inputs: {
       /** Any JSON. */
       readonly value: unknown
@@ -207,9 +203,6 @@ export interface BuiltinNodes {
       /** The value. */
       readonly output: unknown
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /** Makes a new value by filling {{ paths }} into a template. */
   readonly transform: {
@@ -232,7 +225,7 @@ export interface BuiltinNodes {
     readonly multiple: never
   }
   /** Filters, sorts, groups, cuts, reshapes, counts or sums an array. */
-  readonly list: {
+  readonly list: Plain & {
     readonly inputs: {
       /** The array to work on. */
       readonly items: ReadonlyArray<unknown>
@@ -250,9 +243,6 @@ export interface BuiltinNodes {
       /** How many items the last array had. */
       readonly count: number
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /**
    * Executes JavaScript: the body of a function that has inputs and input, and returns a value.
@@ -309,7 +299,10 @@ export interface BuiltinNodes {
        * Who asks: { type: bearer, token }, { type: basic, username, password } or { type: header,
        * name, value }. Take tokens and passwords from secrets.
        */
-      readonly auth: { readonly type: "bearer"; readonly token: string } | { readonly type: "basic"; readonly username: string; readonly password: string } | { readonly type: "header"; readonly name: string; readonly value: string }
+      readonly auth:
+        | { readonly type: "bearer"; readonly token: string }
+        | { readonly type: "basic"; readonly username: string; readonly password: string }
+        | { readonly type: "header"; readonly name: string; readonly value: string }
       /** Headers to send. Those that frame the request cannot be set. */
       readonly headers: { readonly [key: string]: string }
       /** Parameters to add to the URL. */
@@ -342,7 +335,10 @@ export interface BuiltinNodes {
     }
     readonly outputs: {
       /** Status and headers; names of headers are in lower case. */
-      readonly response: { readonly status: number; readonly headers: { readonly [key: string]: string } }
+      readonly response: {
+        readonly status: number
+        readonly headers: { readonly [key: string]: string }
+      }
       /** The answer's body; JSON is parsed. */
       readonly body: unknown
       /** The page after the last one that was called. */
@@ -356,7 +352,7 @@ export interface BuiltinNodes {
    * Hands a message to an SMTP server, over TLS. If the server accepts only some recipients, the
    * others are in rejected; if it accepts none, the node fails.
    */
-  readonly email: {
+  readonly email: Plain & {
     readonly inputs: {
       /** The server: a name or an address, and public. */
       readonly host: string
@@ -400,9 +396,6 @@ export interface BuiltinNodes {
       /** The Message-ID. */
       readonly messageId: string
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /**
    * Sends one SQL statement to a Postgres database and puts out its rows. In the mode read its
@@ -451,7 +444,7 @@ export interface BuiltinNodes {
    * Asks a language model at an endpoint of the OpenAI form of chat completions. With a schema the
    * answer is JSON that fits it, or the node fails and may be tried again.
    */
-  readonly llm: {
+  readonly llm: Plain & {
     readonly inputs: {
       /** The address of the model's interface, such as https://api.openai.com/v1. */
       readonly endpoint: string
@@ -462,7 +455,10 @@ export interface BuiltinNodes {
       /** What to ask, after the messages. */
       readonly prompt: string
       /** What was said before, each with a role and a content. */
-      readonly messages: ReadonlyArray<{ readonly role: "system" | "developer" | "user" | "assistant"; readonly content: string }>
+      readonly messages: ReadonlyArray<{
+        readonly role: "system" | "developer" | "user" | "assistant"
+        readonly content: string
+      }>
       /** A JSON Schema. The answer is then JSON that fits it, and comes out as value. */
       readonly schema: { readonly [key: string]: unknown }
       /** 0: always the likeliest word. Absent: what the model has by default. */
@@ -482,9 +478,6 @@ export interface BuiltinNodes {
       /** Tokens of the question and of the answer. */
       readonly usage: { readonly input: number; readonly output: number }
     }
-    readonly modes: never
-    readonly raw: never
-    readonly multiple: never
   }
   /** A text for people. It is never executed, and edges to and from it mean nothing. */
   readonly note: {

@@ -206,7 +206,7 @@ describe("for_each", () => {
     expect(await childrenOf(engine, run.id)).toHaveLength(2)
   })
 
-  it("works on as many items at the same time as it says, and cancels them when one fails", async () => {
+  it("works on as many items at once as it says, and cancels them when one fails", async () => {
     await using engine = await testEngine({ nodes })
     const inputs = { workflowId: await day(engine), items: [1, 2, 3, 4], concurrency: 3 }
     const run = await engine.runs.start({ workflowId: await looping(engine, inputs) })

@@ -12,7 +12,7 @@ import { RunEnded, RunNotFound } from "../Refusals.ts"
 import type { Runner } from "../Runner.ts"
 import { RunNotifier } from "../RunNotifier.ts"
 import { commitDurably } from "./Commit.ts"
-import { cancel as cancelation } from "./Step.ts"
+import { cancel as cancelation } from "./Cancelation.ts"
 
 /** What ending a run needs. */
 interface Parts {

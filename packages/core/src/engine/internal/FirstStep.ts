@@ -15,11 +15,12 @@ import type { Compiled } from "../GraphCache.ts"
 import { GraphCache } from "../GraphCache.ts"
 import type { RunNotifier } from "../RunNotifier.ts"
 import type { AttemptOutcome } from "./Attempt.ts"
+import { giveUp } from "./Cancelation.ts"
 import { commitStep, readInbox } from "./Commit.ts"
 import type { Environment, RunState } from "./RunState.ts"
 import { heldBy, reachedBy, resume } from "./RunState.ts"
 import type { Signal, Step } from "./Step.ts"
-import { decideStep, giveUp } from "./Step.ts"
+import { decideStep } from "./Step.ts"
 
 /** A run that has nothing to do for longer than this is parked until it is due. */
 export const parkAfterMillis = 1_000

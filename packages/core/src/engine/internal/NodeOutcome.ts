@@ -154,8 +154,9 @@ const fail = (
     const { retry } = node.policy
     const pause = delayMillis(retry, attempt, progress.random(), outcome.retryAfterMillis)
     // A message is taken once, so whoever took it keeps it, and what it had left behind.
-    const { children = [], message, state } = started
-    const kept = message === undefined ? {} : { message, state: state!, children }
+    const { children, message, state } = started
+    const heard = children === undefined ? {} : { children }
+    const kept = message === undefined ? {} : { message, state: state!, ...heard }
     if (message === undefined) change.cancelChildren(children)
     const next = { attempt: attempt + 1, due: at + pause, ...kept }
     return wait(progress, change, started, outcome, next)

@@ -34,7 +34,8 @@ import type { Shared } from "./RunExecution.ts"
 import { RunExecution } from "./RunExecution.ts"
 import { recordOf } from "./RunState.ts"
 import type { Slots } from "./Slots.ts"
-import type { ChargedSoFar, Step } from "./Step.ts"
+import type { ChargedSoFar } from "./Cancelation.ts"
+import type { Step } from "./Step.ts"
 import { decideStep, goesOn } from "./Step.ts"
 
 /** The services that executions need. */

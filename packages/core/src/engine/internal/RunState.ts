@@ -243,7 +243,7 @@ export const endedBy = <A extends ActiveNode>(active: A, message: Message): A =>
   const { number } = message
   const end = childEndOf(message)
   if (end === undefined) return { ...active, message: number }
-  const children = active.children?.filter((id) => id !== end.runId)
+  const children = active.children!.filter((id) => id !== end.runId)
   return { ...active, message: number, children }
 }
 
@@ -268,7 +268,7 @@ export const isListening = ({ run, waiting }: RunState): boolean => {
 }
 
 /** True once the run's parent has said that nobody waits for it. */
-export const isDisowned = ({ inbox, run }: RunState): boolean =>
+export const isCanceledByParent = ({ inbox, run }: RunState): boolean =>
   run.parent !== null && inbox.some(({ name }) => name === cancelMessage)
 
 /** When the first of the waiting nodes goes on; `undefined` when none waits. */

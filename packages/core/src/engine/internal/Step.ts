@@ -9,7 +9,7 @@ import { Duration, Result } from "effect"
 import type { MicroCredits } from "../../domain/Credits.ts"
 import type { Message } from "../../domain/Message.ts"
 import { childEndOf } from "../../domain/Message.ts"
-import type { ActiveNode, NodeRun, Run, RunRecord, WaitingNode } from "../../domain/Run.ts"
+import type { WaitingNode } from "../../domain/Run.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
 import { responseOf } from "../../graph/internal/Bindings.ts"
 import type { InsufficientCredits } from "../../ports/LedgerStore.ts"
@@ -23,7 +23,7 @@ import type { RunState, Started } from "./RunState.ts"
 import {
   activeOf,
   endedBy,
-  isDisowned,
+  isCanceledByParent,
   isHalted,
   isListening,
   nextDue,
@@ -69,7 +69,7 @@ interface StepDecision extends Pick<Step, "started" | "stopped"> {
   readonly halted: boolean
   readonly timedOut: boolean
   /** True if nobody waits for the run any more: its parent has ended, for example. */
-  readonly disowned: boolean
+  readonly canceled: boolean
   /** True where what is in progress is broken off. */
   readonly aborted: boolean
   /** Waits for a message that were ended by their time. */
@@ -243,11 +243,11 @@ const byOrdinal = (a: { ordinal: number }, b: { ordinal: number }): number => a.
 const finish = (
   progress: RunState,
   change: CommitBuilder,
-  { disowned, timedOut }: StepDecision,
+  { canceled, timedOut }: StepDecision,
 ): void => {
   const failed = progress.failures.length
   const counts = { completed: progress.completed, failed }
-  if (disowned) return change.end("CANCELED", null, null, counts)
+  if (canceled) return change.end("CANCELED", null, null, counts)
   const millis = progress.definition.settings.timeoutMillis ?? 0
   const late = `The run timed out after ${Duration.format(Duration.millis(millis))}`
   const error = timedOut ? late : (progress.exhausted ?? errorOf(progress.failures))
@@ -271,7 +271,7 @@ const parkOrKeep = (
 }
 
 /** Decides a step once more that nobody waits for: what it would start is not started. */
-const disown = (
+const cancelWithParent = (
   progress: RunState,
   change: CommitBuilder,
   now: Timestamp,
@@ -282,7 +282,7 @@ const disown = (
   const stopped = [...progress.running.keys()]
   for (const index of stopped) cancelAttempt(progress, change, index, now)
   const next = { ...decided, started: [], stopped, missed: [], halted: true, aborted: true }
-  return conclude(progress, change, now, options, { ...next, disowned: true })
+  return conclude(progress, change, now, options, { ...next, canceled: true })
 }
 
 /**
@@ -297,7 +297,7 @@ const reconsider = (
   decided: StepDecision,
 ): Step => {
   if (decided.halted) return conclude(progress, change, now, options, decided)
-  if (isDisowned(progress)) return disown(progress, change, now, options, decided)
+  if (isCanceledByParent(progress)) return cancelWithParent(progress, change, now, options, decided)
   const missed = new Map(decided.missed.map((wait) => [wait.ordinal, wait]))
   const found = new Map<number, Message>()
   progress.inbox = progress.inbox.filter((message) => {
@@ -437,17 +437,17 @@ export const decideStep = (
   release(progress, change, at)
   const missed = endWaits(progress, change, signals, at)
   const timedOut = expired && !progress.frontier.finished
-  const disowned = isDisowned(progress)
-  const mayCompute = !timedOut && !disowned && !options.draining
+  const canceled = isCanceledByParent(progress)
+  const mayCompute = !timedOut && !canceled && !options.draining
   const computed = mayCompute
     ? computeNodes(progress, change, at, options.compute, release)
     : nothingComputed(at)
   const now = computed.until
   // What was computed may wait for a message that is there already.
   if (computed.attempts > 0 && !isHalted(progress)) deliver(progress, change, now)
-  const halted = timedOut || disowned || isHalted(progress)
+  const halted = timedOut || canceled || isHalted(progress)
   const aborted =
-    timedOut || disowned || (halted && progress.definition.settings.onFailure === "abort")
+    timedOut || canceled || (halted && progress.definition.settings.onFailure === "abort")
   const stopped = aborted ? [...progress.running.keys()] : []
   for (const index of stopped) cancelAttempt(progress, change, index, now)
   const started = halted || options.draining ? [] : fill(progress, now)
@@ -456,7 +456,7 @@ export const decideStep = (
     stopped,
     halted,
     timedOut,
-    disowned,
+    canceled,
     missed,
     aborted,
     computed,
@@ -466,59 +466,3 @@ export const decideStep = (
 /** True as long as this process goes on with the run. */
 export const goesOn = ({ run, running, waiting }: RunState): boolean =>
   run.finishedAt === null && run.dueAt === null && (running.size > 0 || waiting.size > 0)
-
-const countOf = (rows: ReadonlyArray<NodeRun>, status: NodeRun["status"]): number =>
-  rows.filter((row) => row.status === status).length
-
-/**
- * What an attempt in progress has charged so far, as far as it is known. An attempt that somebody
- * else has begun anew is another one, whatever is still in progress here.
- */
-export type ChargedSoFar = (ordinal: number, attempt: number) => MicroCredits
-
-/** Records what an attempt has cost that the end of its run breaks off. */
-const payBroken = (
-  { definition, nodeRuns }: RunRecord,
-  change: CommitBuilder,
-  { attempt, ordinal, startedAt }: ActiveNode,
-  spent: MicroCredits,
-  now: Timestamp,
-): void => {
-  if (spent === 0) return
-  const node = definition.nodes[ordinal]!
-  const row = nodeRuns.find((each) => each.ordinal === ordinal)
-  const paid = { status: "CANCELED" as const, attempt, startedAt, finishedAt: now, error: null }
-  const credits = (row?.credits ?? 0) + spent
-  change.charge(node, spent)
-  change.setNode(
-    { id: node.id, node, index: ordinal },
-    { ...row, ...paid, credits },
-    row !== undefined,
-  )
-}
-
-/** The commit that ends a run from outside, whatever its nodes are doing. */
-const breakOff = (
-  record: RunRecord,
-  status: Extract<Run["status"], "FAILED" | "CANCELED">,
-  error: string | null,
-  now: Timestamp,
-  spent: ChargedSoFar,
-): RunCommit => {
-  const { nodeRuns, run } = record
-  const change = new CommitBuilder(run, now)
-  for (const active of run.active) {
-    payBroken(record, change, active, spent(active.ordinal, active.attempt), now)
-  }
-  const completed = countOf(nodeRuns, "COMPLETED")
-  change.end(status, error, null, { completed, failed: countOf(nodeRuns, "FAILED") })
-  return change.commit()
-}
-
-/** The commit that gives up a run which cannot be executed. */
-export const giveUp = (record: RunRecord, error: string, now: Timestamp): RunCommit =>
-  breakOff(record, "FAILED", error, now, () => 0)
-
-/** The commit that cancels a run; what its attempts have charged so far is paid for. */
-export const cancel = (record: RunRecord, now: Timestamp, spent: ChargedSoFar): RunCommit =>
-  breakOff(record, "CANCELED", null, now, spent)
