@@ -11,6 +11,7 @@ import { type LatestOutput, type RunQuery, RunStore } from "@millrace/core/ports
 import { Effect, Option } from "effect"
 import * as Samples from "../Samples.ts"
 import { runEventCases } from "./RunEventSuite.ts"
+import { listed, runFilterCases } from "./RunFilterSuite.ts"
 
 type Tests = Vitest.MethodsNonLive<RunStore>
 
@@ -285,12 +286,6 @@ const pinnedOutputs = (it: Tests): void => {
   )
 }
 
-const listed = Effect.fnUntraced(function* (samples: Samples.Samples, query: Partial<RunQuery>) {
-  const store = yield* RunStore
-  const page = yield* store.list({ account: samples.account, limit: 20, ...query })
-  return page.items
-})
-
 const list = (it: Tests): void => {
   it.effect("shows whole runs as they are now, and no foreign one", () =>
     Effect.gen(function* () {
@@ -320,59 +315,6 @@ const list = (it: Tests): void => {
       assert.deepStrictEqual(yield* listed(samples, { workflowId, status: "FAILED" }), [a])
       assert.deepStrictEqual(yield* listed(samples, { status: "COMPLETED" }), [])
       assert.deepStrictEqual(yield* listed(samples, { status: "FAILED", limit: 1, skip: 1 }), [a])
-    }),
-  )
-}
-
-const bySource = (it: Tests): void => {
-  it.effect("filters by source, also together with everything else", () =>
-    Effect.gen(function* () {
-      const samples = yield* Samples.make
-      const store = yield* RunStore
-      const workflowId = WorkflowId.make(`wf-one-of-${samples.account}`)
-      const [a, b, c, d] = [
-        samples.run({ source: "ui", status: "FAILED" }),
-        samples.run({ source: "api", workflowId }),
-        samples.run({ source: "mcp" }),
-        samples.run({ source: "ui", workflowId, workflowName: "Late" }),
-      ]
-      for (const run of [a, b, c, d]) yield* store.commit(Samples.newRun(run))
-      yield* store.commit(
-        Samples.newRun(samples.run({ accountId: samples.stranger, source: "ui" })),
-      )
-      assert.deepStrictEqual(yield* listed(samples, { source: "ui" }), [d, a])
-      assert.deepStrictEqual(yield* listed(samples, { source: "mcp" }), [c])
-      assert.deepStrictEqual(yield* listed(samples, { source: "api" }), [b])
-      const source = "ui" as const
-      assert.deepStrictEqual(yield* listed(samples, { source, workflowId }), [d])
-      assert.deepStrictEqual(yield* listed(samples, { source, status: "FAILED" }), [a])
-      assert.deepStrictEqual(yield* listed(samples, { source, search: "late" }), [d])
-      assert.deepStrictEqual(yield* listed(samples, { source, search: a.id }), [a])
-      assert.deepStrictEqual(yield* listed(samples, { source, search: b.id }), [])
-      assert.deepStrictEqual(yield* listed(samples, { source, limit: 1, after: d }), [a])
-      assert.deepStrictEqual(yield* listed(samples, { source, to: d.createdAt }), [a])
-    }),
-  )
-}
-
-const between = (it: Tests): void => {
-  it.effect("filters by the time of creation, with the first and without the last moment", () =>
-    Effect.gen(function* () {
-      const samples = yield* Samples.make
-      const store = yield* RunStore
-      const made = (n: number) => samples.run({ createdAt: 1_700_000_000_000 + n })
-      const [d, c, b, a] = [made(4), made(3), made(2), made(1)]
-      for (const run of [a, b, c, d]) yield* store.commit(Samples.newRun(run))
-      const [from, to] = [b.createdAt, d.createdAt]
-      assert.deepStrictEqual(yield* listed(samples, { from }), [d, c, b])
-      assert.deepStrictEqual(yield* listed(samples, { to }), [c, b, a])
-      assert.deepStrictEqual(yield* listed(samples, { from, to }), [c, b])
-      assert.deepStrictEqual(yield* listed(samples, { from, to, limit: 1, skip: 1 }), [b])
-      assert.deepStrictEqual(yield* listed(samples, { from, to, after: c }), [b])
-      const { status, workflowId, workflowName } = c
-      const rest = { status, workflowId, search: workflowName.slice(1) }
-      assert.deepStrictEqual(yield* listed(samples, { from, to, ...rest }), [c, b])
-      assert.deepStrictEqual(yield* listed(samples, { from: to, to: from }), [])
     }),
   )
 }
@@ -480,8 +422,7 @@ export const runReadSuite = (it: Tests): void => {
   })
   describe("RunStore.list", () => {
     list(it)
-    bySource(it)
-    between(it)
+    runFilterCases(it)
     search(it)
     searchFarBack(it)
   })

@@ -4,7 +4,7 @@
  */
 import { defineNode } from "millrace"
 import type { TestEngine } from "millrace/testing"
-import { testEngine } from "millrace/testing"
+import { testEngine, whatIf } from "millrace/testing"
 import { describe, expect, it } from "vitest"
 import { z } from "zod"
 
@@ -192,18 +192,19 @@ describe("for_each", () => {
   })
 
   it.each([
-    ["stop", undefined],
-    ["continue", [1, null, 9]],
-    ["drop", [1, 9]],
-  ])("with onError %s gives %j where an item fails", async (onError, expected) => {
+    ["stop", { length: 2, output: null, told: true }],
+    ["continue", { length: 3, output: [1, null, 9], told: undefined }],
+    ["drop", { length: 3, output: [1, 9], told: undefined }],
+  ])("with onError %s does as it says where an item fails", async (onError, expected) => {
     await using engine = await testEngine({ nodes })
     const workflowId = await made(engine)
     const inputs = { workflowId, items: [1, -2, 3], concurrency: 1, onError }
     const run = await engine.runs.start({ workflowId: await looping(engine, inputs) })
     const { error, output } = await run.wait()
-    if (expected !== undefined) return expect(output).toEqual(expected)
-    expect(error).toMatch(/^Node "each" failed: Item 1: Run .+ failed: Node "square" failed: -2 is/)
-    expect(await childrenOf(engine, run.id)).toHaveLength(2)
+    const failed = 'Node "each" failed: Item 1: Run a run failed: Node "square" failed: -2 is'
+    const told = error?.replaceAll(/run_[\w-]+/g, "a run").startsWith(failed)
+    const { length } = await childrenOf(engine, run.id)
+    expect({ length, output, told }).toEqual(expected)
   })
 
   it("works on as many items at once as it says, and cancels them when one fails", async () => {
@@ -217,5 +218,41 @@ describe("for_each", () => {
     expect((await engine.runs.get(run.id)).error).toMatch(/Item 1: Run .+ was canceled/)
     const statuses = (await childrenOf(engine, run.id)).map(({ status }) => status)
     expect(statuses).toEqual(["CANCELED", "CANCELED", "CANCELED"])
+  })
+})
+
+describe("a crash", () => {
+  it.each([
+    { what: "completes", items: [1, 2, 3], concurrency: 2 },
+    { what: "fails", items: [1, -2, 3], concurrency: 1 },
+    { what: "is canceled", items: [1, 2, 3], concurrency: 2 },
+  ])("at any commit of a tree that $what changes nothing", async ({ what, ...loop }) => {
+    const { commits, problems } = await whatIf(
+      () => ({ nodes }),
+      async (engine) => {
+        const slow = await engine.workflows.create(
+          engine
+            .workflow("Slow square")
+            .node("in", "request", { fields: [{ name: "item", type: "number" }] })
+            .node("pause", "delay", { for: "1 day" })
+            .node("square", "square")
+            .node("out", "response")
+            .edge("in.item", "pause.input")
+            .edge("pause.output", "square.input")
+            .edge("square.output", "out.input"),
+        )
+        const inputs = { workflowId: slow.id, ...loop }
+        const workflowId = await calling(engine, await looping(engine, inputs))
+        const run = await engine.runs.start({ workflowId })
+        if (what === "is canceled") {
+          await engine.clock.advance("12 hours")
+          await engine.runs.cancel(run.id)
+        }
+        await engine.clock.runToEnd()
+        return (await engine.runs.get(run.id)).childCredits
+      },
+    )
+    expect(problems).toEqual([])
+    expect(commits).toBeGreaterThan(6)
   })
 })

@@ -260,8 +260,8 @@ const masked = (outcome: AttemptOutcome, secrets: RunSecrets): AttemptOutcome =>
         const values = secrets.json(each.run.values)
         return { ...each, run: { ...each.run, values } }
       })
-      const masked = { state: secrets.json(state), wait: { ...wait, ...name }, starts: children }
-      return { ...outcome, ...masked }
+      const kept = { state: secrets.json(state), wait: { ...wait, ...name } }
+      return { ...outcome, ...kept, starts: children }
     }
   }
 }

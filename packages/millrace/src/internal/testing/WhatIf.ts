@@ -5,6 +5,7 @@
  * Guarantees: every play has an engine of its own. Leaves out: crashes of the test's own code.
  */
 import { invalid } from "@millrace/api/MillraceError"
+import type { RunItem } from "../../Client.ts"
 import type { NodeType } from "../../Node.ts"
 import { picture } from "./Picture.ts"
 import type { TestEngine, TestOptions } from "./TestEngine.ts"
@@ -42,6 +43,19 @@ interface Played {
   readonly calls: ReadonlyArray<readonly [type: string, calls: ReadonlyArray<Recorded>]>
 }
 
+/** Names of runs that are the same in every play: by their order, and by who has started them. */
+const namesOf = (items: ReadonlyArray<RunItem>): ReadonlyArray<readonly [string, string]> => {
+  const roots = items.filter(({ parent }) => parent === undefined).map(({ id }) => id)
+  const byId = new Map(items.map((item) => [item.id, item]))
+  const nameOf = ({ id, parent }: RunItem): string =>
+    parent === undefined
+      ? `<run ${roots.indexOf(id) + 1}>`
+      : `${nameOf(byId.get(parent.runId)!)} ${parent.nodeId} <child ${parent.index}>`
+  return items
+    .map((item) => [item.id, nameOf(item)] as const)
+    .toSorted(([, one], [, other]) => (one < other ? -1 : 1))
+}
+
 const play = async <N extends Types>(
   prepare: (effect: Effect) => TestOptions<N>,
   scenario: (engine: TestEngine<N>) => Promise<unknown>,
@@ -55,13 +69,16 @@ const play = async <N extends Types>(
     const hit = host.crashAt(point)
     const returned = await scenario(engine)
     await engine.clock.runToEnd()
-    const ids: Array<string> = []
-    for await (const { id } of engine.runs.list()) ids.unshift(id)
-    const runs = await Promise.all(ids.map(async (id) => picture(await engine.runs.get(id))))
+    const items: Array<RunItem> = []
+    for await (const item of engine.runs.list({ roots: "false" })) items.unshift(item)
+    const names = namesOf(items)
+    const runs = await Promise.all(
+      names.map(async ([id, name]) => `${name} ${picture(await engine.runs.get(id))}`),
+    )
     const told = returned === undefined ? [] : [`the scenario returns ${JSON.stringify(returned)}`]
     // Every play has other identifiers.
-    const ending = ids.reduce(
-      (text, id, place) => text.replaceAll(id, `<run ${place + 1}>`),
+    const ending = names.reduce(
+      (text, [id, name]) => text.replaceAll(id, name),
       [...runs, ...told].join("\n"),
     )
     return { ...hit(), ending, calls: handlers.all }

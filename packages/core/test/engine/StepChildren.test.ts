@@ -1,0 +1,182 @@
+// What steps decide about child runs: which are started, whose ends wake which node, what their
+// ends cost and tell, and when they are canceled with their parent.
+import { RunId } from "@millrace/core/domain/Id"
+import type { ChildEnd, Message } from "@millrace/core/domain/Message"
+import { cancelMessage, childMessage } from "@millrace/core/domain/Message"
+import type { ParentRun, Run } from "@millrace/core/domain/Run"
+import type { RunCommit, StartedRun } from "@millrace/core/ports/RunStore"
+import { InsufficientCredits } from "@millrace/core/ports/LedgerStore"
+import { assert, describe, it } from "@effect/vitest"
+import { cancel, giveUp } from "../../src/engine/internal/Cancelation.ts"
+import { chain, message, newRun, passed, play, received } from "./PlayedRun.ts"
+
+const two = chain("a", "b").nodes
+const day = 86_400_000
+
+/** A child that a node starts. */
+const childOf = (id: string): StartedRun => ({
+  run: { ...newRun, id: RunId.make(id), revision: 1 },
+  credits: [],
+  definition: { id: "d", nodes: [], edges: [], settings: {} },
+})
+
+const idsOf = (...ids: ReadonlyArray<string>) => ids.map((id) => RunId.make(id))
+
+/** The message of the end of a child. */
+const endOf = (number: number, runId: string, more: Partial<ChildEnd> = {}): Message => ({
+  ...message(number, childMessage),
+  payload: { runId, index: 0, status: "COMPLETED", error: null, credits: 0, ...more },
+})
+
+const sentBy = ({ messages = [] }: RunCommit) =>
+  messages.map(({ message: { id, name }, runId }) => [runId, name, id])
+
+const startedBy = ({ starts = [] }: RunCommit) => starts.map(({ run }) => run.id)
+
+/** A run in which `a` has started children, and waits for them. */
+const withChildren = (ids: ReadonlyArray<string>, nodes = two, run: Partial<Run> = {}) => {
+  const played = play(nodes, [], { run })
+  played.step(1)
+  const starts = ids.map(childOf)
+  const { commit } = played.step(2, [played.suspends("a", 2, { for: childMessage }, { starts })])
+  return { commit, played }
+}
+
+describe("a node that starts runs", () => {
+  it("starts them in the commit with which it begins to wait", () => {
+    const { commit, played } = withChildren(["run_x", "run_y"])
+    assert.deepStrictEqual(startedBy(commit), idsOf("run_x", "run_y"))
+    assert.deepStrictEqual(commit.run.waiting[0]?.children, idsOf("run_x", "run_y"))
+    assert.deepStrictEqual(startedBy(played.step(3).commit), [])
+  })
+
+  it("goes on with the end of one of them, and goes on waiting for the others", () => {
+    const { played } = withChildren(["run_x", "run_y"])
+    const { commit, started } = played.step(3, [received(endOf(1, "run_y", { credits: 7 }))])
+    assert.deepStrictEqual(played.names(started), ["a"])
+    assert.deepStrictEqual(
+      commit.run.active.find(({ ordinal }) => ordinal === 0)?.children,
+      idsOf("run_x"),
+    )
+    assert.strictEqual(commit.run.childCredits, 7)
+  })
+
+  it("hears of no run that another node has started, or that an earlier attempt had", () => {
+    const { played } = withChildren(["run_x"])
+    const starts = [childOf("run_z")]
+    played.step(3, [played.suspends("b", 3, { for: childMessage }, { starts })])
+    const { commit, started } = played.step(4, [received(endOf(1, "run_z"), endOf(2, "run_old"))])
+    assert.deepStrictEqual(played.names(started), ["b"])
+    assert.deepStrictEqual(commit.taken, [{ number: 1, nodeId: "b" }])
+  })
+
+  it("keeps them when its process dies, or an attempt that knows of an end is repeated", () => {
+    const { played } = withChildren(["run_x", "run_y"])
+    played.step(3, [received(endOf(1, "run_y"))])
+    const next = played.restart(4, { messages: [endOf(1, "run_y")] })
+    const { commit, started } = next.step(4)
+    assert.deepStrictEqual(next.names(started), ["a#2", "b#2"])
+    assert.deepStrictEqual(started[0]?.children, idsOf("run_x"))
+    assert.deepStrictEqual(sentBy(commit), [])
+  })
+
+  it.each(["completes", "fails"] as const)("cancels those that are left when it %s", (how) => {
+    const { played } = withChildren(["run_x", "run_y"])
+    played.step(3, [received(endOf(1, "run_y"))])
+    const { commit } = played.step(4, [played[how]("a", 4)])
+    assert.deepStrictEqual(sentBy(commit), [["run_x", cancelMessage, "run_1"]])
+  })
+
+  it("starts none that the account's credits do not cover, and starts nothing more", () => {
+    const played = play(two)
+    played.step(1)
+    const starts = [childOf("run_x")]
+    const step = played.step(2, [played.suspends("a", 2, { for: childMessage }, { starts })])
+    const refusal = new InsufficientCredits({ available: 0, required: 3_000_000 })
+    const { commit } = step.otherwise!(refusal)
+    assert.deepStrictEqual(startedBy(commit), [])
+    const ended = played.step(3, [played.completes("b", 3)]).commit.run
+    assert.strictEqual(ended.status, "FAILED")
+    assert.match(ended.error ?? "", /The credits ran out: the run needed 3 more/)
+  })
+})
+
+describe("the end of a run", () => {
+  it("cancels all children that have not ended, whoever ends it", () => {
+    const only = chain("a").nodes
+    const { played } = withChildren(["run_x", "run_y"], only)
+    const canceled = [
+      ["run_x", cancelMessage, "run_1"],
+      ["run_y", cancelMessage, "run_1"],
+    ]
+    assert.deepStrictEqual(sentBy(cancel(played.stored, 9, () => 0)), canceled)
+    assert.deepStrictEqual(sentBy(giveUp(played.stored, "given up", 9)), canceled)
+    assert.deepStrictEqual(sentBy(played.step(9, [{ _tag: "Expired" }]).commit), canceled)
+  })
+})
+
+const parent: ParentRun = {
+  runId: RunId.make("run_0"),
+  nodeId: "call",
+  index: 3,
+  rootRunId: RunId.make("run_0"),
+  depth: 1,
+}
+const told = [["run_0", childMessage, "run_1"]]
+
+describe("a child run", () => {
+  it("tells its parent of its end in its last commit, with what its tree has cost", () => {
+    const played = play(two, [], { run: { parent, childCredits: 5 } })
+    played.step(1)
+    const { commit: first } = played.step(2, [played.completes("a", 2, passed, { charged: 2 })])
+    assert.deepStrictEqual(sentBy(first), [])
+    const { commit } = played.step(3, [played.completes("b", 3)])
+    assert.deepStrictEqual(sentBy(commit), told)
+    assert.deepStrictEqual(commit.messages?.[0]?.message.payload, {
+      runId: "run_1",
+      index: 3,
+      status: "COMPLETED",
+      error: null,
+      credits: 7,
+    })
+    for (const ended of [cancel(played.stored, 9, () => 0), giveUp(played.stored, "no", 9)]) {
+      assert.deepStrictEqual(sentBy(ended), told)
+    }
+  })
+
+  it("is canceled when its parent says so, and breaks off what is in progress", () => {
+    const played = play(two, [], { run: { parent } })
+    played.step(1)
+    const { commit, stopped } = played.step(2, [received(message(1, cancelMessage))])
+    assert.deepStrictEqual([commit.run.status, commit.run.error], ["CANCELED", null])
+    assert.deepStrictEqual(stopped, [0, 1])
+    assert.deepStrictEqual(sentBy(commit), told)
+  })
+
+  it("is canceled by its first step where it was told so while it was queued", () => {
+    const played = play(two, [], { run: { parent }, messages: [message(1, cancelMessage)] })
+    const { commit, started } = played.step(1)
+    assert.deepStrictEqual([commit.run.status, started], ["CANCELED", []])
+  })
+
+  it("parks only if it has seen every message, and is canceled by one that it had not seen", () => {
+    const played = play(two, [], { run: { parent } })
+    played.step(1)
+    played.step(2, [played.suspends("a", 2, { until: day })])
+    const { commit, unseen } = played.step(3, [played.suspends("b", 3, { until: day })])
+    assert.deepStrictEqual([commit.seen, commit.run.dueAt], [0, day])
+    const again = unseen!([message(1, cancelMessage)])
+    assert.deepStrictEqual([again.commit.run.status, again.started], ["CANCELED", []])
+  })
+
+  it("starts nothing of a step that a cancelation was faster than", () => {
+    const played = play(chain("a", "b", "c").nodes, ["a -> b"], { run: { parent } })
+    played.step(1)
+    const { started, unseen } = played.step(2, [played.completes("a", 2)])
+    assert.deepStrictEqual(played.names(started), ["b"])
+    const again = unseen!([message(1, cancelMessage)])
+    assert.deepStrictEqual(again.started, [])
+    assert.deepStrictEqual(again.stopped, [played.ordinal("c")])
+    assert.strictEqual(again.commit.run.status, "CANCELED")
+  })
+})
