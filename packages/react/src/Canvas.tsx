@@ -27,7 +27,7 @@ const contentHeight = 72
 /** Shows a graph, with the states of its nodes and edges where they are given. */
 export const Canvas = (props: CanvasProps) => {
   const { nodeTypes = noTypes, nodeViews = noViews, onCommand, problems = noProblems } = props
-  const { readOnly = false, states = noStates, value } = props
+  const { pinned = noStates, readOnly = false, states = noStates, value } = props
   const { messages } = useSurroundings()
   const contentHeightOf = useMemo(
     () => (type: string) => {
@@ -45,8 +45,8 @@ export const Canvas = (props: CanvasProps) => {
     })
   }, [])
   const layout = useMemo(
-    () => layoutOf(value, nodeTypes, { contentHeightOf, expanded, states }),
-    [value, nodeTypes, contentHeightOf, expanded, states],
+    () => layoutOf(value, nodeTypes, { contentHeightOf, expanded, pinned, states }),
+    [value, nodeTypes, contentHeightOf, expanded, pinned, states],
   )
   const isEditable = onCommand !== undefined && !readOnly
   const drawn = { contentHeightOf, layout, nodeTypes, nodeViews, problems, toggleInputs }

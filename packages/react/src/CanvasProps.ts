@@ -24,6 +24,8 @@ export interface CanvasProps {
   readonly nodeViews?: NodeViews | undefined
   /** The states of nodes by id, for a run. */
   readonly states?: Readonly<Record<string, NodeState | undefined>> | undefined
+  /** Marked as nodes that a run does not execute, by their ids. */
+  readonly pinned?: Readonly<Record<string, unknown>> | undefined
   /** Marked at their nodes and edges. */
   readonly problems?: ReadonlyArray<CanvasProblem> | undefined
   /** Takes what a user changes; the owner applies it. Without it, nothing can be changed. */

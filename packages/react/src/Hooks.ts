@@ -98,7 +98,8 @@ export const useRun = (runId: string | undefined): RunReading => {
   return { run, nodes, definition, isLive, isLoading, error, live, clockOffset }
 }
 
-const useReading = <A>(
+/** Reads something once, for all that ask for it. */
+export const useReading = <A>(
   key: ReadonlyArray<unknown>,
   read: (options: CallOptions) => Promise<A>,
   options: { readonly enabled?: boolean; readonly staleTime?: number } = {},

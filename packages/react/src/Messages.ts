@@ -9,6 +9,7 @@ import { canvasMessages } from "./internal/CanvasMessages.ts"
 import type { LineState, NodeState } from "./model/CanvasLayout.ts"
 import type { LogLevel } from "./model/LoggedLines.ts"
 import type { SpanKind } from "./model/RunTimeline.ts"
+import { pinMessages } from "./internal/PinMessages.ts"
 import { savingMessages } from "./internal/SavingMessages.ts"
 
 type RunState = "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELED"
@@ -145,6 +146,7 @@ export const englishMessages = {
         : `${(count / 1_000_000).toFixed(1)} MB`,
   ...canvasMessages,
   ...savingMessages,
+  ...pinMessages,
 } as const
 
 type Widened<A> = A extends string

@@ -34,6 +34,13 @@ export interface RunViewProps {
   readonly readOnly?: boolean
   /** Called with the id of the run that the viewer has started from here. */
   readonly onStarted?: (runId: string) => void
+  /**
+   * Called when the viewer wants to draw the workflow with the data of this run: give both to
+   * `<WorkflowEditor workflowId pinnedRunId>`. Without it, that is not offered.
+   */
+  readonly onOpenEditor?:
+    | ((opened: { readonly workflowId: string; readonly runId: string }) => void)
+    | undefined
   /** Called when the viewer chooses another node, also by following. */
   readonly onSelect?: (nodeId: string | undefined) => void
 }
@@ -91,9 +98,11 @@ interface PanelsProps {
   readonly lookAt: string | undefined
   readonly readOnly: boolean
   readonly onSelect: (nodeId: string | undefined) => void
+  readonly onStarted: ((runId: string) => void) | undefined
 }
 
-const Panels = ({ lookAt, nodeTypes, onSelect, readOnly, reading, shown }: PanelsProps) => {
+const Panels = (props: PanelsProps) => {
+  const { lookAt, nodeTypes, onSelect, onStarted, readOnly, reading, shown } = props
   const { messages } = useSurroundings()
   const { boxes, states } = useGraph(reading, nodeTypes)
   const { definition, panels, runId } = reading
@@ -126,6 +135,7 @@ const Panels = ({ lookAt, nodeTypes, onSelect, readOnly, reading, shown }: Panel
           <NodePanel
             box={boxes.get(shown ?? "")}
             nodeId={shown}
+            onStarted={onStarted}
             readOnly={readOnly}
             runId={runId}
           />
@@ -138,6 +148,7 @@ const Panels = ({ lookAt, nodeTypes, onSelect, readOnly, reading, shown }: Panel
 /** Shows a run, live. */
 export const RunView = ({
   nodeTypes = noTypes,
+  onOpenEditor,
   onSelect,
   onStarted,
   panels = allPanels,
@@ -170,6 +181,7 @@ export const RunView = ({
             setFollowing(!isFollowing)
             setSelected(latestNode(reading))
           }}
+          onOpenEditor={onOpenEditor}
           onStarted={onStarted}
           readOnly={readOnly}
           reading={reading}
@@ -193,6 +205,7 @@ export const RunView = ({
           lookAt={followed}
           nodeTypes={nodeTypes}
           onSelect={choose}
+          onStarted={onStarted}
           readOnly={readOnly}
           reading={{ ...reading, panels, runId }}
           shown={followed ?? selected}

@@ -17,6 +17,11 @@ export interface WorkflowEditorProps {
   readonly readOnly?: boolean | undefined
   /** A run of this workflow to show at first. */
   readonly runId?: string | undefined
+  /**
+   * A past run of this workflow: the outputs of its completed nodes are pinned at first. Runs that
+   * are started here do not execute pinned nodes; the user unpins one or all.
+   */
+  readonly pinnedRunId?: string | undefined
   /** How nodes of the application's own types look and are filled in. Keep the object. */
   readonly nodeViews?: NodeViews | undefined
   /** From `useNodeTypes`, where the application has them already; read otherwise. */

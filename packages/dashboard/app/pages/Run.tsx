@@ -15,6 +15,7 @@ const View = ({ id }: { readonly id: string }) => {
       runId={id}
       readOnly={!useMay("editor")}
       onStarted={(started) => navigate(`/runs/${started}`)}
+      onOpenEditor={({ runId, workflowId }) => navigate(`/workflows/${workflowId}?data=${runId}`)}
       {...(nodeTypes === undefined ? {} : { nodeTypes })}
     />
   )

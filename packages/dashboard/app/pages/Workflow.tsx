@@ -43,6 +43,7 @@ const Runs = ({ id }: { readonly id: string }) => {
 const Part = ({ id, tab }: { readonly id: string; readonly tab: Tab }): ReactNode => {
   const readOnly = !useMay("editor")
   const [, navigate] = useLocation()
+  const [params] = useSearchParams()
   switch (tab) {
     case "runs":
       return <Runs id={id} />
@@ -56,6 +57,7 @@ const Part = ({ id, tab }: { readonly id: string; readonly tab: Tab }): ReactNod
           <WorkflowEditor
             workflowId={id}
             readOnly={readOnly}
+            pinnedRunId={params.get("data") ?? undefined}
             onSavedAsNew={(made) => navigate(`/workflows/${made}`)}
           />
         </div>

@@ -44,6 +44,7 @@ const nodeOf = (
   const said = [
     messages.node(label, typeName, state === undefined ? "" : messages.nodeStates[state]),
     ...(box.isDisabled ? [messages.disabled] : []),
+    ...(box.isPinned ? [messages.pinned] : []),
     ...(problems === 0 ? [] : [messages.problemCount(problems)]),
   ]
   return {

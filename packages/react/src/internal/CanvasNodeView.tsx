@@ -3,7 +3,7 @@
  * application draws in it.
  */
 import type { Node, NodeProps } from "@xyflow/react"
-import { TriangleAlert } from "lucide-react"
+import { Pin, TriangleAlert } from "lucide-react"
 import type { KeyboardEvent } from "react"
 import { memo, useEffect, useRef } from "react"
 import type { BoxPort, CanvasBox } from "../model/CanvasLayout.ts"
@@ -104,6 +104,11 @@ const Head = ({ box, problems }: BoxData) => {
           <span dir="auto">{box.isDisabled ? messages.disabled : subtitle}</span>
         </div>
       )}
+      {box.isPinned ? (
+        <span className={styles.pinned} title={messages.pinnedHint}>
+          <Pin aria-hidden size={18} />
+        </span>
+      ) : null}
       {problems === 0 ? null : (
         <span className={styles.problem} title={messages.problemCount(problems)}>
           <TriangleAlert aria-hidden size={18} />

@@ -14,6 +14,7 @@ import { StateIcon } from "./Icons.tsx"
 import { JsonView } from "./JsonView.tsx"
 import { LogView } from "./LogView.tsx"
 import styles from "./NodePanel.module.css"
+import { RerunFrom } from "./RerunFrom.tsx"
 import { SignalForm } from "./SignalForm.tsx"
 import { useSurroundings } from "./Surroundings.ts"
 import { Tabs } from "./Tabs.tsx"
@@ -122,6 +123,8 @@ interface NodePanelProps {
   readonly runId: string
   readonly nodeId: string | undefined
   readonly box: Pick<CanvasBox, "label"> | undefined
+  /** Called with the id of a rerun from this node; without it, none is offered. */
+  readonly onStarted?: ((runId: string) => void) | undefined
 }
 
 const Body = ({ node, part, runId }: { node: NodeRun; part: Part; runId: string }) => {
@@ -137,7 +140,8 @@ const Body = ({ node, part, runId }: { node: NodeRun; part: Part; runId: string 
 }
 
 /** Shows a node, or says how to choose one. */
-export const NodePanel = ({ box, nodeId, readOnly = false, runId }: NodePanelProps) => {
+export const NodePanel = (props: NodePanelProps) => {
+  const { box, nodeId, onStarted, readOnly = false, runId } = props
   const { messages } = useSurroundings()
   const [part, setPart] = useState<Part>("output")
   const { data: node, error } = useNodeRun(runId, nodeId)
@@ -167,6 +171,9 @@ export const NodePanel = ({ box, nodeId, readOnly = false, runId }: NodePanelPro
         </p>
       )}
       {error === undefined ? null : <Failure error={error} />}
+      {readOnly || onStarted === undefined || node === undefined ? null : (
+        <RerunFrom key={`${runId} ${nodeId}`} nodeId={nodeId} onStarted={onStarted} runId={runId} />
+      )}
       {waits ? <SignalForm key={node.nodeId} node={node} runId={runId} /> : null}
       <Tabs chosen={part} label={messages.nodeDetails} onChoose={setPart} tabs={tabs}>
         {node === undefined ? (

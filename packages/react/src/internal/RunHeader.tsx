@@ -2,7 +2,7 @@
  * Above the panels of a run: what it is, how it stands, and what can be done with it.
  */
 import type { Run } from "@millrace/api/PromiseClient"
-import { Copy, LocateFixed, Play, RotateCw, Square } from "lucide-react"
+import { Copy, LocateFixed, PencilRuler, Play, RotateCw, Square } from "lucide-react"
 import { useState } from "react"
 import type { RunReading } from "../Hooks.ts"
 import { hasEnded, millisOf } from "../model/LiveRun.ts"
@@ -22,6 +22,9 @@ interface RunHeaderProps {
   readonly isFollowing: boolean
   readonly onFollow: () => void
   readonly onStarted: ((runId: string) => void) | undefined
+  readonly onOpenEditor:
+    | ((opened: { readonly workflowId: string; readonly runId: string }) => void)
+    | undefined
   readonly readOnly: boolean
 }
 
@@ -72,6 +75,22 @@ const GoOn = ({ isBusy, onClick }: { isBusy: boolean; onClick: () => void }) => 
     >
       <RotateCw aria-hidden size={16} />
       {messages.goOn}
+    </button>
+  )
+}
+
+const OpenEditor = ({ onOpenEditor, run }: Pick<RunHeaderProps, "onOpenEditor" | "run">) => {
+  const { messages } = useSurroundings()
+  if (onOpenEditor === undefined) return null
+  return (
+    <button
+      className={theme.button}
+      onClick={() => onOpenEditor({ workflowId: run.workflowId, runId: run.id })}
+      title={messages.openInEditorHint}
+      type="button"
+    >
+      <PencilRuler aria-hidden size={16} />
+      {messages.openInEditor}
     </button>
   )
 }
@@ -130,6 +149,7 @@ const Actions = (props: RunHeaderProps) => {
           {messages.runAgain}
         </button>
       )}
+      {isOpen ? null : <OpenEditor {...props} />}
       <button className={theme.button} disabled={isBusy} onClick={copyCurl} type="button">
         <Copy aria-hidden size={16} />
         {messages.copyCurl}

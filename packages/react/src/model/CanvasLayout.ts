@@ -55,6 +55,8 @@ export interface CanvasBox {
   /** False if there is a catalogue and the type is not in it. */
   readonly isKnown: boolean
   readonly isDisabled: boolean
+  /** True if a past output stands for it. */
+  readonly isPinned: boolean
   readonly x: number
   readonly y: number
   readonly width: number
@@ -205,6 +207,8 @@ export interface LayoutOptions {
   readonly states?: Readonly<Record<string, NodeState | undefined>>
   /** What nodes of a type need below their ports, in pixels. */
   readonly contentHeightOf?: (type: string) => number
+  /** Nodes for which past outputs stand, by their ids. */
+  readonly pinned?: Readonly<Record<string, unknown>>
   /** Nodes that show all of their inputs. */
   readonly expanded?: ReadonlySet<string>
 }
@@ -235,7 +239,12 @@ const noHeight = () => 0
 export const layoutOf = (
   value: CanvasValue,
   nodeTypes: ReadonlyArray<NodeTypeItem>,
-  { contentHeightOf = noHeight, expanded, states = noStates }: LayoutOptions = {},
+  {
+    contentHeightOf = noHeight,
+    expanded,
+    pinned = noStates,
+    states = noStates,
+  }: LayoutOptions = {},
 ): CanvasLayout => {
   const types = new Map(nodeTypes.map((type) => [type.key, type]))
   const told = new Map(value.ports?.map((ports) => [ports.nodeId, ports]))
@@ -270,6 +279,7 @@ export const layoutOf = (
       category: known?.category,
       isKnown: known !== undefined || nodeTypes.length === 0,
       isDisabled: disabled === true,
+      isPinned: Object.hasOwn(pinned, id),
       ...position,
       width: boxWidth,
       height: headHeight + rows * portHeight + (rows === 0 ? 0 : 8) + contentHeight,

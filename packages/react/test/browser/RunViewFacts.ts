@@ -269,6 +269,29 @@ export const runViewFacts = () => {
       expect(items[0]!.nodeRunCount).toBe(1)
     })
 
+    it("runs again from a node, once it has said what is executed", async () => {
+      const runId = await ended("from")
+      const { page } = await stage.show({ runId })
+      await row(page, "again", "COMPLETED").click()
+      await page.getByRole("button", { name: "Run again from here" }).click()
+      const plan = page.getByRole("group", { name: "What would be executed" })
+      await plan.getByText("4 nodes are executed anew:").waitFor()
+      expect(await plan.getByRole("listitem").allTextContents()).toEqual([
+        "again",
+        "bad",
+        "last",
+        "after",
+      ])
+      await plan.getByText("The output of 1 node is taken over.").waitFor()
+      expect(await findingsOf(page)).toEqual([])
+      await plan.getByRole("button", { name: "Run them" }).click()
+      await runIs(page, "RUNNING").waitFor()
+      await pass("from last")
+      await runIs(page, "FAILED").waitFor()
+      const { items } = await stage.server.engine.runs.list({ search: "from" })
+      expect(items[0]).toMatchObject({ mode: "rerun", rerunOf: runId })
+    })
+
     it("goes on where it was after the server was away", async () => {
       const runId = await begin(story("away"))
       const { page } = await stage.show({ runId })

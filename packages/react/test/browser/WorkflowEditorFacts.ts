@@ -156,6 +156,38 @@ export const workflowEditorFacts = () => {
       expect(done).toMatchObject({ errors: [], foreign: [] })
     })
 
+    it("draws with the outputs of a past run, until they are unpinned", async () => {
+      const at = (column: number) => ({ x: 40 + 360 * column, y: 40 })
+      const gate = { id: "g", type: "gate", position: at(0), data: { inputs: { name: "pinned" } } }
+      const nodes = [gate, { id: "s", type: "shout", position: at(1), data: {} }]
+      const edges = [{ id: "e", source: "g", target: "s", targetHandle: "text" }]
+      const { engine } = stage.server
+      const { id } = await engine.workflows.create({ name: "pins", nodes, edges })
+      const run = await engine.runs.start({ workflowId: id })
+      await openGate("pinned")
+      await run.wait()
+      const { done, page } = await stage.show({ runId: run.id })
+      await page.getByRole("button", { name: "Open in editor with this data" }).click()
+      await page.getByText("2 nodes are pinned").waitFor()
+      await nodeAt(page, "Gate").and(page.locator("[aria-label*=Pinned]")).waitFor()
+      await nodeAt(page, "Shout").focus()
+      await page.keyboard.press("Enter")
+      await page.getByRole("button", { name: "Unpin Shout" }).click()
+      await page.getByText("1 node is pinned").waitFor()
+      await page.getByRole("button", { name: "Run", exact: true }).click()
+      // Nobody opens the gate: it is not executed.
+      await stateOf(page, "Shout", "COMPLETED")
+      const { items } = await engine.runs.list({ workflowId: id })
+      const { nodes: ran } = await engine.runs.get(items[0]!.id)
+      expect([ran["g"]!.attempt, ran["s"]!.attempt]).toEqual([0, 1])
+      await page.getByRole("button", { name: "Back to editing" }).click()
+      await page.getByRole("button", { name: "Unpin all" }).click()
+      await page.getByText("Nothing is pinned any more.").waitFor()
+      // Pins are no part of the drawing.
+      expect(done.calls.filter((call) => call.method() === "PATCH")).toEqual([])
+      expect(done).toMatchObject({ errors: [], foreign: [] })
+    })
+
     it("draws, joins, runs, mends and undoes by touch on a phone", async () => {
       const id = await emptyWorkflow("by touch")
       const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }

@@ -11,6 +11,8 @@ import { useSurroundings } from "../Surroundings.ts"
 import theme from "../Theme.module.css"
 import styles from "./Editor.module.css"
 import type { EditorRun } from "./EditorRun.ts"
+import type { EditorPins } from "./Pins.ts"
+import { PinsLine } from "./PinsLine.tsx"
 import { ProblemsBar } from "./ProblemsBar.tsx"
 import { SavingState } from "./SavingState.tsx"
 import { StartForm } from "./StartForm.tsx"
@@ -21,6 +23,7 @@ interface EditorBarProps {
   readonly problems: ReadonlyArray<PlacedProblem>
   readonly onJump: (place: FieldPlace) => void
   readonly readOnly: boolean
+  readonly held: EditorPins
   readonly onUndo: () => void
   readonly onRedo: () => void
   readonly onSavedAsNew: ((workflowId: string) => void) | undefined
@@ -117,7 +120,7 @@ const Running = ({ readOnly, running }: Pick<EditorBarProps, "running" | "readOn
 
 /** Shows the bar. */
 export const EditorBar = (props: EditorBarProps) => {
-  const { onJump, onSavedAsNew, problems, readOnly, reading, running } = props
+  const { held, onJump, onSavedAsNew, problems, readOnly, reading, running } = props
   const { messages } = useSurroundings()
   const isRunShown = running.runId !== undefined
   return (
@@ -132,6 +135,7 @@ export const EditorBar = (props: EditorBarProps) => {
           <ProblemsBar onJump={onJump} problems={problems} />
         </>
       )}
+      {readOnly || isRunShown ? null : <PinsLine held={held} />}
       {readOnly || isRunShown ? null : <Start {...props} />}
       {running.problem === "" ? null : (
         <p className={theme.failure} role="alert">

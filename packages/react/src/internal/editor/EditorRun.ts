@@ -7,6 +7,7 @@ import { useMemo, useState } from "react"
 import { useRun, useRuns } from "../../Hooks.ts"
 import type { NodeState } from "../../model/CanvasLayout.ts"
 import type { WorkflowEditing } from "../../model/editing/WorkflowEditing.ts"
+import type { Pins } from "../PinnedRun.ts"
 import { hasEnded } from "../../model/LiveRun.ts"
 import { sentenceOf } from "../FailureText.tsx"
 import { useSurroundings } from "../Surroundings.ts"
@@ -17,15 +18,19 @@ interface EditorRunOptions {
   /** The run to show at first. */
   readonly runId: string | undefined
   readonly onRun: ((runId: string) => void) | undefined
+  readonly pins: Pins
+  /** The run whose values the inspector shows at first. */
+  readonly pinnedRunId: string | undefined
 }
 
 const noStates: Readonly<Record<string, NodeState>> = {}
 
 /** Starts runs, and follows the one that is shown. */
-export const useEditorRun = ({ editing, onRun, runId, workflowId }: EditorRunOptions) => {
+export const useEditorRun = (options: EditorRunOptions) => {
+  const { editing, onRun, pinnedRunId, pins, runId, workflowId } = options
   const { client, messages } = useSurroundings()
   const [shown, show] = useState(runId)
-  const [last, setLast] = useState(runId)
+  const [last, setLast] = useState(pinnedRunId ?? runId)
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState("")
   const { error, nodes, run } = useRun(shown)
@@ -47,7 +52,11 @@ export const useEditorRun = ({ editing, onRun, runId, workflowId }: EditorRunOpt
   const begin = async (values: Record<string, never>) => {
     await editing.save()
     if (editing.read().saving !== "saved") throw new Error(messages.saveFirst)
-    const { id } = await client.runs.start({ workflowId, values })
+    const pinned = Object.keys(pins).length === 0 ? {} : { pinnedOutputs: pins }
+    const { id } = await client.runs.start({ workflowId, values, ...pinned })
+    follow(id)
+  }
+  const follow = (id: string) => {
     show(id)
     setLast(id)
     onRun?.(id)
@@ -62,6 +71,7 @@ export const useEditorRun = ({ editing, onRun, runId, workflowId }: EditorRunOpt
     isBusy,
     isOpen: shown !== undefined && (run === undefined || !hasEnded(run)),
     problem: problem === "" && error !== undefined ? sentenceOf(error) : problem,
+    follow,
     start: (values: Record<string, never>) => act(() => begin(values)),
     stop: () => act(async () => shown === undefined || (await client.runs.cancel(shown))),
     leave: () => {

@@ -26,6 +26,7 @@ import { Tabs } from "../Tabs.tsx"
 import theme from "../Theme.module.css"
 import styles from "./Editor.module.css"
 import { EditorBar } from "./EditorBar.tsx"
+import { usePins } from "./Pins.ts"
 import { useEditorRun } from "./EditorRun.ts"
 import { Inspector } from "./Inspector.tsx"
 import { NodesTable } from "./NodesTable.tsx"
@@ -45,8 +46,11 @@ const useParts = ({ given, nodeTypes, reading }: PartsProps) => {
   const problems = useProblems(document, validation, nodeTypes)
   const [focusOn, setFocusOn] = useState<FieldPlace>()
   const [tab, setTab] = useState<"canvas" | "nodes">("canvas")
+  const held = usePins(given.pinnedRunId, document)
   const running = useEditorRun({
     editing,
+    pinnedRunId: given.pinnedRunId,
+    pins: held.pins,
     onRun: given.onRun,
     runId: given.runId,
     workflowId: given.workflowId,
@@ -60,7 +64,19 @@ const useParts = ({ given, nodeTypes, reading }: PartsProps) => {
     setFocusOn({ ...place })
   }
   const acts = useActs(editing)
-  return { ...acts, choose, focusOn, nodeId, onJump, problems, readOnly, running, setTab, tab }
+  return {
+    ...acts,
+    choose,
+    focusOn,
+    held,
+    nodeId,
+    onJump,
+    problems,
+    readOnly,
+    running,
+    setTab,
+    tab,
+  }
 }
 
 /** What the parts call: the same functions with each drawing. */
@@ -124,6 +140,7 @@ const Side = ({ parts, props }: { readonly parts: Parts; readonly props: PartsPr
           onClose={close}
           onCommand={onTyped}
           onSave={() => editing.save()}
+          pinned={parts.held}
           problems={problems}
           readOnly={readOnly}
           secrets={given.secrets}
@@ -134,6 +151,7 @@ const Side = ({ parts, props }: { readonly parts: Parts; readonly props: PartsPr
         <NodePanel
           box={box}
           nodeId={nodeId}
+          onStarted={running.follow}
           readOnly={given.readOnly === true}
           runId={running.runId}
         />
@@ -161,6 +179,7 @@ const useDrawn = ({ isTyped, problems }: Parts, { document, validation }: Readin
   return isTyped.current ? later : latest
 }
 
+const noPins = {}
 const noProblems: ReadonlyArray<CanvasProblem> = []
 
 /** Not drawn again where all that it is given is the same. */
@@ -195,6 +214,7 @@ const Main = ({ parts, props }: { readonly parts: Parts; readonly props: PartsPr
             onRedo={parts.onRedo}
             onSelection={parts.onSelection}
             onUndo={parts.onUndo}
+            pinned={running.runId === undefined ? parts.held.pins : noPins}
             problems={running.runId === undefined ? wrong : noProblems}
             readOnly={readOnly}
             selection={selection}
@@ -248,6 +268,7 @@ const Opened = (props: PartsProps) => {
       onKeyDown={readOnly ? undefined : editorKeys(reading.editing, parts)}
     >
       <EditorBar
+        held={parts.held}
         onJump={onJump}
         onRedo={parts.onRedo}
         onSavedAsNew={given.onSavedAsNew}

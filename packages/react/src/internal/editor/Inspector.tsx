@@ -31,6 +31,8 @@ import { NameSourceContext } from "./NameInput.tsx"
 import { useNameSource } from "./NameSource.ts"
 import { NodeFacts } from "./NodeFacts.tsx"
 import { OutputPorts } from "./OutputPorts.tsx"
+import type { EditorPins } from "./Pins.ts"
+import { PinnedNode } from "./PinsLine.tsx"
 import { PolicyFields } from "./PolicyFields.tsx"
 import { PortField } from "./PortField.tsx"
 import { ProblemMarks } from "./ProblemMarks.tsx"
@@ -52,6 +54,8 @@ export interface InspectorProps {
   readonly onSave: () => Promise<unknown>
   /** The run whose values are shown. */
   readonly lastRunId?: string | undefined
+  /** What of a past run stands for nodes. */
+  readonly pinned?: EditorPins | undefined
   /** Called with the run that the viewer has started from here. */
   readonly onTried?: ((runId: string) => void) | undefined
   /** Where the focus goes, each time that it is another object. */
@@ -196,7 +200,9 @@ const OwnProblems = ({ edited, node, problems }: Shown & { readonly edited: Edit
 
 const NodeForm = (props: Shown) => {
   const { messages } = useSurroundings()
-  const { focusOn, lastRunId, node, nodeTypes, onTried, readOnly = false, validation } = props
+  const { focusOn, lastRunId, node, nodeTypes, onTried, pinned, readOnly = false } = props
+  const { validation } = props
+  const isPinned = pinned !== undefined && Object.hasOwn(pinned.pins, node.id)
   const [triedId, setTriedId] = useState<string>()
   const type = nodeTypes.find(({ key }) => key === node.type)
   const problems = useMemo(
@@ -215,6 +221,9 @@ const NodeForm = (props: Shown) => {
       <Head {...props} type={type} />
       <div className={styles.body}>
         {type === undefined ? null : <p className={theme.muted}>{type.description}</p>}
+        {isPinned ? (
+          <PinnedNode label={labelOf(node, nodeTypes)} onUnpin={() => pinned?.unpin([node.id])} />
+        ) : null}
         <OwnProblems {...shown} />
         <NodeFacts edited={edited} node={node} type={type} />
         <h3>{messages.nodeInputs}</h3>
@@ -234,6 +243,7 @@ const NodeForm = (props: Shown) => {
           <Trial
             {...props}
             nodeId={node.id}
+            pins={pinned?.pins}
             onTried={(id) => {
               setTriedId(id)
               onTried?.(id)

@@ -8,6 +8,8 @@ import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import { Play } from "lucide-react"
 import { useEffect, useRef, useState } from "react"
 import { useRun } from "../../Hooks.ts"
+import type { Pins } from "../PinnedRun.ts"
+import { withoutPins } from "../PinnedRun.ts"
 import { hasEnded } from "../../model/LiveRun.ts"
 import { sentenceOf } from "../FailureText.tsx"
 import { NodePanel } from "../NodePanel.tsx"
@@ -19,6 +21,8 @@ interface TrialProps {
   readonly workflowId: string
   readonly nodeId: string
   readonly type: NodeTypeItem | undefined
+  /** They stand for what nodes before this one put out last. */
+  readonly pins?: Pins | undefined
   /** Saves what is drawn. */
   readonly onSave: () => Promise<unknown>
   readonly onTried: (runId: string) => void
@@ -58,15 +62,17 @@ const Question = ({
 }
 
 /** Runs a node alone. */
-export const Trial = ({ nodeId, onSave, onTried, type, workflowId }: TrialProps) => {
+export const Trial = (props: TrialProps) => {
+  const { nodeId, onSave, onTried, pins = {}, type, workflowId } = props
   const { client, messages } = useSurroundings()
   const [state, setState] = useState<"idle" | "asking" | "busy">("idle")
   const [problem, setProblem] = useState("")
   const run = () => {
+    const pinnedOutputs = withoutPins(pins, [nodeId])
     setState("busy")
     setProblem("")
     void onSave()
-      .then(() => client.runs.start({ workflowId, singleNodeId: nodeId }))
+      .then(() => client.runs.start({ workflowId, singleNodeId: nodeId, pinnedOutputs }))
       .then(({ id }) => onTried(id))
       .catch((error: unknown) => setProblem(sentenceOf(error)))
       .finally(() => setState("idle"))

@@ -69,7 +69,10 @@ const Runs = () => (
 
 const Run = ({ runId }: { readonly runId: string }) => {
   const [shown, show] = useState(runId)
-  return <RunView key={shown} onStarted={show} runId={shown} />
+  const [drawn, draw] = useState<{ readonly workflowId: string; readonly runId: string }>()
+  if (drawn !== undefined)
+    return <WorkflowEditor pinnedRunId={drawn.runId} workflowId={drawn.workflowId} />
+  return <RunView key={shown} onOpenEditor={draw} onStarted={show} runId={shown} />
 }
 
 const partsOf = ({ editors, inspector, readOnly, runId }: Shown): ReactNode => {
@@ -101,7 +104,7 @@ const App = ({ shown }: { readonly shown: Shown }) => {
 
 const root = createRoot(document.getElementById("root")!)
 
-const draw = () => {
+const redraw = () => {
   const shown = read()
   flushSync(() =>
     root.render(
@@ -113,5 +116,5 @@ const draw = () => {
   )
 }
 
-addEventListener("hashchange", draw)
-draw()
+addEventListener("hashchange", redraw)
+redraw()
