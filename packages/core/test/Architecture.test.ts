@@ -162,12 +162,16 @@ const describeFolder = (one: Import): string | undefined => {
     : `${place(one)}, but the arrow is ${folders.join(" <- ")}`
 }
 
-/** What tests of other packages may import: Postgres to start, certificates, pages, a browser. */
+/**
+ * What tests of other packages may import: Postgres to start, certificates, pages, a browser, a
+ * collector of telemetry.
+ */
 const sharedTests: ReadonlyArray<string | undefined> = [
   "packages/postgres/test/PostgresServer.ts",
   "packages/egress/test/Certificate.ts",
   "packages/core/test/Markdown.ts",
   "packages/react/test/browser/Chromium.ts",
+  "packages/millrace/test/OtlpReceiver.ts",
   "packages/react/test/browser/PageAudit.ts",
 ]
 

@@ -4,6 +4,7 @@
  * has to be explained belongs in `docs/glossary.md`.
  */
 export const known: ReadonlyArray<string> = `
+  collector metrics trace
   about accepted acquire action actions active activity add address adjacency adjust adjustment
   admission admit after ahead aligned alignment all allowed alone ambient amount answer any app
   append applied apply argument arranged arrangement arranging array arrays arrival arrivals ask

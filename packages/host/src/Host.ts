@@ -11,6 +11,7 @@ import type { PriceList, Prices } from "@millrace/core/domain/Prices"
 import { CurrentPrices } from "@millrace/core/domain/Prices"
 import * as Engine from "@millrace/core/engine/Engine"
 import type { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { Runner } from "@millrace/core/engine/Runner"
 import type { RunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import * as Schedules from "@millrace/core/engine/Schedules"
@@ -39,7 +40,9 @@ import { Context, Effect, Exit, Layer, type Redacted, Scope } from "effect"
 import { createHash } from "node:crypto"
 import * as CronCalendar from "./internal/CronCalendar.ts"
 import * as NodeDigest from "./internal/NodeDigest.ts"
+import * as RunMetrics from "./internal/RunMetrics.ts"
 import * as SeparateValues from "./internal/SeparateValues.ts"
+import * as WatchedStores from "./internal/WatchedStores.ts"
 
 /** JavaScript expressions in QuickJS, on threads that end with the layer. */
 export const evaluator: Layer.Layer<never> = QuickJs.layer
@@ -72,6 +75,8 @@ export interface HostOptions<E = never> {
   readonly masterKey?: Effect.Effect<Redacted.Redacted, E, MasterKey.SealedStores> | undefined
   /** A text: nothing is delivered, and a start with a webhook is refused with this text. */
   readonly webhooks: WebhookOptions | string
+  /** A tracer and a registry of metrics for runs, nodes and deliveries; none by default. */
+  readonly telemetry?: Layer.Layer<never> | undefined
   /** What node types cost, in the place of what they declare; what `readPrices` returns. */
   readonly prices?: Prices | undefined
   /** They replace those of the limits in force. */
@@ -143,9 +148,11 @@ const engineLayer = (
   { egress, evaluator: computing = evaluator, nodes }: Parts,
   delivery: Delivery | string,
   vault: OpenVault,
+  telemetry: Context.Context<never> | undefined,
 ) => {
+  const seen = telemetry === undefined ? Layer.empty : Layer.succeedContext(telemetry)
   const executing = Engine.layer.pipe(
-    Layer.provideMerge(Layer.provide(nodes, egress)),
+    Layer.provideMerge(Layer.provide(nodes, [egress, seen])),
     Layer.provide(NodeDigest.layer),
     Layer.provide([computing, CronCalendar.layer]),
   )
@@ -199,6 +206,8 @@ const reseal = resealAll.pipe(
 
 const build = Effect.fnUntraced(function* <E>(options: HostOptions<E>) {
   const { masterKey, webhooks, ...parts } = options
+  const telemetry =
+    options.telemetry === undefined ? undefined : yield* Layer.build(options.telemetry)
   const delivery = yield* deliveryOf(webhooks)
   const vault = yield* vaultOf(masterKey)
   const around = yield* Effect.scope
@@ -210,16 +219,37 @@ const build = Effect.fnUntraced(function* <E>(options: HostOptions<E>) {
       discard: true,
     }),
   )
-  const engine = yield* Layer.buildWithScope(engineLayer(parts, delivery, vault), executing)
+  const whole = engineLayer(parts, delivery, vault, telemetry)
+  const engine = yield* Layer.buildWithScope(
+    telemetry === undefined ? whole : Layer.provideMerge(whole, WatchedStores.layer(telemetry)),
+    executing,
+  )
   const schedules = Layer.provide(schedulesLayer, Layer.succeedContext(engine))
   yield* Layer.buildWithScope(schedules, executing)
   if (masterKey !== undefined) {
     yield* Effect.forkIn(Effect.provide(reseal, vault), executing)
   }
-  if (typeof delivery === "string") return engine
-  const dispatcher = Layer.provide(dispatcherLayer(delivery, vault), Layer.succeedContext(engine))
-  return Context.merge(engine, yield* Layer.buildWithScope(dispatcher, delivering))
+  const dispatcher =
+    typeof delivery === "string"
+      ? Context.empty()
+      : yield* Layer.buildWithScope(
+          Layer.provide(dispatcherLayer(delivery, vault), Layer.succeedContext(engine)),
+          delivering,
+        )
+  if (telemetry !== undefined) yield* watch(telemetry, Context.merge(engine, dispatcher))
+  return Context.merge(engine, dispatcher)
 })
+
+/** Tells telemetry what is in progress, until the scope closes. */
+const watch = (telemetry: Context.Context<never>, engine: Context.Context<Runner>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const { status } = Context.get(engine, Runner)
+      const { sending } = Context.get(engine, Dispatcher.CurrentDispatcher)
+      return RunMetrics.watch(telemetry, () => status().runsInProgress, sending)
+    }),
+    (end) => Effect.sync(end),
+  )
 
 const storesOf = <E>({ stores, values }: HostOptions<E>) =>
   values === undefined ? stores : SeparateValues.layer(stores, values)

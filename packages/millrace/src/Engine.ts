@@ -159,7 +159,6 @@ export const layerOf = (
   const builtin = options.builtin === false ? [] : Builtin.builtin.map((each) => standIn(each))
   const types = NodeTypes.layer(...builtin, ...own)
   const { egress = {}, grace, prices, webhooks } = options
-  const spans = Telemetry.layerOf(options.telemetry)
   const { allow = [] } = egress
   const bounds = options.limits ?? {}
   const set = Object.entries(bounds).filter(([, value]) => value !== undefined)
@@ -169,8 +168,9 @@ export const layerOf = (
   const host = Host.layer<Refusal>({
     stores: parts.stores ?? store.layer,
     values: options.values?.layer,
-    nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns, spans]),
+    nodes: Layer.provide(types, [threads, Builtin.layerServices, ofRuns]),
     evaluator: parts.evaluator,
+    telemetry: Telemetry.layerOf(options.telemetry),
     egress: Outbound.layer(allow, portsOf(egress), "egress.allow of createEngine"),
     masterKey,
     webhooks:

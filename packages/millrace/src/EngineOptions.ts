@@ -115,8 +115,9 @@ export interface EngineOptions<N extends ReadonlyArray<NodeType>> {
    */
   readonly logger?: EngineLogger
   /**
-   * Sends a span of every attempt of a node to a collector. The spans of a run are in one trace,
-   * whose id is that of the run without its prefix and dashes.
+   * Sends spans and metrics to a collector of OpenTelemetry: a span of every run, below it one of
+   * every attempt of a node; and how many runs, attempts and webhooks there were, how they ended,
+   * and how long they took. The id of a run's trace is that of the run without prefix and dashes.
    */
   readonly telemetry?: TelemetryOptions
 }

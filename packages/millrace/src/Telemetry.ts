@@ -1,14 +1,12 @@
 /**
- * Spans of an engine's node runs, sent to a collector of OpenTelemetry.
- *
- * Guarantees: a collector that is away or slow delays no run; what it does not take is dropped.
- * Leaves out: metrics, logs, and what the engine does between the attempts of nodes.
+ * The option `telemetry`: spans and numbers of an engine, sent to a collector of OpenTelemetry.
  */
-import { Effect, Layer } from "effect"
+import * as Collector from "@millrace/host/Collector"
+import type { Layer } from "effect"
 import type { Check } from "./internal/OptionCheck.ts"
 import { expected, fields, isObject, text } from "./internal/OptionCheck.ts"
 
-/** Where spans go. */
+/** Where spans and numbers go. */
 export interface TelemetryOptions {
   /** The address of a collector that takes OTLP over HTTP: `http://localhost:4318`. */
   readonly url: string
@@ -34,14 +32,12 @@ export const check: Check = (value) =>
         serviceName: text,
       })(value)
 
-/** The tracer of node types; none without options. What sends is loaded where it is asked for. */
-export const layerOf = (options: TelemetryOptions | undefined): Layer.Layer<never> =>
+/** What sends spans and numbers; none without options. */
+export const layerOf = (options: TelemetryOptions | undefined): Layer.Layer<never> | undefined =>
   options === undefined
-    ? Layer.empty
-    : Layer.unwrap(
-        Effect.map(
-          Effect.promise(() => import("./internal/Spans.ts")),
-          ({ layerOf: layer }) =>
-            layer(options.url, options.headers ?? {}, options.serviceName ?? "millrace"),
-        ),
-      )
+    ? undefined
+    : Collector.layerOf({
+        url: options.url,
+        headers: options.headers ?? {},
+        serviceName: options.serviceName ?? "millrace",
+      })

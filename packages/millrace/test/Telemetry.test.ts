@@ -1,50 +1,12 @@
 /**
- * Spans of node runs, as a collector gets them.
+ * Spans and numbers of runs, as a collector gets them.
  */
 import { createEngine, defineNode } from "millrace"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
-import { expect, it, onTestFinished } from "vitest"
+import { expect, it } from "vitest"
 import { z } from "zod"
+import { attributeOf, collector } from "./OtlpReceiver.ts"
+import { Receiver } from "./Receiver.ts"
 import { refusal } from "./Sample.ts"
-
-interface Span {
-  readonly name: string
-  readonly traceId: string
-  readonly startTimeUnixNano: string
-  readonly endTimeUnixNano: string
-  readonly attributes: ReadonlyArray<{ readonly key: string; readonly value: object }>
-  readonly status: { readonly code: number; readonly message?: string }
-}
-
-interface Batch {
-  readonly resourceSpans: ReadonlyArray<{
-    readonly resource: { readonly attributes: ReadonlyArray<unknown> }
-    readonly scopeSpans: ReadonlyArray<{ readonly spans: ReadonlyArray<Span> }>
-  }>
-}
-
-/** A collector, and what it got. */
-const collector = async (status = 200) => {
-  const requests: Array<{ path?: string | undefined; key?: unknown; batch: Batch }> = []
-  const server = createServer((request, response) => {
-    let text = ""
-    request.setEncoding("utf8").on("data", (part: string) => (text += part))
-    request.on("end", () => {
-      const { headers, url: path } = request
-      requests.push({ path, key: headers["x-key"], batch: JSON.parse(text) as Batch })
-      response.writeHead(status, { "content-type": "application/json" }).end("{}")
-    })
-  }).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  onTestFinished(() => void server.close())
-  const spans = () =>
-    requests.flatMap(({ batch }) =>
-      batch.resourceSpans.flatMap((each) => each.scopeSpans.flatMap((scope) => scope.spans)),
-    )
-  return { requests, spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
-}
 
 const pay = defineNode({
   type: "shop.pay",
@@ -57,40 +19,106 @@ const pay = defineNode({
   },
 })
 
-it("a collector gets a span of each attempt, all in the trace of their run", async () => {
-  const { requests, spans, url } = await collector()
+it("a collector gets a span of each run, and below it one of each attempt", async () => {
+  using collected = await collector()
+  const { requests, services, spans, url } = collected
   const telemetry = { url: `${url}/`, headers: { "x-key": "k" }, serviceName: "shop" }
   const engine = await createEngine({ nodes: [pay], telemetry })
   const drawn = engine.workflow("Shop").node("wait", "delay", { for: 1 }).node("pay", "shop.pay")
   const { id: workflowId } = await engine.workflows.create(drawn)
   const run = await engine.runs.start({ workflowId })
-  expect((await run.wait()).status).toBe("COMPLETED")
+  const done = await run.wait()
+  expect(done.status).toBe("COMPLETED")
   await engine.close()
 
   expect(new Set(requests.map(({ key, path }) => `${key} ${path}`))).toEqual(
-    new Set(["k /v1/traces"]),
+    new Set(["k /v1/traces", "k /v1/metrics"]),
   )
-  expect(JSON.stringify(requests[0]?.batch.resourceSpans[0]?.resource)).toContain('"shop"')
+  expect(new Set(services())).toEqual(new Set(["shop"]))
   const trace = run.id.replace("run_", "").replaceAll("-", "")
   expect(spans().map(({ traceId }) => traceId)).toEqual(spans().map(() => trace))
-  const attempts = spans()
+  const [root, ...others] = spans().filter(({ parentSpanId }) => parentSpanId === undefined)
+  expect([root?.name, others]).toEqual(["Shop", []])
+  expect(attributeOf(root!, "millrace.run.status")).toBe("COMPLETED")
+  const millis = (nanos: string) => new Date(Number(BigInt(nanos) / 1_000_000n)).toISOString()
+  const { createdAt, finishedAt } = done
+  const time = [millis(root!.startTimeUnixNano), millis(root!.endTimeUnixNano)]
+  expect(time).toEqual([createdAt, finishedAt])
+
+  const below = spans().filter(({ parentSpanId }) => parentSpanId === root!.spanId)
+  const attempts = below
     .filter(({ name }) => name === "shop.pay")
-    .map(({ attributes, status }) => [
-      attributes.find(({ key }) => key === "millrace.attempt")?.value,
-      status.code,
-    ])
+    .map((span) => [attributeOf(span, "millrace.attempt"), span.status.code])
   expect(attempts).toEqual([
-    [{ intValue: 1 }, 2],
-    [{ intValue: 2 }, 1],
+    [1, 2],
+    [2, 1],
   ])
   // A wait is no failure.
-  const waits = spans().filter(({ name }) => name === "delay")
+  const waits = below.filter(({ name }) => name === "delay")
   expect(waits.map(({ status }) => status.code)).toEqual(waits.map(() => 1))
-  expect(new Set(spans().map(({ name }) => name))).toEqual(new Set(["delay", "shop.pay"]))
+  expect(new Set(below.map(({ name }) => name))).toEqual(new Set(["delay", "shop.pay"]))
+})
+
+it("a collector gets the numbers of runs, attempts and webhooks of one engine", async () => {
+  await using receiver = await Receiver.open()
+  using collected = await collector()
+  const { numbers, spans, url } = collected
+  const open = () =>
+    createEngine({ nodes: [pay], telemetry: { url }, egress: receiver.egress, grace: 0 })
+  const [engine, other] = [await open(), await open()]
+  const start = async (type: "shop.pay" | "fail" | "delay", inputs = {}) => {
+    const node = { id: "n", type, position: { x: 0, y: 0 }, data: { inputs } }
+    const drawn = { name: type, nodes: [node], edges: [] }
+    const { id: workflowId } = await engine.workflows.create(drawn)
+    const webhook = { url: receiver.url, events: ["run.completed"] as const }
+    return engine.runs.start({ workflowId, webhook })
+  }
+  expect((await (await start("shop.pay")).wait()).status).toBe("COMPLETED")
+  expect((await (await start("fail", { message: "no" })).wait()).status).toBe("FAILED")
+  const waiting = await start("delay", { for: 3_600_000 })
+  await waiting.cancel()
+  await start("delay", { for: 3_600_000 })
+  await receiver.has(1)
+  await engine.drain({ within: "10 seconds" })
+  await engine.close()
+
+  expect(numbers("millrace.runs.started", "millrace.run.source")).toEqual([["api", 4]])
+  expect(new Map(numbers("millrace.runs.ended", "millrace.run.status"))).toEqual(
+    new Map([
+      ["CANCELED", 1],
+      ["COMPLETED", 1],
+      ["FAILED", 1],
+    ]),
+  )
+  expect(numbers("millrace.run.duration", "millrace.run.status").length).toBe(3)
+  expect(numbers("millrace.run.wait")).toEqual([[undefined, 4]])
+  const paid = numbers("millrace.node.attempts", "millrace.node.outcome")
+  expect(paid.filter(([outcome]) => outcome === "completed")).toEqual([["completed", 1]])
+  // The first attempt of the payment, and that of `fail`.
+  expect(paid.filter(([outcome]) => outcome === "failed")).toEqual([
+    ["failed", 1],
+    ["failed", 1],
+  ])
+  expect(numbers("millrace.node.duration", "millrace.node.type").length).toBe(paid.length)
+  expect(numbers("millrace.webhook.attempts", "millrace.webhook.outcome")).toEqual([
+    ["delivered", 1],
+  ])
+  expect(numbers("millrace.webhook.duration")).toEqual([[undefined, 1]])
+  const ends = spans().filter(({ parentSpanId }) => parentSpanId === undefined)
+  expect(new Map(ends.map(({ name, status }) => [name, status.code]))).toEqual(
+    new Map([
+      ["delay", 0],
+      ["fail", 2],
+      ["shop.pay", 1],
+    ]),
+  )
+  await other.close()
+  // The other engine in this process has numbers of its own.
+  expect(numbers("millrace.runs.started")).toEqual([])
 })
 
 it("a collector that refuses, or is away, takes nothing from a run", async () => {
-  for (const url of [(await collector(503)).url, "http://127.0.0.1:1"]) {
+  const completes = async (url: string) => {
     const engine = await createEngine({ nodes: [pay], telemetry: { url }, logger: () => {} })
     const drawn = engine.workflow("Shop").node("pay", "shop.pay")
     const { id: workflowId } = await engine.workflows.create(drawn)
@@ -98,6 +126,9 @@ it("a collector that refuses, or is away, takes nothing from a run", async () =>
     expect((await run.wait()).status).toBe("COMPLETED")
     await engine.close()
   }
+  // At once: an engine that closes tries for three seconds to send what is left.
+  using refusing = await collector(503)
+  await Promise.all([refusing.url, "http://127.0.0.1:1"].map(completes))
 })
 
 it("telemetry of the wrong form is refused", async () => {

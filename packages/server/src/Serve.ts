@@ -15,6 +15,7 @@ import { CurrentLimits } from "@millrace/core/domain/Limits"
 import { NodeTypes } from "@millrace/core/engine/NodeTypes"
 import type { Egress } from "@millrace/egress/Egress"
 import * as Host from "@millrace/host/Host"
+import * as Collector from "@millrace/host/Collector"
 import * as Threads from "@millrace/host/Threads"
 import { BasePath } from "@millrace/http/Addresses"
 import { CurrentConsole } from "@millrace/http/ConsoleSettings"
@@ -23,7 +24,7 @@ import * as Builtin from "@millrace/nodes/Builtin"
 import * as Outbound from "@millrace/nodes/Outbound"
 import type { DispatcherOptions } from "@millrace/webhooks/DispatcherOptions"
 import type { LogLevel, Stdio } from "effect"
-import { Effect, Exit, Layer, Scope } from "effect"
+import { Effect, Exit, Layer, Redacted, Scope } from "effect"
 import type { ServeSettings } from "./Config.ts"
 import { warnings } from "./Config.ts"
 import { serveVariables } from "./internal/config/Variables.ts"
@@ -78,6 +79,12 @@ const typesOf = Effect.fnUntraced(function* ({ nodes, prices }: ServeSettings) {
   return { layer, prices: yield* PriceFile.load(prices, all) }
 })
 
+/** What sends spans and metrics, if a collector is named. */
+const telemetryOf = ({ otlpEndpoint: url, otlpHeaders, serviceName }: ServeSettings) => {
+  const headers = otlpHeaders === null ? {} : Redacted.value(otlpHeaders)
+  return url === null ? undefined : Collector.layerOf({ url, headers, serviceName })
+}
+
 /** How browsers reach the console, and the path that answers name. */
 const layerConsole = ({ allowedOrigins, frameAncestors, publicUrl }: ServeSettings) => {
   const known = publicUrl === null ? undefined : new URL(publicUrl)
@@ -109,6 +116,7 @@ const start = Effect.fnUntraced(function* (
     egress: Outbound.layer(allow, ports, serveVariables.egressAllow.name),
     masterKey: MasterKey.check(settings.masterKey),
     webhooks: { allow, dispatcher: deliveries },
+    telemetry: telemetryOf(settings),
     runner: { graceMillis, leaseMillis },
   })
   const scope = yield* Scope.fork(yield* Effect.scope)

@@ -318,6 +318,25 @@ describe("Config.resolveServe", () => {
     }),
   )
 
+  it.effect("takes the variables of OpenTelemetry, and never repeats its headers", () =>
+    Effect.gen(function* () {
+      const at = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318/" }
+      const headers = { OTEL_EXPORTER_OTLP_HEADERS: "x-key=a%3Db, x-team=shop" }
+      const named = { OTEL_SERVICE_NAME: "flows" }
+      const all = { DATABASE_URL: url, ...key, ...at, ...headers, ...named }
+      const { otlpEndpoint, otlpHeaders, serviceName } = yield* served({}, all)
+      assert.deepStrictEqual([otlpEndpoint, serviceName], ["http://localhost:4318", "flows"])
+      const given = Redacted.value(otlpHeaders!)
+      assert.deepStrictEqual(given, { "x-key": "a=b", "x-team": "shop" })
+      for (const text of ["hunter2", "x-key=%E0%A4%A", "x key=hunter2"]) {
+        const wrong = { ...all, OTEL_EXPORTER_OTLP_HEADERS: text }
+        const { message } = yield* Effect.flip(served({}, wrong))
+        assert.match(message, /^OTEL_EXPORTER_OTLP_HEADERS: expected headers such as /)
+        assert.notInclude(message, "hunter2")
+      }
+    }),
+  )
+
   it.effect("never repeats the address of a database", () =>
     Effect.gen(function* () {
       const { message } = yield* Effect.flip(

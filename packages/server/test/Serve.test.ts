@@ -5,6 +5,7 @@
 import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ApiClient, hasEnded } from "./ApiClient.ts"
+import { collector } from "../../millrace/test/OtlpReceiver.ts"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
 import { query } from "./kill/Sql.ts"
 import { outcomeOf } from "./LocalCommand.ts"
@@ -163,9 +164,13 @@ describe.concurrent("serve", () => {
 
   it("makes no account, logs JSON, and admits with a key of keys create", async () => {
     const url = await database("served")
+    using collected = await collector()
     const server = workshop.start(["serve", "--port", "0"], {
       DATABASE_URL: url,
       MILLRACE_MASTER_KEY,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collected.url,
+      OTEL_EXPORTER_OTLP_HEADERS: "x-key=two%20words",
+      OTEL_SERVICE_NAME: "flows",
     })
     const origin = await listening(server)
     expect(await query(url, "SELECT id FROM accounts")).toEqual([])
@@ -186,6 +191,16 @@ describe.concurrent("serve", () => {
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level: "INFO" })
     expect(server.stdout).not.toContain(out.trimEnd())
     expect(server.stderr).toBe("")
+    // A server that stops sends what it still has to tell.
+    const { numbers, requests, services, spans } = collected
+    expect(
+      spans()
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(["One", "constant"])
+    expect(numbers("millrace.runs.ended", "millrace.run.status")).toEqual([["COMPLETED", 1]])
+    expect(new Set(services())).toEqual(new Set(["flows"]))
+    expect(new Set(requests.map(({ key }) => key))).toEqual(new Set(["two words"]))
   })
 
   it("says that it listens everywhere with --host 0.0.0.0, and what follows from it", async () => {

@@ -33,6 +33,10 @@ const meanings: Readonly<Record<string, string>> = {
   MILLRACE_VALUES_ENDPOINT:
     "The address of a server that speaks the protocol of S3; AWS by default",
   MILLRACE_VALUES_REGION: "The region of the bucket",
+  OTEL_EXPORTER_OTLP_ENDPOINT:
+    "A collector of OpenTelemetry, for spans and metrics over OTLP/HTTP with JSON",
+  OTEL_EXPORTER_OTLP_HEADERS: "Headers of every request to it, for example with a key",
+  OTEL_SERVICE_NAME: "What it calls the server",
 }
 
 type Defaults = Readonly<Record<string, unknown>>

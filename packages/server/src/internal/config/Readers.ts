@@ -117,3 +117,15 @@ export const readPlace: Read<string> = (text) => {
     return /^s3:\/\/[a-z0-9][\w.-]+(?:\/|$)/.test(text) ? text : undefined
   return text.trim() === "" || /^\w+:\/\//.test(text) ? undefined : text
 }
+
+/** Reads headers such as `key=value,other=value`, whose values may be percent-encoded. */
+export const readHeaders: Read<Redacted.Redacted<Readonly<Record<string, string>>>> = (text) => {
+  const pairs = text.split(",").map((part) => /^\s*([\w!#$%&'*+.^`|~-]+)=(.*)$/.exec(part))
+  if (!pairs.every((pair) => pair !== null)) return undefined
+  try {
+    const values = pairs.map(([, name, value]) => [name, decodeURIComponent(value!.trim())])
+    return Redacted.make(Object.fromEntries(values) as Record<string, string>)
+  } catch {
+    return undefined
+  }
+}

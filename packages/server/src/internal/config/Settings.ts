@@ -58,8 +58,18 @@ export interface DatabaseSettings extends KeySettings {
   readonly migrate: boolean
 }
 
+/** Where spans and metrics go; the names of the variables are those of OpenTelemetry. */
+export interface TelemetrySettings {
+  /** The address of a collector that takes OTLP over HTTP. Null: nothing is sent. */
+  readonly otlpEndpoint: string | null
+  /** Headers of every request, such as a key. Null: none. */
+  readonly otlpHeaders: Redacted.Redacted<Readonly<Record<string, string>>> | null
+  /** What the collector calls the server. */
+  readonly serviceName: string
+}
+
 /** The settings of `millrace serve`. */
-export interface ServeSettings extends ServerSettings, DatabaseSettings {
+export interface ServeSettings extends ServerSettings, DatabaseSettings, TelemetrySettings {
   /** The master key. */
   readonly masterKey: Redacted.Redacted
   /** How long a server owns its runs without a heartbeat. */

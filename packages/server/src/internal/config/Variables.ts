@@ -13,6 +13,7 @@ import type {
   RemoteSettings,
   ServerSettings,
   ServeSettings,
+  TelemetrySettings,
 } from "./Settings.ts"
 import type { Variable, Variables } from "./Variable.ts"
 
@@ -103,6 +104,21 @@ const valueVariables: Variables<Pick<ServeSettings, "values" | "valuesEndpoint" 
       read: (text) => (/^[\w-]+$/.test(text) ? text : undefined),
     },
   }
+
+/** The names are those of the OpenTelemetry specification. */
+const telemetryVariables: Variables<TelemetrySettings> = {
+  otlpEndpoint: {
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    expected: "the address of a collector such as http://localhost:4318",
+    read: Readers.readOrigin,
+  },
+  otlpHeaders: {
+    name: "OTEL_EXPORTER_OTLP_HEADERS",
+    expected: "headers such as x-key=secret,x-team=shop",
+    read: Readers.readHeaders,
+  },
+  serviceName: { name: "OTEL_SERVICE_NAME", expected: "a name", read: String },
+}
 
 const masterKeyVariable: Variable<Redacted.Redacted> = {
   name: "MILLRACE_MASTER_KEY",
@@ -266,6 +282,7 @@ export const serveVariables: Variables<Omit<ServeSettings, "limits">> = {
     read: Readers.readOrigins,
   },
   ...valueVariables,
+  ...telemetryVariables,
   ...tokenVariables,
   ...egressVariables,
   ...portVariables,
