@@ -77,7 +77,7 @@ export const known: ReadonlyArray<string> = `
   use user usual validate validation value variable vault version view viewer viewport virtual
   wakeups wanted warning watch watchdog watched way web webhook well what width widths window wire
   with withheld within without work worker write writer written wrong xml zoom
-  cancelation children loop pin pins sub
+  cancelation children join loop pin pins sub
   about accepted acquire active activity add address adjacency adjust adjustment admission admit
   advance after ahead aligned alignment all allowed alone ambient amount answer any app append
   applied apply argument arranged arrangement arranging array arrays arrival arrivals ask asked
@@ -218,7 +218,7 @@ export const known: ReadonlyArray<string> = `
   usual validate validation value variable vault version view viewer viewport virtual wakeups
   wanted warning watch watchdog watched way web webhook well what whole width widths window wire
   with withheld within without work worker write writer written wrong xml zoom
-  cancelation children loop pin pins sub
+  cancelation children join loop pin pins sub
 `
   .trim()
   .split(/\s+/)

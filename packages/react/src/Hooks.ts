@@ -22,8 +22,10 @@ import type {
   WorkflowItem,
   WorkflowQuery,
 } from "@millrace/api/PromiseClient"
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query"
+import { useInfiniteQuery } from "@tanstack/react-query"
 import { useCallback, useEffect, useState, useSyncExternalStore } from "react"
+import type { DataReading } from "./internal/Reading.ts"
+import { useReading } from "./internal/Reading.ts"
 import { useSurroundings } from "./internal/Surroundings.ts"
 import type { ChangedRuns } from "./model/ListedRuns.ts"
 import { withChanges } from "./model/ListedRuns.ts"
@@ -31,15 +33,7 @@ import type { LiveRun } from "./model/LiveRun.ts"
 import { hasEnded, isSettled } from "./model/LiveRun.ts"
 import { nothingFollowed } from "./model/RunFollower.ts"
 
-/** Something that is read once, and again with `refresh`. */
-export interface DataReading<A> {
-  /** `undefined` until it has been read. */
-  readonly data: A | undefined
-  readonly isLoading: boolean
-  /** Why it could not be read; usually a `MillraceError`. */
-  readonly error: unknown
-  readonly refresh: () => Promise<unknown>
-}
+export type { DataReading } from "./internal/Reading.ts"
 
 /** A listing, read page by page. */
 export interface ListReading<A> {
@@ -96,20 +90,6 @@ export const useRun = (runId: string | undefined): RunReading => {
   const isLoading = runId !== undefined && run === undefined && error === undefined
   const nodes = run?.nodes ?? noNodes
   return { run, nodes, definition, isLive, isLoading, error, live, clockOffset }
-}
-
-/** Reads something once, for all that ask for it. */
-export const useReading = <A>(
-  key: ReadonlyArray<unknown>,
-  read: (options: CallOptions) => Promise<A>,
-  options: { readonly enabled?: boolean; readonly staleTime?: number } = {},
-): DataReading<A> => {
-  const { queries } = useSurroundings()
-  const { data, error, isLoading, refetch } = useQuery(
-    { queryKey: key, queryFn: ({ signal }) => read({ signal }), ...options },
-    queries,
-  )
-  return { data, error: error ?? undefined, isLoading, refresh: refetch }
 }
 
 /**

@@ -3,7 +3,7 @@
  */
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { Play, Search } from "lucide-react"
-import { useState } from "react"
+import { lazy, Suspense, useState } from "react"
 import { Link, useSearchParams } from "wouter"
 import type { WorkflowItem as ListedWorkflow } from "@millrace/api/PromiseClient"
 import { client, useMay } from "../Console.ts"
@@ -11,9 +11,13 @@ import { Listed } from "../parts/Listed.tsx"
 import { NewWorkflow } from "../parts/NewWorkflow.tsx"
 import { Outline } from "../parts/Outline.tsx"
 import { Page } from "../parts/Page.tsx"
-import { StartDialog } from "../parts/StartDialog.tsx"
 import { Status } from "../parts/Status.tsx"
 import { countText, timeText } from "../Words.ts"
+
+/** Loaded when somebody starts one. */
+const StartDialog = lazy(() =>
+  import("../parts/StartDialog.tsx").then((loaded) => ({ default: loaded.StartDialog })),
+)
 
 const useWorkflows = (search: string) =>
   useInfiniteQuery({
@@ -114,7 +118,9 @@ export const Workflows = () => {
         </ul>
       </Listed>
       {starting !== undefined && (
-        <StartDialog workflowId={starting.id} onClose={() => setStarting(undefined)} />
+        <Suspense>
+          <StartDialog workflowId={starting.id} onClose={() => setStarting(undefined)} />
+        </Suspense>
       )}
     </Page>
   )

@@ -95,6 +95,7 @@ export const canvasMessages = {
   estimate: (credits: number) => (credits === 1 ? "About 1 credit" : `About ${credits} credits`),
   saveFirst: "The changes could not be saved, so nothing was started.",
   startValues: "Values of the run",
+  noStartValues: "The workflow asks for no values.",
   notGiven: "Not given",
   asJson: (type: string) => `As JSON: ${type}.`,
   notJsonOf: (name: string, type: string) => `${name} has to be JSON of type ${type}.`,

@@ -100,14 +100,6 @@ export const inspectorMessages = {
   chooseSource: "Choose a node",
   link: "Link",
   noSources: "No other node can lead here.",
-  linkRefusals: {
-    cycle: "would make a circle",
-    self: "the same node",
-    taken: "the input has an edge",
-    types: "the types do not fit",
-    noPort: "there is no such port",
-    exists: "joined already",
-  },
 
   lastRun: "Last run",
   noLastRun: "This node has not run yet.",

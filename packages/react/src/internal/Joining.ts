@@ -7,13 +7,13 @@
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import type { Connection, Edge, FinalConnectionState, OnConnectStartParams } from "@xyflow/react"
 import { useCallback, useMemo, useState } from "react"
-import type { Messages } from "../Messages.ts"
 import type { CanvasLayout, CanvasValue } from "../model/CanvasLayout.ts"
 import type { Command } from "../model/editing/Command.ts"
-import type { ConnectRefusal, LinkEnd } from "../model/editing/Connecting.ts"
 import { canConnect, edgeBetween, portsIn } from "../model/editing/Connecting.ts"
 import type { DocumentEdge, DocumentNode, WorkflowDocument } from "../model/editing/Document.ts"
 import type { PortEnd } from "./CanvasContext.ts"
+import type { Ends } from "./JoinRefusal.ts"
+import { refusalSentence } from "./JoinRefusal.ts"
 import { useSurroundings } from "./Surroundings.ts"
 
 /** What is drawn, as the commands of an editor take it. */
@@ -25,8 +25,6 @@ export const drawnDocument = ({ edges, nodes }: CanvasValue): WorkflowDocument =
   edges: edges as ReadonlyArray<DocumentEdge>,
 })
 
-type Ends = readonly [from: LinkEnd, to: LinkEnd]
-
 /** The output and the input of two ports; nothing if both are of one side. */
 export const endsOf = (one: PortEnd, other: PortEnd): Ends | undefined => {
   if (one.side === other.side) return undefined
@@ -37,30 +35,6 @@ const endsOfConnection = (connection: Connection | Edge): Ends => [
   { nodeId: connection.source, port: connection.sourceHandle || "output" },
   { nodeId: connection.target, port: connection.targetHandle || "input" },
 ]
-
-/** Why two ports cannot be joined, in a sentence. */
-const sentenceOf = (
-  { joinRefusals }: Messages,
-  refusal: ConnectRefusal,
-  [from, to]: Ends,
-  labelOf: (nodeId: string) => string,
-): string => {
-  const [source, target] = [labelOf(from.nodeId), labelOf(to.nodeId)]
-  switch (refusal.reason) {
-    case "cycle":
-      return joinRefusals.cycle(source, target)
-    case "self":
-      return joinRefusals.self(source)
-    case "taken":
-      return joinRefusals.taken(to.port)
-    case "types":
-      return joinRefusals.types(`${from.port} (${refusal.gives})`, `${to.port} (${refusal.takes})`)
-    case "noPort":
-      return joinRefusals.noPort(refusal.port)
-    case "exists":
-      return joinRefusals.exists(source, target)
-  }
-}
 
 interface JoiningOptions {
   readonly value: CanvasValue
@@ -87,7 +61,7 @@ const useJudge = ({ layout, nodeTypes, value }: JoiningOptions) => {
     const refusalOf = (ends: Ends | undefined, without?: string): string | undefined => {
       if (ends === undefined) return messages.joinRefusals.sides
       const judged = canConnect(document, portsOf, ...ends, without)
-      return judged.ok ? undefined : sentenceOf(messages, judged.refusal, ends, labelOf)
+      return judged.ok ? undefined : refusalSentence(messages, judged.refusal, ends, labelOf)
     }
     return { document, labelOf, refusalOf }
   }, [layout, messages, nodeTypes, value])

@@ -183,7 +183,9 @@ export const inspectorFacts = () => {
       await message.getByLabel("How message is given").selectOption("From a node")
       await message.getByLabel("Node", { exact: true }).selectOption("form")
       const refused = message.getByLabel("Output", { exact: true }).locator("option[disabled]")
-      expect((await refused.allTextContents())[0]).toBe("output: the types do not fit")
+      expect((await refused.allTextContents())[0]).toBe(
+        "output: What output (object) gives can never be what message (string) takes.",
+      )
       await message.getByRole("button", { name: "Link", exact: true }).click()
       await message.getByText("From Form, output note").waitFor()
       await message.getByText("Used if the edge brings nothing").waitFor()

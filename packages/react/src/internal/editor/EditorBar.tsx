@@ -82,7 +82,10 @@ const Start = ({ onJump, problems, reading, running }: EditorBarProps) => {
         <StartForm
           fields={fields}
           onClose={() => setAsking(false)}
-          onStart={running.start}
+          onStart={(values) => {
+            setAsking(false)
+            running.start(values)
+          }}
           onTexts={setTexts}
           texts={texts}
         />

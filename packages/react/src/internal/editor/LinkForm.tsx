@@ -5,6 +5,7 @@
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import { Link, Unlink } from "lucide-react"
 import { useId, useMemo, useState } from "react"
+import type { Messages } from "../../Messages.ts"
 import type { Command } from "../../model/editing/Command.ts"
 import type { LinkEnd, PortsOfNode } from "../../model/editing/Connecting.ts"
 import { canConnect, edgeBetween } from "../../model/editing/Connecting.ts"
@@ -12,6 +13,8 @@ import type { DocumentEdge, WorkflowDocument } from "../../model/editing/Documen
 import { sourcePortOf } from "../../model/editing/Document.ts"
 import { labelOf } from "../../model/editing/internal/NodeInputs.ts"
 import { nodesInOrder } from "../../model/editing/internal/NodeOrder.ts"
+import type { Ends } from "../JoinRefusal.ts"
+import { refusalSentence } from "../JoinRefusal.ts"
 import { useSurroundings } from "../Surroundings.ts"
 import theme from "../Theme.module.css"
 import styles from "./Inspector.module.css"
@@ -66,6 +69,20 @@ export const Links = ({
   })
 }
 
+/** Why two ports of what is edited cannot be joined; nothing if they can. */
+export const refusalIn = (
+  { document, nodeTypes, portsOf }: Edited,
+  messages: Messages,
+  ends: Ends,
+): string | undefined => {
+  const said = canConnect(document, portsOf, ...ends)
+  if (said.ok) return undefined
+  return refusalSentence(messages, said.refusal, ends, (nodeId) => {
+    const node = document.nodes.find(({ id }) => id === nodeId)
+    return node === undefined ? nodeId : labelOf(node, nodeTypes)
+  })
+}
+
 interface LinkFormProps {
   readonly edited: Edited
   readonly to: LinkEnd
@@ -74,6 +91,7 @@ interface LinkFormProps {
 
 /** What can be chosen, and what is. */
 const useSources = ({ edited, to }: LinkFormProps) => {
+  const { messages } = useSurroundings()
   const { document, portsOf } = edited
   const [from, setFrom] = useState<LinkEnd>({ nodeId: "", port: "" })
   const sources = useMemo(() => {
@@ -82,8 +100,7 @@ const useSources = ({ edited, to }: LinkFormProps) => {
   }, [document, to.nodeId])
   const outputsOf = (nodeId: string) =>
     (portsOf(nodeId)?.outputPorts ?? []).map(({ name }) => {
-      const said = canConnect(document, portsOf, { nodeId, port: name }, to)
-      return { name, refusal: said.ok ? undefined : said.refusal.reason }
+      return { name, refusal: refusalIn(edited, messages, [{ nodeId, port: name }, to]) }
     })
   const outputs = outputsOf(from.nodeId)
   return {
@@ -132,7 +149,7 @@ export const LinkForm = (props: LinkFormProps) => {
         {from.port === "" ? <option value="" /> : null}
         {outputs.map(({ name, refusal }) => (
           <option disabled={refusal !== undefined} key={name} value={name}>
-            {refusal === undefined ? name : `${name}: ${messages.linkRefusals[refusal]}`}
+            {refusal === undefined ? name : `${name}: ${refusal}`}
           </option>
         ))}
       </select>

@@ -3,7 +3,7 @@
  */
 import { Copy, Link, Pencil, Trash2, Unlink } from "lucide-react"
 import { useId, useState } from "react"
-import { canConnect, edgeBetween } from "../../model/editing/Connecting.ts"
+import { edgeBetween } from "../../model/editing/Connecting.ts"
 import type { DocumentEdge, DocumentNode } from "../../model/editing/Document.ts"
 import { dataOf, sourcePortOf, targetPortOf } from "../../model/editing/Document.ts"
 import { labelOf } from "../../model/editing/internal/NodeInputs.ts"
@@ -12,6 +12,7 @@ import theme from "../Theme.module.css"
 import inspector from "./Inspector.module.css"
 import styles from "./NodesTable.module.css"
 import type { Edited } from "./LinkForm.tsx"
+import { refusalIn } from "./LinkForm.tsx"
 
 interface NodeRowProps {
   readonly edited: Edited
@@ -128,10 +129,8 @@ const JoinForm = ({ edited, node }: Pick<NodeRowProps, "edited" | "node">) => {
   const output = chosen ?? outputs[0]?.name ?? ""
   const others = document.nodes.filter(({ id }) => id !== node.id)
   const from = { nodeId: node.id, port: output }
-  const refusalOf = (nodeId: string, port: string) => {
-    const result = canConnect(document, portsOf, from, { nodeId, port })
-    return result.ok ? undefined : result.refusal.reason
-  }
+  const refusalOf = (nodeId: string, port: string) =>
+    refusalIn(edited, messages, [from, { nodeId, port }])
   const inputsOf = (nodeId: string) => portsOf(nodeId)?.inputPorts ?? []
   const inputs = inputsOf(target).map(({ name }) => ({ name, refusal: refusalOf(target, name) }))
   const isReady = inputs.some(({ name, refusal }) => name === input && refusal === undefined)
@@ -172,7 +171,7 @@ const JoinForm = ({ edited, node }: Pick<NodeRowProps, "edited" | "node">) => {
         onChange={setInput}
         options={inputs.map(({ name, refusal }) => ({
           value: name,
-          label: refusal === undefined ? name : `${name}: ${messages.linkRefusals[refusal]}`,
+          label: refusal === undefined ? name : `${name}: ${refusal}`,
           isDisabled: refusal !== undefined,
         }))}
         value={input}

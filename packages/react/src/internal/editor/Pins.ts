@@ -4,10 +4,10 @@
  * Guarantees: they are read once and are no part of the drawing: nothing of them is saved.
  */
 import { useMemo, useState } from "react"
-import { useReading } from "../../Hooks.ts"
 import type { WorkflowDocument } from "../../model/editing/Document.ts"
 import type { Pins } from "../PinnedRun.ts"
 import { pinnedRunOf, withoutPins } from "../PinnedRun.ts"
+import { useReading } from "../Reading.ts"
 import { useSurroundings } from "../Surroundings.ts"
 
 /** What is pinned in an editor. */

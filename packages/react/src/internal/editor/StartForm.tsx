@@ -66,12 +66,16 @@ interface StartFormProps {
   /** What was given last. */
   readonly texts: Readonly<Record<string, string>>
   readonly onTexts: (texts: Readonly<Record<string, string>>) => void
+  /** The owner closes the form, or says why nothing was started. */
   readonly onStart: (values: Record<string, never>) => void
   readonly onClose: () => void
+  readonly isBusy?: boolean
+  readonly problem?: string
 }
 
 /** Asks for the values of a run. */
-export const StartForm = ({ fields, onClose, onStart, onTexts, texts }: StartFormProps) => {
+export const StartForm = (props: StartFormProps) => {
+  const { fields, isBusy = false, onClose, onStart, onTexts, problem = "", texts } = props
   const { messages } = useSurroundings()
   const [wrong, setWrong] = useState<ReadonlyArray<StartField>>([])
   const dialog = useRef<HTMLDialogElement>(null)
@@ -80,9 +84,7 @@ export const StartForm = ({ fields, onClose, onStart, onTexts, texts }: StartFor
     event.preventDefault()
     const found = startValuesOf(fields, texts)
     setWrong(found.wrong)
-    if (found.wrong.length > 0) return
-    dialog.current?.close()
-    onStart(found.values)
+    if (found.wrong.length === 0) onStart(found.values)
   }
   return (
     <dialog
@@ -104,6 +106,7 @@ export const StartForm = ({ fields, onClose, onStart, onTexts, texts }: StartFor
             <X aria-hidden size={18} />
           </button>
         </div>
+        {fields.length === 0 ? <p>{messages.noStartValues}</p> : null}
         {fields.map((field) => (
           <Field
             field={field}
@@ -113,7 +116,12 @@ export const StartForm = ({ fields, onClose, onStart, onTexts, texts }: StartFor
             text={Object.hasOwn(texts, field.name) ? texts[field.name]! : ""}
           />
         ))}
-        <button className={`${theme.button} ${styles.primary}`} type="submit">
+        {problem === "" ? null : (
+          <p className={theme.failure} role="alert">
+            {problem}
+          </p>
+        )}
+        <button className={`${theme.button} ${styles.primary}`} disabled={isBusy} type="submit">
           <Play aria-hidden size={16} />
           {messages.run}
         </button>
