@@ -1,5 +1,5 @@
 /**
- * One workflow: its editor, its runs, its JSON and its settings.
+ * One workflow: its editor, its runs, its triggers, its JSON and its settings.
  *
  * Guarantees: what was drawn is saved by itself, and stays in this browser until it is.
  */
@@ -16,10 +16,12 @@ import { RunTable } from "../parts/RunTable.tsx"
 import { WorkflowActions } from "../parts/WorkflowActions.tsx"
 import { WorkflowJson } from "../parts/WorkflowJson.tsx"
 import { WorkflowSettings } from "../parts/WorkflowSettings.tsx"
+import { WorkflowTriggers } from "../parts/WorkflowTriggers.tsx"
 
 const tabs = [
   ["editor", "Editor"],
   ["runs", "Runs"],
+  ["triggers", "Triggers"],
   ["json", "JSON"],
   ["settings", "Settings"],
 ] as const
@@ -49,6 +51,8 @@ const Part = ({ id, tab }: { readonly id: string; readonly tab: Tab }): ReactNod
       return <Runs id={id} />
     case "json":
       return <WorkflowJson id={id} readOnly={readOnly} />
+    case "triggers":
+      return <WorkflowTriggers id={id} readOnly={readOnly} />
     case "settings":
       return <WorkflowSettings id={id} readOnly={readOnly} />
     case "editor":

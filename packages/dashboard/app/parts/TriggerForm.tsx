@@ -1,0 +1,228 @@
+/**
+ * A schedule of a workflow, to make or to change.
+ *
+ * Guarantees: what the server refuses is said in its words, and what was typed stays. Leaves out:
+ * reading cron texts; the server says when they are due.
+ */
+import type { NewTrigger, Trigger } from "@millrace/api/PromiseClient"
+import { useMutation } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import { useState } from "react"
+import { client, sentenceOf } from "../Console.ts"
+import { timeZone } from "../Words.ts"
+import { Dialog } from "./Dialog.tsx"
+import { Notice } from "./Notice.tsx"
+
+/** A schedule as texts. */
+type Texts = Readonly<Record<(typeof names)[number], string>>
+
+const names = [
+  "kind",
+  "cron",
+  "timezone",
+  "everySeconds",
+  "startAt",
+  "endAt",
+  "values",
+  "catchUp",
+  "overlap",
+  "jitterSeconds",
+] as const
+
+/** A time as a field of the browser has it: in the viewer's zone, without one. */
+const localOf = (at: string | null): string => {
+  if (at === null) return ""
+  const date = new Date(at)
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+const timeOf = (local: string): string | null =>
+  local === "" ? null : new Date(local).toISOString()
+
+const textsOf = (known: Trigger | undefined): Texts => ({
+  kind: known !== undefined && known.cron === null ? "every" : "cron",
+  cron: known?.cron ?? "",
+  timezone: known?.timezone ?? timeZone,
+  everySeconds: String(known?.everySeconds ?? ""),
+  startAt: localOf(known?.startAt ?? null),
+  endAt: localOf(known?.endAt ?? null),
+  values: JSON.stringify(known?.values ?? {}),
+  catchUp: known?.catchUp ?? "none",
+  overlap: known?.overlap ?? "allow",
+  jitterSeconds: String(known?.jitterSeconds ?? 0),
+})
+
+/** What the server is asked for. Throws if the values are not JSON. */
+const bodyOf = (texts: Texts): NewTrigger => ({
+  type: "schedule",
+  ...(texts.kind === "cron"
+    ? { cron: texts.cron.trim() }
+    : { everySeconds: Number(texts.everySeconds) }),
+  timezone: texts.timezone,
+  startAt: timeOf(texts.startAt),
+  endAt: timeOf(texts.endAt),
+  values: JSON.parse(texts.values) as NonNullable<NewTrigger["values"]>,
+  catchUp: texts.catchUp as NonNullable<NewTrigger["catchUp"]>,
+  overlap: texts.overlap as NonNullable<NewTrigger["overlap"]>,
+  jitterSeconds: Number(texts.jitterSeconds),
+})
+
+interface FieldProps {
+  readonly label: string
+  readonly name: keyof Texts
+  readonly texts: Texts
+  readonly set: (name: keyof Texts, text: string) => void
+}
+
+const Line = ({
+  label,
+  name,
+  set,
+  texts,
+  type = "text",
+  ...more
+}: FieldProps & {
+  readonly type?: string
+  readonly required?: boolean
+  readonly placeholder?: string
+  readonly min?: number
+}) => (
+  <label className="field">
+    {label}
+    <input
+      {...more}
+      type={type}
+      value={texts[name]}
+      onChange={({ target }) => set(name, target.value)}
+    />
+  </label>
+)
+
+const Choice = ({
+  children,
+  label,
+  name,
+  set,
+  texts,
+}: FieldProps & { readonly children: ReactNode }) => (
+  <label className="field">
+    {label}
+    <select value={texts[name]} onChange={({ target }) => set(name, target.value)}>
+      {children}
+    </select>
+  </label>
+)
+
+const Fields = (given: Pick<FieldProps, "set" | "texts">) => {
+  const { set, texts } = given
+  return (
+    <>
+      <Choice {...given} name="kind" label="When">
+        <option value="cron">By a cron text</option>
+        <option value="every">At an interval</option>
+      </Choice>
+      {texts.kind === "cron" ? (
+        <>
+          <Line {...given} name="cron" label="Cron text" placeholder="0 9 * * 1-5" required />
+          <Line {...given} name="timezone" label="Time zone" required />
+        </>
+      ) : (
+        <Line
+          {...given}
+          name="everySeconds"
+          label="Seconds from one time to the next"
+          type="number"
+          min={1}
+          required
+        />
+      )}
+      <label className="field">
+        Values of its runs, as JSON
+        <textarea
+          rows={3}
+          spellCheck={false}
+          value={texts.values}
+          onChange={({ target }) => set("values", target.value)}
+        />
+      </label>
+      <details>
+        <summary>Begin, end, and what is late</summary>
+        <Line {...given} name="startAt" label={`Not before (${timeZone})`} type="datetime-local" />
+        <Line {...given} name="endAt" label={`Until (${timeZone})`} type="datetime-local" />
+        <Choice {...given} name="catchUp" label="Times at which no server was there">
+          <option value="none">Start nothing for them</option>
+          <option value="last">Start a run for the last one</option>
+          <option value="all">Start a run for each</option>
+        </Choice>
+        <Choice {...given} name="overlap" label="While its last run goes on">
+          <option value="allow">Start the next one beside it</option>
+          <option value="skip">Start none</option>
+        </Choice>
+        <Line
+          {...given}
+          name="jitterSeconds"
+          label="Start up to so many seconds later"
+          type="number"
+          min={0}
+        />
+      </details>
+    </>
+  )
+}
+
+/** The form, of a new schedule or of one that is there. */
+export const TriggerForm = ({
+  known,
+  onClose,
+  onSaved,
+  workflowId,
+}: {
+  readonly workflowId: string
+  readonly known?: Trigger
+  readonly onSaved: () => Promise<unknown>
+  readonly onClose: () => void
+}) => {
+  const [texts, setTexts] = useState(() => textsOf(known))
+  const [isOdd, setIsOdd] = useState(false)
+  const { error, isPending, mutate } = useMutation({
+    mutationFn: (body: NewTrigger) => {
+      if (known === undefined) return client.triggers.create(workflowId, body)
+      const { type: _, ...change } = body
+      return client.triggers.update(workflowId, known.id, change)
+    },
+    onSuccess: async () => {
+      await onSaved()
+      onClose()
+    },
+  })
+  const save = () => {
+    setIsOdd(false)
+    try {
+      mutate(bodyOf(texts))
+    } catch {
+      setIsOdd(true)
+    }
+  }
+  return (
+    <Dialog title={known === undefined ? "New schedule" : "Schedule"} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          save()
+        }}
+      >
+        <Fields texts={texts} set={(name, text) => setTexts({ ...texts, [name]: text })} />
+        {isOdd && <Notice kind="error">{'The values are not JSON, such as { "n": 1 }.'}</Notice>}
+        {error !== null && <Notice kind="error">{sentenceOf(error)}</Notice>}
+        <footer>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="primary" disabled={isPending}>
+            Save
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
