@@ -42,24 +42,27 @@ export interface Validation {
 const outlinesOf = (
   { around, plans, wirings }: Reading,
   prices: Prices | undefined,
-): ReadonlyArray<NodeOutline> =>
-  plans.flatMap((plan, index) => {
+): ReadonlyArray<NodeOutline> => {
+  // Each is told as often as there are nodes after it.
+  const names = around.ids.map(spelled)
+  return plans.flatMap((plan, index) => {
     if (plan === undefined) return []
     const { node, overrides, ports, settings, type } = plan
     const hasInput = wirings[index]!.inputs.has(defaultInput) || defaultInput in overrides
-    const before = Array.from(around.before(index)).toSorted((a, b) => a - b)
+    const before = around.before(index)
     return {
       nodeId: node.id,
       ports: withError(ports, type),
       credits: estimateOf(type, settings, priceOf(prices, type, settings)) ?? null,
       names: [
-        ...before.map((each) => spelled(around.ids[each]!)),
+        ...names.filter((_, each) => before[each] === 1),
         ...(hasInput ? [defaultInput] : []),
         "values",
         "run",
       ],
     }
   })
+}
 
 /** Reads a validation off a plan, or off what stands against one. */
 export const validationOf = (

@@ -22,22 +22,22 @@ import { problemOfSecret } from "./SecretNames.ts"
 import type { NodePlan, Wiring } from "./NodePlan.ts"
 import { type Problem, problemOfNode } from "./Problem.ts"
 
-/** The nodes before a node. */
-type Before = (index: number) => ReadonlySet<number>
+/** The nodes before a node: 1 at their indexes. */
+type Before = (index: number) => Uint8Array
 
 /** Finds the nodes before a node, along edges. An edge with a negative end counts for nothing. */
 const beforeOf = (nodeCount: number, sources: Int32Array, targets: Int32Array): Before => {
   let into: Adjacency | undefined
   return (index) => {
     into ??= groupBy(nodeCount, targets)
-    const found = new Set<number>()
+    const found = new Uint8Array(nodeCount)
     const open = [index]
     const { edges, start } = into
     for (const node of open) {
       for (let at = start[node]!; at < start[node + 1]!; at++) {
         const source = sources[edges[at]!]!
-        if (source < 0 || found.has(source)) continue
-        found.add(source)
+        if (source < 0 || found[source] === 1) continue
+        found[source] = 1
         open.push(source)
       }
     }
@@ -107,7 +107,7 @@ class Judge {
   readonly #plan: NodePlan
   readonly #wiring: Wiring
   readonly #around: Surroundings
-  #before: ReadonlySet<number> | undefined
+  #before: Uint8Array | undefined
 
   constructor(plan: NodePlan, wiring: Wiring, around: Surroundings) {
     this.#plan = plan
@@ -141,14 +141,14 @@ class Judge {
     this.problems.push(problemOfNode(id, `${where}: ${reason}`, { port, column: at + 1 }))
   }
 
-  #earlier(): ReadonlySet<number> {
+  #earlier(): Uint8Array {
     this.#before ??= this.#around.before(this.#around.indexOf.get(this.#plan.node.id)!)
     return this.#before
   }
 
   #isBefore(id: string): boolean {
     const index = this.#around.indexOf.get(id)
-    return index !== undefined && this.#earlier().has(index)
+    return index !== undefined && this.#earlier()[index] === 1
   }
 
   #reasonAgainst(
@@ -198,7 +198,7 @@ class Judge {
     if (name === id) return `${this.#id} cannot use its own output`
     const own = this.#around.indexOf.get(id)!
     const hasHint = this.#around.hints-- > 0
-    if (hasHint && this.#around.before(this.#around.indexOf.get(name)!).has(own)) {
+    if (hasHint && this.#around.before(this.#around.indexOf.get(name)!)[own] === 1) {
       return `${quoted(name)} comes after ${this.#id}, so its output is not known yet`
     }
     const draw = `draw an edge from ${quoted(name)} to ${this.#id}`
@@ -221,7 +221,7 @@ class Judge {
     const used = references.filter(({ name }) => this.#isBefore(name))
     const names = used.filter(({ isNode, name }) => !isNode && isBareName(name))
     const nodes = isAny
-      ? Array.from(this.#earlier(), (index) => this.#around.ids[index]!)
+      ? this.#around.ids.filter((_, index) => this.#earlier()[index] === 1)
       : used.filter(({ isNode, name }) => isNode || isBareName(name)).map(({ name }) => name)
     return {
       nodes: [...new Set(nodes)],
