@@ -26,6 +26,13 @@ export default {
         tokens[index].attrSet("v-pre", "")
         return code(tokens, index, ...others)
       }
+      const fence = renderer.rules.fence
+      renderer.rules.fence = (tokens, index, ...others) => {
+        const { content, info } = tokens[index]
+        return info.trim() === "mermaid"
+          ? `<Diagram source="${encodeURIComponent(content)}" />`
+          : fence(tokens, index, ...others)
+      }
       renderer.rules.text = (tokens, index) =>
         utils.escapeHtml(tokens[index].content).replaceAll("{{", "&#123;&#123;")
     },

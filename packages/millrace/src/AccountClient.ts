@@ -61,9 +61,13 @@ export interface Accounts {
 export interface AccountClient extends Client {
   /** The account's id. */
   readonly accountId: string
+  /** The keys with which programs reach the account over HTTP. */
   readonly keys: Keys
+  /** The account's balance, its grants and its statement. */
   readonly credits: Credits
+  /** Values that workflows name and nobody reads: `{{ secrets.token }}`. */
   readonly secrets: Secrets
+  /** Signing secrets, test events and redeliveries. */
   readonly webhooks: Webhooks
 }
 

@@ -28,18 +28,25 @@ type Returned<O extends PortSchemas> = [Exclude<keyof O, OptionalKeys<O>>] exten
 
 /** Writes into the log of the node run. `data` is kept if it is JSON. */
 export interface NodeLog {
+  /** For whoever looks for a fault. */
   debug(message: string, data?: unknown): void
+  /** What happened. */
   info(message: string, data?: unknown): void
+  /** What somebody should look at. */
   warn(message: string, data?: unknown): void
+  /** What went wrong. It does not fail the node: throw for that. */
   error(message: string, data?: unknown): void
 }
 
 /** The argument of a handler. */
 export interface NodeContext<I extends PortSchemas, M extends string> {
+  /** The values of the inputs by port, as their schemas have read them. */
   readonly inputs: Inputs<I>
   /** The mode in force; the empty string for a type without modes. */
   readonly mode: M
+  /** The run that the node belongs to. */
   readonly runId: string
+  /** The node's id in its workflow. */
   readonly nodeId: string
   /** From 1. */
   readonly attempt: number
@@ -50,6 +57,7 @@ export interface NodeContext<I extends PortSchemas, M extends string> {
   readonly signal: AbortSignal
   /** The same on every attempt of the node. Send it with calls that must not take effect twice. */
   readonly idempotencyKey: string
+  /** The log of this node run, which `runs.get` and the dashboard show. */
   readonly log: NodeLog
   /** Adds to the cost of this node run, in credits. After a call the estimate does not count. */
   readonly credits: { add(amount: number): void }

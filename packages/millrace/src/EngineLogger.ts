@@ -8,9 +8,11 @@ import { Logger, LogLevel } from "effect"
 
 /** A line of an engine's log. */
 export interface LogEntry {
+  /** How grave it is. */
   readonly level: "debug" | "info" | "warn" | "error"
   /** One sentence, or several in a line. */
   readonly message: string
+  /** When it was written. */
   readonly time: Date
   /** What belongs to it, by name. */
   readonly fields: Readonly<Record<string, unknown>>

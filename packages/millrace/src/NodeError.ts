@@ -9,8 +9,11 @@ import type { Time } from "./Declaration.ts"
  * before the next attempt, instead of the wait of the node's policy.
  */
 export class NodeError extends Error {
+  /** False: no further attempt is made. */
   readonly retryable: boolean | undefined
+  /** Your own word for the failure. */
   readonly code: string | undefined
+  /** How long to wait before the next attempt. */
   readonly retryAfter: Time | undefined
 
   constructor(

@@ -28,6 +28,7 @@ export interface QuarantinedRuns {
 
 /** What only the owner of an engine may do. */
 export interface OperatorCalls {
+  /** Runs that have lost too many processes, and wait for a decision. */
   readonly quarantine: QuarantinedRuns
   /** Reads every entry of every account's ledger, and names what does not add up. */
   audit(): Promise<AuditReport>

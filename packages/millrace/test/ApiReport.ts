@@ -57,6 +57,29 @@ const namesIn = (tree: Tree, found = new Set<string>()): Set<string> => {
   return found
 }
 
+/** The outermost unions of types inside a tree, in their order. */
+const unionsIn = (tree: Tree): ReadonlyArray<Tree> =>
+  Object.values(tree)
+    .flatMap((value) => (Array.isArray(value) ? value : [value]))
+    .filter(isTree)
+    .flatMap((each) => (each.type === "TSUnionType" ? [each] : unionsIn(each)))
+    .toSorted((left, right) => left.start - right.start)
+
+/** The text of a tree with the members of unions in order: tsc has them in any order. */
+const textOf = (tree: Tree, text: string): string => {
+  if (tree.type === "TSUnionType") {
+    const members = (tree["types"] as ReadonlyArray<Tree>).map((each) => textOf(each, text))
+    return members.toSorted((left, right) => (left < right ? -1 : 1)).join(" | ")
+  }
+  let shown = ""
+  let at = tree.start
+  for (const union of unionsIn(tree)) {
+    shown += text.slice(at, union.start) + textOf(union, text)
+    at = union.end
+  }
+  return shown + text.slice(at, tree.end)
+}
+
 const nameOf = (value: unknown): string => {
   const tree = value as Tree
   return String(tree["name"] ?? tree["value"])
@@ -77,7 +100,6 @@ const emit = (folder: string): void => {
   const settings = { extends: join(root, "tsconfig.base.json"), compilerOptions, include }
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
   const compiler = join(root, "node_modules/typescript/bin/tsc")
-  // Several checkers at once name the members of a union in an order that changes.
   const flags = ["-p", folder, "--singleThreaded"]
   execFileSync(process.execPath, [compiler, ...flags], { stdio: "inherit" })
 }
@@ -98,7 +120,7 @@ const read = (out: string, file: string): Module => {
     for (const { id } of inside.map((each) => each as Tree & { readonly id: unknown })) {
       const name = nameOf(id)
       const found = module.declared.get(name) ?? []
-      const shown = text.slice(statement.start, statement.end)
+      const shown = textOf(statement, text)
       module.declared.set(name, [...found, { text: shown, names: namesIn(tree) }])
       if (statement !== tree) module.exported.set(name, { file, name })
     }

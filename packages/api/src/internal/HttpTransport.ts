@@ -24,6 +24,7 @@ import { sleep } from "./Sleep.ts"
 export interface ClientOptions {
   /** Address of the server, without `/api/v1`. */
   readonly url: string | URL
+  /** A key of the account: the text that was shown when it was made. */
   readonly apiKey: string
   /** How often a request is repeated after 429; 3 by default. */
   readonly retries?: number

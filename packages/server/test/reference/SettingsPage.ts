@@ -79,11 +79,10 @@ const fieldsOf = (path: string, name: string): string => {
     ) ?? []
   const rows = Array.from(
     body.matchAll(/(?:\/\*\*((?:(?!\*\/)[^])*)\*\/\s*)?readonly (\w+)\??: (.*)\n/g),
-    ([, comment = "", field = "", type = ""]) => [
-      `\`${field}\``,
-      `\`${type}\``,
-      plainComment(comment),
-    ],
+    ([, comment = "", field = "", type = ""]) => {
+      if (comment === "") throw new Error(`SettingsPage: say in ${path} what ${field} is`)
+      return [`\`${field}\``, `\`${type}\``, plainComment(comment)]
+    },
   )
   if (rows.length === 0) throw new Error(`SettingsPage: ${path} has no fields of ${name}`)
   return table(["Option", "Type", "What it is"], rows)
@@ -112,6 +111,9 @@ export const settingsPage = () =>
     "## Options of `createEngine`",
     "All have defaults. What is unknown, or of a wrong type, is refused.",
     fieldsOf("packages/millrace/src/EngineOptions.ts", "EngineOptions"),
+    "## Options of `defineNode`",
+    "`type`, `inputs`, `outputs` and `run` are required.",
+    fieldsOf("packages/millrace/src/Declaration.ts", "NodeOptions"),
     "## Options of `egress`",
     fieldsOf("packages/millrace/src/EngineOptions.ts", "EgressOptions"),
     "## Options of `postgres`",
