@@ -13,6 +13,7 @@ import { AdminQuarantineApi } from "./internal/AdminQuarantineApi.ts"
 import { AdminWebhooksApi } from "./internal/AdminWebhooksApi.ts"
 import { ConsoleAuthorization } from "./internal/ConsoleAuthorization.ts"
 import { ConsoleKeysApi, ConsoleSecretsApi } from "./internal/ConsoleKeysApi.ts"
+import { ConsoleTestEventsApi } from "./internal/ConsoleTestEventsApi.ts"
 import { ConsoleSessionApi, ConsoleSessionsApi } from "./internal/ConsoleSessionApi.ts"
 import { DeliveriesApi } from "./internal/DeliveriesApi.ts"
 import { completeDocument } from "./internal/OpenApiDocument.ts"
@@ -25,7 +26,7 @@ import { UsageApi } from "./UsageApi.ts"
 /** The interface of the console. Checks run in this order: host and origin, session, role, form. */
 export class ConsoleApi extends HttpApi.make("millrace-console")
   .add(WorkflowsApi, TriggersApi, RunsApi, DeliveriesApi, NodeTypesApi, UsageApi)
-  .add(ConsoleKeysApi, ConsoleSecretsApi, ConsoleSessionsApi)
+  .add(ConsoleKeysApi, ConsoleSecretsApi, ConsoleSessionsApi, ConsoleTestEventsApi)
   .add(AdminAccountsApi.prefix("/operator"), AdminCreditsApi.prefix("/operator"))
   .add(AdminAuditApi.prefix("/operator"), AdminWebhooksApi.prefix("/operator"))
   .add(AdminQuarantineApi.prefix("/operator"))

@@ -4,14 +4,17 @@
  *
  * Guarantees: runs wherever there is `fetch`, and does not load Effect.
  */
+import type * as Credits from "./AdminCreditsWire.ts"
+import type * as Quarantine from "./AdminQuarantineWire.ts"
 import type * as Secret from "./AdminSecretWire.ts"
+import type * as Webhook from "./AdminWebhookWire.ts"
 import type * as Wire from "./AdminWire.ts"
 import type { CallOptions } from "./internal/Ask.ts"
 import { makeAsk } from "./internal/Ask.ts"
 import type { ConsoleClientOptions, ConsoleTransport } from "./internal/HttpTransport.ts"
 import { consoleTransport } from "./internal/HttpTransport.ts"
 import type { ConsoleOperationName } from "./internal/Routes.ts"
-import type { Client } from "./PromiseClient.ts"
+import type { ApiKey, Client, DeliveryItem } from "./PromiseClient.ts"
 import { clientOver } from "./PromiseClient.ts"
 import type * as SessionWire from "./SessionWire.ts"
 
@@ -33,7 +36,7 @@ export type CreateSession = typeof SessionWire.CreateSession.Encoded
 export type CreatedSession = typeof SessionWire.CreatedSession.Encoded
 
 /** An API key without its secret. */
-export type ConsoleKey = typeof Wire.Key.Encoded
+export type ConsoleKey = ApiKey
 
 /** A new API key with its secret. */
 export type CreatedConsoleKey = typeof Wire.CreatedKey.Encoded
@@ -55,6 +58,27 @@ export type SetConsoleSecret = typeof Secret.SetSecret.Encoded
 
 /** An account. */
 export type ConsoleAccount = typeof Wire.Account.Encoded
+
+/** Where to send a test event, and with which headers. */
+export type ConsoleTestEvent = typeof Webhook.TestEvent.Encoded
+
+/** Balance and grants of an account. */
+export type ConsoleCredits = typeof Credits.AccountCredits.Encoded
+
+/** Credits for an account; who grants them, and why. */
+export type CreateConsoleGrant = typeof Credits.CreateGrant.Encoded
+
+/** A grant, and what is left of it. */
+export type ConsoleGrant = ConsoleCredits["grants"][number]
+
+/** Lines of an account's ledger, newest first. */
+export type ConsoleStatement = typeof Credits.Statement.Encoded
+
+/** How many accounts were read, and what does not add up. */
+export type ConsoleAudit = typeof Credits.AuditReport.Encoded
+
+/** A run that has lost processes while one of its nodes was in progress. */
+export type ConsoleQuarantinedRun = typeof Quarantine.QuarantinedRun.Encoded
 
 /** All operations of a console. A role that may not do something rejects with `FORBIDDEN`. */
 export interface ConsoleClient extends Client {
@@ -86,17 +110,73 @@ export interface ConsoleClient extends Client {
     create(session: CreateSession, options?: CallOptions): Promise<CreatedSession>
     revoke(id: string, options?: CallOptions): Promise<void>
   }
+  /** Test events. For editors who see all workflows. */
+  readonly testEvents: {
+    /** Sends a signed event of type `webhook.test`. Rejects with `INVALID_WEBHOOK`. */
+    send(event: ConsoleTestEvent, options?: CallOptions): Promise<DeliveryItem>
+  }
   /** All accounts. For operators. */
   readonly accounts: {
     list(options?: CallOptions): Promise<ReadonlyArray<ConsoleAccount>>
   }
+  /** The credits of an account. For operators. */
+  readonly credits: {
+    show(accountId: string, options?: CallOptions): Promise<ConsoleCredits>
+    /** Grants credits; again under the same `id`, nothing more. */
+    grant(
+      accountId: string,
+      grant: CreateConsoleGrant,
+      options?: CallOptions,
+    ): Promise<ConsoleGrant>
+    /** The newest lines of the ledger, or those before `before`. */
+    statement(
+      accountId: string,
+      query?: { readonly before?: number; readonly limit?: number },
+      options?: CallOptions,
+    ): Promise<ConsoleStatement>
+  }
+  /** Reads every ledger, and names what does not add up. For operators. */
+  audit(options?: CallOptions): Promise<ConsoleAudit>
+  /** Runs in quarantine, of all accounts. For operators. */
+  readonly quarantine: {
+    list(options?: CallOptions): Promise<ReadonlyArray<ConsoleQuarantinedRun>>
+    /** Forgets what the run has lost. Rejects with `NOT_IN_QUARANTINE`. */
+    release(runId: string, options?: CallOptions): Promise<void>
+    /** Fails the run. Rejects with `NOT_IN_QUARANTINE`. */
+    end(runId: string, options?: CallOptions): Promise<void>
+  }
 }
 
-const makeOwn = (transport: ConsoleTransport): Omit<ConsoleClient, keyof Client> => {
+const makeCalls = (transport: ConsoleTransport) => {
   const ask = makeAsk<ConsoleOperationName>(transport)
   const read = async <A>(...given: Parameters<typeof ask>) => (await ask(...given)).body as A
   const items = async <A>(name: ConsoleOperationName, options: CallOptions | undefined) =>
     (await read<{ readonly items: ReadonlyArray<A> }>(name, { options })).items
+  return { read, items }
+}
+
+type OfOperators = "accounts" | "audit" | "credits" | "quarantine"
+
+const makeOperators = (transport: ConsoleTransport): Pick<ConsoleClient, OfOperators> => {
+  const { items, read } = makeCalls(transport)
+  return {
+    accounts: { list: (options) => items("accounts.list", options) },
+    credits: {
+      show: (id, options) => read("credits.show", { id, options }),
+      grant: (id, body, options) => read("credits.grant", { id, body, options }),
+      statement: (id, query = {}, options) => read("credits.statement", { id, query, options }),
+    },
+    audit: (options) => read("audit.audit", { options }),
+    quarantine: {
+      list: (options) => items("quarantine.list", options),
+      release: (id, options) => read("quarantine.release", { id, options }),
+      end: (id, options) => read("quarantine.end", { id, options }),
+    },
+  }
+}
+
+const makeOwn = (transport: ConsoleTransport): Omit<ConsoleClient, keyof Client | OfOperators> => {
+  const { items, read } = makeCalls(transport)
   return {
     session: {
       get: (options) => read("session.get", { options }),
@@ -120,7 +200,7 @@ const makeOwn = (transport: ConsoleTransport): Omit<ConsoleClient, keyof Client>
       create: (body, options) => read("sessions.create", { body, options }),
       revoke: (id, options) => read("sessions.revoke", { id, options }),
     },
-    accounts: { list: (options) => items("accounts.list", options) },
+    testEvents: { send: (body, options) => read("testEvents.send", { body, options }) },
   }
 }
 
@@ -135,5 +215,5 @@ const makeOwn = (transport: ConsoleTransport): Omit<ConsoleClient, keyof Client>
  */
 export const createConsoleClient = (options: ConsoleClientOptions): ConsoleClient => {
   const transport = consoleTransport(options)
-  return { ...clientOver(transport), ...makeOwn(transport) }
+  return { ...clientOver(transport), ...makeOwn(transport), ...makeOperators(transport) }
 }

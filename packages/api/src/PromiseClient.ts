@@ -18,6 +18,7 @@ import type { Triggers } from "./internal/PromiseTriggers.ts"
 import { makeTriggers } from "./internal/PromiseTriggers.ts"
 import type { Workflows } from "./internal/PromiseWorkflows.ts"
 import { makeWorkflows } from "./internal/PromiseWorkflows.ts"
+import type * as Keys from "./AdminWire.ts"
 import type { NodeTypeList } from "./NodeTypeWire.ts"
 import type { Transport } from "./Transport.ts"
 import type * as Usage from "./UsageApi.ts"
@@ -40,6 +41,9 @@ export type NodeTypeItem = (typeof NodeTypeList.Encoded)["items"][number]
 export interface NodeTypes {
   list(options?: CallOptions): Promise<ReadonlyArray<NodeTypeItem>>
 }
+
+/** An API key without its secret. */
+export type ApiKey = typeof Keys.Key.Encoded
 
 /** The first and the last day, such as `2026-01-31`. */
 export type UsageQuery = typeof Usage.UsageQuery.Encoded

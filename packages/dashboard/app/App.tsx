@@ -38,6 +38,13 @@ const Accounts = lazy(() =>
   import("./pages/Accounts.tsx").then(({ Accounts: page }) => ({ default: page })),
 )
 
+const Grants = lazy(() =>
+  import("./pages/Grants.tsx").then(({ Grants: page }) => ({ default: page })),
+)
+const Health = lazy(() =>
+  import("./pages/Health.tsx").then(({ Health: page }) => ({ default: page })),
+)
+
 const Unknown = () => (
   <Page title="Not found">
     <Notice>There is no page at this address. Choose one in the navigation.</Notice>
@@ -58,6 +65,8 @@ const Pages = () => (
       <Route path="/secrets" component={Secrets} />
       <Route path="/sessions" component={Sessions} />
       <Route path="/accounts" component={Accounts} />
+      <Route path="/grants" component={Grants} />
+      <Route path="/health" component={Health} />
       <Route path="/settings" component={Settings} />
       <Route component={Unknown} />
     </Switch>

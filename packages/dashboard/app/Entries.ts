@@ -7,6 +7,8 @@ import {
   Boxes,
   Building2,
   ChartColumn,
+  Coins,
+  HeartPulse,
   KeyRound,
   LockKeyhole,
   Send,
@@ -35,6 +37,8 @@ const entries: ReadonlyArray<Entry> = [
   { to: "/secrets", words: "Secrets", Icon: LockKeyhole, role: "owner" },
   { to: "/sessions", words: "Sessions", Icon: Users, role: "owner" },
   { to: "/accounts", words: "Accounts", Icon: Building2, role: "operator" },
+  { to: "/grants", words: "Grants", Icon: Coins, role: "operator" },
+  { to: "/health", words: "Health", Icon: HeartPulse, role: "operator" },
   { to: "/settings", words: "Settings", Icon: SettingsIcon },
 ]
 

@@ -29,7 +29,12 @@ export class DevServer {
   static async start(): Promise<DevServer> {
     const args = ["--conditions=@millrace/source", main, "dev", "--memory", "--port", "0"]
     const child = spawn(process.execPath, args, {
-      env: { PATH: process.env["PATH"], NO_COLOR: "1", MILLRACE_ADMIN_TOKEN: operatorToken },
+      env: {
+        PATH: process.env["PATH"],
+        NO_COLOR: "1",
+        MILLRACE_ADMIN_TOKEN: operatorToken,
+        MILLRACE_EGRESS_ALLOW: "127.0.0.1/32",
+      },
       stdio: ["ignore", "pipe", "pipe"],
     })
     let printed = ""
@@ -44,6 +49,28 @@ export class DevServer {
       child.once("exit", (code) => reject(new Error(`It ended with ${code}:\n${printed}`)))
     })
     return new DevServer(child, link)
+  }
+
+  /** Signs in as an operator; the cookie of the session. */
+  async signIn(): Promise<string> {
+    const answer = await fetch(`${this.origin}/api/console/v1/sign-in`, {
+      method: "POST",
+      body: JSON.stringify({ operatorToken }),
+      headers: { "content-type": "application/json", origin: this.origin },
+    })
+    return answer.headers.get("set-cookie")!.split(";")[0]!
+  }
+
+  /** Calls the interface for operators. */
+  async ask<A>(path: string, body?: object): Promise<A> {
+    const answer = await fetch(`${this.origin}/api/admin/v1${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      body: body === undefined ? null : JSON.stringify(body),
+      headers: { "content-type": "application/json", authorization: `Bearer ${operatorToken}` },
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${path}: ${text}`)
+    return JSON.parse(text) as A
   }
 
   /** Stops it and waits until it has ended. */

@@ -5,7 +5,9 @@
  * client for that, and `refresh` afterwards.
  */
 import type {
+  ApiKey,
   CallOptions,
+  Client,
   DeliveryItem,
   DeliveryQuery,
   Listing,
@@ -143,6 +145,23 @@ export const useNodeTypes = (): DataReading<ReadonlyArray<NodeTypeItem>> => {
 export const useUsage = (query: UsageQuery = {}): DataReading<UsageReport> => {
   const { client } = useSurroundings()
   return useReading(["usage", query], (options) => client.usage.read(query, options))
+}
+
+/** What the client of a session has besides that of an API key. */
+interface KeyReader {
+  readonly keys?: { list(options?: CallOptions): Promise<ReadonlyArray<ApiKey>> }
+}
+
+/**
+ * The API keys of the account, without their secrets. `<Millrace>` needs `createConsoleClient` with
+ * the session of an owner for it.
+ */
+export const useKeys = (): DataReading<ReadonlyArray<ApiKey>> => {
+  const client: Client & KeyReader = useSurroundings().client
+  return useReading(["keys"], async (options) => {
+    if (client.keys !== undefined) return client.keys.list(options)
+    throw new Error("An API key reads no API keys: give <Millrace> a client of createConsoleClient")
+  })
 }
 
 const useListing = <A, Q extends PageQuery>(

@@ -67,14 +67,15 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
 
 type ConsoleGroups = (typeof ConsoleApi)["groups"]
 
+/** The groups that only the console has. */
+type OwnGroup = "session" | "keys" | "secrets" | "sessions" | "testEvents" | "quarantine"
+
 /** The operations that only the console's client has. */
 export type ConsoleOperationName =
-  | {
-      [
-        G in "session" | "keys" | "secrets" | "sessions"
-      ]: `${G}.${keyof ConsoleGroups[G]["endpoints"] & string}`
-    }["session" | "keys" | "secrets" | "sessions"]
+  | { [G in OwnGroup]: `${G}.${keyof ConsoleGroups[G]["endpoints"] & string}` }[OwnGroup]
   | "accounts.list"
+  | `credits.${"grant" | "show" | "statement"}`
+  | "audit.audit"
 
 type ConsoleEndpointOf<O extends ConsoleOperationName> = O extends `${infer G}.${infer N}`
   ? G extends keyof ConsoleGroups
@@ -102,5 +103,13 @@ export const consoleRoutes: {
   "sessions.list": "GET /sessions",
   "sessions.create": "POST /sessions",
   "sessions.revoke": "POST /sessions/:id/revoke",
+  "testEvents.send": "POST /test-events",
   "accounts.list": "GET /operator/accounts",
+  "credits.show": "GET /operator/accounts/:id/credits",
+  "credits.grant": "POST /operator/accounts/:id/credits/grants",
+  "credits.statement": "GET /operator/accounts/:id/credits/statement",
+  "audit.audit": "GET /operator/audit",
+  "quarantine.list": "GET /operator/quarantine",
+  "quarantine.release": "POST /operator/quarantine/:id/release",
+  "quarantine.end": "POST /operator/quarantine/:id/end",
 }

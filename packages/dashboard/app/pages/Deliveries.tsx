@@ -5,13 +5,14 @@ import type { DeliveryItem } from "@millrace/api/PromiseClient"
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Link, useSearchParams } from "wouter"
-import { client, queries, sentenceOf, useMay } from "../Console.ts"
+import { client, queries, sentenceOf, useMay, useSession } from "../Console.ts"
 import { CopyButton } from "../parts/CopyButton.tsx"
 import { Dialog } from "../parts/Dialog.tsx"
 import { Listed } from "../parts/Listed.tsx"
 import { Notice } from "../parts/Notice.tsx"
 import { Page } from "../parts/Page.tsx"
 import { Status } from "../parts/Status.tsx"
+import { TestEvent } from "../parts/TestEvent.tsx"
 import { timeText, timeZone } from "../Words.ts"
 
 const states = ["PENDING", "DELIVERED", "FAILED"] as const
@@ -148,13 +149,22 @@ export const Deliveries = () => {
     onSuccess: refresh,
   })
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
-  const resend = mayResend && (
-    <button type="button" disabled={again.isPending} onClick={() => again.mutate()}>
-      Send failed ones again
-    </button>
+  const [isTesting, setIsTesting] = useState(false)
+  const seesAll = useSession().data?.workflows === null
+  const actions = mayResend && (
+    <>
+      {seesAll && (
+        <button type="button" onClick={() => setIsTesting(true)}>
+          Send a test event
+        </button>
+      )}
+      <button type="button" disabled={again.isPending} onClick={() => again.mutate()}>
+        Send failed ones again
+      </button>
+    </>
   )
   return (
-    <Page title="Deliveries" actions={resend}>
+    <Page title="Deliveries" actions={actions}>
       <label className="field narrow">
         State
         <select
@@ -175,6 +185,7 @@ export const Deliveries = () => {
       >
         <Rows items={items} onOpen={setOpened} />
       </Listed>
+      {isTesting && <TestEvent onClose={() => setIsTesting(false)} />}
       {opened !== undefined && <Detail delivery={opened} onClose={() => setOpened(undefined)} />}
     </Page>
   )

@@ -111,7 +111,7 @@ const useShortcut = (open: () => void) => {
 
 /** What an operator sees before an account was chosen. */
 const needsAccount = (location: string): boolean =>
-  !location.startsWith("/accounts") && !location.startsWith("/settings")
+  !["/accounts", "/health", "/settings"].some((path) => location.startsWith(path))
 
 /** Navigation around a page. */
 export const Shell = ({

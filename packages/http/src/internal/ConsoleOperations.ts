@@ -177,5 +177,9 @@ export const make = Effect.gen(function* () {
     remove: (call) =>
       admin.secrets.remove({ ...call, params: { id: ownerOf(call), name: call.params.name } }),
   }
-  return { session: yield* makeSession, sessions: yield* makeSessions, keys, secrets }
+  const testEvents: ConsoleOperationsOf<"testEvents"> = {
+    send: (call) => admin.webhooks.test({ ...call, ...inAccount(call) }),
+  }
+  const [session, sessions] = [yield* makeSession, yield* makeSessions]
+  return { session, sessions, keys, secrets, testEvents }
 })

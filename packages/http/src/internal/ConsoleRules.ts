@@ -79,7 +79,8 @@ const ofAccount = {
   usage: { read: rule("viewer", "filter", "Reading usage") },
 } as const
 
-const ofOwners = {
+/** The rules of operations that only the console has. */
+const ofConsole = {
   keys: {
     list: rule("owner", "none", "Listing keys"),
     create: rule("owner", "none", "Making a key"),
@@ -91,6 +92,7 @@ const ofOwners = {
     put: rule("owner", "none", "Setting a secret"),
     remove: rule("owner", "none", "Removing a secret"),
   },
+  testEvents: { send: rule("editor", "none", "Sending a test event") },
   sessions: {
     list: rule("owner", "none", "Listing sessions"),
     create: rule("owner", "none", "Making a session"),
@@ -136,7 +138,7 @@ export const rules: {
   readonly [G in ConsoleGroupName]: { readonly [N in ConsoleNames<G>]: Rule }
 } = {
   ...ofAccount,
-  ...ofOwners,
+  ...ofConsole,
   ...ofOperators,
   session: {
     get: rule("viewer", "any", "Reading the session"),

@@ -2,9 +2,10 @@
  * An application that shows one run, the list of all, or editors. What it shows is in the part of
  * the address behind `#`; when that changes, everything is drawn anew.
  */
+import { createConsoleClient } from "@millrace/api/ConsoleClient"
 import { createClient } from "@millrace/api/PromiseClient"
 import type { NodeFieldProps, NodeViews, Theme } from "@millrace/react"
-import { Millrace, RunView, useRuns, WorkflowEditor } from "@millrace/react"
+import { Millrace, RunView, useKeys, useRuns, WorkflowEditor } from "@millrace/react"
 import type { ReactNode } from "react"
 import { StrictMode, useMemo, useState } from "react"
 import { flushSync } from "react-dom"
@@ -15,6 +16,8 @@ import { InspectorHost } from "./InspectorHost.tsx"
 /** What a test wants to see. */
 export interface Shown {
   readonly apiKey: string
+  /** The token of a session, in the place of the API key. */
+  readonly session?: string
   /** Tells two that are otherwise the same apart. */
   readonly turn: number
   /** None for the list of runs. */
@@ -67,6 +70,15 @@ const Runs = () => (
   </ul>
 )
 
+const Keys = () => {
+  const { data = [], error } = useKeys()
+  return (
+    <p data-keys={data.length}>
+      {error instanceof Error ? error.message : data.map(({ label }) => label).join(", ")}
+    </p>
+  )
+}
+
 const Run = ({ runId }: { readonly runId: string }) => {
   const [shown, show] = useState(runId)
   const [drawn, draw] = useState<{ readonly workflowId: string; readonly runId: string }>()
@@ -78,7 +90,7 @@ const Run = ({ runId }: { readonly runId: string }) => {
 const partsOf = ({ editors, inspector, readOnly, runId }: Shown): ReactNode => {
   if (inspector !== undefined) return <InspectorHost {...inspector} />
   if (runId !== undefined) return <Run runId={runId} />
-  if (editors === undefined) return <Runs />
+  if (editors === undefined) return [<Runs key="runs" />, <Keys key="keys" />]
   return editors.map((workflowId) => (
     <div className="whole" key={workflowId}>
       <WorkflowEditor nodeViews={nodeViews} readOnly={readOnly} workflowId={workflowId} />
@@ -87,8 +99,14 @@ const partsOf = ({ editors, inspector, readOnly, runId }: Shown): ReactNode => {
 }
 
 const App = ({ shown }: { readonly shown: Shown }) => {
-  const { apiKey, nonce, theme, user } = shown
-  const client = useMemo(() => createClient({ url: location.origin, apiKey }), [apiKey])
+  const { apiKey, nonce, session, theme, user } = shown
+  const client = useMemo(
+    () =>
+      session === undefined
+        ? createClient({ url: location.origin, apiKey })
+        : createConsoleClient({ url: location.origin, token: async () => session }),
+    [apiKey, session],
+  )
   return (
     <Millrace
       client={client}
