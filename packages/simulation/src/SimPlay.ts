@@ -50,7 +50,8 @@ const stepsAtMost = 3_000_000
 /** Why a start may be refused: a type that one server does not know, and what one node lacks. */
 const fairRefusal = /unknown type "rare"|cannot run alone/
 
-const sequentialIds = (): Ids["Service"] => {
+/** Identifiers in the order in which they are made. */
+export const sequentialIds = (): Ids["Service"] => {
   const counts = new Map<string, number>()
   return {
     make: (kind) =>

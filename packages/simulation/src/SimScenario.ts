@@ -136,7 +136,8 @@ export interface Scenario {
 const spread = 20_000
 const hour = 3_600_000
 
-const setupOf = (dice: Dice.Dice, isCalm: boolean): Setup => {
+/** How servers are set up; calm ones lose nothing on the way to their store. */
+export const setupOf = (dice: Dice.Dice, isCalm: boolean): Setup => {
   const isSkewed = !isCalm && dice.chance(15)
   return {
     leaseMillis: dice.of([8_000, 12_000]),
@@ -182,7 +183,8 @@ const listening = (mood: Mood, dice: Dice.Dice): Mood =>
       }
     : mood
 
-const blowOf = (dice: Dice.Dice): Blow => {
+/** Something that happens to a server. */
+export const blowOf = (dice: Dice.Dice): Blow => {
   const millis = dice.of([10, 500, 3_000, 9_000, 14_000, 30_000])
   switch (dice.below(5)) {
     case 0:

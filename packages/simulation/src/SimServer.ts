@@ -5,11 +5,11 @@
  */
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { CurrentSecrets } from "@millrace/core/engine/CurrentSecrets"
-import { layerValueSource, withoutWebhooks } from "@millrace/core/engine/Engine"
+import { layerChildren, layerValueSource, withoutWebhooks } from "@millrace/core/engine/Engine"
 import { GraphCache } from "@millrace/core/engine/GraphCache"
 import { Ids } from "@millrace/core/engine/Ids"
 import { LargeValues } from "@millrace/core/engine/LargeValues"
-import { NodeTypes } from "@millrace/core/engine/NodeTypes"
+import { type Executable, NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { Runs } from "@millrace/core/engine/Runs"
@@ -34,7 +34,7 @@ import {
 import type { Dice } from "./ModelDice.ts"
 import { evaluator, secrets } from "./SimFlow.ts"
 import type { Journal } from "./SimJournal.ts"
-import { rareTypes, Stage, types } from "./SimNodes.ts"
+import { Stage } from "./SimNodes.ts"
 import type { Setup } from "./SimScenario.ts"
 import type { Machine } from "./SimTime.ts"
 import type { Wire } from "./SimWire.ts"
@@ -43,18 +43,15 @@ import type { Wire } from "./SimWire.ts"
 export interface ServerOptions {
   readonly machine: Machine
   readonly wire: Wire
-  readonly journal: Journal
+  readonly journal: Pick<Journal, "stageOn">
   readonly ids: Ids["Service"]
   readonly setup: Setup
   readonly dice: Dice
-  /** False where it does not know the rare types. */
-  readonly knowsAll: boolean
+  /** The node types that it knows. */
+  readonly types: ReadonlyArray<Executable<Stage>>
   /** What the server has to say about itself. */
   readonly log: (level: string, message: string) => void
 }
-
-/** Registered once: every play has the same types. */
-const common = types.filter(({ type }) => !rareTypes.has(type.key))
 
 /** The clock of the engine on a machine, which the rules judge it by. */
 const clockOn = (machine: Machine) =>
@@ -70,16 +67,17 @@ const flowLayer = Layer.mergeAll(
   layerValueSource,
 )
 
-const engineOf = ({ ids, journal, knowsAll, machine, wire }: ServerOptions) =>
+const engineOf = ({ ids, journal, machine, types, wire }: ServerOptions) =>
   Runs.layer.pipe(
     Layer.provide(withoutWebhooks()),
     Layer.provideMerge(Runner.layer),
+    Layer.provide(layerChildren),
     Layer.provide(flowLayer),
     Layer.provide(LargeValues.layer),
     Layer.provide(GraphCache.layer),
     Layer.provide(clockOn(machine)),
     Layer.provide(StoreClock.layer),
-    Layer.provide(knowsAll ? NodeTypes.layer(...types) : NodeTypes.layer(...common)),
+    Layer.provide(NodeTypes.layer(...types)),
     Layer.provide(
       Layer.mergeAll(
         Layer.succeed(RunStore, wire.runsOf(machine)),

@@ -23,7 +23,7 @@ export interface WireOptions {
   readonly time: Time
   readonly dice: Dice
   readonly setup: Setup
-  readonly witness: Witness
+  readonly witness: Pick<Witness, "checkSecrets" | "note" | "observe">
   readonly storeClock: Clock.Clock
   readonly runs: RunStore["Service"]
   readonly workflows: WorkflowStore["Service"]

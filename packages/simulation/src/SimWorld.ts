@@ -18,6 +18,7 @@ import { Editions } from "./SimEditions.ts"
 import { Journal } from "./SimJournal.ts"
 import type { Blow, Scenario } from "./SimScenario.ts"
 import { isSkewed, pinsOf, serverCount } from "./SimScenario.ts"
+import { rareTypes, types as allTypes } from "./SimNodes.ts"
 import { boot, type Server } from "./SimServer.ts"
 import { Machine, Time, wallClock } from "./SimTime.ts"
 import type { Bench, Watched } from "./SimWatched.ts"
@@ -54,6 +55,9 @@ export interface WorldOptions {
   readonly ids: Ids["Service"]
   readonly strike: (host: Host, operation: string, place: string, run: RunId | undefined) => void
 }
+
+/** Registered once: every play has the same types. */
+const commonTypes = allTypes.filter(({ type }) => !rareTypes.has(type.key))
 
 const tooFarBack = -1
 
@@ -193,11 +197,12 @@ export class World {
     host.isStopping = false
     const { ids, scenario } = this.#options
     const knowsAll = host.slot < serverCount - 1
+    const types = knowsAll ? allTypes : commonTypes
     const log = (level: string, message: string) => this.#log(machine, level, message)
     const { setup } = scenario
     const dice = this.#dice
     boot(
-      { machine, wire: this.#wire, journal: this.journal, ids, setup, dice, knowsAll, log },
+      { machine, wire: this.#wire, journal: this.journal, ids, setup, dice, types, log },
       (server) => {
         if (server === undefined) {
           machine.crash()

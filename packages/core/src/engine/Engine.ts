@@ -77,7 +77,8 @@ export const layerValueSource: Layer.Layer<never, never, LargeValues> = Layer.ef
 )
 
 /** Nodes of this engine start runs. */
-const layerChildren = Layer.effect(CurrentChildren, makeChildren)
+export const layerChildren: Layer.Layer<never, never, RunStore | WorkflowStore | GraphCache | Ids> =
+  Layer.effect(CurrentChildren, makeChildren)
 
 /**
  * The engine with random identifiers, on the store's clock. It starts to execute the store's open

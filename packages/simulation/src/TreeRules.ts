@@ -1,0 +1,121 @@
+/**
+ * What must hold of trees of runs once all of them have ended: each child is there once, a tree has
+ * come to what it had to come to, nothing of it has gone on without its parent, and its costs add
+ * up.
+ */
+import type { RunId } from "@millrace/core/domain/Id"
+import type { Run } from "@millrace/core/domain/Run"
+import { audit } from "@millrace/core/engine/Audit"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
+import { Context, Effect } from "effect"
+import { endOf, itemOf } from "./TreeNodes.ts"
+import type { TreeScenario } from "./TreeScenario.ts"
+
+/** A root, as far as its start was answered for. */
+export interface Root {
+  readonly workflow: number
+  readonly item: string
+  id: RunId | undefined
+  isCanceled: boolean
+}
+
+type ById = ReadonlyMap<RunId, Run>
+
+const itemIn = ({ values }: Run): string => values["item"] as string
+
+const workflowOf = ({ workflowId }: Run): number => Number(workflowId.slice("wf_".length))
+
+/** Each child stands where its parent has put it, and only once. */
+const brokenPlace = (runs: ReadonlyArray<Run>, byId: ById): string | undefined => {
+  const places = new Set<string>()
+  for (const run of runs) {
+    const { id, parent } = run
+    if (parent === null) continue
+    const { depth, index, nodeId, rootRunId, runId } = parent
+    const place = `${runId} ${nodeId} ${index}`
+    if (places.has(place)) return `a child is started once: ${place}`
+    places.add(place)
+    const above = byId.get(runId)
+    if (above === undefined) return `a child has a parent: ${id}`
+    const isRight =
+      depth === (above.parent?.depth ?? 0) + 1 &&
+      rootRunId === (above.parent?.rootRunId ?? above.id) &&
+      itemIn(run) === itemOf(itemIn(above), nodeId, index)
+    if (!isRight) return `a child stands where its parent put it: ${id} at ${place}`
+  }
+  return undefined
+}
+
+/** What a run has come to follows from its item, unless nobody waited for it any more. */
+const brokenEnd = (
+  { branches, seed }: TreeScenario,
+  run: Run,
+  root: Root | undefined,
+  above: Run | undefined,
+): string | undefined => {
+  const { error, id, output, status } = run
+  if (status === "CANCELED") {
+    const isFair =
+      root?.isCanceled === true || (above !== undefined && above.status !== "COMPLETED")
+    return isFair ? undefined : `only what nobody waits for is canceled: ${id}`
+  }
+  const expected = endOf(seed, branches, workflowOf(run), itemIn(run))
+  if (expected === "FAILED") {
+    return status === "FAILED" ? undefined : `a run fails with what it needs: ${id} is ${status}`
+  }
+  const isRight =
+    status === "COMPLETED" && JSON.stringify(output) === JSON.stringify(expected.output)
+  const what = `${id} is ${status} ${error} ${JSON.stringify(output)}`
+  return isRight ? undefined : `a run puts out what its children did: ${what}`
+}
+
+/** What goes on after its parent has ended is canceled with its next step. */
+const brokenOrder = (
+  { id, status }: Run,
+  above: Run | undefined,
+  ends: ReadonlyArray<RunId>,
+): string | undefined => {
+  if (above === undefined || status === "CANCELED") return undefined
+  const isInTime = ends.indexOf(id) < ends.indexOf(above.id)
+  return isInTime ? undefined : `nothing goes on without its parent: ${id} is ${status}`
+}
+
+/** What its children have cost is known to a run that has heard of all of them. */
+const brokenCost = (run: Run, children: ReadonlyArray<Run>): string | undefined => {
+  const sum = children.reduce((all, each) => all + each.actualCredits + each.childCredits, 0)
+  const isRight = run.status === "COMPLETED" ? run.childCredits === sum : run.childCredits <= sum
+  return isRight ? undefined : `costs add up: ${run.id} says ${run.childCredits}, not ${sum}`
+}
+
+/** The first broken rule, with what breaks it; `ends` are runs in the order of their ends. */
+export const brokenRuleOf = (
+  scenario: TreeScenario,
+  roots: ReadonlyArray<Root>,
+  runs: ReadonlyArray<Run>,
+  ends: ReadonlyArray<RunId>,
+  stores: Context.Context<LedgerStore>,
+): string | undefined => {
+  const byId = new Map(runs.map((run) => [run.id, run]))
+  const misplaced = brokenPlace(runs, byId)
+  if (misplaced !== undefined) return misplaced
+  const started = runs.filter(({ parent }) => parent === null)
+  if (started.length !== roots.length) return `a name starts one run: ${started.length}`
+  for (const run of runs) {
+    const children = runs.filter(({ parent }) => parent?.runId === run.id)
+    const root = roots.find(({ id }) => id === run.id)
+    const above = run.parent === null ? undefined : byId.get(run.parent.runId)
+    const broken =
+      brokenEnd(scenario, run, root, above) ??
+      brokenOrder(run, above, ends) ??
+      brokenCost(run, children)
+    if (broken !== undefined) return broken
+  }
+  const ledger = Context.get(stores, LedgerStore)
+  const { discrepancies } = Effect.runSync(Effect.provideService(audit, LedgerStore, ledger))
+  if (discrepancies.length > 0) return `the books add up: ${discrepancies[0]!.message}`
+  for (const each of Effect.runSync(ledger.accounts)) {
+    const { reserved } = Effect.runSync(ledger.find(each)).account
+    if (reserved !== 0) return `nothing stays reserved: ${reserved}`
+  }
+  return undefined
+}
