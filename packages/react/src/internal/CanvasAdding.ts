@@ -40,7 +40,7 @@ const positionOf = (
   { height, width }: CanvasBox,
   { beside, from, place }: Wanted,
 ): Place => {
-  const { boxes } = layout
+  const boxes = layout.boxes.filter(({ framed }) => framed === undefined)
   const isBefore = from?.side === "target"
   if (place !== undefined) {
     const x = isBefore ? place.x - width : place.x

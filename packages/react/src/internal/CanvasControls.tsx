@@ -19,6 +19,7 @@ import {
   BoxSelect,
   CircleSlash,
   Copy,
+  Group,
   Keyboard,
   LayoutDashboard,
   Maximize,
@@ -159,6 +160,7 @@ const Editing = ({ editing, several }: EditingProps) => {
         label={messages.duplicate}
         onClick={editing.duplicate}
       />
+      <Control icon={Group} isDisabled={!hasNodes} label={messages.frame} onClick={editing.frame} />
       <Control
         icon={BoxSelect}
         isPressed={several.isOn}

@@ -15,10 +15,12 @@ import type { Fragment, Selection } from "../model/editing/Clipboard.ts"
 import { clipboardText, duplicated, pasted } from "../model/editing/Clipboard.ts"
 import type { Command } from "../model/editing/Command.ts"
 import { dataOf } from "../model/editing/Document.ts"
+import { freeId } from "../model/editing/ElementId.ts"
 import type { Wanted } from "./CanvasAdding.ts"
 import { addedNode } from "./CanvasAdding.ts"
 import { reachableZoom } from "./CanvasContext.ts"
 import { idsOf, isFragment, pasteSentence } from "./CanvasCopies.ts"
+import { withFramed } from "./FramePlaces.ts"
 import { nothingSelected } from "./CanvasSelection.ts"
 import { drawnDocument } from "./Joining.ts"
 import { useSurroundings } from "./Surroundings.ts"
@@ -186,6 +188,38 @@ const useCopies = (options: EditingOptions, { look }: View) => {
   return { copyText, duplicate, paste }
 }
 
+/** A frame around the selected nodes: a new one, or the only one that is selected with them. */
+const useFrames = ({
+  layout,
+  nodeTypes,
+  onCommand,
+  say,
+  select,
+  selection,
+  value,
+}: EditingOptions) => {
+  const { messages } = useSurroundings()
+  return () => {
+    const chosen = layout.boxes.filter(({ id }) => selection.nodeIds.has(id))
+    const inside = chosen.filter(({ framed }) => framed === undefined)
+    const [first] = inside
+    const isKnown = nodeTypes.length === 0 || nodeTypes.some(({ key }) => key === "note")
+    if (first === undefined || !isKnown) return
+    const ids = inside.map(({ id }) => id)
+    const [known, ...others] = chosen.filter(({ framed }) => framed !== undefined)
+    if (known !== undefined && others.length === 0) {
+      onCommand({ type: "setData", nodeId: known.id, key: "frame", value: ids })
+    } else {
+      const id = freeId(drawnDocument(value), "frame")
+      const data = { label: messages.frameName, frame: ids }
+      const position = { x: first.x, y: first.y }
+      onCommand({ type: "add", nodes: [{ id, type: "note", position, data }], edges: [] })
+      select({ nodeIds: new Set([id]), edgeIds: nothingSelected.edgeIds })
+    }
+    say(messages.framed(ids.length))
+  }
+}
+
 /** Everything that a user can do to the graph. */
 export const useCanvasEditing = (options: EditingOptions) => {
   const { layout, onCommand, say, select, selection, stage, value } = options
@@ -206,7 +240,8 @@ export const useCanvasEditing = (options: EditingOptions) => {
     onCommand({ type: "disable", nodeIds: nodes.map(({ id }) => id), isDisabled })
   }
   const move = (places: Places) => {
-    if (Object.keys(places).length > 0) onCommand({ type: "move", places })
+    const all = withFramed(layout.boxes, places)
+    if (Object.keys(all).length > 0) onCommand({ type: "move", places: all })
   }
   const arrange = (how: Arrangement) => {
     const chosen = layout.boxes.filter(({ id }) => selection.nodeIds.has(id))
@@ -231,6 +266,7 @@ export const useCanvasEditing = (options: EditingOptions) => {
     selection,
     arrange,
     disable,
+    frame: useFrames(options),
     move,
     nudge,
     remove,

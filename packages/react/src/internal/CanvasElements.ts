@@ -58,6 +58,8 @@ const nodeOf = (
     data: { box, problems },
     selected: isSelected,
     handles: handlesOf(box),
+    // Below all others, also while it is selected; what it stands around is reached through it.
+    ...(box.framed === undefined ? {} : { zIndex: -1_001, style: { pointerEvents: "none" } }),
     ariaLabel: said.join(", "),
     domAttributes: { "aria-current": isSelected, "aria-roledescription": messages.nodeRole },
   }

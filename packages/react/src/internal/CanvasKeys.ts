@@ -17,6 +17,7 @@ export type KeyAction =
   | "remove"
   | "rename"
   | "disable"
+  | "frame"
 
 type Pressed = Pick<KeyboardEvent, "key" | "code" | "ctrlKey" | "metaKey" | "shiftKey" | "altKey">
 
@@ -25,6 +26,7 @@ const plain: Readonly<Record<string, KeyAction>> = {
   "?": "sheet",
   f: "fit",
   e: "disable",
+  g: "frame",
   delete: "remove",
   backspace: "remove",
   f2: "rename",

@@ -26,6 +26,10 @@ export const canvasMessages = {
   duplicate: "Duplicate what is selected",
   rename: "Rename the node",
   disable: "Disable what is selected, or enable it again",
+  frame: "Put a frame around what is selected",
+  frameName: "Group",
+  framed: (count: number) =>
+    count === 1 ? "A frame around 1 node" : `A frame around ${count} nodes`,
   nameOf: (label: string) => `Name of ${label}`,
   severalAtOnce: "Select several: taps and clicks add to the selection, a drag draws a box",
   arrange: "Move, align and distribute what is selected",
@@ -116,6 +120,7 @@ export const canvasMessages = {
     remove: "Remove what is selected",
     rename: "Rename the node",
     disable: "Disable, or enable again",
+    frame: "Put a frame around what is selected",
     move: "Move what is selected; with Shift, farther",
     join: "On a port: begin to join, and on another port, join",
     box: "Select with a box; with a click, add to the selection",

@@ -87,7 +87,8 @@ const Head = ({ box, problems }: BoxData) => {
   const { messages } = useSurroundings()
   const { beginRenaming, isEditable, nodeViews, renaming } = useCanvasActions()
   const { color, icon: Icon } = nodeViews[box.type] ?? {}
-  const subtitle = box.isKnown ? box.typeName : messages.unknownType
+  const type = box.isKnown ? box.typeName : messages.unknownType
+  const subtitle = box.framed === undefined ? type : messages.framed(box.framed.length)
   return (
     <div
       className={styles.head}
@@ -134,6 +135,12 @@ export const CanvasNodeView = memo(({ data, selected }: NodeProps<BoxNode>) => {
     toFocus.current = undefined
     root.current?.closest<HTMLElement>(".react-flow__node")?.focus({ preventScroll: true })
   }, [box.id, toFocus])
+  if (box.framed !== undefined)
+    return (
+      <div className={styles.frame} data-selected={selected} ref={root}>
+        <Head box={box} problems={problems} />
+      </div>
+    )
   return (
     <div
       className={styles.box}

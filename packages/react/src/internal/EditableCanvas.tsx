@@ -8,6 +8,7 @@ import type { NodeChange } from "@xyflow/react"
 import { useReactFlow } from "@xyflow/react"
 import type { KeyboardEvent, PointerEvent } from "react"
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
+import type { CanvasLayout } from "../model/CanvasLayout.ts"
 import { handleAt } from "../model/CanvasLayout.ts"
 import type { Command } from "../model/editing/Command.ts"
 import styles from "./Canvas.module.css"
@@ -25,6 +26,7 @@ import { isTyping, keyActionOf } from "./CanvasKeys.ts"
 import type { BoxNode } from "./CanvasNodeView.tsx"
 import { nothingSelected, useSelection } from "./CanvasSelection.ts"
 import { useJoining } from "./Joining.ts"
+import { withFramed } from "./FramePlaces.ts"
 import { KeySheet } from "./KeySheet.tsx"
 import { Palette } from "./Palette.tsx"
 import type { SeveralAtOnce } from "./SeveralAtOnce.ts"
@@ -35,7 +37,7 @@ import { useSurroundings } from "./Surroundings.ts"
 const adding = ["Shift", "Meta", "Control"]
 
 /** Nodes follow the pointer by themselves; where they are let go is a command. */
-const useMoving = (move: CanvasEditing["move"]) => {
+const useMoving = (move: CanvasEditing["move"], boxes: CanvasLayout["boxes"]) => {
   const [moving, setMoving] = useState<MovingPlaces>()
   const take = (changes: ReadonlyArray<NodeChange<BoxNode>>) => {
     const moved = changes.flatMap((change) =>
@@ -44,8 +46,9 @@ const useMoving = (move: CanvasEditing["move"]) => {
         : [],
     )
     if (moved.length === 0) return
-    const places = Object.fromEntries(
-      moved.map(({ id, x, y }) => [id, { x: Math.round(x), y: Math.round(y) }]),
+    const places = withFramed(
+      boxes,
+      Object.fromEntries(moved.map(({ id, x, y }) => [id, { x: Math.round(x), y: Math.round(y) }])),
     )
     if (moved.some(({ isOver }) => !isOver)) return setMoving((known) => ({ ...known, ...places }))
     setMoving(undefined)
@@ -174,6 +177,7 @@ const useKeys = (props: EditableCanvasProps, { chosen, editing, joining, say }: 
     remove: editing.remove,
     rename: editing.rename,
     disable: editing.disable,
+    frame: editing.frame,
     ...(onUndo === undefined ? {} : { undo: onUndo }),
     ...(onRedo === undefined ? {} : { redo: onRedo }),
   }
@@ -209,7 +213,7 @@ const CanvasStage = ({ editor, props, several }: StageProps) => {
   const { messages } = useSurroundings()
   const { chosen, editing, joining, stage } = editor
   const { layout, lookAt, nodeTypes, nodeViews, problems, readOnly = false, value } = props
-  const { moving, take } = useMoving(editing.move)
+  const { moving, take } = useMoving(editing.move, layout.boxes)
   const elements = useElements({ layout, moving, problems, selection: chosen.selection })
   const { wanted } = editing
   return (

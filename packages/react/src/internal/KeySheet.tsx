@@ -23,6 +23,7 @@ const keysOf = (command: string): ReadonlyArray<readonly [Use, string]> => [
   ["move", "← ↑ → ↓"],
   ["rename", "F2"],
   ["disable", "E"],
+  ["frame", "G"],
   ["remove", "Delete"],
   ["duplicate", `${command} D`],
   ["copy", `${command} C`],

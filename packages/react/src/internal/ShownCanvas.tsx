@@ -7,7 +7,7 @@ import { useEffect, useMemo, useState } from "react"
 import type { CanvasProblem, CanvasProps } from "../CanvasProps.ts"
 import { arranged } from "../model/BoxArrangement.ts"
 import type { CanvasLayout } from "../model/CanvasLayout.ts"
-import { hasOverlaps } from "../model/CanvasLayout.ts"
+import { placeFrames, hasOverlaps } from "../model/CanvasLayout.ts"
 import type { NodeViews } from "../NodeViews.ts"
 import styles from "./Canvas.module.css"
 import { CanvasContext, onlyShown, useZoomLevel } from "./CanvasContext.ts"
@@ -47,7 +47,10 @@ const useLayout = (drawn: CanvasLayout) => {
   const layout = useMemo(
     () =>
       isWanted && places !== undefined
-        ? { ...drawn, boxes: drawn.boxes.map((box) => ({ ...box, ...places.get(box.id) })) }
+        ? {
+            ...drawn,
+            boxes: placeFrames(drawn.boxes.map((box) => ({ ...box, ...places.get(box.id) }))),
+          }
         : drawn,
     [drawn, isWanted, places],
   )

@@ -5,6 +5,7 @@
  * linear in nodes and edges. Leaves out: drawing.
  */
 import type { NodeRun, NodeTypeItem, RunDefinition } from "@millrace/api/PromiseClient"
+import { framedBy } from "./editing/Document.ts"
 
 /** The state of a node. */
 export type NodeState = NodeRun["status"]
@@ -70,6 +71,8 @@ export interface CanvasBox {
   readonly isExpanded: boolean
   /** What a note says; nothing for other nodes. */
   readonly note: string | undefined
+  /** Of a frame: the drawn nodes that it stands around; nothing for other nodes. */
+  readonly framed: ReadonlyArray<string> | undefined
   /** The height of what is drawn below the ports. */
   readonly contentHeight: number
   readonly state: NodeState | undefined
@@ -235,6 +238,25 @@ const heightOfNote = (text: string): number => {
 const noStates: NonNullable<LayoutOptions["states"]> = {}
 const noHeight = () => 0
 
+/** Pixels between a frame and what it stands around, and of a frame around nothing. */
+const frameGap = 24
+const emptyFrameHeight = 120
+
+/** The same boxes, each frame around those of its nodes. */
+export const placeFrames = (boxes: ReadonlyArray<CanvasBox>): ReadonlyArray<CanvasBox> => {
+  if (boxes.every(({ framed }) => framed === undefined)) return boxes
+  const byId = new Map(boxes.map((box) => [box.id, box]))
+  return boxes.map((box) => {
+    const inside = box.framed?.flatMap((id) => byId.get(id) ?? []) ?? []
+    if (inside.length === 0) return box
+    const x = Math.min(...inside.map((each) => each.x)) - frameGap
+    const y = Math.min(...inside.map((each) => each.y)) - frameGap - headHeight
+    const right = Math.max(...inside.map((each) => each.x + each.width)) + frameGap
+    const bottom = Math.max(...inside.map((each) => each.y + each.height)) + frameGap
+    return { ...box, x, y, width: right - x, height: bottom - y }
+  })
+}
+
 /** Lays a graph out as it was drawn. */
 export const layoutOf = (
   value: CanvasValue,
@@ -252,11 +274,14 @@ export const layoutOf = (
   // A draft may have edges whose nodes are gone.
   const edges = value.edges.filter(({ source, target }) => ids.has(source) && ids.has(target))
   const { ins, outs } = handles(edges)
+  const frames = new Map(value.nodes.map((node) => [node.id, framedBy(node)]))
   const boxes = value.nodes.map((node): CanvasBox => {
     const { data, id, position, type } = node
     const known = types.get(type)
     const { disabled, label, onError } = recordOf(data)
     const note = noteOf(type, data)
+    // A frame around frames would have no end.
+    const framed = frames.get(id)?.filter((each) => ids.has(each) && !frames.get(each))
     const ports = note === undefined ? (told.get(id) ?? known) : undefined
     const joined = ins.get(id) ?? []
     const shown = rowsOf(
@@ -282,10 +307,14 @@ export const layoutOf = (
       isPinned: Object.hasOwn(pinned, id),
       ...position,
       width: boxWidth,
-      height: headHeight + rows * portHeight + (rows === 0 ? 0 : 8) + contentHeight,
+      height:
+        framed === undefined
+          ? headHeight + rows * portHeight + (rows === 0 ? 0 : 8) + contentHeight
+          : emptyFrameHeight,
       ...shown,
       outputs,
       note,
+      framed,
       contentHeight,
       state: states[id],
     }
@@ -297,12 +326,14 @@ export const layoutOf = (
     const state = lineState(states[source], states[target], sourcePort === errorOutput)
     return { id, source, target, sourcePort, targetPort, state }
   })
-  return { boxes, lines }
+  return { boxes: placeFrames(boxes), lines }
 }
 
 /** True if two boxes cover each other as they were drawn. Looks at neighbours only. */
 export const hasOverlaps = ({ boxes }: CanvasLayout): boolean => {
-  const sorted = boxes.toSorted((left, right) => left.x - right.x)
+  const sorted = boxes
+    .filter(({ framed }) => framed === undefined)
+    .toSorted((left, right) => left.x - right.x)
   return sorted.some((box, index) => {
     for (const next of sorted.slice(index + 1, index + 50)) {
       if (next.x >= box.x + box.width) return false

@@ -152,6 +152,36 @@ export const canvasFacts = () => {
       expect(done).toMatchObject({ errors: [], foreign: [] })
     })
 
+    it("puts a frame around nodes, which takes them along where it is moved", async () => {
+      const document = drawing("frames")
+      const { done, id, page, read } = await open(document)
+      await nodeAt(page, "Second").locator("strong").click()
+      await nodeAt(page, "Third")
+        .locator("strong")
+        .click({ modifiers: ["Shift"] })
+      await page.keyboard.press("g")
+      const frame = nodeAt(page, "Group")
+      await frame.getByText("A frame around 2 nodes").waitFor()
+      const [around, inside] = [(await frame.boundingBox())!, nodeAt(page, "Third")]
+      const box = (await inside.boundingBox())!
+      expect(around.x).toBeLessThan(box.x)
+      expect(around.y + around.height).toBeGreaterThan(box.y + box.height)
+      const { x, y } = await middleOf(frame.locator("strong"))
+      await drag(page, frame.locator("strong"), { x: x + 30, y: y - 40 })
+      await saved(page)
+      const moved = (await read()).nodes.map(({ position }) => position)
+      const by = { x: moved[1]!.x - 400, y: moved[1]!.y - 40 }
+      expect(moved[0]).toEqual({ x: 40, y: 40 })
+      expect(moved[2]).toEqual({ x: 400 + by.x, y: 280 + by.y })
+      expect([by.x > 0, by.y < 0]).toEqual([true, true])
+      // To a server, a frame is a note.
+      expect((await stage.server.engine.workflows.validate(id)).problems).toEqual([])
+      expect(await findingsOf(page)).toEqual([])
+      await undone(page, document, read)
+      expect(await frame.count()).toBe(0)
+      expect(done).toMatchObject({ errors: [], foreign: [] })
+    })
+
     it("adds a node where a connection is let go, and says what does not fit", async () => {
       const { done, page, read } = await open(drawing("drops"))
       const output = portAt(page, "Output", "output", "Second")

@@ -61,6 +61,18 @@ export const withKey = <A extends object>(record: A, key: string, value: unknown
   ) as A
 }
 
+/**
+ * The nodes that a frame stands around; `undefined` for a node that is no frame. A frame is a note,
+ * so a server takes it as one, and its `data.frame` has the ids.
+ */
+export const framedBy = (node: {
+  readonly type: string
+  readonly data?: unknown
+}): ReadonlyArray<string> | undefined => {
+  const frame = isRecord(node.data) && node.type === "note" ? own(node.data, "frame") : undefined
+  return Array.isArray(frame) ? frame.filter((id) => typeof id === "string") : undefined
+}
+
 /** True for equal JSON values. Keys may stand in any order, and `undefined` is an absent key. */
 export const isSame = (left: unknown, right: unknown): boolean => {
   if (left === right) return true

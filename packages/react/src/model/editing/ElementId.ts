@@ -6,7 +6,7 @@
  */
 import type { Change, ElementChange } from "./Change.ts"
 import type { DocumentEdge, DocumentNode, DocumentValue, WorkflowDocument } from "./Document.ts"
-import { isRecord } from "./Document.ts"
+import { dataOf, framedBy, isRecord } from "./Document.ts"
 
 /** The first of `name`, `name_2`, `name_3` and so on that is free. */
 export const freeName = (wanted: string, taken: ReadonlySet<string>): string => {
@@ -87,8 +87,16 @@ const renamedValue = (value: DocumentValue, ids: NewIds): DocumentValue => {
   )
 }
 
+/** A frame around the nodes with their new ids. */
+const renamedFrame = (node: DocumentNode, ids: NewIds): DocumentNode => {
+  const framed = framedBy(node)
+  if (framed === undefined || !framed.some((id) => ids.has(id))) return node
+  return { ...node, data: { ...dataOf(node), frame: framed.map((id) => ids.get(id) ?? id) } }
+}
+
 /** The node with its new id, and with new names in its expressions. */
-export const renamedNode = (node: DocumentNode, ids: NewIds): DocumentNode => {
+export const renamedNode = (given: DocumentNode, ids: NewIds): DocumentNode => {
+  const node = renamedFrame(given, ids)
   const id = ids.get(node.id) ?? node.id
   const { data } = node
   if (data === undefined) return id === node.id ? node : { ...node, id }

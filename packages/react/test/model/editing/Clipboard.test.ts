@@ -41,6 +41,14 @@ describe("Clipboard", () => {
     expect(copy.edges).toEqual([edge("a", "b")])
   })
 
+  it("pastes frames around the pasted nodes", () => {
+    const frame = { ...node("f", { frame: ["a", "b", "c"] }), type: "note" }
+    const framed = { ...document, nodes: [...document.nodes, frame] }
+    const all = { nodeIds: new Set(["a", "b", "f"]) }
+    const copy = duplicated(framed, all).nodes.find(({ id }) => id === "f_2")
+    expect(copy?.data).toEqual({ frame: ["a_2", "b_2", "c"] })
+  })
+
   it("pastes with ids of its own, and expressions follow", () => {
     const found = pasted(clipboardText(document, some), document, { x: 1_000, y: 500 })
     if ("problem" in found) throw new Error(found.problem.reason)
