@@ -124,6 +124,11 @@ const makes: ReadonlyArray<Make> = [
       choice.some(nodes).map(({ id }) => [id, { x: choice.below(900), y: choice.below(900) }]),
     ),
   }),
+  (choice, { nodes }) => ({
+    type: "disable",
+    nodeIds: choice.some(nodes).map(({ id }) => id),
+    isDisabled: choice.chance(0.6),
+  }),
   (choice, { edges, nodes }) => ({
     type: "reconnect",
     edgeId: idIn(choice, edges),

@@ -58,6 +58,8 @@ export class Saving {
   #problem: string | undefined
   /** Sent, and nobody has answered. */
   #sent: WorkflowDocument | undefined
+  /** What a tab has sent that was killed: it may be stored after this one has read. */
+  #late: WorkflowDocument | undefined
   #clash: Clash | undefined
   #conflicts: ReadonlyArray<MergeConflict> = []
   /** Drafts that were found and are not yet part of the document. */
@@ -225,7 +227,12 @@ export class Saving {
     if (base === undefined || document === undefined) return
     const before = this.#draftKeeping
     if (this.isUnsaved || this.#sent !== undefined) {
-      const draft = { base, document, sent: this.#clash?.sent ?? this.#sent, at: now() }
+      const draft = {
+        base,
+        document,
+        sent: this.#clash?.sent ?? this.#sent ?? this.#late,
+        at: now(),
+      }
       this.#draftKeeping = drafts.write(workflowId, editorId, draft)
     } else {
       drafts.remove(workflowId, editorId)
@@ -282,7 +289,7 @@ export class Saving {
       return
     }
     const base = this.#stored!.document
-    this.#meet({ base, theirs, sent: this.#sent, choices: {}, stored })
+    this.#meet({ base, theirs, sent: this.#sent ?? this.#late, choices: {}, stored })
   }
 
   /** Merges, as far as the choices go. */
@@ -299,6 +306,8 @@ export class Saving {
       return
     }
     this.#endClash()
+    // As soon as there is another revision, it can be stored no more.
+    this.#late = isSame(theirs, base) ? sent : undefined
     this.#sent = undefined
     this.#stored = stored
     this.#document = merged
@@ -311,7 +320,13 @@ export class Saving {
     const stored = this.#stored
     if (stored === undefined || !this.#begin()) return
     const base = this.#stored!.document
-    this.#meet({ base, theirs: stored.document, sent: this.#sent, choices: {}, stored })
+    this.#meet({
+      base,
+      theirs: stored.document,
+      sent: this.#sent ?? this.#late,
+      choices: {},
+      stored,
+    })
   }
 
   #endClash(): void {
@@ -380,6 +395,7 @@ export class Saving {
     this.#listener.onChange()
     try {
       const { etag } = await client.workflows.updateTagged(workflowId, change, { ifMatch })
+      this.#late = undefined
       this.#sent = undefined
       this.#stored = { document, etag }
       onSaved?.(etag)
