@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { launchChromium } from "../../react/test/browser/Chromium.ts"
 import { findingsOf, overflowOf, record } from "../../react/test/browser/PageAudit.ts"
 import { DevServer, operatorToken } from "./DevServer.ts"
+import { picturesFolder, takePictures, wordsFile } from "./Pictures.ts"
 
 /** Against what hangs, not against what is slow: axe looks at ten pages in one test. */
 const patienceMillis = 120_000
@@ -416,6 +417,25 @@ describe("going somewhere", () => {
     await field.press("Enter")
     await title(page, "Deliveries")
     expect(seen.errors).toEqual([])
+  })
+})
+
+describe("the pictures of the README", () => {
+  it("show the pages as they are now; npm run pictures takes them", async () => {
+    const link = await server.ask<{ readonly ticket: string }>("/sign-in-links", {
+      accountId: account,
+    })
+    const { page } = await openAsNobody(`/login#t=${link.ticket}`)
+    const taken = await takePictures(page)
+    const words = Object.fromEntries(taken.map((each) => [each.name, each.words]))
+    expect(JSON.parse(readFileSync(wordsFile, "utf8"))).toEqual(words)
+    const readme = readFileSync(join(picturesFolder, "../../README.md"), "utf8")
+    for (const { name, png } of taken) {
+      const kept = readFileSync(join(picturesFolder, `${name}.png`))
+      // Signature and size.
+      expect(kept.subarray(0, 24)).toEqual(png.subarray(0, 24))
+      expect(readme).toContain(`](docs/pictures/${name}.png)`)
+    }
   })
 })
 
