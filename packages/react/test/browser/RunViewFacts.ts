@@ -373,7 +373,7 @@ export const runViewFacts = () => {
       }))
       const runId = await begin({ name: "large", nodes, edges: [] })
       await stage.server.engine.runs.wait(runId)
-      const { page } = await stage.show({ runId })
+      const { page } = await stage.show({ runId }, { viewport: { width: 1_440, height: 1_000 } })
       await row(page, "n499", "COMPLETED").waitFor({ state: "attached" })
       await page.locator(".react-flow__node").first().waitFor({ state: "attached" })
       await page.locator(".react-flow__node").nth(499).waitFor({ state: "attached" })
