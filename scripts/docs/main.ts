@@ -49,7 +49,7 @@ const entry = pages.find(({ file }) => file === "index.md")?.text ?? ""
 const summary = "> An embeddable workflow engine for Node: graphs are data, runs are durable.\n"
 write(join(folder, "site/llms.txt"), entry.replace(/^# .*\n/, `# Millrace\n\n${summary}`))
 const full = pages
-  .filter(({ file }) => !/^(?:decisions|files|reference\/front-door)\//.test(file))
+  .filter(({ file }) => !/^(?:decisions|files|reference\/types)\//.test(file))
   .map(({ file, text }) => `<!-- ${file} -->\n\n${text}`)
 write(join(folder, "site/llms-full.txt"), full.join("\n"))
 console.log(`${pages.length} pages in ${join(folder, "site")}`)

@@ -149,19 +149,34 @@ export const problemsOfImports = (
   return printed === "" ? [] : printed.split("\n")
 }
 
+/** The least that a project says to the compiler, by how it finds modules. */
+const resolutions: Readonly<Record<string, object>> = {
+  NodeNext: { module: "NodeNext" },
+  bundler: { module: "ESNext", moduleResolution: "bundler" },
+}
+
+/**
+ * What the compiler says of the programs with the least of settings: the types of Node are
+ * installed and not asked for, and declarations are checked, too.
+ */
+const problemsOfTypes = (folder: string, name: string): ReadonlyArray<string> => {
+  const usual = { strict: true, noEmit: true, skipLibCheck: false }
+  const settings = { compilerOptions: { ...usual, ...resolutions[name] }, include: ["*.ts"] }
+  const file = join(folder, `tsconfig.${name}.json`)
+  writeFileSync(file, JSON.stringify(settings))
+  const compiler = join(folder, "node_modules/typescript/bin/tsc")
+  const compiled = spawnSync(process.execPath, [compiler, "-p", file], { encoding: "utf8" })
+  return compiled.status === 0 ? [] : [`${name}: ${compiled.stdout}`]
+}
+
 /** Compiles the programs of the pages, with the declarations of all packages, and runs each. */
 export const problemsOfSamples = (folder: string, databaseUrl: string): ReadonlyArray<string> => {
   const samples = pages
     .flatMap(([, page]) => samplesOf(page).map((code) => ({ page, code })))
     .map((sample, index) => ({ ...sample, file: `sample${index}.ts` }))
   for (const { code, file } of samples) writeFileSync(join(folder, file), code)
-  // What declarations say is checked, too, because nothing says that they are not.
-  const compilerOptions = { module: "NodeNext", types: ["node"], strict: true, noEmit: true }
-  const settings = { compilerOptions, include: ["*.ts"] }
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
-  const compiler = join(folder, "node_modules/typescript/bin/tsc")
-  const compiled = spawnSync(process.execPath, [compiler, "-p", folder], { encoding: "utf8" })
-  if (compiled.status !== 0) return [compiled.stdout]
+  const problems = Object.keys(resolutions).flatMap((name) => problemsOfTypes(folder, name))
+  if (problems.length > 0) return problems
   return samples.flatMap(({ code, file, page }) => {
     const printed = run(folder, `await import("./${file}")`, { DATABASE_URL: databaseUrl })
     return printed === promised(code)

@@ -33,8 +33,10 @@ const edgeOf =
     }
   }
 
+const own = "; a type of your own has to be among the nodes of the engine or server"
+
 const faults: ReadonlyArray<Fault> = [
-  (id) => ({ nodes: [node(id, "foo")], message: `Node "${id}": unknown type "foo"` }),
+  (id) => ({ nodes: [node(id, "foo")], message: `Node "${id}": unknown type "foo"${own}` }),
   (id) => ({
     nodes: [node(id, "source", {}, { version: 3 })],
     message: `Node "${id}": unknown version 3 of type "source"; it has 1`,

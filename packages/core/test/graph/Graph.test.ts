@@ -25,7 +25,12 @@ describe("Graph.compile: what a start rejects", () => {
 
   it("names an unknown type", () => {
     expect(problemsIn([node("x", "foo")])).toEqual([
-      { message: 'Node "x": unknown type "foo"', nodeId: "x" },
+      {
+        message:
+          'Node "x": unknown type "foo"; a type of your own has to be among the nodes of the ' +
+          "engine or server",
+        nodeId: "x",
+      },
     ])
     expect(messages(problemsIn([node("x", "requst")]))).toEqual([
       'Node "x": unknown type "requst"; did you mean "request"?',

@@ -204,8 +204,9 @@ const typeOf = (
   const key = quoted(node.type)
   const type = types.get(node.type)
   if (type === undefined) {
-    const hint = problems.length < problemsShown ? nearestHint(node.type, types.keys()) : ""
-    refuse(`unknown type ${key}${hint}`)
+    const near = problems.length < problemsShown ? nearestHint(node.type, types.keys()) : ""
+    const own = "; a type of your own has to be among the nodes of the engine or server"
+    refuse(`unknown type ${key}${near === "" ? own : near}`)
     return undefined
   }
   if (version !== undefined && version !== type.version) {
