@@ -228,6 +228,11 @@ describe("working", () => {
     expect(await findingsOf(page)).toEqual([])
     await go(page, "Runs")
     await page.getByRole("region", { name: "Runs" }).getByText("Hello").first().waitFor()
+    await page.goBack()
+    await title(page, "Run")
+    await page.getByRole("button", { name: "Open in editor with this data" }).click()
+    await title(page, "Hello")
+    await page.getByText(/nodes? (?:is|are) pinned/).waitFor()
     expect(seen.errors).toEqual([])
   })
 
