@@ -22,12 +22,23 @@ const clausesOf = (ast: SchemaAST.AST, value: unknown): ReadonlyArray<string> =>
   return unknownFields(Object.keys(value), known)
 }
 
+/** Of several forms, the one whose `type` a value has; none, if it has another one. */
+const memberOf = (ast: SchemaAST.Union, type: unknown): SchemaAST.AST | undefined =>
+  ast.types.find((member) =>
+    fieldsOf(member).some(
+      (field) =>
+        field.name === "type" && field.type._tag === "Literal" && field.type.literal === type,
+    ),
+  )
+
 /** A clause for each unknown field of the closed objects in a value of this form. */
 export const unknownFieldsOf = (
-  { ast }: Schema.Constraint,
+  { ast: whole }: Schema.Constraint,
   value: unknown,
 ): ReadonlyArray<string> => {
   if (!isJsonObject(value)) return []
+  const ast = whole._tag === "Union" ? memberOf(whole, value["type"]) : whole
+  if (ast === undefined) return []
   const below = fieldsOf(ast).flatMap(({ name, type }) =>
     clausesOf(type, value[String(name)]).map((clause) => `${String(name)}: ${clause}`),
   )

@@ -62,6 +62,7 @@ export type ErrorCode =
   | "CROSS_SITE"
   | "WRONG_HOST"
   | "TOKEN_REFUSED"
+  | "SENDER_REFUSED"
   | "LIMIT_EXCEEDED"
   | "TOO_MANY_BAD_TOKENS"
   | "TOO_MANY_STREAMS"

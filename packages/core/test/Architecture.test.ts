@@ -81,6 +81,8 @@ const owned: ReadonlyArray<{
     ),
     owners: [
       "packages/core/src/engine/Ids",
+      // Only checks signatures; the platform's service that does so can also make keys.
+      "packages/core/src/engine/internal/WebhookSignature",
       "packages/conformance/src/Samples",
       "packages/http/src/internal/Cursor",
       "packages/http/src/Dashboard",

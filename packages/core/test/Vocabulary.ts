@@ -219,6 +219,7 @@ export const known: ReadonlyArray<string> = `
   wanted warning watch watchdog watched way web webhook well what whole width widths window wire
   with withheld within without work worker write writer written wrong xml zoom
   cancelation children join loop pin pins sub
+  hmac standard tolerance
 `
   .trim()
   .split(/\s+/)

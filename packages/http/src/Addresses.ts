@@ -52,5 +52,8 @@ export const workflowAddress = (id: string): string => `/api/v1/workflows/${enco
 export const triggerAddress = ({ id, workflowId }: Record<"id" | "workflowId", string>): string =>
   `${workflowAddress(workflowId)}/triggers/${encodeURIComponent(id)}`
 
+/** The path of the address of an inbound webhook, without the base path. */
+export const hookAddress = (token: string): string => `/hooks/${token}`
+
 /** The address of a run, without the base path. */
 export const runAddress = (id: string): string => `/api/v1/runs/${encodeURIComponent(id)}`

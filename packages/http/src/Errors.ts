@@ -83,6 +83,18 @@ export class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{ readonly li
 /** The `Content-Type` is not JSON. */
 export class NotJson extends Data.TaggedError("NotJson") {}
 
+/** A request to an inbound webhook does not show that it comes from its sender. */
+export class SenderRefused extends Data.TaggedError("SenderRefused") {}
+
+/** A request to an inbound webhook comes from an address that it does not list. */
+export class NetworkRefused extends Data.TaggedError("NetworkRefused") {}
+
+/** An inbound webhook gets too many requests. */
+export class WebhookLimited extends Data.TaggedError("WebhookLimited")<Retry> {}
+
+/** The `Content-Type` is none that an inbound webhook reads. */
+export class UnknownMediaType extends Data.TaggedError("UnknownMediaType") {}
+
 /** The body is compressed. */
 export class Compressed extends Data.TaggedError("Compressed") {}
 
@@ -154,6 +166,10 @@ export type Refusal =
   | TooManyStreams
   | BodyTooLarge
   | NotJson
+  | UnknownMediaType
+  | SenderRefused
+  | NetworkRefused
+  | WebhookLimited
   | Compressed
   | UnknownRoute
   | WrongMethod
@@ -307,6 +323,23 @@ const forms = {
     Wire.UnsupportedMediaType,
     "Content-Type must be application/json",
   ),
+  UnknownMediaType: says(
+    "unsupported_media_type",
+    Wire.UnsupportedMediaType,
+    "Content-Type must be JSON, application/x-www-form-urlencoded, or text in UTF-8",
+  ),
+  SenderRefused: says(
+    "sender_refused",
+    Wire.Unauthorized,
+    "The request does not show that it comes from the sender: its signature or token is missing, " +
+      "wrong or out of time",
+  ),
+  NetworkRefused: says(
+    "forbidden",
+    Wire.Forbidden,
+    "The request comes from a network that the webhook does not list",
+  ),
+  WebhookLimited: retried("limit_exceeded", "The webhook gets too many requests"),
   Compressed: says(
     "unsupported_content_encoding",
     Wire.UnsupportedMediaType,

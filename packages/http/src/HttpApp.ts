@@ -18,6 +18,7 @@ import { Authenticator } from "./internal/Authenticator.ts"
 import * as ErrorMiddleware from "./ErrorMiddleware.ts"
 import * as Health from "./Health.ts"
 import * as NotFound from "./internal/NotFound.ts"
+import * as WebhookRoutes from "./internal/WebhookRoutes.ts"
 
 export { BasePath, routerConfig } from "./Addresses.ts"
 export type { Authorize } from "./internal/Authenticator.ts"
@@ -30,6 +31,7 @@ const routes = Layer.mergeAll(
   operations,
   AdminApp.layer,
   console,
+  WebhookRoutes.layer,
   Docs.layer,
   Dashboard.layer,
   Health.layer,

@@ -122,7 +122,7 @@ layer(Harness.layer)("listing by cursor", (it) => {
         const unknown = yield* list(owner, { source: "cli" })
         assert.deepStrictEqual(
           [unknown.status, unknown.body],
-          [400, { error: 'source: expected "ui", "mcp", "api" or "schedule"' }],
+          [400, { error: 'source: expected "ui", "mcp", "api", "schedule" or "webhook"' }],
         )
       }),
     )

@@ -41,13 +41,19 @@ export const valueOf = Effect.fnUntraced(function* (tenant: Tenant, runId: strin
 /** A schedule that is due once an hour. */
 export const hourly = { type: "schedule", everySeconds: 3_600 }
 
-/** Stores a schedule through the interface and answers with its id. */
-export const schedule = Effect.fnUntraced(function* (tenant: Tenant, workflow: string) {
+/** Makes a trigger of a workflow. */
+export const trigger = Effect.fnUntraced(function* (
+  { key }: Tenant,
+  workflow: string,
+  json: object,
+) {
   const { send } = yield* Harness
-  const path = `/api/v1/workflows/${workflow}/triggers`
-  const { body } = yield* send("POST", path, { key: tenant.key, json: hourly })
-  return body.id as string
+  return (yield* send("POST", `/api/v1/workflows/${workflow}/triggers`, { key, json })).body
 })
+
+/** Stores an inbound webhook through the interface and answers with its id. */
+export const webhook = (tenant: Tenant, workflow: string) =>
+  Effect.map(trigger(tenant, workflow, { type: "webhook" }), ({ id }) => id as string)
 
 /** One node that never ends by itself. */
 export const endless = {

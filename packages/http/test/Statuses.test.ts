@@ -23,7 +23,7 @@ import {
   finish,
   hourly,
   large,
-  schedule,
+  webhook,
   start,
   valueOf,
 } from "./Samples.ts"
@@ -81,6 +81,10 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
     `/workflows/${workflow}/triggers/${trigger}`,
     { json: { enabled: false } },
   ],
+  "triggers.readdress": ({ trigger, workflow }) => [
+    "POST",
+    `/workflows/${workflow}/triggers/${trigger}/address`,
+  ],
   "triggers.remove": ({ trigger, workflow }) => [
     "DELETE",
     `/workflows/${workflow}/triggers/${trigger}`,
@@ -126,7 +130,7 @@ const stage = Effect.gen(function* () {
   const delivery = yield* deliver(owner)
   const run = yield* finish(owner, workflow, large)
   const value = yield* valueOf(owner, run)
-  const trigger = yield* schedule(owner, workflow)
+  const trigger = yield* webhook(owner, workflow)
   return { owner, workflow, run, value, delivery, trigger } satisfies Stage
 })
 

@@ -16,7 +16,7 @@ import type { Answer, Tenant } from "./Harness.ts"
 import { Harness } from "./Harness.ts"
 import type { Document, Operation } from "./Operations.ts"
 import { bodyExampleOf, bodySchemaOf, operationsOf } from "./Operations.ts"
-import { chain, create, deliver, finish, hourly, large, schedule, valueOf } from "./Samples.ts"
+import { chain, create, deliver, finish, hourly, large, webhook, valueOf } from "./Samples.ts"
 
 const document = OpenApi.fromApi(Api) as unknown as Document
 
@@ -137,7 +137,7 @@ const settle = Effect.fnUntraced(function* (owner: Tenant) {
   const run = yield* finish(owner, workflow, large)
   const value = yield* valueOf(owner, run)
   const delivery = yield* deliver(owner, run)
-  const trigger = yield* schedule(owner, workflow)
+  const trigger = yield* webhook(owner, workflow)
   const view = Effect.gen(function* () {
     const paths = [
       `workflows/${workflow}`,

@@ -51,7 +51,9 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "triggers.create": ({ triggers }, { workflow }) => triggers.create(workflow, daily),
   "triggers.get": ({ triggers }, { trigger, workflow }) => triggers.get(workflow, trigger),
   "triggers.update": ({ triggers }, { trigger, workflow }) =>
-    triggers.update(workflow, trigger, { overlap: "skip" }),
+    triggers.update(workflow, trigger, { enabled: false }),
+  "triggers.readdress": ({ triggers }, { trigger, workflow }) =>
+    triggers.readdress(workflow, trigger),
   "triggers.remove": ({ triggers }, { trigger, workflow }) => triggers.remove(workflow, trigger),
   "runs.list": ({ runs }, { workflow }) => runs.list({ workflowId: workflow }),
   "runs.start": ({ runs }, { workflow: workflowId }) => runs.start({ workflowId }),
@@ -130,7 +132,7 @@ const settle = async (engine: Engine, client: AccountClient, url: string): Promi
     secret: secret.name,
     grant: (await client.credits.grant({ ...operation, id: "order-7", amount: 10 })).id,
     url,
-    trigger: (await client.triggers.create(large.id, daily)).id,
+    trigger: (await client.triggers.create(large.id, { type: "webhook" })).id,
   }
 }
 

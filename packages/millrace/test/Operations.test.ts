@@ -22,6 +22,7 @@ const ofAccounts = {
   "triggers.create": "triggers.create",
   "triggers.get": "triggers.get",
   "triggers.update": "triggers.update",
+  "triggers.readdress": "triggers.readdress",
   "triggers.remove": "triggers.remove",
   "runs.list": "runs.list",
   "runs.live": "runs.live",

@@ -114,8 +114,13 @@ const refusals: Readonly<Record<string, (client: Client) => unknown>> = {
   "a trigger without a name": ({ triggers }) => triggers.remove(workflowId, "."),
   "a schedule that is never due": ({ triggers }) =>
     triggers.create(workflowId, { type: "schedule", cron: "0 0 31 2 *" }),
-  "a schedule of another type": ({ triggers }) =>
-    triggers.create(workflowId, any({ type: "webhook" })),
+  "a trigger of an unknown type": ({ triggers }) =>
+    triggers.create(workflowId, any({ type: "mail" })),
+  "a webhook with a field of schedules": ({ triggers }) =>
+    triggers.create(workflowId, any({ type: "webhook", cron: "* * * * *" })),
+  "a schedule with a field of webhooks": ({ triggers }) =>
+    triggers.update(workflowId, triggerId, { respond: "output" }),
+  "a new address of a schedule": ({ triggers }) => triggers.readdress(workflowId, triggerId),
   "an unknown run": ({ runs }) => runs.get("run_none"),
   "an unknown node of a run": ({ runs }) => runs.node(runId, "nobody"),
   "a node without a name": ({ runs }) => runs.node(runId, ".."),

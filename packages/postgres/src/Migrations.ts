@@ -28,7 +28,7 @@ import { ownedRuns } from "./internal/OwnedRunsTables.ts"
 import { runSources } from "./internal/RunSourceTables.ts"
 import { secretTables } from "./internal/SecretTables.ts"
 import { sessionTables } from "./internal/SessionTables.ts"
-import { triggerTables } from "./internal/TriggerTables.ts"
+import { triggerTables, webhookTriggers } from "./internal/TriggerTables.ts"
 import { valueTables } from "./internal/ValueTables.ts"
 import { quarantineTables } from "./internal/QuarantineTables.ts"
 
@@ -273,6 +273,7 @@ const migrations = {
   "0013_triggers": all(triggerTables),
   "0014_reruns": all(["ALTER TABLE runs ADD COLUMN rerun_of text"]),
   "0015_child_runs": all(childRunTables),
+  "0016_inbound_webhooks": all(webhookTriggers),
 }
 
 const table = "millrace_migrations"

@@ -41,8 +41,6 @@ export interface RunViewProps {
   readonly onOpenEditor?:
     | ((opened: { readonly workflowId: string; readonly runId: string }) => void)
     | undefined
-  /** Called with the id of the run's parent, or of a run that it has started, to open that. */
-  readonly onOpenRun?: ((runId: string) => void) | undefined
   /** Called when the viewer chooses another node, also by following. */
   readonly onSelect?: (nodeId: string | undefined) => void
 }
@@ -101,11 +99,10 @@ interface PanelsProps {
   readonly readOnly: boolean
   readonly onSelect: (nodeId: string | undefined) => void
   readonly onStarted: ((runId: string) => void) | undefined
-  readonly onOpenRun: ((runId: string) => void) | undefined
 }
 
 const Panels = (props: PanelsProps) => {
-  const { lookAt, nodeTypes, onOpenRun, onSelect, onStarted, readOnly, reading, shown } = props
+  const { lookAt, nodeTypes, onSelect, onStarted, readOnly, reading, shown } = props
   const { messages } = useSurroundings()
   const { boxes, states } = useGraph(reading, nodeTypes)
   const { definition, panels, runId } = reading
@@ -138,7 +135,6 @@ const Panels = (props: PanelsProps) => {
           <NodePanel
             box={boxes.get(shown ?? "")}
             nodeId={shown}
-            onOpenRun={onOpenRun}
             onStarted={onStarted}
             readOnly={readOnly}
             runId={runId}
@@ -149,24 +145,10 @@ const Panels = (props: PanelsProps) => {
   )
 }
 
-/** Why the run, or what happens to it, cannot be read. */
-const Trouble = ({ error, run }: Pick<RunReading, "error" | "run">) => {
-  const { messages } = useSurroundings()
-  if (error === undefined) return null
-  const isUnknown = (error as { readonly status?: unknown }).status === 404
-  if (!isUnknown && run === undefined) return <Failure error={error} />
-  return (
-    <p className={theme.failure} role={isUnknown ? "alert" : "status"}>
-      {isUnknown ? messages.runNotFound : messages.reconnecting}
-    </p>
-  )
-}
-
 /** Shows a run, live. */
 export const RunView = ({
   nodeTypes = noTypes,
   onOpenEditor,
-  onOpenRun,
   onSelect,
   onStarted,
   panels = allPanels,
@@ -177,13 +159,14 @@ export const RunView = ({
   const reading = useRun(runId)
   const [selected, setSelected] = useState<string>()
   const [isFollowing, setFollowing] = useState(false)
-  const { isLoading, run } = reading
+  const { error, isLoading, run } = reading
   const followed = isFollowing ? latestNode(reading) : undefined
   const choose = (nodeId: string | undefined) => {
     setFollowing(false)
     setSelected(nodeId)
     onSelect?.(nodeId)
   }
+  const isUnknown = (error as { readonly status?: unknown } | undefined)?.status === 404
   return (
     <article
       aria-busy={isLoading}
@@ -199,7 +182,6 @@ export const RunView = ({
             setSelected(latestNode(reading))
           }}
           onOpenEditor={onOpenEditor}
-          onOpenRun={onOpenRun}
           onStarted={onStarted}
           readOnly={readOnly}
           reading={reading}
@@ -207,13 +189,22 @@ export const RunView = ({
         />
       )}
       {isLoading ? <p className={theme.sentence}>{messages.loading}</p> : null}
-      <Trouble {...reading} />
+      {error === undefined ? null : isUnknown ? (
+        <p className={theme.failure} role="alert">
+          {messages.runNotFound}
+        </p>
+      ) : run === undefined ? (
+        <Failure error={error} />
+      ) : (
+        <p className={theme.failure} role="status">
+          {messages.reconnecting}
+        </p>
+      )}
       {run === undefined ? null : (
         <Panels
           lookAt={followed}
           nodeTypes={nodeTypes}
           onSelect={choose}
-          onOpenRun={onOpenRun}
           onStarted={onStarted}
           readOnly={readOnly}
           reading={{ ...reading, panels, runId }}

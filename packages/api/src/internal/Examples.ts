@@ -196,6 +196,28 @@ const schedule = {
   overlap: "skip",
 }
 
+const webhook = {
+  id: trigger.id,
+  workflowId,
+  type: "webhook",
+  methods: ["POST"],
+  verify: {
+    type: "hmac",
+    secret: "GITHUB_WEBHOOK",
+    header: "x-hub-signature-256",
+    prefix: "sha256=",
+  },
+  networks: null,
+  respond: "at_once",
+  into: { event: "headers.x-github-event", repository: "body.repository.full_name" },
+  dedupeHeader: "x-github-delivery",
+  values: {},
+  enabled: true,
+  createdAt: trigger.createdAt,
+  updatedAt: trigger.updatedAt,
+  path: "/hooks/mrh_0L3vTq0bXwYh8jN2c1sZk4vTq0bXwYh8jNltydW5zIix7fV0",
+}
+
 const ofTriggers: Readonly<Record<string, Example>> = {
   "triggers.list": { response: { items: [triggerItem] } },
   "triggers.create": { request: { type: "schedule", ...schedule }, response: trigger },
@@ -204,6 +226,7 @@ const ofTriggers: Readonly<Record<string, Example>> = {
     request: { enabled: false },
     response: { ...trigger, enabled: false, nextAt: null, nextTimes: [] },
   },
+  "triggers.readdress": { response: webhook },
 }
 
 const ofRuns: Readonly<Record<string, Example>> = {

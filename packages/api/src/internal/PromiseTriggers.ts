@@ -7,14 +7,29 @@ import type { CallOptions } from "./Ask.ts"
 import { makeAsk } from "./Ask.ts"
 import type { Given } from "./Given.ts"
 
-/** A trigger with its next times. Times are ISO 8601 in UTC. */
+/** A trigger; a schedule with its next times. Times are ISO 8601 in UTC. */
 export type Trigger = typeof Wire.Trigger.Encoded
 
 /** A trigger in a listing. */
 export type TriggerItem = typeof Wire.TriggerItem.Encoded
 
-/** A trigger to make: a schedule with `cron` or `everySeconds`. */
-export type NewTrigger = Given<typeof Wire.CreateTrigger.Encoded>
+/** A schedule with its next times. */
+export type Schedule = typeof Wire.Schedule.Encoded
+
+/** An inbound webhook: an address at which another system starts runs. */
+export type InboundWebhook = typeof Wire.InboundWebhook.Encoded
+
+/** A schedule in a listing. */
+export type ScheduleItem = typeof Wire.ScheduleItem.Encoded
+
+/** A schedule to make, with `cron` or `everySeconds`. */
+export type NewSchedule = Given<typeof Wire.CreateSchedule.Encoded>
+
+/** An inbound webhook to make. */
+export type NewInboundWebhook = Given<typeof Wire.CreateWebhook.Encoded>
+
+/** A trigger to make. */
+export type NewTrigger = NewSchedule | NewInboundWebhook
 
 /** The fields to set of a trigger. */
 export type TriggerChange = Given<typeof Wire.UpdateTrigger.Encoded>
@@ -27,10 +42,19 @@ export interface Triggers {
   /** The oldest first. */
   list(workflowId: string, options?: CallOptions): Promise<ReadonlyArray<TriggerItem>>
   /**
-   * Rejects with `INVALID_TRIGGER` if it is never due, and with `INVALID_GRAPH` if a start with its
-   * values would be refused.
+   * Makes an inbound webhook. Its `path`, below the path at which the interface is mounted, is the
+   * address; nothing shows it again. Rejects with `INVALID_TRIGGER` for a secret that is not there.
    */
-  create(workflowId: string, trigger: NewTrigger, options?: CallOptions): Promise<Trigger>
+  create(
+    workflowId: string,
+    trigger: NewInboundWebhook,
+    options?: CallOptions,
+  ): Promise<InboundWebhook & { readonly path: string }>
+  /**
+   * Makes a schedule. Rejects with `INVALID_TRIGGER` if it is never due, and with `INVALID_GRAPH`
+   * if a start with its values would be refused.
+   */
+  create(workflowId: string, trigger: NewSchedule, options?: CallOptions): Promise<Schedule>
   get(workflowId: string, triggerId: string, options?: CallOptions): Promise<Trigger>
   /** Sets the given fields. With other times it begins now: nothing before is caught up. */
   update(
@@ -39,6 +63,12 @@ export interface Triggers {
     change: TriggerChange,
     options?: CallOptions,
   ): Promise<Trigger>
+  /** Gives an inbound webhook a new address, which nothing shows again. The old one is gone. */
+  readdress(
+    workflowId: string,
+    triggerId: string,
+    options?: CallOptions,
+  ): Promise<InboundWebhook & { readonly path: string }>
   /** Its runs stay. */
   remove(workflowId: string, triggerId: string, options?: CallOptions): Promise<void>
 }
@@ -46,16 +76,18 @@ export interface Triggers {
 /** The triggers that a transport reaches. */
 export const makeTriggers = (transport: Transport): Triggers => {
   const ask = makeAsk(transport)
-  const read = async (...given: Parameters<typeof ask>) => (await ask(...given)).body as Trigger
+  const read = async (...given: Parameters<typeof ask>) => (await ask(...given)).body as never
   return {
     list: async (id, options) => {
       const { body } = await ask("triggers.list", { id, options })
       return (body as typeof Wire.Triggers.Encoded).items
     },
-    create: (id, body, options) => read("triggers.create", { id, body, options }),
+    create: (id: string, body: NewTrigger, options?: CallOptions) =>
+      read("triggers.create", { id, body, options }),
     get: (id, triggerId, options) => read("triggers.get", { id, triggerId, options }),
     update: (id, triggerId, body, options) =>
       read("triggers.update", { id, triggerId, body, options }),
+    readdress: (id, triggerId, options) => read("triggers.readdress", { id, triggerId, options }),
     remove: async (id, triggerId, options) =>
       void (await ask("triggers.remove", { id, triggerId, options })),
   }

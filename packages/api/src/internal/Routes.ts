@@ -41,6 +41,7 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
   "triggers.create": "POST /workflows/:id/triggers",
   "triggers.get": "GET /workflows/:id/triggers/:triggerId",
   "triggers.update": "PATCH /workflows/:id/triggers/:triggerId",
+  "triggers.readdress": "POST /workflows/:id/triggers/:triggerId/address",
   "triggers.remove": "DELETE /workflows/:id/triggers/:triggerId",
   "runs.list": "GET /runs",
   "runs.live": "GET /runs/live",

@@ -6,12 +6,14 @@
 import { JsonObject } from "@millrace/core/domain/Json"
 import { timesShown } from "@millrace/core/domain/Limits"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
-import { Trigger as Stored } from "@millrace/core/domain/Trigger"
+import { InboundWebhook as StoredWebhook } from "@millrace/core/domain/InboundWebhook"
+import { Schedule as StoredSchedule } from "@millrace/core/domain/Trigger"
 import { Schema } from "effect"
 import { body, object, optional } from "./Words.ts"
 import { Identifier, isStorable } from "../Text.ts"
 
-const stored = Stored.fields
+const stored = StoredSchedule.fields
+const storedWebhook = StoredWebhook.fields
 
 const words = {
   cron: "A cron text of 5 fields, of 6 with seconds first, or of 7 with years last.",
@@ -32,6 +34,27 @@ const words = {
     "trigger, so that not all triggers of one time start at once; 0 by default.",
 }
 
+const webhookWords = {
+  methods: "The methods that it answers; `POST` by default.",
+  verify:
+    "How a request shows that it comes from its sender. `none`, which is the default: who knows " +
+    "the address may send. `bearer`: `Authorization: Bearer` with the value of the secret. " +
+    "`hmac`: a header has an HMAC of what is `signed`, a text with `{body}` and, if there is a " +
+    "`timestampHeader`, `{timestamp}`. `standard`: the headers of Standard Webhooks. The secret " +
+    "is named, and is one of the account.",
+  networks: "The networks, such as `192.0.2.0/24`, from which requests may come; all by default.",
+  respond:
+    "`at_once`, which is the default: 202 with the run's id. `output`: 200 with the run's output " +
+    "if it ends within 30 seconds, and else 202.",
+  into:
+    "Where the value of each field of the Request node stands in a request: `body`, " +
+    "`body.order.id`, `query.page`, `headers.x-github-event`, `method`. By default each field " +
+    "gets the field of the body that has its name.",
+  dedupeHeader:
+    "The header by which a sender names a message: requests with the same value start one run " +
+    "within 24 hours. `webhook-id` by default where `verify` is `standard`, and else none.",
+}
+
 /** The fields that a client sets. */
 const settings = {
   cron: Schema.NullOr(stored.cron.members[0].check(isStorable)),
@@ -46,8 +69,36 @@ const settings = {
   jitterSeconds: stored.jitterSeconds,
 }
 
-/** A trigger in a listing. */
-export const TriggerItem = object("TriggerItem", {
+/** The fields of a webhook that a client sets. */
+const webhookSettings = {
+  methods: storedWebhook.methods,
+  verify: storedWebhook.verify,
+  networks: storedWebhook.networks,
+  respond: storedWebhook.respond,
+  into: storedWebhook.into,
+  dedupeHeader: storedWebhook.dedupeHeader,
+}
+
+/** An inbound webhook. */
+export const InboundWebhook = object("InboundWebhook", {
+  id: stored.id,
+  workflowId: stored.workflowId,
+  type: storedWebhook.type,
+  ...webhookSettings,
+  values: JsonObject,
+  enabled: stored.enabled,
+  createdAt: stored.createdAt,
+  updatedAt: stored.updatedAt,
+  path: optional(
+    Schema.String,
+    "The path of its address, below the path at which the interface is mounted. Whoever knows it " +
+      "may send. Only the answer that makes the address shows it.",
+  ),
+})
+export type InboundWebhook = typeof InboundWebhook.Type
+
+/** A schedule in a listing. */
+export const ScheduleItem = object("ScheduleItem", {
   id: stored.id,
   workflowId: stored.workflowId,
   type: stored.type,
@@ -63,38 +114,69 @@ export const TriggerItem = object("TriggerItem", {
   lastMissedAt: stored.lastMissedAt.annotate({ description: "The last of them." }),
   lastError: stored.lastError.annotate({ description: "Why, in one sentence." }),
 })
+
+/** A trigger in a listing. */
+export const TriggerItem = Schema.Union([ScheduleItem, InboundWebhook])
 export type TriggerItem = typeof TriggerItem.Type
 
-/** A trigger with its next times. */
-export const Trigger = object("Trigger", {
-  ...TriggerItem.fields,
+/** A schedule with its next times. */
+export const Schedule = object("Schedule", {
+  ...ScheduleItem.fields,
   nextTimes: Schema.Array(Timestamp).annotate({ description: `The next ${timesShown} times.` }),
 })
+
+/** A trigger; a schedule with its next times. */
+export const Trigger = Schema.Union([Schedule, InboundWebhook])
 export type Trigger = typeof Trigger.Type
 
 /** The triggers of a workflow. */
 export const Triggers = object("Triggers", { items: Schema.Array(TriggerItem) })
 
-/** Body of a change of a trigger: the fields to set. */
-export const UpdateTrigger = body("UpdateTrigger", {
+const ofBoth = {
+  values: optional(settings.values, words.values),
+  enabled: optional(settings.enabled, words.enabled),
+}
+
+const ofSchedule = {
   cron: optional(settings.cron, words.cron),
   everySeconds: optional(settings.everySeconds, words.everySeconds),
   timezone: optional(settings.timezone, words.timezone),
   startAt: optional(settings.startAt, words.startAt),
   endAt: optional(settings.endAt, words.endAt),
-  values: optional(settings.values, words.values),
-  enabled: optional(settings.enabled, words.enabled),
   catchUp: optional(settings.catchUp, words.catchUp),
   overlap: optional(settings.overlap, words.overlap),
   jitterSeconds: optional(settings.jitterSeconds, words.jitterSeconds),
-})
+}
+
+const ofWebhook = {
+  methods: optional(webhookSettings.methods, webhookWords.methods),
+  verify: optional(webhookSettings.verify, webhookWords.verify),
+  networks: optional(webhookSettings.networks, webhookWords.networks),
+  respond: optional(webhookSettings.respond, webhookWords.respond),
+  into: optional(webhookSettings.into, webhookWords.into),
+  dedupeHeader: optional(webhookSettings.dedupeHeader, webhookWords.dedupeHeader),
+}
+
+/** Body of a change of a trigger: the fields to set, those of its type. */
+export const UpdateTrigger = body("UpdateTrigger", { ...ofBoth, ...ofSchedule, ...ofWebhook })
 export type UpdateTrigger = typeof UpdateTrigger.Type
 
-/** Body of making a trigger: `cron` or `everySeconds`, and any other fields. */
-export const CreateTrigger = body("CreateTrigger", {
+/** Body of making a schedule: `cron` or `everySeconds`, and any other fields. */
+export const CreateSchedule = body("CreateSchedule", {
   type: stored.type,
-  ...UpdateTrigger.fields,
+  ...ofBoth,
+  ...ofSchedule,
 })
+
+/** Body of making an inbound webhook. */
+export const CreateWebhook = body("CreateWebhook", {
+  type: storedWebhook.type,
+  ...ofBoth,
+  ...ofWebhook,
+})
+
+/** Body of making a trigger. */
+export const CreateTrigger = Schema.Union([CreateSchedule, CreateWebhook])
 export type CreateTrigger = typeof CreateTrigger.Type
 
 /** Path parameters of a trigger of a workflow. */

@@ -5,7 +5,14 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { IdParams } from "../Text.ts"
-import { CreateTrigger, Trigger, TriggerParams, Triggers, UpdateTrigger } from "./TriggerWire.ts"
+import {
+  CreateTrigger,
+  InboundWebhook,
+  Trigger,
+  TriggerParams,
+  Triggers,
+  UpdateTrigger,
+} from "./TriggerWire.ts"
 import { bodyErrors, Conflict, NotFound } from "../WireError.ts"
 import { described, titled } from "./Words.ts"
 
@@ -17,9 +24,11 @@ const list = described(
 
 const create = described(
   "Make a trigger",
-  "A schedule, by a cron text or an interval. Each of its times starts one run, however many " +
+  "A schedule, by a cron text or an interval: each of its times starts one run, however many " +
     "servers there are; the run names it. One that is on is refused where a start with its " +
-    "values would be. What is refused later, such as for a lack of credits, is recorded as missed.",
+    "values would be. What is refused later, such as for a lack of credits, is recorded as " +
+    "missed. Or an inbound webhook: an address at which another system starts runs. The answer " +
+    "has the path of the address, and nothing shows it again.",
   HttpApiEndpoint.post("create", "/", {
     params: IdParams,
     payload: CreateTrigger,
@@ -50,6 +59,17 @@ const update = described(
   }),
 )
 
+const readdress = described(
+  "Give a webhook a new address",
+  "The answer has the path of the new address, and nothing shows it again. The old address is " +
+    "nothing any more.",
+  HttpApiEndpoint.post("readdress", "/:triggerId/address", {
+    params: TriggerParams,
+    success: InboundWebhook,
+    error: NotFound,
+  }),
+)
+
 const remove = described(
   "Remove a trigger",
   "Its runs stay. A trigger is also gone with its workflow.",
@@ -62,6 +82,8 @@ const remove = described(
 
 /** `/workflows/{id}/triggers`. */
 export class TriggersApi extends HttpApiGroup.make("triggers")
-  .add(list, create, get, update, remove)
+  .add(list, create, get, update, readdress, remove)
   .prefix("/workflows/:id/triggers")
-  .annotateMerge(titled("Triggers", "What starts runs of a workflow by itself: schedules.")) {}
+  .annotateMerge(
+    titled("Triggers", "What starts runs of a workflow by itself: schedules and inbound webhooks."),
+  ) {}

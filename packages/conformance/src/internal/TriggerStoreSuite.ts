@@ -5,7 +5,8 @@
 import { assert, describe, type Vitest } from "@effect/vitest"
 import { RunId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
-import type { Trigger } from "@millrace/core/domain/Trigger"
+import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
+import type { Schedule } from "@millrace/core/domain/Trigger"
 import { neverStarted } from "@millrace/core/domain/Trigger"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
@@ -26,7 +27,7 @@ const scene = Effect.gen(function* () {
   const workflow = samples.workflow()
   yield* workflows.insert(workflow)
   let count = 0
-  const trigger = (fields: Partial<Trigger> = {}): Trigger => ({
+  const trigger = (fields: Partial<Schedule> = {}): Schedule => ({
     ...neverStarted,
     id: TriggerId.make(`trg_${samples.account}_${String((count += 1)).padStart(4, "0")}`),
     accountId: samples.account,
@@ -48,15 +49,37 @@ const scene = Effect.gen(function* () {
     dueAt: now + hour,
     ...fields,
   })
+  const webhook = (fields: Partial<InboundWebhook> = {}): InboundWebhook => {
+    const { accountId, createdAt, fence, id, updatedAt, workflowId } = trigger()
+    return {
+      id,
+      accountId,
+      workflowId,
+      type: "webhook",
+      methods: ["GET", "POST"],
+      verify: { type: "hmac", secret: "KEY", header: "x-signature", prefix: "v1=" },
+      networks: ["192.0.2.0/24"],
+      respond: "output",
+      into: { order: "body.order" },
+      dedupeHeader: "x-id",
+      values: { text: "a\u0000b" },
+      enabled: true,
+      addressHash: `hash of ${id}`,
+      createdAt,
+      updatedAt,
+      fence,
+      ...fields,
+    }
+  }
   /** Claims until nothing of this test is left; others may have triggers, too. */
   const claim = (leaseMillis = hour) =>
     Effect.map(store.claimDue({ limit: 1_000, leaseMillis }), ({ triggers, ...rest }) => ({
       ...rest,
       triggers: triggers.filter(({ accountId }) => accountId === samples.account),
     }))
-  const due = (fields: Partial<Trigger> = {}) =>
+  const due = (fields: Partial<Schedule> = {}) =>
     trigger({ nextAt: now - 1_000, dueAt: now - 1_000, ...fields })
-  return { samples, store, workflows, workflow, trigger, due, claim, now }
+  return { samples, store, workflows, workflow, trigger, webhook, due, claim, now }
 })
 
 const keeps = (it: Tests): void => {
@@ -243,11 +266,61 @@ const writes = (it: Tests): void => {
   )
 }
 
+const addresses = (it: Tests): void => {
+  it.effect("finds a webhook by the hash of its address, of any account", () =>
+    Effect.gen(function* () {
+      const { claim, samples, store, trigger, webhook, workflow } = yield* scene
+      const [one, two] = [webhook(), webhook()]
+      for (const each of [two, trigger(), one]) assert.isTrue(yield* store.insert(each))
+      assert.deepStrictEqual(yield* store.findByAddress(one.addressHash), Option.some(one))
+      assert.deepStrictEqual(yield* store.find(two), Option.some(two))
+      assert.deepStrictEqual(yield* store.findByAddress(`${one.addressHash}0`), Option.none())
+      const listed = yield* store.list(samples.account, workflow.id)
+      assert.sameDeepMembers(
+        listed.filter(({ type }) => type === "webhook"),
+        [one, two],
+      )
+      assert.deepStrictEqual((yield* claim()).triggers, [])
+      assert.isTrue(yield* store.remove(one))
+      assert.deepStrictEqual(yield* store.findByAddress(one.addressHash), Option.none())
+    }),
+  )
+
+  it.effect("finds no webhook that is switched off, and none at an address that it had", () =>
+    Effect.gen(function* () {
+      const { store, webhook } = yield* scene
+      const one = webhook()
+      yield* store.insert(one)
+      assert.isTrue(yield* store.replace({ ...one, enabled: false }))
+      assert.deepStrictEqual(yield* store.findByAddress(one.addressHash), Option.none())
+      assert.isFalse(yield* store.replace(one))
+      const moved = { ...one, fence: 1, addressHash: `${one.addressHash}-2`, into: null }
+      assert.isTrue(yield* store.replace(moved))
+      const stored = Option.some({ ...moved, fence: 2 })
+      assert.deepStrictEqual(yield* store.findByAddress(one.addressHash), Option.none())
+      assert.deepStrictEqual(yield* store.findByAddress(moved.addressHash), stored)
+    }),
+  )
+
+  it.effect("finds no webhook of a workflow that is gone", () =>
+    Effect.gen(function* () {
+      const { samples, store, webhook, workflow, workflows } = yield* scene
+      const one = webhook()
+      yield* store.insert(one)
+      yield* workflows.remove(samples.account, workflow.id)
+      assert.deepStrictEqual(yield* store.findByAddress(one.addressHash), Option.none())
+    }),
+  )
+}
+
 /** Registers the tests. */
 export const triggerStoreSuite = (it: Tests): void => {
   describe("TriggerStore", () => {
     keeps(it)
     writes(it)
+  })
+  describe("TriggerStore.findByAddress", () => {
+    addresses(it)
   })
   describe("TriggerStore.claimDue", () => {
     claims(it)

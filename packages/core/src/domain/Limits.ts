@@ -223,6 +223,12 @@ export const limits = {
     usual: 96,
     meaning: "Deliveries of one account that one process holds at the same time.",
   },
+  requestsPerWebhook: {
+    usual: 600,
+    meaning:
+      "Requests to the address of one inbound webhook in a minute, per process. Further ones get " +
+      "429.",
+  },
   badTokensPerMinute: {
     usual: 60,
     meaning: "Bad keys and tokens from one address in a minute. Further ones get 429.",

@@ -49,8 +49,8 @@ export type RunMode = typeof RunMode.Type
 /** Who a start can say that it comes from (specification 4.5). */
 export const StartSource = Schema.Literals(["ui", "mcp", "api"])
 
-/** Who asked for the run. Only the engine itself starts one by `schedule`. */
-export const RunSource = Schema.Literals([...StartSource.literals, "schedule"])
+/** Who asked for the run. Only the engine itself starts one by `schedule` or `webhook`. */
+export const RunSource = Schema.Literals([...StartSource.literals, "schedule", "webhook"])
 export type RunSource = typeof RunSource.Type
 
 /** The part of the canvas that the client showed. It is stored and returned, without effect. */

@@ -1,11 +1,12 @@
 /**
- * Triggers: what starts runs of a workflow by itself. So far there is one type, the schedule.
+ * Triggers: what starts runs of a workflow by itself. There are schedules and inbound webhooks.
  *
  * Guarantees: the run of a time has the same id wherever and however often it is started. Leaves
  * out: when a cron text is due; a {@link Calendar} says that.
  */
 import { Schema } from "effect"
 import { AccountId, RunId, TriggerId, WorkflowId } from "./Id.ts"
+import type { InboundWebhook } from "./InboundWebhook.ts"
 import { JsonObject } from "./Json.ts"
 import {
   cronLength,
@@ -60,7 +61,7 @@ export const Overlap = Schema.Literals(["allow", "skip"])
 export type Overlap = typeof Overlap.Type
 
 /** A schedule, with what became of its times. */
-export const Trigger = Schema.Struct({
+export const Schedule = Schema.Struct({
   id: TriggerId,
   accountId: AccountId,
   workflowId: WorkflowId,
@@ -90,9 +91,12 @@ export const Trigger = Schema.Struct({
   /** Raised by every change and every claim; a write with an older one is refused. */
   fence: Schema.Int,
 })
-export type Trigger = typeof Trigger.Type
+export type Schedule = typeof Schedule.Type
 
-/** The fields of a trigger that has started nothing. */
+/** What starts runs of a workflow by itself. */
+export type Trigger = Schedule | InboundWebhook
+
+/** The fields of a schedule that has started nothing. */
 export const neverStarted = {
   lastAt: null,
   lastRunId: null,
@@ -100,7 +104,7 @@ export const neverStarted = {
   lastMissedAt: null,
   lastError: null,
   fence: 0,
-} satisfies Partial<Trigger>
+} satisfies Partial<Schedule>
 
 /** Characters of an id behind the time that it begins with: the random part of a UUID. */
 const randomPart = 22
@@ -109,7 +113,7 @@ const randomPart = 22
  * By how much the runs of a schedule start later than its times, in milliseconds. It follows from
  * the id: so schedules of one time are spread, and each keeps its distance.
  */
-export const jitterOf = ({ id, jitterSeconds }: Pick<Trigger, "id" | "jitterSeconds">): number => {
+export const jitterOf = ({ id, jitterSeconds }: Pick<Schedule, "id" | "jitterSeconds">): number => {
   let hash = 0
   for (const character of id.slice(-randomPart)) {
     hash = (Math.imul(hash, 31) + character.charCodeAt(0)) >>> 0
@@ -119,7 +123,7 @@ export const jitterOf = ({ id, jitterSeconds }: Pick<Trigger, "id" | "jitterSeco
 
 /** When a process may take the trigger for this time. */
 export const dueAtOf = (
-  trigger: Pick<Trigger, "id" | "jitterSeconds">,
+  trigger: Pick<Schedule, "id" | "jitterSeconds">,
   at: Timestamp | null,
 ): Timestamp | null => (at === null ? null : at + jitterOf(trigger))
 

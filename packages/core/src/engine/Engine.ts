@@ -22,6 +22,7 @@ import { CurrentChildren, make as makeChildren } from "./internal/ChildSource.ts
 import { CurrentValues } from "./internal/CurrentValues.ts"
 import { GraphCache } from "./GraphCache.ts"
 import { Ids } from "./Ids.ts"
+import { InboundWebhooks } from "./InboundWebhooks.ts"
 import { Keys } from "./Keys.ts"
 import type { NodeTypes } from "./NodeTypes.ts"
 import { Quarantine } from "./Quarantine.ts"
@@ -50,6 +51,7 @@ export type Engine =
   | LargeValues
   | Quarantine
   | Triggers
+  | InboundWebhooks
   | Runner
   | RunNotifier
   | Ids
@@ -90,7 +92,7 @@ export const layer: Layer.Layer<
   Stores | NodeTypes | WebhookTargets | Vault | Digest.Digest
 > = Layer.mergeAll(
   Workflows.layer,
-  Layer.provideMerge(Triggers.layer, Runs.layer),
+  Layer.provideMerge(Layer.merge(Triggers.layer, InboundWebhooks.layer), Runs.layer),
   RunViews.layer,
   Keys.layer,
   Sessions.layer,

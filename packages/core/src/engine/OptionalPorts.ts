@@ -98,6 +98,7 @@ const triggers: Members<TriggerStore["Service"]> = {
   replace: "method",
   remove: "method",
   find: "method",
+  findByAddress: "method",
   list: "method",
   claimDue: "method",
   advance: "method",

@@ -20,7 +20,7 @@ import { firstOf } from "../domain/Quote.ts"
 import { isTerminal } from "../domain/Run.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
 import { format } from "../domain/Timestamp.ts"
-import type { Trigger } from "../domain/Trigger.ts"
+import type { Schedule } from "../domain/Trigger.ts"
 import { dueAtOf, runIdAt } from "../domain/Trigger.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
 import { RunStore } from "../ports/RunStore.ts"
@@ -56,7 +56,7 @@ type Outcome =
 /** True if a run of the trigger goes on. */
 const isOpen = Effect.fnUntraced(function* (
   { runStore }: Services,
-  { accountId }: Trigger,
+  { accountId }: Schedule,
   runId: RunId,
 ) {
   const [found] = yield* runStore.findMany(accountId, [runId], 0)
@@ -66,7 +66,7 @@ const isOpen = Effect.fnUntraced(function* (
 /** Starts the run of a time. */
 const startAt = Effect.fnUntraced(function* (
   services: Services,
-  trigger: Trigger,
+  trigger: Schedule,
   at: Timestamp,
 ): Effect.fn.Return<Outcome> {
   const { accountId, id: triggerId, lastRunId, overlap, values, workflowId } = trigger
@@ -94,7 +94,7 @@ const startAt = Effect.fnUntraced(function* (
 /** Starts the runs of a trigger that is claimed until `leaseEnd`, by the monotonic clock. */
 const take = Effect.fnUntraced(function* (
   services: Services,
-  claimed: Trigger,
+  claimed: Schedule,
   { leaseEnd, now }: { readonly leaseEnd: number; readonly now: Timestamp },
 ): Effect.fn.Return<TriggerAdvance> {
   // What computes the times does not give way to others.
@@ -136,7 +136,7 @@ const look = Effect.fnUntraced(function* (services: Services) {
     limit,
     leaseMillis: triggerLeaseMillis,
   })
-  const taken = (trigger: Trigger) =>
+  const taken = (trigger: Schedule) =>
     Effect.catchDefect(take(services, trigger, { leaseEnd, now }), (defect) => {
       const later = { dueAt: now + triggerLeaseMillis, nextAt: trigger.nextAt, missed: 0 }
       const advance = { id: trigger.id, fence: trigger.fence, ...later }

@@ -1,9 +1,9 @@
 /**
- * Makes, changes and removes the triggers of workflows.
+ * Makes and changes schedules; finds and removes the triggers of workflows.
  *
- * Guarantees: a trigger that is on has a next time, and a start with its values would be accepted
+ * Guarantees: a schedule that is on has a next time, and a start with its values would be accepted
  * now. A change of when it is due begins now: nothing that passed before is caught up. Leaves out:
- * starting runs; {@link Schedules} does that.
+ * starting runs, which {@link Schedules} does; and inbound webhooks, which have a service.
  */
 import { Clock, Context, Effect, Layer, Option, Queue, Schema } from "effect"
 import type { AccountId, WorkflowId } from "../domain/Id.ts"
@@ -11,7 +11,8 @@ import { TriggerId } from "../domain/Id.ts"
 import { timesShown, timesShownMillis, triggerWriteAttempts } from "../domain/Limits.ts"
 import { plain, quoted } from "../domain/Quote.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
-import type { Timing, Trigger } from "../domain/Trigger.ts"
+import type { Schedule, Timing, Trigger } from "../domain/Trigger.ts"
+import type { InboundWebhook } from "../domain/InboundWebhook.ts"
 import { dueAtOf, neverStarted } from "../domain/Trigger.ts"
 import type { Calendar } from "../ports/Calendar.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
@@ -27,13 +28,13 @@ import { Runs } from "./Runs.ts"
 
 /** What of a trigger its owner sets. */
 type Settings = Timing &
-  Pick<Trigger, "values" | "enabled" | "catchUp" | "overlap" | "jitterSeconds">
+  Pick<Schedule, "values" | "enabled" | "catchUp" | "overlap" | "jitterSeconds">
 
-/** The fields to set of a trigger. A cron text takes the place of an interval, and vice versa. */
-export type TriggerChange = { readonly [K in keyof Settings]?: Settings[K] | undefined }
+/** The fields to set of a schedule. A cron text takes the place of an interval, and vice versa. */
+export type ScheduleChange = { readonly [K in keyof Settings]?: Settings[K] | undefined }
 
-/** A trigger with its next times. */
-export interface ShownTrigger extends Trigger {
+/** A schedule with its next times. */
+export interface ShownSchedule extends Schedule {
   /** At most ten. */
   readonly nextTimes: ReadonlyArray<Timestamp>
 }
@@ -62,15 +63,17 @@ export class Triggers extends Context.Service<
     readonly create: (
       account: AccountId,
       workflowId: WorkflowId,
-      settings: TriggerChange,
-    ) => Effect.Effect<ShownTrigger, Unacceptable | TooManyTriggers>
+      settings: ScheduleChange,
+    ) => Effect.Effect<ShownSchedule, Unacceptable | TooManyTriggers>
     /** Sets the given fields. */
     readonly update: (
       key: TriggerKey,
-      change: TriggerChange,
-    ) => Effect.Effect<ShownTrigger, Unacceptable | TriggerNotFound>
+      change: ScheduleChange,
+    ) => Effect.Effect<ShownSchedule, Unacceptable | TriggerNotFound>
     readonly remove: (key: TriggerKey) => Effect.Effect<void, TriggerNotFound | StorageError>
-    readonly get: (key: TriggerKey) => Effect.Effect<ShownTrigger, TriggerNotFound | StorageError>
+    readonly get: (
+      key: TriggerKey,
+    ) => Effect.Effect<ShownSchedule | InboundWebhook, TriggerNotFound | StorageError>
     /** The triggers of a workflow, the oldest first. */
     readonly list: (
       account: AccountId,
@@ -107,7 +110,7 @@ const given = <T extends object>(change: T): Partial<T> =>
   ) as Partial<T>
 
 /** The settings with a change. */
-const changed = (settings: Settings, change: TriggerChange): Settings => {
+const changed = (settings: Settings, change: ScheduleChange): Settings => {
   const set = given(change) as Partial<Settings>
   const other = {
     ...(set.cron === undefined || set.cron === null ? {} : { everySeconds: null }),
@@ -148,7 +151,7 @@ const servicesOf = Effect.all({
 type Services = Effect.Success<typeof servicesOf>
 
 /** A trigger with its next times; those that are years away are left out, but for the first. */
-const shown = ({ calendar, clock }: Services, trigger: Trigger): ShownTrigger => {
+const shown = ({ calendar, clock }: Services, trigger: Schedule): ShownSchedule => {
   const { nextAt } = trigger
   const until = clock.currentTimeMillisUnsafe() + timesShownMillis
   const times: Array<Timestamp> = []
@@ -163,7 +166,7 @@ const shown = ({ calendar, clock }: Services, trigger: Trigger): ShownTrigger =>
 /** The next time of settings that can be accepted; `null` where it is switched off. */
 const checked = Effect.fnUntraced(function* (
   { calendar, runs }: Services,
-  trigger: Settings & Pick<Trigger, "accountId" | "workflowId" | "createdAt">,
+  trigger: Settings & Pick<Schedule, "accountId" | "workflowId" | "createdAt">,
   now: Timestamp,
 ) {
   const { accountId, enabled, values, workflowId } = trigger
@@ -194,7 +197,7 @@ const create = (services: Services): Triggers["Service"]["create"] =>
     const nextAt = yield* checked(services, whole, now)
     const dueAt = dueAtOf({ ...whole, id }, nextAt)
     const beside = { id, type: "schedule" as const, updatedAt: now, nextAt, dueAt }
-    const trigger: Trigger = { ...neverStarted, ...whole, ...beside }
+    const trigger: Schedule = { ...neverStarted, ...whole, ...beside }
     if (!(yield* store.insert(trigger))) return yield* new WorkflowNotFound({ workflowId })
     Queue.offerUnsafe(changes, undefined)
     return shown(services, trigger)
@@ -205,12 +208,13 @@ const update = (services: Services): Triggers["Service"]["update"] =>
     const { changes, clock, store } = services
     for (let attempt = 0; attempt < triggerWriteAttempts; attempt++) {
       const stored = yield* find(services, key)
+      if (stored.type !== "schedule") return yield* new TriggerNotFound({ triggerId: key.id })
       const now = clock.currentTimeMillisUnsafe()
       const whole = { ...stored, ...changed(stored, change) }
       const next = yield* checked(services, whole, now)
       const nextAt = timingOf(whole) === timingOf(stored) ? stored.nextAt : next
       const times = { nextAt, dueAt: dueAtOf(whole, nextAt), updatedAt: now }
-      const trigger: Trigger = { ...whole, ...times }
+      const trigger: Schedule = { ...whole, ...times }
       if (!(yield* store.replace(trigger))) continue
       Queue.offerUnsafe(changes, undefined)
       return shown(services, trigger)
@@ -233,7 +237,10 @@ const make = Effect.map(servicesOf, (services) =>
     create: create(services),
     update: update(services),
     changes: services.changes,
-    get: (key) => Effect.map(find(services, key), (trigger) => shown(services, trigger)),
+    get: (key) =>
+      Effect.map(find(services, key), (trigger) =>
+        trigger.type === "schedule" ? shown(services, trigger) : trigger,
+      ),
     remove: Effect.fn("Triggers.remove")(function* (key) {
       if (!(yield* services.store.remove(key))) {
         return yield* new TriggerNotFound({ triggerId: key.id })

@@ -1,5 +1,6 @@
 /**
- * The port for triggers. A store keeps them, and says which ones are due.
+ * The port for triggers. A store keeps them, and says which schedules are due, and which webhook
+ * has an address.
  *
  * Guarantees: a trigger belongs to a workflow, and is gone with it. A trigger that is claimed is
  * claimed by one process, until its lease runs out by the store's clock. Whoever writes names the
@@ -10,7 +11,8 @@ import type { Effect, Option } from "effect"
 import { Context, Schema } from "effect"
 import type { AccountId, TriggerId, WorkflowId } from "../domain/Id.ts"
 import type { Timestamp } from "../domain/Timestamp.ts"
-import type { Trigger } from "../domain/Trigger.ts"
+import type { InboundWebhook } from "../domain/InboundWebhook.ts"
+import type { Schedule, Trigger } from "../domain/Trigger.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** A trigger of a workflow of an account. */
@@ -32,7 +34,7 @@ export interface ClaimedTriggers {
   /** The time by the store's clock. */
   readonly now: Timestamp
   /** The triggers with their new fences, those that were due first first. */
-  readonly triggers: ReadonlyArray<Trigger>
+  readonly triggers: ReadonlyArray<Schedule>
   /** When the next of the others is due, later than `now`; `null` if none is. */
   readonly nextDueAt: Timestamp | null
 }
@@ -40,8 +42,8 @@ export interface ClaimedTriggers {
 /** What became of the times of a claimed trigger, and when it is due again. */
 export interface TriggerAdvance
   extends
-    Pick<Trigger, "id" | "fence" | "nextAt" | "dueAt">,
-    Partial<Pick<Trigger, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">> {
+    Pick<Schedule, "id" | "fence" | "nextAt" | "dueAt">,
+    Partial<Pick<Schedule, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">> {
   /** How many more times have started no run. */
   readonly missed: number
 }
@@ -71,14 +73,21 @@ export class TriggerStore extends Context.Service<
     /** Removes a trigger. False: there was none. */
     readonly remove: (key: TriggerKey) => Effect.Effect<boolean, StorageError>
     readonly find: (key: TriggerKey) => Effect.Effect<Option.Option<Trigger>, StorageError>
+    /**
+     * The inbound webhook, of any account, whose address has this hash. None: there is none, or it
+     * is switched off.
+     */
+    readonly findByAddress: (
+      addressHash: string,
+    ) => Effect.Effect<Option.Option<InboundWebhook>, StorageError>
     /** The triggers of a workflow, the oldest first. */
     readonly list: (
       account: AccountId,
       workflowId: WorkflowId,
     ) => Effect.Effect<ReadonlyArray<Trigger>, StorageError>
     /**
-     * Claims triggers of all accounts that are due: their fences are raised, and they are due again
-     * when the lease has run out.
+     * Claims schedules of all accounts that are due: their fences are raised, and they are due
+     * again when the lease has run out.
      */
     readonly claimDue: (claim: TriggerClaim) => Effect.Effect<ClaimedTriggers, StorageError>
     /**

@@ -3,7 +3,7 @@
  */
 import { AccountId, TriggerId, WorkflowId } from "@millrace/core/domain/Id"
 import { startsPerClaim, timesCaughtUp, timesCounted } from "@millrace/core/domain/Limits"
-import type { Trigger } from "@millrace/core/domain/Trigger"
+import type { Schedule } from "@millrace/core/domain/Trigger"
 import { jitterOf, neverStarted, runIdAt } from "@millrace/core/domain/Trigger"
 import { assert, describe, it } from "@effect/vitest"
 import type { Timed } from "../../src/engine/internal/ScheduleTimes.ts"
@@ -22,7 +22,7 @@ const calendar: Calendar = {
   },
 }
 
-const trigger = (fields: Partial<Trigger> = {}): Trigger => ({
+const trigger = (fields: Partial<Schedule> = {}): Schedule => ({
   ...neverStarted,
   id: TriggerId.make("trg_0199d2c8-7e1f-7c3a-9d42-3f5b8a6e1c07"),
   accountId: AccountId.make("acc_1"),
@@ -54,7 +54,7 @@ const nextTimes = (timed: Timed, after: number, count: number): ReadonlyArray<nu
 }
 
 /** What is done at a minute. */
-const at = (now: number, fields: Partial<Trigger> = {}) => {
+const at = (now: number, fields: Partial<Schedule> = {}) => {
   const { missed, next, starts } = dueTimesOf(calendar, trigger(fields), now * minute)
   return [minutes(starts), minutes(missed), next === null ? null : next / minute]
 }

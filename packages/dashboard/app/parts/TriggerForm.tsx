@@ -4,7 +4,7 @@
  * Guarantees: what the server refuses is said in its words, and what was typed stays. Leaves out:
  * reading cron texts; the server says when they are due.
  */
-import type { NewTrigger, Trigger } from "@millrace/api/PromiseClient"
+import type { NewSchedule, Schedule } from "@millrace/api/PromiseClient"
 import { useMutation } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { useState } from "react"
@@ -39,7 +39,7 @@ const localOf = (at: string | null): string => {
 const timeOf = (local: string): string | null =>
   local === "" ? null : new Date(local).toISOString()
 
-const textsOf = (known: Trigger | undefined): Texts => ({
+const textsOf = (known: Schedule | undefined): Texts => ({
   kind: known !== undefined && known.cron === null ? "every" : "cron",
   cron: known?.cron ?? "",
   timezone: known?.timezone ?? timeZone,
@@ -53,7 +53,7 @@ const textsOf = (known: Trigger | undefined): Texts => ({
 })
 
 /** What the server is asked for. Throws if the values are not JSON. */
-const bodyOf = (texts: Texts): NewTrigger => ({
+const bodyOf = (texts: Texts): NewSchedule => ({
   type: "schedule",
   ...(texts.kind === "cron"
     ? { cron: texts.cron.trim() }
@@ -61,9 +61,9 @@ const bodyOf = (texts: Texts): NewTrigger => ({
   timezone: texts.timezone,
   startAt: timeOf(texts.startAt),
   endAt: timeOf(texts.endAt),
-  values: JSON.parse(texts.values) as NonNullable<NewTrigger["values"]>,
-  catchUp: texts.catchUp as NonNullable<NewTrigger["catchUp"]>,
-  overlap: texts.overlap as NonNullable<NewTrigger["overlap"]>,
+  values: JSON.parse(texts.values) as NonNullable<NewSchedule["values"]>,
+  catchUp: texts.catchUp as NonNullable<NewSchedule["catchUp"]>,
+  overlap: texts.overlap as NonNullable<NewSchedule["overlap"]>,
   jitterSeconds: Number(texts.jitterSeconds),
 })
 
@@ -178,14 +178,14 @@ export const TriggerForm = ({
   workflowId,
 }: {
   readonly workflowId: string
-  readonly known?: Trigger
+  readonly known?: Schedule
   readonly onSaved: () => Promise<unknown>
   readonly onClose: () => void
 }) => {
   const [texts, setTexts] = useState(() => textsOf(known))
   const [isOdd, setIsOdd] = useState(false)
   const { error, isPending, mutate } = useMutation({
-    mutationFn: (body: NewTrigger) => {
+    mutationFn: (body: NewSchedule) => {
       if (known === undefined) return client.triggers.create(workflowId, body)
       const { type: _, ...change } = body
       return client.triggers.update(workflowId, known.id, change)

@@ -1,7 +1,9 @@
 /**
  * What starts runs of a workflow by itself: its schedules, their next times and what they missed.
+ *
+ * Leaves out: inbound webhooks.
  */
-import type { Trigger, TriggerItem } from "@millrace/api/PromiseClient"
+import type { Schedule, ScheduleItem } from "@millrace/api/PromiseClient"
 import { useMutation, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Link } from "wouter"
@@ -17,18 +19,27 @@ const keyOf = (workflowId: string) => ["triggers", workflowId]
 
 const refresh = (workflowId: string) => queries.invalidateQueries({ queryKey: keyOf(workflowId) })
 
+const schedulesOf = async (workflowId: string) =>
+  (await client.triggers.list(workflowId)).filter((each) => each.type === "schedule")
+
 /** When it is due: `0 9 * * 1-5, Europe/Berlin`. */
-const whenOf = ({ cron, everySeconds, timezone }: TriggerItem): string =>
+const whenOf = ({ cron, everySeconds, timezone }: ScheduleItem): string =>
   cron === null ? `every ${numberText(everySeconds ?? 0)} s` : `${cron}, ${timezone}`
 
 /** A trigger with its next times. */
-const useTrigger = ({ id, workflowId }: TriggerItem) =>
+const useTrigger = ({ id, workflowId }: ScheduleItem) =>
   useQuery({
     queryKey: [...keyOf(workflowId), id],
-    queryFn: () => client.triggers.get(workflowId, id),
+    queryFn: async () => (await client.triggers.get(workflowId, id)) as Schedule,
   })
 
-const Times = ({ item, onClose }: { readonly item: TriggerItem; readonly onClose: () => void }) => {
+const Times = ({
+  item,
+  onClose,
+}: {
+  readonly item: ScheduleItem
+  readonly onClose: () => void
+}) => {
   const { data, error } = useTrigger(item)
   const times = data?.nextTimes ?? []
   return (
@@ -51,7 +62,7 @@ const Editing = ({
   item,
   onClose,
 }: {
-  readonly item: TriggerItem
+  readonly item: ScheduleItem
   readonly onClose: () => void
 }) => {
   const { data } = useTrigger(item)
@@ -60,14 +71,20 @@ const Editing = ({
   return (
     <TriggerForm
       workflowId={workflowId}
-      known={data satisfies Trigger}
+      known={data satisfies Schedule}
       onSaved={() => refresh(workflowId)}
       onClose={onClose}
     />
   )
 }
 
-const Switch = ({ item, readOnly }: { readonly item: TriggerItem; readonly readOnly: boolean }) => {
+const Switch = ({
+  item,
+  readOnly,
+}: {
+  readonly item: ScheduleItem
+  readonly readOnly: boolean
+}) => {
   const { id, workflowId } = item
   const { error, isPending, mutate } = useMutation({
     mutationFn: (enabled: boolean) => client.triggers.update(workflowId, id, { enabled }),
@@ -87,7 +104,7 @@ const Switch = ({ item, readOnly }: { readonly item: TriggerItem; readonly readO
   )
 }
 
-const Missed = ({ item: { lastError, lastMissedAt, missed } }: { readonly item: TriggerItem }) =>
+const Missed = ({ item: { lastError, lastMissedAt, missed } }: { readonly item: ScheduleItem }) =>
   missed === 0 ? (
     "None"
   ) : (
@@ -104,9 +121,9 @@ const Rows = ({
   onAsk,
   readOnly,
 }: {
-  readonly items: ReadonlyArray<TriggerItem>
+  readonly items: ReadonlyArray<ScheduleItem>
   readonly readOnly: boolean
-  readonly onAsk: (what: Asked, item: TriggerItem) => void
+  readonly onAsk: (what: Asked, item: ScheduleItem) => void
 }) => (
   <div className="scroll" tabIndex={0} role="region" aria-label="Schedules">
     <table>
@@ -173,8 +190,8 @@ export const WorkflowTriggers = ({
   readonly id: string
   readonly readOnly: boolean
 }) => {
-  const query = useQuery({ queryKey: keyOf(id), queryFn: () => client.triggers.list(id) })
-  const [asked, setAsked] = useState<{ readonly what: Asked; readonly item: TriggerItem }>()
+  const query = useQuery({ queryKey: keyOf(id), queryFn: () => schedulesOf(id) })
+  const [asked, setAsked] = useState<{ readonly what: Asked; readonly item: ScheduleItem }>()
   const [isMaking, setIsMaking] = useState(false)
   const items = query.data ?? []
   const close = () => setAsked(undefined)

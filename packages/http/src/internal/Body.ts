@@ -1,5 +1,5 @@
 /**
- * Reads the JSON body of a request. Nothing else reads bodies.
+ * Reads the bodies of requests. Nothing else reads bodies.
  *
  * Guarantees: reads at most `bodyBytes`, and nothing of a body whose `Content-Length` is larger; a
  * client that sent `Expect: 100-continue` is then not told to go on. The text is valid UTF-8 and
@@ -26,7 +26,7 @@ const isJson = (contentType: string): boolean => {
 }
 
 /** True unless the bytes are compressed. A small compressed body could become a large one. */
-const isPlain = (contentEncoding: string): boolean =>
+export const isPlain = (contentEncoding: string): boolean =>
   contentEncoding.trim().toLowerCase() === "identity"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
@@ -34,15 +34,25 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 const invalid = (message: string) =>
   Result.fail(new InvalidRequest({ message: `body: ${message}` }))
 
-const parse = (bytes: ArrayBuffer, limits: Limits): Result.Result<unknown, InvalidRequest> => {
-  const tooDeep = problemOfDepth(new Uint8Array(bytes), limits)
-  if (tooDeep !== undefined) return Result.fail(new InvalidRequest({ message: tooDeep }))
-  let text: string
+/** Reads text in UTF-8. */
+export const readText = (bytes: ArrayBuffer): Result.Result<string, InvalidRequest> => {
   try {
-    text = utf8.decode(bytes)
+    return Result.succeed(utf8.decode(bytes))
   } catch {
     return invalid("expected text in UTF-8")
   }
+}
+
+/** Reads JSON, within the bounds of bodies; an empty body is `{}`. */
+export const parseJson = (
+  bytes: ArrayBuffer,
+  limits: Limits,
+): Result.Result<unknown, InvalidRequest> => {
+  const tooDeep = problemOfDepth(new Uint8Array(bytes), limits)
+  if (tooDeep !== undefined) return Result.fail(new InvalidRequest({ message: tooDeep }))
+  const decoded = readText(bytes)
+  if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
+  const text = decoded.success
   try {
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text)
     const message = problemOfValues(value, limits)
@@ -57,7 +67,8 @@ const parse = (bytes: ArrayBuffer, limits: Limits): Result.Result<unknown, Inval
 const bodyWasRead =
   "body: was read before Millrace got the request; mount Millrace in front of what reads bodies"
 
-const readBytes = Effect.fnUntraced(function* (
+/** Reads the bytes of a body, at most as many as it may have. */
+export const readBytes = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   { bodyBytes }: Limits,
 ) {
@@ -89,7 +100,7 @@ export const reader = <A, I>(schema: Schema.Codec<A, I>) => {
     if (!isPlain(headers["content-encoding"] ?? "identity")) return yield* new Compressed()
     const limits = yield* CurrentLimits
     const bytes = yield* readBytes(request, limits)
-    const value = yield* Effect.fromResult(parse(bytes, limits))
+    const value = yield* Effect.fromResult(parseJson(bytes, limits))
     const errors = bytes.byteLength > fullReportLength ? "first" : "all"
     const body = yield* Effect.fromResult(read(value, errors))
     return { body, bytes: new Uint8Array(bytes) }

@@ -50,6 +50,7 @@ const ofAccount = {
     create: rule("editor", "workflow", "Making a trigger"),
     get: rule("viewer", "workflow", "Reading a trigger"),
     update: rule("editor", "workflow", "Changing a trigger"),
+    readdress: rule("editor", "workflow", "Giving a webhook a new address"),
     remove: rule("editor", "workflow", "Removing a trigger"),
   },
   runs: {

@@ -6,18 +6,15 @@
  * address. It is the peer of the socket, or what a trusted proxy forwards.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
-import { minuteMillis } from "@millrace/core/domain/Timestamp"
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import * as NetAddress from "effect/net/NetAddress"
-
-/** The source of bad tokens without an address, and of those that find no room for a count. */
-const anybody = ""
+import { noSource, MinuteCounts } from "./MinuteCounts.ts"
 
 /** The address; of IPv6 only its first 64 bits, because one user has all addresses below them. */
 const sourceOf = (address: string): string =>
   Result.match(NetAddress.ipFromString(address), {
-    onFailure: () => anybody,
+    onFailure: () => noSource,
     onSuccess: (parsed) => {
       const ip = NetAddress.toCanonical(parsed)
       return NetAddress.isIpv4Address(ip)
@@ -42,28 +39,12 @@ export class FailedAuthLimiter extends Context.Service<
   static readonly layer: Layer.Layer<FailedAuthLimiter> = Layer.effect(
     FailedAuthLimiter,
     Effect.map(CurrentLimits, ({ badTokenSources, badTokensPerMinute }) => {
-      const counts = new Map<string, number>()
-      let minute = -1
-
-      const countAt = (address: string, now: number): number | undefined => {
-        const current = Math.floor(now / minuteMillis)
-        if (current !== minute) counts.clear()
-        minute = current
-        const wanted = sourceOf(address)
-        const source = counts.has(wanted) || counts.size < badTokenSources ? wanted : anybody
-        const count = (counts.get(source) ?? 0) + 1
-        counts.set(source, count)
-        if (count <= badTokensPerMinute) return undefined
-        return Math.max(1, Math.ceil(((current + 1) * minuteMillis - now) / 1_000))
-      }
+      const counts = new MinuteCounts(badTokensPerMinute, badTokenSources)
 
       return FailedAuthLimiter.of({
         count: ({ remoteAddress }) =>
           Effect.map(Clock.currentTimeMillis, (now) =>
-            countAt(
-              Option.getOrElse(remoteAddress, () => anybody),
-              now,
-            ),
+            counts.add(sourceOf(Option.getOrElse(remoteAddress, () => noSource)), now),
           ),
       })
     }),

@@ -17,9 +17,9 @@ import type { AuthDecision } from "./Authenticator.ts"
 import { Authenticator, rateHeadersOf, tokenOf } from "./Authenticator.ts"
 import { answerOf, logStorage, UnknownRoute } from "../Errors.ts"
 
-/** True for the interfaces that no API key opens. */
+/** True for the addresses that no API key opens. */
 const isWithoutKeys = ({ url }: HttpServerRequest.HttpServerRequest): boolean =>
-  /^\/api\/(?:admin|console)\//.test(url)
+  /^\/(?:api\/(?:admin|console)|hooks)\//.test(url)
 
 type Answer = HttpServerResponse.HttpServerResponse
 

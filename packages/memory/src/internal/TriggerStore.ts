@@ -7,7 +7,8 @@
 import type { TriggerId, WorkflowId } from "@millrace/core/domain/Id"
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
-import type { Trigger } from "@millrace/core/domain/Trigger"
+import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
+import type { Schedule, Trigger } from "@millrace/core/domain/Trigger"
 import type {
   ClaimedTriggers,
   TriggerAdvance,
@@ -20,7 +21,7 @@ import type { Drawings } from "./StoredWorkflows.ts"
 import { StoredWorkflows } from "./StoredWorkflows.ts"
 import { compare } from "./Timeline.ts"
 
-const byDueTime = (left: Trigger, right: Trigger): number =>
+const byDueTime = (left: Schedule, right: Schedule): number =>
   left.dueAt! - right.dueAt! || (left.id < right.id ? -1 : 1)
 
 /** The triggers of one store. Mutable. */
@@ -56,10 +57,22 @@ class Triggers {
   replace(trigger: Trigger): boolean {
     const known = this.find(trigger)
     if (known?.fence !== trigger.fence) return false
+    const replaced = { ...trigger, fence: trigger.fence + 1 }
+    if (known.type === "webhook") {
+      this.#all.set(trigger.id, replaced)
+      return true
+    }
     const { lastAt, lastError, lastMissedAt, lastRunId, missed } = known
     const facts = { lastAt, lastError, lastMissedAt, lastRunId, missed }
-    this.#all.set(trigger.id, { ...trigger, ...facts, fence: trigger.fence + 1 })
+    this.#all.set(trigger.id, { ...replaced, ...facts })
     return true
+  }
+
+  findByAddress(addressHash: string): InboundWebhook | undefined {
+    return this.#living().find(
+      (each): each is InboundWebhook =>
+        each.type === "webhook" && each.addressHash === addressHash && each.enabled,
+    )
   }
 
   remove(key: TriggerKey): boolean {
@@ -67,7 +80,9 @@ class Triggers {
   }
 
   claim({ leaseMillis, limit }: TriggerClaim, now: Timestamp): ClaimedTriggers {
-    const waiting = this.#living().filter(({ dueAt }) => dueAt !== null)
+    const waiting = this.#living().filter(
+      (each): each is Schedule => each.type === "schedule" && each.dueAt !== null,
+    )
     const due = waiting.filter(({ dueAt }) => dueAt! <= now).toSorted(byDueTime)
     const later = waiting.flatMap(({ dueAt }) => (dueAt! > now ? [dueAt!] : []))
     const triggers = due.slice(0, limit).map((trigger) => {
@@ -81,7 +96,7 @@ class Triggers {
 
   advance({ missed, ...advance }: TriggerAdvance): void {
     const known = this.#all.get(advance.id)
-    if (known?.fence !== advance.fence) return
+    if (known?.type !== "schedule" || known.fence !== advance.fence) return
     const sums = { fence: known.fence + 1, missed: known.missed + missed }
     this.#all.set(known.id, { ...known, ...advance, ...sums })
   }
@@ -106,6 +121,8 @@ const make = Effect.map(StoredWorkflows, (workflows) => {
     replace: (trigger) => Effect.sync(() => triggers.replace(trigger)),
     remove: (key) => Effect.sync(() => triggers.remove(key)),
     find: (key) => Effect.sync(() => Option.fromUndefinedOr(triggers.find(key))),
+    findByAddress: (addressHash) =>
+      Effect.sync(() => Option.fromUndefinedOr(triggers.findByAddress(addressHash))),
     list: (account, workflowId) => Effect.sync(() => triggers.of(account, workflowId)),
     claimDue: (claim) => Effect.map(Clock.currentTimeMillis, (now) => triggers.claim(claim, now)),
     advance: (advances) =>

@@ -2,18 +2,18 @@
  * What a caller can rely on about schedules: each time starts one run, over pauses, crashes and
  * changes of summer time, and what starts none is on record.
  */
-import type { NewTrigger, TriggerChange } from "millrace"
+import type { NewSchedule, TriggerChange } from "millrace"
 import { defineNode } from "millrace"
 import type { TestEngine } from "millrace/testing"
 import { testEngine } from "millrace/testing"
-import { describe, expect, it } from "vitest"
+import { assert, describe, expect, it } from "vitest"
 import { refusal } from "../Sample.ts"
 
 const begin = "2026-01-01T00:00:00.000Z"
 
 const hourly = { type: "schedule", cron: "0 * * * *" } as const
 
-type Given = Omit<NewTrigger, "type">
+type Given = Omit<NewSchedule, "type">
 
 /** An engine with a workflow, and a schedule of it. */
 const opened = async (given: Given, { now = begin, wait = "1 second" } = {}) => {
@@ -24,7 +24,11 @@ const opened = async (given: Given, { now = begin, wait = "1 second" } = {}) => 
     .node("wait", "delay", { for: wait })
   const { id: workflowId } = await engine.workflows.create(drawing)
   const made = await engine.triggers.create(workflowId, { type: "schedule", ...given })
-  const read = () => engine.triggers.get(workflowId, made.id)
+  const read = async () => {
+    const trigger = await engine.triggers.get(workflowId, made.id)
+    assert(trigger.type === "schedule")
+    return trigger
+  }
   return { engine, workflowId, made, read }
 }
 
@@ -288,7 +292,7 @@ describe("engine.triggers.create", () => {
   ] as const)("refuses %j in one sentence", async (given, code, sentence) => {
     const { engine, workflowId } = await opened({ everySeconds: 600 })
     await using _ = engine
-    const make = engine.triggers.create(workflowId, { type: "schedule", ...given } as NewTrigger)
+    const make = engine.triggers.create(workflowId, { type: "schedule", ...given } as NewSchedule)
     const { code: told, message } = await refusal(make)
     expect([told, message]).toEqual([code, sentence])
     expect(await engine.triggers.list(workflowId)).toHaveLength(1)

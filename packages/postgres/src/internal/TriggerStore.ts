@@ -6,7 +6,8 @@
  * out: which times a trigger has.
  */
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
-import type { Trigger } from "@millrace/core/domain/Trigger"
+import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
+import type { Schedule, Trigger } from "@millrace/core/domain/Trigger"
 import type { ClaimedTriggers, TriggerAdvance, TriggerKey } from "@millrace/core/ports/TriggerStore"
 import { TooManyTriggers, TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { Effect, Layer, Option } from "effect"
@@ -17,28 +18,54 @@ import type { Table } from "./Rows.ts"
 import * as Rows from "./Rows.ts"
 import { optional, values } from "./Statements.ts"
 
+type Own = Pick<
+  InboundWebhook,
+  "methods" | "verify" | "networks" | "respond" | "into" | "dedupeHeader"
+>
+
+/** A trigger as it is stored: what only the other type has is NULL. */
+type Row = Omit<Schedule, "type"> & {
+  readonly type: Trigger["type"]
+  readonly webhook: Own | null
+  readonly addressHash: string | null
+}
+
+const rowOf = (trigger: Trigger): Row => {
+  if (trigger.type === "schedule") return { ...trigger, webhook: null, addressHash: null }
+  const { dedupeHeader, into, methods, networks, respond, verify, ...rest } = trigger
+  return { ...rest, webhook: { dedupeHeader, into, methods, networks, respond, verify } } as Row
+}
+
+const triggerOf = ({ addressHash, webhook, ...row }: Row): Trigger => {
+  if (webhook === null || addressHash === null) return row as Schedule
+  const { accountId, createdAt, enabled, fence, id, updatedAt, values: own, workflowId } = row
+  const ids = { id, accountId, workflowId, type: "webhook" as const }
+  const rest = { values: own, enabled, createdAt, updatedAt, fence }
+  return { ...ids, ...webhook, addressHash, ...rest }
+}
+
 /** What the owner of a trigger sets, and when it is due. */
-const settings: Table<Trigger> = [
-  ...Rows.texts<Trigger>("timezone", "catchUp", "overlap"),
-  ...Rows.columns("json")<Trigger>("cron", { values: "input_values" }),
-  ...Rows.columns("bool")<Trigger>("enabled"),
-  ...Rows.int4s<Trigger>("everySeconds", "jitterSeconds"),
-  ...Rows.int8s<Trigger>("startAt", "endAt", "updatedAt", "nextAt", "dueAt"),
+const settings: Table<Row> = [
+  ...Rows.texts<Row>("timezone", "catchUp", "overlap", "addressHash"),
+  ...Rows.columns("json")<Row>("cron", "webhook", { values: "input_values" }),
+  ...Rows.columns("bool")<Row>("enabled"),
+  ...Rows.int4s<Row>("everySeconds", "jitterSeconds"),
+  ...Rows.int8s<Row>("startAt", "endAt", "updatedAt", "nextAt", "dueAt"),
 ]
 
 /** What became of its times. */
-const facts: Table<Pick<Trigger, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">> = [
-  ...Rows.int8s<Pick<Trigger, "lastAt" | "lastMissedAt">>("lastAt", "lastMissedAt"),
-  ...Rows.texts<Pick<Trigger, "lastRunId">>("lastRunId"),
-  ...Rows.columns("json")<Pick<Trigger, "lastError">>("lastError"),
-] as Table<Pick<Trigger, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">>
+const facts: Table<Pick<Schedule, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">> = [
+  ...Rows.int8s<Pick<Schedule, "lastAt" | "lastMissedAt">>("lastAt", "lastMissedAt"),
+  ...Rows.texts<Pick<Schedule, "lastRunId">>("lastRunId"),
+  ...Rows.columns("json")<Pick<Schedule, "lastError">>("lastError"),
+] as Table<Pick<Schedule, "lastAt" | "lastRunId" | "lastMissedAt" | "lastError">>
 
-const columns: Table<Trigger> = [
-  ...Rows.texts<Trigger>("id", "accountId", "workflowId", "type"),
+const columns: Table<Row> = [
+  ...Rows.texts<Row>("id", "accountId", "workflowId", "type"),
   ...settings,
-  ...(facts as ReadonlyArray<Table<Trigger>[number]>),
-  ...Rows.int8s<Trigger>("createdAt", "missed"),
-  ...Rows.int4s<Trigger>("fence"),
+  ...(facts as ReadonlyArray<Table<Row>[number]>),
+  ...Rows.int8s<Row>("createdAt", "missed"),
+  ...Rows.int4s<Row>("fence"),
 ]
 
 const advances: Table<TriggerAdvance> = [
@@ -78,6 +105,9 @@ const removeStatement = `DELETE FROM triggers t WHERE ${isThis} RETURNING t.id A
 
 const findStatement = `SELECT ${triggerObject} AS value FROM triggers t WHERE ${isThis}`
 
+const addressStatement = `SELECT ${triggerObject} AS value FROM triggers t
+  WHERE t.address_hash = $1 AND t.enabled`
+
 const listStatement = `SELECT ${triggerObject} AS value FROM triggers t
   WHERE t.workflow_id = $1 AND ${Rows.isOf("t.account_id", "$2")} ORDER BY t.created_at, t.id`
 
@@ -113,7 +143,7 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient, trigger: Trigger) {
   if (count >= triggersPerWorkflow) {
     return yield* new TooManyTriggers({ limit: triggersPerWorkflow })
   }
-  yield* sql.unsafe(insertStatement, Rows.parameters(columns, [trigger]))
+  yield* sql.unsafe(insertStatement, Rows.parameters(columns, [rowOf(trigger)]))
   return true
 })
 
@@ -124,19 +154,29 @@ const make = Effect.gen(function* () {
   return databasePort<TriggerStore["Service"]>("TriggerStore", {
     insert: (trigger) => sql.withTransaction(insert(sql, trigger)),
     replace: (trigger) => {
-      const row = Rows.parameters(settings, [trigger])
+      const row = Rows.parameters(settings, [rowOf(trigger)])
       return isThere(
         optional<string>(sql, replaceStatement, [...keyOf(trigger), trigger.fence, ...row]),
       )
     },
     remove: (key) => isThere(optional<string>(sql, removeStatement, keyOf(key))),
-    find: (key) => optional<Trigger>(sql, findStatement, keyOf(key)),
+    find: (key) => Effect.map(optional<Row>(sql, findStatement, keyOf(key)), Option.map(triggerOf)),
+    findByAddress: (addressHash) =>
+      Effect.map(
+        optional<Row>(sql, addressStatement, [addressHash]),
+        Option.map((row) => triggerOf(row) as InboundWebhook),
+      ),
     list: (account, workflowId) =>
-      values<Trigger>(sql, listStatement, [Rows.text(workflowId), account]),
+      Effect.map(values<Row>(sql, listStatement, [Rows.text(workflowId), account]), (rows) =>
+        rows.map(triggerOf),
+      ),
     claimDue: ({ leaseMillis, limit }) =>
       Effect.map(
         values<ClaimedTriggers>(sql, claimStatement, [limit, leaseMillis]),
-        ([claimed]) => claimed!,
+        ([claimed]) => ({
+          ...claimed!,
+          triggers: claimed!.triggers.map((row) => triggerOf(row as unknown as Row) as Schedule),
+        }),
       ),
     advance: (given) =>
       Effect.asVoid(sql.unsafe(advanceStatement, Rows.parameters(advances, given))),

@@ -1,8 +1,9 @@
 /**
- * The migration for triggers, and for runs that name the trigger that has started them.
+ * The migrations for triggers, and for runs that name the trigger that has started them.
  *
  * Guarantees: servers of the previous version continue. They start nothing on schedule, and a
- * workflow that they delete takes its triggers along.
+ * workflow that they delete takes its triggers along. Those that know schedules only cannot list
+ * the triggers of a workflow that has a webhook.
  */
 
 const id = `text COLLATE "C"`
@@ -40,4 +41,18 @@ export const triggerTables: ReadonlyArray<string> = [
   `ALTER TABLE runs ADD COLUMN trigger_id ${id}`,
   `CREATE INDEX runs_by_trigger ON runs (account_id, trigger_id, created_at, id)
     WHERE trigger_id IS NOT NULL`,
+]
+
+/** A webhook is a trigger without times. Its address finds it only while it is switched on. */
+export const webhookTriggers: ReadonlyArray<string> = [
+  `ALTER TABLE triggers
+    ADD COLUMN webhook json,
+    ADD COLUMN address_hash text COLLATE "C",
+    ALTER COLUMN timezone DROP NOT NULL,
+    ALTER COLUMN catch_up DROP NOT NULL,
+    ALTER COLUMN overlap DROP NOT NULL,
+    ALTER COLUMN jitter_seconds DROP NOT NULL,
+    ALTER COLUMN missed DROP NOT NULL`,
+  `CREATE UNIQUE INDEX triggers_by_address ON triggers (address_hash)
+    WHERE address_hash IS NOT NULL AND enabled`,
 ]

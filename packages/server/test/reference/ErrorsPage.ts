@@ -67,6 +67,9 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   INVALID_SESSION: "A field of the new session is outside its bounds, or beyond its maker's.",
   TOO_MANY_SESSIONS: "The account has as many live sessions as it may.",
   SIGN_IN_REFUSED: "`authorize` of the application did not grant the request.",
+  SENDER_REFUSED:
+    "The sender of an inbound webhook signs otherwise than `verify` says, or with another " +
+    "secret, or its clock is wrong. Compare both.",
   TOKEN_REFUSED: "The admin token is missing or wrong.",
   LIMIT_EXCEEDED: "The API key has used up a limit. Wait as long as `retryAfterSeconds` says.",
   TOO_MANY_BAD_TOKENS: "Too many bad keys came from this address. Wait as long as it says.",

@@ -276,6 +276,11 @@ ALTER TABLE runs ADD COLUMN parent_id TEXT;
 CREATE INDEX runs_by_parent ON runs (parent_id, created_at, id) WHERE parent_id IS NOT NULL;
 `
 
+const triggerAddresses = `
+ALTER TABLE triggers ADD COLUMN address_hash TEXT; -- of a webhook that is switched on
+CREATE UNIQUE INDEX triggers_by_address ON triggers (address_hash) WHERE address_hash IS NOT NULL;
+`
+
 /** The statements of each version of the tables, the first version first. */
 export const versions: ReadonlyArray<string> = [
   [
@@ -291,6 +296,7 @@ export const versions: ReadonlyArray<string> = [
   runSources,
   triggerTables,
   childRuns,
+  triggerAddresses,
 ]
 
 /**

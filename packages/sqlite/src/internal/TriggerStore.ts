@@ -7,7 +7,8 @@
 import type { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import { triggersPerWorkflow } from "@millrace/core/domain/Limits"
 import type { Timestamp } from "@millrace/core/domain/Timestamp"
-import type { Trigger } from "@millrace/core/domain/Trigger"
+import type { InboundWebhook } from "@millrace/core/domain/InboundWebhook"
+import type { Schedule, Trigger } from "@millrace/core/domain/Trigger"
 import type {
   ClaimedTriggers,
   TriggerAdvance,
@@ -28,13 +29,19 @@ interface Row {
 
 const columns = "due_at, fence, trigger"
 
-const triggerOf = ({ due_at: dueAt, fence, trigger }: Row): Trigger => ({
-  ...(JSON.parse(trigger) as Omit<Trigger, "dueAt" | "fence">),
-  dueAt,
-  fence,
-})
+const triggerOf = ({ due_at: dueAt, fence, trigger }: Row): Trigger => {
+  const read = { ...(JSON.parse(trigger) as Trigger), fence }
+  return read.type === "schedule" ? { ...read, dueAt } : read
+}
 
-const textOf = ({ dueAt: _, fence: __, ...rest }: Trigger): string => JSON.stringify(rest)
+const textOf = (trigger: Trigger): string =>
+  JSON.stringify({ ...trigger, dueAt: undefined, fence: undefined })
+
+const dueAtOf = (trigger: Trigger) => (trigger.type === "schedule" ? trigger.dueAt : null)
+
+/** What finds a webhook; nothing while it is switched off. */
+const addressOf = (trigger: Trigger) =>
+  trigger.type === "webhook" && trigger.enabled ? trigger.addressHash : null
 
 const list = (db: Connection, account: AccountId, workflowId: WorkflowId) =>
   db
@@ -48,19 +55,20 @@ const list = (db: Connection, account: AccountId, workflowId: WorkflowId) =>
     .map(triggerOf)
 
 const insert = (db: Connection, trigger: Trigger): boolean | TooManyTriggers => {
-  const { accountId, createdAt, dueAt, fence, id, workflowId } = trigger
+  const { accountId, createdAt, fence, id, workflowId } = trigger
   if (Workflows.find(db, accountId, workflowId) === undefined) return false
   if (list(db, accountId, workflowId).length >= triggersPerWorkflow) {
     return new TooManyTriggers({ limit: triggersPerWorkflow })
   }
   db.run(
-    `INSERT INTO triggers (id, account_id, workflow_id, created_at, ${columns})
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO triggers (id, account_id, workflow_id, created_at, address_hash, ${columns})
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     id,
     accountId,
     workflowId,
     createdAt,
-    dueAt,
+    addressOf(trigger),
+    dueAtOf(trigger),
     fence,
     textOf(trigger),
   )
@@ -80,11 +88,12 @@ const find = (db: Connection, { accountId, id, workflowId }: TriggerKey): Trigge
 }
 
 /** Writes a trigger with the next fence. */
-const write = (db: Connection, trigger: Trigger): Trigger => {
+const write = <T extends Trigger>(db: Connection, trigger: T): T => {
   const written = { ...trigger, fence: trigger.fence + 1 }
   db.run(
-    `UPDATE triggers SET due_at = ?, fence = ?, trigger = ? WHERE id = ?`,
-    written.dueAt,
+    `UPDATE triggers SET due_at = ?, address_hash = ?, fence = ?, trigger = ? WHERE id = ?`,
+    dueAtOf(written),
+    addressOf(written),
     written.fence,
     textOf(written),
     written.id,
@@ -95,9 +104,19 @@ const write = (db: Connection, trigger: Trigger): Trigger => {
 const replace = (db: Connection, trigger: Trigger): boolean => {
   const known = find(db, trigger)
   if (known?.fence !== trigger.fence) return false
+  if (known.type === "webhook") {
+    write(db, trigger)
+    return true
+  }
   const { lastAt, lastError, lastMissedAt, lastRunId, missed } = known
-  write(db, { ...trigger, lastAt, lastError, lastMissedAt, lastRunId, missed })
+  write(db, { ...(trigger as Schedule), lastAt, lastError, lastMissedAt, lastRunId, missed })
   return true
+}
+
+const findByAddress = (db: Connection, addressHash: string): InboundWebhook | undefined => {
+  const statement = `SELECT ${columns} FROM triggers WHERE address_hash = ?`
+  const row = db.query<Row>(statement, addressHash).first()
+  return row === undefined ? undefined : (triggerOf(row) as InboundWebhook)
 }
 
 const claim = (
@@ -119,7 +138,7 @@ const claim = (
     )
     .first()
   const dueAt = now + leaseMillis
-  const triggers = due.map((row) => write(db, { ...triggerOf(row), dueAt }))
+  const triggers = due.map((row) => write(db, { ...(triggerOf(row) as Schedule), dueAt }))
   return { now, triggers, nextDueAt: next?.due_at ?? null }
 }
 
@@ -128,7 +147,7 @@ const advance = (db: Connection, { missed, ...given }: TriggerAdvance): void => 
     .query<Row>(`SELECT ${columns} FROM triggers WHERE id = ? AND fence = ?`, given.id, given.fence)
     .first()
   if (row === undefined) return
-  const known = triggerOf(row)
+  const known = triggerOf(row) as Schedule
   write(db, { ...known, ...given, missed: known.missed + missed })
 }
 
@@ -150,6 +169,8 @@ const make = (db: Connection): TriggerStore["Service"] => {
         return db.run(statement, id, accountId, workflowId) > 0
       }),
     find: (key) => read("find", () => Option.fromUndefinedOr(find(db, key))),
+    findByAddress: (addressHash) =>
+      read("findByAddress", () => Option.fromUndefinedOr(findByAddress(db, addressHash))),
     list: (account, workflowId) => read("list", () => list(db, account, workflowId)),
     claimDue: (given) => change("claimDue", (now) => claim(db, given, now)),
     advance: (given) => change("advance", () => given.forEach((each) => advance(db, each))),

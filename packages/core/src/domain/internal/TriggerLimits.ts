@@ -57,3 +57,24 @@ export const triggerWriteAttempts = 10
 
 /** Cron texts that a process keeps read, and next times that it remembers. */
 export const calendarsKept = 1_000
+
+/** Networks that an inbound webhook may list. */
+export const networksPerWebhook = 100
+
+/** Characters of a header's name, of a signature's prefix, and of what is signed. */
+export const webhookCheckLength = 200
+
+/** Fields whose values an inbound webhook may take from a request. */
+export const fieldsPerWebhook = 100
+
+/** Characters of the place of such a value. */
+export const placeLength = 500
+
+/** Seconds by which the time of a signature may differ, where nothing else is said. */
+export const usualToleranceSeconds = 300
+
+/** Seconds by which it may differ at most: an hour. */
+export const toleranceSeconds = 3_600
+
+/** How long a sender waits for the output of its run. */
+export const webhookWaitMillis = 30_000

@@ -3,12 +3,12 @@
  */
 import { lateMillis, startsPerClaim, timesCaughtUp, timesCounted } from "../../domain/Limits.ts"
 import type { Timestamp } from "../../domain/Timestamp.ts"
-import type { Timing, Trigger } from "../../domain/Trigger.ts"
+import type { Schedule, Timing } from "../../domain/Trigger.ts"
 import { jitterOf } from "../../domain/Trigger.ts"
 import type { Calendar } from "../../ports/Calendar.ts"
 
 /** What the times of a schedule follow from. */
-export type Timed = Timing & Pick<Trigger, "createdAt">
+export type Timed = Timing & Pick<Schedule, "createdAt">
 
 /** A schedule of an interval, by its first time. */
 const intervalOf = ({ createdAt, everySeconds, startAt }: Timed) =>
@@ -65,7 +65,7 @@ export interface DueTimes {
 }
 
 /** The times that are due, in order, and the one behind. After a long pause the latest ones. */
-const passedTimes = (calendar: Calendar, trigger: Trigger, until: Timestamp) => {
+const passedTimes = (calendar: Calendar, trigger: Schedule, until: Timestamp) => {
   const most = trigger.catchUp === "all" ? timesCaughtUp : timesCounted
   const times: Array<Timestamp> = []
   let next = trigger.nextAt
@@ -82,7 +82,7 @@ const passedTimes = (calendar: Calendar, trigger: Trigger, until: Timestamp) => 
 }
 
 /** Decides what to do for a trigger that is due, by its `catchUp`. */
-export const dueTimesOf = (calendar: Calendar, trigger: Trigger, now: Timestamp): DueTimes => {
+export const dueTimesOf = (calendar: Calendar, trigger: Schedule, now: Timestamp): DueTimes => {
   const until = now - jitterOf(trigger)
   const { next, times } = passedTimes(calendar, trigger, until)
   const isLate = (time: Timestamp) => time < until - lateMillis

@@ -1,0 +1,92 @@
+/**
+ * A request to the address of an inbound webhook, as the engine judges it: what is checked, and
+ * which values of a run it brings. Pure.
+ */
+import type { InboundWebhook } from "../../domain/InboundWebhook.ts"
+import type { Json, JsonObject } from "../../domain/Json.ts"
+import { isJsonObject } from "../../domain/Json.ts"
+import type { RequestField } from "../../graph/Request.ts"
+
+/** The text of each name; a name that is there more than once has a list. */
+export type TextParts = Readonly<Record<string, string | ReadonlyArray<string>>>
+
+/** What was sent, before its body is read. */
+export interface WebhookRequest {
+  readonly method: string
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly query: TextParts
+  /** The bytes as they came. */
+  readonly body: Uint8Array
+}
+
+/** A body that was read. Of a form and of a query, all values are texts. */
+export type WebhookBody =
+  | { readonly _tag: "Json"; readonly value: Json }
+  | { readonly _tag: "Texts"; readonly value: TextParts }
+
+/** The value at a path below a JSON value; `undefined` if there is none. */
+const below = (value: Json | TextParts, path: ReadonlyArray<string>): Json | undefined => {
+  let at: Json | undefined = value
+  for (const part of path) {
+    if (Array.isArray(at))
+      at = /^\d{1,6}$/.test(part) ? (at as Array<Json>)[Number(part)] : undefined
+    else at = isJsonObject(at) && Object.hasOwn(at, part) ? at[part] : undefined
+    if (at === undefined) return undefined
+  }
+  return at
+}
+
+/** The value at a place such as `body.order.id`. */
+const valueAt = (place: string, request: WebhookRequest, body: WebhookBody): Json | undefined => {
+  const [part, ...path] = place.split(".")
+  switch (part) {
+    case "method":
+      return request.method
+    case "headers":
+      return request.headers[path.join(".")]
+    case "query":
+      return below(request.query, path)
+    default:
+      return below(body.value, path)
+  }
+}
+
+/** Of a text, what a field of this type takes it for; the text itself if that is nothing. */
+const typed = (type: RequestField["type"] | undefined, text: Json): Json => {
+  if (typeof text !== "string") return text
+  if (type === "number" && text.trim() !== "" && Number.isFinite(Number(text))) return Number(text)
+  if (type === "boolean" && (text === "true" || text === "false")) return text === "true"
+  return text
+}
+
+const isText = (place: string, body: WebhookBody): boolean =>
+  !place.startsWith("body") || body._tag === "Texts"
+
+/**
+ * The values of a run that a request brings: those at the places that the webhook names, or else
+ * the fields of the body that the workflow declares; all of them, if it declares none. What is
+ * absent in the request is absent here. `undefined`: the body has no fields, and no place is named.
+ */
+export const valuesOf = (
+  { into, values }: Pick<InboundWebhook, "into" | "values">,
+  fields: ReadonlyArray<RequestField>,
+  request: WebhookRequest,
+  body: WebhookBody,
+): JsonObject | undefined => {
+  const types = new Map(fields.map(({ name, type }) => [name, type]))
+  const places = into === null ? placesOf(fields, body) : Object.entries(into)
+  if (places === undefined) return undefined
+  const brought = places.flatMap(([name, place]) => {
+    const value = valueAt(place, request, body)
+    if (value === undefined) return []
+    return [[name, isText(place, body) ? typed(types.get(name), value) : value] as const]
+  })
+  return { ...values, ...Object.fromEntries(brought) }
+}
+
+const placesOf = (fields: ReadonlyArray<RequestField>, { value }: WebhookBody) => {
+  if (!isJsonObject(value)) return undefined
+  const names = fields.length === 0 ? Object.keys(value) : fields.map(({ name }) => name)
+  return names.map((name) => [name, `body.${name}`] as const)
+}
