@@ -203,12 +203,12 @@ export const useWorkflows = (query: WorkflowQuery = {}): ListReading<WorkflowIte
 const useChanges = (query: RunQuery, isWanted: boolean): ChangedRuns => {
   const { client } = useSurroundings()
   const [changed, setChanged] = useState<ChangedRuns>(() => new Map())
-  const { from, search, source, status, to, workflowId } = query
+  const { from, parent, roots, search, source, status, to, workflowId } = query
   useEffect(() => {
     setChanged((known) => (known.size === 0 ? known : new Map()))
     if (!isWanted) return
     const stop = new AbortController()
-    const wanted = Object.entries({ from, search, source, status, to, workflowId })
+    const wanted = Object.entries({ from, parent, roots, search, source, status, to, workflowId })
     const filter = Object.fromEntries(wanted.filter(([, value]) => value !== undefined))
     const watch = async () => {
       for await (const { data, event } of client.runs.live(filter, { signal: stop.signal })) {
@@ -219,7 +219,7 @@ const useChanges = (query: RunQuery, isWanted: boolean): ChangedRuns => {
     // The listing itself says why a server cannot be read.
     watch().catch(() => {})
     return () => stop.abort()
-  }, [client, isWanted, from, search, source, status, to, workflowId])
+  }, [client, isWanted, from, parent, roots, search, source, status, to, workflowId])
   return changed
 }
 

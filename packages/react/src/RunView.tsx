@@ -41,6 +41,8 @@ export interface RunViewProps {
   readonly onOpenEditor?:
     | ((opened: { readonly workflowId: string; readonly runId: string }) => void)
     | undefined
+  /** Called with the id of the run's parent, or of a run that it has started, to open that. */
+  readonly onOpenRun?: ((runId: string) => void) | undefined
   /** Called when the viewer chooses another node, also by following. */
   readonly onSelect?: (nodeId: string | undefined) => void
 }
@@ -99,10 +101,11 @@ interface PanelsProps {
   readonly readOnly: boolean
   readonly onSelect: (nodeId: string | undefined) => void
   readonly onStarted: ((runId: string) => void) | undefined
+  readonly onOpenRun: ((runId: string) => void) | undefined
 }
 
 const Panels = (props: PanelsProps) => {
-  const { lookAt, nodeTypes, onSelect, onStarted, readOnly, reading, shown } = props
+  const { lookAt, nodeTypes, onOpenRun, onSelect, onStarted, readOnly, reading, shown } = props
   const { messages } = useSurroundings()
   const { boxes, states } = useGraph(reading, nodeTypes)
   const { definition, panels, runId } = reading
@@ -135,6 +138,7 @@ const Panels = (props: PanelsProps) => {
           <NodePanel
             box={boxes.get(shown ?? "")}
             nodeId={shown}
+            onOpenRun={onOpenRun}
             onStarted={onStarted}
             readOnly={readOnly}
             runId={runId}
@@ -145,10 +149,24 @@ const Panels = (props: PanelsProps) => {
   )
 }
 
+/** Why the run, or what happens to it, cannot be read. */
+const Trouble = ({ error, run }: Pick<RunReading, "error" | "run">) => {
+  const { messages } = useSurroundings()
+  if (error === undefined) return null
+  const isUnknown = (error as { readonly status?: unknown }).status === 404
+  if (!isUnknown && run === undefined) return <Failure error={error} />
+  return (
+    <p className={theme.failure} role={isUnknown ? "alert" : "status"}>
+      {isUnknown ? messages.runNotFound : messages.reconnecting}
+    </p>
+  )
+}
+
 /** Shows a run, live. */
 export const RunView = ({
   nodeTypes = noTypes,
   onOpenEditor,
+  onOpenRun,
   onSelect,
   onStarted,
   panels = allPanels,
@@ -159,14 +177,13 @@ export const RunView = ({
   const reading = useRun(runId)
   const [selected, setSelected] = useState<string>()
   const [isFollowing, setFollowing] = useState(false)
-  const { error, isLoading, run } = reading
+  const { isLoading, run } = reading
   const followed = isFollowing ? latestNode(reading) : undefined
   const choose = (nodeId: string | undefined) => {
     setFollowing(false)
     setSelected(nodeId)
     onSelect?.(nodeId)
   }
-  const isUnknown = (error as { readonly status?: unknown } | undefined)?.status === 404
   return (
     <article
       aria-busy={isLoading}
@@ -182,6 +199,7 @@ export const RunView = ({
             setSelected(latestNode(reading))
           }}
           onOpenEditor={onOpenEditor}
+          onOpenRun={onOpenRun}
           onStarted={onStarted}
           readOnly={readOnly}
           reading={reading}
@@ -189,22 +207,13 @@ export const RunView = ({
         />
       )}
       {isLoading ? <p className={theme.sentence}>{messages.loading}</p> : null}
-      {error === undefined ? null : isUnknown ? (
-        <p className={theme.failure} role="alert">
-          {messages.runNotFound}
-        </p>
-      ) : run === undefined ? (
-        <Failure error={error} />
-      ) : (
-        <p className={theme.failure} role="status">
-          {messages.reconnecting}
-        </p>
-      )}
+      <Trouble {...reading} />
       {run === undefined ? null : (
         <Panels
           lookAt={followed}
           nodeTypes={nodeTypes}
           onSelect={choose}
+          onOpenRun={onOpenRun}
           onStarted={onStarted}
           readOnly={readOnly}
           reading={{ ...reading, panels, runId }}

@@ -14,6 +14,7 @@ const View = ({ id }: { readonly id: string }) => {
     <RunView
       runId={id}
       readOnly={!useMay("editor")}
+      onOpenRun={(opened) => navigate(`/runs/${opened}`)}
       onStarted={(started) => navigate(`/runs/${started}`)}
       onOpenEditor={({ runId, workflowId }) => navigate(`/workflows/${workflowId}?data=${runId}`)}
       {...(nodeTypes === undefined ? {} : { nodeTypes })}

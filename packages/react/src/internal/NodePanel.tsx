@@ -9,6 +9,7 @@ import { useState } from "react"
 import { useNodeRun, useValue } from "../Hooks.ts"
 import type { CanvasBox } from "../model/CanvasLayout.ts"
 import { attemptsOf } from "../model/LoggedLines.ts"
+import { ChildRuns, startsRuns } from "./ChildRuns.tsx"
 import { Failure } from "./FailureText.tsx"
 import { StateIcon } from "./Icons.tsx"
 import { JsonView } from "./JsonView.tsx"
@@ -125,6 +126,8 @@ interface NodePanelProps {
   readonly box: Pick<CanvasBox, "label"> | undefined
   /** Called with the id of a rerun from this node; without it, none is offered. */
   readonly onStarted?: ((runId: string) => void) | undefined
+  /** Called with the id of a run that the node has started, to open it. */
+  readonly onOpenRun?: ((runId: string) => void) | undefined
 }
 
 const Body = ({ node, part, runId }: { node: NodeRun; part: Part; runId: string }) => {
@@ -141,7 +144,7 @@ const Body = ({ node, part, runId }: { node: NodeRun; part: Part; runId: string 
 
 /** Shows a node, or says how to choose one. */
 export const NodePanel = (props: NodePanelProps) => {
-  const { box, nodeId, onStarted, readOnly = false, runId } = props
+  const { box, nodeId, onOpenRun, onStarted, readOnly = false, runId } = props
   const { messages } = useSurroundings()
   const [part, setPart] = useState<Part>("output")
   const { data: node, error } = useNodeRun(runId, nodeId)
@@ -175,6 +178,9 @@ export const NodePanel = (props: NodePanelProps) => {
         <RerunFrom key={`${runId} ${nodeId}`} nodeId={nodeId} onStarted={onStarted} runId={runId} />
       )}
       {waits ? <SignalForm key={node.nodeId} node={node} runId={runId} /> : null}
+      {node === undefined || node.attempt === 0 || !startsRuns(node.nodeType) ? null : (
+        <ChildRuns nodeId={nodeId} onOpenRun={onOpenRun} runId={runId} />
+      )}
       <Tabs chosen={part} label={messages.nodeDetails} onChoose={setPart} tabs={tabs}>
         {node === undefined ? (
           <p className={theme.sentence}>{error === undefined ? messages.loading : ""}</p>

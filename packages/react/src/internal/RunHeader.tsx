@@ -25,6 +25,7 @@ interface RunHeaderProps {
   readonly onOpenEditor:
     | ((opened: { readonly workflowId: string; readonly runId: string }) => void)
     | undefined
+  readonly onOpenRun: ((runId: string) => void) | undefined
   readonly readOnly: boolean
 }
 
@@ -38,6 +39,7 @@ const Facts = ({ reading, run }: Pick<RunHeaderProps, "reading" | "run">) => {
     [messages.created, times.full(run.createdAt)],
     [messages.duration, took === undefined ? undefined : durationText(Math.max(0, took))],
     [messages.credits, String(run.actualCredits)],
+    [messages.childCredits, run.childCredits === undefined ? undefined : String(run.childCredits)],
     [messages.zone, times.zone],
   ] as const
   return (
@@ -164,6 +166,22 @@ const Actions = (props: RunHeaderProps) => {
   )
 }
 
+/** Says which node of which run has started this one. */
+const Parent = ({ onOpenRun, run: { parent } }: Pick<RunHeaderProps, "onOpenRun" | "run">) => {
+  const { messages } = useSurroundings()
+  if (parent === undefined) return null
+  const said = messages.startedByNode(parent.nodeId)
+  if (onOpenRun === undefined) return <p className={theme.sentence}>{said}</p>
+  return (
+    <p className={theme.sentence}>
+      {said}{" "}
+      <button className={theme.button} onClick={() => onOpenRun(parent.runId)} type="button">
+        {messages.openParent}
+      </button>
+    </p>
+  )
+}
+
 /** Shows the head of a run. */
 export const RunHeader = (props: RunHeaderProps) => {
   const { messages } = useSurroundings()
@@ -178,6 +196,7 @@ export const RunHeader = (props: RunHeaderProps) => {
         </span>
         {reading.isLive ? <span className={styles.live}>{messages.live}</span> : null}
       </div>
+      <Parent {...props} />
       <Facts {...props} />
       <Actions {...props} />
       {run.error === null ? null : <p className={theme.failure}>{run.error}</p>}

@@ -292,6 +292,29 @@ export const runViewFacts = () => {
       expect(items[0]).toMatchObject({ mode: "rerun", rerunOf: runId })
     })
 
+    it("leads from a run to those that it has started, and back", async () => {
+      const { id: child } = await stage.server.engine.workflows.create(story("child"))
+      const inputs = { workflowId: child }
+      const runId = await begin({
+        name: "above",
+        nodes: [{ id: "call", type: "sub_workflow", position: at(0, 0), data: { inputs } }],
+        edges: [],
+      })
+      const { done, page } = await stage.show({ runId })
+      await row(page, "call", "WAITING").click()
+      const children = page.getByRole("region", { name: "Child runs" })
+      await children.getByRole("button", { name: "1: Running" }).waitFor()
+      expect(await findingsOf(page)).toEqual([])
+      await pass("child first")
+      await pass("child last")
+      await runIs(page, "FAILED").waitFor()
+      await children.getByRole("button", { name: "1: Failed" }).click()
+      await page.getByText("Node “call” of another run has started this run.").waitFor()
+      await page.getByRole("button", { name: "Open that run" }).click()
+      await row(page, "call", "FAILED").waitFor()
+      expect(done).toMatchObject({ errors: [], foreign: [] })
+    })
+
     it("goes on where it was after the server was away", async () => {
       const runId = await begin(story("away"))
       const { page } = await stage.show({ runId })
@@ -350,7 +373,7 @@ export const runViewFacts = () => {
       }))
       const runId = await begin({ name: "large", nodes, edges: [] })
       await stage.server.engine.runs.wait(runId)
-      const { page } = await stage.show({ runId })
+      const { page } = await stage.show({ runId }, { viewport: { width: 1_440, height: 1_000 } })
       await row(page, "n499", "COMPLETED").waitFor({ state: "attached" })
       await page.locator(".react-flow__node").first().waitFor({ state: "attached" })
       await page.locator(".react-flow__node").nth(499).waitFor({ state: "attached" })

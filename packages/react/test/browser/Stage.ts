@@ -76,7 +76,7 @@ class Stage {
 
   async #newContext(options: BrowserContextOptions): Promise<BrowserContext> {
     const context = await this.#parts.browser.newContext({ viewport: desk, ...options })
-    context.setDefaultTimeout(patienceMillis / 15)
+    context.setDefaultTimeout(patienceMillis / 5)
     return context
   }
 
@@ -99,6 +99,11 @@ class Stage {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme })
     await page.mouse.move(0, 0)
+    // What is shown fits itself into the window when it is drawn.
+    await page.waitForFunction(
+      ({ height, width }) => innerWidth === width && innerHeight === height,
+      viewport,
+    )
     page.removeAllListeners()
     const done = record(page, this.server.origin)
     await page.evaluate(

@@ -84,7 +84,7 @@ const Run = ({ runId }: { readonly runId: string }) => {
   const [drawn, draw] = useState<{ readonly workflowId: string; readonly runId: string }>()
   if (drawn !== undefined)
     return <WorkflowEditor pinnedRunId={drawn.runId} workflowId={drawn.workflowId} />
-  return <RunView key={shown} onOpenEditor={draw} onStarted={show} runId={shown} />
+  return <RunView key={shown} onOpenEditor={draw} onOpenRun={show} onStarted={show} runId={shown} />
 }
 
 const partsOf = ({ editors, inspector, readOnly, runId }: Shown): ReactNode => {
