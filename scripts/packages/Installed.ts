@@ -12,7 +12,7 @@ import type { Packed } from "./Packed.ts"
 import { modulesOf } from "./Packed.ts"
 
 /** `npm install millrace` adds at most so many megabytes beside `effect`. */
-const megabytesAtMost = 26
+const megabytesAtMost = 24
 
 interface Dependencies {
   readonly dependencies: Readonly<Record<string, string>>
@@ -64,6 +64,16 @@ const opensPglite = `
   await createEngine({ store: pglite("flows") }).catch(({ code, message }) =>
     console.log(code + ": " + message))`
 
+const sendsMail = `
+  import { createEngine } from "millrace"
+  const engine = await createEngine()
+  const mail = { host: "smtp.example.com", from: "a@b.example", to: "c@b.example", subject: "A" }
+  const drawn = engine.workflow("Mail").node("mail", "email", { ...mail, text: "Hello" })
+  const { id: workflowId } = await engine.workflows.create(drawn)
+  const run = await engine.runs.start({ workflowId })
+  console.log((await run.wait()).error)
+  await engine.close()`
+
 /** Installs `millrace` alone; says what it takes, and what is wrong. */
 export const installAlone = (
   folder: string,
@@ -88,6 +98,7 @@ export const installAlone = (
       .toSorted((left, right) => left - right)[2]!
       .toFixed(0)
   const refusal = run(folder, opensPglite)
+  const mail = run(folder, sendsMail)
   const wanted = `npm install @electric-sql/pglite@${versionOf("@electric-sql/pglite")}`
   return {
     figures:
@@ -98,6 +109,9 @@ export const installAlone = (
       ...(refusal.startsWith("STORE_UNAVAILABLE: ") && refusal.includes(wanted)
         ? []
         : [`without PGlite, it should be asked for in a sentence, and this came: ${refusal}`]),
+      ...(mail.includes(`npm install nodemailer@${versionOf("nodemailer")}`)
+        ? []
+        : [`without nodemailer, it should be asked for in a sentence, and this came: ${mail}`]),
       ...(existsSync(join(folder, "flows")) ? ["without PGlite, a folder was made for it"] : []),
     ],
   }

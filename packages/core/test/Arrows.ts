@@ -55,7 +55,7 @@ export const arrows: Readonly<Record<string, Row>> = {
   },
   server: {
     packages: [...everyLayer, "dashboard"],
-    libraries: ["effect", "@effect/platform-node", "@electric-sql/pglite"],
+    libraries: ["effect", "@effect/platform-node", "@electric-sql/pglite", "nodemailer"],
     node: true,
   },
   millrace: {

@@ -20,7 +20,7 @@ import { Egress } from "@millrace/egress/Egress"
 import { Clock, Effect, Schema } from "effect"
 import { ofEgress } from "./EgressError.ts"
 import type { Message } from "./email/MailDelivery.ts"
-import { deliver } from "./email/MailDelivery.ts"
+import { deliver, imported } from "./email/MailDelivery.ts"
 import { domainOf, isAddress, addressOf } from "./email/EmailAddress.ts"
 import { CertificatesInput, HostInput, PortInput, TimeoutInput } from "./Endpoint.ts"
 
@@ -146,6 +146,7 @@ const send = Effect.fnUntraced(function* (given: Inputs) {
   if (problem !== undefined) return yield* new NodeError({ message: problem, retryable: false })
   const { certificates: ca, host, password = "", port = 587, timeoutSeconds = 30, user } = given
   const { tls = port === 465 ? "implicit" : "starttls" } = given
+  const library = yield* imported
   const { accountId: account, idempotencyKey } = yield* CurrentNode
   const egress = yield* Egress
   const message = messageOf(given, idempotencyKey, yield* Clock.currentTimeMillis)
@@ -160,7 +161,7 @@ const send = Effect.fnUntraced(function* (given: Inputs) {
     leaving: leavingOf(given),
   } as const
   return yield* egress
-    .socket(call, (socket) => deliver(socket, server, message))
+    .socket(call, (socket) => deliver(library, socket, server, message))
     .pipe(
       Effect.catchTag(["EgressRefused", "EgressFailed"], (error) => Effect.fail(ofEgress(error))),
     )

@@ -48,8 +48,26 @@ interface Library {
   }
 }
 
-/** Imported when the first message is sent. */
-const library = Effect.promise(async () => (await import("nodemailer")) as unknown as Library)
+/** The version that this package was tested with, as its package.json says. */
+const nodemailerVersion = "10.6.0"
+
+const isMissing = (cause: unknown): boolean =>
+  cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND"
+
+const missing =
+  "the node type email needs the package nodemailer: install it with " +
+  `npm install nodemailer@${nodemailerVersion}`
+
+/** Imported when the first message is sent. Who sends none need not install it. */
+export const imported = Effect.tryPromise({
+  try: async () => (await import("nodemailer")) as unknown as Library,
+  catch: (cause) => cause,
+}).pipe(
+  Effect.catchIf(isMissing, () =>
+    Effect.fail(new NodeError({ message: missing, retryable: false })),
+  ),
+  Effect.catchIf((error) => !(error instanceof NodeError), Effect.die),
+)
 
 /** What the library says of a failure. */
 interface Failure extends Error {
@@ -109,11 +127,11 @@ const transportOf = (
 
 /** Sends a message. The caller closes the socket. */
 export const deliver = Effect.fnUntraced(function* (
+  nodemailer: Effect.Success<typeof imported>,
   socket: OpenSocket,
   server: MailServer,
   { bcc, cc, from, html, replyTo, text, to, ...others }: Message,
 ): Effect.fn.Return<Delivered, NodeError | EgressFailed> {
-  const nodemailer = yield* library
   if (server.tls === "implicit") yield* socket.secure(server.ca)
   const transport = transportOf(nodemailer, socket, server, domainOf(from))
   const recipients = [...to, ...cc, ...bcc].map(({ address }) => address)
