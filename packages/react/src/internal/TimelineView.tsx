@@ -5,6 +5,7 @@
  */
 import type { CanvasBox } from "../model/CanvasLayout.ts"
 import type { RunTimeline, TimelineRow, TimelineSpan } from "../model/RunTimeline.ts"
+import { useDeferredValue } from "react"
 import { StateIcon } from "./Icons.tsx"
 import { useSurroundings } from "./Surroundings.ts"
 import theme from "./Theme.module.css"
@@ -77,10 +78,15 @@ const Row = ({ label, onSelect, row, selected, timeline }: RowProps) => {
   )
 }
 
+/** So many rows are drawn with the graph; the others as soon as that is on screen. */
+const firstRows = 40
+
 /** Shows a timeline. */
 export const TimelineView = ({ boxes, onSelect, selected, timeline }: TimelineViewProps) => {
   const { messages } = useSurroundings()
   const { from, queuedMillis, rows, ticks } = timeline
+  // React 18 draws all at once.
+  const shownRows = useDeferredValue(rows.length, firstRows)
   return (
     <div className={styles.timeline}>
       {queuedMillis < 100 ? null : (
@@ -94,7 +100,7 @@ export const TimelineView = ({ boxes, onSelect, selected, timeline }: TimelineVi
         ))}
       </div>
       <ol>
-        {rows.map((row) => (
+        {rows.slice(0, shownRows).map((row) => (
           <Row
             key={row.node.nodeId}
             label={boxes.get(row.node.nodeId)?.label ?? row.node.nodeId}
