@@ -108,10 +108,11 @@ describe("GET /v1/runs/{id}/events?view=summary", () => {
         assert.deepInclude(data, { input: null, output: null, logs: null })
         assert.hasAllKeys(data.sizes, ["input", "output", "logs"])
       }
+      // The snapshot has what the first event told.
       const events = all.flatMap(({ id: number }) => number ?? [])
       assert.deepStrictEqual(
         events,
-        Array.from(events, (_, n) => String(n + 1)),
+        Array.from(events, (_, n) => String(n + 2)),
       )
       // Nobody has to read the run again.
       assert.deepStrictEqual(known(all), (yield* summaryOf(owner, id)).nodeRuns)
@@ -146,7 +147,8 @@ describe("GET /v1/runs/{id}/events?view=summary", () => {
       const first = yield* follow(owner, id)
       const begun = yield* until(first, "second RUNNING 1")
       yield* first.close
-      const after = begun.flatMap(({ id: number }) => number ?? []).at(-1)
+      const { sequence } = begun[0]!.data
+      const after = begun.flatMap(({ id: number }) => number ?? []).at(-1) ?? String(sequence)
       const again = yield* follow(owner, id, after)
       const rest = yield* again.rest()
       assert.strictEqual(rest[0]?.event, "snapshot")
@@ -173,7 +175,6 @@ describe("GET /v1/runs/{id}/events?view=summary", () => {
     Effect.gen(function* () {
       const { id, owner } = yield* begin
       const reader = yield* follow(owner, id)
-      yield* next(reader)
       yield* next(reader)
       const elsewhere = yield* Layer.build(Layer.fresh(Engine.layerWithoutWebhooks))
       yield* Context.get(elsewhere, Runs).cancel(owner.accountId, id)
@@ -204,7 +205,7 @@ describe("GET /v1/runs/{id}/events?view=summary", () => {
     return Effect.gen(function* () {
       const { id, owner } = yield* begin
       const reader = yield* follow(owner, id)
-      const items = [(yield* next(reader))!, (yield* next(reader))!]
+      const items = [(yield* next(reader))!]
       isBroken = true
       assert.isUndefined(yield* reader.next(1_000, 14))
       isBroken = false
@@ -212,11 +213,23 @@ describe("GET /v1/runs/{id}/events?view=summary", () => {
       const numbers = items.flatMap(({ id: number }) => number ?? [])
       assert.deepStrictEqual(
         numbers,
-        Array.from(numbers, (_, n) => String(n + 1)),
+        Array.from(numbers, (_, n) => String(n + 2)),
       )
       assert.deepStrictEqual(known(items), (yield* summaryOf(owner, id)).nodeRuns)
     }).pipe(Effect.provide(Harness.layerNoDeps.pipe(Layer.provideMerge(flaky))))
   })
+
+  it.effect("tells of a run that has ended what it is, and that it has ended", () =>
+    Effect.gen(function* () {
+      const { tenant } = yield* Harness
+      const owner = yield* tenant()
+      const id = yield* finish(owner, yield* create(owner, hello))
+      const found = yield* (yield* follow(owner, id)).rest()
+      const { sequence } = found[0]!.data
+      assert.isAbove(sequence, 2)
+      assert.deepStrictEqual(found.map(shown), ["undefined snapshot", `${sequence} run.completed`])
+    }).pipe(Effect.provide(Harness.layer)),
+  )
 
   it.effect("refuses another view with 400", () =>
     Effect.gen(function* () {

@@ -154,7 +154,8 @@ const events = described(
     "stream ends after the event that ends the run; whoever has that one already gets 204. It " +
     "also ends after ten minutes or when the server stops: ask again with `Last-Event-ID`, and " +
     "nothing is lost. With `view=summary`, the snapshot is a summary, and a `node` without `id` " +
-    "comes whenever status, attempt or `dueAt` of a node move: the node as in a summary.",
+    "comes whenever status, attempt or `dueAt` of a node move: the node as in a summary. Then, " +
+    "without `Last-Event-ID`, what the snapshot has is not told again, but the end of a run is.",
   HttpApiEndpoint.get("events", "/:id/events", {
     params: IdParams,
     query: ViewQuery,

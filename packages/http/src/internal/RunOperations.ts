@@ -4,7 +4,7 @@
 import type { AccountId } from "@millrace/core/domain/Id"
 import { RunId, WorkflowId } from "@millrace/core/domain/Id"
 import { CurrentLimits, problemsListed } from "@millrace/core/domain/Limits"
-import type { RunRecord } from "@millrace/core/domain/Run"
+import type { Run, RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import { RunNotFound } from "@millrace/core/engine/Refusals"
 import { LargeValues } from "@millrace/core/engine/LargeValues"
@@ -145,6 +145,10 @@ const makeWrites = Effect.gen(function* () {
   } satisfies Partial<OperationsOf<"runs">>
 })
 
+/** The last event that a summary makes superfluous. The end of a run is told in any case. */
+const toldBy = ({ sequence, status }: Run): number =>
+  isTerminal(status) ? Math.max(0, sequence - 1) : sequence
+
 /** Finds the source of a stream of events; `undefined` if no further event can come. */
 const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers) =>
   Effect.fnUntraced(function* ({ account, headers, params, query }: Input<"runs", "events">) {
@@ -152,19 +156,20 @@ const makeFollow = Effect.zipWith(RunStore, RunFollowers.make, (store, followers
     const found = yield* store.find(account, id)
     if (Option.isNone(found)) return yield* new RunNotFound({ runId: id })
     const { run } = found.value
-    const after = Number(headers["last-event-id"] ?? 0)
+    const withNodes = query.view === "summary"
+    const after = Number(headers["last-event-id"] ?? (withNodes ? toldBy(run) : 0))
     if (after > run.sequence) {
       const message = "last-event-id: expected the id of an event of this run"
       return yield* new InvalidRequest({ message })
     }
-    const sourceOf = (record: RunRecord, withNodes: boolean): Source => {
+    const sourceOf = (record: RunRecord): Source => {
       const whole = withNodes ? summaryOf(record) : readOf(record)
       return { followers, account, record, run: whole, withNodes, after }
     }
     const value =
       isTerminal(run.status) && after > 0 && after === run.sequence
         ? undefined
-        : sourceOf(found.value, query.view === "summary")
+        : sourceOf(found.value)
     return { value } satisfies OperationAnswer<Source | undefined>
   }),
 )
