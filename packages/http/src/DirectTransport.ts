@@ -180,7 +180,7 @@ export const make = (account: AccountId, execute: Execute): Transport => ({
   },
   events: async (id, after, signal, view) => {
     const operation = "runs.events"
-    const headers = { "last-event-id": String(after) }
+    const headers = after === 0 ? {} : { "last-event-id": String(after) }
     const call = { operation, id, headers, query: { view } } as const
     const input = codecOf(operation).read(account, call)
     const found = Operations.use(({ follow }) => Effect.flatMap(input, follow))
