@@ -14,14 +14,6 @@ import { refusal } from "./Sample.ts"
 const secret = "It's a Secret to Everybody!"
 const standardSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-/** Never ends by itself. */
-const hang = defineNode({
-  type: "test.hang",
-  inputs: {},
-  outputs: {},
-  run: () => new Promise(() => {}),
-})
-
 const fails = defineNode({
   type: "test.fails",
   inputs: {},
@@ -43,7 +35,7 @@ const fields = [
 
 beforeAll(async () => {
   engine = await createEngine({
-    nodes: [hang, fails],
+    nodes: [fails],
     basePath: "/automation",
     limits: { requestsPerWebhook: 20, badTokensPerMinute: 1_000 },
   })
@@ -107,6 +99,15 @@ describe("A request to an inbound webhook", () => {
       200,
       { runId: expect.stringMatching(/^run_/), status: "COMPLETED", output: "push/3" },
     ])
+  })
+
+  it("brings all fields of its body where the workflow declares none", async () => {
+    const { id } = await engine.workflows.create(
+      engine.workflow("Any").node("a", "constant", { value: 1 }),
+    )
+    const { json, valuesOf } = await hooked({}, id)
+    const { body } = await json({ "a.b": [1], c: null })
+    expect(await valuesOf(body.runId)).toEqual({ "a.b": [1], c: null })
   })
 
   it("says that its run failed, and not why", async () => {

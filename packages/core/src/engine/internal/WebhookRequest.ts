@@ -60,9 +60,6 @@ const typed = (type: RequestField["type"] | undefined, text: Json): Json => {
   return text
 }
 
-const isText = (place: string, body: WebhookBody): boolean =>
-  !place.startsWith("body") || body._tag === "Texts"
-
 /**
  * The values of a run that a request brings: those at the places that the webhook names, or else
  * the fields of the body that the workflow declares; all of them, if it declares none. What is
@@ -75,18 +72,38 @@ export const valuesOf = (
   body: WebhookBody,
 ): JsonObject | undefined => {
   const types = new Map(fields.map(({ name, type }) => [name, type]))
-  const places = into === null ? placesOf(fields, body) : Object.entries(into)
-  if (places === undefined) return undefined
-  const brought = places.flatMap(([name, place]) => {
-    const value = valueAt(place, request, body)
-    if (value === undefined) return []
-    return [[name, isText(place, body) ? typed(types.get(name), value) : value] as const]
+  const brought = into === null ? fieldsOf(fields, body) : placed(into, request, body)
+  if (brought === undefined) return undefined
+  const own = brought.map(([name, { isText, value }]) => {
+    return [name, isText ? typed(types.get(name), value) : value] as const
   })
-  return { ...values, ...Object.fromEntries(brought) }
+  return { ...values, ...Object.fromEntries(own) }
 }
 
-const placesOf = (fields: ReadonlyArray<RequestField>, { value }: WebhookBody) => {
+/** Values by field, and whether they came as texts. */
+type Brought = ReadonlyArray<
+  readonly [name: string, { readonly value: Json; readonly isText: boolean }]
+>
+
+const placed = (
+  into: Readonly<Record<string, string>>,
+  request: WebhookRequest,
+  body: WebhookBody,
+): Brought =>
+  Object.entries(into).flatMap(([name, place]) => {
+    const value = valueAt(place, request, body)
+    const isText = !place.startsWith("body") || body._tag === "Texts"
+    return value === undefined ? [] : [[name, { value, isText }] as const]
+  })
+
+const fieldsOf = (
+  fields: ReadonlyArray<RequestField>,
+  { _tag, value }: WebhookBody,
+): Brought | undefined => {
   if (!isJsonObject(value)) return undefined
   const names = fields.length === 0 ? Object.keys(value) : fields.map(({ name }) => name)
-  return names.map((name) => [name, `body.${name}`] as const)
+  const isText = _tag === "Texts"
+  return names
+    .filter((name) => Object.hasOwn(value, name))
+    .map((name) => [name, { value: value[name]!, isText }] as const)
 }
