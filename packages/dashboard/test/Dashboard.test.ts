@@ -191,16 +191,21 @@ const pagesOf = ({
 describe("every page", () => {
   it("has nothing that axe finds, in light, in dark and on a phone, which it fits", async () => {
     const made = await furnish()
-    const { page, seen } = await openAsOperator()
-    const found: Array<string> = []
-    for (const [name, path, sign] of pagesOf(made)) {
-      await page.evaluate((to) => history.pushState(null, "", `/dashboard${to}`), path)
-      await title(page, name)
-      await page.getByRole("main").getByText(sign).first().waitFor()
-      found.push(...(await lookAt(page)).map((finding) => `${path} ${finding}`))
-    }
-    expect(found).toEqual([])
-    expect([seen.errors, seen.foreign]).toEqual([[], []])
+    const all = pagesOf(made)
+    // Two tabs, one for each core that a small machine has.
+    const halves = [all.slice(0, all.length / 2), all.slice(all.length / 2)]
+    const looks = halves.map(async (half) => {
+      const { page, seen } = await openAsOperator()
+      const found: Array<string> = []
+      for (const [name, path, sign] of half) {
+        await page.evaluate((to) => history.pushState(null, "", `/dashboard${to}`), path)
+        await title(page, name)
+        await page.getByRole("main").getByText(sign).first().waitFor()
+        found.push(...(await lookAt(page)).map((finding) => `${path} ${finding}`))
+      }
+      return [found, seen.errors, seen.foreign]
+    })
+    expect(await Promise.all(looks)).toEqual(halves.map(() => [[], [], []]))
     const login = await openAsNobody("/login")
     await login.page.getByText("Sign in as an operator").click()
     expect(await lookAt(login.page)).toEqual([])
