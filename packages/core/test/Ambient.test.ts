@@ -27,6 +27,7 @@ const references: Readonly<Record<string, string>> = {
     "without one, a schedule with a cron text is refused, and says so",
   "packages/core/src/ports/Evaluator.ts CurrentEvaluator":
     "without one, a start of a graph with JavaScript is refused, and says so",
+  "packages/host/src/internal/RunSpan.ts RunSpan": "an annotation of one span",
   "packages/http/src/Addresses.ts BasePath": setting,
   "packages/http/src/AdminAuthorization.ts AdminToken": setting,
   "packages/http/src/ConsoleSettings.ts CurrentConsole": setting,
@@ -37,6 +38,8 @@ const references: Readonly<Record<string, string>> = {
   "packages/http/src/internal/RequestId.ts CurrentRequest": request,
   "packages/millrace/src/internal/testing/VirtualTime.ts OfRuns":
     "says of a fiber of a test engine that it belongs to runs; most only look for work",
+  "packages/webhooks/src/Dispatcher.ts CurrentDispatcher":
+    "without one nothing is being sent, so there is nothing to wait for",
   "packages/webhooks/src/DispatcherOptions.ts CurrentDispatcherOptions": setting,
 }
 

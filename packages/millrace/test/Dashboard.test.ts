@@ -92,7 +92,7 @@ describe("createEngine({ dashboard })", () => {
     expect(await allowedFor("https://app.example.com")).toBe("https://app.example.com")
     expect(await allowedFor("https://evil.example")).toBe(null)
     const { message } = await refusal(createEngine({ allowedOrigins: ["*"] }))
-    expect(message).toMatch(/^createEngine: allowedOrigins\[0\]: expected an origin such as/)
+    expect(message).toMatch(/^createEngine: allowedOrigins: \[0\]: expected an origin such as/)
   })
 
   it("refuses what is no option, before anything is opened", async () => {
