@@ -3,7 +3,7 @@
  * what their links lead to there. The entry, `docs/README.md`, is the table of contents.
  *
  * Guarantees: a link of the repository is one of the site; a file of code that a page links to
- * becomes a page. Leaves out: how a page looks.
+ * becomes a page, and a picture stays one. Leaves out: how a page looks.
  */
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join, posix } from "node:path"
@@ -34,10 +34,14 @@ export interface Shelf {
 
 const entry = "docs/README.md"
 
+/** Whether a file is shown as it is: such files are in `docs/pictures`. */
+const isPicture = (path: string): boolean => path.startsWith("docs/pictures/")
+
 /** Where a file of the repository is on the site. */
 const fileOf = (path: string): string => {
   if (path === entry) return "index.md"
   if (path === "README.md") return "introduction.md"
+  if (isPicture(path)) return path.replace(/^docs\//, "")
   if (!path.endsWith(".md")) return `files/${path.replaceAll(".", "-")}.md`
   return path
     .replace(/^docs\//, "")
@@ -114,7 +118,9 @@ export const sitePages = (): ReadonlyArray<SitePage> => {
       title: titleOf(page),
       text: linked(page),
     })),
-    ...[...files].filter((path) => !known.has(path)).map((path) => asPage(path, pages)),
+    ...[...files]
+      .filter((path) => !known.has(path) && !isPicture(path))
+      .map((path) => asPage(path, pages)),
   ]
 }
 

@@ -33,6 +33,7 @@ const reference = typePages()
 const pages = [...sitePages(), ...reference]
 for (const part of ["pages", "site"]) rmSync(join(folder, part), { recursive: true, force: true })
 for (const { file, text } of pages) write(join(folder, "pages", file), text)
+cpSync(join(root, "docs/pictures"), join(folder, "pages/pictures"), { recursive: true })
 const items = reference.map(({ file, title }) => ({
   text: title.replaceAll("`", ""),
   link: `/${file.replace(/\.md$/, "")}`,

@@ -169,6 +169,8 @@ export const editJson = (parent: HTMLElement, given: TypedJson): JsonEditing => 
   const { label, nonce, onBlur, onFocus, onKey, onText, onTyped, readOnly, text: doc } = given
   const attributes = new Compartment()
   let isOwn = false
+  // React takes the focus from what it moves and gives it back in the same task.
+  const blur = () => queueMicrotask(() => view.hasFocus || onBlur())
   const view = new EditorView({
     parent,
     state: EditorState.create({
@@ -176,7 +178,7 @@ export const editJson = (parent: HTMLElement, given: TypedJson): JsonEditing => 
       extensions: [
         looks(nonce),
         history(),
-        Prec.highest(EditorView.domEventHandlers({ blur: onBlur, focus: onFocus, keydown: onKey })),
+        Prec.highest(EditorView.domEventHandlers({ blur, focus: onFocus, keydown: onKey })),
         keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap]),
         EditorState.readOnly.of(readOnly),
         attributes.of(EditorView.contentAttributes.of({ "aria-label": label })),

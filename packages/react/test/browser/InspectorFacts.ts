@@ -46,6 +46,19 @@ const ran = async () => {
   return { workflowId, lastRunId: run.id }
 }
 
+/** Answers to such requests wait until they are let through. */
+const holdBack = async (page: Page, address: string) => {
+  const { promise: isOver, resolve } = Promise.withResolvers<void>()
+  await page.route(address, async (route) => {
+    await isOver
+    await route.continue()
+  })
+  return async () => {
+    resolve()
+    await page.unrouteAll({ behavior: "wait" })
+  }
+}
+
 const bar = (page: Page) => page.locator(".editor > :last-child").getByRole("button").first()
 
 const valueIs = async (page: Page, port: string, value: unknown) =>
@@ -163,13 +176,16 @@ export const inspectorFacts = () => {
       await valueIs(page, "text", "one two")
     })
 
-    it("completes names within JSON, too", async () => {
-      const { page } = await open({ ...(await ran()), nodeId: "send" })
+    it("completes names within JSON, too, however late it learns them", async () => {
+      const { page } = await stage.show({ editors: [] })
+      const letThrough = await holdBack(page, "**/validate*")
+      await open({ ...(await ran()), nodeId: "send" })
       const any = field(page, "inputs/input")
       await any.getByLabel("How input is given").selectOption("JSON")
       const text = any.locator(".cm-content")
       await text.click()
       await page.keyboard.type('{ "a": "{{ form.no')
+      await letThrough()
       await page.getByRole("option", { name: /^note string.*a note/, selected: true }).waitFor()
       await press(page, "Enter", "End")
       await page.keyboard.type('"}')

@@ -4,7 +4,7 @@
  *
  * Guarantees: whatever is typed is handed on, valid or not; what is loading never takes the focus.
  */
-import { useContext, useEffect, useRef, useState } from "react"
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "react"
 import { offerInJson, offersInJson } from "../../model/editing/internal/JsonNames.ts"
 import type { JsonEditing } from "../JsonEditor.ts"
 import { useSurroundings } from "../Surroundings.ts"
@@ -25,14 +25,15 @@ const useNames = (
   editing: JsonEditing | undefined,
 ) => {
   const names = useContext(NameSourceContext)
-  const ask = (value: string, caret: number, isAsked: boolean) =>
-    list.show(names && offersInJson(value, caret, names.scopeOf(takesSecrets), isAsked))
   const onAsk = () => {
     editing?.focus()
-    if (editing !== undefined) ask(text, editing.caret(), true)
+    if (editing !== undefined) list.ask(text, editing.caret(), true)
   }
   const list = useOfferList({
+    text,
     readOnly,
+    offersOf: (asked) =>
+      names && offersInJson(asked.text, asked.caret, names.scopeOf(takesSecrets), asked.isAsked),
     onAsk,
     onTake: (offer, offers) => {
       const { caret, from, insert, to } = offerInJson(text, offers, offer)
@@ -44,7 +45,7 @@ const useNames = (
     ...list,
     names,
     onAsk,
-    onTyped: (value: string, caret: number) => ask(value, caret, false),
+    onTyped: (value: string, caret: number) => list.ask(value, caret, false),
   }
 }
 
@@ -109,7 +110,8 @@ export const JsonControl = (props: JsonControlProps) => {
   const { describedBy, id, isInvalid, isRequired, label, onText, placeholder, readOnly } = props
   const { text } = props
   const { area, editing, names, place } = useEditing(props)
-  useEffect(() => editing?.setText(text), [editing, text])
+  // Before the next key is handled, which this text would take back.
+  useLayoutEffect(() => editing?.setText(text), [editing, text])
   useAttributes(props, editing, names.state)
   return (
     <div className={styles.names}>

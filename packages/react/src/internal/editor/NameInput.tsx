@@ -67,11 +67,16 @@ const useOffers = (props: NameInputProps, place: RefObject<TextElement | null>) 
     onText(next.text)
     place.current?.focus()
   }
-  const list = useOfferList({ readOnly, onAsk: () => ask(text, true), onTake: take })
-  const ask = (value: string, isAsked: boolean) => {
-    const at = place.current?.selectionStart ?? value.length
-    list.show(names && offersAt(value, at, names.scopeOf(takesSecrets), isAsked))
-  }
+  const list = useOfferList({
+    text,
+    readOnly,
+    offersOf: (asked) =>
+      names && offersAt(asked.text, asked.caret, names.scopeOf(takesSecrets), asked.isAsked),
+    onAsk: () => ask(text, true),
+    onTake: take,
+  })
+  const ask = (value: string, isAsked: boolean) =>
+    list.ask(value, place.current?.selectionStart ?? value.length, isAsked)
   return { ...list, ask, names }
 }
 

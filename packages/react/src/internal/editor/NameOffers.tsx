@@ -11,8 +11,13 @@ import { useSurroundings } from "../Surroundings.ts"
 import theme from "../Theme.module.css"
 import styles from "./Inspector.module.css"
 
-interface Shown extends NameOffers {
-  readonly chosen: number
+/** A text for which names are asked, and which of them is chosen: without one, the first. */
+interface Asked {
+  readonly text: string
+  readonly caret: number
+  /** Somebody asks for names where none are offered. */
+  readonly isAsked: boolean
+  readonly chosen?: string
 }
 
 const Offer = ({
@@ -51,27 +56,35 @@ const Offer = ({
 }
 
 interface OfferListOptions {
+  /** The text as it is now. A list that was asked for another text is closed. */
+  readonly text: string
   readonly readOnly: boolean
+  readonly offersOf: (asked: Asked) => NameOffers | undefined
   /** Somebody asks for names where none are offered. */
   readonly onAsk: () => void
   readonly onTake: (offer: NameOffer, offers: NameOffers) => void
 }
 
-/** A list of offers that is open or not. */
-export const useOfferList = ({ onAsk, onTake, readOnly }: OfferListOptions) => {
+/** A list of offers that is open or not. It grows as names and values become known. */
+export const useOfferList = (options: OfferListOptions) => {
+  const { offersOf, onAsk, onTake, readOnly, text } = options
   const { messages } = useSurroundings()
   const id = useId()
-  const [shown, setShown] = useState<Shown>()
+  const [asked, setAsked] = useState<Asked>()
+  const found = asked?.text === text ? offersOf(asked) : undefined
+  const shown = found === undefined || found.offers.length === 0 ? undefined : found
+  const isChosen = ({ insert }: NameOffer): boolean => insert === asked?.chosen
+  const chosen = Math.max(0, shown?.offers.findIndex(isChosen) ?? 0)
+  const close = () => setAsked(undefined)
   const take = (offer: NameOffer) => {
     if (shown === undefined) return
-    setShown(undefined)
+    close()
     onTake(offer, shown)
   }
-  const move = (step: number) =>
-    setShown((all) => {
-      const count = all?.offers.length ?? 0
-      return all && { ...all, chosen: (all.chosen + step + count) % count }
-    })
+  const move = (step: number) => {
+    const next = shown?.offers.at((chosen + step) % shown.offers.length)
+    if (next !== undefined) setAsked((all) => all && { ...all, chosen: next.insert })
+  }
   /** True for a key that is meant for the list. */
   const onKey = ({ ctrlKey, isComposing, key }: KeyboardEvent): boolean => {
     if (isComposing) return false
@@ -79,8 +92,8 @@ export const useOfferList = ({ onAsk, onTake, readOnly }: OfferListOptions) => {
     else if (shown === undefined) return false
     else if (key === "ArrowDown") move(1)
     else if (key === "ArrowUp") move(-1)
-    else if (key === "Enter") take(shown.offers[shown.chosen]!)
-    else if (key === "Escape") setShown(undefined)
+    else if (key === "Enter") take(shown.offers[chosen]!)
+    else if (key === "Escape") close()
     else return false
     return true
   }
@@ -90,7 +103,7 @@ export const useOfferList = ({ onAsk, onTake, readOnly }: OfferListOptions) => {
         {shown.offers.map((offer, index) => (
           <Offer
             id={`${id}${index}`}
-            isChosen={index === shown.chosen}
+            isChosen={index === chosen}
             key={index}
             offer={offer}
             onTake={() => take(offer)}
@@ -101,14 +114,12 @@ export const useOfferList = ({ onAsk, onTake, readOnly }: OfferListOptions) => {
   return {
     popup,
     onKey,
-    close: () => setShown(undefined),
-    show: (offers: NameOffers | undefined) =>
-      setShown(
-        offers === undefined || offers.offers.length === 0 ? undefined : { ...offers, chosen: 0 },
-      ),
+    close,
+    ask: (value: string, caret: number, isAsked: boolean) =>
+      setAsked({ text: value, caret, isAsked }),
     /** For the text. */
     state: {
-      "aria-activedescendant": shown === undefined ? undefined : `${id}${shown.chosen}`,
+      "aria-activedescendant": shown === undefined ? undefined : `${id}${chosen}`,
       "aria-autocomplete": "list" as const,
       "aria-controls": shown === undefined ? undefined : id,
     },
