@@ -27,6 +27,7 @@ import type {
 } from "./internal/config/Settings.ts"
 import type { Variable, Variables } from "./internal/config/Variable.ts"
 import {
+  accountVariables,
   databaseVariables,
   devVariables,
   remoteVariables,
@@ -91,6 +92,7 @@ const known: ReadonlyArray<string> = Object.values({
   ...devVariables,
   ...serveVariables,
   ...remoteVariables,
+  ...accountVariables,
   ...limitVariables,
 }).map(({ name }) => name)
 

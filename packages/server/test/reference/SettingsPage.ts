@@ -5,6 +5,7 @@
 import { databaseDefaults, defaults, serveDefaults } from "../../src/Config.ts"
 import type { Variable, Variables } from "../../src/internal/config/Variable.ts"
 import {
+  accountVariables,
   databaseVariables,
   devVariables,
   folderVariables,
@@ -105,6 +106,8 @@ export const settingsPage = () =>
     rowsOf(databaseVariables, databaseDefaults),
     "## Commands that work on a running server",
     rowsOf(remoteVariables, {}),
+    "## Commands that work within an account",
+    rowsOf(accountVariables, {}),
     "## Commands that work on a folder",
     "The folder is that of a `millrace dev` that is not running.",
     rowsOf(folderVariables, defaults),

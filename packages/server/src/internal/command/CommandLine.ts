@@ -20,6 +20,7 @@ import { keys } from "./KeysCommand.ts"
 import { nodes } from "./NodesCommand.ts"
 import { open } from "./OpenCommand.ts"
 import { quarantine } from "./QuarantineCommand.ts"
+import { runs } from "./RunsCommand.ts"
 import { secrets } from "./SecretsCommand.ts"
 import { serve } from "./ServeCommand.ts"
 import { CommandFailed } from "../../CommandFailed.ts"
@@ -34,6 +35,7 @@ export const command = Command.make("millrace").pipe(
     serve,
     open,
     nodes,
+    runs,
     keys,
     accounts,
     credits,

@@ -99,6 +99,12 @@ export interface RemoteSettings extends Pick<ServerSettings, "adminToken"> {
   readonly url: string
 }
 
+/** The address of a running server, and a key of an account there. */
+export interface AccountSettings {
+  readonly url: string
+  readonly apiKey: Redacted.Redacted
+}
+
 /** What was typed; an absent flag is `undefined`. */
 export type Flags<S> = { readonly [K in keyof S]?: S[K] | undefined }
 export type DevFlags = Flags<Omit<DevSettings, "limits">>

@@ -7,6 +7,7 @@ import { isMasterKey, masterKeyForm } from "@millrace/webhooks/MasterKey"
 import * as Redacted from "effect/Redacted"
 import * as Readers from "./Readers.ts"
 import type {
+  AccountSettings,
   DatabaseSettings,
   DevSettings,
   KeySettings,
@@ -306,6 +307,27 @@ export const remoteVariables: Variables<RemoteSettings> = {
       description: "That server's admin token; other users can see a flag, but not the variable",
       // Takes any text, because a message about a wrong one would show the token.
       read: Redacted.make,
+    },
+  },
+}
+
+/** What a command within an account reads. */
+export const accountVariables: Variables<AccountSettings> = {
+  url: {
+    ...remoteVariables.url,
+    missing: "MILLRACE_URL (or --url): expected the address of a running server",
+  },
+  apiKey: {
+    name: "MILLRACE_API_KEY",
+    expected: "a key of the account; millrace keys create makes one",
+    read: Redacted.make,
+    missing:
+      "MILLRACE_API_KEY (or --api-key): expected a key of the account; millrace keys create " +
+      "makes one",
+    flag: {
+      name: "api-key",
+      metavar: "key",
+      description: "A key of the account; other users can see a flag, but not the variable",
     },
   },
 }
