@@ -6,38 +6,14 @@ import { useMutation, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { client, queries, sentenceOf } from "../Console.ts"
 import { Confirm } from "../parts/Confirm.tsx"
-import { CopyButton } from "../parts/CopyButton.tsx"
 import { Dialog } from "../parts/Dialog.tsx"
 import { Listed } from "../parts/Listed.tsx"
 import { Notice } from "../parts/Notice.tsx"
 import { Page } from "../parts/Page.tsx"
+import { ShownOnce } from "../parts/ShownOnce.tsx"
 import { numberText, timeText } from "../Words.ts"
 
 const refresh = () => queries.invalidateQueries({ queryKey: ["keys"] })
-
-const Secret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => {
-  const [isKept, setIsKept] = useState(false)
-  return (
-    <Dialog title="Your new key" mayClose={false} onClose={onClose}>
-      <p>Copy the key now. It is not shown again.</p>
-      <output className="secret">{secret}</output>
-      <CopyButton text={secret} label="Copy the key" />
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={isKept}
-          onChange={({ target }) => setIsKept(target.checked)}
-        />
-        I have kept the key
-      </label>
-      <footer>
-        <button type="button" className="primary" disabled={!isKept} onClick={onClose}>
-          Close
-        </button>
-      </footer>
-    </Dialog>
-  )
-}
 
 const Create = ({
   onClose,
@@ -170,7 +146,9 @@ export const Keys = () => {
           }}
         />
       )}
-      {secret !== undefined && <Secret secret={secret} onClose={() => setSecret(undefined)} />}
+      {secret !== undefined && (
+        <ShownOnce noun="key" text={secret} onClose={() => setSecret(undefined)} />
+      )}
       {revoking !== undefined && (
         <Confirm
           title={`Revoke ${revoking.label}?`}

@@ -1,7 +1,7 @@
 /**
  * Runs as they happen. The filters stand in the address, so that a view can be sent to somebody.
  */
-import type { RunItem } from "@millrace/api/PromiseClient"
+import type { Client, RunItem } from "@millrace/api/PromiseClient"
 import { useSearchParams } from "wouter"
 import { useLiveRuns } from "../LiveRuns.ts"
 import { Listed } from "../parts/Listed.tsx"
@@ -11,10 +11,18 @@ import { countText } from "../Words.ts"
 
 const states = ["QUEUED", "RUNNING", "COMPLETED", "FAILED", "CANCELED"] as const
 
-/** Who asked for a run, in words. */
-const sources = { api: "API key", ui: "Person", mcp: "Assistant", schedule: "Schedule" } as const
+type Source = NonNullable<NonNullable<Parameters<Client["runs"]["live"]>[0]>["source"]>
 
-const isSource = (text: string | null): text is keyof typeof sources =>
+/** Who asked for a run, in words. */
+const sources: Readonly<Record<Source, string>> = {
+  api: "API key",
+  ui: "Person",
+  mcp: "Assistant",
+  schedule: "Schedule",
+  webhook: "Webhook",
+}
+
+const isSource = (text: string | null): text is Source =>
   text !== null && Object.hasOwn(sources, text)
 
 const isTime = (text: string | undefined): text is string =>
@@ -25,9 +33,10 @@ const filterOf = (params: URLSearchParams) => {
   const text = (name: string) => params.get(name) ?? undefined
   const status = states.find((each) => each === text("status"))
   const source = params.get("source")
-  const [search, workflowId, from, to] = [
+  const [search, workflowId, triggerId, from, to] = [
     text("search"),
     text("workflowId"),
+    text("triggerId"),
     text("from"),
     text("to"),
   ]
@@ -37,6 +46,7 @@ const filterOf = (params: URLSearchParams) => {
     ...(isSource(source) ? { source } : {}),
     ...(search === undefined ? {} : { search }),
     ...(workflowId === undefined ? {} : { workflowId }),
+    ...(triggerId === undefined ? {} : { triggerId }),
     ...(isTime(from) ? { from: new Date(from).toISOString() } : {}),
     ...(isTime(to) ? { to: new Date(to).toISOString() } : {}),
   }

@@ -6,28 +6,16 @@
  */
 import type { NewSchedule, Schedule } from "@millrace/api/PromiseClient"
 import { useMutation } from "@tanstack/react-query"
-import type { ReactNode } from "react"
 import { useState } from "react"
 import { client, sentenceOf } from "../Console.ts"
 import { timeZone } from "../Words.ts"
 import { Dialog } from "./Dialog.tsx"
 import { Notice } from "./Notice.tsx"
+import type { Texts } from "./TextFields.tsx"
+import { Choice, Line, Lines } from "./TextFields.tsx"
 
 /** A schedule as texts. */
-type Texts = Readonly<Record<(typeof names)[number], string>>
-
-const names = [
-  "kind",
-  "cron",
-  "timezone",
-  "everySeconds",
-  "startAt",
-  "endAt",
-  "values",
-  "catchUp",
-  "overlap",
-  "jitterSeconds",
-] as const
+type ScheduleTexts = ReturnType<typeof textsOf>
 
 /** A time as a field of the browser has it: in the viewer's zone, without one. */
 const localOf = (at: string | null): string => {
@@ -39,21 +27,21 @@ const localOf = (at: string | null): string => {
 const timeOf = (local: string): string | null =>
   local === "" ? null : new Date(local).toISOString()
 
-const textsOf = (known: Schedule | undefined): Texts => ({
-  kind: known !== undefined && known.cron === null ? "every" : "cron",
+const textsOf = (known: Schedule | undefined) => ({
+  kind: (known !== undefined && known.cron === null ? "every" : "cron") as string,
   cron: known?.cron ?? "",
   timezone: known?.timezone ?? timeZone,
   everySeconds: String(known?.everySeconds ?? ""),
   startAt: localOf(known?.startAt ?? null),
   endAt: localOf(known?.endAt ?? null),
   values: JSON.stringify(known?.values ?? {}),
-  catchUp: known?.catchUp ?? "none",
-  overlap: known?.overlap ?? "allow",
+  catchUp: (known?.catchUp ?? "none") as string,
+  overlap: (known?.overlap ?? "allow") as string,
   jitterSeconds: String(known?.jitterSeconds ?? 0),
 })
 
 /** What the server is asked for. Throws if the values are not JSON. */
-const bodyOf = (texts: Texts): NewSchedule => ({
+const bodyOf = (texts: ScheduleTexts): NewSchedule => ({
   type: "schedule",
   ...(texts.kind === "cron"
     ? { cron: texts.cron.trim() }
@@ -67,54 +55,8 @@ const bodyOf = (texts: Texts): NewSchedule => ({
   jitterSeconds: Number(texts.jitterSeconds),
 })
 
-interface FieldProps {
-  readonly label: string
-  readonly name: keyof Texts
-  readonly texts: Texts
-  readonly set: (name: keyof Texts, text: string) => void
-}
-
-const Line = ({
-  label,
-  name,
-  set,
-  texts,
-  type = "text",
-  ...more
-}: FieldProps & {
-  readonly type?: string
-  readonly required?: boolean
-  readonly placeholder?: string
-  readonly min?: number
-}) => (
-  <label className="field">
-    {label}
-    <input
-      {...more}
-      type={type}
-      value={texts[name]}
-      onChange={({ target }) => set(name, target.value)}
-    />
-  </label>
-)
-
-const Choice = ({
-  children,
-  label,
-  name,
-  set,
-  texts,
-}: FieldProps & { readonly children: ReactNode }) => (
-  <label className="field">
-    {label}
-    <select value={texts[name]} onChange={({ target }) => set(name, target.value)}>
-      {children}
-    </select>
-  </label>
-)
-
-const Fields = (given: Pick<FieldProps, "set" | "texts">) => {
-  const { set, texts } = given
+const Fields = (given: Texts<keyof ScheduleTexts>) => {
+  const { texts } = given
   return (
     <>
       <Choice {...given} name="kind" label="When">
@@ -136,15 +78,7 @@ const Fields = (given: Pick<FieldProps, "set" | "texts">) => {
           required
         />
       )}
-      <label className="field">
-        Values of its runs, as JSON
-        <textarea
-          rows={3}
-          spellCheck={false}
-          value={texts.values}
-          onChange={({ target }) => set("values", target.value)}
-        />
-      </label>
+      <Lines {...given} name="values" label="Values of its runs, as JSON" />
       <details>
         <summary>Begin, end, and what is late</summary>
         <Line {...given} name="startAt" label={`Not before (${timeZone})`} type="datetime-local" />
@@ -171,7 +105,7 @@ const Fields = (given: Pick<FieldProps, "set" | "texts">) => {
 }
 
 /** The form, of a new schedule or of one that is there. */
-export const TriggerForm = ({
+export const ScheduleForm = ({
   known,
   onClose,
   onSaved,
