@@ -70,6 +70,11 @@ export const CreateSession = body("CreateSession", {
 export const CreatedSession = object("CreatedSession", {
   session: Session,
   ticket: optional(Schema.String, "For `/dashboard/login#t=...`. It works once."),
+  address: optional(
+    Schema.String,
+    "The whole address at which the ticket signs in. Only a server that was told its own has it, " +
+      "by `--public-url`.",
+  ),
   token: optional(Schema.String, "For `Authorization: Bearer`."),
 })
 

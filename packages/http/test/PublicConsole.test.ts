@@ -2,17 +2,19 @@
  * The console behind a proxy that hides its origin, and called by pages of other origins.
  */
 import { assert, layer } from "@effect/vitest"
+import { AdminToken } from "@millrace/http/AdminAuthorization"
 import type { ConsoleSettings } from "@millrace/http/ConsoleSettings"
 import { CurrentConsole, isOrigin, isPublicUrl } from "@millrace/http/ConsoleSettings"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { cookieOf, root, signIn, ticketOf, tokenOf } from "./ConsoleScene.ts"
+import { cookieOf, operatorToken, root, signIn, ticketOf, tokenOf } from "./ConsoleScene.ts"
 import { Harness, services } from "./Harness.ts"
 
 const over = (settings: Partial<ConsoleSettings>) =>
   Harness.layerNoDeps.pipe(
     Layer.provideMerge(services),
     Layer.provide(Layer.succeed(CurrentConsole, { onLoopback: false, ...settings })),
+    Layer.provide(Layer.succeed(AdminToken, Redacted.make(operatorToken))),
   )
 
 layer(over({ publicOrigin: "https://flows.example.com" }))("A console of a public origin", (it) => {
@@ -40,6 +42,21 @@ layer(over({ publicOrigin: "https://flows.example.com" }))("A console of a publi
       for (const origin of [...origins, "https://flows.example.com:444"]) {
         assert.strictEqual(yield* make({ ...hidden, origin }), 403, origin)
       }
+    }),
+  )
+
+  it.effect("tells the whole address of a sign-in link", () =>
+    Effect.gen(function* () {
+      const { send, tenant } = yield* Harness
+      const { accountId } = yield* tenant()
+      const json = { accountId }
+      const made = yield* send("POST", "/api/admin/v1/sign-in-links", { key: operatorToken, json })
+      const { address, ticket } = made.body
+      assert.strictEqual(address, `https://flows.example.com/dashboard/login#t=${ticket}`)
+      const { key } = yield* tokenOf(accountId, { role: "owner" })
+      const wanted = { role: "viewer", kind: "link" }
+      const link = yield* send("POST", `${root}/sessions`, { key, json: wanted })
+      assert.match(link.body.address, /^https:\/\/flows\.example\.com\/dashboard\/login#t=mrt_/)
     }),
   )
 

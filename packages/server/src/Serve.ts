@@ -17,8 +17,6 @@ import type { Egress } from "@millrace/egress/Egress"
 import * as Host from "@millrace/host/Host"
 import * as Collector from "@millrace/host/Collector"
 import * as Threads from "@millrace/host/Threads"
-import { BasePath } from "@millrace/http/Addresses"
-import { CurrentConsole } from "@millrace/http/ConsoleSettings"
 import { IsDraining } from "@millrace/http/Health"
 import * as Builtin from "@millrace/nodes/Builtin"
 import * as Outbound from "@millrace/nodes/Outbound"
@@ -38,6 +36,7 @@ import * as MasterKey from "./internal/serve/MasterKey.ts"
 import * as Memory from "./internal/serve/Memory.ts"
 import * as NodeModules from "./internal/nodes/NodeModules.ts"
 import * as PriceFile from "./internal/nodes/PriceFile.ts"
+import * as PublicUrl from "./internal/serve/PublicUrl.ts"
 import * as ServerRoutes from "./internal/serve/ServerRoutes.ts"
 import * as ValueSettings from "./internal/serve/ValueSettings.ts"
 import { CommandFailed } from "./CommandFailed.ts"
@@ -85,20 +84,6 @@ const telemetryOf = ({ otlpEndpoint: url, otlpHeaders, serviceName }: ServeSetti
   return url === null ? undefined : Collector.layerOf({ url, headers, serviceName })
 }
 
-/** How browsers reach the console, and the path that answers name. */
-const layerConsole = ({ allowedOrigins, frameAncestors, publicUrl }: ServeSettings) => {
-  const known = publicUrl === null ? undefined : new URL(publicUrl)
-  return Layer.merge(
-    Layer.succeed(CurrentConsole, {
-      onLoopback: false,
-      frameAncestors,
-      allowedOrigins,
-      publicOrigin: known?.origin,
-    }),
-    Layer.succeed(BasePath, known?.pathname.replace(/\/$/, "") ?? ""),
-  )
-}
-
 const start = Effect.fnUntraced(function* (
   settings: ServeSettings,
   { deliveries, nodeTypes }: ServeOptions,
@@ -130,7 +115,7 @@ const start = Effect.fnUntraced(function* (
     ).pipe(
       Layer.provide(KeySettings.layer(settings)),
       Layer.provide(Layer.succeed(IsDraining, listener.isClosing)),
-      Layer.provide(layerConsole(settings)),
+      Layer.provide(PublicUrl.layer(settings)),
       Layer.provide(Layer.succeedContext(engine)),
     ),
   )

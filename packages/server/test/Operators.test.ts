@@ -13,6 +13,9 @@ const folder = `${workshop.folder()}/data`
 let postgres: PostgresServer
 let origin = ""
 
+/** Where browsers reach the server, which differs from where commands do. */
+const known = { MILLRACE_PUBLIC_URL: "https://flows.example.com/automation" }
+
 type Env = Readonly<Record<string, string>>
 
 beforeAll(async () => {
@@ -20,6 +23,7 @@ beforeAll(async () => {
   const server = workshop.start(["serve", "--port", "0"], {
     DATABASE_URL: postgres.url,
     MILLRACE_ADMIN_TOKEN: token,
+    ...known,
   })
   origin = (await server.waitFor(/listens on (http:[^" ]+)/))[1] ?? ""
   const dev = workshop.start(["dev", "--port", "0", "--no-seed", "--data", folder])
@@ -54,6 +58,17 @@ describe("commands for operators", () => {
     const [first, ...others] = await outcomes(...typed.split(" "))
     expect(first).toEqual({ code: 1, out: "", err: expect.stringMatching(sentence) as unknown })
     expect(others).toEqual([first, first])
+  })
+
+  it("print a link at the public address everywhere, and only its path without one", async () => {
+    const link = /^https:\/\/flows\.example\.com\/automation\/dashboard\/login#t=mrt_\w{49}$/
+    for (const env of places) {
+      const { code, out } = await outcomeOf(["open"], { ...env(), ...known })
+      expect([code, out]).toEqual([0, expect.stringMatching(link)])
+    }
+    const { err, out } = await outcomeOf(["open"], { DATABASE_URL: postgres.url })
+    expect(out).toMatch(/^\/dashboard\/login#t=mrt_/)
+    expect(err).toContain("below the address of your server")
   })
 
   it("show no run in quarantine in the same words everywhere", async () => {

@@ -3,9 +3,9 @@
  */
 import { AccountId, SessionId } from "@millrace/core/domain/Id"
 import { Sessions } from "@millrace/core/engine/Sessions"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import type { OperationsOf } from "./Operation.ts"
-import { makeShown } from "./SessionForms.ts"
+import { makeShown, makeShownTicket } from "./SessionForms.ts"
 
 const ownerOf = (id: string | undefined) => (id === undefined ? null : AccountId.make(id))
 
@@ -13,13 +13,14 @@ const ownerOf = (id: string | undefined) => (id === undefined ? null : AccountId
 export const make = Effect.gen(function* () {
   const sessions = yield* Sessions
   const shown = yield* makeShown
+  const shownTicket = yield* makeShownTicket
   const operations: OperationsOf<"sessions"> = {
     link: Effect.fnUntraced(function* ({ payload: { accountId, role = "owner" } }) {
       const owner = ownerOf(accountId)
       const made = owner === null ? sessions.linkOperator : sessions.link(owner, { role })
       // Nothing is asked for that could be outside its bounds.
       const { session, ticket } = yield* Effect.catchTag(made, "InvalidSession", Effect.die)
-      return { value: { session: yield* shown(session), ticket: Redacted.value(ticket) } }
+      return { value: { session: yield* shown(session), ...shownTicket(ticket) } }
     }),
     list: Effect.fnUntraced(function* ({ query }) {
       const found = yield* sessions.list(ownerOf(query.accountId))

@@ -14,7 +14,7 @@ import { FailedAuthLimiter } from "./FailedAuthLimiter.ts"
 import type { ConsoleCall, ConsoleOperationsOf, OperationRequest } from "./Operation.ts"
 import { Operations } from "./Operations.ts"
 import * as RequestOrigin from "./RequestOrigin.ts"
-import { makeShown } from "./SessionForms.ts"
+import { makeShown, makeShownTicket } from "./SessionForms.ts"
 
 /** The account of a call that was admitted. */
 const ownerOf = ({ account }: ConsoleCall) => account!
@@ -132,6 +132,7 @@ const makeSession = Effect.gen(function* () {
 const makeSessions = Effect.gen(function* () {
   const sessions = yield* Sessions
   const shown = yield* makeShown
+  const shownTicket = yield* makeShownTicket
   const operations: ConsoleOperationsOf<"sessions"> = {
     list: Effect.fnUntraced(function* (call) {
       const found = yield* sessions.list(ownerOf(call))
@@ -146,7 +147,7 @@ const makeSessions = Effect.gen(function* () {
         return { value: { session: yield* shown(session), token: Redacted.value(token) } }
       }
       const { session, ticket } = yield* sessions.link(ownerOf(call), wanted, call.session)
-      return { value: { session: yield* shown(session), ticket: Redacted.value(ticket) } }
+      return { value: { session: yield* shown(session), ...shownTicket(ticket) } }
     }),
     revoke: (call) =>
       Effect.map(sessions.revoke(ownerOf(call), SessionId.make(call.params.id)), (value) => ({

@@ -13,9 +13,10 @@ export const open = Effect.fnUntraced(function* (session: Session, account: stri
   const found = account === undefined ? undefined : yield* accountNamed(admin, account)
   const payload = found === undefined ? {} : { accountId: found.id }
   const made = yield* admin.sessions.link({ payload })
-  const address = signInAddress(made.ticket ?? "")
-  const origin = session.url?.replace(/\/+$/, "") ?? ""
-  const where = session.url === undefined ? ", below the address of your server" : ""
+  // What the server was told of its own address goes before that by which it was called here.
+  const origin = session.url?.replace(/\/+$/, "")
+  const address = made.address ?? (origin ?? "") + signInAddress(made.ticket ?? "")
+  const where = address.startsWith("/") ? ", below the address of your server" : ""
   const said = `Open this${where}. It signs in once, within 10 minutes:`
-  yield* print(session, CreatedSession, made, { said, lines: [origin + address] })
+  yield* print(session, CreatedSession, made, { said, lines: [address] })
 })

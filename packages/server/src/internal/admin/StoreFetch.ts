@@ -26,6 +26,7 @@ import { existsSync } from "node:fs"
 import { CommandFailed } from "../../CommandFailed.ts"
 import type { LocalTarget } from "../config/ConfigTarget.ts"
 import * as KeySettings from "../serve/KeySettings.ts"
+import * as PublicUrl from "../serve/PublicUrl.ts"
 
 /** A folder belongs to the server that runs on it. The command can ask that server instead. */
 const inUse = ({ folder, pid }: { readonly folder: string; readonly pid: number }) =>
@@ -118,6 +119,7 @@ export const open = Effect.fnUntraced(function* (
 ): Effect.fn.Return<typeof globalThis.fetch, CommandFailed, Scope.Scope> {
   const services = servicesOver(yield* openStores(target), target)
   const handler = yield* AdminHandler.make(token).pipe(
+    Effect.provide(PublicUrl.layer(target.hooks)),
     Effect.provideContext(
       yield* Effect.mapError(Layer.build(services), ({ message }) => CommandFailed.failed(message)),
     ),

@@ -17,6 +17,7 @@ import type {
   Flags,
   KeySettings,
   RemoteSettings,
+  ServeSettings,
 } from "./Settings.ts"
 import { folderVariables, hookVariables, remoteVariables } from "./Variables.ts"
 
@@ -30,8 +31,12 @@ export type LocalTarget =
   | { readonly _tag: "Database"; readonly settings: DatabaseSettings; readonly hooks: HookSettings }
   | ({ readonly _tag: "Folder"; readonly data: string; readonly hooks: HookSettings } & KeySettings)
 
-/** What a command on the data itself needs for webhooks. No master key: the folder's own. */
-export type HookSettings = Pick<DevSettings, "masterKey" | "egressAllow">
+/**
+ * What a command on the data itself needs for webhooks, and for links. No master key: the folder's
+ * own.
+ */
+export type HookSettings = Pick<DevSettings, "masterKey" | "egressAllow"> &
+  Pick<ServeSettings, "publicUrl">
 
 /** The flags that name the place. */
 export type TargetFlags = DatabaseFlags & Flags<RemoteSettings & Pick<DevSettings, "data">>
@@ -82,7 +87,10 @@ export const resolveTarget = Effect.fnUntraced(function* (
     ((yield* isSet("MILLRACE_DATA")) ? "data" : undefined)
   if (chosen === "url") return yield* resolveServer(flags)
   if (chosen === undefined) return yield* CommandFailed.usage(unnamed)
-  const hooks = yield* resolveAll<HookSettings>({}, hookVariables, defaults)
+  const hooks = yield* resolveAll<HookSettings>({}, hookVariables, {
+    ...defaults,
+    publicUrl: null,
+  })
   if (chosen === "data") {
     const { keyPrefix } = defaults
     const folder = yield* resolveAll({ data: flags.data }, folderVariables, { keyPrefix })

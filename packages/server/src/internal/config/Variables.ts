@@ -346,7 +346,10 @@ export const folderVariables: Variables<Pick<DevSettings, "data" | "keyPrefix">>
 }
 
 /** What a command on the data itself reads for webhooks. */
-export const hookVariables: Variables<Pick<DevSettings, "masterKey" | "egressAllow">> = {
+export const hookVariables: Variables<
+  Pick<DevSettings, "masterKey" | "egressAllow"> & Pick<ServeSettings, "publicUrl">
+> = {
   masterKey: masterKeyVariable,
+  publicUrl: serveVariables.publicUrl,
   ...egressVariables,
 }
