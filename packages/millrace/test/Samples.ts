@@ -1,6 +1,7 @@
 /**
  * The code that the pages show: programs, which are blocks of TypeScript that import "millrace" and
- * end with a comment that says what they print; and fragments, which are all other blocks.
+ * end with a comment that says what they print; and fragments, which are all other blocks. A server
+ * never ends, so it is a fragment; `Tutorial.test.ts` starts the one that there is.
  */
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
@@ -17,6 +18,7 @@ export const pages: ReadonlyArray<readonly [string, string]> = [
   ["workflows in code", "docs/how-to/draw-in-code.md"],
   ["transactions", "docs/how-to/start-in-a-transaction.md"],
   ["a first workflow", "docs/tutorials/in-your-app.md"],
+  ["the way to production", "docs/tutorials/to-production.md"],
   ["pinned outputs", "docs/how-to/start-with-outputs.md"],
   ["errors", "docs/how-to/errors-and-retries.md"],
   ["credits", "docs/how-to/charge-credits.md"],
@@ -26,7 +28,7 @@ export const pages: ReadonlyArray<readonly [string, string]> = [
 export const samplesOf = (page: string): ReadonlyArray<string> =>
   [...readFileSync(resolve(repository, page), "utf8").matchAll(/^```ts\n(.*?)^```$/gms)]
     .map((match) => match[1] ?? "")
-    .filter((code) => code.includes('from "millrace"'))
+    .filter((code) => code.includes('from "millrace"') && !code.includes(".listen("))
 
 /** What the comment at the end of a program says will be printed. */
 export const promised = (code: string): string =>
