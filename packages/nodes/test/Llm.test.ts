@@ -8,7 +8,7 @@ import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { Effect } from "effect"
 import { expect } from "vitest"
 import { llm } from "../src/internal/Llm.ts"
-import { isStrict, problemOfAnswer, problemsOfSchema } from "../src/internal/llm/AnswerSchema.ts"
+import { isStrict, problemOfValue, problemsOfSchema } from "../src/internal/JsonSchema.ts"
 import * as Outbound from "../src/Outbound.ts"
 import { clauses, failing, json, run } from "./TestNode.ts"
 
@@ -192,10 +192,10 @@ describe("llm", () => {
   })
 })
 
-describe("AnswerSchema.problemOfAnswer", () => {
+describe("JsonSchema.problemOfValue", () => {
   const of = (value: Json, schema: JsonObject) => {
     expect(problemsOfSchema(schema)).toEqual([])
-    return problemOfAnswer(value, schema)
+    return problemOfValue(value, schema, "answer")
   }
 
   it("checks every keyword that a schema may have", () => {

@@ -45,6 +45,11 @@ describe("wait_signal", () => {
     }),
   )
 
+  it("refuses a schema that it would not check in full", () => {
+    assert.lengthOf(clauses(waitSignal, "schema", { pattern: "(a+)+$" }) ?? [], 1)
+    assert.lengthOf(clauses(waitSignal, "schema", { type: "object" }) ?? [], 0)
+  })
+
   it("refuses a name that is empty or too long", () => {
     assert.lengthOf(clauses(waitSignal, "name", "") ?? [], 1)
     assert.lengthOf(clauses(waitSignal, "name", "x".repeat(101)) ?? [], 1)

@@ -108,6 +108,13 @@ export interface KnownInputs {
   readonly mode: string
 }
 
+/** The signals that a node takes. */
+export interface TakenSignals {
+  readonly name: string
+  /** Why a payload does not fit, as a clause; `undefined` if it fits. */
+  readonly problemOf: (payload: Json) => string | undefined
+}
+
 /** A node type without its handler. */
 export interface NodeType {
   /** The `type` of nodes of this type: `http_request`. */
@@ -143,6 +150,8 @@ export interface NodeType {
    * start cannot give the outputs of such a node.
    */
   readonly waitsForSignal?: boolean
+  /** Which signals a node takes, as far as that is sure before it executes. Pure. */
+  readonly signalsOf?: (known: KnownInputs) => TakenSignals | undefined
   /**
    * What follows a crash during an attempt. `at-least-once`: the node is attempted again, even if
    * its policy has no attempt left. `at-most-once`: it fails, because its outcome is unknown.

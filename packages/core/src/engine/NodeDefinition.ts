@@ -71,6 +71,8 @@ export interface Declaration<I extends PortFields, O extends PortFields, M exten
   readonly role?: NodeType["role"]
   /** See {@link NodeType}. */
   readonly waitsForSignal?: boolean
+  /** See {@link NodeType}. */
+  readonly signalsOf?: NodeType["signalsOf"]
   /** What follows a crash during an attempt; `at-least-once` by default. */
   readonly delivery?: NodeType["delivery"]
   /**
@@ -239,7 +241,8 @@ const encoderOf = (fields: PortFields) => {
 const describeType = <I extends PortFields, O extends PortFields, M extends string, R>(
   declaration: Declaration<I, O, M, R>,
 ): NodeType => {
-  const { credits = 0, key, modes = [], ports: dynamic, problemsOfInputs } = declaration
+  const { credits = 0, key, modes = [], ports: dynamic } = declaration
+  const { problemsOfInputs, signalsOf } = declaration
   const policy = { retry: declaration.retry, timeoutMillis: declaration.timeoutMillis }
   const nonsense = problemsOfType(policy)
   if (nonsense.length > 0) throw new Error(`Node type "${key}": ${nonsense.join("; ")}`)
@@ -261,6 +264,7 @@ const describeType = <I extends PortFields, O extends PortFields, M extends stri
     join: declaration.join ?? "any",
     role: declaration.role ?? "step",
     ...(declaration.waitsForSignal === true ? { waitsForSignal: true } : {}),
+    ...(signalsOf === undefined ? {} : { signalsOf }),
     delivery: declaration.delivery ?? "at-least-once",
     effects: declaration.effects ?? "writes",
     ...(declaration.example === undefined ? {} : { example: declaration.example }),

@@ -126,6 +126,8 @@ export interface BuiltinNodes {
       readonly name: string
       /** What leaves on `timeout`; so that an edge can end here. */
       readonly input: unknown
+      /** A JSON Schema of the payload. A signal that does not fit is refused. */
+      readonly schema: { readonly [key: string]: unknown }
       /** How long to wait at most, as `for` of a delay; without it, until a signal comes. */
       readonly timeout: number | string
     }

@@ -1,6 +1,7 @@
 /**
  * What a caller can rely on about signals: each is taken once, also one that comes early.
  */
+import type { Json } from "@millrace/core/domain/Json"
 import type { TestEngine } from "millrace/testing"
 import { testEngine } from "millrace/testing"
 import { describe, expect, it } from "vitest"
@@ -73,6 +74,55 @@ describe("runs.signal", () => {
     await run.signal("go", "b")
     const { nodes, output } = await run.wait()
     expect([nodes["first"]!.output, output]).toEqual([{ payload: "a" }, "b"])
+  })
+
+  it("refuses its sender what does not fit the schema of a node of its name", async () => {
+    await using engine = await testEngine({})
+    const schema = { properties: { by: { type: "string" } }, required: ["by"] }
+    const { id: workflowId } = await engine.workflows.create(
+      engine
+        .workflow("Approval")
+        .node("pause", "delay", { for: "1 day" })
+        .node("approve", "wait_signal", { name: "approved", schema })
+        .node("out", "response")
+        .edge("pause.output", "approve.input")
+        .edge("approve.payload", "out.input"),
+    )
+    const run = await engine.runs.start({ workflowId })
+    const said = async (payload: Json) => {
+      const { code, message } = await refusal(run.signal("approved", payload))
+      return `${code} ${message}`
+    }
+    const before = 'INVALID_REQUEST The message was not sent: it does not fit node "approve": '
+    expect(await said({})).toBe(`${before}payload.by is missing`)
+    await engine.clock.advance("2 days")
+    expect((await run.nodes())["approve"]!.status).toBe("WAITING")
+    expect(await said({ by: 7 })).toBe(`${before}payload.by is not of type string`)
+    expect(await run.signal("cancelled", 7)).toEqual({ runId: run.id, number: 1 })
+    await run.signal("approved", { by: "ada" })
+    await engine.clock.runToEnd()
+    expect((await run.wait()).output).toEqual({ by: "ada" })
+  })
+
+  it("fails a node that it does not fit, and whose schema was not known before", async () => {
+    await using engine = await testEngine({})
+    const { id: workflowId } = await engine.workflows.create(
+      engine
+        .workflow("Later")
+        .node("in", "request", { fields: [{ name: "type", type: "string" }] })
+        .node("wait", "wait_signal", { name: "go", schema: { type: "{{ input }}" } })
+        .node("out", "response")
+        .edge("in.type", "wait.input")
+        .edge("wait.payload", "out.input"),
+    )
+    const run = await engine.runs.start({ workflowId, values: { type: "number" } })
+    await run.signal("go", "one")
+    await engine.clock.runToEnd()
+    const { error, status } = await run.wait()
+    expect([status, error]).toEqual([
+      "FAILED",
+      expect.stringContaining('The signal "go" does not fit: payload is not of type number'),
+    ])
   })
 
   it("is sent once, however often it is repeated under its key", async () => {

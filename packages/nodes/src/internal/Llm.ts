@@ -25,7 +25,7 @@ import { checked } from "./Checked.ts"
 import { ofEgress } from "./EgressError.ts"
 import { failure, problemOfStatus } from "./HttpAnswer.ts"
 import { shown } from "./Shown.ts"
-import { isStrict, problemOfAnswer, problemsOfSchema } from "./llm/AnswerSchema.ts"
+import { isStrict, problemOfValue, problemsOfSchema } from "./JsonSchema.ts"
 
 const isWebUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text)
 
@@ -205,7 +205,7 @@ const read = Effect.fnUntraced(function* ({ body }: Answer, schema: JsonObject |
   if (finish === "length") return yield* failure("The answer is cut off: raise maxTokens", false)
   const value = parsed(text)
   if (value === undefined) return yield* failure("The answer is not JSON", true)
-  const problem = problemOfAnswer(value, schema)
+  const problem = problemOfValue(value, schema, "answer")
   if (problem !== undefined) return yield* failure(`The answer does not fit: ${problem}`, true)
   return { ...outputs, value }
 })

@@ -2,17 +2,22 @@
  * The wait_signal node: waits until somebody sends the run a signal, for some time at most.
  *
  * Guarantees: a signal is taken by one node; one that came before the node began to wait counts.
- * While it waits, it uses no slot and no memory. Leaves out: judging who sends; whoever may send a
- * signal to the run decides that.
+ * While it waits, it uses no slot and no memory. What it puts out fits its schema. Leaves out:
+ * judging who sends; whoever may send a signal to the run decides that.
  */
-import { Json } from "@millrace/core/domain/Json"
+import type { JsonObject } from "@millrace/core/domain/Json"
+import { isJsonObject, Json } from "@millrace/core/domain/Json"
 import { signalNameLength } from "@millrace/core/domain/Limits"
 import { signalMessage } from "@millrace/core/domain/Message"
 import { millisOf } from "@millrace/core/domain/NodePolicy"
+import type { KnownInputs } from "@millrace/core/domain/NodeType"
 import { CurrentNode } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
 import { Clock, Effect, Schema } from "effect"
 import { wait } from "../Delay.ts"
+import { checked } from "./Checked.ts"
+import { failure } from "./HttpAnswer.ts"
+import { problemOfValue, problemsOfSchema } from "./JsonSchema.ts"
 
 const Name = Schema.String.check(
   Schema.isMinLength(1),
@@ -21,6 +26,16 @@ const Name = Schema.String.check(
   description:
     "Signals of this name are taken; it is a part of the address to which they are sent.",
 })
+
+/** What is wrong with a signal's payload, as a clause. */
+const problemOf = (payload: Json, schema: JsonObject): string | undefined =>
+  problemOfValue(payload, schema, "payload")
+
+/** The signals that a node takes, if its name and its schema are sure. */
+const signalsOf = ({ values: { name, schema } }: KnownInputs) =>
+  typeof name === "string" && isJsonObject(schema)
+    ? { name, problemOf: (payload: Json) => problemOf(payload, schema) }
+    : undefined
 
 /** `wait_signal`: puts out what a signal brings, or its input if none comes in time. */
 export const waitSignal = define({
@@ -31,10 +46,17 @@ export const waitSignal = define({
   category: "flow",
   icon: "hourglass",
   waitsForSignal: true,
+  signalsOf,
   inputs: {
     name: Name,
     input: Schema.optionalKey(
       Json.annotate({ description: "What leaves on `timeout`; so that an edge can end here." }),
+    ),
+    schema: Schema.optionalKey(
+      checked<JsonObject>(problemsOfSchema, {
+        description: "A JSON Schema of the payload. A signal that does not fit is refused.",
+        jsonSchema: { type: "object" },
+      }),
     ),
     timeout: Schema.optionalKey(
       wait("How long to wait at most, as `for` of a delay; without it, until a signal comes."),
@@ -50,10 +72,15 @@ export const waitSignal = define({
     inputs: { name: "approved", timeout: "3 days" },
     outputs: { payload: { by: "ada" } },
   },
-  run: ({ input = null, name, timeout }) =>
+  run: ({ input = null, name, schema = {}, timeout }) =>
     Effect.gen(function* () {
       const node = yield* CurrentNode
-      if (node.message !== undefined) return { payload: node.message.payload }
+      if (node.message !== undefined) {
+        const { payload } = node.message
+        const clause = problemOf(payload, schema)
+        if (clause === undefined) return { payload }
+        return yield* failure(`The signal "${name}" does not fit: ${clause}`, false)
+      }
       if (node.resumed !== undefined) return { timeout: input }
       const now = yield* Clock.currentTimeMillis
       const until = timeout === undefined ? {} : { until: now + millisOf(timeout)! }

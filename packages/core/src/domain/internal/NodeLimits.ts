@@ -142,10 +142,10 @@ export const promptLength = 1_048_576
 /** Tokens of one answer of a language model. */
 export const tokensPerAnswer = 131_072
 
-/** Levels of the schema of an answer. */
+/** Levels of the schema of an answer or a signal. */
 export const schemaLevels = 64
 
-/** Steps in which an answer is compared with its schema. */
+/** Steps in which an answer or a signal is compared with its schema. */
 export const stepsPerAnswer = 200_000
 
 /** Pages that one node calls. */

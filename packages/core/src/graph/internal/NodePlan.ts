@@ -5,7 +5,14 @@
  * port. Leaves out: the edges themselves; it is told which inputs have one.
  */
 import type { JsonObject } from "../../domain/Json.ts"
-import type { LiteralScript, NodeType, NodeTypesByKey, Ports } from "../../domain/NodeType.ts"
+import type {
+  KnownInputs,
+  LiteralScript,
+  NodeType,
+  NodeTypesByKey,
+  Ports,
+  TakenSignals,
+} from "../../domain/NodeType.ts"
 import { defaultInput, defaultOutput, errorOutput } from "../../domain/NodeType.ts"
 import type { NodePolicy } from "../../domain/NodePolicy.ts"
 import { readPolicy } from "../../domain/NodePolicy.ts"
@@ -118,25 +125,40 @@ export const planOf = (
 
 /** What a type says against inputs that do not fit each other. */
 const addProblemsTogether = (
-  { draft, literals, node, overrides, settings, type }: NodePlan,
+  plan: NodePlan,
   wiring: Wiring,
   unfit: ReadonlySet<string>,
   problems: Array<Problem>,
 ): void => {
+  const { draft, node, settings, type } = plan
   if (draft || settings.disabled || type.problemsOfInputs === undefined) return
-  const isKnown = (port: string) =>
-    !unfit.has(port) &&
-    literals?.inputs.has(port) !== true &&
-    (Object.hasOwn(overrides, port) || !wiring.inputs.has(port))
-  const known = {
-    values: Object.fromEntries(Object.entries(settings.inputs).filter(([port]) => isKnown(port))),
-    mayHave: (port: string) => wiring.inputs.has(port) || Object.hasOwn(settings.inputs, port),
-    mode: settings.mode ?? type.modes[0] ?? "",
-  }
-  for (const [port, clause] of type.problemsOfInputs(known)) {
+  for (const [port, clause] of type.problemsOfInputs(knownInputs(plan, wiring, unfit))) {
     problems.push(problemOfNode(node.id, `input ${quoted(port)}: ${clause}`, { port }))
   }
 }
+
+/** What is sure of a node's inputs, without those that do not fit. */
+const knownInputs = (
+  { literals, overrides, settings, type }: NodePlan,
+  { inputs }: Wiring,
+  unfit: ReadonlySet<string>,
+): KnownInputs => {
+  const isKnown = (port: string) =>
+    !unfit.has(port) &&
+    literals?.inputs.has(port) !== true &&
+    (Object.hasOwn(overrides, port) || !inputs.has(port))
+  return {
+    values: Object.fromEntries(Object.entries(settings.inputs).filter(([port]) => isKnown(port))),
+    mayHave: (port) => inputs.has(port) || Object.hasOwn(settings.inputs, port),
+    mode: settings.mode ?? type.modes[0] ?? "",
+  }
+}
+
+/** The signals that a node without problems takes, as far as that is sure; see `NodeType`. */
+export const signalsOf = (plan: NodePlan, wiring: Wiring): TakenSignals | undefined =>
+  plan.draft || plan.settings.disabled
+    ? undefined
+    : plan.type.signalsOf?.(knownInputs(plan, wiring, new Set()))
 
 /** Reads the literals with expressions. What a start brings is never read. */
 const literalsOf = (

@@ -1,15 +1,16 @@
 /**
- * The JSON Schemas that an answer may be asked to have, and whether it has them.
+ * The JSON Schemas that a value from outside may be asked to have: the answer of a model, what a
+ * signal brings; and whether it has them.
  *
  * Guarantees: a schema without problems is checked in full. A check ends after a bounded number of
  * steps, whatever schema and value are; so there are no patterns, and alternatives that refer to
- * themselves cannot multiply. Leaves out: keywords that models are not asked for either.
+ * themselves cannot multiply. Leaves out: keywords that models are not asked for.
  */
 import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import { isJsonObject } from "@millrace/core/domain/Json"
 import { schemaLevels, stepsPerAnswer } from "@millrace/core/domain/Limits"
-import type { Issue } from "../Checked.ts"
-import { below, issue, unknownKeys } from "../Checked.ts"
+import type { Issue } from "./Checked.ts"
+import { below, issue, unknownKeys } from "./Checked.ts"
 
 const names = ["object", "array", "string", "number", "integer", "boolean", "null"]
 
@@ -215,10 +216,17 @@ const problemOfSize = (value: Json, rules: JsonObject, path: string): string | u
   return typeof most === "number" && size > most ? `${path} is too large` : undefined
 }
 
-/** Why a value does not fit a schema without problems, as a clause; `undefined` if it does. */
-export const problemOfAnswer = (value: Json, schema: JsonObject): string | undefined => {
+/**
+ * Why a value does not fit a schema without problems, as a clause; `undefined` if it does. `what`
+ * is what the clause calls the value: `answer.city is missing`.
+ */
+export const problemOfValue = (
+  value: Json,
+  schema: JsonObject,
+  what: string,
+): string | undefined => {
   try {
-    return new Check(schema).problemOf(value, schema, "answer")
+    return new Check(schema).problemOf(value, schema, what)
   } catch (error) {
     // Also of references that lead in a circle.
     return error instanceof RangeError ? "it is nested too deeply" : (error as Error).message
