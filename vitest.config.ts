@@ -32,6 +32,7 @@ export default defineConfig({
         // Against what hangs, not against what is slow.
         testTimeout: 120_000,
         hookTimeout: 120_000,
+        expect: { poll: { timeout: 60_000 } },
       },
     })),
   },

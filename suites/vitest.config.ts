@@ -18,5 +18,6 @@ export default defineConfig({
     // Against what hangs, not against what is slow.
     testTimeout: 300_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 })

@@ -35,7 +35,7 @@ const phone = { width: 390, height: 844 }
 
 const newContext = async () => {
   const context = await browser.newContext({ viewport: desk })
-  context.setDefaultTimeout(patienceMillis / 15)
+  context.setDefaultTimeout(patienceMillis / 2)
   return context
 }
 

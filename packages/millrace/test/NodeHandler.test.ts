@@ -118,7 +118,7 @@ describe("toNodeHandler", () => {
       const next = await follow()
       expect(next.status).toBe(200)
       return next
-    })
+    }, 60_000)
     await run.cancel()
     const text = await open.text()
     expect([...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)).toEqual([

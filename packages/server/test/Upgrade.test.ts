@@ -85,7 +85,7 @@ describe.each(schemas)("A database of schema %i", (schema) => {
       Object.fromEntries(Object.entries(outputs).map(([name, out]) => [name, ["COMPLETED", out]])),
     )
     await expect
-      .poll(() => new Set(receiver.told.map(({ runId }) => runId)), { timeout: 60_000 })
+      .poll(() => new Set(receiver.told.map(({ runId }) => runId)))
       .toEqual(new Set(Object.values(recording.runs)))
     expect(receiver.told).toHaveLength(names.length)
   })

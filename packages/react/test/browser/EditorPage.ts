@@ -6,7 +6,7 @@ import type { Locator, Page } from "playwright-core"
 import { expect } from "vitest"
 import { z } from "zod"
 import type { Asked, Look, Showing } from "./Stage.ts"
-import { patienceMillis, stage } from "./Stage.ts"
+import { stage } from "./Stage.ts"
 
 const gates = new Map<string, () => void>()
 
@@ -43,7 +43,7 @@ export const editorNodes = [gate, shout]
 
 /** Waits until a gate is at work, and opens it. */
 export const openGate = async (name: string): Promise<void> => {
-  await expect.poll(() => gates.has(name), { timeout: patienceMillis }).toBe(true)
+  await expect.poll(() => gates.has(name)).toBe(true)
   gates.get(name)!()
   gates.delete(name)
 }

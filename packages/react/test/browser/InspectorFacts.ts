@@ -15,7 +15,6 @@ import {
   isFocused,
   many,
   nodeOf,
-  patient,
   press,
   slowestKey,
   story,
@@ -62,7 +61,7 @@ const holdBack = async (page: Page, address: string) => {
 const bar = (page: Page) => page.locator(".editor > :last-child").getByRole("button").first()
 
 const valueIs = async (page: Page, port: string, value: unknown) =>
-  await expect.poll(async () => (await inputsOf(page, "form"))?.[port], patient).toEqual(value)
+  await expect.poll(async () => (await inputsOf(page, "form"))?.[port]).toEqual(value)
 
 export const inspectorFacts = () => {
   describe("Inspector", () => {
@@ -139,7 +138,7 @@ export const inspectorFacts = () => {
       await count.fill("12")
       await field(page, "inputs/any").locator(".cm-content").fill("")
       await expect
-        .poll(async () => (await nodeOf(page, "form"))?.data, patient)
+        .poll(async () => (await nodeOf(page, "form"))?.data)
         .toEqual({
           inputs: { text: "one", count: 12 },
         })
@@ -159,7 +158,7 @@ export const inspectorFacts = () => {
       await count.fill("12")
       await valueIs(page, "count", 12)
       await set("count", 7)
-      await expect.poll(() => count.inputValue(), patient).toBe("7")
+      await expect.poll(() => count.inputValue()).toBe("7")
       // Both within the pause after a key.
       await page.evaluate(() => {
         const told = window as unknown as { onCommand: (command: object) => void }
@@ -190,7 +189,7 @@ export const inspectorFacts = () => {
       await press(page, "Enter", "End")
       await page.keyboard.type('"}')
       const isTyped = async () => (await inputsOf(page, "send"))?.["input"]
-      await expect.poll(isTyped, patient).toEqual({ a: "{{ form.note }}" })
+      await expect.poll(isTyped).toEqual({ a: "{{ form.note }}" })
     })
 
     it("joins an input from a list, shows where it comes from, and unlinks it", async () => {
@@ -248,14 +247,14 @@ export const inspectorFacts = () => {
       await press(page, "Control+End")
       const millis = await slowestKey(page, "abc")
       const isTyped = async () => (await inputsOf(page, "form"))?.["text"] === `${large}abc`
-      await expect.poll(isTyped, patient).toBe(true)
+      await expect.poll(isTyped).toBe(true)
       await field(page, "inputs/any").locator(".cm-content").focus()
       await press(page, "Control+Home")
       const ofJson = await slowestKey(page, "[1,")
       await press(page, "Control+End")
       await page.keyboard.type("]")
       const isNested = async () => Array.isArray((await inputsOf(page, "form"))?.["any"])
-      await expect.poll(isNested, patient).toBe(true)
+      await expect.poll(isNested).toBe(true)
       expect(Math.max(millis, ofJson)).toBeLessThan(lateMillis)
     })
   })
@@ -268,13 +267,13 @@ export const inspectorFacts = () => {
       await page.locator('[data-row="form"]').click()
       await page.getByRole("button", { name: "Edit Form" }).press("Enter")
       const title = page.getByRole("heading", { name: "Form" })
-      await expect.poll(() => isFocused(title), patient).toBe(true)
+      await expect.poll(() => isFocused(title)).toBe(true)
       const count = control(page, "count")
       await count.fill("12a")
       await press(page, "Control+s")
       await page.getByText("Saved", { exact: true }).waitFor()
       await page.getByRole("button", { name: "Run", exact: true }).click()
-      await expect.poll(() => isFocused(count), patient).toBe(true)
+      await expect.poll(() => isFocused(count)).toBe(true)
       expect((await stage.server.engine.runs.list({ workflowId })).items).toEqual([])
       // Nothing typed is lost with the page.
       await page.reload()
@@ -285,11 +284,11 @@ export const inspectorFacts = () => {
       await count.fill("12")
       await press(page, "Tab")
       await page.getByRole("button", { name: "Undo" }).click()
-      await expect.poll(() => count.inputValue(), patient).toBe("")
+      await expect.poll(() => count.inputValue()).toBe("")
       await page.getByRole("button", { name: "Undo" }).click()
-      await expect.poll(() => count.inputValue(), patient).toBe("12a")
+      await expect.poll(() => count.inputValue()).toBe("12a")
       await page.getByRole("button", { name: "Close the inspector" }).press("Enter")
-      await expect.poll(() => isFocused(page.locator('[data-row="form"]')), patient).toBe(true)
+      await expect.poll(() => isFocused(page.locator('[data-row="form"]'))).toBe(true)
       expect(done).toMatchObject({ errors: [], foreign: [] })
     })
   })
@@ -325,7 +324,7 @@ export const inspectorFacts = () => {
       await tabTo(page, page.getByRole("button", { name: "Add", exact: true }))
       await press(page, "Enter")
       const row = page.locator('[data-row="form"]')
-      await expect.poll(() => isFocused(row), patient).toBe(true)
+      await expect.poll(() => isFocused(row)).toBe(true)
       const name = page.getByRole("region", { name: "Nodes" }).getByLabel("Name", { exact: true })
       await tabTo(page, name)
       await page.keyboard.type("First مرحبا")
@@ -334,7 +333,7 @@ export const inspectorFacts = () => {
       await tabTo(page, page.getByRole("button", { name: "Duplicate First مرحبا" }))
       await press(page, "Enter")
       const copy = page.locator('[data-row="form_2"]')
-      await expect.poll(() => isFocused(copy), patient).toBe(true)
+      await expect.poll(() => isFocused(copy)).toBe(true)
       await page.getByLabel("To node").selectOption("form")
       await page.getByLabel("To input").selectOption("any")
       await tabTo(page, page.getByRole("button", { name: "Join", exact: true }))
@@ -354,7 +353,7 @@ export const inspectorFacts = () => {
       await tabTo(page, page.getByRole("button", { name: "Remove First مرحبا" }))
       await press(page, "Enter")
       await row.waitFor({ state: "detached" })
-      await expect.poll(() => isFocused(copy), patient).toBe(true)
+      await expect.poll(() => isFocused(copy)).toBe(true)
       await press(page, "Enter")
       await page.getByRole("button", { name: /^Edit/ }).click()
       await page.getByRole("heading", { name: "First مرحبا" }).waitFor()

@@ -6,7 +6,6 @@ import { defineNode } from "millrace"
 import type { Locator, Page } from "playwright-core"
 import { expect } from "vitest"
 import { z } from "zod"
-import { patienceMillis } from "./Stage.ts"
 
 /** An input of each form. */
 const form = defineNode({
@@ -59,9 +58,6 @@ export const story: WorkflowDocument = {
   ],
   edges: [{ id: "e1", source: "form", target: "send", targetHandle: "input" }],
 }
-
-/** Of what is looked at again until it is so. */
-export const patient = { timeout: patienceMillis }
 
 export const field = (page: Page, place: string) => page.locator(`[data-field="${place}"]`)
 
@@ -117,9 +113,7 @@ export const slowestKey = async (page: Page, text: string, delay = 40) => {
   await page.keyboard.type(text, { delay })
   const millisOf = () =>
     page.evaluate(() => (window as unknown as { millis: Array<number> }).millis)
-  await expect
-    .poll(async () => (await millisOf()).length, patient)
-    .toBeGreaterThanOrEqual(text.length)
+  await expect.poll(async () => (await millisOf()).length).toBeGreaterThanOrEqual(text.length)
   return Math.max(...(await millisOf()))
 }
 

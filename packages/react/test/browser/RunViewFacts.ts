@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest"
 import { z } from "zod"
 import { findingsOf, overflowOf } from "./PageAudit.ts"
 import type { Look } from "./Stage.ts"
-import { patienceMillis, stage } from "./Stage.ts"
+import { stage } from "./Stage.ts"
 
 const gates = new Map<string, () => void>()
 
@@ -89,7 +89,7 @@ const lateMillis = Number(process.env["BROWSER_LATE_MILLIS"] ?? 10_000)
 
 /** Waits until a handler is at work, and lets it end. */
 const pass = async (name: string): Promise<void> => {
-  await expect.poll(() => gates.has(name), { timeout: patienceMillis }).toBe(true)
+  await expect.poll(() => gates.has(name)).toBe(true)
   gates.get(name)!()
 }
 

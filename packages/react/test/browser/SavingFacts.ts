@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest"
 import { fill, nodeAt, openEditors, portAt, save, saved, savedByItself } from "./EditorPage.ts"
 import { findingsOf, overflowOf } from "./PageAudit.ts"
 import type { Asked, Look } from "./Stage.ts"
-import { patienceMillis, stage } from "./Stage.ts"
+import { stage } from "./Stage.ts"
 
 const gateAt = (id: string, label: string, column: number) => ({
   id,
@@ -69,7 +69,7 @@ export const savingFacts = () => {
       const [one, other] = [await openTab(context, id), await openTab(context, id)]
       await type(one, "First", "one")
       await type(other, "Second", "other")
-      await expect.poll(() => stored(id), { timeout: patienceMillis }).toEqual(["one", "other"])
+      await expect.poll(() => stored(id)).toEqual(["one", "other"])
       await Promise.all([savedByItself(one), savedByItself(other)])
       await expect.poll(() => draftsIn(one)).toEqual([])
     })
