@@ -413,7 +413,7 @@ describe("working", () => {
       .getByRole("row", { name: `webhook.test ${hook}` })
       .nth(1)
       .waitFor()
-    expect(await dialog.count()).toBe(0)
+    await expect.poll(() => dialog.count()).toBe(0)
   })
 
   it("grants credits, and checks that all add up", async () => {

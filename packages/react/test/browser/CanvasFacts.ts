@@ -91,7 +91,7 @@ export const canvasFacts = () => {
       await nodeAt(page, "Third")
         .locator("strong")
         .click({ modifiers: ["Shift"] })
-      expect(await selected.count()).toBe(2)
+      await expect.poll(() => selected.count()).toBe(2)
       const [from, to] = [nodeAt(page, "First"), nodeAt(page, "Second")]
       const [left, right] = [(await from.boundingBox())!, (await to.boundingBox())!]
       // Somebody has clicked into a text before.
@@ -137,7 +137,8 @@ export const canvasFacts = () => {
       await press(page, "Select several: taps and clicks add to the selection, a drag draws a box")
       await nodeAt(page, "Second").locator("strong").click()
       await nodeAt(page, "Third").locator("strong").click()
-      expect(await page.locator(".react-flow__node.selected").count()).toBe(2)
+      const selected = page.locator(".react-flow__node.selected")
+      await expect.poll(() => selected.count()).toBe(2)
       await press(page, "Move, align and distribute what is selected")
       await press(page, "Move to the right")
       await press(page, "Move down")
@@ -178,7 +179,7 @@ export const canvasFacts = () => {
       expect((await stage.server.engine.workflows.validate(id)).problems).toEqual([])
       expect(await findingsOf(page)).toEqual([])
       await undone(page, document, read)
-      expect(await frame.count()).toBe(0)
+      await expect.poll(() => frame.count()).toBe(0)
       expect(done).toMatchObject({ errors: [], foreign: [] })
     })
 
@@ -337,6 +338,7 @@ export const canvasFacts = () => {
         await page.keyboard.press("Enter")
         await page.getByRole("heading", { name: "First" }).waitFor()
         await page.getByText("Last run", { exact: true }).waitFor()
+        await page.getByText(/^About \d+ credits?$/).waitFor()
         await press(page, "Add a node")
         await page.getByRole("option").first().waitFor()
         return page.evaluate(() =>

@@ -211,7 +211,7 @@ export const runViewFacts = () => {
       await page.keyboard.press("ArrowRight")
       await page.keyboard.press("ArrowRight")
       await page.getByRole("tab", { name: "Logs", selected: true }).waitFor()
-      expect(await focused.textContent()).toBe("Logs")
+      await expect.poll(() => focused.textContent()).toBe("Logs")
     })
 
     it("cancels a run, starts it again, and copies the start for a terminal", async () => {
@@ -276,12 +276,9 @@ export const runViewFacts = () => {
       await page.getByRole("button", { name: "Run again from here" }).click()
       const plan = page.getByRole("group", { name: "What would be executed" })
       await plan.getByText("4 nodes are executed anew:").waitFor()
-      expect(await plan.getByRole("listitem").allTextContents()).toEqual([
-        "again",
-        "bad",
-        "last",
-        "after",
-      ])
+      await expect
+        .poll(() => plan.getByRole("listitem").allTextContents())
+        .toEqual(["again", "bad", "last", "after"])
       await plan.getByText("The output of 1 node is taken over.").waitFor()
       expect(await findingsOf(page)).toEqual([])
       await plan.getByRole("button", { name: "Run them" }).click()

@@ -93,26 +93,27 @@ interface LinkFormProps {
 const useSources = ({ edited, to }: LinkFormProps) => {
   const { messages } = useSurroundings()
   const { document, portsOf } = edited
-  const [from, setFrom] = useState<LinkEnd>({ nodeId: "", port: "" })
+  const [chosen, choose] = useState<{ readonly nodeId: string; readonly port?: string }>({
+    nodeId: "",
+  })
   const sources = useMemo(() => {
     const after = nodesAfter(document, to.nodeId)
     return nodesInOrder(document).filter((node) => !after.has(node.id))
   }, [document, to.nodeId])
-  const outputsOf = (nodeId: string) =>
-    (portsOf(nodeId)?.outputPorts ?? []).map(({ name }) => {
-      return { name, refusal: refusalIn(edited, messages, [{ nodeId, port: name }, to]) }
-    })
-  const outputs = outputsOf(from.nodeId)
+  const { nodeId } = chosen
+  const outputs = (portsOf(nodeId)?.outputPorts ?? []).map(({ name }) => {
+    return { name, refusal: refusalIn(edited, messages, [{ nodeId, port: name }, to]) }
+  })
+  // The outputs may become known after the node was chosen.
+  const fitting = outputs.find(({ refusal }) => refusal === undefined)
+  const from: LinkEnd = { nodeId, port: chosen.port ?? fitting?.name ?? "" }
   return {
     from,
     outputs,
     sources,
     isReady: outputs.some(({ name, refusal }) => name === from.port && refusal === undefined),
-    chooseNode: (nodeId: string) => {
-      const fitting = outputsOf(nodeId).find(({ refusal }) => refusal === undefined)
-      setFrom({ nodeId, port: fitting?.name ?? "" })
-    },
-    choosePort: (port: string) => setFrom({ nodeId: from.nodeId, port }),
+    chooseNode: (id: string) => choose({ nodeId: id }),
+    choosePort: (port: string) => choose({ nodeId, port }),
   }
 }
 

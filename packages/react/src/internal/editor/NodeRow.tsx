@@ -124,15 +124,17 @@ const JoinForm = ({ edited, node }: Pick<NodeRowProps, "edited" | "node">) => {
   const { document, nodeTypes, onCommand, portsOf } = edited
   const outputs = portsOf(node.id)?.outputPorts ?? []
   const [chosen, setOutput] = useState<string>()
-  const [target, setTarget] = useState("")
-  const [input, setInput] = useState("")
+  const [to, setTo] = useState<{ readonly nodeId: string; readonly port?: string }>({ nodeId: "" })
   const output = chosen ?? outputs[0]?.name ?? ""
   const others = document.nodes.filter(({ id }) => id !== node.id)
   const from = { nodeId: node.id, port: output }
-  const refusalOf = (nodeId: string, port: string) =>
-    refusalIn(edited, messages, [from, { nodeId, port }])
-  const inputsOf = (nodeId: string) => portsOf(nodeId)?.inputPorts ?? []
-  const inputs = inputsOf(target).map(({ name }) => ({ name, refusal: refusalOf(target, name) }))
+  const target = to.nodeId
+  const inputs = (portsOf(target)?.inputPorts ?? []).map(({ name }) => {
+    return { name, refusal: refusalIn(edited, messages, [from, { nodeId: target, port: name }]) }
+  })
+  // The inputs may become known after the node was chosen.
+  const free = inputs.find(({ refusal }) => refusal === undefined)
+  const input = to.port ?? free?.name ?? ""
   const isReady = inputs.some(({ name, refusal }) => name === input && refusal === undefined)
   if (outputs.length === 0 || others.length === 0) return null
   return (
@@ -143,7 +145,7 @@ const JoinForm = ({ edited, node }: Pick<NodeRowProps, "edited" | "node">) => {
         if (!isReady) return
         const edge = edgeBetween(document, from, { nodeId: target, port: input })
         onCommand({ type: "connect", edge })
-        setInput("")
+        setTo({ nodeId: target, port: "" })
       }}
     >
       <strong>{messages.addJoin}</strong>
@@ -155,11 +157,7 @@ const JoinForm = ({ edited, node }: Pick<NodeRowProps, "edited" | "node">) => {
       />
       <Choice
         label={messages.toNode}
-        onChange={(nodeId) => {
-          setTarget(nodeId)
-          const free = inputsOf(nodeId).find(({ name }) => refusalOf(nodeId, name) === undefined)
-          setInput(free?.name ?? "")
-        }}
+        onChange={(nodeId) => setTo({ nodeId })}
         options={others.map((other) => ({
           value: other.id,
           label: `${labelOf(other, nodeTypes)} (${other.id})`,
@@ -168,7 +166,7 @@ const JoinForm = ({ edited, node }: Pick<NodeRowProps, "edited" | "node">) => {
       />
       <Choice
         label={messages.toInput}
-        onChange={setInput}
+        onChange={(port) => setTo({ nodeId: target, port })}
         options={inputs.map(({ name, refusal }) => ({
           value: name,
           label: refusal === undefined ? name : `${name}: ${refusal}`,
