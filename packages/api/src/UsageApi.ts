@@ -30,7 +30,11 @@ export type UsageQuery = typeof UsageQuery.Type
 
 /** The answer. */
 export const UsageReport = object("Usage", {
-  balance: Balance,
+  balance: Schema.optionalKey(
+    Balance.annotate({
+      description: "Absent for a session that sees only some workflows: it is the account's.",
+    }),
+  ),
   from: Day,
   to: Day,
   ...Usage.fields,

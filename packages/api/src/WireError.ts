@@ -15,7 +15,8 @@ const errors = {
   Unauthorized: [401, "The API key is missing, invalid, revoked or expired."],
   PaymentRequired: [
     402,
-    "The available credits do not cover the run; the sentence names both amounts.",
+    "The available credits do not cover the run; the sentence names both amounts, except to a " +
+      "session that sees only some workflows, and to senders of webhooks.",
   ],
   Forbidden: [403, "The session may not do this; the sentence names what it lacks."],
   NotFound: [404, "Not known to this account."],

@@ -98,6 +98,15 @@ export class UnknownMediaType extends Data.TaggedError("UnknownMediaType") {}
 /** The body is compressed. */
 export class Compressed extends Data.TaggedError("Compressed") {}
 
+/** The credits do not cover the start of whoever may not know what the account has. */
+export class CreditsRefused extends Data.TaggedError("CreditsRefused")<{
+  readonly message: string
+}> {}
+
+/** Says of a refused start no more of the account than that its credits do not cover it. */
+export const withoutBalance = (refusal: InsufficientCredits): CreditsRefused =>
+  new CreditsRefused({ message: refusal.withoutBalance })
+
 /** There is nothing at this address. */
 export class UnknownRoute extends Data.TaggedError("UnknownRoute") {}
 
@@ -130,6 +139,7 @@ export type Refusal =
   | Refusals.InvalidMessage
   | Refusals.RunOpen
   | InsufficientCredits
+  | CreditsRefused
   | Refusals.BeyondMaxCredits
   | Refusals.IdempotencyKeyTaken
   | SearchTooBroad
@@ -231,6 +241,7 @@ const forms = {
   InvalidMessage: told("invalid_request", Wire.BadRequest),
   RunOpen: told("run_open", Wire.Conflict),
   InsufficientCredits: told("insufficient_credits", Wire.PaymentRequired),
+  CreditsRefused: told("insufficient_credits", Wire.PaymentRequired),
   BeyondMaxCredits: told("beyond_max_credits", Wire.PaymentRequired),
   IdempotencyKeyTaken: says(
     "idempotency_key_taken",

@@ -3,12 +3,13 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { WorkflowId } from "@millrace/core/domain/Id"
+import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { over, root, tokenOf } from "./ConsoleScene.ts"
 import { Harness } from "./Harness.ts"
-import { chain, create, deliver, finish } from "./Samples.ts"
+import { chain, create, deliver, finish, hello } from "./Samples.ts"
 
 layer(over)("A session of some workflows", (it) => {
   it.effect("sees what belongs to them, and nothing else", () =>
@@ -81,6 +82,7 @@ layer(over)("Usage, deliveries and the stream of runs, for a session of some wor
       )
       assert.deepStrictEqual([usage.body.days.length, usage.body.days[0].runs], [1, 1])
       assert.deepStrictEqual(usage.body.keys, [])
+      assert.notProperty(usage.body, "balance")
       const deliveries = yield* ask("GET", "/deliveries")
       const ids = deliveries.body.items.map(({ id }: { readonly id: string }) => id)
       assert.deepStrictEqual(ids, [myDelivery])
@@ -95,6 +97,32 @@ layer(over)("Usage, deliveries and the stream of runs, for a session of some wor
       const { send } = yield* Harness
       const whole = yield* send("GET", `${root}/usage`, { key: all.key })
       assert.strictEqual(whole.body.days[0].runs, 2)
+      assert.property(whole.body.balance, "available")
+    }),
+  )
+
+  it.effect("learn nothing of the balance from a start that credits do not cover", () =>
+    Effect.gen(function* () {
+      const { send, tenant } = yield* Harness
+      const owner = yield* tenant()
+      const workflowId = yield* create(owner, hello)
+      const ledger = yield* LedgerStore
+      const operation = { accountId: owner.accountId, actor: "ada", reason: "test", id: "m" }
+      yield* ledger.meter(operation, true)
+      const tokens = [
+        yield* tokenOf(owner.accountId, {
+          role: "editor",
+          workflows: [WorkflowId.make(workflowId)],
+        }),
+        yield* tokenOf(owner.accountId, { role: "editor" }),
+      ]
+      const said = []
+      for (const { key } of tokens) {
+        const { body, status } = yield* send("POST", `${root}/runs`, { key, json: { workflowId } })
+        assert.strictEqual(status, 402)
+        said.push(body.error.split(", and ")[1])
+      }
+      assert.deepStrictEqual(said, ["fewer are available", "0 are available"])
     }),
   )
 

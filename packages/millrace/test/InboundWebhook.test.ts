@@ -23,6 +23,8 @@ const fails = defineNode({
   },
 })
 
+const pay = defineNode({ type: "test.pay", inputs: {}, outputs: {}, credits: 2, run: () => ({}) })
+
 let engine: Engine
 let origin: string
 let workflowId: string
@@ -35,7 +37,7 @@ const fields = [
 
 beforeAll(async () => {
   engine = await createEngine({
-    nodes: [fails],
+    nodes: [fails, pay],
     basePath: "/automation",
     limits: { requestsPerWebhook: 20, badTokensPerMinute: 1_000 },
   })
@@ -117,6 +119,17 @@ describe("A request to an inbound webhook", () => {
     const { body, status, text } = await json({})
     expect([status, body.status]).toEqual([500, "FAILED"])
     expect(text).not.toContain("on purpose")
+  })
+
+  it("says that credits do not cover its run, and not what the account has", async () => {
+    const operation = { actor: "shop", reason: "order 17" }
+    await engine.credits.meter({ ...operation, metered: true })
+    onTestFinished(async () => void (await engine.credits.meter({ ...operation, metered: false })))
+    const { id } = await engine.workflows.create(engine.workflow("Paid").node("p", "test.pay"))
+    const { send } = await hooked({}, id)
+    const { body, status } = await send({ body: new URLSearchParams() })
+    const error = "The run requires 2 credits, and fewer are available"
+    expect([status, body]).toEqual([402, { error }])
   })
 
   it("may be a form, a query or a text, and goes where the owner says", async () => {

@@ -85,7 +85,9 @@ const startAt = Effect.fnUntraced(function* (
     return { _tag: "Missed", why: `Skipped: run ${done.success} was still in progress` }
   }
   if (done.failure._tag !== "StorageError") {
-    return { _tag: "Missed", why: firstOf(done.failure.message, handlerMessageLength) }
+    const { failure } = done
+    const why = failure._tag === "InsufficientCredits" ? failure.withoutBalance : failure.message
+    return { _tag: "Missed", why: firstOf(why, handlerMessageLength) }
   }
   yield* Effect.logWarning(`could not start trigger ${triggerId}`, done.failure)
   return { _tag: "Unknown" }

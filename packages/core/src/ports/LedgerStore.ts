@@ -34,6 +34,11 @@ export class InsufficientCredits extends Schema.TaggedError<InsufficientCredits>
     const [required, available] = [toNumber(this.required), toNumber(this.available)]
     return `The run requires ${required} credits, and ${available} are available`
   }
+
+  /** The same for whoever may not know what the account has. */
+  get withoutBalance(): string {
+    return `The run requires ${toNumber(this.required)} credits, and fewer are available`
+  }
 }
 
 /** A part of an account's ledger: the newest entries, or those before one. */

@@ -220,7 +220,7 @@ describe("Billing", () => {
       assert.strictEqual(status, "FAILED")
       assert.strictEqual(
         error,
-        "The credits ran out: the run needed 1.5 more, and 0 were available",
+        "The credits ran out: the run needed 1.5 more, and fewer were available",
       )
       assert.deepStrictEqual([heldCredits, nodeRunCount, output], [0, 1, null])
       const nodes = byNode(record)

@@ -95,7 +95,7 @@ describe("a step that costs more than was expected", () => {
     assert.deepStrictEqual(book(commit), ["post c#4 -4 -1", "void  0 0"])
     assert.deepInclude(commit.run, {
       status: "FAILED",
-      error: "The credits ran out: the run needed 3 more, and 1 were available",
+      error: "The credits ran out: the run needed 3 more, and fewer were available",
     })
   })
 
@@ -103,7 +103,7 @@ describe("a step that costs more than was expected", () => {
     const { run, step } = dear()
     step.otherwise!(new InsufficientCredits({ required: 3e6, available: -7e6 }))
     const { commit } = run.step(3, [run.completes("c", 3)])
-    const error = "The credits ran out: the run needed 3 more, and 0 were available"
+    const error = "The credits ran out: the run needed 3 more, and fewer were available"
     assert.strictEqual(commit.run.error, error)
   })
 

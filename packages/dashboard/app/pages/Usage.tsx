@@ -1,5 +1,6 @@
 /**
- * Credits: what there is, and what runs have used by day, workflow and key.
+ * Credits: what there is, and what runs have used by day, workflow and key. A session of some
+ * workflows is not told what there is.
  */
 import type { UsageReport } from "@millrace/api/PromiseClient"
 import { useQuery } from "@tanstack/react-query"
@@ -80,17 +81,23 @@ const Sums = ({ rows, title }: { readonly title: string; readonly rows: Readonly
   </section>
 )
 
+const Balance = ({ balance }: Required<Pick<UsageReport, "balance">>) => (
+  <>
+    <div>
+      <dt>Available credits</dt>
+      <dd>{balance.metered ? numberText(balance.available) : "Not limited"}</dd>
+    </div>
+    <div>
+      <dt>Reserved by open runs</dt>
+      <dd>{numberText(balance.reserved)}</dd>
+    </div>
+  </>
+)
+
 const Report = ({ report }: { readonly report: UsageReport }) => (
   <>
     <dl className="facts">
-      <div>
-        <dt>Available credits</dt>
-        <dd>{report.balance.metered ? numberText(report.balance.available) : "Not limited"}</dd>
-      </div>
-      <div>
-        <dt>Reserved by open runs</dt>
-        <dd>{numberText(report.balance.reserved)}</dd>
-      </div>
+      {report.balance !== undefined && <Balance balance={report.balance} />}
       <div>
         <dt>Days (UTC)</dt>
         <dd>

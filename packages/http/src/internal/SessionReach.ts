@@ -9,14 +9,19 @@ import { RunStore } from "@millrace/core/ports/RunStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
 import { Effect, Option } from "effect"
 import type { Refusal } from "../Errors.ts"
+import { withoutBalance } from "../Errors.ts"
 import { ruleOf } from "./ConsoleRules.ts"
 import type { Caller, Operation } from "./Operation.ts"
+import { seenBy } from "./SessionListing.ts"
 
 /** What a call may name. */
 interface Named extends Caller {
   readonly params?: { readonly id: string }
   readonly payload?: { readonly workflowId?: string; readonly runId?: string }
 }
+
+/** True for a call of a session that sees only some workflows, and nothing of the account. */
+const isLimited = ({ session }: Named): boolean => seenBy(session) !== null
 
 /** Fails if a call names what its session does not see. */
 export type CheckReach = (
@@ -62,7 +67,7 @@ export const make: Effect.Effect<CheckReach, never, RunStore | WebhookStore> = E
         : Effect.void
     return (group, name, input) => {
       const call = input as Named
-      if (call.session === undefined || call.session.workflows === null) return Effect.void
+      if (!isLimited(call)) return Effect.void
       const { params = { id: "" }, payload = {} } = call
       switch (ruleOf(group, name).reach) {
         case "workflow":
@@ -82,7 +87,7 @@ export const make: Effect.Effect<CheckReach, never, RunStore | WebhookStore> = E
   },
 )
 
-/** The operations, each of which checks first. */
+/** The operations, each of which checks first, and says nothing of what the account has. */
 export const within = (
   check: CheckReach,
   groups: Readonly<Record<string, object>>,
@@ -93,7 +98,14 @@ export const within = (
       Object.fromEntries(
         Object.entries(operations as Readonly<Record<string, Operation>>).map(([name, run]) => [
           name,
-          (input: never) => Effect.andThen(check(group, name, input), run(input)),
+          (input: never) =>
+            Effect.mapError(
+              Effect.andThen(check(group, name, input), run(input)),
+              (refusal: Refusal) =>
+                refusal._tag === "InsufficientCredits" && isLimited(input)
+                  ? withoutBalance(refusal)
+                  : refusal,
+            ),
         ]),
       ),
     ]),

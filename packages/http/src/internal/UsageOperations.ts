@@ -33,12 +33,9 @@ export const make = Effect.map(LedgerStore, (ledger): OperationsOf<"usage"> => (
       const message = `from: expected a day up to ${usageDays - 1} days before to`
       return yield* new InvalidRequest({ message })
     }
-    const usage = yield* ledger.usage({
-      account,
-      from,
-      until,
-      workflows: seenBy(session) ?? undefined,
-    })
+    const workflows = seenBy(session) ?? undefined
+    const usage = yield* ledger.usage({ account, from, until, workflows })
+    if (workflows !== undefined) return { value: { from, to, ...usage } }
     const { account: found } = yield* ledger.find(account)
     return { value: { balance: balanceOf(found), from, to, ...usage } }
   }),

@@ -29,6 +29,7 @@ import {
   TooManyBadTokens,
   UnknownRoute,
   WebhookLimited,
+  withoutBalance,
   WrongMethod,
 } from "../Errors.ts"
 import { hookAddress } from "../Addresses.ts"
@@ -184,7 +185,8 @@ export const layer = HttpRouter.use((router) =>
       const { params } = yield* HttpRouter.RouteContext
       return yield* answer(services, request, params["token"] ?? "")
     })
-    const refused = (refusal: Refusal) => refuse(refusal)
+    const refused = (refusal: Refusal) =>
+      refuse(refusal._tag === "InsufficientCredits" ? withoutBalance(refusal) : refusal)
     yield* router.add("*", hookAddress(":token") as "/", Effect.catch(route, refused))
   }),
 )

@@ -180,7 +180,7 @@ describe("A schedule", () => {
     expect(await engine.triggers.get(id, triggerId)).toMatchObject({
       missed: 2,
       lastMissedAt: "2026-01-01T03:00:00.000Z",
-      lastError: "The run requires 2 credits, and 0 are available",
+      lastError: "The run requires 2 credits, and fewer are available",
       lastAt: "2026-01-01T01:00:00.000Z",
     })
     await engine.credits.grant({ ...operation, id: "b", amount: 2 })

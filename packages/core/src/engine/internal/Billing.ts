@@ -90,10 +90,12 @@ export const expectedOf = ({
   return sum
 }
 
-/** How a run reads that was stopped because its account cannot bear more. */
-export const sentenceOfRefusal = (required: MicroCredits, available: MicroCredits): string =>
-  `The credits ran out: the run needed ${toNumber(required)} more, ` +
-  `and ${toNumber(Math.max(0, available))} were available`
+/**
+ * How a run reads that was stopped because its account cannot bear more. Those who see the run may
+ * not know what the account has.
+ */
+export const sentenceOfRefusal = (required: MicroCredits): string =>
+  `The credits ran out: the run needed ${toNumber(required)} more, and fewer were available`
 
 /** How a run reads that was stopped because its start allowed no more. */
 export const sentenceOfLimit = (cost: MicroCredits, limit: MicroCredits): string =>

@@ -400,7 +400,7 @@ const finishShortOfCredits = (
   const step = finishStep(progress, change, now, options, decided)
   return {
     ...step,
-    otherwise: ({ available, required }) => exhaust(sentenceOfRefusal(required, available)),
+    otherwise: ({ required }) => exhaust(sentenceOfRefusal(required)),
   }
 }
 
