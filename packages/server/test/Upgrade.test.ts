@@ -50,7 +50,14 @@ class Receiver {
 }
 
 /** What each run of a recording puts out in the end. */
-const outputs = { ended: 1, waiting: 1, calling: "/never", retrying: "/busy" }
+const outputs: Readonly<Record<string, unknown>> = {
+  ended: 1,
+  waiting: 1,
+  calling: "/never",
+  retrying: "/busy",
+  signaled: { by: "Ada" },
+  parent: 1,
+}
 
 describe.each(schemas)("A database of schema %i", (schema) => {
   const receiver = new Receiver()
@@ -75,6 +82,12 @@ describe.each(schemas)("A database of schema %i", (schema) => {
     const origin = (await server.waitFor(/listens on (http:[^" ]+)/))[1] ?? ""
     const client = new ApiClient(origin, recording.secret)
     const names = Object.keys(recording.runs)
+    const signaled = recording.runs["signaled"]
+    if (signaled !== undefined) {
+      await client.call("POST", `/runs/${signaled}/signals/paid`, {
+        payload: outputs["signaled"],
+      })
+    }
     const ended = await Promise.all(
       names.map((name) => client.runWhen(recording.runs[name] ?? "", hasEnded)),
     )
@@ -82,11 +95,15 @@ describe.each(schemas)("A database of schema %i", (schema) => {
       [workflowName]: [status, context.output],
     }))
     expect(Object.assign({}, ...found)).toEqual(
-      Object.fromEntries(Object.entries(outputs).map(([name, out]) => [name, ["COMPLETED", out]])),
+      Object.fromEntries(names.map((name) => [name, ["COMPLETED", outputs[name]]])),
     )
     await expect
       .poll(() => new Set(receiver.told.map(({ runId }) => runId)))
       .toEqual(new Set(Object.values(recording.runs)))
     expect(receiver.told).toHaveLength(names.length)
+    if (recording.hook === undefined) return
+    const sent = await fetch(origin + recording.hook, { method: "POST" })
+    const { runId } = (await sent.json()) as { readonly runId: string }
+    expect(await client.runWhen(runId, hasEnded)).toMatchObject({ source: "webhook" })
   })
 })

@@ -3,8 +3,8 @@
  * `node --conditions=@millrace/source packages/server/test/upgrade/Record.ts`.
  *
  * A server works until each of its runs does something else, and is killed: one run waits, one
- * calls somebody who does not answer, one will try again, one stands behind it, and one has ended
- * and could not tell the receiver.
+ * calls somebody who does not answer, one will try again, one waits for a signal, one for a run of
+ * its own, and one has ended and could not tell the receiver. An inbound webhook is there, too.
  */
 import { writeFileSync } from "node:fs"
 import type { Server } from "node:http"
@@ -42,7 +42,11 @@ const drawings = [
   drawing("waiting", node("first", "delay", { for: "20 seconds", input: 1 })),
   drawing("calling", call("never"), "body"),
   drawing("retrying", call("busy", { retry: { attempts: 3, initial: "20 seconds" } }), "body"),
+  drawing("signaled", node("first", "wait_signal", { name: "paid" }), "payload"),
 ]
+
+const parent = (workflowId: string) =>
+  drawing("parent", node("first", "sub_workflow", { workflowId }))
 
 /** Answers nobody, or that it is busy; deliveries, too. */
 const openReceiver = (port: number) =>
@@ -88,17 +92,24 @@ const work = async (postgres: PostgresServer, secret: string) => {
   const client = new ApiClient(origin, secret)
   const runs: Record<string, string> = {}
   const webhook = { url: `http://${receiverMark}/hook`, events: ["run.completed"] }
-  for (const each of drawings) {
+  const workflows: Record<string, string> = {}
+  const start = async (each: ReturnType<typeof drawing>) => {
     const { id: workflowId } = await client.call<{ id: string }>("POST", "/workflows", each)
     const { runId } = await client.call<{ runId: string }>("POST", "/runs", { workflowId, webhook })
+    workflows[each.name] = workflowId
     runs[each.name] = runId
   }
+  for (const each of drawings) await start(each)
+  await start(parent(workflows["waiting"] ?? ""))
+  const triggers = `/workflows/${workflows["ended"]}/triggers`
+  const { path } = await client.call<{ path: string }>("POST", triggers, { type: "webhook" })
   await client.runWhen(runs["ended"] ?? "", hasEnded)
   const isWaiting = (run: RunView) => run.nodeRuns.some(({ status }) => status === "WAITING")
-  await client.runWhen(runs["waiting"] ?? "", isWaiting)
-  await client.runWhen(runs["retrying"] ?? "", isWaiting)
+  for (const name of ["waiting", "retrying", "signaled", "parent"]) {
+    await client.runWhen(runs[name] ?? "", isWaiting)
+  }
   await server.end("SIGKILL")
-  return runs
+  return { runs, hook: path }
 }
 
 const receiver = await openReceiver(Number(receiverMark.split(":")[1]))
@@ -107,16 +118,19 @@ try {
   const { url } = postgres
   for (const statement of watch) await query(url, statement)
   const secret = await createKey(url)
-  const runs = await work(postgres, secret)
+  const { hook, runs } = await work(postgres, secret)
   const recordedAt = Date.now()
   const made = await query<{ readonly statement: string }>(
     url,
     "SELECT statement FROM made ORDER BY place",
   )
   for (const statement of unwatch) await query(url, statement)
-  const statements = made.map(({ statement }) => statement)
+  // A statement that makes several things comes once for each.
+  const statements = made
+    .map(({ statement }) => statement)
+    .filter((each, index, all) => each !== all[index - 1])
   const rows = await rowsOf(url)
-  const recording: Recording = { recordedAt, secret, runs, statements, rows }
+  const recording: Recording = { recordedAt, secret, runs, hook, statements, rows }
   const schema = rows["millrace_migrations"]?.length ?? 0
   const file = new URL(`schema-${schema}.json`, import.meta.url)
   writeFileSync(file, JSON.stringify(recording, null, 1) + "\n")

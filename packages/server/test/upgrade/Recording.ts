@@ -18,6 +18,8 @@ export interface Recording {
   readonly secret: string
   /** The runs, by what they did when their server died. */
   readonly runs: Readonly<Record<string, string>>
+  /** The path of an inbound webhook of the workflow `ended`; absent before there were any. */
+  readonly hook?: string
   /** What made the tables, in order. */
   readonly statements: ReadonlyArray<string>
   /** By table, each row as JSON text. */
