@@ -37,7 +37,7 @@ export interface Manifest {
 }
 
 const isCode = /\.[cm]?[jt]sx?$/
-const writtenByTools = new Set(["node_modules", "dist", ".millrace"])
+const writtenByTools = new Set(["node_modules", "dist", ".millrace", ".next", "next-env.d.ts"])
 
 const walk = (folder: string): ReadonlyArray<string> =>
   existsSync(folder)
