@@ -3,6 +3,8 @@
 import { readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import type { TestSpecification } from "vitest/node"
+import { BaseSequencer } from "vitest/node"
 
 // What processes that tests start have compiled: they begin in half the time.
 const compiled = new URL("node_modules/.cache/compiled/", import.meta.url)
@@ -16,8 +18,20 @@ const conditionsOf = (name: string) => [
   "development|production",
 ]
 
+/** What drives a browser takes longest; begun last, it would be waited for at the end. */
+const inBrowser = /\/(?:react\/test\/browser\/Browser|dashboard\/test\/Dashboard)\.test\.ts$/
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const sorted = await BaseSequencer.prototype.sort.call(this, files)
+    const isLong = ({ moduleId }: TestSpecification) => inBrowser.test(moduleId)
+    return [...sorted.filter(isLong), ...sorted.filter((each) => !isLong(each))]
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // Two also on two cores: much of a test run waits for processes and disks.
     maxWorkers: 2,
     projects: readdirSync(new URL("packages/", import.meta.url)).map((name) => ({
