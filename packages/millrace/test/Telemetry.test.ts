@@ -92,6 +92,8 @@ it("a collector gets the numbers of runs, attempts and webhooks of one engine", 
   )
   expect(numbers("millrace.run.duration", "millrace.run.status").length).toBe(3)
   expect(numbers("millrace.run.wait")).toEqual([[undefined, 4]])
+  // Of one reading at the beginning.
+  expect(numbers("millrace.runs.queued")).toEqual([[undefined, 0]])
   const paid = numbers("millrace.node.attempts", "millrace.node.outcome")
   expect(paid.filter(([outcome]) => outcome === "completed")).toEqual([["completed", 1]])
   // The first attempt of the payment, and that of `fail`.

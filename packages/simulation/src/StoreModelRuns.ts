@@ -284,6 +284,13 @@ class Lists {
     return [...losses, { runner: owner, lostAt, nodes, cause: "died" }]
   }
 
+  /** The queue, and the parked runs that are due, by the time since which they may be claimed. */
+  queuedBy(now: Timestamp): ReadonlyArray<Run> {
+    return this.openBy((run) => this.readyAt.get(run.id) ?? run.dueAt ?? run.createdAt).filter(
+      ({ dueAt, losses, owner }) => owner === null && (dueAt ?? 0) <= now && losses.length === 0,
+    )
+  }
+
   /** The runs that a claim takes, in its order. */
   claim(request: ClaimRequest, now: Timestamp): ReadonlyArray<Run> {
     const open = this.openBy(({ createdAt }) => createdAt)
@@ -295,9 +302,7 @@ class Lists {
     return claimed(request, {
       capOf,
       expired: expired.map((run) => ({ run, losses: this.lossesOf(run, request.runner) })),
-      queued: this.openBy((run) => this.readyAt.get(run.id) ?? run.dueAt ?? run.createdAt).filter(
-        ({ dueAt, losses, owner }) => owner === null && (dueAt ?? 0) <= now && losses.length === 0,
-      ),
+      queued: this.queuedBy(now),
       owned: open.filter(({ owner }) => owner !== null),
     })
   }
@@ -393,11 +398,13 @@ const leasing = (
 })
 
 /** What is told of the time and of caps. */
-const telling = ({ keys }: Lists): Pick<Store, "now" | "cappedAccounts"> => ({
+const telling = (lists: Lists): Pick<Store, "now" | "cappedAccounts" | "queueLength"> => ({
   now: Clock.currentTimeMillis,
+  queueLength: (limit) =>
+    Effect.map(Clock.currentTimeMillis, (now) => Math.min(limit, lists.queuedBy(now).length)),
   cappedAccounts: (limit) =>
     Effect.sync(() => {
-      const capped = keys.accounts().filter(({ runsAtOnce }) => runsAtOnce !== null)
+      const capped = lists.keys.accounts().filter(({ runsAtOnce }) => runsAtOnce !== null)
       return new Set(capped.map(({ id }) => id).slice(0, limit))
     }),
 })
@@ -409,10 +416,7 @@ const messaging = (lists: Lists): Pick<Store, "send" | "inboxes"> => ({
   inboxes: (requests) =>
     Effect.map(Clock.currentTimeMillis, (now) =>
       requests
-        .map((request) => ({
-          runId: request.runId,
-          messages: lists.inboxes.read(request, now),
-        }))
+        .map((request) => ({ runId: request.runId, messages: lists.inboxes.read(request, now) }))
         .filter(({ messages }) => messages.length > 0),
     ),
 })

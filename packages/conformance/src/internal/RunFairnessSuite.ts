@@ -46,6 +46,23 @@ const turns = (it: Tests): void => {
     }),
   )
 
+  it.effect("is told how many runs wait: queued ones, and parked ones that are due", () =>
+    Effect.gen(function* () {
+      const samples = yield* Scenes.quiet
+      const store = yield* RunStore
+      for (let n = 0; n < 2; n++) yield* Scenes.started(samples.run())
+      yield* Scenes.parked(samples, Scenes.longAgo)
+      yield* Scenes.parked(samples, Scenes.never)
+      yield* Scenes.owned(samples)
+      yield* Scenes.orphan(samples)
+      const ended = samples.run({ status: "COMPLETED", finishedAt: Samples.epoch })
+      yield* Scenes.started(ended)
+      assert.deepStrictEqual([yield* store.queueLength(99), yield* store.queueLength(2)], [3, 2])
+      yield* Scenes.clear(samples.runner())
+      assert.strictEqual(yield* store.queueLength(99), 0)
+    }),
+  )
+
   it.effect("takes as many as it is asked for, be they all of one account", () =>
     Effect.gen(function* () {
       const samples = yield* Scenes.quiet

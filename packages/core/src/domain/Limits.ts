@@ -260,6 +260,9 @@ export const lossesPerRun = 5
  */
 export const suspectsAtOnce = 8
 
+/** How far the length of the queue is counted for telemetry. */
+export const queueCounted = 10_000
+
 /** How many runs in quarantine a listing shows, the oldest ones. */
 export const suspectsListed = 1_000
 

@@ -363,6 +363,11 @@ export class RunStore extends Context.Service<
     readonly endLease: (runner: RunnerId, blocked?: Blocked) => Effect.Effect<void, StorageError>
     /** Accounts with a cap of their own, in any order, at most `limit`. */
     readonly cappedAccounts: (limit: number) => Effect.Effect<ReadonlySet<AccountId>, StorageError>
+    /**
+     * How many runs wait for a claim, of all accounts: the queue and the parked runs that are due
+     * by the store's clock. Counts no further than `limit`, and no run that has lost its owner.
+     */
+    readonly queueLength: (limit: number) => Effect.Effect<number, StorageError>
     /** Open runs with losses, of all accounts, oldest first, at most `limit`. */
     readonly suspects: (limit: number) => Effect.Effect<ReadonlyArray<Suspect>, StorageError>
     /**

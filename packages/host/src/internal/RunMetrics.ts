@@ -40,6 +40,9 @@ const answers = Metric.histogram("millrace.webhook.duration", {
 const inProgress = Metric.gauge("millrace.runs.active", {
   description: "Runs that this process executes now",
 })
+const queued = Metric.gauge("millrace.runs.queued", {
+  description: "Runs in the store that wait for a process to execute them",
+})
 const sending = Metric.gauge("millrace.webhooks.active", {
   description: "Webhooks that this process sends now",
 })
@@ -66,6 +69,10 @@ export const countAttempt = (registry: Registry, outcome: string, millis: number
   Metric.withAttributes(attempts, of).updateUnsafe(1, registry)
   if (millis !== null) answers.updateUnsafe(millis / 1_000, registry)
 }
+
+/** The length of the queue. */
+export const tellQueue = (registry: Registry, length: number): void =>
+  queued.updateUnsafe(length, registry)
 
 const ask = (registry: Registry, gauge: Metric.Gauge<number>, now: () => number) =>
   Metric.registerUnsafe(gauge, registry, {

@@ -1,17 +1,19 @@
 /**
- * Stores that tell telemetry what was written: a span for each run that has ended, and numbers.
+ * Stores that tell telemetry what was written: a span for each run that has ended, and numbers; and
+ * how many runs wait.
  *
  * Guarantees: only what a store has accepted is told, so every start and every end counts once over
  * all processes. Telemetry changes no answer of a store. Leaves out: attempts of nodes, which the
  * engine tells.
  */
 import type { Run } from "@millrace/core/domain/Run"
+import { queueCounted } from "@millrace/core/domain/Limits"
 import { isTerminal } from "@millrace/core/domain/Run"
 import { traceOf } from "@millrace/core/engine/RunTrace"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { WebhookStore } from "@millrace/core/ports/WebhookStore"
-import { Context, Effect, Exit, Layer, Option, Tracer } from "effect"
+import { Context, Effect, Exit, Layer, Option, Schedule, Tracer } from "effect"
 import { RunSpan } from "./RunSpan.ts"
 import * as RunMetrics from "./RunMetrics.ts"
 
@@ -62,12 +64,21 @@ const observe = (telemetry: Context.Context<never>, commit: RunCommit): void => 
   trace(Context.get(telemetry, Tracer.Tracer), run)
 }
 
+/** Tells how many runs wait, as often as numbers are sent. */
+const countQueue = (telemetry: Context.Context<never>, { queueLength }: RunStore["Service"]) =>
+  queueLength(queueCounted).pipe(
+    Effect.map((length) => RunMetrics.tellQueue(telemetry, length)),
+    Effect.catch(({ message }) => Effect.logDebug(`the queue was not counted: ${message}`)),
+    Effect.repeat(Schedule.spaced("10 seconds")),
+  )
+
 /** The stores of the context, watched with this tracer and registry. */
 export const layer = (telemetry: Context.Context<never>) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const runs = yield* RunStore
       const webhooks = yield* WebhookStore
+      yield* Effect.forkScoped(countQueue(telemetry, runs))
       const watched = RunStore.of({
         ...runs,
         commit: (commit) =>

@@ -86,6 +86,14 @@ export class Places {
     }
   }
 
+  /** How many runs are in the queue or parked and due. */
+  queueLength(now: Timestamp): number {
+    const { items } = this.parked
+    const later = items.findIndex(({ createdAt }) => createdAt > now)
+    const due = later < 0 ? items.length : later
+    return [...this.queued.values()].reduce((sum, line) => sum + line.items.length, due)
+  }
+
   #queue(waiting: Waiting): void {
     Timeline.of(this.queued, waiting.entry.run.accountId).add(waiting)
   }

@@ -444,9 +444,9 @@ const makeRuns = (runs: Runs, outbox: Deliveries["Service"]) => {
       Effect.map(now, (millis) => runs.send(account, id, message, millis, true)),
     inboxes: (requests) => Effect.map(now, (millis) => runs.inboxesOf(requests, millis)),
     now,
-    endLease: (runner, blocked) =>
-      Effect.map(now, (millis) => runs.release(runner, blocked, millis)),
+    endLease: (runner, blocked) => Effect.map(now, (at) => runs.release(runner, blocked, at)),
     cappedAccounts: (limit) => Effect.sync(() => runs.cappedAccounts(limit)),
+    queueLength: (limit) => Effect.map(now, (at) => Math.min(limit, runs.places.queueLength(at))),
     suspects: (limit) => Effect.map(now, (millis) => runs.suspects(limit, millis)),
     clearLosses: (id) => Effect.sync(() => runs.clearLosses(id)),
     find: (account, id) =>

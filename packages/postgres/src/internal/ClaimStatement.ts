@@ -53,6 +53,13 @@ export const readyAt = "coalesce(o.ready_at, o.created_at)"
 
 const isDue = `o.state = 'parked' AND o.due_at <= ${nowMillis} AND o.losses = 0`
 
+/** How many runs wait for a claim, counted to $1: through the indexes of claims. */
+export const queueLength = `
+  SELECT count(*)::int4 AS value FROM (
+    SELECT 1 FROM open_runs o WHERE ${isQueued} UNION ALL SELECT 1 FROM open_runs o WHERE ${isDue}
+    LIMIT $1::int8
+  ) waiting`
+
 /** Leaves out the runs that the runner cannot execute. */
 const isWanted = "o.run NOT IN (SELECT number FROM excepted)"
 

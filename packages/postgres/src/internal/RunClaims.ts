@@ -289,5 +289,7 @@ export const make = (sql: SqlClient) =>
     },
     cappedAccounts: (limit) =>
       Effect.map(values<AccountId>(sql, cappedStatement, [limit]), (ids) => new Set(ids)),
+    queueLength: (limit) =>
+      Effect.map(values<number>(sql, ClaimStatement.queueLength, [limit]), ([count]) => count!),
     now: Effect.map(values<Timestamp>(sql, nowStatement), ([time]) => time!),
   }) satisfies Partial<DatabasePort<RunStore["Service"]>>

@@ -404,6 +404,19 @@ export const cappedAccounts = (db: Connection, limit: number): ReadonlySet<Accou
       .map(({ id }) => id),
   )
 
+/** How many runs are in the queue or parked and due, at most `limit`. */
+export const queueLength = (db: Connection, limit: number, now: Timestamp): number =>
+  db
+    .query<Counted>(
+      `SELECT count(*) AS count FROM (
+         SELECT 1 FROM runs WHERE queued_at IS NOT NULL
+         UNION ALL SELECT 1 FROM runs WHERE parked_until <= ? LIMIT ?
+       )`,
+      now,
+      limit,
+    )
+    .first()!.count
+
 /** Open runs with losses, oldest first. */
 export const suspects = (db: Connection, limit: number, now: Timestamp): ReadonlyArray<Suspect> => {
   const rows = db
