@@ -7,7 +7,12 @@
 import { Amount } from "@millrace/core/domain/Credits"
 import { Json, JsonObject } from "@millrace/core/domain/Json"
 import { PlacedValue } from "@millrace/core/domain/LargeValue"
-import { problemsListed, runsPerBatch } from "@millrace/core/domain/Limits"
+import {
+  itemsPerPage,
+  problemsListed,
+  runsPerBatch,
+  searchLength,
+} from "@millrace/core/domain/Limits"
 import {
   InputOverrides,
   NodeRun as StoredNodeRun,
@@ -18,11 +23,13 @@ import {
   Viewport,
 } from "@millrace/core/domain/Run"
 import { WebhookConfig } from "@millrace/core/domain/Webhook"
+import { isAtMost } from "@millrace/core/domain/TextLength"
 import { Timestamp } from "@millrace/core/domain/Timestamp"
 import { DrawnNode, Edge, Node, WorkflowSettings } from "@millrace/core/domain/Workflow"
 import { Schema, Struct } from "effect"
 import { body, object, optional } from "./internal/Words.ts"
 import { InputPort, OutputPort } from "./NodeTypeWire.ts"
+import { defaultPageSize } from "./PageQuery.ts"
 import { Identifier, isStorable } from "./Text.ts"
 
 const run = StoredRun.fields
@@ -262,6 +269,48 @@ export const RerunPlan = object("RerunPlan", {
   }),
 })
 export type RerunPlan = typeof RerunPlan.Type
+
+/** Body of reruns of runs that have failed. */
+export const RerunFailed = body("RerunFailed", {
+  workflowId: optional(Identifier, "Only runs of this workflow."),
+  from: optional(Timestamp, "Only runs that were created then or later."),
+  to: optional(Timestamp, "Only runs that were created before."),
+  error: optional(
+    Schema.String.check(Schema.isMinLength(1), isAtMost(searchLength), isStorable),
+    "Only runs whose error has this part, in any case.",
+  ),
+  definition: RerunRun.fields.definition,
+  limit: optional(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: itemsPerPage })),
+    `How many failed runs to look at, 1 to ${itemsPerPage}; ${defaultPageSize} by default.`,
+  ),
+  cursor: optional(
+    Schema.String.check(Schema.isMinLength(1)),
+    "The `nextCursor` of an answer, to go on behind it. It stands for its filter.",
+  ),
+})
+
+/** What became of runs that have failed. */
+export const RerunBatch = object("RerunBatch", {
+  started: Schema.Array(Schema.Struct({ runId: run.id, rerunOf: run.id })).annotate({
+    description: "The runs that were started, and of which run each is a rerun.",
+  }),
+  leftOut: Schema.Array(
+    Schema.Struct({
+      runId: run.id,
+      reason: Schema.Literals(["rerun", "refused"]),
+      rerunId: Schema.optionalKey(run.id),
+      message: Schema.optionalKey(Schema.String),
+    }),
+  ).annotate({
+    description:
+      "The failed runs that were not started again. `rerun`: it has one, `rerunId`. `refused`: " +
+      "`message` says why.",
+  }),
+  nextCursor: Schema.NullOr(Schema.String).annotate({
+    description: "Goes on behind these runs; `null` at the end.",
+  }),
+})
 
 /** The answer to a start. */
 export const StartedRun = object("StartedRun", { runId: run.id })

@@ -51,6 +51,7 @@ describe("the OpenAPI document", () => {
       "POST /api/v1/runs",
       "POST /api/v1/runs/batch",
       "POST /api/v1/runs/estimate",
+      "POST /api/v1/runs/rerun-failed",
       "POST /api/v1/runs/{id}/cancel",
       "POST /api/v1/runs/{id}/rerun",
       "POST /api/v1/runs/{id}/rerun/plan",

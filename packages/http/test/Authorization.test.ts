@@ -49,6 +49,7 @@ const operations: ReadonlyArray<readonly [string, string]> = [
   ["POST", "/runs/run_1/cancel"],
   ["POST", "/runs/run_1/signals/paid"],
   ["POST", "/runs/run_1/rerun"],
+  ["POST", "/runs/rerun-failed"],
   ["POST", "/runs/run_1/rerun/plan"],
   ["GET", "/node-types"],
 ]

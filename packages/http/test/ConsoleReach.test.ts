@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { over, root, tokenOf } from "./ConsoleScene.ts"
 import { Harness } from "./Harness.ts"
-import { chain, create, deliver, finish, hello } from "./Samples.ts"
+import { chain, create, deliver, failing, finish, hello } from "./Samples.ts"
 
 layer(over)("A session of some workflows", (it) => {
   it.effect("sees what belongs to them, and nothing else", () =>
@@ -48,6 +48,32 @@ layer(over)("A session of some workflows", (it) => {
       assert.strictEqual(yield* status("GET", "/runs?page=1"), 400)
       assert.strictEqual(yield* status("GET", "/keys"), 403)
       assert.strictEqual(yield* status("GET", "/secrets"), 403)
+    }),
+  )
+})
+
+layer(over)("Reruns of failed runs", (it) => {
+  it.effect("are of runs that the caller sees, and of no other ones", () =>
+    Effect.gen(function* () {
+      const { send, tenant } = yield* Harness
+      const [owner, stranger] = [yield* tenant(), yield* tenant()]
+      const [mine, other] = [yield* create(owner, failing), yield* create(owner, failing)]
+      const [myRun, otherRun] = [yield* finish(owner, mine), yield* finish(owner, other)]
+      const { key } = yield* tokenOf(owner.accountId, {
+        role: "editor",
+        workflows: [WorkflowId.make(mine)],
+      })
+      const ask = (address: string, by: string, json: object) =>
+        Effect.map(send("POST", `${address}/runs/rerun-failed`, { key: by, json }), ({ body }) =>
+          body.started.map(({ rerunOf }: { readonly rerunOf: string }) => rerunOf),
+        )
+      assert.deepStrictEqual(yield* ask("/api/v1", stranger.key, { workflowId: mine }), [])
+      assert.deepStrictEqual(yield* ask("/api/v1", stranger.key, {}), [])
+      assert.deepStrictEqual(yield* ask(root, key, { workflowId: other }), [])
+      assert.deepStrictEqual(yield* ask(root, key, {}), [myRun])
+      const { body } = yield* send("GET", `/api/v1/runs/${myRun}-r1`, { key: owner.key })
+      assert.deepStrictEqual([body.mode, body.rerunOf, body.source], ["rerun", myRun, "ui"])
+      assert.include(yield* ask("/api/v1", owner.key, { workflowId: other }), otherRun)
     }),
   )
 })

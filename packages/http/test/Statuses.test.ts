@@ -102,6 +102,7 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
   "runs.cancel": ({ run }) => ["POST", `/runs/${run}/cancel`],
   "runs.signal": ({ run }) => ["POST", `/runs/${run}/signals/paid`, { json: { payload: 1 } }],
   "runs.rerun": ({ run }) => ["POST", `/runs/${run}/rerun`, { json: { from: ["say"] } }],
+  "runs.rerunFailed": () => ["POST", "/runs/rerun-failed", { json: {} }],
   "runs.planRerun": ({ run }) => ["POST", `/runs/${run}/rerun/plan`, { json: { from: ["say"] } }],
   "deliveries.list": ({ run }) => ["GET", `/runs/${run}/deliveries`],
   "deliveries.listAll": () => ["GET", "/deliveries?state=FAILED"],
@@ -161,6 +162,15 @@ const crowd = Effect.fnUntraced(function* (each: Operation, at: Stage) {
   return refused ?? answers[0]!
 })
 
+/** What an operation answers under the idempotency key of another request. */
+const otherBody = Effect.fnUntraced(function* (each: Operation, at: Stage) {
+  const headers = { "idempotency-key": "k" }
+  yield* send(at, ["POST", "/runs", { json: { workflowId: at.workflow }, headers }])
+  const [method, path] = callOf(each, at)
+  const raw = `{ "workflowId": "${at.workflow}" }`
+  return yield* send(at, [method, path, { raw, headers: { ...headers, ...json } }])
+})
+
 /** How each error is brought about, for any operation that can have it. */
 const errors: Readonly<
   Record<string, (each: Operation, stage: Stage) => Effect.Effect<Answer, never, Harness>>
@@ -183,15 +193,10 @@ const errors: Readonly<
           callOf(each, { ...at, workflow: "wf_none", run: "run_none", delivery: "msg_none" }),
         ),
   "409": (each, at) => {
+    if (each.path.endsWith("/rerun-failed")) return otherBody(each, at)
     if (each.path.includes("/rerun")) return whileOpen(each, at)
     if (wantsOpenRun(each)) return send(at, callOf(each, at))
-    if (each.operationId !== "runs.start") return crowd(each, at)
-    return Effect.gen(function* () {
-      const headers = { "idempotency-key": "k" }
-      const json = { workflowId: at.workflow }
-      yield* send(at, ["POST", "/runs", { json, headers }])
-      return yield* send(at, ["POST", "/runs", { json: { ...json, values: {} }, headers }])
-    })
+    return each.operationId === "runs.start" ? otherBody(each, at) : crowd(each, at)
   },
   "412": (each, at) => {
     const [method, path, parts] = callOf(each, at)

@@ -66,6 +66,7 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
   "runs.cancel": ({ runs }, { open }) => runs.cancel(open),
   "runs.signal": ({ runs }, { open }) => runs.signal(open, "paid"),
   "runs.rerun": ({ runs }, { run }) => runs.rerun(run, { from: ["large"] }),
+  "runs.rerunFailed": ({ runs }) => runs.rerunFailed(),
   "runs.planRerun": ({ runs }, { run }) => runs.planRerun(run, { from: ["large"] }),
   "runs.events": async ({ runs }, { run }) => {
     for await (const event of runs.events(run)) return event

@@ -36,6 +36,7 @@ const ofAccounts = {
   "runs.cancel": "runs.cancel",
   "runs.signal": "runs.signal",
   "runs.rerun": "runs.rerun",
+  "runs.rerunFailed": "runs.rerunFailed",
   "runs.planRerun": "runs.planRerun",
   "runs.events": "runs.events",
   "deliveries.list": "deliveries.list",

@@ -92,6 +92,7 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "runs.list between two times": ({ runs }) =>
     runs.list({ from: "2026-01-01T00:00:00Z", to: "2100-01-01T00:00Z" }),
   "runs.batch": ({ runs }) => runs.batch([runId, "run_none", runId]),
+  "runs.rerunFailed": ({ runs }) => runs.rerunFailed({ workflowId, limit: 5 }),
   "runs.estimate": ({ runs }) => runs.estimate({ workflowId }),
   "runs.events": ({ runs }) => collect(runs.events(runId)),
   "runs.events as a summary": ({ runs }) => collect(runs.events(runId, { view: "summary" })),

@@ -102,3 +102,38 @@ describe("millrace runs signal", () => {
     }),
   )
 })
+
+describe("millrace runs rerun-failed", () => {
+  it.live("takes up a failed run once, and says what it left out", () =>
+    Effect.gen(function* () {
+      const { client, command } = yield* place
+      const failed = yield* Effect.promise(async () => {
+        const { id: workflowId } = await client.workflows.create({
+          name: "Order",
+          nodes: [node("pay", "http_request", [0, 0], { url: "http://127.0.0.1:1/" })],
+          edges: [],
+        })
+        const run = await client.runs.start({ workflowId })
+        return run.wait()
+      })
+      assert.strictEqual(failed.status, "FAILED")
+      const args = ["rerun-failed", "--workflow", failed.workflowId, "--from", "2020-01-31"]
+      const rerun = `${failed.id}-r1`
+      assert.deepStrictEqual(yield* command(args), { code: 0, out: rerun, err: "" })
+      yield* Effect.promise(() => client.runs.wait(rerun))
+      const { leftOut, started } = JSON.parse((yield* command([...args, "--json"])).out)
+      assert.deepStrictEqual(
+        [started.map(({ rerunOf }: { rerunOf: string }) => rerunOf), leftOut],
+        [[rerun], [{ runId: failed.id, reason: "rerun", rerunId: rerun }]],
+      )
+      assert.deepStrictEqual(yield* command(["rerun-failed", "--error", "Order"]), {
+        code: 0,
+        out: "",
+        err: "No run was taken up again",
+      })
+      const { code, err } = yield* command(["rerun-failed", "--limit", "51"])
+      assert.strictEqual(code, 1)
+      assert.match(err, /^limit: expected /)
+    }).pipe(Effect.scoped),
+  )
+})

@@ -244,6 +244,14 @@ const ofRuns: Readonly<Record<string, Example>> = {
     },
   },
   "runs.rerun": { request: { from: ["say"] }, response: { runId } },
+  "runs.rerunFailed": {
+    request: { workflowId, error: "the bank is closed" },
+    response: {
+      started: [{ runId: `${runId}-r1`, rerunOf: runId }],
+      leftOut: [],
+      nextCursor: null,
+    },
+  },
   "runs.planRerun": {
     request: { definition: "current" },
     response: {

@@ -11,7 +11,7 @@ import { millisOf } from "../Duration.ts"
 import { MillraceError } from "../MillraceError.ts"
 import type * as Wire from "../RunWire.ts"
 import type { Answer, Transport, WireEvent, WireLiveEvent } from "../Transport.ts"
-import type { CallOptions } from "./Ask.ts"
+import type { Ask, CallOptions } from "./Ask.ts"
 import { checkFields, checkId, makeAsk } from "./Ask.ts"
 import type { Given } from "./Given.ts"
 import type { Listing, PageQuery } from "./Pages.ts"
@@ -55,6 +55,12 @@ export type RerunRequest = Given<typeof Wire.RerunRun.Encoded>
 
 /** What a rerun would execute and why, what it would take over, and what it would cost. */
 export type RerunPlan = typeof Wire.RerunPlan.Encoded
+
+/** Which failed runs to take up again: those of a filter, some at a time. */
+export type RerunFailedRequest = Given<typeof Wire.RerunFailed.Encoded>
+
+/** What became of failed runs; `nextCursor` goes on behind them. */
+export type RerunBatch = typeof Wire.RerunBatch.Encoded
 
 /** What a start would cost, and why it would be refused. */
 export type RunEstimate = typeof Wire.RunEstimate.Encoded
@@ -200,6 +206,11 @@ export interface Runs {
    * taken over costs nothing. Rejects with `RUN_OPEN` while the run goes on, and as `start` does.
    */
   rerun(id: string, request?: RerunRequest, options?: RerunOptions): Promise<RunHandle>
+  /**
+   * Starts a rerun of each failed run of the filter that has none yet, newest first. However often
+   * it is repeated, a run gets one rerun from it.
+   */
+  rerunFailed(request?: RerunFailedRequest, options?: RerunOptions): Promise<RerunBatch>
   /** What a rerun would execute, and why. Starts nothing. */
   planRerun(id: string, request?: RerunRequest, options?: CallOptions): Promise<RerunPlan>
   /** What a start would cost, node by node, or all reasons why it would be refused. */
@@ -397,6 +408,25 @@ const makeFollowing = (transport: Transport, get: Runs["get"]): Pick<Runs, "even
   },
 })
 
+/** Taking up runs again. */
+const makeReruns = (
+  ask: Ask,
+  handleOf: (answer: Answer) => RunHandle,
+): Pick<Runs, "rerun" | "rerunFailed" | "planRerun"> => ({
+  rerun: async (id, body = {}, options) => {
+    const headers = { "idempotency-key": options?.idempotencyKey }
+    const parts = { id, body, headers, options, known: ["idempotencyKey"] }
+    return handleOf(await ask("runs.rerun", parts))
+  },
+  rerunFailed: async (body = {}, options) => {
+    const headers = { "idempotency-key": options?.idempotencyKey }
+    const parts = { body, headers, options, known: ["idempotencyKey"] }
+    return (await ask("runs.rerunFailed", parts)).body as RerunBatch
+  },
+  planRerun: async (id, body = {}, options) =>
+    (await ask("runs.planRerun", { id, body, options })).body as RerunPlan,
+})
+
 /** The runs that a transport reaches. */
 export const makeRuns = (transport: Transport): Runs => {
   const ask = makeAsk(transport)
@@ -440,13 +470,7 @@ export const makeRuns = (transport: Transport): Runs => {
       const handle = handleOf(answer)
       return client === undefined ? handle : ofTransaction(handle)
     },
-    rerun: async (id, body = {}, options) => {
-      const headers = { "idempotency-key": options?.idempotencyKey }
-      const parts = { id, body, headers, options, known: ["idempotencyKey"] }
-      return handleOf(await ask("runs.rerun", parts))
-    },
-    planRerun: async (id, body = {}, options) =>
-      (await ask("runs.planRerun", { id, body, options })).body as RerunPlan,
+    ...makeReruns(ask, handleOf),
     estimate: async (body, options) =>
       (await ask("runs.estimate", { body, options })).body as RunEstimate,
     get,

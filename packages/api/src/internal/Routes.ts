@@ -56,6 +56,7 @@ export const routes: { readonly [O in OperationName]: RouteOf<EndpointOf<O>> } =
   "runs.cancel": "POST /runs/:id/cancel",
   "runs.signal": "POST /runs/:id/signals/:name",
   "runs.rerun": "POST /runs/:id/rerun",
+  "runs.rerunFailed": "POST /runs/rerun-failed",
   "runs.planRerun": "POST /runs/:id/rerun/plan",
   "deliveries.list": "GET /runs/:id/deliveries",
   "deliveries.listAll": "GET /deliveries",

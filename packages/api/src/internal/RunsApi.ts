@@ -10,6 +10,8 @@ import { LiveRunQuery, pageOf, RunQuery, ViewQuery } from "../PageQuery.ts"
 import { LiveEvent, SequenceText, StreamedEvent } from "../RunEventWire.ts"
 import {
   NodeRun,
+  RerunBatch,
+  RerunFailed,
   RerunPlan,
   RerunRun,
   RunBatch,
@@ -83,6 +85,22 @@ const rerun = described(
     payload: RerunRun,
     success: StartedRun.pipe(HttpApiSchema.status(201)),
     error: [...bodyErrors, PaymentRequired, NotFound, Conflict],
+  }),
+)
+
+const rerunFailed = described(
+  "Take up failed runs again",
+  "Starts a rerun of each FAILED run of the filter that has none yet, newest first: as for one " +
+    "run, from its failure on. Runs that other runs have started are not looked at. The answer " +
+    "says what was started, and what was left out and why; `nextCursor` goes on. However often " +
+    "and by how many the request is repeated, a run gets one rerun from it. Under an " +
+    "`Idempotency-Key`, a repetition within 24 hours starts nothing for runs that have failed " +
+    "since, and has the first answer.",
+  HttpApiEndpoint.post("rerunFailed", "/rerun-failed", {
+    headers: Schema.Struct({ "idempotency-key": Schema.optionalKey(IdempotencyKeyText) }),
+    payload: RerunFailed,
+    success: RerunBatch,
+    error: [...bodyErrors, Conflict],
   }),
 )
 
@@ -219,6 +237,6 @@ const operations = [list, live, start, estimate, batch, get, node, definition, v
 
 /** `/runs`. */
 export class RunsApi extends HttpApiGroup.make("runs")
-  .add(...operations, events, cancel, signal, rerun, planRerun)
+  .add(...operations, events, cancel, signal, rerun, rerunFailed, planRerun)
   .prefix("/runs")
   .annotateMerge(titled("Runs", "Executions of workflows.")) {}

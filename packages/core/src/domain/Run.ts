@@ -40,6 +40,15 @@ export const isNodeTerminal = (status: NodeRunStatus): boolean =>
   status !== "PENDING" && status !== "RUNNING" && status !== "WAITING"
 
 /**
+ * The id of the first rerun of a run. It is always the same, so a store, which has an id once only,
+ * cannot be made to start it twice. Further reruns have ids of their own.
+ */
+export const rerunIdOf = (id: RunId): RunId => {
+  const [, own = id, count = "0"] = /^(.*)-r([0-9]+)$/.exec(id) ?? []
+  return RunId.make(`${own}-r${Number(count) + 1}`)
+}
+
+/**
  * `full`: the whole workflow. `single`: one node of it. `rerun`: what of an earlier run has to be
  * executed anew; the rest is taken over.
  */

@@ -11,7 +11,7 @@ import { type AccountId, RunId, type WorkflowId } from "../domain/Id.ts"
 import type { IdempotencyKey } from "../domain/Idempotency.ts"
 import { CurrentLimits } from "../domain/Limits.ts"
 import type { NewMessage } from "../domain/Message.ts"
-import type { Run, RunRecord } from "../domain/Run.ts"
+import { rerunIdOf, type Run, type RunRecord } from "../domain/Run.ts"
 import type { Workflow } from "../domain/Workflow.ts"
 import type { InsufficientCredits } from "../ports/LedgerStore.ts"
 import type { RunCommit } from "../ports/RunStore.ts"
@@ -38,6 +38,7 @@ import * as StartPlan from "./internal/StartPlan.ts"
 import { planOf } from "./internal/StartPlan.ts"
 import { WorkflowCache } from "./internal/WorkflowCache.ts"
 import type { Plan, Price } from "./internal/Plan.ts"
+import { rerunFailed, type RerunBatch } from "./internal/RerunFailed.ts"
 import type { RerunRequest } from "./internal/Reruns.ts"
 import { prepareRerun } from "./internal/Reruns.ts"
 import type { RerunPlan } from "../graph/internal/Rerun.ts"
@@ -59,6 +60,7 @@ import { type Validation, validationOf } from "./internal/Validation.ts"
 import * as TransactionalStarts from "./internal/TransactionalStarts.ts"
 import { makeAdmit } from "./Webhooks.ts"
 
+export type { RerunBatch } from "./internal/RerunFailed.ts"
 export type { StartRequest } from "./internal/NewRun.ts"
 export type { StartedOnce } from "./internal/StartOnce.ts"
 
@@ -162,6 +164,13 @@ export class Runs extends Context.Service<
       StartedOnce,
       StartRefusal | RunNotFound | RunOpen | IdempotencyKeyTaken | StorageError
     >
+    /** {@link rerun} of runs that have failed, each once. Under a key, a repetition adds none. */
+    readonly rerunEach: (
+      account: AccountId,
+      failed: ReadonlyArray<Run>,
+      request: RerunRequest,
+      idempotencyKey?: IdempotencyKey,
+    ) => Effect.Effect<RerunBatch, IdempotencyKeyTaken | StorageError>
     /** What {@link rerun} would execute, and why. Stores nothing. */
     readonly planRerun: (
       account: AccountId,
@@ -385,18 +394,41 @@ const startAs = (services: Services): Runs["Service"]["startAs"] =>
   }, Effect.uninterruptible)
 
 /** What a rerun stores: its run has the webhook of the earlier one, which was admitted. */
+const storeRerun = Effect.fnUntraced(function* (
+  services: Services,
+  account: AccountId,
+  id: RunId,
+  request: RerunRequest,
+  named: Pick<Asked, "runId" | "idempotencyKey">,
+) {
+  const made = yield* prepareRerun(services, account, id, request)
+  const webhook = Effect.succeed(made.record.run.webhook)
+  const asked = { account, request: made.request, webhook, ...named }
+  return yield* startOf(services, asked, made.workflow, { isCurrent: false, isWithin: false })
+})
+
 const rerun = (services: Services): Runs["Service"]["rerun"] =>
   Effect.fn("Runs.rerun")(function* (account, id, request, idempotencyKey) {
+    const { runs } = services
+    const firstId = rerunIdOf(id)
     const stored = Effect.gen(function* () {
-      const made = yield* prepareRerun(services, account, id, request)
-      const webhook = Effect.succeed(made.record.run.webhook)
-      const asked = { account, request: made.request, idempotencyKey, webhook }
-      return yield* startOf(services, asked, made.workflow, { isCurrent: false, isWithin: false })
+      const isFirst = (yield* runs.findMany(account, [firstId], 0)).length === 0
+      const named = { idempotencyKey, runId: isFirst ? firstId : undefined }
+      return yield* storeRerun(services, account, id, request, named)
     })
-    if (idempotencyKey !== undefined)
-      return yield* once(services.runs, account, idempotencyKey, stored)
-    const started = yield* Effect.catchTag(stored, "StaleRun", Effect.die)
-    return { runId: started.id, isReplay: false }
+    if (idempotencyKey !== undefined) return yield* once(runs, account, idempotencyKey, stored)
+    // Stale once at most: where another call has started the first rerun meanwhile.
+    const again = Effect.catchTag(stored, "StaleRun", Effect.die)
+    const { id: runId } = yield* Effect.catchTag(stored, "StaleRun", () => again)
+    return { runId, isReplay: false }
+  }, Effect.uninterruptible)
+
+const rerunEach = (services: Services): Runs["Service"]["rerunEach"] =>
+  Effect.fn("Runs.rerunEach")(function* (account, failed, request, idempotencyKey) {
+    const each = rerunFailed(services.runs, ({ id }, named) =>
+      storeRerun(services, account, id, request, named),
+    )
+    return yield* each(account, failed, idempotencyKey)
   }, Effect.uninterruptible)
 
 const planRerun = (services: Services): Runs["Service"]["planRerun"] =>
@@ -458,6 +490,7 @@ const make = Effect.map(servicesOf, (services) =>
     evaluate: evaluate(services),
     estimate: estimate(services),
     rerun: rerun(services),
+    rerunEach: rerunEach(services),
     planRerun: planRerun(services),
     cancel: cancel(services),
     send: send(services),

@@ -67,6 +67,7 @@ const ofAccount = {
     cancel: rule("editor", "run", "Canceling a run"),
     signal: rule("editor", "run", "Sending a signal to a run"),
     rerun: rule("editor", "run", "Starting a run"),
+    rerunFailed: rule("editor", "filter", "Starting runs"),
     planRerun: rule("editor", "run", "Planning a rerun"),
   },
   deliveries: {

@@ -10,7 +10,10 @@ import { InvalidRequest } from "../Errors.ts"
 import { makePaginate } from "./Paging.ts"
 import * as SessionListing from "./SessionListing.ts"
 
-/** Makes what reads a page of runs: of all, or of the workflows that somebody sees. */
+/**
+ * Makes what reads a page of runs: of all, or of the workflows that somebody sees. It says what was
+ * searched for, which a cursor may have decided.
+ */
 export const makeListRuns = Effect.gen(function* () {
   const store = yield* RunStore
   const paginate = yield* makePaginate
@@ -24,7 +27,9 @@ export const makeListRuns = Effect.gen(function* () {
     if (from !== undefined && to !== undefined && from >= to) {
       return yield* new InvalidRequest({ message: "to: expected a time after from" })
     }
-    return yield* paginate(account, "runs", query, (filter, page) => {
+    let searched: string | undefined
+    const found = yield* paginate(account, "runs", query, (filter, page) => {
+      searched = filter.search
       const { from: first, parent, roots, search, source, status, to: end, workflowId: id } = filter
       const triggerId =
         filter.triggerId === undefined ? undefined : TriggerId.make(filter.triggerId)
@@ -47,6 +52,7 @@ export const makeListRuns = Effect.gen(function* () {
       const ids = named === undefined ? seen : seen.filter((each) => each === named)
       return SessionListing.runsOf(ids, page, list)
     })
+    return { ...found, searched }
   })
 })
 

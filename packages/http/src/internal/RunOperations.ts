@@ -46,7 +46,7 @@ const makeReads = Effect.gen(function* () {
   return {
     list: ({ account, query, session }) =>
       Effect.map(list(account, query, SessionListing.seenBy(session)), (found) => ({
-        value: { ...found, items: found.items.map(itemOf) },
+        value: { items: found.items.map(itemOf), nextCursor: found.nextCursor },
       })),
     batch: Effect.fnUntraced(function* ({ account, payload, session }) {
       const ids = [...new Set(payload.ids)].filter((id) => id !== "").map((id) => RunId.make(id))
@@ -79,21 +79,27 @@ const makeReads = Effect.gen(function* () {
   } satisfies Partial<OperationsOf<"runs">>
 })
 
+/** The answer to a start. */
+const started = (runId: RunId, isReplay = false) => ({
+  value: { runId },
+  location: runAddress(runId),
+  isReplay,
+})
+
+/** What an idempotency key stands for: it, and the body of its request. */
+const makeKeyOf = Effect.map(
+  Digest.Digest,
+  ({ digest }) =>
+    (key: string, bytes: () => Uint8Array) =>
+      Effect.map(Effect.orDie(digest(Digest.sha256, bytes())), (hash) => ({
+        key,
+        bodyHash: Hex.encode(hash),
+      })),
+)
+
 const makeWrites = Effect.gen(function* () {
   const runs = yield* Runs
-  const { digest } = yield* Digest.Digest
-
-  const started = (runId: RunId, isReplay = false) => ({
-    value: { runId },
-    location: runAddress(runId),
-    isReplay,
-  })
-
-  const keyOf = (key: string, bytes: () => Uint8Array) =>
-    Effect.map(Effect.orDie(digest(Digest.sha256, bytes())), (hash) => ({
-      key,
-      bodyHash: Hex.encode(hash),
-    }))
+  const keyOf = yield* makeKeyOf
 
   const start = Effect.fnUntraced(function* (input: Input<"runs", "start">) {
     const { account, bytes, headers, keyId, payload, session } = input
@@ -105,6 +111,32 @@ const makeWrites = Effect.gen(function* () {
     const { isReplay, runId } = yield* runs.startOnce(account, wanted, yield* keyOf(key, bytes))
     return started(runId, isReplay)
   })
+
+  return {
+    start: (input) =>
+      input.client === undefined ? start(input) : runs.within(input.client)(start(input)),
+    estimate: ({ account, payload }) => {
+      const asked = { ...payload, workflowId: WorkflowId.make(payload.workflowId) }
+      return Effect.map(runs.estimate(account, asked), ({ problems, ...said }) => ({
+        value: { ...said, problems: problems.slice(0, problemsListed) },
+      }))
+    },
+    cancel: ({ account, params }) =>
+      Effect.map(runs.cancel(account, RunId.make(params.id)), (run) => ({ value: itemOf(run) })),
+    signal: ({ account, headers, params: { id, name }, payload: { payload = null } }) => {
+      const runId = RunId.make(id)
+      const sent = { name, payload, idempotencyKey: headers["idempotency-key"] }
+      return Effect.map(runs.signal(account, runId, sent), (number) => ({
+        value: { runId, number },
+      }))
+    },
+  } satisfies Partial<OperationsOf<"runs">>
+})
+
+const makeReruns = Effect.gen(function* () {
+  const runs = yield* Runs
+  const list = yield* makeListRuns
+  const keyOf = yield* makeKeyOf
 
   const rerun = Effect.fnUntraced(function* (input: Input<"runs", "rerun">) {
     const { account, bytes, headers, keyId, params, payload, session } = input
@@ -119,29 +151,30 @@ const makeWrites = Effect.gen(function* () {
     return started(runId, isReplay)
   })
 
+  const rerunFailed = Effect.fnUntraced(function* (input: Input<"runs", "rerunFailed">) {
+    const { account, bytes, headers, keyId, payload, session } = input
+    const { definition, error, ...page } = payload
+    const query = { ...page, status: "FAILED" as const, roots: "true" as const }
+    const listed = error === undefined ? query : { ...query, search: error }
+    const found = yield* list(account, listed, SessionListing.seenBy(session))
+    const { items, nextCursor, searched = "" } = found
+    // A search finds a part of the workflow's name, too.
+    const part = searched.toLowerCase()
+    const failed = items.filter((run) => run.error?.toLowerCase().includes(part) === true)
+    const key = headers["idempotency-key"]
+    const named = key === undefined ? undefined : yield* keyOf(key, bytes)
+    const source = session === undefined ? ("api" as const) : ("ui" as const)
+    const wanted = { definition, source, keyId, sessionId: session?.id }
+    return { value: { ...(yield* runs.rerunEach(account, failed, wanted, named)), nextCursor } }
+  })
+
   return {
-    start: (input) =>
-      input.client === undefined ? start(input) : runs.within(input.client)(start(input)),
-    estimate: ({ account, payload }) => {
-      const asked = { ...payload, workflowId: WorkflowId.make(payload.workflowId) }
-      return Effect.map(runs.estimate(account, asked), ({ problems, ...said }) => ({
-        value: { ...said, problems: problems.slice(0, problemsListed) },
-      }))
-    },
     rerun,
+    rerunFailed,
     planRerun: ({ account, params, payload }) =>
       Effect.map(runs.planRerun(account, RunId.make(params.id), payload), (planned) => ({
         value: rerunPlanOf(planned),
       })),
-    cancel: ({ account, params }) =>
-      Effect.map(runs.cancel(account, RunId.make(params.id)), (run) => ({ value: itemOf(run) })),
-    signal: ({ account, headers, params: { id, name }, payload: { payload = null } }) => {
-      const runId = RunId.make(id)
-      const sent = { name, payload, idempotencyKey: headers["idempotency-key"] }
-      return Effect.map(runs.signal(account, runId, sent), (number) => ({
-        value: { runId, number },
-      }))
-    },
   } satisfies Partial<OperationsOf<"runs">>
 })
 
@@ -186,7 +219,11 @@ const makeLive = Effect.map(
 export const make = Effect.gen(function* () {
   const runs = yield* Runs
   const values = yield* LargeValues
-  const operations: OperationsOf<"runs"> = { ...(yield* makeReads), ...(yield* makeWrites) }
+  const operations: OperationsOf<"runs"> = {
+    ...(yield* makeReads),
+    ...(yield* makeWrites),
+    ...(yield* makeReruns),
+  }
   /** Waits until the run has ended. The answer is that of `get`. */
   const wait = Effect.fnUntraced(function* (account: AccountId, id: RunId) {
     const { batchBytes } = yield* CurrentLimits

@@ -51,11 +51,14 @@ const begin = async () => {
   const world = new World()
   const engine = await testEngine({ nodes: world.nodes })
   const { id: workflowId } = await engine.workflows.create(drawn(engine))
-  const run = await engine.runs.start({ workflowId, values: { order: 7 } })
+  const run = await order(engine, workflowId)
   expect((await run.wait()).status).toBe("FAILED")
   world.closed = false
   return { engine, id: run.id, workflowId, world }
 }
+
+const order = (engine: TestEngine, workflowId: string) =>
+  engine.runs.start({ workflowId, values: { order: 7 } })
 
 const calls = (fetch: number, pay: number, mail: number, log: number) => ({ fetch, pay, mail, log })
 
@@ -186,5 +189,79 @@ describe("runs.rerun", () => {
     expect(message).toMatch(/^Nothing has to run anew/)
     const unknown = await refusal(engine.runs.rerun(done.id, { from: ["mial"] }))
     expect(unknown.message).toMatch(/^from: there is no node "mial"/)
+  })
+})
+
+describe("runs.rerunFailed", () => {
+  it("takes up each failed run of a filter once, however often and by how many", async () => {
+    const { engine, id, workflowId, world } = await begin()
+    await using _ = engine
+    world.closed = true
+    const others = [await order(engine, workflowId), await order(engine, workflowId)]
+    for (const each of others) await each.wait()
+    await engine.clock.advance("1 second")
+    const byHand = await engine.runs.rerun(others[1]!.id)
+    await byHand.wait()
+    world.closed = false
+    const to = (await engine.runs.get(byHand.id)).createdAt
+    const wanted = { workflowId, error: "The BANK is closed", to }
+    const answers = await Promise.all([1, 2, 3].map(() => engine.runs.rerunFailed(wanted)))
+    const started = answers.flatMap((answer) => answer.started)
+    expect(started.map(({ rerunOf }) => rerunOf).toSorted()).toEqual([id, others[0]!.id].toSorted())
+    for (const { runId } of started) {
+      expect((await engine.runs.wait(runId)).status).toBe("COMPLETED")
+    }
+    expect(answers[0]!.leftOut).toContainEqual({
+      runId: others[1]!.id,
+      reason: "rerun",
+      rerunId: byHand.id,
+    })
+    expect(world.calls).toEqual(calls(3, 6, 2, 3))
+  })
+
+  it("goes on behind a batch, and finds only errors with the part that is named", async () => {
+    const { engine, id, workflowId, world } = await begin()
+    await using _ = engine
+    world.closed = true
+    const second = await order(engine, workflowId)
+    await second.wait()
+    expect(await engine.runs.rerunFailed({ error: "Order" })).toEqual({
+      started: [],
+      leftOut: [],
+      nextCursor: null,
+    })
+    const one = await engine.runs.rerunFailed({ error: "bank", limit: 1 })
+    expect(one.started.map(({ rerunOf }) => rerunOf)).toEqual([second.id])
+    const two = await engine.runs.rerunFailed({ cursor: one.nextCursor!, limit: 1 })
+    expect(two.started.map(({ rerunOf }) => rerunOf)).toEqual([id])
+    expect(two.nextCursor).toBeNull()
+  })
+
+  it("answers a repetition under a key as at first, and takes up nothing new", async () => {
+    const { engine, id, workflowId, world } = await begin()
+    await using _ = engine
+    const once = { idempotencyKey: "after the night" }
+    const first = await engine.runs.rerunFailed({ workflowId }, once)
+    expect(first.started.map(({ rerunOf }) => rerunOf)).toEqual([id])
+    world.closed = true
+    await engine.clock.advance("1 minute")
+    const later = await order(engine, workflowId)
+    await later.wait()
+    expect(await engine.runs.rerunFailed({ workflowId }, once)).toEqual(first)
+    const other = await refusal(engine.runs.rerunFailed({}, once))
+    expect(other.code).toBe("IDEMPOTENCY_KEY_TAKEN")
+    const { started } = await engine.runs.rerunFailed({ workflowId })
+    expect(started.map(({ rerunOf }) => rerunOf)).toEqual([later.id])
+  })
+
+  it("leaves out what is refused, with the reason", async () => {
+    const { engine, id, workflowId } = await begin()
+    await using _ = engine
+    await engine.workflows.remove(workflowId)
+    const { leftOut, started } = await engine.runs.rerunFailed({ definition: "current" })
+    expect(started).toEqual([])
+    expect(leftOut).toMatchObject([
+      { runId: id, reason: "refused", message: expect.stringMatching(/does not exist/) as unknown },
+    ])
   })
 })

@@ -22,7 +22,7 @@ export interface StartedOnce {
 /**
  * The earlier start with this idempotency key, if any. Fails if its request was a different one.
  */
-const replay = Effect.fnUntraced(function* (
+export const knownStart = Effect.fnUntraced(function* (
   runs: RunStore["Service"],
   account: AccountId,
   { bodyHash, key }: IdempotencyKey,
@@ -44,7 +44,7 @@ export const once = <E extends { readonly _tag: string }>(
   Effect.gen(function* () {
     // The key may expire between the refusal and the read of its run: then it is free again.
     while (true) {
-      const before = yield* replay(runs, account, idempotencyKey)
+      const before = yield* knownStart(runs, account, idempotencyKey)
       if (before !== undefined) return before
       const started = yield* Effect.result(stored)
       if (Result.isSuccess(started)) return { runId: started.success.id, isReplay: false }
@@ -53,7 +53,7 @@ export const once = <E extends { readonly _tag: string }>(
       if (failure instanceof StorageError) return yield* failure
       // Another call with this key may have started the run meanwhile. Then that run is the answer,
       // and not this refusal, which may be about the credits that the other call has reserved.
-      const other = yield* replay(runs, account, idempotencyKey)
+      const other = yield* knownStart(runs, account, idempotencyKey)
       return other ?? (yield* Effect.fail(failure))
     }
   })

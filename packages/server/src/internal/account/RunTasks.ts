@@ -5,7 +5,7 @@
  * Guarantees: the key goes only to the named address. Every failure is one sentence. Standard
  * output has the result alone.
  */
-import type { Client } from "@millrace/api/PromiseClient"
+import type { Client, RerunFailedRequest } from "@millrace/api/PromiseClient"
 import { createClient, MillraceError } from "@millrace/api/PromiseClient"
 import type { Json } from "@millrace/core/domain/Json"
 import { Console, Effect, Redacted } from "effect"
@@ -76,4 +76,23 @@ export const signal = Effect.fnUntraced(function* (session: Session, request: Si
   if (session.json) return yield* Console.log(JSON.stringify(sent))
   yield* Console.error(`Run ${sent.runId} has the signal "${name}"`)
   yield* Console.log(sent.runId)
+})
+
+/** `millrace runs rerun-failed`: prints the ids of the runs, or the answer as JSON. */
+export const rerunFailed = Effect.fnUntraced(function* (
+  session: Session,
+  request: RerunFailedRequest,
+  idempotencyKey: string | undefined,
+) {
+  const options = idempotencyKey === undefined ? {} : { idempotencyKey }
+  const done = yield* ask(session, ({ runs }) => runs.rerunFailed(request, options))
+  if (session.json) return yield* Console.log(JSON.stringify(done))
+  const { leftOut, nextCursor, started } = done
+  for (const { message, rerunId, runId } of leftOut) {
+    const why = rerunId === undefined ? message : `it has the rerun ${rerunId}`
+    yield* Console.error(`Run ${runId} is left out: ${why}`)
+  }
+  if (started.length === 0) yield* Console.error("No run was taken up again")
+  else yield* Console.log(started.map(({ runId }) => runId).join("\n"))
+  if (nextCursor !== null) yield* Console.error(`There are more: go on with --cursor ${nextCursor}`)
 })

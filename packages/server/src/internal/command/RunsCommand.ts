@@ -2,8 +2,10 @@
  * `millrace runs` on the command line: what a key of an account may do with its runs. The work is
  * loaded when a command runs.
  */
+import { format } from "@millrace/core/domain/Timestamp"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import { resolveAll } from "../../Config.ts"
 import { accountVariables } from "../config/Variables.ts"
@@ -52,11 +54,50 @@ const signal = Command.make(
   }),
 )
 
+const instant = (name: string, description: string) =>
+  Flag.map(Flags.time(name, description), (time) => (time === undefined ? time : format(time)))
+
+const rerunFailed = Command.make(
+  "rerun-failed",
+  {
+    workflowId: Flags.optional(Flags.text("workflow", "id", "Only runs of this workflow")),
+    from: instant("from", "Only runs that were created then or later, such as 2030-01-31"),
+    to: instant("to", "Only runs that were created before"),
+    error: Flags.optional(Flags.text("error", "text", "Only runs whose error has this part")),
+    definition: Flags.optional(
+      Flag.Literals("definition", ["same", "current"]).pipe(
+        Flag.withDescription("The graph of the failed run (same), or the workflow as it is now"),
+      ),
+    ),
+    limit: Flags.count("limit", "How many failed runs to look at, 1 to 50 (20)"),
+    cursor: Flags.optional(Flags.text("cursor", "text", "Goes on behind the runs of an answer")),
+    idempotencyKey,
+    ...place,
+  },
+  Effect.fnUntraced(function* ({ apiKey, idempotencyKey: key, json, url, ...request }) {
+    const settings = yield* resolveAll({ url, apiKey }, accountVariables, {})
+    yield* (yield* tasks).rerunFailed({ ...settings, json }, Flags.given(request), key)
+  }),
+).pipe(
+  describe({
+    short: "Take up failed runs again, each once",
+    long:
+      "Take up failed runs again, newest first, each from its failure on. A run that has a rerun " +
+      "is left out. Prints the ids of the new runs.",
+    examples: {
+      "millrace runs rerun-failed --workflow wf_0198... --from 2030-01-31": "Of one workflow",
+      'millrace runs rerun-failed --error "the bank is closed" --limit 50': "By their error",
+    },
+  }),
+)
+
 /** The command with its subcommands. */
 export const runs = Command.make("runs").pipe(
   describe({
-    short: "Send signals to runs",
-    long: "Send signals to runs of an account on a running server, with a key of that account.",
+    short: "Send signals to runs, and take up failed runs again",
+    long:
+      "Send signals to runs of an account, and take up failed ones again: on a running server, " +
+      "with a key of that account.",
   }),
-  Command.withSubcommands([signal]),
+  Command.withSubcommands([signal, rerunFailed]),
 )
