@@ -1,56 +1,8 @@
 /**
- * Child runs on the stores in memory: three servers in simulated time, and stores with a fault that
- * are told from good ones.
+ * Child runs on the stores in memory: three servers in simulated time. The long suites show that
+ * stores with a fault are told from good ones.
  */
-import { assert, describe, it } from "@effect/vitest"
-import { RunStore } from "@millrace/core/ports/RunStore"
-import { brokenTreeOf, treeSimulation } from "@millrace/simulation/TreeSuite"
+import { treeSimulation } from "@millrace/simulation/TreeSuite"
 import { Stores } from "@millrace/memory"
-import { Effect, Layer } from "effect"
 
 treeSimulation("the stores in memory", Stores.layer, 60)
-
-type Runs = RunStore["Service"]
-
-/** Good stores, of which something is changed. */
-const faulty = (change: (good: Runs) => Partial<Runs>) =>
-  Layer.effect(
-    RunStore,
-    Effect.map(RunStore, (good) => RunStore.of({ ...good, ...change(good) })),
-  ).pipe(Layer.provideMerge(Stores.layer))
-
-const faults = {
-  "starts no children": faulty(({ commit }) => ({
-    commit: (each) => commit({ ...each, starts: undefined }),
-  })),
-  "tells nobody of the end of a child": faulty(({ commit }) => ({
-    commit: (each) => commit({ ...each, messages: undefined }),
-  })),
-  "tells no child that its parent has ended": faulty(({ commit }) => ({
-    commit: (each) =>
-      commit({
-        ...each,
-        messages: each.messages?.filter(({ message }) => message.name === "child"),
-      }),
-  })),
-  "forgets what children have cost": faulty(({ commit }) => ({
-    commit: (each) => commit({ ...each, run: { ...each.run, childCredits: 0 } }),
-  })),
-  "overlooks messages that a commit has not seen": faulty(({ commit }) => ({
-    commit: (each) => commit({ ...each, seen: undefined }),
-  })),
-  "reserves nothing for children": faulty(({ commit }) => ({
-    commit: (each) =>
-      commit({ ...each, starts: each.starts?.map((start) => ({ ...start, credits: [] })) }),
-  })),
-}
-
-describe("brokenTreeOf", () => {
-  for (const [fault, stores] of Object.entries(faults)) {
-    const test = Effect.gen(function* () {
-      const seeds = Array.from({ length: 150 }, (_, at) => at + 1)
-      assert.match((yield* brokenTreeOf(stores, seeds)) ?? "", /^seed=\d+: /)
-    })
-    it.effect(`tells of a store that ${fault}`, () => test, { timeout: 120_000 })
-  }
-})
