@@ -15,10 +15,18 @@ import { Effect, Option, Schema } from "effect"
 
 /** Whose a request is. It may do everything in this account. */
 export type RequestOwner =
-  /** The name of an account, as in the option `account` of an engine. */
-  | { readonly account: string; readonly accountId?: never }
-  /** The id of an account, as `engine.accounts.create` gives it. */
-  | { readonly accountId: string; readonly account?: never }
+  | {
+      /** The name of an account, as in the option `account` of an engine. */
+      readonly account: string
+      /** Not beside a name. */
+      readonly accountId?: never
+    }
+  | {
+      /** The id of an account, as `engine.accounts.create` gives it. */
+      readonly accountId: string
+      /** Not beside an id. */
+      readonly account?: never
+    }
 
 type Found = RequestOwner | null | undefined
 

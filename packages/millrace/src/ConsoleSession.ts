@@ -36,6 +36,7 @@ export interface NewSession {
 
 /** A new session with its token, for `createConsoleClient`. */
 export interface SessionToken {
+  /** What was made: its id, account, role and end. */
   readonly session: Session
   /** For `Authorization: Bearer`. */
   readonly token: string
@@ -43,7 +44,9 @@ export interface SessionToken {
 
 /** A link that signs in once, within ten minutes. */
 export interface SessionLink {
+  /** What the link begins: its id, account, role and end. */
   readonly session: Session
+  /** The secret part of the link. The first browser that brings it gets the session. */
   readonly ticket: string
   /** The address below the origin of the application: `/dashboard/login#t=...`. */
   readonly path: string

@@ -26,7 +26,9 @@ export type Entry = typeof Wire.Entry.Encoded
 export interface AdminOperation {
   /** An id of your choice. Repeating the operation with the same id changes nothing. */
   readonly id?: string
+  /** Who does it: a person or a part of your product. The ledger keeps it. */
   readonly actor: string
+  /** Why, for whoever reads the ledger. */
   readonly reason: string
 }
 
@@ -42,6 +44,7 @@ export interface NewGrant extends AdminOperation {
 
 /** Which entries to read: the newest, or those before the entry with the number `before`. */
 export interface StatementQuery {
+  /** The number of an entry; only older ones are read. */
   readonly before?: number
   /** 1 to 1,000; 100 by default. */
   readonly limit?: number
@@ -49,6 +52,7 @@ export interface StatementQuery {
 
 /** The credits of the engine's account. */
 export interface Credits {
+  /** The balance, and the grants that have credits left. */
   get(): Promise<AccountCredits>
   /** Gives credits. Rejects with `INVALID_REQUEST` if the amount is not valid. */
   grant(grant: NewGrant): Promise<Grant>

@@ -59,8 +59,11 @@ export interface NodeContext<I extends PortSchemas, M extends string> {
   readonly idempotencyKey: string
   /** The log of this node run, which `runs.get` and the dashboard show. */
   readonly log: NodeLog
-  /** Adds to the cost of this node run, in credits. After a call the estimate does not count. */
-  readonly credits: { add(amount: number): void }
+  /** The cost of this node run. */
+  readonly credits: {
+    /** Adds so many credits. After a call the estimate does not count. */
+    add(amount: number): void
+  }
 }
 
 /** A length of time: milliseconds, or text such as `10 seconds`. */

@@ -27,8 +27,13 @@ export interface EngineStatus {
   readonly deliveriesInProgress: number
   /** By how much the last timer of this process was late, in milliseconds. */
   readonly lagMillis: number
-  /** `millis`: how long the store took to answer; `null` if it did not within a second. */
-  readonly store: { readonly name: string; readonly millis: number | null }
+  /** The store, asked now. */
+  readonly store: {
+    /** `memory`, `sqlite` or `postgres`; PGlite is a `postgres`, too. */
+    readonly name: string
+    /** How long it took to answer; `null` if it did not within a second. */
+    readonly millis: number | null
+  }
   /** A sentence for each thing that somebody has to look after. */
   readonly warnings: ReadonlyArray<string>
 }

@@ -21,6 +21,7 @@ export type Key = typeof KeyView.Encoded
 
 /** A new key with its secret. Only `create` returns the secret. */
 export interface CreatedKey extends Key {
+  /** What requests carry after `Bearer`. Nothing shows it again. */
   readonly secret: string
 }
 
@@ -32,6 +33,7 @@ export interface NewKey {
   readonly perMinute?: number
   /** Requests a day, 1 to 100,000; 1,000 by default. */
   readonly perDay?: number
+  /** When it stops working; without it never. Text is ISO 8601. */
   readonly expiresAt?: Date | string
 }
 

@@ -20,9 +20,13 @@ export interface NodeType<
   R extends string = string,
   X extends string = string,
 > {
+  /** The name by which the nodes of drawings have this type. */
   readonly type: T
+  /** The schema of each input. */
   readonly inputs: I
+  /** The schema of each output. */
   readonly outputs: O
+  /** The modes from which a drawing chooses; the first one is the default. */
   readonly modes: ReadonlyArray<M>
   /** Inputs whose texts the handler gets as they are drawn. */
   readonly raw: ReadonlyArray<R>

@@ -17,13 +17,24 @@ import type { Refusal } from "./internal/Refusal.ts"
 
 /** A store, which `createEngine` opens. */
 export interface Store {
+  /** What `createEngine` opens, and closes with the engine. */
   readonly layer: Layer.Layer<Stores, Refusal>
   /**
    * Where the master key of webhooks comes from. `made`: each engine makes one. `folder`: one is
    * made and kept in the folder; `file`: in this file. `given`: the options must have one, because
    * all engines on the database need the same.
    */
-  readonly masterKey: "made" | "given" | { readonly folder: string } | { readonly file: string }
+  readonly masterKey:
+    | "made"
+    | "given"
+    | {
+        /** The path of a folder. */
+        readonly folder: string
+      }
+    | {
+        /** The path of a file. */
+        readonly file: string
+      }
   /** How long an engine owns its runs without a heartbeat by default; absent: 30 seconds. */
   readonly leaseMillis?: number | undefined
 }

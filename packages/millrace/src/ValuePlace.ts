@@ -14,6 +14,7 @@ export type { S3Options } from "@millrace/values/S3Values"
 
 /** A place for large values, which `createEngine` opens. */
 export interface Values {
+  /** What `createEngine` opens, and closes with the engine. */
   readonly layer: Layer.Layer<ValueStore, StorageError>
 }
 

@@ -46,6 +46,7 @@ export type SentDelivery = typeof Wire.AdminDeliveryItem.Encoded
 export interface TestEvent {
   /** As in the `webhook` of a start. */
   readonly url: string
+  /** Headers to send with it, by their names. */
   readonly headers?: Readonly<Record<string, string>>
 }
 

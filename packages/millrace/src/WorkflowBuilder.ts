@@ -35,8 +35,11 @@ export interface WorkflowFields {
 }
 
 interface Document extends WorkflowFields {
+  /** The name, for people. */
   readonly name: string
+  /** The nodes in the order in which they were added, each with a position. */
   readonly nodes: ReadonlyArray<Node>
+  /** The edges in the order in which they were added. */
   readonly edges: ReadonlyArray<Edge>
 }
 
@@ -54,6 +57,7 @@ export interface WorkflowBuilder<
   O extends object = {},
   I extends object = {},
 > extends Document {
+  /** The types of nodes and ports for the compiler; there is no such value. */
   readonly [drawn]?: readonly [types: N, outputs: O, inputs: I]
   /**
    * Adds a node: its id, its type, its literals by input, and what it has beside them. A literal

@@ -23,6 +23,7 @@ interface ScriptStep<O> {
 
 /** What a mock answers, call by call. The last answer is that of all further calls. */
 export interface Script<O> {
+  /** What was said so far, in order. */
   readonly steps: ReadonlyArray<ScriptStep<O>>
   /** Then gives these outputs. */
   gives<P>(outputs: P): Script<O | P>
@@ -72,12 +73,17 @@ export const hangs = (): Script<never> => empty.hangs()
 
 /** One call of a handler or a mock. */
 export interface Call<Inputs = unknown, Outputs = unknown, Mode = string> {
+  /** The run to which the node belongs. */
   readonly runId: string
+  /** The id of the node in the drawing. */
   readonly nodeId: string
   /** From 1. */
   readonly attempt: number
+  /** The mode of the node. */
   readonly mode: Mode
+  /** What it was given, as a handler gets it. */
   readonly inputs: Inputs
+  /** The same for all attempts of one node of a run. */
   readonly idempotencyKey: string
   /** When it began, by the virtual clock. */
   readonly at: Date

@@ -93,6 +93,7 @@ export interface TestOptions<N extends Types> extends Omit<
 
 /** The clock of a test engine. Moving it waits for everything that happens meanwhile. */
 export interface TestClock {
+  /** The time that the engine sees. */
   now(): Date
   /** Moves the time by so much. All that is due until then happens, each at its own time. */
   advance(by: Duration): Promise<void>
@@ -106,6 +107,7 @@ export interface TestClock {
 
 /** An engine with a clock that the test moves. */
 export interface TestEngine<N extends Types = Types> extends Engine<N> {
+  /** The time of the engine, which stands still until the test moves it. */
   readonly clock: TestClock
   /**
    * The calls of a node type, in order, of the handler or its mock. Calls of a built-in type are

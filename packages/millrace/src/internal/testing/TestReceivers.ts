@@ -22,7 +22,9 @@ export type ReceiverAnswer =
   | {
       /** 204 by default. */
       readonly status?: number
+      /** Headers by their names, such as `retry-after`. */
       readonly headers?: { readonly [name: string]: string }
+      /** Empty by default. */
       readonly body?: string
     }
 
