@@ -54,8 +54,10 @@ const build = async (): Promise<void> => {
   const old = `${draft}-old`
   const app = join(root, "dist/app")
   await bundle(draft)
-  if (existsSync(app)) await rename(app, old)
-  // Another process may have been faster with the same files.
+  // Another process may be faster with the same files, here and below.
+  await rename(app, old).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error
+  })
   await rename(draft, app).catch(() => rm(draft, { recursive: true }))
   await rm(old, { recursive: true, force: true })
 }
