@@ -6,8 +6,8 @@
  */
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
 import { useMemo, useState } from "react"
-import { Canvas } from "./Canvas.tsx"
 import { useRun } from "./Hooks.ts"
+import { CanvasDrawing } from "./internal/CanvasDrawing.tsx"
 import { Failure } from "./internal/FailureText.tsx"
 import { NodePanel } from "./internal/NodePanel.tsx"
 import { useNow } from "./internal/Now.ts"
@@ -116,7 +116,7 @@ const Panels = (props: PanelsProps) => {
           {definition === undefined ? (
             <p className={theme.sentence}>{messages.loading}</p>
           ) : (
-            <Canvas
+            <CanvasDrawing
               lookAt={lookAt}
               nodeTypes={nodeTypes}
               onSelect={onSelect}
