@@ -73,32 +73,35 @@ export const rerunFailed = <E extends Refusal>(
     )
     const started: Array<RerunBatch["started"][number]> = []
     const leftOut: Array<LeftOut> = []
+    // What was started behind the first run of a key is of its batch, by whichever call.
+    const isOfKey = ({ createdAt }: Run) =>
+      key !== undefined && (first === undefined ? started.length > 0 : createdAt >= first.createdAt)
     for (const run of wanted) {
       const { id } = run
       const rerunId = rerunIdOf(id)
-      const earlier = known.get(rerunId)
-      if (earlier !== undefined) {
-        const isOfKey = first !== undefined && earlier.createdAt >= first.createdAt
-        if (isOfKey) started.push({ runId: rerunId, rerunOf: id })
-        else leftOut.push({ runId: id, reason: "rerun", rerunId })
-        continue
+      let rerun = known.get(rerunId)
+      if (rerun === undefined) {
+        const isFirst = first === undefined && started.length === 0
+        const named = { runId: rerunId, idempotencyKey: isFirst ? key : undefined }
+        const done = yield* Effect.result(start(run, named))
+        if (Result.isSuccess(done)) {
+          started.push({ runId: rerunId, rerunOf: id })
+          continue
+        }
+        const failure = done.failure as StaleRun | StorageError | Refusal
+        if (failure instanceof StorageError) return yield* failure
+        if (!(failure instanceof StaleRun)) {
+          leftOut.push({ runId: id, reason: "refused", message: sentenceOf(failure) })
+          continue
+        }
+        rerun = (yield* found(runs, account, [rerunId])).get(rerunId)
+        if (rerun === undefined) return undefined
       }
-      const isFirst = first === undefined && started.length === 0
-      const named = { runId: rerunId, idempotencyKey: isFirst ? key : undefined }
-      const done = yield* Effect.result(start(run, named))
-      if (Result.isSuccess(done)) {
-        started.push({ runId: rerunId, rerunOf: id })
-        continue
-      }
-      const failure = done.failure as StaleRun | StorageError | Refusal
-      if (failure instanceof StorageError) return yield* failure
-      if (!(failure instanceof StaleRun)) {
-        leftOut.push({ runId: id, reason: "refused", message: sentenceOf(failure) })
-        continue
-      }
-      if ((yield* found(runs, account, [rerunId])).size === 0) return undefined
-      leftOut.push({ runId: id, reason: "rerun", rerunId })
+      if (isOfKey(rerun)) started.push({ runId: rerunId, rerunOf: id })
+      else leftOut.push({ runId: id, reason: "rerun", rerunId })
     }
+    const isNew = key !== undefined && first === undefined && started.length === 0
+    if (isNew && (yield* knownStart(runs, account, key)) !== undefined) return undefined
     return { started, leftOut } satisfies RerunBatch
   })
 
