@@ -98,7 +98,7 @@ describe("runs.signal", () => {
     await engine.clock.advance("2 days")
     expect((await run.nodes())["approve"]!.status).toBe("WAITING")
     expect(await said({ by: 7 })).toBe(`${before}payload.by is not of type string`)
-    expect(await run.signal("cancelled", 7)).toEqual({ runId: run.id, number: 1 })
+    expect(await run.signal("cancelled", {})).toEqual({ runId: run.id, number: 1 })
     await run.signal("approved", { by: "ada" })
     await engine.clock.runToEnd()
     expect((await run.wait()).output).toEqual({ by: "ada" })
