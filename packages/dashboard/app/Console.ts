@@ -80,6 +80,14 @@ export const useSession = () => {
   return { data: data?.session ?? null, error, isPending }
 }
 
+/** All node types. They change only with the server, so a tab reads them once. */
+export const useNodeTypes = () =>
+  useQuery({
+    queryKey: ["node-types"],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: () => client.nodeTypes.list(),
+  })
+
 const ranks = { viewer: 0, editor: 1, owner: 2, operator: 3 }
 
 /** Whether the signed-in person may do what this role may do. */

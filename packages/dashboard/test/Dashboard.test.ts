@@ -222,7 +222,7 @@ describe("every page", () => {
 })
 
 describe("working", () => {
-  it("starts a workflow from a form by keyboard alone, and shows its end", async () => {
+  it("starts a workflow by keyboard alone, shows its end, and reads node types once", async () => {
     const { page, seen } = await openAsOperator()
     await page.getByRole("button", { name: "Run Hello" }).press("Enter")
     await page.getByLabel(/^name/).fill("Grace")
@@ -234,6 +234,8 @@ describe("working", () => {
     await page.getByRole("region", { name: "Runs" }).getByText("Hello").first().waitFor()
     await page.goBack()
     await title(page, "Run")
+    await page.getByText("Completed", { exact: true }).first().waitFor()
+    expect(seen.calls.filter((call) => call.url().endsWith("/node-types"))).toHaveLength(1)
     await page.getByRole("button", { name: "Open in editor with this data" }).click()
     await title(page, "Hello")
     await page.getByText(/nodes? (?:is|are) pinned/).waitFor()

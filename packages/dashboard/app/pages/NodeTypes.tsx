@@ -2,9 +2,8 @@
  * The node types that can be drawn: what each one does, takes and gives.
  */
 import type { NodeTypeItem } from "@millrace/api/PromiseClient"
-import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { client } from "../Console.ts"
+import { useNodeTypes } from "../Console.ts"
 import { Listed } from "../parts/Listed.tsx"
 import { Page } from "../parts/Page.tsx"
 
@@ -52,7 +51,7 @@ const Type = ({ type }: { readonly type: NodeTypeItem }) => (
 
 /** The catalogue. */
 export const NodeTypes = () => {
-  const query = useQuery({ queryKey: ["node-types"], queryFn: () => client.nodeTypes.list() })
+  const query = useNodeTypes()
   const [search, setSearch] = useState("")
   const wanted = search.toLowerCase()
   const types = (query.data ?? []).filter(({ description, key, name }) =>

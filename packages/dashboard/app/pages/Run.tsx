@@ -1,9 +1,9 @@
 /**
  * One run, as it happens.
  */
-import { RunView, useNodeTypes } from "@millrace/react"
+import { RunView } from "@millrace/react"
 import { Link, useLocation } from "wouter"
-import { useMay } from "../Console.ts"
+import { useMay, useNodeTypes } from "../Console.ts"
 import { Embedded } from "../parts/Embedded.tsx"
 import { Page } from "../parts/Page.tsx"
 
