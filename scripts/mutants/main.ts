@@ -73,9 +73,22 @@ const sourcesOf = (name: string, filters: ReadonlyArray<string>): ReadonlyArray<
     .filter((file) => file.endsWith(".ts") && path.basename(file) !== "index.ts")
     .toSorted()
   const named = (file: string) => filters.some((one) => file.endsWith(`${one}.ts`))
+  for (const one of filters) {
+    if (all.some((file) => `/${file}`.endsWith(`/${one}.ts`))) continue
+    throw new Error(`No file of ${name} is called ${one}. Leave out ".ts".`)
+  }
   return all
     .filter((file) => filters.length === 0 || named(`/${file}`))
     .map((file) => path.relative(root, path.join(folder, file)))
+}
+
+/** Rejects a name of tests that no test has: with no test to judge, every fault would live. */
+const checkTests = (name: string, tests: ReadonlyArray<string>): void => {
+  const cwd = path.join(root, "packages", parts[name]!.package)
+  for (const one of tests) {
+    if (fs.globSync(`test/**/${one}.test.ts`, { cwd }).length > 0) continue
+    throw new Error(`No test of ${name} is called ${one}. Leave out "test/" and ".test.ts".`)
+  }
 }
 
 const configuration = (files: ReadonlyArray<string>, known: string, concurrency: number) => ({
@@ -139,6 +152,7 @@ const main = async (): Promise<void> => {
   })
   const [name = "", ...filters] = positionals
   const files = sourcesOf(name, filters)
+  checkTests(name, values.tests)
   const known = path.join(cache, `${name.replaceAll("/", "-")}.json`)
   fs.mkdirSync(cache, { recursive: true })
   installTools()
