@@ -80,6 +80,8 @@ class Fuzz {
   readonly #target: Target
   readonly #dice: Dice
   readonly #operations: ReadonlyArray<Operation>
+  /** Those that take `If-Match`: only one request in a thousand would fail for it otherwise. */
+  readonly #conditional: ReadonlyArray<Operation>
   readonly #deviationOf: ReturnType<typeof makeDeviationOf>
   readonly #tenants: ReadonlyArray<Tenant>
 
@@ -88,6 +90,9 @@ class Fuzz {
     this.#target = target
     this.#dice = new Dice(seed)
     this.#operations = operationsOf(document)
+    this.#conditional = this.#operations.filter(({ parameters }) =>
+      parameters.some(({ name }) => name === "If-Match"),
+    )
     this.#deviationOf = makeDeviationOf(document)
     this.#tenants = target.keys.map((key) => ({
       key,
@@ -176,7 +181,7 @@ class Fuzz {
 
   async step(): Promise<void> {
     const dice = this.#dice
-    const operation = dice.pick(this.#operations)
+    const operation = dice.pick(dice.chance(10) ? this.#conditional : this.#operations)
     const tenant = dice.pick(this.#tenants)
     const schema = bodySchemaOf(this.#document, operation)
     const isOwn = !dice.chance(3)
