@@ -144,7 +144,7 @@ describe("two servers on one database", () => {
     const slowId = await draw(many, [call()])
     const quickId = await draw(few, [quick])
     await startMany(many, slowId, 150)
-    await until(async () => (await countsOf(many)).owned === 30)
+    await until(async () => (await countsOf(many)).owned >= 30)
     for (const client of [...few.clients, ...few.clients]) {
       const id = await client.start(quickId)
       const run = await client.runWhen(id, ({ status }) => status === "COMPLETED")
@@ -158,7 +158,9 @@ describe("two servers on one database", () => {
       expect(rows).toEqual([{ fence: 1 }])
     }
     const counts = await countsOf(many)
-    expect(counts.owned).toBe(30)
+    // A share, and what starts took while a claim was under way; never all slots.
+    expect(counts.owned).toBeGreaterThanOrEqual(30)
+    expect(counts.owned).toBeLessThan(40)
     expect(counts.waiting).toBeGreaterThan(0)
   })
 

@@ -12,11 +12,13 @@ export default defineConfig({
     lib: { entry: "src/index.ts", formats: ["es"], fileName: "index", cssFileName: "style" },
     rolldownOptions: {
       external: (id) => /^[@\w]/.test(id),
-      // A module that is loaded on demand stands where its declarations are.
+      // A module that is loaded on demand stands where its declarations are, also when several
+      // other ones load it.
       output: {
-        chunkFileNames: ({ facadeModuleId }) =>
-          /\/src\/(.*)\.tsx?$/.exec(facadeModuleId ?? "")?.[1]?.concat(".js") ??
-          "internal/[name].js",
+        chunkFileNames: ({ facadeModuleId, moduleIds, name }) => {
+          const id = facadeModuleId ?? moduleIds.find((id) => id.endsWith(`/${name}.tsx`))
+          return /\/src\/(.*)\.tsx?$/.exec(id ?? "")?.[1]?.concat(".js") ?? "internal/[name].js"
+        },
       },
     },
   },

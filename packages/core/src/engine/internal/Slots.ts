@@ -2,8 +2,9 @@
  * The slots of one process: how many runs it executes or is about to, and how many of one account.
  *
  * Guarantees: every method is one synchronous step. A run counts as soon as its slot is taken, so
- * starts that arrive together cannot take the same slot. Leaves out: caps over all processes; the
- * store counts those.
+ * starts that arrive together cannot take the same slot. A claim that is under way has taken none
+ * yet: starts meanwhile may bring a process above its bounds, by one claim's runs at most. Leaves
+ * out: caps over all processes; the store counts those.
  */
 import type { AccountId } from "../../domain/Id.ts"
 import type { Limits } from "../../domain/Limits.ts"
