@@ -4,15 +4,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
-import { fileURLToPath } from "node:url"
-import * as Pglite from "@millrace/postgres/Pglite"
-import { Effect } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
 import { createEngine, defineNode, pglite } from "millrace"
-import { afterAll, describe, expect, it, onTestFinished } from "vitest"
+import { afterAll, describe, expect, it } from "vitest"
 import { z } from "zod"
+import { interrupted } from "./Interrupted.ts"
 import { patient } from "./Patient.ts"
 import { gate, refusal } from "./Sample.ts"
 
@@ -79,23 +74,11 @@ describe("pglite", () => {
 
   it("goes on at once with the runs of a process that was killed", async () => {
     const folder = join(root, "killed")
-    const script = fileURLToPath(new URL("Killed.ts", import.meta.url))
-    const options = ["--conditions=@millrace/source", script, folder]
-    const child = spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] })
-    onTestFinished(() => void child.kill("SIGKILL"))
-    const ended = once(child, "exit")
-    const [printed] = await once(child.stdout, "data")
-    child.kill("SIGKILL")
-    await ended
-
-    // Its lease lasts longer than anybody waits.
-    const sql = `UPDATE runners SET lease_until = lease_until + 3600000`
-    await Effect.runPromise(
-      SqlClient.use((client) => client.unsafe(sql)).pipe(Effect.provide(Pglite.layer(folder))),
-    )
+    const { id, kill } = await interrupted("pglite", folder)
+    await kill()
     const store = pglite(folder)
     await using engine = await createEngine({ store, nodes: [patient(() => Promise.resolve())] })
-    const run = await engine.runs.wait(String(printed).trim(), { timeout: "60 seconds" })
+    const run = await engine.runs.wait(id, { timeout: "60 seconds" })
     expect(run).toMatchObject({ status: "COMPLETED", output: "done" })
     expect(run.nodes["wait"]).toMatchObject({ status: "COMPLETED" })
   })

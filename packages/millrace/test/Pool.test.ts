@@ -1,12 +1,15 @@
 /**
  * What a product with a `pg` pool of its own can rely on: an engine works over that pool, and the
- * pool is the product's again when the engine is closed.
+ * pool is the product's again when the engine is closed. And what anybody can rely on whose process
+ * was killed.
  */
 import { inspect } from "node:util"
 import { createEngine, postgres } from "millrace"
 import { Pool } from "pg"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { PostgresServer } from "../../postgres/test/PostgresServer.ts"
+import { interrupted } from "./Interrupted.ts"
+import { patient } from "./Patient.ts"
 import { refusal } from "./Sample.ts"
 
 let server: PostgresServer
@@ -96,5 +99,16 @@ describe("postgres({ pool })", () => {
     const error = await refusal(createEngine({ store: postgres({ pool: native }) }))
     expect(error.code).toBe("STORE_UNAVAILABLE")
     expect(inspect(error, { depth: 9 })).toContain("give the url instead")
+  })
+})
+
+describe("postgres", () => {
+  it("goes on at once with the runs of a process of this machine that was killed", async () => {
+    const { id, kill } = await interrupted("postgres", server.url)
+    await kill()
+    const nodes = [patient(() => Promise.resolve())]
+    await using engine = await createEngine({ store: postgres(server.url), nodes, webhooks: false })
+    const run = await engine.runs.wait(id, { timeout: "60 seconds" })
+    expect(run).toMatchObject({ status: "COMPLETED", output: "done" })
   })
 })

@@ -1,34 +1,17 @@
 /**
  * What an embedding application can rely on about the durable store in one file.
  */
-import { spawn } from "node:child_process"
-import { once } from "node:events"
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { createEngine, sqlite } from "millrace"
-import { afterAll, describe, expect, it, onTestFinished } from "vitest"
+import { afterAll, describe, expect, it } from "vitest"
+import { interrupted } from "./Interrupted.ts"
 import { patient } from "./Patient.ts"
 import { gate, refusal } from "./Sample.ts"
 
 const root = mkdtempSync(join(tmpdir(), "millrace-sqlite-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
-
-/** Starts an application that hangs in a node; resolves with the id of its run. */
-const begin = async (file: string) => {
-  const script = fileURLToPath(new URL("Killed.ts", import.meta.url))
-  const options = ["--conditions=@millrace/source", script, file, "sqlite"]
-  const child = spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] })
-  onTestFinished(() => void child.kill("SIGKILL"))
-  const ended = once(child, "exit")
-  const [printed] = await once(child.stdout, "data")
-  const kill = async () => {
-    child.kill("SIGKILL")
-    await ended
-  }
-  return { id: String(printed).trim(), kill }
-}
 
 describe("sqlite", () => {
   it("keeps workflows, runs, keys and secrets, and continues what was interrupted", async () => {
@@ -77,7 +60,7 @@ describe("sqlite", () => {
 
   it("goes on within two seconds with the runs of a process that was killed", async () => {
     const file = join(root, "killed.db")
-    const { id, kill } = await begin(file)
+    const { id, kill } = await interrupted("sqlite", file)
     const locked = await refusal(createEngine({ store: sqlite(file) }))
     expect(locked.code).toBe("DATA_FILE_LOCKED")
     await kill()

@@ -274,6 +274,7 @@ const migrations = {
   "0014_reruns": all(["ALTER TABLE runs ADD COLUMN rerun_of text"]),
   "0015_child_runs": all(childRunTables),
   "0016_inbound_webhooks": all(webhookTriggers),
+  "0017_processes": all(["ALTER TABLE runners ADD COLUMN process text"]),
 }
 
 const table = "millrace_migrations"

@@ -4,7 +4,9 @@
  * Leases have their own connections, so a renewal does not wait for other statements. While the
  * event loop is blocked, a thread renews them. A thread cannot use the caller's pool, so with a
  * pool there is none. Guarantees: the layer fails at once if the database cannot be used or has the
- * wrong tables. A runner does not wait for a database that does not answer. Leaves out: PGlite.
+ * wrong tables. A process that opens the stores goes on at once with the runs of processes of its
+ * machine that were killed. A runner does not wait for a database that does not answer. Leaves out:
+ * PGlite.
  */
 import { CurrentLimits } from "@millrace/core/domain/Limits"
 import type { Stores as Kept } from "@millrace/core/engine/Engine"
@@ -17,6 +19,7 @@ import * as LeaseKeeper from "./internal/LeaseKeeper.ts"
 import type { SchemaMismatch } from "./Migrations.ts"
 import { check, migrate } from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
+import { endLocalLeases } from "./internal/RunClaims.ts"
 import * as Runs from "./internal/RunStore.ts"
 import * as Stores from "./Stores.ts"
 import * as Wakeups from "./Wakeups.ts"
@@ -33,7 +36,9 @@ export type OpenError = StorageError | SchemaMismatch
 /** The stores for a process that executes no runs. Migrates or checks the tables first. */
 export const layerStorage = ({ migrate: mayMigrate = true, ...connection }: SharedOptions) =>
   Stores.layerStorage.pipe(
-    Layer.provide(Layer.effectDiscard(mayMigrate ? migrate : check)),
+    Layer.provide(
+      Layer.effectDiscard(Effect.andThen(mayMigrate ? migrate : check, endLocalLeases)),
+    ),
     Layer.provide(Postgres.layer(connection)),
   ) satisfies Layer.Layer<Kept, OpenError>
 

@@ -17,6 +17,7 @@
 import { lossesPerRun, suspectsAtOnce } from "@millrace/core/domain/Limits"
 import { millisOf } from "./DatabaseClock.ts"
 import { isSuspect, withLoss } from "./Quarantine.ts"
+import { ownName } from "./LocalProcess.ts"
 import * as Rows from "./Rows.ts"
 
 /** How many due parked runs one statement puts into the queue at most. */
@@ -28,14 +29,17 @@ export const nowMillis = millisOf("statement_timestamp()")
 /** The same clock behind a lock. */
 export const clockMillis = millisOf("clock_timestamp()")
 
+/** The name of this process has no character that a literal of SQL would have to escape. */
+const ownProcess = ownName === undefined ? "NULL" : `'${ownName}'`
+
 /**
  * Begins or renews the lease of a runner, for each row of `source` if that is given. Notes in the
  * row if the lease had expired. The lease counts from when the row is written, so a statement that
  * took long does not shorten what a later one has renewed.
  */
 export const renewal = (runner: string, leaseMillis: string, source = ""): string => `
-  INSERT INTO runners AS r (id, lease_until)
-  SELECT ${runner}::text, ${clockMillis} + ${leaseMillis}::int8 ${source}
+  INSERT INTO runners AS r (id, lease_until, process)
+  SELECT ${runner}::text, ${clockMillis} + ${leaseMillis}::int8, ${ownProcess} ${source}
   ON CONFLICT (id) DO UPDATE SET lease_until = ${clockMillis} + ${leaseMillis}::int8,
     returned_at = CASE
       WHEN r.lease_until <= ${clockMillis} THEN ${clockMillis} ELSE r.returned_at END`

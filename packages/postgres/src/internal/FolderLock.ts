@@ -17,7 +17,7 @@ import { Effect, Option, Schema, type Scope } from "effect"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import * as process from "node:process"
+import * as LocalProcess from "./LocalProcess.ts"
 
 const Holder = Schema.Struct({
   pid: Schema.Int,
@@ -50,36 +50,6 @@ const unless = <A>(code: string, run: () => A): A | undefined => {
   }
 }
 
-/** States of a process that has ended but whose parent has not yet waited for it. */
-const ended = new Set(["Z", "X"])
-
-/**
- * When a live process started: the 22nd field of its status. The second field may contain any text,
- * brackets included.
- */
-const startOf = (pid: number): string | null => {
-  try {
-    const status = readFileSync(`/proc/${pid}/stat`, "utf8")
-    const [state = "", ...fields] = status.slice(status.lastIndexOf(")") + 2).split(" ")
-    return ended.has(state) ? null : (fields[18] ?? null)
-  } catch {
-    return null
-  }
-}
-
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // The process exists, but belongs to another user.
-    return hasCode(error, "EPERM")
-  }
-}
-
-const isAlive = ({ pid, startedAt }: Holder): boolean =>
-  isRunning(pid) && (startedAt === null || startedAt === startOf(pid))
-
 /** The holder that a file names. A file that cannot be read names a process that has ended. */
 const readHolder = (file: string): Holder | undefined => {
   const text = unless("ENOENT", () => readFileSync(file, "utf8"))
@@ -107,7 +77,7 @@ const tryTake = (folder: string, draft: string): Outcome => {
   for (let file = lock; !tryLink(draft, file);) {
     const holder = readHolder(file)
     if (holder === undefined) return { _tag: "Changed" }
-    if (holder.pid !== 0 && isAlive(holder)) return { _tag: "Held", by: holder }
+    if (holder.pid !== 0 && LocalProcess.isRunning(holder)) return { _tag: "Held", by: holder }
     chain.push({ file, holder })
     file = join(folder, `${name}.${holder.token}`)
   }
@@ -151,8 +121,7 @@ const newToken = SecureRandom.SecureRandom.use((random) => random.uuidV4()).pipe
 export const acquire = Effect.fnUntraced(function* (
   folder: string,
 ): Effect.fn.Return<Holder | undefined, StorageError, Scope.Scope> {
-  const { pid } = process
-  const own: Holder = { pid, startedAt: startOf(pid), token: yield* newToken }
+  const own: Holder = { ...LocalProcess.own, token: yield* newToken }
   return yield* Effect.acquireRelease(
     Effect.try({
       try: () => take(folder, own),

@@ -17,6 +17,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as ClaimStatement from "./ClaimStatement.ts"
 import { clockMillis, lockRun, nowMillis, renewal } from "./ClaimStatement.ts"
 import { type DatabasePort, orStorageError } from "./DatabaseError.ts"
+import { hasEnded } from "./LocalProcess.ts"
 import { block, takingBack } from "./Quarantine.ts"
 import * as Rows from "./Rows.ts"
 import { values } from "./Statements.ts"
@@ -228,6 +229,14 @@ const leaseParameters = (
   blocked === undefined ? null : Math.round(blocked.millis),
 ]
 
+const namedStatement = `
+SELECT DISTINCT process AS value FROM runners
+WHERE process IS NOT NULL AND lease_until > ${nowMillis}`
+
+const endNamedStatement = `
+UPDATE runners SET lease_until = ${nowMillis}
+WHERE process = ANY($1::text[]) AND lease_until > ${nowMillis}`
+
 /**
  * Lets all leases expire, if their owners are known to be dead. So runs with nodes in progress get
  * a loss.
@@ -235,6 +244,18 @@ const leaseParameters = (
 export const endLeases: Effect.Effect<void, StorageError, SqlClient> = SqlClient.use((sql) =>
   sql.unsafe(`UPDATE runners SET lease_until = ${nowMillis} WHERE lease_until > ${nowMillis}`),
 ).pipe(Effect.asVoid, orStorageError("RunClaims.endLeases"))
+
+/**
+ * Lets the leases of processes of this machine expire that have ended without a word, so that the
+ * process that follows one goes on with its runs at once.
+ */
+export const endLocalLeases: Effect.Effect<void, StorageError, SqlClient> = SqlClient.use((sql) =>
+  Effect.gen(function* () {
+    const named = yield* values<string>(sql, namedStatement, [])
+    const dead = named.filter(hasEnded)
+    if (dead.length > 0) yield* sql.unsafe(endNamedStatement, [dead])
+  }),
+).pipe(orStorageError("RunClaims.endLocalLeases"))
 
 /** What the thread that keeps leases sends; see LeaseThread. $1 is always the runner. */
 export interface LeaseStatements {
