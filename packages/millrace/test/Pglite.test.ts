@@ -81,6 +81,7 @@ describe("pglite", () => {
     const run = await engine.runs.wait(id, { timeout: "60 seconds" })
     expect(run).toMatchObject({ status: "COMPLETED", output: "done" })
     expect(run.nodes["wait"]).toMatchObject({ status: "COMPLETED" })
+    expect((await engine.status()).store.name).toBe("pglite")
   })
 
   it("is opened by one engine at a time", async () => {

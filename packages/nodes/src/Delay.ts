@@ -6,6 +6,7 @@
  * repeating.
  */
 import { Json } from "@millrace/core/domain/Json"
+import type { KnownInputs } from "@millrace/core/domain/NodeType"
 import { durationProblem, millisOf } from "@millrace/core/domain/NodePolicy"
 import { CurrentNode, NodeError } from "@millrace/core/engine/CurrentNode"
 import { define } from "@millrace/core/engine/NodeDefinition"
@@ -42,6 +43,15 @@ const dueOf = (given: Duration | undefined, until: string | undefined, now: numb
   return until === undefined ? now + millisOf(given)! : Date.parse(until)
 }
 
+const ambiguous = "a delay needs either for or until, and not both"
+
+/** What is known to be wrong before the node executes. */
+const problemsOfInputs = ({ mayHave, values }: KnownInputs) => {
+  const hasNone = !mayHave("for") && !mayHave("until")
+  const hasBoth = values["for"] !== undefined && values["until"] !== undefined
+  return hasNone || hasBoth ? [["for", ambiguous] as const] : []
+}
+
 /** `delay`: passes its input on after `for`, or at `until`. */
 export const delay = define({
   key: "delay",
@@ -58,6 +68,7 @@ export const delay = define({
     until: Schema.optionalKey(time),
   },
   outputs: { output: Json.annotate({ description: "The input, when the time has come." }) },
+  problemsOfInputs,
   example: { inputs: { input: "later", for: 0 }, outputs: { output: "later" } },
   run: ({ for: given, input = null, until }) =>
     Effect.gen(function* () {
@@ -66,8 +77,7 @@ export const delay = define({
       // The time is decided once. A restart does not make the wait longer.
       const due = typeof node.resumed === "number" ? node.resumed : dueOf(given, until, now)
       if (due === undefined) {
-        const message = "a delay needs either for or until, and not both"
-        return yield* new NodeError({ message, retryable: false })
+        return yield* new NodeError({ message: ambiguous, retryable: false })
       }
       if (node.resumed === undefined && due > now) return yield* node.suspend({ until: due }, due)
       return { output: input }

@@ -31,6 +31,20 @@ const brings = (targetHandle: string) =>
 
 const url = "https://example.com/"
 
+describe("delay as it is drawn", () => {
+  it("has either for or until, unless that is not known yet", () => {
+    const until = "2026-01-31T09:30:00Z"
+    const refused = ['Node "n": input "for": a delay needs either for or until, and not both']
+    expect(told("delay", { for: 1 })).toEqual([])
+    expect(told("delay", { until })).toEqual([])
+    expect(told("delay", {})).toEqual(refused)
+    expect(told("delay", { for: 1, until })).toEqual(refused)
+    expect(told("delay", { for: 1, until: "{{ values.until }}" })).toEqual([])
+    const [from, edge] = brings("for")
+    expect(problems([from, node("n", "delay", {})], [edge])).toEqual([])
+  })
+})
+
 describe("http_request as it is drawn", () => {
   it("has pages of GET only, and their next knows response, body and page", () => {
     const next = "{{ body.next }}"

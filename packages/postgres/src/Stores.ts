@@ -29,13 +29,17 @@ export const manifest: Manifest = {
   ports: ["keys", "ledger", "webhooks", "secrets", "values", "sessions", "triggers"],
 }
 
-const layerManifest = Layer.effect(
-  StoreManifest,
-  Effect.map(CallerTransactions.transactions, (transactions) => ({ ...manifest, transactions })),
-)
+const layerManifest = (name: string) =>
+  Layer.effect(
+    StoreManifest,
+    Effect.map(CallerTransactions.transactions, (transactions) => ({
+      ...manifest,
+      name,
+      transactions,
+    })),
+  )
 
-/** The stores. The tables must exist; this layer sends no DDL. */
-export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
+const layerTables = Layer.mergeAll(
   Workflows.layer,
   Runs.layer,
   Ledger.layer,
@@ -45,7 +49,12 @@ export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.mergeAll(
   Values.layer,
   Sessions.layer,
   Triggers.layer,
-  layerManifest,
+)
+
+/** The stores. The tables must exist; this layer sends no DDL. */
+export const layerStorage: Layer.Layer<Kept, never, SqlClient> = Layer.merge(
+  layerTables,
+  layerManifest(manifest.name),
 )
 
 const migrateOrFail = Effect.catchTag(migrate, "SchemaMismatch", (cause) =>
@@ -65,6 +74,7 @@ export const layer: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pi
  * As {@link layer}, for a database that only this process uses, such as one in a folder. Every
  * process that had a lease has died, so all leases end at once and its runs continue.
  */
-export const layerAlone: Layer.Layer<Kept, StorageError, SqlClient> = layerStorage.pipe(
-  Layer.provide(Layer.effectDiscard(Effect.andThen(migrateOrFail, endLeases))),
-)
+export const layerAlone: Layer.Layer<Kept, StorageError, SqlClient> = Layer.merge(
+  layerTables,
+  layerManifest("pglite"),
+).pipe(Layer.provide(Layer.effectDiscard(Effect.andThen(migrateOrFail, endLeases))))
