@@ -1,9 +1,9 @@
 /**
  * What the handlers of a simulation do: a seed says it for every attempt of every node.
  *
- * Guarantees: it depends on the seed, the run's number, the node, the attempt and how often that
- * one has been suspended, of a node without effects also on its inputs, and on nothing else; so it
- * stays what it is when a scenario is shortened.
+ * Guarantees: it depends on the seed, the run's number, how often it was run again, the node, the
+ * attempt and how often that one has been suspended, of a node without effects also on its inputs,
+ * and on nothing else; so it stays what it is when a scenario is shortened.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
 import * as Dice from "./ModelDice.ts"
@@ -33,8 +33,8 @@ export interface Behavior {
 
 /** Which call of which handler. */
 export interface Part {
-  /** The number of the run in its scenario. */
-  readonly run: number
+  /** The number of the run in its scenario, and which of its reruns this is. */
+  readonly run: string
   readonly nodeId: string
   readonly attempt: number
   /** How often this attempt was suspended. */

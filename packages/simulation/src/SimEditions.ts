@@ -7,11 +7,12 @@
  */
 import { AccountId, WorkflowId } from "@millrace/core/domain/Id"
 import type { Run, RunRecord } from "@millrace/core/domain/Run"
-import type { Workflow } from "@millrace/core/domain/Workflow"
+import type { Node, Workflow } from "@millrace/core/domain/Workflow"
 import type { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Effect, Option } from "effect"
 import { epoch } from "@millrace/conformance/Samples"
 import type { Drawing } from "./SimDrawing.ts"
+import { edited } from "./SimRerunDrawing.ts"
 
 /** Whose the workflow of this number is. */
 export const accountOf = (workflow: number): AccountId => AccountId.make(`acc_${workflow}`)
@@ -38,30 +39,39 @@ const editionOf = (workflow: number, drawing: Drawing, revision: number): Workfl
 /** All workflows of one store. */
 export class Editions {
   readonly #store: WorkflowStore["Service"]
-  readonly #drawings: ReadonlyArray<Drawing>
+  /** As they are now. */
+  readonly #drawings: Array<Drawing>
+  /** As they were of each revision, by workflow and revision. */
+  readonly #known = new Map<string, Drawing>()
   /** What was stored when each start was first asked for. */
-  readonly #asked = new Map<number, number>()
+  readonly #asked = new Map<number | string, number>()
 
   constructor(store: WorkflowStore["Service"], drawings: ReadonlyArray<Drawing>) {
     this.#store = store
-    this.#drawings = drawings
+    this.#drawings = [...drawings]
     for (const [workflow, drawing] of drawings.entries()) {
+      this.#known.set(`${workflowIdOf(workflow)} 1`, drawing)
       Effect.runSync(store.insert(editionOf(workflow, drawing, 1)))
     }
   }
 
   /** Replaces a workflow, and says by which revision. */
-  edit(workflow: number): number {
+  edit(workflow: number, change?: Parameters<typeof edited>[1]): number {
     const revision = this.#revisionOf(accountOf(workflow), workflowIdOf(workflow))
-    const next = editionOf(workflow, this.#drawings[workflow]!, revision + 1)
+    const drawing = this.#drawings[workflow]!
+    const drawn = change === undefined ? drawing : edited(drawing, change, revision + 1)
+    this.#drawings[workflow] = drawn
+    this.#known.set(`${workflowIdOf(workflow)} ${revision + 1}`, drawn)
+    const next = editionOf(workflow, drawn, revision + 1)
     Effect.runSync(this.#store.replace(next, revision))
     return next.revision
   }
 
-  /** A start is asked for, perhaps not for the first time. */
-  ask(run: number, workflow: number): void {
-    if (this.#asked.has(run)) return
-    this.#asked.set(run, this.#revisionOf(accountOf(workflow), workflowIdOf(workflow)))
+  /** A start is asked for, perhaps not for the first time; of a rerun, by its API key. */
+  ask(start: number | string, workflow: WorkflowId): void {
+    if (this.#asked.has(start)) return
+    const account = accountOf(Number(workflow.slice("wf_".length)))
+    this.#asked.set(start, this.#revisionOf(account, workflow))
   }
 
   /** True when a run names its workflow as it is stored. */
@@ -71,16 +81,32 @@ export class Editions {
 
   /** True when a new run is of no older workflow than there was when it was asked for. */
   isTimely({ run }: RunRecord): boolean {
-    return run.workflowRevision >= (this.#asked.get(Number(run.values["run"])) ?? Infinity)
+    const start = run.rerunOf === null ? Number(run.values["run"]) : (run.keyId ?? "")
+    return run.workflowRevision >= (this.#asked.get(start) ?? Infinity)
   }
 
   /** True when a run is what its revision says. A node that its start replaced is elsewhere. */
   isFaithful({ definition, run }: RunRecord): boolean {
-    const places = definition.nodes.map(({ position }) => position)
+    const drawing = this.drawingOf(run)
+    const texts = new Map(drawing.nodes.map(({ data, id }) => [id, JSON.stringify(data)]))
+    const isDrawn = ({ data, id, position: { x, y } }: Node) =>
+      y !== 0 || (x === run.workflowRevision && JSON.stringify(data) === texts.get(id))
+    const isWhole = run.singleNodeId !== null || definition.nodes.length === drawing.nodes.length
     return (
       run.workflowName === nameOf(run.workflowRevision) &&
-      places.every(({ x, y }) => y !== 0 || x === run.workflowRevision)
+      isWhole &&
+      definition.nodes.every(isDrawn)
     )
+  }
+
+  /** What the revision says that a run is of. */
+  drawingOf({ workflowId, workflowRevision }: Run): Drawing {
+    return this.#known.get(`${workflowId} ${workflowRevision}`)!
+  }
+
+  /** What is stored now of the workflow of a run. */
+  currentOf({ workflowId }: Run): Drawing {
+    return this.#drawings[Number(workflowId.slice("wf_".length))]!
   }
 
   #revisionOf(account: AccountId, id: WorkflowId): number {

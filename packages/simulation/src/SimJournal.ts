@@ -69,6 +69,8 @@ export class Journal {
   readonly #mood: Mood
   readonly #report: Report
   readonly #portsOf: (runId: string, nodeId: string) => ReadonlyArray<string>
+  /** How many runs there were before this one, of which it is the rerun. */
+  readonly #generationOf: (runId: string) => number
   /** Whether a machine has had the time to notice all that happens to a run. */
   readonly #isAwake: (machine: Machine, runId: string) => boolean
   /** The fence of a machine's last commit of a run. */
@@ -83,6 +85,7 @@ export class Journal {
       readonly mood: Mood
       readonly report: Report
       readonly portsOf: (runId: string, nodeId: string) => ReadonlyArray<string>
+      readonly generationOf: (runId: string) => number
       readonly isAwake: (machine: Machine, runId: string) => boolean
       readonly tenureOf: (machine: Machine, runId: string) => number | undefined
       readonly onCall: (call: Call) => void
@@ -93,6 +96,7 @@ export class Journal {
     this.#mood = options.mood
     this.#report = options.report
     this.#portsOf = options.portsOf
+    this.#generationOf = options.generationOf
     this.#isAwake = options.isAwake
     this.#tenureOf = options.tenureOf
     this.#onCall = options.onCall
@@ -177,7 +181,8 @@ export class Journal {
       this.#report("one idempotency key per node", `${key} has ${current.idempotencyKey}`)
     }
     this.#checkAlone(machine, runId)
-    const run = Number(current.values["run"])
+    const generation = this.#generationOf(runId)
+    const run = `${Number(current.values["run"])}${generation === 0 ? "" : ` again ${generation}`}`
     const given = isPure ? JSON.stringify(inputs) : ""
     const part = { run, nodeId, attempt, stage, given }
     const ports = this.#portsOf(runId, nodeId)

@@ -5,23 +5,23 @@
  * Guarantees: synchronous, and the same scenario is played the same way every time.
  */
 import type { AccountId } from "@millrace/core/domain/Id"
-import { prefixes, RunId } from "@millrace/core/domain/Id"
+import { RunId } from "@millrace/core/domain/Id"
 import type { RunRecord } from "@millrace/core/domain/Run"
 import { isTerminal } from "@millrace/core/domain/Run"
 import type { NewMessage } from "@millrace/core/domain/Message"
 import { never } from "@millrace/core/domain/Timestamp"
-import { audit } from "@millrace/core/engine/Audit"
-import type { Ids } from "@millrace/core/engine/Ids"
 import { InvalidGraph } from "@millrace/core/engine/Refusals"
-import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { Cause, Effect, Exit, Option } from "effect"
 import type * as Dice from "./ModelDice.ts"
+import type { Action, RerunAction, Sent, StartAction } from "./SimActions.ts"
 import { diceFor } from "./SimBehavior.ts"
+import { checkBooks, checkNames } from "./SimBooks.ts"
 import { accountOf, workflowIdOf } from "./SimEditions.ts"
-import type { Action, Scenario, Sent } from "./SimScenario.ts"
+import type { Scenario } from "./SimScenario.ts"
 import { serverCount } from "./SimScenario.ts"
-import type { Server } from "./SimServer.ts"
+import { Reruns } from "./SimReruns.ts"
+import { sequentialIds, type Server } from "./SimServer.ts"
 import { isSaid, shown, type Watched } from "./SimWatched.ts"
 import { type Host, type SimStores, type Violation, World } from "./SimWorld.ts"
 
@@ -50,21 +50,6 @@ const stepsAtMost = 3_000_000
 /** Why a start may be refused: a type that one server does not know, and what one node lacks. */
 const fairRefusal = /unknown type "rare"|cannot run alone/
 
-/** Identifiers in the order in which they are made. */
-export const sequentialIds = (): Ids["Service"] => {
-  const counts = new Map<string, number>()
-  return {
-    make: (kind) =>
-      Effect.sync(() => {
-        const count = (counts.get(kind) ?? 0) + 1
-        counts.set(kind, count)
-        return `${prefixes[kind]}_${count}`
-      }),
-    bytes: (size) => Effect.succeed(new Uint8Array(size)),
-  }
-}
-
-type StartAction = Extract<Action, { readonly _tag: "Start" }>
 type SendAction = Extract<Action, { readonly _tag: "Send" }>
 type AimAction = Extract<Action, { readonly _tag: "Aim" }>
 type StrikeAction = Extract<Action, { readonly _tag: "Strike" }>
@@ -79,6 +64,7 @@ class Play {
   readonly #counts = new Map<string, number>()
   readonly #patience: Dice.Dice
   readonly #strikes: ReadonlyArray<StrikeAction>
+  readonly #reruns: Reruns
   /** Starts that have not been answered yet. */
   readonly #starting = new Set<string>()
   #pending = 0
@@ -95,6 +81,13 @@ class Play {
       isTraced,
       ids: sequentialIds(),
       strike: (host, operation, place, run) => this.#strike(host, operation, place, run),
+    })
+    this.#reruns = new Reruns({
+      world: this.world,
+      actions: scenario.actions.filter((action) => action._tag === "Rerun"),
+      serverNear: (slot) => this.#serverNear(slot),
+      later: (millis, act) => this.#later(millis, act),
+      starting: this.#starting,
     })
   }
 
@@ -118,13 +111,13 @@ class Play {
     const { world } = this
     for (const host of world.hosts) world.start(host, world.trouble())
     for (const action of this.#scenario.actions) {
-      if (action._tag === "Strike" || action._tag === "Aim") continue
+      if (action._tag === "Strike" || action._tag === "Aim" || action._tag === "Rerun") continue
       this.#later(action.at, () => this.#act(action))
     }
     world.time.after(this.#scenario.healedAt, () => this.#heal())
   }
 
-  #act(action: Exclude<Action, StrikeAction | AimAction>): void {
+  #act(action: Exclude<Action, StrikeAction | AimAction | RerunAction>): void {
     const { world } = this
     switch (action._tag) {
       case "Start":
@@ -132,7 +125,7 @@ class Play {
       case "Cancel":
         return this.#cancel(action.server, this.#numbered(action.run))
       case "Edit": {
-        const revision = world.editions.edit(action.workflow)
+        const revision = world.editions.edit(action.workflow, action.change)
         return world.say(() => `workflow ${action.workflow} is edited, now r${revision}`)
       }
       case "Send":
@@ -157,8 +150,13 @@ class Play {
   }
 
   #strike(host: Host, operation: string, place: string, run: RunId | undefined): void {
-    if (operation === "commit" && place === "landed") this.#aim(run)
+    if (operation === "commit" && place === "landed") {
+      this.#aim(run)
+      if (run !== undefined) this.#reruns.note(run)
+    }
     if (!this.world.isHarsh) return
+    const sudden = operation === "commit" ? this.#reruns.blowFor(host.machine, place) : undefined
+    if (sudden !== undefined) this.world.hit(host, sudden)
     const name = `${operation} ${place}`
     const count = (this.#counts.get(name) ?? 0) + 1
     this.#counts.set(name, count)
@@ -202,8 +200,9 @@ class Play {
     return undefined
   }
 
+  /** The run of this number, or the last of its reruns. */
   #numbered(run: number): Watched | undefined {
-    return [...this.world.witness.runs.values()].find(
+    return [...this.world.witness.runs.values()].findLast(
       ({ record }) => record.run.values["run"] === run,
     )
   }
@@ -214,7 +213,7 @@ class Play {
     if (found === undefined) return this.#later(1_000, () => this.#start(action))
     const { host, server } = found
     const account = accountOf(action.workflow)
-    world.editions.ask(action.run, action.workflow)
+    world.editions.ask(action.run, workflowIdOf(action.workflow))
     world.say(() => `start ${action.run} on ${host.machine.name}`)
     const name = `${host.machine.name} ${action.run}`
     this.#starting.add(name)
@@ -456,8 +455,8 @@ class Play {
     const { world } = this
     if (!world.witness.isQuiet) return this.#look()
     world.witness.checkAll()
-    this.#checkNames()
-    this.#checkBooks()
+    checkNames(world, (run) => this.#isNamed(run))
+    checkBooks(world)
     for (const call of world.journal.open) {
       const { behavior, machine, nodeId, runId } = call
       if (machine.isAlive && !behavior.isStubborn) {
@@ -465,28 +464,6 @@ class Play {
       }
     }
     this.#isOver = true
-  }
-
-  /** No name has started two runs. */
-  #checkNames(): void {
-    const { world } = this
-    const numbers = Array.from(world.witness.runs.values(), ({ record }) =>
-      Number(record.run.values["run"]),
-    )
-    const twice = numbers.find((run, at) => this.#isNamed(run) && numbers.indexOf(run) < at)
-    if (twice !== undefined) world.report("a name starts one run", `start ${twice}`)
-  }
-
-  /** What the runs have cost is on the books, and nothing is set aside any more. */
-  #checkBooks(): void {
-    const { world } = this
-    const { ledger } = world
-    const { discrepancies } = Effect.runSync(Effect.provideService(audit, LedgerStore, ledger))
-    for (const { message } of discrepancies) world.report("the books add up", message)
-    for (const account of Effect.runSync(ledger.accounts)) {
-      const { reserved } = Effect.runSync(ledger.find(account)).account
-      if (reserved !== 0) world.report("nothing stays reserved", `${account}: ${reserved}`)
-    }
   }
 }
 

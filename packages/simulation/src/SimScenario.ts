@@ -10,91 +10,16 @@ import type { Json, JsonObject } from "@millrace/core/domain/Json"
 import type { InputOverrides, PinnedOutputs } from "@millrace/core/domain/Run"
 import type { Node } from "@millrace/core/domain/Workflow"
 import type * as Dice from "./ModelDice.ts"
+import type { Action, Blow, RerunAction, Sent, StartAction } from "./SimActions.ts"
+import { strikable } from "./SimActions.ts"
 import { diceFor, messageNames, type Mood } from "./SimBehavior.ts"
 import { type Drawing, drawingOf, outputsOf } from "./SimDrawing.ts"
 import { largeBytes } from "./SimFlow.ts"
 import { typeOf } from "./SimNodes.ts"
+import { rerunsOf } from "./SimRerunDrawing.ts"
 
 /** How many servers there are. */
 export const serverCount = 3
-
-/** What can happen to a server. */
-export type Blow =
-  | { readonly _tag: "Crash"; readonly downMillis: number }
-  | { readonly _tag: "Pause"; readonly millis: number }
-  | { readonly _tag: "Drain"; readonly downMillis: number }
-
-/** What is struck in the middle of an operation, and when in it. */
-export const strikable = ["commit", "claim", "takeOver", "heartbeat", "call"] as const
-
-/** A message, as somebody sends it. */
-export interface Sent {
-  readonly id: string
-  readonly name: string
-}
-
-/** One thing that happens. Times are milliseconds from the beginning. */
-export type Action =
-  | {
-      readonly _tag: "Start"
-      readonly at: number
-      readonly server: number
-      readonly workflow: number
-      /** The number by which handlers and cancels know the run. */
-      readonly run: number
-      readonly overrides: InputOverrides
-      readonly replaced: ReadonlyArray<Node>
-      readonly pinned: PinnedOutputs
-      readonly single: string | null
-    }
-  | { readonly _tag: "Cancel"; readonly at: number; readonly server: number; readonly run: number }
-  | { readonly _tag: "Edit"; readonly at: number; readonly workflow: number }
-  | {
-      /** Sends a run so many messages; where there are several, each has an id of its own. */
-      readonly _tag: "Send"
-      readonly at: number
-      readonly server: number
-      readonly run: number
-      readonly message: Sent
-      readonly count: number
-    }
-  | { readonly _tag: "Hit"; readonly at: number; readonly server: number; readonly blow: Blow }
-  | {
-      /** Hits a server in the middle of its so-manieth operation of a kind. */
-      readonly _tag: "Strike"
-      readonly operation: (typeof strikable)[number] | "send" | "inboxes" | "put"
-      readonly count: number
-      readonly place: "arriving" | "landed"
-      readonly blow:
-        | Blow
-        | { readonly _tag: "Cancel"; readonly server: number }
-        | { readonly _tag: "Send"; readonly message: Sent }
-    }
-  | {
-      /** Sends the message of the so-manieth wait for one so long before its time is over. */
-      readonly _tag: "Aim"
-      readonly count: number
-      readonly id: string
-      readonly earlyMillis: number
-    }
-  | {
-      /** The store is away for a server: nothing arrives, or no answer comes back. */
-      readonly _tag: "Outage"
-      readonly at: number
-      readonly server: number
-      readonly millis: number
-      readonly place: "request" | "answer"
-    }
-  | { readonly _tag: "Leap"; readonly at: number; readonly millis: number }
-  | {
-      /** A wall clock is put forward or back: a server's, or (number 3) the store's forward. */
-      readonly _tag: "Skew"
-      readonly at: number
-      readonly clock: number
-      readonly millis: number
-    }
-
-type StartAction = Extract<Action, { readonly _tag: "Start" }>
 
 /** How the servers are set up, and how reliable the store is, in percent of operations. */
 export interface Setup {
@@ -408,6 +333,12 @@ export const scenarioOf = (seed: number): Scenario => {
     actions: [
       ...starts,
       ...editOf(seed, workflows, runs),
+      ...rerunsOf(seed, starts, workflows, {
+        server: (each) => each.below(serverCount),
+        at: (each) => each.below(spread),
+        blow: blowOf,
+        pinned: pinnedOf,
+      }),
       ...faults,
       ...messages,
       ...(flows === undefined || isCalm ? [] : valueStrikes(flows)),
@@ -420,6 +351,10 @@ export const scenarioOf = (seed: number): Scenario => {
 /** What the start of a run gives in the place of nodes, by the number of the run. */
 export const pinsOf = ({ actions }: Scenario): ReadonlyMap<unknown, PinnedOutputs> =>
   new Map(actions.flatMap((each) => (each._tag === "Start" ? [[each.run, each.pinned]] : [])))
+
+/** The reruns that are asked for, by the API key that they name. */
+export const rerunActionsOf = ({ actions }: Scenario): ReadonlyMap<unknown, RerunAction> =>
+  new Map(actions.flatMap((each) => (each._tag === "Rerun" ? [[each.keyId, each]] : [])))
 
 /** True where the store's clock is set: then times in records say little. */
 export const isSkewed = ({ actions }: Scenario): boolean =>

@@ -3,6 +3,7 @@
  *
  * Leaves out: keys, which no run depends on, and the editing of workflows, which the play does.
  */
+import { prefixes } from "@millrace/core/domain/Id"
 import { CurrentLimits, defaultLimits } from "@millrace/core/domain/Limits"
 import { CurrentSecrets } from "@millrace/core/engine/CurrentSecrets"
 import { layerChildren, layerValueSource, withoutWebhooks } from "@millrace/core/engine/Engine"
@@ -38,6 +39,20 @@ import { Stage } from "./SimNodes.ts"
 import type { Setup } from "./SimScenario.ts"
 import type { Machine } from "./SimTime.ts"
 import type { Wire } from "./SimWire.ts"
+
+/** Identifiers in the order in which they are made. */
+export const sequentialIds = (): Ids["Service"] => {
+  const counts = new Map<string, number>()
+  return {
+    make: (kind) =>
+      Effect.sync(() => {
+        const count = (counts.get(kind) ?? 0) + 1
+        counts.set(kind, count)
+        return `${prefixes[kind]}_${count}`
+      }),
+    bytes: (size) => Effect.succeed(new Uint8Array(size)),
+  }
+}
 
 /** What a server is made of. */
 export interface ServerOptions {

@@ -1,9 +1,11 @@
 /**
  * What must hold of a run as it is started. What becomes of it is for the other rules.
  */
+import type { RunId } from "@millrace/core/domain/Id"
 import type { Json } from "@millrace/core/domain/Json"
 import { isPinned } from "@millrace/core/domain/Run"
 import { settingsOf } from "@millrace/core/domain/Workflow"
+import { checkRerun } from "./SimRerunRules.ts"
 import type { Bench, Turned, Watched } from "./SimWatched.ts"
 import { isSame, shown } from "./SimWatched.ts"
 
@@ -53,9 +55,15 @@ const checkPins = ({ report }: Bench, { after, watched }: Turned): void => {
 }
 
 /** Judges the first commit of a run, given all the others. */
-export const checkStart = (bench: Bench, turned: Turned, runs: Iterable<Watched>): void => {
+export const checkStart = (
+  bench: Bench,
+  turned: Turned,
+  runs: ReadonlyMap<RunId, Watched>,
+): void => {
   if (turned.before.run.revision !== 0) return
-  checkEdition(bench, turned)
+  const { mode, rerunOf } = turned.after.run
+  if (rerunOf === null) checkEdition(bench, turned)
+  else checkRerun(bench, turned, runs)
   checkPins(bench, turned)
-  if (turned.after.run.mode === "single") checkSingle(bench, turned, runs)
+  if (mode === "single") checkSingle(bench, turned, runs.values())
 }

@@ -7,6 +7,7 @@ import type { Message } from "@millrace/core/domain/Message"
 import type { ActiveNode, NodeRun, PinnedOutputs, RunRecord } from "@millrace/core/domain/Run"
 import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
+import type { RerunAction } from "./SimActions.ts"
 import type { Editions } from "./SimEditions.ts"
 import type { Call, Report, Journal } from "./SimJournal.ts"
 import { callKey, stageOf } from "./SimJournal.ts"
@@ -28,6 +29,8 @@ export interface Bench {
   readonly slackMillis: number
   /** What starts give in the place of nodes, by the number of the run. */
   readonly pinned: ReadonlyMap<unknown, PinnedOutputs>
+  /** The reruns that are asked for, by the API key that they name. */
+  readonly reruns: ReadonlyMap<unknown, RerunAction>
   /** The number of the run whose nodes end the processes that call them, if there is one. */
   readonly guilty: number | null
   /** Whom that run has ended. */

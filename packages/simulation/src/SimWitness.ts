@@ -16,6 +16,7 @@ import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { hydrated, secretValue } from "./SimFlow.ts"
 import { checkComputed, computedOf } from "./SimComputedRules.ts"
+import { checkReruns, givenOf } from "./SimRerunRules.ts"
 import { checkStart } from "./SimStartRules.ts"
 import { checkEnd, checkEvents } from "./SimEndRules.ts"
 import { answerOf, checkInbox, checkMessages } from "./SimMessageRules.ts"
@@ -192,6 +193,12 @@ export class Witness {
     for (const id of named) this.#bench.report("a value that a run names is there", id)
   }
 
+  /** How many runs are before a run, of which it is the rerun of a rerun. */
+  generationOf(id: RunId): number {
+    const earlier = this.runs.get(id)?.record.run.rerunOf ?? null
+    return earlier === null ? 0 : 1 + this.generationOf(earlier)
+  }
+
   /** True when no run is left open. */
   get isQuiet(): boolean {
     return [...this.runs.values()].every(({ record }) => isTerminal(record.run.status))
@@ -200,6 +207,7 @@ export class Witness {
   /** What nobody wrote has not changed. */
   checkAll(): void {
     this.#checkValues()
+    checkReruns(this.#bench, this.runs)
     this.#handOver((run) => run)
   }
 
@@ -222,8 +230,9 @@ export class Witness {
     if (after === undefined || !hasWritten) return exit
     const name = nameOf(commit.run, commit.expected)
     if (name !== undefined) this.#names.add(name)
-    const pinned = this.#bench.pinned.get(after.run.values["run"]) ?? {}
-    const watched = this.runs.get(id) ?? new Watched(beforeFirstCommit(after), pinned)
+    const watched =
+      this.runs.get(id) ??
+      new Watched(beforeFirstCommit(after), givenOf(this.#bench, after, this.runs))
     this.runs.set(id, watched)
     watched.record = after
     const isCancel = watched.cancelers.has(machine) && commit.run.status === "CANCELED"
@@ -288,7 +297,7 @@ export class Witness {
 
   #check(turned: Turned): void {
     const bench = this.#bench
-    checkStart(bench, turned, this.runs.values())
+    checkStart(bench, turned, this.runs)
     checkIdentity(bench, turned)
     checkRows(bench, turned)
     checkInputs(bench, turned)

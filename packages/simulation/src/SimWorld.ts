@@ -13,11 +13,12 @@ import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Clock, Context, Effect, Layer, Scope } from "effect"
 import type { Dice } from "./ModelDice.ts"
 import { epoch } from "@millrace/conformance/Samples"
+import type { Blow } from "./SimActions.ts"
 import { diceFor } from "./SimBehavior.ts"
 import { Editions } from "./SimEditions.ts"
 import { Journal } from "./SimJournal.ts"
-import type { Blow, Scenario } from "./SimScenario.ts"
-import { isSkewed, pinsOf, serverCount } from "./SimScenario.ts"
+import type { Scenario } from "./SimScenario.ts"
+import { isSkewed, pinsOf, rerunActionsOf, serverCount } from "./SimScenario.ts"
 import { rareTypes, types as allTypes } from "./SimNodes.ts"
 import { boot, type Server } from "./SimServer.ts"
 import { Machine, Time, wallClock } from "./SimTime.ts"
@@ -104,6 +105,7 @@ export class World {
       mood: scenario.mood,
       report,
       portsOf: (runId, nodeId) => this.#portsOf(runId, nodeId),
+      generationOf: (runId) => this.witness.generationOf(runId as RunId),
       isAwake: (machine, runId) => this.#isAwake(machine, runId),
       tenureOf: (machine, id) => this.witness.runs.get(id as RunId)?.tenures.get(machine),
       onCall: ({ attempt, machine, nodeId, runId, stage }) => {
@@ -118,6 +120,7 @@ export class World {
       editions: this.editions,
       setup,
       pinned: pinsOf(scenario),
+      reruns: rerunActionsOf(scenario),
       guilty: scenario.guilty,
       poisoned: this.#poisoned,
       resets: { count: 0 },

@@ -5,8 +5,9 @@
 import { WorkflowId } from "@millrace/core/domain/Id"
 import type { Edge, Node } from "@millrace/core/domain/Workflow"
 import type { Dice } from "./ModelDice.ts"
+import type { Blow } from "./SimActions.ts"
 import { diceFor } from "./SimBehavior.ts"
-import { type Blow, blowOf, serverCount, type Setup, setupOf } from "./SimScenario.ts"
+import { blowOf, serverCount, type Setup, setupOf } from "./SimScenario.ts"
 
 /** A node that starts runs of another workflow. */
 export interface Branch {
