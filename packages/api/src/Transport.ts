@@ -5,6 +5,7 @@
  * Leaves out: the interface itself; see `PromiseClient`.
  */
 import type { Api } from "./Api.ts"
+import type * as PresenceWire from "./PresenceWire.ts"
 import type * as EventWire from "./RunEventWire.ts"
 import type * as RunWire from "./RunWire.ts"
 
@@ -77,6 +78,11 @@ export type WireLiveEvent =
     }
   | { readonly event: "run"; readonly data: typeof RunWire.RunItem.Encoded }
 
+/** What comes while a workflow is open, as it travels. */
+export type WireWorkflowEvent =
+  | { readonly event: "presence"; readonly data: typeof PresenceWire.Presence.Encoded }
+  | { readonly event: "revision"; readonly data: typeof PresenceWire.StoredRevision.Encoded }
+
 /** Calls operations. A refused call rejects with a `MillraceError`. */
 export interface Transport {
   readonly call: (call: TransportCall) => Promise<Answer>
@@ -95,6 +101,11 @@ export interface Transport {
     query: TextFields,
     signal: AbortSignal | undefined,
   ) => Promise<AsyncIterable<WireLiveEvent>>
+  /** One stream of who has a workflow open, and of its revisions; it may break off. */
+  readonly liveWorkflow: (
+    id: string,
+    signal: AbortSignal | undefined,
+  ) => Promise<AsyncIterable<WireWorkflowEvent>>
   /** The run once it has ended, where that is known sooner than by following it. */
   readonly wait?: (
     id: string,

@@ -42,6 +42,7 @@ describe("the OpenAPI document", () => {
       "GET /api/v1/usage",
       "GET /api/v1/workflows",
       "GET /api/v1/workflows/{id}",
+      "GET /api/v1/workflows/{id}/live",
       "GET /api/v1/workflows/{id}/triggers",
       "GET /api/v1/workflows/{id}/triggers/{triggerId}",
       "PATCH /api/v1/workflows/{id}",

@@ -16,6 +16,8 @@ export interface Granted {
   readonly workflows: ReadonlyArray<WorkflowId> | null
   /** A name or an id of the person, as the application has it; `null`: it tells none. */
   readonly user: string | null
+  /** What others of the account are told who is there; absent: only the role. */
+  readonly name?: string | undefined
 }
 
 /** Says what whoever sent a request may do; `null`: nobody has signed in. Gets no body. */

@@ -8,6 +8,7 @@
 import { AdminApi } from "@millrace/api/AdminApi"
 import { Api } from "@millrace/api/Api"
 import { plainJson } from "@millrace/api/PlainJson"
+import { Presence, StoredRevision } from "@millrace/api/PresenceWire"
 import { RunEvent, RunSnapshot } from "@millrace/api/RunEventWire"
 import { pageOf } from "@millrace/api/PageQuery"
 import { NodeRun, RunItem, RunRead } from "@millrace/api/RunWire"
@@ -17,6 +18,7 @@ import type {
   Transport,
   WireEvent,
   WireLiveEvent,
+  WireWorkflowEvent,
 } from "@millrace/api/Transport"
 import { textOf } from "@millrace/api/Transport"
 import type { AccountId } from "@millrace/core/domain/Id"
@@ -28,7 +30,7 @@ import * as Form from "./Form.ts"
 import type { Operation } from "./internal/Operation.ts"
 import { Operations } from "./internal/Operations.ts"
 import type { LiveItem } from "./internal/RunStream.ts"
-import { items, liveItems } from "./internal/RunStream.ts"
+import { items, liveItems, workflowItems } from "./internal/RunStream.ts"
 
 export { Operations } from "./internal/Operations.ts"
 
@@ -131,6 +133,14 @@ const liveEventOf = (item: Exclude<LiveItem, "silence">): WireLiveEvent =>
     ? ({ event: "page", data: writePage(item) } as WireLiveEvent)
     : ({ event: "run", data: writeItem(item) } as WireLiveEvent)
 
+const writePresence = writerOf(Schema.toCodecJson(Presence))
+const writeStored = writerOf(Schema.toCodecJson(StoredRevision))
+
+const workflowEventOf = (item: Presence | StoredRevision): WireWorkflowEvent =>
+  "people" in item
+    ? ({ event: "presence", data: writePresence(item) } as WireWorkflowEvent)
+    : ({ event: "revision", data: writeStored(item) } as WireWorkflowEvent)
+
 /** Items as they come, as events. The stream ends when its reader stops. */
 const streamOf = <Item extends object, Event>(
   execute: Execute,
@@ -193,6 +203,12 @@ export const make = (account: AccountId, execute: Execute): Transport => ({
     const input = codecOf("runs.live").read(account, { operation: "runs.live", query })
     const found = Operations.use(({ live }) => Effect.flatMap(input, live))
     return streamOf(execute, Stream.unwrap(Effect.map(found, liveItems)), liveEventOf, signal)
+  },
+  liveWorkflow: async (id, signal) => {
+    const input = codecOf("workflows.live").read(account, { operation: "workflows.live", id })
+    const found = Operations.use(({ open }) => Effect.flatMap(input, open))
+    const source = Stream.unwrap(Effect.map(found, workflowItems))
+    return streamOf(execute, source, workflowEventOf, signal)
   },
   wait: async (id, signal) => {
     const ended = Operations.use(({ wait }) => wait(account, RunId.make(id)))

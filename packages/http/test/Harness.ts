@@ -126,7 +126,7 @@ const firstEvent = async (body: ReadableStream<Uint8Array>): Promise<string> => 
 }
 
 const isEndless = (path: string, { headers }: Response): boolean =>
-  /^\/api\/(?:console\/)?v1\/runs\/live/.test(path) &&
+  /^\/api\/(?:console\/)?v1\/(?:runs|workflows\/[^/]+)\/live/.test(path) &&
   headers.get("content-type") === "text/event-stream"
 
 const read = async (path: string, response: Response): Promise<Answer> => {

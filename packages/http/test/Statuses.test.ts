@@ -89,6 +89,7 @@ const fine: Readonly<Record<string, (stage: Stage) => Call>> = {
     "DELETE",
     `/workflows/${workflow}/triggers/${trigger}`,
   ],
+  "workflows.live": ({ workflow }) => ["GET", `/workflows/${workflow}/live`],
   "runs.list": () => ["GET", "/runs"],
   "runs.live": () => ["GET", "/runs/live"],
   "runs.start": ({ workflow }) => ["POST", "/runs", { json: { workflowId: workflow } }],

@@ -189,7 +189,7 @@ const askers = {
 const never = ["workflows.duplicate"]
 
 /** What finds nothing here, where no run has failed; `ConsoleReach.test.ts` asks about others. */
-const namesNothing = ["runs.rerunFailed"]
+const namesNothing = ["runs.rerunFailed", "workflows.live"]
 
 const unlike = (id: string) => id.replace(/.$/, (last) => (last === "0" ? "1" : "0"))
 

@@ -24,6 +24,8 @@ export type DashboardGrant = RequestOwner & {
   readonly workflows?: ReadonlyArray<string>
   /** The person's name or id in the application, to tell the people of an account apart. */
   readonly user?: string
+  /** What others of the account are told who has the same workflow open; else only the role. */
+  readonly name?: string
 }
 
 type Found = DashboardGrant | null | undefined
@@ -79,6 +81,7 @@ const isGrant = Schema.is(
     role: AccountRole,
     workflows: Schema.optional(SessionWorkflows),
     user: Schema.optional(Schema.String),
+    name: Schema.optional(Schema.String),
   }),
 )
 
@@ -88,8 +91,8 @@ const makeGrant = (authorize: NonNullable<DashboardOptions["authorize"]>) =>
     Effect.fnUntraced(function* (request) {
       const found = yield* ask(request)
       if (found === undefined) return null
-      const { role, user, workflows } = found.said
-      const given = { role, workflows, user }
+      const { name, role, user, workflows } = found.said
+      const given = { role, workflows, user, name }
       if (!isGrant(given)) {
         yield* Effect.logWarning("dashboard.authorize: no role, or workflows that are none")
         return null
@@ -99,6 +102,7 @@ const makeGrant = (authorize: NonNullable<DashboardOptions["authorize"]>) =>
         role: given.role,
         workflows: given.workflows ?? null,
         user: given.user ?? null,
+        name: given.name,
       }
     }),
   )

@@ -72,6 +72,10 @@ const methods: Record<string, (client: AccountClient, ids: Ids) => unknown> = {
     for await (const event of runs.events(run)) return event
     return undefined
   },
+  "workflows.live": async ({ workflows }, { workflow }) => {
+    for await (const event of workflows.live(workflow)) return event
+    return undefined
+  },
   "runs.live": async ({ runs }, { workflow }) => {
     for await (const event of runs.live({ workflowId: workflow })) return event
     return undefined

@@ -98,6 +98,7 @@ const reads: Readonly<Record<string, (client: Client) => unknown>> = {
   "runs.events as a summary": ({ runs }) => collect(runs.events(runId, { view: "summary" })),
   "runs.events behind one": ({ runs }) => collect(runs.events(runId, { after: 2 })),
   "runs.events behind the last": ({ runs }) => collect(runs.events(runId, { after: 4 })),
+  "workflows.live": ({ workflows }) => first(workflows.live(workflowId)),
   "runs.live": ({ runs }) => first(runs.live({ workflowId, limit: 3 })),
   "deliveries.listAll": ({ deliveries }) => deliveries.listAll({ state: "FAILED", limit: 2 }),
   "deliveries.redeliverFailed": ({ deliveries }) =>

@@ -286,6 +286,7 @@ const ofRuns: Readonly<Record<string, Example>> = {
   "runs.get": { response: { ...runItem, ...runDetail } },
   "runs.events": {},
   "runs.live": {},
+  "workflows.live": {},
   "runs.cancel": {
     response: { ...runItem, status: "CANCELED", nodeRunCount: 1 },
   },
@@ -351,19 +352,35 @@ export const examples: Readonly<Record<string, Example>> = {
   "nodeTypes.list": { response: { items: [nodeType] } },
 }
 
-/** An example of an event stream. */
-export const streamExample =
-  `event: snapshot\ndata: ${JSON.stringify({ sequence: 1, run: { id: runId } })}\n\n` +
-  `id: 1\nevent: run.started\ndata: ${JSON.stringify({
-    sequence: 1,
-    type: "run.started",
-    success: true,
-    runId,
-    workflowId,
-    data: { status: "RUNNING", sequence: 1 },
-    error: null,
-    createdAt: at,
-  })}\n\n`
+const frame = (event: string, data: object): string =>
+  `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+
+/** Examples of event streams, by the operation. */
+export const streamExamples: Readonly<Record<string, string>> = {
+  "runs.events":
+    frame("snapshot", { sequence: 1, run: { id: runId } }) +
+    `id: 1\n${frame("run.started", {
+      sequence: 1,
+      type: "run.started",
+      success: true,
+      runId,
+      workflowId,
+      data: { status: "RUNNING", sequence: 1 },
+      error: null,
+      createdAt: at,
+    })}`,
+  "runs.live":
+    frame("page", { items: [runItem], nextCursor: null }) +
+    frame("run", { ...runItem, status: "CANCELED" }),
+  "workflows.live":
+    frame("presence", {
+      people: [
+        { name: "Ada", role: "editor", tabs: 1, isSelf: true },
+        { name: null, role: "viewer", tabs: 1, isSelf: false },
+      ],
+      more: 0,
+    }) + frame("revision", { etag: '"7"', savedBy: null }),
+}
 
 /** A sentence and a machine code, by status. */
 export const errorExamples: Readonly<Record<string, readonly [error: string, code: string]>> = {

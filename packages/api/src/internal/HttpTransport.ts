@@ -13,6 +13,7 @@ import type {
   Transport,
   WireEvent,
   WireLiveEvent,
+  WireWorkflowEvent,
 } from "../Transport.ts"
 import { textOf } from "../Transport.ts"
 import { eventsOf } from "./EventStream.ts"
@@ -154,6 +155,10 @@ const transportTo = (target: Target): ConsoleTransport => {
     live: async (query, signal) => {
       const { body } = await ask({ operation: "runs.live", query, signal })
       return body === null ? nothing() : wireEventsOf<WireLiveEvent>(body)
+    },
+    liveWorkflow: async (id, signal) => {
+      const { body } = await ask({ operation: "workflows.live", id, signal })
+      return body === null ? nothing() : wireEventsOf<WireWorkflowEvent>(body)
     },
   }
 }

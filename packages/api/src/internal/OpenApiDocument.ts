@@ -6,7 +6,7 @@
  */
 import { idempotencyKeyLength, itemsPerPage } from "@millrace/core/domain/Limits"
 import type { OpenApi } from "effect/http-api"
-import { errorExamples, examples, streamExample } from "./Examples.ts"
+import { errorExamples, examples, streamExamples } from "./Examples.ts"
 import { defaultPageSize, maxPage } from "../PageQuery.ts"
 
 type Spec = OpenApi.OpenAPISpec
@@ -127,20 +127,38 @@ const headersOf = (operationId: string, status: string, response: Response, audi
   )
 }
 
-/** The `data` of the events of a stream. */
-const streamSchema = {
-  type: "string",
-  description: "Server-sent events. `data` of `snapshot` is a RunSnapshot, of others a RunEvent.",
-  contentMediaType: "application/json",
-  contentSchema: {
-    anyOf: [{ $ref: schemaReference("RunSnapshot") }, { $ref: schemaReference("RunEvent") }],
-  },
+/** The `data` of the events of each stream, in words and by the names of schemas. */
+const streams: Readonly<Record<string, readonly [words: string, ...names: Array<string>]>> = {
+  "runs.events": [
+    "`data` of `snapshot` is a RunSnapshot, of `node` a NodeRun, of others a RunEvent.",
+    "RunSnapshot",
+    "RunEvent",
+    "NodeRun",
+  ],
+  "runs.live": ["`data` of `page` is an answer of the listing, of `run` a RunItem.", "RunItem"],
+  "workflows.live": [
+    "`data` of `presence` is a Presence, of `revision` a StoredRevision.",
+    "Presence",
+    "StoredRevision",
+  ],
+}
+
+const streamOf = (operationId: string) => {
+  const [words = "", ...names] = streams[operationId] ?? []
+  const all = names.map((name) => ({ $ref: schemaReference(name) }))
+  const schema = {
+    type: "string",
+    description: `Server-sent events. ${words}`,
+    contentMediaType: "application/json",
+    contentSchema: all.length === 1 ? all[0] : { anyOf: all },
+  }
+  return { schema, example: streamExamples[operationId] }
 }
 
 const contentOf = (operationId: string, status: string, response: Response) => {
   if (response.content === undefined) return {}
   if (isStream(response)) {
-    return { content: { "text/event-stream": { schema: streamSchema, example: streamExample } } }
+    return { content: { "text/event-stream": streamOf(operationId) } }
   }
   const [error] = errorExamples[status] ?? []
   const example = status >= "400" ? { error } : examples[operationId]?.response

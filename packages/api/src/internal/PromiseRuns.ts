@@ -17,6 +17,7 @@ import type { Given } from "./Given.ts"
 import type { Listing, PageQuery } from "./Pages.ts"
 import { makeListing } from "./Pages.ts"
 import { sleep } from "./Sleep.ts"
+import { isRefusal, retryMillis, retriesInSequence, watch } from "./Watching.ts"
 
 /** A run in a listing (specification 2.4). Times are ISO 8601 in UTC. */
 export type RunItem = typeof Wire.RunItem.Encoded
@@ -248,19 +249,10 @@ const filter = [
   ...(["from", "to", "search"] as const),
 ] as const
 
-/** How long to wait before a broken stream is replaced. */
-const pauseMillis = 1_000
-
-/** After so many tries without an event, the last error is thrown. */
-const triesInARow = 30
-
 /** The longest time that a timer can be set to. */
 const longestTimer = 2 ** 31 - 1
 
 const ends = new Set(["run.completed", "run.failed", "run.canceled"])
-
-const isRefusal = (error: unknown): boolean =>
-  error instanceof MillraceError && (error.status ?? 0) < 500
 
 const handy = <A extends Pick<typeof Wire.RunDetail.Encoded, "context" | "nodeRuns">>(
   run: A,
@@ -293,31 +285,10 @@ const follow = async function* (
         if (ends.has(event.event)) return
       }
     } catch (error) {
-      const isOver = signal?.aborted === true || tries >= triesInARow
+      const isOver = signal?.aborted === true || tries >= retriesInSequence
       if (isRefusal(error) || isOver) throw error
     }
-    await sleep(pauseMillis, signal)
-  }
-}
-
-/** Watches a listing, again and again. */
-const watch = async function* (
-  { live }: Transport,
-  query: LiveQuery,
-  { signal }: CallOptions,
-): AsyncGenerator<LiveEvent> {
-  for (let tries = 1; ; tries++) {
-    try {
-      signal?.throwIfAborted()
-      for await (const event of await live({ ...query }, signal)) {
-        tries = 0
-        yield event
-      }
-    } catch (error) {
-      const isOver = signal?.aborted === true || tries >= triesInARow
-      if (isRefusal(error) || isOver) throw error
-    }
-    await sleep(pauseMillis, signal)
+    await sleep(retryMillis, signal)
   }
 }
 
@@ -382,9 +353,9 @@ const persist = async <A>(read: () => Promise<A>, signal: AbortSignal | undefine
     try {
       return await read()
     } catch (error) {
-      if (isRefusal(error) || signal?.aborted === true || tries >= triesInARow) throw error
+      if (isRefusal(error) || signal?.aborted === true || tries >= retriesInSequence) throw error
     }
-    await sleep(pauseMillis, signal)
+    await sleep(retryMillis, signal)
   }
 }
 
@@ -460,7 +431,7 @@ export const makeRuns = (transport: Transport): Runs => {
     live: async function* (query = {}, options = {}) {
       checkFields("query", query, [...filter, "limit"])
       checkFields("options", options, ["signal"])
-      yield* watch(transport, query, options)
+      yield* watch(() => transport.live({ ...query }, options.signal), options.signal)
     },
     start: async (body, options) => {
       const headers = { "idempotency-key": options?.idempotencyKey }

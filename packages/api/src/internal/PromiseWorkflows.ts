@@ -1,14 +1,15 @@
 /**
  * Workflows as promises.
  */
-import type { Transport } from "../Transport.ts"
+import type { Transport, WireWorkflowEvent } from "../Transport.ts"
 import type { EvaluateText, TextValue, ValidateWorkflow, Validation } from "../ValidationWire.ts"
 import type * as Wire from "../WorkflowWire.ts"
 import type { CallOptions } from "./Ask.ts"
-import { makeAsk } from "./Ask.ts"
+import { checkFields, checkId, makeAsk } from "./Ask.ts"
 import type { Given } from "./Given.ts"
 import type { Listing, PageQuery } from "./Pages.ts"
 import { makeListing } from "./Pages.ts"
+import { watch } from "./Watching.ts"
 
 /** A workflow (specification 2.1). Times are ISO 8601 in UTC. */
 export type Workflow = typeof Wire.Workflow.Encoded
@@ -45,6 +46,12 @@ export interface TaggedWorkflow {
   readonly workflow: Workflow
   readonly etag: string
 }
+
+/**
+ * An item of a watched workflow. `presence`: who has it open. `revision`: what is stored, and which
+ * session has saved it, if that is known.
+ */
+export type WorkflowEvent = WireWorkflowEvent
 
 /** Which workflows to list, and what of each. */
 export interface WorkflowQuery extends PageQuery {
@@ -89,6 +96,11 @@ export interface Workflows {
   ): Promise<WorkflowValidation>
   /** Computes a text with expressions against a run of the workflow. Stores nothing. */
   evaluate(id: string, text: TextToEvaluate, options?: CallOptions): Promise<EvaluatedText>
+  /**
+   * Who has the workflow open, and its revision; both at first and whenever they change. A session
+   * that reads this is present. Goes on until the reader stops.
+   */
+  live(id: string, options?: CallOptions): AsyncIterable<WorkflowEvent>
 }
 
 /** The workflows that a transport reaches. */
@@ -131,5 +143,11 @@ export const makeWorkflows = (transport: Transport): Workflows => {
       (await ask("workflows.validate", { id, body, options })).body as WorkflowValidation,
     evaluate: async (id, body, options) =>
       (await ask("workflows.evaluate", { id, body, options })).body as EvaluatedText,
+    live: async function* (id, options = {}) {
+      checkId(id)
+      checkFields("options", options, ["signal"])
+      const { signal } = options
+      yield* watch(() => transport.liveWorkflow(id, signal), signal)
+    },
   }
 }

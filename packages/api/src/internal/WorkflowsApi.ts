@@ -7,6 +7,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { described, titled } from "./Words.ts"
 import { pageOf, WorkflowQuery } from "../PageQuery.ts"
+import { WorkflowEvent } from "../PresenceWire.ts"
 import { IdParams } from "../Text.ts"
 import { EvaluateText, TextValue, ValidateWorkflow, Validation } from "../ValidationWire.ts"
 import {
@@ -130,8 +131,23 @@ const evaluate = described(
   }),
 )
 
+const live = described(
+  "Watch a workflow",
+  "Server-sent events for whoever has the workflow open: a `presence` with the sessions that " +
+    "hold this stream, and a `revision` with the `ETag` that is stored; one of each at first, " +
+    "and again whenever it changes. Presence is that of one server process: what is saved " +
+    "through another one is told within ten seconds, and who is there is not. A request with an " +
+    "API key is told, and is nobody who is present. The stream ends after ten minutes, when the " +
+    "server stops, and when the workflow is deleted.",
+  HttpApiEndpoint.get("live", "/:id/live", {
+    params: IdParams,
+    success: HttpApiSchema.StreamSse({ events: WorkflowEvent }),
+    error: NotFound,
+  }),
+)
+
 /** `/workflows`. */
 export class WorkflowsApi extends HttpApiGroup.make("workflows")
-  .add(list, create, get, update, remove, duplicate, addNode, validate, evaluate)
+  .add(list, create, get, update, remove, duplicate, addNode, validate, evaluate, live)
   .prefix("/workflows")
   .annotateMerge(titled("Workflows", "Graphs of nodes joined by edges.")) {}

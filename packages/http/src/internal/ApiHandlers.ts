@@ -155,13 +155,25 @@ const watcher =
     return open(call, Effect.map(live(call), RunStream.liveFrames))
   }
 
+/** Has a workflow open. */
+const opener =
+  ({ open: openWorkflow }: Operations["Service"], open: OpenStream) =>
+  (input: object) => {
+    const call = input as Input<"workflows", "live">
+    return open(call, Effect.map(openWorkflow(call), RunStream.workflowFrames))
+  }
+
 /** The operations whose answers are streams. */
 const streamed = (
   operations: Operations["Service"],
   watch?: SessionWatch.WatchSession,
 ): Readonly<Record<string, Handler>> => {
   const open = streams(new StreamSlots(), watch)
-  return { "runs.events": follower(operations, open), "runs.live": watcher(operations, open) }
+  return {
+    "runs.events": follower(operations, open),
+    "runs.live": watcher(operations, open),
+    "workflows.live": opener(operations, open),
+  }
 }
 
 type Handler = (

@@ -66,9 +66,10 @@ const makeCheckSite = Effect.map(RequestOrigin.make, ({ isCrossSite, isSameOrigi
   }),
 )
 
-/** A session, and what waits for its end, if nobody but the application knows that. */
+/** A session; its name, and what waits for its end, if nobody but the application knows that. */
 interface Found {
   readonly session: Session
+  readonly name?: string | undefined
   readonly over?: Effect.Effect<void>
 }
 

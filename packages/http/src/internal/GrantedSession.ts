@@ -38,6 +38,7 @@ const sessionOf = (granted: Granted, now: Timestamp): Session => ({
 /** A session, and what waits until the application does not grant it any more. */
 export interface GrantedSession {
   readonly session: Session
+  readonly name: string | undefined
   readonly over: Effect.Effect<void>
 }
 
@@ -57,5 +58,5 @@ export const ask = Effect.fnUntraced(function* (
     do yield* Effect.sleep(grantLookMillis)
     while (!(yield* isOver))
   })
-  return { session: sessionOf(granted, now), over } satisfies GrantedSession
+  return { session: sessionOf(granted, now), name: granted.name, over } satisfies GrantedSession
 })

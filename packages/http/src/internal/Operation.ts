@@ -22,6 +22,8 @@ export interface Caller {
   readonly keyId?: KeyId | undefined
   /** The session of the call, if it comes from the console. */
   readonly session?: Session | undefined
+  /** What the application calls whoever calls, if it says that. */
+  readonly name?: string | null | undefined
   /** Waits until the session is over, if nobody but the application knows that. */
   readonly over?: Effect.Effect<void> | undefined
   /** A client of a caller in this process, in whose transaction the operation takes part. */

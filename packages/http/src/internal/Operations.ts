@@ -18,20 +18,21 @@ import * as WorkflowOperations from "./WorkflowOperations.ts"
 
 const make = Effect.gen(function* () {
   const { follow, live, operations, wait } = yield* RunOperations.make
+  const { open, operations: workflows } = yield* WorkflowOperations.make
   const groups: { readonly [G in GroupName]: OperationsOf<G> } = {
-    workflows: yield* WorkflowOperations.make,
+    workflows,
     triggers: yield* TriggerOperations.make,
     runs: operations,
     deliveries: yield* DeliveryOperations.make,
     nodeTypes: yield* NodeTypeOperations.make,
     usage: yield* UsageOperations.make,
   }
-  return { groups, follow, live, wait, admin: yield* AdminOperations.make }
+  return { groups, follow, live, open, wait, admin: yield* AdminOperations.make }
 })
 
 /**
- * The operations by group and name, following a run, watching runs, waiting for one, and the
- * operations of operators.
+ * The operations by group and name, following a run, watching runs, having a workflow open, waiting
+ * for a run, and the operations of operators.
  */
 export class Operations extends Context.Service<Operations, Effect.Success<typeof make>>()(
   "@millrace/http/Operations",

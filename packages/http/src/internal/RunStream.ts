@@ -1,9 +1,11 @@
 /**
- * The events of a run, and runs that change, as data and as server-sent events.
+ * The events of a run, runs that change, and who has a workflow open, as data and as server-sent
+ * events.
  *
- * Guarantees: a stream of a run ends with it. Leaves out: finding what is new; `RunFollowers` and
- * `LiveRuns` do that.
+ * Guarantees: a stream of a run ends with it. Leaves out: finding what is new; `RunFollowers`,
+ * `LiveRuns` and `OpenWorkflows` do that.
  */
+import { Presence, StoredRevision } from "@millrace/api/PresenceWire"
 import { pageOf } from "@millrace/api/PageQuery"
 import type { NodeRun, RunRead } from "@millrace/api/RunWire"
 import { NodeRun as NodeBody, RunItem } from "@millrace/api/RunWire"
@@ -18,6 +20,7 @@ import type { RunEvent } from "@millrace/core/domain/RunEvent"
 import type { Scope } from "effect"
 import { Effect, Option, Schema, Stream } from "effect"
 import type { LiveNews, LivePage, LiveViewer } from "./LiveRuns.ts"
+import type { WorkflowItem, WorkflowNews } from "./OpenWorkflows.ts"
 import { NodeProgress } from "./NodeProgress.ts"
 import type { Followers, News } from "./RunFollowers.ts"
 
@@ -112,6 +115,28 @@ export const liveItems = ({ next, page }: LiveViewer): Stream.Stream<LiveItem> =
 /** The same as server-sent events. */
 export const liveFrames = (viewer: LiveViewer): Stream.Stream<string> =>
   Stream.mapArray(liveItems(viewer), (found) => [found.map(liveFrameOf).join("")] as const)
+
+const presenceText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(Presence)))
+const storedText = Schema.encodeSync(Schema.fromJsonString(Schema.toCodecJson(StoredRevision)))
+
+const workflowFrameOf = (item: WorkflowItem): string => {
+  if (item === "silence") return ":\n\n"
+  return "people" in item
+    ? `event: presence\ndata: ${presenceText(item, written)}\n\n`
+    : `event: revision\ndata: ${storedText(item, written)}\n\n`
+}
+
+/** The items of the stream of a workflow. */
+export const workflowItems = (next: Effect.Effect<WorkflowNews>): Stream.Stream<WorkflowItem> =>
+  Stream.paginate<void, WorkflowItem>(undefined, () =>
+    Effect.map(next, (news) =>
+      news === "over" ? [[], Option.none()] : [news, Option.some(undefined)],
+    ),
+  )
+
+/** The same as server-sent events. */
+export const workflowFrames = (next: Effect.Effect<WorkflowNews>): Stream.Stream<string> =>
+  Stream.mapArray(workflowItems(next), (found) => [found.map(workflowFrameOf).join("")] as const)
 
 /** The items of a run's stream as server-sent events. Items that come together are one text. */
 export const frames = (source: Source) =>

@@ -17,7 +17,8 @@ import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Clock, Effect, Option, Result } from "effect"
 import { workflowAddress } from "../Addresses.ts"
 import { InvalidRequest } from "../Errors.ts"
-import type { OperationAnswer, OperationsOf } from "./Operation.ts"
+import * as OpenWorkflows from "./OpenWorkflows.ts"
+import type { Input, OperationAnswer, OperationsOf } from "./Operation.ts"
 import { makePaginate } from "./Paging.ts"
 import * as SessionListing from "./SessionListing.ts"
 import { itemOf } from "./RunForms.ts"
@@ -159,26 +160,44 @@ const makeReads = Effect.gen(function* () {
   } satisfies Partial<OperationsOf<"workflows">>
 })
 
-/** The operations of the group `workflows`. */
-export const make = Effect.gen(function* () {
+/** What changes workflows, and tells those who have them open. */
+const makeWrites = Effect.fnUntraced(function* ({ changed }: OpenWorkflows.OpenWorkflows) {
   const workflows = yield* Workflows
   return {
-    ...(yield* makeReads),
     create: ({ account, payload }) =>
       Effect.map(workflows.create(account, contentOf(payload)), answerNew),
-    update: Effect.fnUntraced(function* ({ account, headers, params, payload }) {
+    update: Effect.fnUntraced(function* (call) {
+      const { account, headers, params, payload } = call
       const revision = yield* Effect.fromResult(expectedRevision(headers["if-match"]))
       const id = WorkflowId.make(params.id)
-      return answer(yield* workflows.update(account, id, payload, revision))
+      const updated = yield* workflows.update(account, id, payload, revision)
+      changed(call, id, updated.revision)
+      return answer(updated)
     }),
-    remove: ({ account, params }) =>
-      Effect.map(workflows.remove(account, WorkflowId.make(params.id)), (value) => ({ value })),
+    remove: Effect.fnUntraced(function* (call) {
+      const value = yield* workflows.remove(call.account, WorkflowId.make(call.params.id))
+      changed(call, call.params.id)
+      return { value }
+    }),
     duplicate: ({ account, params }) =>
       Effect.map(workflows.duplicate(account, WorkflowId.make(params.id)), answerNew),
-    addNode: Effect.fnUntraced(function* ({ account, params, payload }) {
-      const id = WorkflowId.make(params.id)
-      const value = yield* workflows.addNode(account, id, payload)
+    addNode: Effect.fnUntraced(function* (call) {
+      const id = WorkflowId.make(call.params.id)
+      const value = yield* workflows.addNode(call.account, id, call.payload)
+      changed(call, id)
       return { value, location: workflowAddress(id) }
     }),
-  } satisfies OperationsOf<"workflows">
+  } satisfies Partial<OperationsOf<"workflows">>
+})
+
+/** The operations of the group `workflows`, and having one open. */
+export const make = Effect.gen(function* () {
+  const opened = yield* OpenWorkflows.make
+  const operations: OperationsOf<"workflows"> = {
+    ...(yield* makeReads),
+    ...(yield* makeWrites(opened)),
+  }
+  const open = (call: Input<"workflows", "live">) =>
+    opened.open(call, WorkflowId.make(call.params.id))
+  return { operations, open }
 })

@@ -28,8 +28,14 @@ export const sessionsListed = 1_000
 /** Workflows that one session may name. */
 export const workflowsPerSession = 100
 
+/** People that one reader is told of who have the same workflow open; of others, how many. */
+export const peopleListed = 20
+
 /** How often a process looks which of the sessions with open streams are over. */
 export const sessionLookMillis = 2_000
+
+/** How often a process looks whether another one has saved a workflow that is open. */
+export const openWorkflowMillis = 10_000
 
 /** How long a session lives at most that was made by somebody whom an application has signed in. */
 export const grantedMillis = 900_000
