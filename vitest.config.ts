@@ -18,6 +18,9 @@ const conditionsOf = (name: string) => [
   "development|production",
 ]
 
+/** Packages whose tests start servers, databases or browsers: each file has a worker of its own. */
+const apart = ["dashboard", "postgres", "react", "server"]
+
 /** What drives a browser takes longest; begun last, it would be waited for at the end. */
 const inBrowser = /\/(?:react\/test\/browser\/Browser|dashboard\/test\/Dashboard)\.test\.ts$/
 
@@ -43,6 +46,8 @@ export default defineConfig({
         name,
         root: `packages/${name}`,
         include: ["test/**/*.test.ts"],
+        // The files of the other packages share what they import, which is half of their time.
+        isolate: apart.includes(name),
         // Against what hangs, not against what is slow.
         testTimeout: 120_000,
         hookTimeout: 120_000,
