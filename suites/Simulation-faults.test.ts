@@ -4,6 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { violationOf } from "@millrace/simulation/SimSuite"
 import { AccountId } from "@millrace/core/domain/Id"
+import { isPinned } from "@millrace/core/domain/Run"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { Stores } from "@millrace/memory"
@@ -82,6 +83,16 @@ const faults = {
     let count = 0
     return { send: (account, id, each) => send(account, id, { ...each, id: `${(count += 1)}` }) }
   }),
+  "forgets what reruns take over": faulty(({ commit }) => ({
+    commit: (each) =>
+      commit({
+        ...each,
+        nodeRuns: each.nodeRuns.filter((row) => each.run.mode !== "rerun" || !isPinned(row)),
+      }),
+  })),
+  "forgets of which run a rerun is": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, run: { ...each.run, rerunOf: null } }),
+  })),
   "hands runs out before their time": faulty(({ commit }) => ({
     commit: ({ run, ...each }) =>
       commit({ ...each, run: { ...run, dueAt: run.dueAt === null ? null : run.dueAt - 500 } }),

@@ -6,6 +6,7 @@
  * and on nothing else; so it stays what it is when a scenario is shortened.
  */
 import type { JsonObject } from "@millrace/core/domain/Json"
+import { signalMessage } from "@millrace/core/domain/Message"
 import * as Dice from "./ModelDice.ts"
 import { mapTexts, padding } from "./SimFlow.ts"
 
@@ -96,8 +97,8 @@ const outputOf = (
 const enlarged = (output: JsonObject, dice: Dice.Dice, { large }: Mood): JsonObject =>
   large === 0 ? output : mapTexts(output, (text) => (dice.chance(large) ? text + padding : text))
 
-/** What messages are called in a simulation. */
-export const messageNames = ["go", "more"]
+/** What messages are called in a simulation; the second one is a signal. */
+export const messageNames = ["go", signalMessage("more")]
 
 const suspensions = [0, 1, 300, 900, 1_000, 1_001, 1_500, 4_000, 12_000, 25_000]
 

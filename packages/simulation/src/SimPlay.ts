@@ -54,6 +54,14 @@ type SendAction = Extract<Action, { readonly _tag: "Send" }>
 type AimAction = Extract<Action, { readonly _tag: "Aim" }>
 type StrikeAction = Extract<Action, { readonly _tag: "Strike" }>
 
+/** Sends a message to a run; one that is named as signals are, as a signal under a key. */
+const sent = ({ runs }: Server, account: AccountId, id: RunId, message: NewMessage) => {
+  const [, name] = /^signal:(.*)$/.exec(message.name) ?? []
+  return name === undefined
+    ? runs.send(account, id, message)
+    : runs.signal(account, id, { name, payload: message.payload, idempotencyKey: message.id })
+}
+
 const draftOf = ({ id, name }: Sent): NewMessage => ({ id, name, payload: `${id}: ${name}` })
 
 class Play {
@@ -309,7 +317,7 @@ class Play {
     const id = watched?.record.run.id ?? RunId.make("run_none")
     found.server.run(
       Effect.map(
-        Effect.exit(found.server.runs.send(account, id, draftOf(message))),
+        Effect.exit(sent(found.server, account, id, draftOf(message))),
         Exit.match({
           onSuccess: (number) => {
             const stored = watched?.inbox[number - 1]

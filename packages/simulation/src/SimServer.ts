@@ -14,10 +14,13 @@ import { type Executable, NodeTypes } from "@millrace/core/engine/NodeTypes"
 import { Runner } from "@millrace/core/engine/Runner"
 import { CurrentRunnerOptions } from "@millrace/core/engine/RunnerOptions"
 import { Runs } from "@millrace/core/engine/Runs"
+import * as Schedules from "@millrace/core/engine/Schedules"
 import { StoreClock } from "@millrace/core/engine/StoreClock"
+import { Triggers } from "@millrace/core/engine/Triggers"
 import { CurrentEvaluator } from "@millrace/core/ports/Evaluator"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StoreManifest } from "@millrace/core/ports/StoreManifest"
+import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import {
@@ -27,6 +30,7 @@ import {
   Exit,
   Layer,
   Logger,
+  Option,
   Random,
   References,
   Scheduler,
@@ -64,6 +68,8 @@ export interface ServerOptions {
   readonly dice: Dice
   /** The node types that it knows. */
   readonly types: ReadonlyArray<Executable<Stage>>
+  /** The triggers of the store; absent: the server starts nothing on schedule. */
+  readonly triggers?: TriggerStore["Service"]
   /** What the server has to say about itself. */
   readonly log: (level: string, message: string) => void
 }
@@ -82,8 +88,20 @@ const flowLayer = Layer.mergeAll(
   layerValueSource,
 )
 
-const engineOf = ({ ids, journal, machine, types, wire }: ServerOptions) =>
-  Runs.layer.pipe(
+/** What starts runs on schedule, where a simulation has schedules. */
+const schedulesOf = ({ machine, triggers, wire }: ServerOptions) =>
+  triggers === undefined
+    ? Layer.empty
+    : Schedules.layer.pipe(
+        Layer.provideMerge(Triggers.layer),
+        Layer.provide(Layer.succeed(TriggerStore, wire.triggersOf(machine, triggers))),
+      )
+
+const engineOf = (options: ServerOptions) => {
+  const { ids, journal, machine, triggers, types, wire } = options
+  const ports = triggers === undefined ? (["values"] as const) : (["values", "triggers"] as const)
+  return schedulesOf(options).pipe(
+    Layer.provideMerge(Runs.layer),
     Layer.provide(withoutWebhooks()),
     Layer.provideMerge(Runner.layer),
     Layer.provide(layerChildren),
@@ -98,12 +116,13 @@ const engineOf = ({ ids, journal, machine, types, wire }: ServerOptions) =>
         Layer.succeed(RunStore, wire.runsOf(machine)),
         Layer.succeed(WorkflowStore, wire.workflowsOf(machine)),
         Layer.succeed(ValueStore, wire.valuesOf(machine)),
-        Layer.succeed(StoreManifest, { name: "simulation", ports: ["values"] }),
+        Layer.succeed(StoreManifest, { name: "simulation", ports }),
         Layer.succeed(Ids, ids),
         Layer.succeed(Stage, journal.stageOn(machine)),
       ),
     ),
   )
+}
 
 const limitsOf = ({ attemptsPerRun, nodesAtOnce, nodesPerStep, ...setup }: Setup) => ({
   ...defaultLimits,
@@ -127,6 +146,8 @@ const fine = 10_000_000
 /** A server at work. */
 export interface Server {
   readonly runs: Runs["Service"]
+  /** Absent where it starts nothing on schedule. */
+  readonly triggers: Triggers["Service"] | undefined
   /** Ends it in order. */
   readonly stop: Effect.Effect<void>
   /** Has an effect done on its machine. */
@@ -177,6 +198,7 @@ export const boot = (
         onSuccess: (context: Context.Context<Runs>) =>
           onReady({
             runs: Context.get(context, Runs),
+            triggers: Option.getOrUndefined(Context.getOption(context, Triggers)),
             stop: Scope.close(scope, Exit.void),
             run,
           }),

@@ -10,6 +10,7 @@ import type { RunId, RunnerId } from "@millrace/core/domain/Id"
 import type { RunCommit } from "@millrace/core/ports/RunStore"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
+import { TriggerStore } from "@millrace/core/ports/TriggerStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
 import { Clock, Effect, Exit } from "effect"
@@ -89,6 +90,8 @@ const titleOf = (operation: Operation): string => {
       return `requeue ${operation.ids.join(" ")}`
     case "EndLease":
       return "end lease"
+    case "Advance":
+      return `advance ${JSON.stringify(operation.all)}`
     case "Send":
       return `send ${operation.id} ${operation.message.name} as ${operation.message.id}`
     default:
@@ -154,6 +157,24 @@ export class Wire {
     })
   }
 
+  /** The store of triggers as one machine sees it. */
+  triggersOf(machine: Machine, triggers: TriggerStore["Service"]): TriggerStore["Service"] {
+    const read = <A>(effect: Effect.Effect<A, StorageError>) =>
+      this.#send(machine, { _tag: "Read" }, effect)
+    const change = <A, E>(effect: Effect.Effect<A, E>) =>
+      this.#send(machine, { _tag: "ChangeTrigger" }, effect)
+    return TriggerStore.of({
+      insert: (trigger) => change(triggers.insert(trigger)),
+      replace: (trigger) => change(triggers.replace(trigger)),
+      remove: (key) => change(triggers.remove(key)),
+      find: (key) => read(triggers.find(key)),
+      findByAddress: (hash) => read(triggers.findByAddress(hash)),
+      list: (account, workflow) => read(triggers.list(account, workflow)),
+      claimDue: (claim) => this.#send(machine, { _tag: "ClaimDue" }, triggers.claimDue(claim)),
+      advance: (all) => this.#send(machine, { _tag: "Advance", all }, triggers.advance(all)),
+    })
+  }
+
   /**
    * The store of large values as one machine sees it. It answers at once and does not fail, so that
    * an attempt ends when its handler does; but its server may be struck at that.
@@ -190,7 +211,7 @@ export class Wire {
     return {
       isRefused: dice.chance(setup.refused),
       isLost: dice.chance(setup.lost),
-      isDoubled: operation._tag === "Claim" && dice.chance(setup.doubled),
+      isDoubled: ["Claim", "ClaimDue"].includes(operation._tag) && dice.chance(setup.doubled),
     }
   }
 

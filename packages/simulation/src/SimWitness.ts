@@ -12,6 +12,7 @@ import { namedBy } from "@millrace/core/domain/LargeValue"
 import { Ids } from "@millrace/core/engine/Ids"
 import { LargeValues } from "@millrace/core/engine/LargeValues"
 import { StoreManifest } from "@millrace/core/ports/StoreManifest"
+import type { TriggerAdvance } from "@millrace/core/ports/TriggerStore"
 import { ValueStore } from "@millrace/core/ports/ValueStore"
 import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { hydrated, secretValue } from "./SimFlow.ts"
@@ -46,6 +47,9 @@ export type Operation =
   | { readonly _tag: "Send"; readonly id: RunId; readonly message: NewMessage }
   | { readonly _tag: "Inboxes" }
   | { readonly _tag: "Read" }
+  | { readonly _tag: "ChangeTrigger" }
+  | { readonly _tag: "ClaimDue" }
+  | { readonly _tag: "Advance"; readonly all: ReadonlyArray<TriggerAdvance> }
 
 /** The run as it would have been just before its first commit. */
 const beforeFirstCommit = ({ definition, run }: RunRecord): RunRecord => ({
@@ -104,6 +108,9 @@ export class Witness {
     switch (operation._tag) {
       case "Read":
       case "Inboxes":
+      case "ChangeTrigger":
+      case "ClaimDue":
+      case "Advance":
         break
       case "Send":
         this.#observeSend(operation, exit, now)

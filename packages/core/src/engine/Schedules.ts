@@ -2,10 +2,10 @@
  * Starts runs when schedules are due.
  *
  * Guarantees: the run of a time is started once, over any number of processes, crashes and pauses:
- * its id follows from the trigger and the time, and a store has an id once. What a refused start
- * would have started is recorded as missed, with the sentence of the refusal. A process looks for
- * due schedules once a second at most, and every few seconds if none is due before. Leaves out:
- * which times a schedule has.
+ * its id follows from the trigger and the time, and a store has an id once. A time that has a run
+ * is never recorded as missed. What a refused start would have started is, with the sentence of the
+ * refusal. A process looks for due schedules once a second at most, and every few seconds if none
+ * is due before. Leaves out: which times a schedule has.
  */
 import { Clock, Duration, Effect, Layer, Queue, Result } from "effect"
 import type { RunId } from "../domain/Id.ts"
@@ -24,6 +24,7 @@ import type { Schedule } from "../domain/Trigger.ts"
 import { dueAtOf, runIdAt } from "../domain/Trigger.ts"
 import { CurrentCalendar } from "../ports/Calendar.ts"
 import { RunStore } from "../ports/RunStore.ts"
+import type { StorageError } from "../ports/StorageError.ts"
 import { StoreManifest } from "../ports/StoreManifest.ts"
 import type { TriggerAdvance } from "../ports/TriggerStore.ts"
 import { TriggerStore } from "../ports/TriggerStore.ts"
@@ -53,27 +54,41 @@ type Outcome =
   /** The store failed. Whoever takes the trigger next tries again. */
   | { readonly _tag: "Unknown" }
 
-/** True if a run of the trigger goes on. */
-const isOpen = Effect.fnUntraced(function* (
+/**
+ * The run for which a time is skipped: one that goes on. Whoever took the trigger before may have
+ * started some of these runs without coming to note that. A time that has a run is not skipped, and
+ * one was skipped already if a later one has a run.
+ */
+const skippedFor = Effect.fnUntraced(function* (
   { runStore }: Services,
-  { accountId }: Schedule,
+  { accountId, lastRunId }: Schedule,
   runId: RunId,
+  runIds: ReadonlyArray<RunId>,
 ) {
-  const [found] = yield* runStore.findMany(accountId, [runId], 0)
-  return found !== undefined && !isTerminal(found.run.status)
+  const ids = lastRunId === null ? runIds : [lastRunId, ...runIds]
+  if (ids.every((id) => id === runId)) return undefined
+  const runs = (yield* runStore.findMany(accountId, [...new Set(ids)], 0)).map(({ run }) => run)
+  if (runs.some(({ id }) => id === runId)) return undefined
+  const later = runIds.slice(runIds.indexOf(runId) + 1)
+  const isSkipped = runs.some(({ id }) => later.includes(id))
+  const open = runs.find(({ status }) => !isTerminal(status))
+  return open?.id ?? (isSkipped ? (lastRunId ?? runs[0]!.id) : undefined)
 })
 
-/** Starts the run of a time. */
+/** Starts the run of a time, which is one of these. */
 const startAt = Effect.fnUntraced(function* (
   services: Services,
   trigger: Schedule,
   at: Timestamp,
+  times: ReadonlyArray<Timestamp>,
 ): Effect.fn.Return<Outcome> {
-  const { accountId, id: triggerId, lastRunId, overlap, values, workflowId } = trigger
+  const { accountId, id: triggerId, overlap, values, workflowId } = trigger
   const runId = runIdAt(triggerId, at)
   const attempt = Effect.gen(function* () {
-    if (overlap === "skip" && lastRunId !== null && lastRunId !== runId) {
-      if (yield* isOpen(services, trigger, lastRunId)) return lastRunId
+    if (overlap === "skip") {
+      const runIds = times.map((each) => runIdAt(triggerId, each))
+      const other = yield* skippedFor(services, trigger, runId, runIds)
+      if (other !== undefined) return other
     }
     const request = { workflowId, values, source: "schedule" as const, triggerId }
     yield* services.runs.startAs(accountId, request, runId)
@@ -93,16 +108,33 @@ const startAt = Effect.fnUntraced(function* (
   return { _tag: "Unknown" }
 })
 
+/** The late times that have a run: whoever started it did not come to note that. */
+const startedOf = Effect.fnUntraced(function* (
+  { runStore }: Services,
+  { accountId, id }: Schedule,
+  late: ReadonlyArray<Timestamp>,
+) {
+  if (late.length === 0) return []
+  const ids = late.map((at) => runIdAt(id, at))
+  const found = yield* runStore.findMany(accountId, ids, 0)
+  const known = new Set(found.map(({ run }) => run.id))
+  return late.filter((at) => known.has(runIdAt(id, at)))
+})
+
 /** Starts the runs of a trigger that is claimed until `leaseEnd`, by the monotonic clock. */
 const take = Effect.fnUntraced(function* (
   services: Services,
   claimed: Schedule,
   { leaseEnd, now }: { readonly leaseEnd: number; readonly now: Timestamp },
-): Effect.fn.Return<TriggerAdvance> {
+): Effect.fn.Return<TriggerAdvance, StorageError> {
   // What computes the times does not give way to others.
   yield* Effect.yieldNow
-  const { missed, next, starts } = dueTimesOf(services.calendar, claimed, now)
-  let trigger = claimed
+  const { missed: late, next, starts } = dueTimesOf(services.calendar, claimed, now)
+  const started = yield* startedOf(services, claimed, late)
+  const missed = late.filter((at) => !started.includes(at))
+  const lastAt = started.at(-1)
+  let trigger =
+    lastAt === undefined ? claimed : { ...claimed, lastAt, lastRunId: runIdAt(claimed.id, lastAt) }
   let nextAt = next
   let dueAt = dueAtOf(claimed, next)
   const miss = (lastMissedAt: Timestamp, lastError: string, count: number) => {
@@ -115,7 +147,9 @@ const take = Effect.fnUntraced(function* (
   }
   for (const at of starts) {
     const isOver = monotonicMillis(services.clock) >= leaseEnd
-    const outcome = isOver ? { _tag: "Unknown" as const } : yield* startAt(services, trigger, at)
+    const outcome = isOver
+      ? { _tag: "Unknown" as const }
+      : yield* startAt(services, trigger, at, starts)
     if (outcome._tag === "Unknown") {
       nextAt = at
       dueAt = now + triggerLeaseMillis
@@ -124,8 +158,8 @@ const take = Effect.fnUntraced(function* (
     if (outcome._tag === "Missed") miss(at, outcome.why, 1)
     else trigger = { ...trigger, lastAt: at, lastRunId: outcome.runId }
   }
-  const { fence, id, lastAt, lastError, lastMissedAt, lastRunId } = trigger
-  const facts = { lastAt, lastRunId, lastMissedAt, lastError }
+  const { fence, id, lastError, lastMissedAt, lastRunId } = trigger
+  const facts = { lastAt: trigger.lastAt, lastRunId, lastMissedAt, lastError }
   return { id, fence, nextAt, dueAt, missed: trigger.missed - claimed.missed, ...facts }
 })
 
@@ -138,12 +172,15 @@ const look = Effect.fnUntraced(function* (services: Services) {
     limit,
     leaseMillis: triggerLeaseMillis,
   })
-  const taken = (trigger: Schedule) =>
-    Effect.catchDefect(take(services, trigger, { leaseEnd, now }), (defect) => {
-      const later = { dueAt: now + triggerLeaseMillis, nextAt: trigger.nextAt, missed: 0 }
-      const advance = { id: trigger.id, fence: trigger.fence, ...later }
-      return Effect.as(Effect.logError(`could not take trigger ${trigger.id}`, defect), advance)
-    })
+  const taken = (trigger: Schedule) => {
+    const { fence, id, nextAt } = trigger
+    const later = { id, fence, nextAt, dueAt: now + triggerLeaseMillis, missed: 0 }
+    const what = `could not take trigger ${id}`
+    return take(services, trigger, { leaseEnd, now }).pipe(
+      Effect.catch((error) => Effect.as(Effect.logWarning(what, error), later)),
+      Effect.catchDefect((defect) => Effect.as(Effect.logError(what, defect), later)),
+    )
+  }
   const advances = yield* Effect.forEach(triggers, taken, { concurrency: triggersAtOnce })
   if (advances.length > 0) yield* store.advance(advances)
   const dues = [nextDueAt, ...advances.map(({ dueAt }) => dueAt)].flatMap((due) => due ?? [])

@@ -9,6 +9,7 @@ import { Runs } from "@millrace/core/engine/Runs"
 import * as Schedules from "@millrace/core/engine/Schedules"
 import { Triggers } from "@millrace/core/engine/Triggers"
 import { Workflows } from "@millrace/core/engine/Workflows"
+import { runIdAt } from "@millrace/core/domain/Trigger"
 import { RunStore } from "@millrace/core/ports/RunStore"
 import { StorageError } from "@millrace/core/ports/StorageError"
 import { TriggerStore } from "@millrace/core/ports/TriggerStore"
@@ -127,6 +128,67 @@ describe("Schedules", () => {
       }),
     )
   }
+
+  it.effect("record no time as missed that has a run, also where nobody could note the start", () =>
+    Effect.gen(function* () {
+      const began = yield* Clock.currentTimeMillis
+      let hasClaimed = false
+      let isDead = false
+      const dying: Wrap = (write) =>
+        Effect.suspend(() => {
+          // The claim, the start of the run, and then the note of it.
+          if (isDead) return Effect.never
+          isDead = hasClaimed
+          return Effect.tap(write, (answer) => {
+            const { triggers = [] } = (answer ?? {}) as { readonly triggers?: Array<unknown> }
+            hasClaimed = hasClaimed || triggers.length > 0
+            return Effect.void
+          })
+        })
+      const one = yield* boot(dying, (write) =>
+        Effect.suspend(() => (isDead ? Effect.never : write)),
+      )
+      const { accountId, id, workflowId } = yield* Effect.provide(everyMinute, one.context)
+      yield* TestClock.adjust("239 seconds")
+      assert.deepStrictEqual((yield* startedSince(began)).minutes, [1])
+      const other = yield* boot()
+      yield* TestClock.adjust("1 seconds")
+      const { get } = Context.get(other.context, Triggers)
+      const trigger = yield* get({ accountId, id, workflowId })
+      assert.deepStrictEqual((yield* startedSince(began)).minutes, [4, 3, 1])
+      assert.deepInclude(trigger, { missed: 1, lastMissedAt: began + 2 * minute })
+      yield* Effect.forkDetach(one.stop)
+      yield* other.stop
+    }).pipe(Effect.provide(shared())),
+  )
+
+  it.effect("skip for ever what was skipped before a later run, and note that run as started", () =>
+    Effect.gen(function* () {
+      const began = yield* Clock.currentTimeMillis
+      const one = yield* boot()
+      const schedule = yield* Effect.provide(everyMinute, one.context)
+      const { accountId, id, workflowId } = schedule
+      const wish = { catchUp: "all", overlap: "skip" } as const
+      yield* Context.get(one.context, Triggers).update(schedule, wish)
+      // As a process leaves it that has started the first time and the third one, and then dies.
+      const { startAs } = Context.get(one.context, Runs)
+      for (const at of [began + minute, began + 3 * minute]) {
+        const request = { workflowId, source: "schedule" as const, triggerId: id }
+        yield* startAs(account, request, runIdAt(id, at))
+      }
+      yield* TestClock.adjust("1 seconds")
+      yield* one.stop
+      yield* TestClock.adjust("3 minutes")
+      const other = yield* boot()
+      yield* TestClock.adjust("1 seconds")
+      const { get } = Context.get(other.context, Triggers)
+      const trigger = yield* get({ accountId, id, workflowId })
+      assert.deepStrictEqual((yield* startedSince(began)).minutes, [3, 1])
+      const [skipped, last] = [began + 2 * minute, began + 3 * minute]
+      assert.deepInclude(trigger, { missed: 1, lastMissedAt: skipped, lastAt: last })
+      yield* other.stop
+    }).pipe(Effect.provide(shared())),
+  )
 
   it.effect("share what is due, and start each time once", () =>
     Effect.gen(function* () {

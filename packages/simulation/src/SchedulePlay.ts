@@ -1,0 +1,243 @@
+/**
+ * Plays a scenario of schedules: three servers over one store, in simulated time, until no schedule
+ * is due any more and every run has ended; or until a rule is broken.
+ *
+ * Guarantees: synchronous, and the same scenario is played the same way every time. Leaves out:
+ * cron texts, which follow a calendar; and what must hold of the runs, which the simulation of
+ * single runs judges.
+ */
+import { AccountId, type TriggerId, WorkflowId } from "@millrace/core/domain/Id"
+import { isTerminal } from "@millrace/core/domain/Run"
+import type { Schedule } from "@millrace/core/domain/Trigger"
+import { CurrentNode } from "@millrace/core/engine/CurrentNode"
+import { define } from "@millrace/core/engine/NodeDefinition"
+import type { LedgerStore } from "@millrace/core/ports/LedgerStore"
+import { RunStore } from "@millrace/core/ports/RunStore"
+import { TriggerStore } from "@millrace/core/ports/TriggerStore"
+import type { ValueStore } from "@millrace/core/ports/ValueStore"
+import { WorkflowStore } from "@millrace/core/ports/WorkflowStore"
+import { epoch } from "@millrace/conformance/Samples"
+import { Cause, Context, Effect, Exit, type Layer, Option } from "effect"
+import { Fleet } from "./Fleet.ts"
+import { brokenScheduleOf, type Era } from "./ScheduleRules.ts"
+import type { PlannedSchedule, ScheduleAction, ScheduleScenario } from "./ScheduleScenario.ts"
+import { diceFor } from "./SimBehavior.ts"
+
+const account = AccountId.make("acc_1")
+const workflowId = WorkflowId.make("wf_1")
+
+/** The stores that this simulation needs. They answer at once and follow Effect's clock. */
+export type ScheduleStores = Layer.Layer<
+  RunStore | WorkflowStore | LedgerStore | ValueStore | TriggerStore
+>
+
+/** What a play came to. */
+export interface ScheduleOutcome {
+  /** What went wrong, if anything did. */
+  readonly broken: string | undefined
+  readonly trace: ReadonlyArray<string>
+  readonly runs: number
+}
+
+const roundMillis = 2_000
+const roundsAtMost = 1_000
+
+/** The only node: it takes a while, for some runs so long that later times come meanwhile. */
+const workOf = (seed: number) =>
+  define({
+    key: "work",
+    inputs: {},
+    outputs: {},
+    run: () =>
+      Effect.gen(function* () {
+        const { runId } = yield* CurrentNode
+        yield* Effect.sleep(diceFor(seed, runId).of([0, 0, 50, 2_000, 9_000, 30_000, 90_000]))
+        return {}
+      }),
+  })
+
+const timingOf = ({ enabled, endAt, everySeconds, startAt }: Schedule): string =>
+  JSON.stringify([enabled, endAt, everySeconds, startAt])
+
+class SchedulePlay {
+  readonly fleet: Fleet<TriggerStore>
+  readonly #scenario: ScheduleScenario
+  readonly #eras = new Map<TriggerId, Array<Era>>()
+  /** The ids of those schedules whose making was answered for, by their places. */
+  readonly #ids = new Map<number, TriggerId>()
+  #isOver = false
+  #rounds = 0
+
+  constructor(scenario: ScheduleScenario, stores: ScheduleStores) {
+    this.#scenario = scenario
+    const { actions, seed, setup } = scenario
+    this.fleet = new Fleet({
+      seed,
+      setup,
+      stores,
+      types: [workOf(seed)],
+      strikes: actions.filter((action) => action._tag === "Strike"),
+      onCommit: () => undefined,
+      triggers: (all) => this.#watched(Context.get(all, TriggerStore)),
+    })
+    const head = { id: workflowId, accountId: account, name: "Work", description: null }
+    const node = { id: "n", type: "work", position: { x: 0, y: 0 }, data: { inputs: {} } }
+    const rest = { thumbnailUrl: null, revision: 1, settings: {}, nodes: [node], edges: [] }
+    const times = { createdAt: epoch, updatedAt: epoch }
+    const workflows = Context.get(this.fleet.stores, WorkflowStore)
+    Effect.runSync(workflows.insert({ ...head, ...rest, ...times }))
+  }
+
+  play(): void {
+    const { fleet } = this
+    for (const [place, schedule] of this.#scenario.schedules.entries()) {
+      fleet.time.after(schedule.at, () => this.#create(schedule, place))
+    }
+    for (const action of this.#scenario.actions) {
+      if (action._tag !== "Strike") fleet.time.after(action.at, () => this.#act(action))
+    }
+    fleet.time.after(this.#scenario.healedAt, () => {
+      fleet.isHarsh = false
+      this.#look()
+    })
+    fleet.play(() => this.#isOver)
+  }
+
+  /** The store, of which every change is noted when it is there. */
+  #watched(store: TriggerStore["Service"]): TriggerStore["Service"] {
+    return TriggerStore.of({
+      ...store,
+      insert: (trigger) =>
+        Effect.tap(store.insert(trigger), () => this.#begin(trigger as Schedule, 0)),
+      replace: (trigger) =>
+        Effect.gen({ self: this }, function* () {
+          const before = Option.getOrUndefined(yield* store.find(trigger)) as Schedule | undefined
+          const isDone = yield* store.replace(trigger)
+          const next = trigger as Schedule
+          if (!isDone || timingOf(before!) === timingOf(next)) return isDone
+          this.#end(trigger.id, false)
+          yield* this.#begin(next, before!.missed)
+          return isDone
+        }),
+      remove: (key) =>
+        Effect.tap(store.remove(key), (isDone) =>
+          Effect.sync(() => {
+            if (isDone) this.#end(key.id, true)
+          }),
+        ),
+    })
+  }
+
+  #begin(schedule: Schedule, missedBefore: number): Effect.Effect<void> {
+    return Effect.sync(() => {
+      const { enabled, everySeconds, id, nextAt } = schedule
+      this.fleet.say(() => `${id} every ${everySeconds} s, ${enabled}, next ${nextAt}`)
+      const era = { schedule, missedBefore, endedAt: Infinity, isRemoved: false }
+      const known = this.#eras.get(id)
+      if (known === undefined) this.#eras.set(id, [era])
+      else known.push(era)
+    })
+  }
+
+  #end(id: TriggerId, isRemoved: boolean): void {
+    const era = this.#eras.get(id)!.at(-1)!
+    era.endedAt = this.fleet.time.now
+    era.isRemoved = isRemoved
+  }
+
+  #create(planned: PlannedSchedule, place: number): void {
+    const { fleet } = this
+    const server = fleet.near(planned.server)
+    if (server === undefined) {
+      fleet.time.after(500, () => this.#create(planned, place))
+      return
+    }
+    const { at: _, endAt, server: __, startAt, ...settings } = planned
+    const begin = startAt === null ? null : epoch + startAt
+    const wish = { ...settings, startAt: begin, endAt: epoch + endAt, values: { place } }
+    const created = server.triggers!.create(account, workflowId, wish)
+    server.run(
+      Effect.map(
+        Effect.exit(created),
+        Exit.match({
+          onSuccess: ({ id }) => void this.#ids.set(place, id),
+          onFailure: (cause) => this.#refused(`create ${place}`, cause),
+        }),
+      ),
+    )
+  }
+
+  #act(action: Exclude<ScheduleAction, { readonly _tag: "Strike" }>): void {
+    const { fleet } = this
+    if (action._tag === "Hit") return fleet.hit(action.server, action.blow)
+    if (action._tag === "Leap") {
+      fleet.say(() => `everybody is asleep for ${action.millis} ms`)
+      return fleet.time.leap(action.millis)
+    }
+    const id = this.#ids.get(action.schedule)
+    const triggers = fleet.near(action.server)?.triggers
+    if (id === undefined || triggers === undefined) return
+    const key = { accountId: account, workflowId, id }
+    const { change } = action
+    const wish =
+      typeof change === "number" ? { everySeconds: change } : { enabled: change === "on" }
+    const asked = change === "remove" ? triggers.remove(key) : triggers.update(key, wish)
+    fleet.near(action.server)!.run(
+      Effect.map(
+        Effect.exit(asked),
+        Exit.match({
+          onSuccess: () => undefined,
+          onFailure: (cause) => this.#refused(`change ${id}`, cause),
+        }),
+      ),
+    )
+  }
+
+  /** A schedule may have no time left, be gone, or not reach the store. */
+  #refused(what: string, cause: Cause.Cause<unknown>): void {
+    const error = Cause.squash(cause) as { readonly _tag?: string; readonly message?: string }
+    this.fleet.say(() => `${what}: ${error.message}`)
+    const isFair =
+      error._tag === "StorageError" ||
+      error._tag === "TriggerNotFound" ||
+      error.message === "endAt: there is no time left before it"
+    if (!isFair) this.fleet.broken ??= `a schedule is accepted: ${what}: ${error.message}`
+  }
+
+  /** Looks after what is left. */
+  #look(): void {
+    this.#rounds += 1
+    const { fleet } = this
+    const { isCalm, setup } = this.#scenario
+    const stores = fleet.stores
+    const { items: runs } = Effect.runSync(
+      Effect.orDie(Context.get(stores, RunStore).list({ account, limit: 10_000 })),
+    )
+    const all = Effect.runSync(Context.get(stores, TriggerStore).list(account, workflowId))
+    const schedules = new Map(all.map((each) => [each.id, each as Schedule]))
+    const isDone = [...schedules.values()].every(({ nextAt }) => nextAt === null)
+    if (isDone && runs.every(({ status }) => isTerminal(status))) {
+      this.#isOver = true
+      const slackMillis = 2 * setup.latencyMillis
+      fleet.broken = brokenScheduleOf({ eras: this.#eras, schedules, runs, isCalm, slackMillis })
+    } else if (this.#rounds > roundsAtMost) {
+      const open = runs.find(({ status }) => !isTerminal(status))
+      const left = JSON.stringify([open, ...schedules.values()])
+      fleet.broken = `schedules and their runs end: ${left}`
+    } else fleet.time.after(roundMillis, () => this.#look())
+  }
+}
+
+/** Plays a scenario to its end. */
+export const playSchedules = (
+  scenario: ScheduleScenario,
+  stores: ScheduleStores,
+): ScheduleOutcome => {
+  const one = new SchedulePlay(scenario, stores)
+  one.play()
+  const { broken, stores: context, trace } = one.fleet
+  const runs = Effect.runSync(
+    Effect.orDie(Context.get(context, RunStore).list({ account, limit: 10_000 })),
+  )
+  return { broken, trace, runs: runs.items.length }
+}
