@@ -39,6 +39,13 @@ const faults = {
   "overlooks messages that a commit has not seen": faulty(({ commit }) => ({
     commit: (each) => commit({ ...each, seen: undefined }),
   })),
+  "forgets who took a signal": faulty(({ commit }) => ({
+    commit: (each) => commit({ ...each, taken: undefined }),
+  })),
+  "takes a signal for a new one when it is sent again": faulty(({ send }) => {
+    let count = 0
+    return { send: (account, id, each) => send(account, id, { ...each, id: `${(count += 1)}` }) }
+  }),
   "reserves nothing for children": faulty(({ commit }) => ({
     commit: (each) =>
       commit({ ...each, starts: each.starts?.map((start) => ({ ...start, credits: [] })) }),

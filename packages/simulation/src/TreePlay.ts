@@ -16,7 +16,7 @@ import { Cause, Context, Effect, Exit } from "effect"
 import { Fleet } from "./Fleet.ts"
 import { hydrated } from "./SimFlow.ts"
 import type { SimStores } from "./SimWorld.ts"
-import { typesOf } from "./TreeNodes.ts"
+import { leafOf, leafSignal, typesOf } from "./TreeNodes.ts"
 import { brokenRuleOf, type Root } from "./TreeRules.ts"
 import { treeDrawingOf, type TreeScenario, workflowIdOf } from "./TreeScenario.ts"
 
@@ -47,6 +47,11 @@ class TreePlay {
   readonly #scenario: TreeScenario
   /** Runs in the order in which they have ended. */
   readonly #ends: Array<RunId> = []
+  /** Children in the order in which they were stored, and those whose cancel was asked for. */
+  readonly #children: Array<RunId> = []
+  readonly #canceled = new Set<RunId>()
+  /** Signals that have not been answered yet. */
+  readonly #signals = new Set<object>()
   #isOver = false
   #rounds = 0
 
@@ -66,8 +71,9 @@ class TreePlay {
       stores,
       types: typesOf(seed),
       strikes: strikes.map((strike) => ({ ...strike, operation: "commit" })),
-      onCommit: ({ run: { finishedAt, id } }) => {
+      onCommit: ({ run: { finishedAt, id }, starts = [] }) => {
         if (finishedAt !== null) this.#ends.push(id)
+        for (const { run } of starts) this.#noteChild(run)
       },
     })
     const workflows = Context.get(this.fleet.stores, WorkflowStore)
@@ -88,6 +94,7 @@ class TreePlay {
       if (action._tag === "Strike") continue
       fleet.time.after(action.at, () => {
         if (action._tag === "Hit") fleet.hit(action.server, action.blow)
+        else if (action._tag === "CancelChild") this.#cancelChild(action.child, action.server)
         else this.#cancel(this.roots[action.root]!, action.server)
       })
     }
@@ -130,13 +137,62 @@ class TreePlay {
     server.run(Effect.ignore(server.runs.cancel(account, root.id)))
   }
 
+  #cancelChild(child: number, slot: number): void {
+    const id = this.#children[child % this.#children.length]
+    const server = this.fleet.near(slot)
+    if (server === undefined || id === undefined) return
+    this.#canceled.add(id)
+    this.fleet.say(() => `cancel ${id}`)
+    server.run(Effect.ignore(server.runs.cancel(account, id)))
+  }
+
+  /** A leaf that waits for a signal gets one, which is sent twice. */
+  #noteChild({ id, values, workflowId }: Run): void {
+    this.#children.push(id)
+    const item = values["item"] as string
+    const { limitMillis, signalMillis } = leafOf(this.#scenario.seed, item)
+    if (workflowId !== workflowIdOf(0) || limitMillis === undefined) return
+    for (const [slot, millis] of [signalMillis, 2 * signalMillis + 500].entries()) {
+      const signal = { id, item }
+      this.#signals.add(signal)
+      this.fleet.time.after(millis, () => this.#signal(signal, slot))
+    }
+  }
+
+  /** Sends a signal to a leaf, and again under its key until it is answered. */
+  #signal(signal: { readonly id: RunId; readonly item: string }, slot: number): void {
+    const { fleet } = this
+    if (!this.#signals.has(signal)) return
+    // Whoever is asked may end before the answer.
+    fleet.time.after(3_000, () => this.#signal(signal, slot + 1))
+    const { id, item } = signal
+    const server = fleet.near(slot)
+    const answered = (tag: string) => {
+      fleet.say(() => `signal ${id}: ${tag}`)
+      if (tag === "StorageError") return
+      this.#signals.delete(signal)
+      const isFair = tag === "sent" || (tag === "RunEnded" && this.#ends.includes(id))
+      if (!isFair) fleet.broken ??= `a signal to a leaf is taken: ${id}: ${tag}`
+    }
+    const asked = { name: leafSignal, payload: item, idempotencyKey: item }
+    server?.run(
+      Effect.map(
+        Effect.exit(server.runs.signal(account, id, asked)),
+        Exit.match({
+          onSuccess: () => answered("sent"),
+          onFailure: (cause) => answered(String((Cause.squash(cause) as { _tag?: string })._tag)),
+        }),
+      ),
+    )
+  }
+
   /** Looks after what is left. */
   #look(): void {
     this.#rounds += 1
     const { items } = Effect.runSync(
       Effect.orDie(Context.get(this.fleet.stores, RunStore).list({ account, limit: 10_000 })),
     )
-    const isDone = this.roots.every(({ id }) => id !== undefined)
+    const isDone = this.#signals.size === 0 && this.roots.every(({ id }) => id !== undefined)
     if (isDone && items.every(({ status }) => isTerminal(status))) {
       this.#isOver = true
       const values = Context.get(this.fleet.stores, ValueStore)
@@ -145,6 +201,7 @@ class TreePlay {
         this.#scenario,
         this.roots,
         whole,
+        this.#canceled,
         this.#ends,
         this.fleet.stores,
       )

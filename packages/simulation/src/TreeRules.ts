@@ -8,7 +8,7 @@ import type { Run } from "@millrace/core/domain/Run"
 import { audit } from "@millrace/core/engine/Audit"
 import { LedgerStore } from "@millrace/core/ports/LedgerStore"
 import { Context, Effect } from "effect"
-import { endOf, itemOf } from "./TreeNodes.ts"
+import { endOf, itemOf, type Planted } from "./TreeNodes.ts"
 import type { TreeScenario } from "./TreeScenario.ts"
 
 /** A root, as far as its start was answered for. */
@@ -48,18 +48,18 @@ const brokenPlace = (runs: ReadonlyArray<Run>, byId: ById): string | undefined =
 
 /** What a run has come to follows from its item, unless nobody waited for it any more. */
 const brokenEnd = (
-  { branches, seed }: TreeScenario,
+  planted: Planted,
   run: Run,
   root: Root | undefined,
   above: Run | undefined,
 ): string | undefined => {
   const { error, id, output, status } = run
   if (status === "CANCELED") {
-    const isFair =
-      root?.isCanceled === true || (above !== undefined && above.status !== "COMPLETED")
+    const isAsked = root?.isCanceled === true || planted.canceled.has(itemIn(run))
+    const isFair = isAsked || (above !== undefined && above.status !== "COMPLETED")
     return isFair ? undefined : `only what nobody waits for is canceled: ${id}`
   }
-  const expected = endOf(seed, branches, workflowOf(run), itemIn(run))
+  const expected = endOf(planted, workflowOf(run), itemIn(run))
   if (expected === "FAILED") {
     return status === "FAILED" ? undefined : `a run fails with what it needs: ${id} is ${status}`
   }
@@ -87,11 +87,15 @@ const brokenCost = (run: Run, children: ReadonlyArray<Run>): string | undefined 
   return isRight ? undefined : `costs add up: ${run.id} says ${run.childCredits}, not ${sum}`
 }
 
-/** The first broken rule, with what breaks it; `ends` are runs in the order of their ends. */
+/**
+ * The first broken rule, with what breaks it; `asked` are children whose cancel was asked for, and
+ * `ends` are runs in the order of their ends.
+ */
 export const brokenRuleOf = (
-  scenario: TreeScenario,
+  { branches, seed }: TreeScenario,
   roots: ReadonlyArray<Root>,
   runs: ReadonlyArray<Run>,
+  asked: ReadonlySet<RunId>,
   ends: ReadonlyArray<RunId>,
   stores: Context.Context<LedgerStore>,
 ): string | undefined => {
@@ -100,12 +104,14 @@ export const brokenRuleOf = (
   if (misplaced !== undefined) return misplaced
   const started = runs.filter(({ parent }) => parent === null)
   if (started.length !== roots.length) return `a name starts one run: ${started.length}`
+  const stopped = runs.filter(({ id, status }) => status === "CANCELED" && asked.has(id))
+  const planted = { seed, branches, canceled: new Set(stopped.map(itemIn)) }
   for (const run of runs) {
     const children = runs.filter(({ parent }) => parent?.runId === run.id)
     const root = roots.find(({ id }) => id === run.id)
     const above = run.parent === null ? undefined : byId.get(run.parent.runId)
     const broken =
-      brokenEnd(scenario, run, root, above) ??
+      brokenEnd(planted, run, root, above) ??
       brokenOrder(run, above, ends) ??
       brokenCost(run, children)
     if (broken !== undefined) return broken

@@ -23,6 +23,13 @@ export type TreeAction =
   | { readonly _tag: "Hit"; readonly at: number; readonly server: number; readonly blow: Blow }
   | { readonly _tag: "Cancel"; readonly at: number; readonly server: number; readonly root: number }
   | {
+      /** Cancels the so-manieth child that there is then, counted around. */
+      readonly _tag: "CancelChild"
+      readonly at: number
+      readonly server: number
+      readonly child: number
+    }
+  | {
       /** Hits a server in the middle of the so-manieth commit that arrives at the store. */
       readonly _tag: "Strike"
       readonly count: number
@@ -63,7 +70,9 @@ const branchOf = (dice: Dice, nodeId: string, workflow: number): Branch => ({
 const actionOf = (dice: Dice, roots: number): TreeAction => {
   const at = dice.below(spread)
   const server = dice.below(serverCount)
-  switch (dice.below(6)) {
+  switch (dice.below(7)) {
+    case 6:
+      return { _tag: "CancelChild", at, server, child: dice.below(50) }
     case 0:
     case 1:
       return { _tag: "Hit", at, server, blow: blowOf(dice) }
