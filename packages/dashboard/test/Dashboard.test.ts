@@ -6,13 +6,12 @@ import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { join } from "node:path"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest"
 import { launchChromium } from "../../react/test/browser/Chromium.ts"
 import { findingsOf, overflowOf, record } from "../../react/test/browser/PageAudit.ts"
 import { DevServer, operatorToken } from "./DevServer.ts"
-import { picturesFolder, takePictures, wordsFile } from "./Pictures.ts"
+import { isRead, pagesOf, title } from "./Pages.ts"
 
 /** Against what hangs, not against what is slow: axe looks at ten pages in one test. */
 const patienceMillis = 120_000
@@ -81,9 +80,6 @@ const openAsNobody = async (path: string) => {
 
 const go = (page: Page, name: string) =>
   page.getByRole("navigation").getByRole("link", { name, exact: true }).click()
-
-const title = (page: Page, name: string) =>
-  page.getByRole("heading", { level: 1, name, exact: true }).waitFor()
 
 /** What axe finds on a page in light, in dark, and on a phone, and whether it fits the phone. */
 const lookAt = async (page: Page): Promise<ReadonlyArray<string>> => {
@@ -158,35 +154,6 @@ const furnish = async () => {
   return made
 }
 
-/** The pages, their addresses, and something that is there once they are read. */
-const pagesOf = ({
-  id,
-  runId,
-}: {
-  readonly id: string
-  readonly runId: string
-}): ReadonlyArray<readonly [name: string, path: string, sign: string]> => [
-  ["Workflows", "/", "Order digest"],
-  ["Failing", `/workflows/${id}`, "Fail"],
-  ["Failing", `/workflows/${id}?tab=runs`, "Failed"],
-  ["Failing", `/workflows/${id}?tab=triggers`, "schedule"],
-  ["Failing", `/workflows/${id}?tab=json`, "Save"],
-  ["Failing", `/workflows/${id}?tab=settings`, "Name"],
-  ["Runs", "/runs", "Live"],
-  ["Run", `/runs/${runId}`, "out of stock"],
-  ["Deliveries", "/deliveries", "webhook.test"],
-  ["Usage", "/usage", "Available credits"],
-  ["Node types", "/node-types", "http_request"],
-  ["API keys", "/keys", "Last used"],
-  ["Secrets", "/secrets", "API_KEY"],
-  ["Sessions", "/sessions", "Last used"],
-  ["Accounts", "/accounts", "default"],
-  ["Grants", "/grants", "welcome"],
-  ["Health", "/health", "No run is in quarantine"],
-  ["Settings", "/settings", "Theme"],
-  ["Not found", "/nowhere", "There is no page"],
-]
-
 describe("every page", () => {
   it("has nothing that axe finds, in light, in dark and on a phone, which it fits", async () => {
     const made = await furnish()
@@ -196,10 +163,10 @@ describe("every page", () => {
     const looks = halves.map(async (half) => {
       const { page, seen } = await openAsOperator()
       const found: Array<string> = []
-      for (const [name, path, sign] of half) {
+      for (const place of half) {
+        const [, path] = place
         await page.evaluate((to) => history.pushState(null, "", `/dashboard${to}`), path)
-        await title(page, name)
-        await page.getByRole("main").getByText(sign).first().waitFor()
+        await isRead(page, place)
         found.push(...(await lookAt(page)).map((finding) => `${path} ${finding}`))
       }
       return [found, seen.errors, seen.foreign]
@@ -242,12 +209,27 @@ describe("working", () => {
     expect(seen.errors).toEqual([])
   })
 
-  it("draws a workflow with its edges", async () => {
+  it("draws a workflow with its edges, also where it is too far away to show ports", async () => {
     const { page } = await openAsOperator()
     await page.getByRole("link", { name: "Diamond" }).click()
     await title(page, "Diamond")
-    await expect.poll(() => page.locator(".react-flow__edge").count()).toBeGreaterThan(4)
+    const edges = page.locator(".react-flow__edge")
+    await expect.poll(() => edges.count()).toBeGreaterThan(4)
     expect(await findingsOf(page)).toEqual([])
+    await page.setViewportSize(phone)
+    await page.reload()
+    await expect.poll(() => edges.count()).toBeGreaterThan(4)
+    // Nodes are measured again when they come back, as they are when they come into view.
+    await page.evaluate(async () => {
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+      const nodes = [...document.querySelectorAll<HTMLElement>(".react-flow__node")]
+      for (const display of ["none", ""]) {
+        for (const { style } of nodes) style.display = display
+        await frame()
+        await frame()
+      }
+    })
+    expect(await edges.count()).toBeGreaterThan(4)
   })
 
   it("makes a workflow, draws it, runs it in the editor, and changes it as JSON", async () => {
@@ -472,24 +454,5 @@ describe("going somewhere", () => {
     await field.press("Enter")
     await title(page, "Deliveries")
     expect(seen.errors).toEqual([])
-  })
-})
-
-describe("the pictures of the README", () => {
-  it("show the pages as they are now; npm run pictures takes them", async () => {
-    const link = await server.ask<{ readonly ticket: string }>("/sign-in-links", {
-      accountId: account,
-    })
-    const { page } = await openAsNobody(`/login#t=${link.ticket}`)
-    const taken = await takePictures(page)
-    const words = Object.fromEntries(taken.map((each) => [each.name, each.words]))
-    expect(JSON.parse(readFileSync(wordsFile, "utf8"))).toEqual(words)
-    const readme = readFileSync(join(picturesFolder, "../../README.md"), "utf8")
-    for (const { name, png } of taken) {
-      const kept = readFileSync(join(picturesFolder, `${name}.png`))
-      // Signature and size.
-      expect(kept.subarray(0, 24)).toEqual(png.subarray(0, 24))
-      expect(readme).toContain(`](docs/pictures/${name}.png)`)
-    }
   })
 })

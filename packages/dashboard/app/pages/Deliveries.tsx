@@ -118,7 +118,9 @@ const Rows = ({
                 {delivery.type}
               </button>
             </td>
-            <td className="clamp">{delivery.url}</td>
+            <td>
+              <div className="clamp">{delivery.url}</div>
+            </td>
             <td>{delivery.attempts}</td>
             <td>{timeText(delivery.createdAt)}</td>
           </tr>

@@ -11,10 +11,14 @@ import { numberText } from "../Words.ts"
 
 const chart = { width: 640, height: 160 }
 
-/** Bars by day. The table below says the same in words. */
-const Bars = ({ days }: { readonly days: UsageReport["days"] }) => {
-  const most = Math.max(1, ...days.map(({ runs }) => runs))
-  const step = chart.width / Math.max(1, days.length)
+const dayMillis = 86_400_000
+
+/** A bar for each day, also those without a run. The table below says the same in words. */
+const Bars = ({ report }: { readonly report: UsageReport }) => {
+  const begin = Date.parse(report.from)
+  const count = (Date.parse(report.to) - begin) / dayMillis + 1
+  const most = Math.max(1, ...report.days.map(({ runs }) => runs))
+  const step = chart.width / Math.max(1, count)
   return (
     <svg
       className="bars"
@@ -22,14 +26,15 @@ const Bars = ({ days }: { readonly days: UsageReport["days"] }) => {
       role="img"
       aria-label={`Runs by day, at most ${most}`}
     >
-      {days.map(({ day, runs }, index) => {
+      {report.days.map(({ day, runs }) => {
+        const index = (Date.parse(day) - begin) / dayMillis
         const height = (runs / most) * (chart.height - 10)
         return (
           <rect
             key={day}
             x={index * step + 1}
             y={chart.height - height}
-            width={Math.min(40, Math.max(1, step - 2))}
+            width={Math.max(1, step - 2)}
             height={height}
           >
             <title>{`${day}: ${runs}`}</title>
@@ -47,14 +52,21 @@ interface Row {
   readonly actualCredits: number
 }
 
-const Sums = ({ rows, title }: { readonly title: string; readonly rows: ReadonlyArray<Row> }) => (
+interface SumsProps {
+  readonly title: string
+  /** Over the names. */
+  readonly of: string
+  readonly rows: ReadonlyArray<Row>
+}
+
+const Sums = ({ of, rows, title }: SumsProps) => (
   <section>
     <h2>{title}</h2>
     <div className="scroll" tabIndex={0} role="region" aria-label={title}>
       <table>
         <thead>
           <tr>
-            <th scope="col">{title.replace(/^By /, "")}</th>
+            <th scope="col">{of}</th>
             <th scope="col" className="number">
               Runs
             </th>
@@ -105,15 +117,17 @@ const Report = ({ report }: { readonly report: UsageReport }) => (
         </dd>
       </div>
     </dl>
-    <Bars days={report.days} />
-    <Sums title="By day" rows={report.days.map((row) => ({ ...row, name: row.day }))} />
+    <Bars report={report} />
+    <Sums title="By day" of="Day" rows={report.days.map((row) => ({ ...row, name: row.day }))} />
     <Sums
       title="By workflow"
+      of="Workflow"
       rows={report.workflows.map((row) => ({ ...row, name: row.workflowName }))}
     />
     {report.keys.length > 0 && (
       <Sums
         title="By key"
+        of="Key"
         rows={report.keys.map((row) => ({ ...row, name: row.keyId ?? "Without a key" }))}
       />
     )}

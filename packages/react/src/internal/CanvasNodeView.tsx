@@ -7,6 +7,7 @@ import { Pin, TriangleAlert } from "lucide-react"
 import type { KeyboardEvent } from "react"
 import { memo, useEffect, useRef } from "react"
 import type { BoxPort, CanvasBox } from "../model/CanvasLayout.ts"
+import { handleAt } from "../model/CanvasLayout.ts"
 import styles from "./Canvas.module.css"
 import type { BoxData } from "./CanvasContext.ts"
 import { useCanvasActions } from "./CanvasContext.ts"
@@ -124,6 +125,19 @@ const Head = ({ box, problems }: BoxData) => {
   )
 }
 
+/** Where ports are that are not drawn: React Flow draws no edge at a node without any. */
+const Places = ({ ports, side }: Omit<PortsProps, "box">) =>
+  ports.map(({ name }, index) => (
+    <i
+      aria-hidden
+      className={`${styles.handle} ${styles.place} ${side}`}
+      data-handleid={name}
+      data-handlepos={side === "source" ? "right" : "left"}
+      key={name}
+      style={{ top: handleAt(index) }}
+    />
+  ))
+
 /** Drawn again only when its box is another one. */
 export const CanvasNodeView = memo(({ data, selected }: NodeProps<BoxNode>) => {
   const { box, problems } = data
@@ -153,7 +167,12 @@ export const CanvasNodeView = memo(({ data, selected }: NodeProps<BoxNode>) => {
     >
       <Head box={box} problems={problems} />
       {/* From afar they cannot be read, and a thousand of them make panning slow. */}
-      {zoom === "far" ? null : (
+      {zoom === "far" ? (
+        <>
+          <Places ports={box.inputs} side="target" />
+          <Places ports={box.outputs} side="source" />
+        </>
+      ) : (
         <div className={styles.ports}>
           <Ports box={box} ports={box.inputs} side="target" />
           <Ports box={box} ports={box.outputs} side="source" />

@@ -23,9 +23,17 @@ interface TimelineViewProps {
 const percent = ({ from, to }: RunTimeline, at: number): number =>
   (100 * (at - from)) / Math.max(1, to - from)
 
+/** In percent of the scale. */
+const shortestBar = 0.8
+
+/** Behind this place on the scale there is no room for a text. */
+const lastTick = 90
+
 const Bar = ({ span, timeline }: { span: TimelineSpan; timeline: RunTimeline }) => {
-  const from = percent(timeline, span.from)
-  const width = Math.max(0.3, percent(timeline, span.to) - from)
+  const begin = percent(timeline, span.from)
+  // What took no time is seen all the same, also at the end.
+  const width = Math.max(shortestBar, percent(timeline, span.to) - begin)
+  const from = Math.min(begin, 100 - width)
   return <rect data-kind={span.kind} height="10" width={`${width}%`} x={`${from}%`} y="6" />
 }
 
@@ -93,11 +101,14 @@ export const TimelineView = ({ boxes, onSelect, selected, timeline }: TimelineVi
         <p className={theme.muted}>{messages.queuedFor(durationText(queuedMillis))}</p>
       )}
       <div aria-hidden className={styles.ticks}>
-        {ticks.map((tick) => (
-          <span key={tick} style={{ insetInlineStart: `${percent(timeline, from + tick)}%` }}>
-            {tick === 0 ? "0" : durationText(tick)}
-          </span>
-        ))}
+        {ticks
+          .map((tick) => [tick, percent(timeline, from + tick)] as const)
+          .filter(([, place]) => place <= lastTick)
+          .map(([tick, place]) => (
+            <span key={tick} style={{ insetInlineStart: `${place}%` }}>
+              {tick === 0 ? "0" : durationText(tick)}
+            </span>
+          ))}
       </div>
       <ol>
         {rows.slice(0, shownRows).map((row) => (

@@ -1,9 +1,10 @@
 /**
  * A Chromium for tests: the one that `CHROMIUM_PATH` names; on Linux with x64 the one that a
- * package brings along; elsewhere an installed Chrome.
+ * package brings along, with the fonts of packages; elsewhere an installed Chrome.
  *
- * Guarantees: nothing is downloaded. What is unpacked gets its name when it is complete, so several
- * processes may begin at once. Rejects with a sentence if there is none. Leaves out: pages.
+ * Guarantees: nothing is downloaded. The browser of the package draws with no font of the system.
+ * What is unpacked gets its name when it is complete, so several processes may begin at once.
+ * Rejects with a sentence if there is none. Leaves out: pages.
  */
 import { createReadStream, createWriteStream, existsSync } from "node:fs"
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises"
@@ -25,9 +26,25 @@ const systemNss = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"].map((f
   join(folder, "libnss3.so"),
 )
 
-const fontsOf = (home: string): string =>
-  `<?xml version="1.0"?><fontconfig><dir>${home}/fonts</dir><dir>/usr/share/fonts</dir>` +
-  `<cachedir>${home}/font-cache</cachedir></fontconfig>`
+/** The families to take where a page names one that is not there. */
+const families = {
+  "sans-serif": "Open Sans",
+  "system-ui": "Open Sans",
+  monospace: "DejaVu Sans Mono",
+}
+
+const fontsOf = (home: string): string => {
+  const more = join(dirname(require.resolve("dejavu-fonts-ttf/package.json")), "ttf")
+  const aliases = Object.entries(families).map(
+    ([family, own]) =>
+      `<alias binding="same"><family>${family}</family>` +
+      `<prefer><family>${own}</family></prefer></alias>`,
+  )
+  return (
+    `<?xml version="1.0"?><fontconfig><dir>${home}/fonts</dir><dir>${more}</dir>` +
+    `<cachedir>${home}/font-cache</cachedir>${aliases.join("")}</fontconfig>`
+  )
+}
 
 /** Unpacks the browser of the package into a folder. */
 const unpack = async (bin: string, home: string): Promise<void> => {
@@ -42,7 +59,6 @@ const unpack = async (bin: string, home: string): Promise<void> => {
     pipeline(read("swiftshader.tar"), extract(draft)),
   ])
   await chmod(join(draft, "chromium"), 0o755)
-  await writeFile(join(draft, "fonts.conf"), fontsOf(home))
   await rename(draft, home).catch(async (error: unknown) => {
     await rm(draft, { recursive: true })
     // Somebody else may have been first.
@@ -55,6 +71,9 @@ const unpacked = async (): Promise<LaunchOptions> => {
   const { version } = require(join(root, "package.json")) as { readonly version: string }
   const home = join(cache, `chromium-${version}`)
   if (!existsSync(home)) await unpack(join(root, "bin"), home)
+  const fonts = join(home, "own-fonts.conf")
+  await writeFile(`${fonts}-${process.pid}`, fontsOf(home))
+  await rename(`${fonts}-${process.pid}`, fonts)
   const isBare = !systemNss.some((path) => existsSync(path))
   const libraries = [process.env["LD_LIBRARY_PATH"], isBare ? join(home, "lib/lib") : undefined]
   return {
@@ -62,16 +81,20 @@ const unpacked = async (): Promise<LaunchOptions> => {
     env: {
       ...process.env,
       LD_LIBRARY_PATH: libraries.filter((path) => path !== undefined && path !== "").join(":"),
-      FONTCONFIG_FILE: join(home, "fonts.conf"),
+      FONTCONFIG_FILE: fonts,
     },
   }
 }
 
+const named = (): string => process.env["CHROMIUM_PATH"] ?? ""
+
+/** True if the browser and its fonts are those of the packages, so that it draws as in CI. */
+export const isOfPackage = (): boolean =>
+  named() === "" && process.platform === "linux" && process.arch === "x64"
+
 const optionsOf = (): Promise<LaunchOptions> | LaunchOptions => {
-  const path = process.env["CHROMIUM_PATH"]
-  if (path !== undefined && path !== "") return { executablePath: path }
-  if (process.platform === "linux" && process.arch === "x64") return unpacked()
-  return { channel: "chrome" }
+  if (named() !== "") return { executablePath: named() }
+  return isOfPackage() ? unpacked() : { channel: "chrome" }
 }
 
 /** Starts a browser. */
